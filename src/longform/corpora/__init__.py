@@ -1,0 +1,1 @@
+"""Raw files become documents with sections, splits and, where known, truth."""

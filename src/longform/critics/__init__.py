@@ -1,0 +1,1 @@
+"""Critics: fitted on real units, NumPy only."""

@@ -1,0 +1,1 @@
+"""A checkpoint and prefixes become generated documents."""

@@ -1,0 +1,1 @@
+"""Metrics: nothing is fitted, or only the real sample is kept; NumPy only."""

@@ -1,0 +1,55 @@
+"""Numbers in float64: log-space sums, perplexity from sums and counts, seeded generators, resampling."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+
+def generator(*names: object) -> np.random.Generator:
+    """A generator that depends only on the words that name it, so document 7 is document 7 in any batch."""
+    digest = hashlib.blake2b("\x1f".join(map(str, names)).encode(), digest_size=16).digest()
+    return np.random.Generator(np.random.PCG64(int.from_bytes(digest, "little")))
+
+
+def derived_seed(*names: object) -> int:
+    """A 63-bit seed for libraries that want an integer; depends only on the names."""
+    digest = hashlib.blake2b("\x1f".join(map(str, names)).encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "little") >> 1
+
+
+def logsumexp(values: np.ndarray, axis: int = -1) -> np.ndarray:
+    r"""$\log \sum_i e^{v_i}$ along an axis; all minus infinity gives minus infinity, without a warning."""
+    top = np.max(values, axis=axis, keepdims=True)
+    top = np.where(np.isfinite(top), top, 0.0)
+    with np.errstate(divide="ignore"):
+        return np.squeeze(top, axis) + np.log(np.sum(np.exp(values - top), axis=axis))
+
+
+def perplexity(logprob: float, count: float) -> float:
+    r"""$\exp(-\sum \log p / n)$ from a sum in nats and a count; no count gives nan."""
+    if count <= 0:
+        return math.nan
+    return math.exp(min(-logprob / count, 700.0)) if math.isfinite(logprob) else math.inf
+
+
+def bootstrap(
+    statistic: Callable[[np.ndarray], float], rows: int, rng: np.random.Generator, resamples: int = 1000
+) -> np.ndarray:
+    """Values of ``statistic(indices)`` on resamples of ``rows`` row indices, drawn with replacement.
+
+    Source: Efron (1979), the nonparametric bootstrap; rows are documents, so ratio scores resample whole documents.
+    """
+    return np.array([statistic(rng.integers(0, rows, rows)) for _ in range(resamples)])
+
+
+def percentile_interval(values: np.ndarray, level: float = 0.95) -> tuple[float, float]:
+    """The central ``level`` of bootstrap values; nan values (a resample without any count) are left out."""
+    kept = values[~np.isnan(values)]
+    if not len(kept):
+        return math.nan, math.nan
+    low, high = np.quantile(kept, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)

@@ -1,0 +1,173 @@
+"""The records that flow between the rooms, and the glossary of axis names.
+
+Axis glossary (the words used in every shape in this package)
+    units        documents, chains, paths, items: the rows that are resampled
+    sections     top-level sections of one document
+    sentences    sentences of one document
+    tokens       model tokens (or whitespace tokens in the synthetic language) of one document
+    positions    steps of a latent chain
+    states       values of a discrete latent variable
+    durations    segment lengths of a semi-Markov model, 1..max_duration
+    entities     columns of an entity grid
+    topics       components of a topic model
+    dims         dimensions of a continuous latent
+    columns      the sums and counts that a critic keeps per unit
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+SPLITS = ("train", "validation", "test", "generated")
+
+
+class BadInput(ValueError):
+    """Input that cannot be used; the message says what, got, allowed and what to do next."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """One top-level section: its title (None where a model wrote none) and its text."""
+
+    title: str | None
+    text: str
+
+
+@dataclass(frozen=True)
+class Document:
+    """A real or generated document; both share this schema, so both meet the same readers.
+
+    Attributes:
+        id: unique within its corpus.
+        split: one of ``SPLITS``.
+        sections: in reading order.
+        edits: what was done to the text on purpose (a perturbation, a corruption), one record each.
+    """
+
+    id: str
+    split: str
+    sections: tuple[Section, ...]
+    edits: tuple[Mapping[str, Any], ...] = ()
+
+    @property
+    def text(self) -> str:
+        """Section texts joined by one blank line, titles left out."""
+        return "\n\n".join(section.text for section in self.sections)
+
+    def to_record(self) -> dict[str, Any]:
+        """The JSON form of ``data/corpora`` and ``data/generations``."""
+        sections = [{"title": section.title, "text": section.text} for section in self.sections]
+        return {"id": self.id, "split": self.split, "sections": sections, "edits": [dict(e) for e in self.edits]}
+
+    @classmethod
+    def from_record(cls, record: Any, where: str = "record") -> Document:
+        """Parse one JSON record.
+
+        Raises:
+            BadInput: a field is missing or of the wrong type; ``where`` names the place.
+        """
+        if not isinstance(record, dict):
+            raise BadInput(f"{where}: got {type(record).__name__}, a document is a JSON object with id, split, sections")
+        missing = {"id", "sections"} - record.keys()
+        if missing:
+            raise BadInput(f"{where}: document lacks {sorted(missing)}; add them, or convert the file first")
+        if not isinstance(record["id"], str):
+            raise BadInput(f"{where}: id is {record['id']!r}, allowed is a string; quote it")
+        split = record.get("split", "test")
+        if split not in SPLITS:
+            raise BadInput(f"{where}: split {split!r} is not one of {list(SPLITS)}; rename it")
+        sections = _sections(record["sections"], f"{where} (document {record['id']!r})")
+        return cls(record["id"], split, sections, tuple(record.get("edits") or ()))
+
+
+def _sections(value: Any, where: str) -> tuple[Section, ...]:
+    if not isinstance(value, list) or not value:
+        raise BadInput(f"{where}: sections is {value!r}, allowed is a non-empty list; drop the document or give it text")
+    for section in value:
+        if not isinstance(section, dict) or not isinstance(section.get("text"), str):
+            raise BadInput(f"{where}: a section is {section!r}, allowed is {{'title': text or null, 'text': text}}")
+        if not isinstance(section.get("title"), str | None):
+            raise BadInput(f"{where}: a title is {section['title']!r}, allowed is a string or null")
+    return tuple(Section(section.get("title"), section["text"]) for section in value)
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Documents with whatever truth is known about them.
+
+    Attributes:
+        documents: in file order.
+        truth: named arrays (numeric or string) that describe how the corpus was made; may be empty.
+        facts: JSON-able statements about the corpus: closed-form values, counts of what was dropped and why.
+    """
+
+    documents: Sequence[Document]
+    truth: Mapping[str, np.ndarray] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Readout:
+    """What a model read in a set of texts: one row of arrays per unit, ragged axes kept flat.
+
+    ``arrays[name]`` has either one row per unit, or, where ``name + "_lengths"`` is present, the
+    units' rows one after another with those lengths. ``vocabulary``-like arrays (one row per
+    symbol, not per unit) carry names that end in ``_names``.
+    """
+
+    unit_ids: tuple[str, ...]
+    splits: tuple[str, ...]
+    arrays: Mapping[str, np.ndarray]
+
+    def __post_init__(self) -> None:
+        if len(self.unit_ids) != len(self.splits):
+            raise BadInput(f"readout has {len(self.unit_ids)} unit ids but {len(self.splits)} splits; give one each")
+        if len(set(self.unit_ids)) != len(self.unit_ids):
+            raise BadInput("readout has repeated unit ids; make them unique, results are kept per id")
+
+    def ragged(self, name: str) -> Iterator[np.ndarray]:
+        """Rows of a ragged array, one per unit, as views."""
+        ends = np.cumsum(self.arrays[name + "_lengths"])
+        starts = ends - self.arrays[name + "_lengths"]
+        return (self.arrays[name][start:end] for start, end in zip(starts, ends, strict=True))
+
+
+@dataclass(frozen=True)
+class Chain:
+    """A discrete latent sequence of one document: states, section titles or mention tags.
+
+    Attributes:
+        unit_id, split: of the document it was read from.
+        symbols: the chain, begin and end symbols left out.
+        valid: False where the reader could not read the document; such a chain is counted, never scored.
+    """
+
+    unit_id: str
+    split: str
+    symbols: tuple[str, ...]
+    valid: bool = True
+
+
+def chains_to_readout(chains: Sequence[Chain]) -> Readout:
+    """Pack chains for ``data/inference``: ``chain`` indexes ``symbol_names``."""
+    names = sorted({symbol for chain in chains for symbol in chain.symbols})
+    index = {name: i for i, name in enumerate(names)}
+    flat = [index[symbol] for chain in chains for symbol in chain.symbols]
+    arrays = {
+        "chain": np.array(flat, dtype=np.int32),
+        "chain_lengths": np.array([len(chain.symbols) for chain in chains], dtype=np.int64),
+        "symbol_names": np.array(names, dtype=np.str_),
+        "valid": np.array([chain.valid for chain in chains], dtype=bool),
+    }
+    return Readout(tuple(c.unit_id for c in chains), tuple(c.split for c in chains), arrays)
+
+
+def chains_from_readout(readout: Readout) -> list[Chain]:
+    """Inverse of :func:`chains_to_readout`."""
+    names = readout.arrays["symbol_names"].tolist()
+    rows = zip(readout.unit_ids, readout.splits, readout.ragged("chain"), readout.arrays["valid"], strict=True)
+    return [Chain(unit, split, tuple(names[i] for i in row.tolist()), bool(valid)) for unit, split, row, valid in rows]
