@@ -123,3 +123,12 @@ def test_shares_are_exact_and_the_split_depends_on_seed_and_id_only():
 )
 def test_the_paper_splitter_cuts_at_full_stop_and_blank_and_nowhere_else(text, expected):
     assert paper_sentences(text) == expected
+
+
+def test_the_splitters_differ_where_an_abbreviation_stands(tmp_path):
+    raw = written(tmp_path, ["[ ABSTRACT ] It lies near St. Louis. [ HISTORY ] It is old."])
+    counts = {
+        s: build(name="c", seed=1, raw=raw, shares={"test": 1.0}, splitter=s).facts["sentences"]
+        for s in ("paper", "rules")
+    }
+    assert counts == {"paper": 3, "rules": 2}
