@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-Verdict = Literal["equal", "within interval", "ordering holds", "differs", "not comparable", "not runnable here", "lost"]
+Verdict = Literal[
+    "equal", "within interval", "ordering holds", "differs", "not comparable", "not runnable here", "lost"
+]
 PRINTED_PRECISION = 0.005  # the papers print two decimals: half a unit of the last one
 
 
@@ -37,7 +39,9 @@ def judge_ordering(claim: str, records: Sequence[Mapping[str, Any]]) -> Finding:
     values = [record["value"] for record in records]
     rising = all(a < b for a, b in zip(values, values[1:], strict=False))
     apart = all(a["high"] < b["low"] for a, b in zip(records, records[1:], strict=False))
-    numbers = " < ".join(f"{value:.2f}" for value in values) if rising else ", ".join(f"{value:.2f}" for value in values)
+    numbers = (
+        " < ".join(f"{value:.2f}" for value in values) if rising else ", ".join(f"{value:.2f}" for value in values)
+    )
     if rising:
         return Finding(claim, "ordering holds", f"{numbers}; intervals {'apart' if apart else 'overlap'}")
     return Finding(claim, "differs", f"measured in the claimed order: {numbers}")
