@@ -7,29 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from longform.corpora.planted import discourse, names
+from longform.corpora.planted import names
 from longform.corpora.planted.domains import Domain, domain
 from longform.corpora.planted.draws import Draws
 from longform.corpora.planted.facts import draw_facts
-from longform.corpora.planted.grammar import (
-    CLAUSES,
-    THIRD,
-    Frame,
-    Mention,
-    Page,
-    Sentence,
-    Style,
-    fill,
-    spans,
-    subject_is_plural,
-)
-from longform.corpora.planted.mentions import FEMALE, GENDERS, MALE, PLURAL, POSSESSIVE, STOP, Symbol
+from longform.corpora.planted.grammar import Page, Sentence
+from longform.corpora.planted.mentions import FEMALE, GENDERS, MALE, PLURAL, STOP, Symbol
+from longform.corpora.planted.sentences import SentenceWriter
 from longform.numerics import generator
 
-LEAD_PROBABILITY = 0.3
 LONG_NAME = 0.4  # a later mention by name is in full this often, else by surname
-OWN_AGAIN = 0.3 / 1.0  # "her" of a person outside the sentence: share of possessives, as in mentions._pronouns
-OWN = set(POSSESSIVE.values()) - {"her"}
 
 
 @dataclass(frozen=True)
@@ -92,7 +79,7 @@ def write(seed: int, domain_name: str, index: int) -> Article:
 
 def _section_lengths(world: Domain, sections: int, draws: Draws) -> list[int]:
     low, high = world.sentences
-    high = max(low, min(high, 72 // sections))  # keeps a document of many sections below 1,200 tokens
+    low, high = min(low, max(3, 50 // sections)), min(high, max(3, 66 // sections))  # a long chain has short sections
     return [draws.integer(low, high) for _ in range(sections)]
 
 
@@ -153,10 +140,12 @@ def _realise(world, page, chain, counts, topics, symbols, cast):
         page.used = set()
         for position in range(count):
             page.topic = world.vocabulary.topics[topics[number]]
-            page.words = []
+            page.words, page.places = [], []
             surfaces = _surfaces(groups[number], cast, met, page.draws)
             opening = world.kinds[page.kind].openings if place == 0 and position == 0 else None
-            writer = _SentenceWriter(world, page, style, groups[number], surfaces, cast, opening)
+            writer = SentenceWriter(
+                world.fact_share, page, style, groups[number], surfaces, cast[0].full if cast else "", opening
+            )
             sentences.append(writer.write(topics[number], first=position == 0))
             number += 1
         sections.append((title, tuple(sentences)))
@@ -184,113 +173,3 @@ def _surfaces(group: Sequence[Symbol], cast: Sequence[Person], met: set[int], dr
             surfaces.append(cast[person].full)
         met.add(person)
     return surfaces
-
-
-@dataclass
-class _SentenceWriter:
-    """Realises one sentence: mentions and topic are given, its frame and connective are drawn."""
-
-    world: Domain
-    page: Page
-    style: Style
-    group: Sequence[Symbol]
-    surfaces: list[str]
-    cast: Sequence[Person]
-    opening: tuple[Frame, ...] | None
-
-    def write(self, topic: int, first: bool) -> Sentence:
-        draws = self.page.draws
-        sense = draws.index(discourse.CUMULATIVE_SENSES)
-        name = discourse.SENSES[sense]
-        pieces: list[str] = []
-        marks: list[int] = []
-        relations: tuple[str, ...] = ()
-        across = not (self.group or first or self.opening) and name in discourse.ACROSS
-        across = across and draws.uniform() < discourse.ACROSS_PROBABILITY
-        if across:
-            connective = self._across(name, pieces, marks)
-        else:
-            relations = self._main(pieces, marks)
-            connective = self._inside(name, pieces, marks) if sense else ""
-        pieces.append(".")
-        pieces[0] = pieces[0][0].upper() + pieces[0][1:]
-        places = zip(spans(pieces, marks), self.group, strict=True) if marks else ()
-        mentions = tuple(Mention(start, end, tag, person) for (start, end), (tag, person) in places)
-        number = discourse.CONNECTIVES.index(connective)
-        return Sentence("".join(pieces), topic, mentions, sense, number, across, relations, tuple(self.page.words))
-
-    def _across(self, sense: str, pieces: list[str], marks: list[int]) -> str:
-        options, cumulative = discourse.ACROSS_TABLES[sense]
-        connective = options[self.page.draws.index(cumulative)]
-        pieces.append("yet " if connective == "yet" else f"{connective}, ")
-        fill(self.page.draws.pick(CLAUSES[sense]), self.page, (), pieces, marks)
-        return connective
-
-    def _inside(self, sense: str, pieces: list[str], marks: list[int]) -> str:
-        options, cumulative = discourse.INSIDE_TABLES[sense]
-        connective = options[self.page.draws.index(cumulative)]
-        pieces.append(f", {connective} " if sense in discourse.COMMA_SENSES else f" {connective} ")
-        fill(self.page.draws.pick(CLAUSES[sense]), self.page, (), pieces, marks)
-        return connective
-
-    def _main(self, pieces: list[str], marks: list[int]) -> tuple[str, ...]:
-        draws, style, group = self.page.draws, self.style, self.group
-        frame = self._fact_frame()
-        if frame is None and not group:
-            frame = self.page.fresh(style.plain)
-            self._lead(frame, pieces, marks)
-        if frame is not None:
-            fill(frame, self.page, self.surfaces, pieces, marks)
-        else:
-            self._person(pieces, marks)
-        if len(group) == 3:
-            fill(draws.pick(THIRD[self._manner(2)]), self.page, self.surfaces, pieces, marks)
-        return frame.relations if frame else ()
-
-    def _fact_frame(self) -> Frame | None:
-        group, draws = self.group, self.page.draws
-        if self.opening:
-            return self.opening[0 if not group else 1 if len(group) == 1 else 2 if self._manner(1) == "other" else 3]
-        if not group and self.style.facts and draws.uniform() < self.world.fact_share:
-            return self._unstated(self.style.facts)
-        own = len(group) == 1 and group[0][0] in GENDERS and group[0][1] == 0
-        if own and self.style.own_facts and draws.uniform() < self.world.fact_share:
-            frame = self._unstated(self.style.own_facts)
-            if frame:
-                self.surfaces[0] = self.cast[0].full
-            return frame
-        return None
-
-    def _unstated(self, frames: Sequence[Frame]) -> Frame | None:
-        frame = self.page.draws.pick(frames)
-        if frame.source in self.page.stated:
-            return None
-        self.page.stated.add(frame.source)
-        return frame
-
-    def _person(self, pieces: list[str], marks: list[int]) -> None:
-        group = self.group
-        mark = "1" if len(group) == 1 else "2" if self._manner(1) == "other" else "3"
-        frame = self.page.fresh(self.style.predicates[mark, subject_is_plural(group[0][0])])
-        if group[0][0] in GENDERS:
-            self._lead(frame, pieces, marks)
-        marks.append(len(pieces))
-        pieces.extend((self.surfaces[0], " "))
-        fill(frame, self.page, self.surfaces, pieces, marks)
-
-    def _lead(self, frame: Frame, pieces: list[str], marks: list[int]) -> None:
-        """Sometimes an adverbial first; never two years in one sentence."""
-        draws = self.page.draws
-        if not self.style.leads or draws.uniform() > LEAD_PROBABILITY:
-            return
-        lead = draws.pick(self.style.leads)
-        if not (lead.dated and frame.dated):
-            fill(lead, self.page, (), pieces, marks)
-
-    def _manner(self, place: int) -> str:
-        """Whether a later mention stands for itself or owns something; ``her`` may do either."""
-        tag, person = self.group[place]
-        if tag != "her":
-            return "own" if tag in OWN else "other"
-        inside = any(person == other for _, other in self.group[:place])
-        return "own" if inside or self.page.draws.uniform() < OWN_AGAIN else "other"

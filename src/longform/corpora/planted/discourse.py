@@ -8,7 +8,7 @@ import numpy as np
 
 SENSES = ("none", "contrast", "concession", "causal", "temporal")
 SENSE_PROBABILITIES = (0.70, 0.08, 0.08, 0.08, 0.06)
-CONNECTIVES = ("", "although", "though", "while", "since", "as", "because", "however", "yet", "meanwhile")
+CONNECTIVES = ("", "although", "though", "while", "since", "as", "because", "however", "yet", "meanwhile", "therefore")
 INSIDE = {  # P(connective | sense) where the clause follows in the same sentence
     "contrast": {"while": 0.7, "though": 0.3},
     "concession": {"although": 0.5, "though": 0.35, "while": 0.15},
@@ -19,6 +19,7 @@ ACROSS = {  # P(connective | sense) where the clause is a sentence of its own, o
     "contrast": {"however": 0.5, "meanwhile": 0.3, "yet": 0.2},
     "concession": {"however": 0.6, "yet": 0.4},
     "temporal": {"meanwhile": 1.0},
+    "causal": {"therefore": 1.0},
 }
 ACROSS_PROBABILITY = 0.5  # of a clause without persons that may open with a connective
 CLAUSES = {
@@ -44,6 +45,12 @@ CLAUSES = {
         the {event} was still going on
         {agents} were carrying {things} out of the {place}""",
 }
+RESULTS = """
+    the {agents} moved to {Town}
+    the {place} was closed for {small} weeks
+    the {agents} bought {adj} {things}
+    many {agents} asked for {stuff}"""  # what follows "therefore"; the causal clauses above follow "because"
+ALIKE = {"contrast": ("contrast", "concession"), "concession": ("contrast", "concession")}  # told apart by no reader
 COMMA_SENSES = ("contrast", "concession")  # ", although" but " because"
 
 CUMULATIVE_SENSES = list(accumulate(SENSE_PROBABILITIES))
@@ -64,3 +71,10 @@ def connective_probabilities() -> np.ndarray:
             for connective, probability in row.items():
                 values[place, SENSES.index(sense), CONNECTIVES.index(connective)] = probability
     return values
+
+
+def wrong_connectives(sense: int, across: bool) -> list[int]:
+    """Connectives of the same place in the sentence that never stand for the sense or for one like it."""
+    table = connective_probabilities()[int(across)]
+    alike = [SENSES.index(name) for name in ALIKE.get(SENSES[sense], (SENSES[sense],))]
+    return [c for c in range(len(CONNECTIVES)) if table[:, c].sum() > 0 and table[alike, c].sum() == 0]

@@ -54,6 +54,7 @@ class Page:
     topic: Topic | None = None
     year: int = 0
     words: list[tuple[str, str]] = field(default_factory=list)  # (slot, word) of the sentence being written
+    places: list[int] = field(default_factory=list)  # the pieces of the sentence that hold those words
     used: set[str] = field(default_factory=set)  # frames of the section, so that it seldom says a thing twice
 
     stated: set[str] = field(default_factory=set)  # fact frames of the document: a page states a fact once
@@ -196,18 +197,22 @@ THIRD = {
 }
 CLAUSES = {
     sense: tuple(compile_frame(line.strip()) for line in block.strip().splitlines())
-    for sense, block in discourse.CLAUSES.items()
+    for sense, block in (discourse.CLAUSES | {"result": discourse.RESULTS}).items()
 }
 
 
 @dataclass(frozen=True)
 class Mention:
-    """One mention of a person: where it stands in its sentence, its tag as a reader prints it, and who it is."""
+    """One mention of a person: where it stands in its sentence, its tag as a reader prints it, who it is.
+
+    ``role`` is S (subject), O (any other) or P (possessor).
+    """
 
     start: int
     end: int
     tag: str
     person: int
+    role: str
 
 
 @dataclass(frozen=True)
@@ -221,7 +226,7 @@ class Sentence:
     connective: int
     across: bool
     relations: tuple[str, ...]
-    words: tuple[tuple[str, str], ...]
+    words: tuple[tuple[str, str, int, int], ...]  # slot, dictionary form, and span of each content word
 
 
 def fill(frame: Frame, page: Page, surfaces: Sequence[str], pieces: list[str], marks: list[int]) -> None:
@@ -233,7 +238,11 @@ def fill(frame: Frame, page: Page, surfaces: Sequence[str], pieces: list[str], m
             marks.append(len(pieces))
             pieces.append(surfaces[part - 1])
         else:
-            pieces.append(part(page))
+            known = len(page.words)
+            text = part(page)
+            if len(page.words) > known:
+                page.places.append(len(pieces))
+            pieces.append(text)
 
 
 def spans(pieces: Sequence[str], marks: Sequence[int]) -> list[tuple[int, int]]:

@@ -9,7 +9,7 @@ from functools import cache, cached_property
 
 import numpy as np
 
-from longform.corpora.planted.everyday import GENERIC, GENERIC_ADJECTIVES, TOPICS
+from longform.corpora.planted.everyday import GENERIC, GENERIC_ADJECTIVES
 from longform.numerics import generator
 
 PLACE_KINDS = ("building", "land", "water")
@@ -116,10 +116,9 @@ def make_topic(name: str, block: str) -> Topic:
     return Topic(name, kinds, tables)
 
 
-@cache
-def everyday() -> Vocabulary:
-    """The twelve topics of the wiki-like domains."""
-    return Vocabulary(tuple(make_topic(name, block) for name, block in TOPICS.items()))
+def vocabulary(topics: Mapping[str, str]) -> Vocabulary:
+    """The topics of a domain, each fixed by its name and its block of words."""
+    return Vocabulary(tuple(make_topic(name, block) for name, block in topics.items()))
 
 
 IRREGULAR = {"mouse": "mice", "wolf": "wolves", "sheep": "sheep", "deer": "deer", "goose": "geese",

@@ -7,10 +7,11 @@ another, ``{2}``; ``3`` what a person did with something of ``{2}``'s own. Slots
 PEOPLE_SECTIONS = {
     "early life": """
         > As a schoolchild, | In the winter of {year}, | At home in {Town}, | Before the age of {small},
+        - it is not true that the {agents} {verb} {adj} {things} in {Town}
         - the family lived above {a_look} {place} in {Town}
         - the house stood near {a_place} where {agents} {verb} {adj} {things}
         - most children of the street became {agents} or {agents2}
-        - the nearest school was {small} kilometres away and taught only {agents} and their sons
+        - the nearest school was {small} kilometres away and taught only the sons of {agents}
         - an uncle kept {a_adj} {thing} and {small} {beings} behind the house
         - books about {things} and {beings} filled the small house
         - the street was full of {agents} who {verb} {adj} {things}
@@ -26,6 +27,7 @@ PEOPLE_SECTIONS = {
         3 broke {2} toy {thing} at the age of {small} | learned about {things} from {2} parents""",
     "career": """
         > In {year}, | After {small} years of work, | During the {event} of {year}, | At the age of {small},
+        - it is not true that the {agents} {verb} {adj} {things} in {Town}
         - the new post came with {a_look} office and {small} assistants
         - the company sold {adj} {things} to {agents} in {small} towns
         - the office at the {place} employed {small} {agents}
@@ -63,6 +65,7 @@ PEOPLE_SECTIONS = {
         3 kept {2} wedding {thing} in {a_look} box""",
     "plot": """
         > In the first scene, | One night, | After the {event}, | In the end, | Meanwhile, | Many years later,
+        - it is not true that the {agents} {verb} {adj} {things} in {Town}
         - {a_adj} {thing} disappeared from the {place}
         - the {agents} of a small town feared {a_adj} {being}
         - a storm destroyed the {place} and all its {things}
@@ -117,6 +120,7 @@ PEOPLE_SECTIONS = {
         3 paid the crew from {2} savings | asked for {2} help with the {things}""",
     "reception": """
         > At the first showing, | In the newspapers, | At the festival of {Town}, | On its release,
+        - it is not true that the {agents} {verb} {adj} {things} in {Town}
         - the film earned {small} million crowns in {year}
         - critics praised the {look} pictures of the {place}
         - the audience laughed at the {adj} {being}

@@ -5,6 +5,7 @@ from longform.corpora.planted.people_frames import PEOPLE_SECTIONS
 SECTIONS = PEOPLE_SECTIONS | {
     "history": """
         > In {year}, | In the spring of {year}, | During the war, | By the end of the century,
+        - it is not true that the {agents} {verb} {adj} {things} in {Town}
         - the first {place} was built in {year} by {agents} from {Town}
         - a fire destroyed the {place} and {small} houses in {year}
         - the town received the right to hold {a_event} in {year}
@@ -29,6 +30,7 @@ SECTIONS = PEOPLE_SECTIONS | {
         3 lost {2} lands in the war of {year}""",
     "geography": """
         > As a rule, | According to the survey of {year}, | On most maps, | In a dry year,
+        - it is not true that the {agents} {verb} {adj} {things} in {Town}
         - the town lies {small} kilometres {dir} of {Town} at the foot of {a_look} {place}
         - the highest point is {a_look} hill of {height} metres
         - the river {River} flows past the {place} and into the sea
@@ -54,6 +56,7 @@ SECTIONS = PEOPLE_SECTIONS | {
         3 drew the coast on {2} {look} map""",
     "demographics": """
         > At the census of {year}, | According to the census, | Among adults, | In the {dir} district,
+        - it is not true that the {agents} {verb} {adj} {things} in {Town}
         - there were {number} people and {height} families in the town
         - about {small} percent of the people were {agents} or {agents2}
         - the average age was {small} years
@@ -96,6 +99,7 @@ SECTIONS = PEOPLE_SECTIONS | {
         3 put {2} name on the door""",
     "products": """
         > Since {year}, | For export, | At the trade fair of {year}, | In its newest catalogue,
+        - it is not true that the {agents} {verb} {adj} {things} in {Town}
         - the firm makes {adj} {things} for {agents} and {agents2}
         - the best known product is {a_adj} {thing}
         - about {number} {things} are sold each year in {Town}
@@ -158,6 +162,7 @@ OPENINGS = {  # by kind of page and by how many persons the first sentence menti
 ABSTRACTS = {  # ``f`` states a fact of the page's own person, ``-`` with an ``F_`` slot one of any other page's title
     "person": """
         > Today, | In later life, | Among friends,
+        - it is not true that the {agents} {verb} {adj} {things} in {Town}
         - {small} letters to {agents} in {Town} have survived
         - the story of the {place} is still told by {agents}
         - {a_look} street in {Town} bears the name
@@ -174,6 +179,7 @@ ABSTRACTS = {  # ``f`` states a fact of the page's own person, ``-`` with an ``F
         3 published {2} letters in {year}""",
     "film": """
         > On its release, | Today, | In {year},
+        - it is not true that the {agents} {verb} {adj} {things} in {Town}
         - it was one of the first films about {agents}
         - the film cost {number} crowns and used {small} {things}
         - a restored version was shown in {year}
@@ -190,6 +196,7 @@ ABSTRACTS = {  # ``f`` states a fact of the page's own person, ``-`` with an ``F
         3 called the film {2} best work""",
     "city": """
         > Today, | As in former times, | Since {year},
+        - it is not true that the {agents} {verb} {adj} {things} in {Town}
         - {agents} and {agents2} meet here for the {event}
         - the {place} is the oldest building of the district
         - most of its {stuff} comes from {Town}
@@ -209,6 +216,7 @@ ABSTRACTS = {  # ``f`` states a fact of the page's own person, ``-`` with an ``F
         3 left {2} money to the town""",
     "company": """
         > Today, | Since {year}, | In recent years,
+        - it is not true that the {agents} {verb} {adj} {things} in {Town}
         - the firm also trades in {stuff} and {things}
         - {small} {agents} work in its {place} in {Town}
         - the company sponsors the {event} of {Town}
