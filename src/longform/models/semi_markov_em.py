@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from longform.models.semi_markov import ROWS_PER_BLOCK, SemiMarkovLM, blocks_of
-from longform.models.semi_markov_scan import Scan, add_segment_counts, full_scans, pack, transition_counts
+from longform.models.semi_markov_scan import Scan, Workspace, add_segment_counts, full_scans, pack, transition_counts
 
 ROWS_PER_SLICE = 65_536  # ours: table rows normalised at once, so that the M-step needs no third table
 MASS_FLOOR = 1e-30  # ours: probabilities below it become 0, which keeps float32 products out of the denormals
@@ -34,6 +34,13 @@ class Compute:
     rows_per_block: int = ROWS_PER_BLOCK
     threads: int = 1
     dtype: str = "float32"
+
+
+class PerThread(threading.local):
+    """Each worker's own buffers."""
+
+    def __init__(self) -> None:
+        self.workspace = Workspace()
 
 
 @dataclass
@@ -61,12 +68,12 @@ def expectation(
     """
     total = Expectation(0.0, 0, 0, np.zeros(model.transitions.shape), np.zeros_like(model.joint))
     tables, blocks = model.tables, blocks_of([len(ids) for ids in encoded], compute.rows_per_block)
-    done = [threading.Event() for _ in blocks]
+    done, mine = [threading.Event() for _ in blocks], PerThread()
 
     def add(place: int) -> None:
         try:
             found = pack([model.ngrams.index(encoded[i]) for i in blocks[place]])
-            scans = full_scans(found, tables)
+            scans = full_scans(found, tables, mine.workspace)
             pairs = [transition_counts(scan) for scan in scans]
             if place:
                 done[place - 1].wait()  # sums run in block order, whatever the threads

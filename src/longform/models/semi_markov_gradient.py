@@ -18,6 +18,7 @@ from longform.models.ngrams import RESERVED_ROWS, NgramTable
 from longform.models.semi_markov import SemiMarkovLM
 from longform.models.semi_markov_scan import (
     Tables,
+    Workspace,
     add_segment_counts,
     full_scans,
     log_partitions,
@@ -32,10 +33,16 @@ class LogPartition(torch.autograd.Function):
     """Sum over a batch of log P(x), from log A (C, C) and log W (G, C); the backward pass is exact counts."""
 
     @staticmethod
-    def forward(ctx, log_transitions: torch.Tensor, log_joint: torch.Tensor, indices: Sequence[np.ndarray]):
+    def forward(
+        ctx,
+        log_transitions: torch.Tensor,
+        log_joint: torch.Tensor,
+        indices: Sequence[np.ndarray],
+        workspace: Workspace | None = None,
+    ):
         """``indices`` are the (T, K) n-gram rows of each sequence; a sequence of probability 0 gives -inf."""
         tables = Tables.of(log_transitions.detach().exp().numpy(), log_joint.detach().exp().numpy())
-        scans = full_scans(pack(indices), tables)
+        scans = full_scans(pack(indices), tables, workspace)
         pairs, counts = np.zeros(tables.transitions.shape), np.zeros_like(tables.joint)
         total = float(scans[-1].log_partition.sum())
         if len(scans) > 1:
@@ -53,7 +60,7 @@ class LogPartition(torch.autograd.Function):
     def backward(ctx, upstream: torch.Tensor):
         """Expected transitions and segments, times the upstream gradient."""
         pairs, counts = ctx.saved_tensors
-        return pairs * upstream.to(pairs.dtype), counts * upstream.to(counts.dtype), None
+        return pairs * upstream.to(pairs.dtype), counts * upstream.to(counts.dtype), None, None
 
 
 class FactoredTables(nn.Module):
@@ -196,12 +203,12 @@ def _epoch(tables: FactoredTables, plateau: Plateau, indices: list[np.ndarray], 
     size = plateau.settings.batch_size
     order = sorted(range(len(indices)), key=lambda i: len(indices[i]))
     batches = [order[i : i + size] for i in range(0, len(order), size)]
-    nats, tokens = 0.0, 0
+    nats, tokens, workspace = 0.0, 0, Workspace()
     for place in draw.permutation(len(batches)):
         batch = [indices[i] for i in batches[place]]
         count = sum(map(len, batch))
         tables.zero_grad()
-        loss = -LogPartition.apply(*tables.log_potentials(), batch)
+        loss = -LogPartition.apply(*tables.log_potentials(), batch, workspace)
         (loss / count).backward()
         plateau.optimiser.step()
         plateau.seen(float(loss.detach()), count)
