@@ -20,7 +20,7 @@ from safetensors.numpy import load_file, save_file
 
 from longform.models.ngrams import NgramTable
 from longform.models.semi_markov_paths import Segmentation, draw, tokens_of, viterbi
-from longform.models.semi_markov_scan import Tables, full_scans, log_partitions, pack, segment_posteriors
+from longform.models.semi_markov_scan import Tables, Workspace, full_scans, log_partitions, pack, segment_posteriors
 from longform.units import BadInput
 
 ROWS_PER_BLOCK = 24_000  # ours: 64 texts of the synthetic language per scan; 300 MB of vectors at 800 states
@@ -78,9 +78,9 @@ class SemiMarkovLM:
             rows_per_block: positions scanned at once, which bounds the memory (2 vectors of C per position).
         """
         encoded = [self.ngrams.encode(s, f"sequence {i}") for i, s in enumerate(sequences)]
-        out, tables = np.empty(len(encoded)), self.tables
+        out, tables, workspace = np.empty(len(encoded)), self.tables, Workspace()
         for members in blocks_of([len(ids) for ids in encoded], rows_per_block):
-            out[members] = log_partitions(pack([self.ngrams.index(encoded[i]) for i in members]), tables)
+            out[members] = log_partitions(pack([self.ngrams.index(encoded[i]) for i in members]), tables, workspace)
         return out
 
     def marginals(self, sequence: Sequence) -> np.ndarray:

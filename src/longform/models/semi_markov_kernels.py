@@ -44,14 +44,28 @@ def _combine(parts, rows, total, vectors, scales, joint, out, floor, exact):  # 
         out[z] = 0
     if bound <= DEAD:
         return DEAD
-    factor = np.empty(1, joint.dtype)
+    live = 0
     for i in range(len(parts)):
         if parts[i] >= 0 and total[i] > DEAD:
-            g, row = parts[i], rows[i]
-            factor[0] = math.exp(scales[row] - bound)
-            f = factor[0]
-            for z in range(width):
-                out[z] += f * vectors[row, z] * joint[g, z]
+            parts[live], rows[live], total[live] = parts[i], rows[i], total[i]
+            live += 1
+    parts, rows, total = parts[:live], rows[:live], total[:live]
+    factor = np.empty(4, joint.dtype)
+    done = 0
+    while done + 4 <= live:  # four at a time: fewer passes over out
+        for i in range(4):
+            factor[i] = math.exp(scales[rows[done + i]] - bound)
+        v0, v1, v2, v3 = vectors[rows[done]], vectors[rows[done + 1]], vectors[rows[done + 2]], vectors[rows[done + 3]]
+        w0, w1, w2, w3 = joint[parts[done]], joint[parts[done + 1]], joint[parts[done + 2]], joint[parts[done + 3]]
+        f0, f1, f2, f3 = factor[0], factor[1], factor[2], factor[3]
+        for z in range(width):
+            out[z] += (f0 * v0[z] * w0[z] + f1 * v1[z] * w1[z]) + (f2 * v2[z] * w2[z] + f3 * v3[z] * w3[z])
+        done += 4
+    for i in range(done, live):
+        factor[0] = math.exp(scales[rows[i]] - bound)
+        f, v, w = factor[0], vectors[rows[i]], joint[parts[i]]
+        for z in range(width):
+            out[z] += f * v[z] * w[z]
     top = out[0]
     for z in range(width):
         top = max(top, out[z])
@@ -160,12 +174,13 @@ def add_counts(bounds, grams, starts, ends, exponents, before, after, joint, cou
     depend on how the work is shared out.
     """
     width = joint.shape[1]
-    total = np.empty(width, joint.dtype)
-    factor = np.empty(1, joint.dtype)
+    total, factor = np.empty(width, joint.dtype), np.empty(4, joint.dtype)
+    left, right = np.empty(4, np.int64), np.empty(4, np.int64)
     for i in range(len(grams)):
         g = grams[i]
         for z in range(width):
             total[z] = 0
+        kept = 0
         for o in range(bounds[i], bounds[i + 1]):
             exponent, s, e = exponents[o], starts[o], ends[o]
             if exponent > STEEP:
@@ -174,9 +189,20 @@ def add_counts(bounds, grams, starts, ends, exponents, before, after, joint, cou
                     if product > 0:
                         counts[g, z] += math.exp(min(exponent + math.log(product), 0.0))
             elif exponent > -80.0:
-                factor[0] = math.exp(exponent)
-                f = factor[0]
-                for z in range(width):
-                    total[z] += f * before[s, z] * after[e, z]
+                factor[kept], left[kept], right[kept] = math.exp(exponent), s, e
+                kept += 1
+                if kept == 4:
+                    f0, f1, f2, f3 = factor[0], factor[1], factor[2], factor[3]
+                    u0, u1, u2, u3 = before[left[0]], before[left[1]], before[left[2]], before[left[3]]
+                    v0, v1, v2, v3 = after[right[0]], after[right[1]], after[right[2]], after[right[3]]
+                    for z in range(width):
+                        total[z] += (f0 * u0[z] * v0[z] + f1 * u1[z] * v1[z]) + (
+                            f2 * u2[z] * v2[z] + f3 * u3[z] * v3[z]
+                        )
+                    kept = 0
+        for o in range(kept):
+            f, u, v = factor[o], before[left[o]], after[right[o]]
+            for z in range(width):
+                total[z] += f * u[z] * v[z]
         for z in range(width):
             counts[g, z] += total[z] * joint[g, z]

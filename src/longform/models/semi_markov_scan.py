@@ -13,7 +13,7 @@ scaled, with float64 logarithms of the scales; no array of T C C entries exists.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -143,6 +143,23 @@ class Tables:
         return cls(np.ascontiguousarray(transitions, dtype=joint.dtype), joint, tops, rows)
 
 
+@dataclass(frozen=True)
+class Workspace:
+    """Buffers that scans of one thread take turns to use, so that memory is claimed once, not once per block.
+
+    A scan's vectors are valid until the next scan in the same workspace.
+    """
+
+    held: dict[str, np.ndarray] = field(default_factory=dict)
+
+    def take(self, name: str, shape: tuple[int, int], dtype: np.dtype) -> np.ndarray:
+        """An uninitialised array, carved from the buffer of that name."""
+        size, buffer = shape[0] * shape[1], self.held.get(name)
+        if buffer is None or len(buffer) < size or buffer.dtype != dtype:
+            buffer = self.held[name] = np.empty(size, dtype)
+        return buffer[:size].reshape(shape)
+
+
 @dataclass
 class Scan:
     """Scaled vectors of one block, each (rows, C) with scales (rows,); backward ones are None until asked for.
@@ -153,6 +170,7 @@ class Scan:
 
     block: Block
     tables: Tables
+    workspace: Workspace
     ended: np.ndarray
     before: np.ndarray
     forward_scales: np.ndarray
@@ -186,10 +204,12 @@ class Scan:
         return out
 
 
-def forward(block: Block, tables: Tables) -> Scan:
+def forward(block: Block, tables: Tables, workspace: Workspace | None = None) -> Scan:
     """Forward pass: alpha and b at every position. z_0 is state 0 and emits nothing (deng2022, released code)."""
     shape, dtype = (block.rows, tables.joint.shape[1]), tables.joint.dtype
-    scan = Scan(block, tables, np.empty(shape, dtype), np.empty(shape, dtype), np.zeros(block.rows))
+    workspace = workspace or Workspace()
+    vectors = (workspace.take(name, shape, dtype) for name in ("ended", "before"))
+    scan = Scan(block, tables, workspace, *vectors, np.zeros(block.rows))
     scan.ended[: block.first[1]] = 0
     scan.ended[: block.first[1], 0] = 1
     ended, before = torch.from_numpy(scan.ended), torch.from_numpy(scan.before)
@@ -208,7 +228,7 @@ def forward(block: Block, tables: Tables) -> Scan:
 def backward(scan: Scan) -> Scan:
     """Add the backward pass, e and beta, to a forward scan."""
     block, tables, dtype = scan.block, scan.tables, scan.tables.joint.dtype
-    scan.begun, scan.after = np.empty_like(scan.ended), np.empty_like(scan.ended)
+    scan.begun, scan.after = (scan.workspace.take(name, scan.ended.shape, dtype) for name in ("begun", "after"))
     scan.backward_scales, scan.begun_scales = np.zeros(block.rows), np.full(block.rows, kernels.DEAD)
     scan.begun[block.last_rows] = 0
     scan.after[block.last_rows] = 1
@@ -232,9 +252,9 @@ def in_float64(block: Block, members: np.ndarray, tables: Tables) -> tuple[Block
     return again, Tables.of(tables.transitions.astype(np.float64), tables.joint[rows].astype(np.float64), rows)
 
 
-def log_partitions(block: Block, tables: Tables) -> np.ndarray:
+def log_partitions(block: Block, tables: Tables, workspace: Workspace | None = None) -> np.ndarray:
     """log P of each sequence in the order in which the block was packed from; lost float32 paths are found again."""
-    scan = forward(block, tables)
+    scan = forward(block, tables, workspace)
     lost = np.flatnonzero(np.isneginf(scan.log_partition))
     if tables.joint.dtype != np.float64 and len(lost):
         again, doubled = in_float64(block, lost, tables)
@@ -245,13 +265,13 @@ def log_partitions(block: Block, tables: Tables) -> np.ndarray:
     return scan.in_order
 
 
-def full_scans(block: Block, tables: Tables) -> list[Scan]:
+def full_scans(block: Block, tables: Tables, workspace: Workspace | None = None) -> list[Scan]:
     """Forward and backward over a block, and again in float64 for the sequences that float32 lost paths of.
 
     Mass that underflows in one direction only is missing from that direction's total, so totals that
     agree vouch for the counts. Sequences scanned again have log P = minus infinity in the first scan.
     """
-    scan = backward(forward(block, tables))
+    scan = backward(forward(block, tables, workspace))
     poor = np.flatnonzero(np.isneginf(scan.log_partition) | (scan.disagreement > AGREEMENT))
     if tables.joint.dtype == np.float64 or not len(poor):
         return [scan]

@@ -1,0 +1,103 @@
+"""Gradient fitting: gradients equal finite differences and torch-struct's, training lowers the perplexity."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+import torch_struct
+from semi_markov_cases import bursts, random_case
+
+from longform.models.ngrams import build_ngrams
+from longform.models.semi_markov_gradient import FactoredTables, GradientSettings, LogPartition, Plateau, fit_gradient
+from longform.units import BadInput
+
+torch_struct.StructDistribution.arg_constraints = {}
+
+
+def _case(seed: int):
+    model, texts = random_case(seed)
+    indices = [model.ngrams.index(model.ngrams.encode(text)) for text in texts]
+    logs = [torch.from_numpy(np.log(table)).requires_grad_(True) for table in (model.transitions, model.joint)]
+    return model, texts, indices, logs
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_gradient_equals_finite_differences(seed: int) -> None:
+    _, _, indices, logs = _case(seed)
+    assert torch.autograd.gradcheck(lambda a, w: LogPartition.apply(a, w, indices), logs, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_value_and_gradients_equal_autograd_through_torch_struct(seed: int) -> None:
+    model, _, indices, (log_transitions, log_joint) = _case(seed)
+    LogPartition.apply(log_transitions, log_joint, indices).backward()
+    ours = log_transitions.grad.clone(), log_joint.grad.clone()
+    log_transitions.grad = log_joint.grad = None
+    total = torch.zeros((), dtype=torch.float64)
+    for index in indices:
+        shape = (1, len(index), model.max_duration + 1, model.num_states, model.num_states)
+        edges = torch.full(shape, -1e6, dtype=torch.float64)
+        for t, k in zip(*np.nonzero(index >= 0), strict=True):
+            edges[0, t, k + 1] = log_joint[index[t, k]][:, None] + log_transitions.T
+        edges[0, 0, :, :, 1:] = -1e6
+        total = total + torch_struct.SemiMarkovCRF(edges).partition[0]
+    total.backward()
+    assert LogPartition.apply(log_transitions, log_joint, indices).item() == pytest.approx(total.item(), rel=1e-5)
+    torch.testing.assert_close(ours[0], log_transitions.grad, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(ours[1], log_joint.grad, rtol=1e-5, atol=1e-5)
+
+
+def _small(texts: list[list[str]]):
+    encoded = [np.array(["abcde".index(t) for t in text]) for text in texts]
+    return build_ngrams(encoded, tokens="abcde", max_duration=3)
+
+
+def test_gradient_fit_lowers_the_perplexity_and_keeps_the_best_epoch() -> None:
+    texts = bursts(0, texts=64)
+    settings = GradientSettings(num_states=4, epochs=4, seed=3)
+    model, history = fit_gradient(texts, _small(texts), settings, validation=bursts(1, texts=8))
+    assert history[-1].train_ppl < 0.7 * history[0].train_ppl
+    held_out = bursts(1, texts=8)
+    nats = -model.log_likelihood(held_out).sum() / sum(map(len, held_out))
+    assert np.exp(nats) == pytest.approx(min(epoch.validation_ppl for epoch in history), rel=1e-5)
+
+
+def test_pretraining_moves_the_ngram_tables_only() -> None:
+    texts = bursts(0, texts=16)
+    settings = GradientSettings(num_states=3, epochs=0, seed=3)
+    start = FactoredTables(_small(texts), 3, 3).model(_small(texts))
+    model, _ = fit_gradient(texts, _small(texts), settings)
+    np.testing.assert_array_equal(model.transitions, start.transitions)
+    assert np.abs(model.joint - start.joint).max() > 1e-3
+
+
+def test_two_reserved_rows_waste_their_share_of_each_length() -> None:
+    ngrams = _small(bursts(0, texts=16))
+    tables = FactoredTables(ngrams, 3, 0)
+    with torch.no_grad():
+        for table in tables.emissions:
+            table.zero_()
+        tables.lengths.zero_()
+    sizes = np.diff(ngrams.starts)
+    np.testing.assert_allclose(tables.model(ngrams).durations[:, 0], sizes / (sizes + 2) / 3, rtol=1e-6)
+
+
+def test_rate_falls_after_nine_windows_without_progress() -> None:
+    parameter = torch.nn.Parameter(torch.zeros(1))
+    optimiser = torch.optim.Adam([parameter], lr=0.3)
+    plateau = Plateau(GradientSettings(window=2), optimiser)
+    for _ in range(2 * 9):
+        plateau.seen(1.0, 1)
+    assert optimiser.param_groups[0]["lr"] == 0.3
+    for _ in range(2):
+        plateau.seen(1.0, 1)
+    assert optimiser.param_groups[0]["lr"] == pytest.approx(0.075)
+    for _ in range(2 * 9 * 9):
+        plateau.seen(1.0, 1)
+    assert optimiser.param_groups[0]["lr"] == 3e-4
+
+
+def test_no_sequences_are_refused() -> None:
+    with pytest.raises(BadInput, match="got 0 sequences"):
+        fit_gradient([], _small(bursts(0)), GradientSettings(num_states=2))

@@ -1,0 +1,81 @@
+"""The sparse EM step: equal to the dense one on its support, and no sequence loses all its paths."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from semi_markov_cases import bursts, random_case
+
+from longform.models.semi_markov import SemiMarkovLM
+from longform.models.semi_markov_em import Compute, expectation
+from longform.models.semi_markov_fit import fit_em
+from longform.models.semi_markov_sparse import (
+    SparseSemiMarkovLM,
+    sparse_expectation,
+    sparse_maximise,
+    sparsify,
+)
+
+EXACT = Compute(dtype="float64")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_sparse_step_equals_the_dense_step_on_a_table_with_zeros(seed: int) -> None:
+    model, texts = random_case(seed)
+    draw = np.random.default_rng(seed)
+    joint = model.joint * (draw.random(model.joint.shape) < 0.6)
+    joint[: model.ngrams.starts[1], 1] += 0.1  # some path for every text
+    model = SemiMarkovLM(model.ngrams, model.transitions, joint / joint.sum(axis=0))
+    encoded = [model.ngrams.encode(text) for text in texts]
+    sparse = sparsify(model, model.joint, encoded, least=1e-300)
+    assert sparse.density == pytest.approx((joint > 0).mean())
+    np.testing.assert_allclose(sparse.log_likelihood(encoded), model.log_likelihood(encoded), rtol=1e-10)
+    dense, found = expectation(model, encoded, EXACT), sparse_expectation(sparse, encoded, EXACT)
+    assert found.log_likelihood == pytest.approx(dense.log_likelihood, rel=1e-10)
+    np.testing.assert_allclose(found.transitions, dense.transitions, atol=1e-10)
+    rows = np.repeat(np.arange(model.ngrams.rows), np.diff(sparse.starts))
+    np.testing.assert_allclose(found.segments, dense.segments[rows, sparse.states], atol=1e-10)
+
+
+def test_pruning_that_would_lose_sequences_keeps_their_best_paths() -> None:
+    texts = bursts(0)
+    fit = fit_em(texts, num_states=4, max_duration=3, iterations=4, seed=0, compute=EXACT)
+    encoded = [fit.model.ngrams.encode(text) for text in texts]
+    counts = expectation(fit.model, encoded, EXACT).segments
+    harsh = sparsify(fit.model, counts, encoded, least=np.quantile(counts, 0.98))
+    assert np.isfinite(harsh.log_likelihood(encoded)).all()
+    assert harsh.density < 0.3
+    assert sparse_expectation(harsh, encoded, EXACT).lost == 0
+    bare = SparseSemiMarkovLM(harsh.ngrams, harsh.transitions, harsh.starts, harsh.states, np.zeros_like(harsh.values))
+    assert sparse_expectation(bare, encoded, EXACT).lost == len(texts)
+
+
+def test_sparse_em_never_lowers_the_likelihood_and_threads_change_nothing() -> None:
+    texts = bursts(1)
+    fit = fit_em(texts, num_states=4, max_duration=3, iterations=6, seed=0, compute=EXACT)
+    encoded = [fit.model.ngrams.encode(text) for text in texts]
+    model = sparsify(fit.model, expectation(fit.model, encoded, EXACT).segments, encoded)
+    seen = []
+    for _ in range(10):
+        expected = sparse_expectation(model, encoded, Compute(rows_per_block=10))
+        again = sparse_expectation(model, encoded, Compute(rows_per_block=10, threads=3))
+        np.testing.assert_array_equal(again.segments, expected.segments)
+        np.testing.assert_array_equal(again.transitions, expected.transitions)
+        seen.append(expected.log_likelihood)
+        model = sparse_maximise(model, expected)
+    assert np.all(np.diff(seen) >= -1e-9 * abs(seen[0]))
+    np.testing.assert_allclose(model.transitions.sum(axis=1), 1, atol=1e-12)
+    np.testing.assert_allclose(np.bincount(model.states, weights=model.values), 1, atol=1e-12)
+
+
+def test_sparse_model_comes_back_bit_for_bit_and_equals_its_dense_form(tmp_path: Path) -> None:
+    model, texts = random_case(3)
+    encoded = [model.ngrams.encode(text) for text in texts]
+    sparse = sparsify(model, model.joint, encoded, least=0.05)
+    sparse.save(tmp_path / "pairs.safetensors")
+    again = SparseSemiMarkovLM.load(tmp_path / "pairs.safetensors", model.ngrams)
+    np.testing.assert_array_equal(again.values, sparse.values)
+    want = sparse.dense("float64").log_likelihood(texts)
+    np.testing.assert_allclose(again.log_likelihood(encoded), want, rtol=1e-12)
