@@ -25,6 +25,7 @@ from longform.units import BadInput, Document, Section
 REMOVED = ("see also", "external link", "reference", "further reading", "note", "source")  # deng2022 section 4
 
 _NUMBER = re.compile(r"(?<![\w-])[\d.,:/–-]*\d[\d.,:/–-]*(?:st|nd|rd|th|s)?(?![\w-])")
+_LABEL = re.compile(r"\[[^\[\]\s]*\]")  # LaTeX labels that Cohan et al.'s arXiv titles carry: "[sec:intro]introduction"
 _ROMAN = re.compile(r"^\s*[ivxl]+\s*[.)](?=\s)", re.IGNORECASE)  # "IV. Results"
 _WORD = re.compile(r"[^\W\d_](?:[^\s/]*[^\W_])?|&")
 # GPT-2's own cutting rule before its byte pairs: every piece is at least one token, so this counts from below
@@ -33,7 +34,7 @@ _PIECE = re.compile(r"'(?:s|t|re|ve|m|ll|d)| ?[^\W\d_]+| ?\d+| ?(?:[^\s\w]|_)+|\
 
 def normalise(title: str, spelling: Mapping[str, str] = AMERICAN) -> str:
     """``"2. Materials & Methods"`` -> ``"material and method"``; a title of numbers alone gives ``""``."""
-    bare = _NUMBER.sub(" ", _ROMAN.sub(" ", title.lower()))
+    bare = _NUMBER.sub(" ", _ROMAN.sub(" ", _LABEL.sub(" ", title.lower())))
     words = (lemma("and" if word == "&" else word) for word in _WORD.findall(bare))
     return " ".join(spelling.get(word, word) for word in words)
 

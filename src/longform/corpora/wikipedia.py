@@ -1,7 +1,7 @@
 r"""English Wikipedia as deng2022 section 4 uses it: a dump, filtered articles with normalised titles, a random split.
 
 The chain is ``wikipedia_dump`` (bytes to pages), ``wikitext`` (page to sections) behind ``wikipedia_parser`` (limits),
-``wikipedia_shards`` (many shards, many workers) and ``titles`` (the filters). ``build`` runs it for a corpus row.
+``wikipedia_shards`` (many shards, many workers), ``wikipedia_articles`` (their files) and ``titles`` (the filters). ``build`` runs it for a corpus row.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from longform.corpora.titles import Filters, facts, films, select, shortened, token_counter
-from longform.corpora.wikipedia_shards import Extraction, Shards, extract
+from longform.corpora.wikipedia_articles import Shards
+from longform.corpora.wikipedia_shards import Extraction, extract
 from longform.corpora.wikisection import split_by_seed
 from longform.units import BadInput, Corpus
 
@@ -86,7 +87,9 @@ def settings(kind: type, given: Mapping[str, Any] | None) -> Any:
     """
     unknown = sorted(set(given or {}) - set(kind.__dataclass_fields__))
     if unknown:
-        raise BadInput(f"{kind.__name__} has no {unknown}, allowed are {sorted(kind.__dataclass_fields__)}; mend the row")
+        raise BadInput(
+            f"{kind.__name__} has no {unknown}, allowed are {sorted(kind.__dataclass_fields__)}; mend the row"
+        )
     return kind(**(given or {}))
 
 

@@ -11,13 +11,13 @@ from __future__ import annotations
 import bz2
 import os
 import re
-import xml.etree.ElementTree as ElementTree
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import BinaryIO
+from xml.etree import ElementTree
 
 from longform.units import BadInput
 
@@ -36,11 +36,13 @@ class Shard:
         number: position in the plan.
         streams: byte offsets of the streams' starts.
         stop: byte offset after the last one.
+        listed: pages that the index lists for these streams; None without an index.
     """
 
     number: int
     streams: tuple[int, ...]
     stop: int
+    listed: int | None = None
 
 
 def plan(dump: Path, index: Path | None, shard_bytes: int) -> tuple[list[Shard], Counter[str]]:
@@ -54,15 +56,16 @@ def plan(dump: Path, index: Path | None, shard_bytes: int) -> tuple[list[Shard],
     if not dump.is_file():
         raise BadInput(f"{dump}: no such file; docs/data_cards/wikipedia.md says where dumps are published")
     size, troubles = dump.stat().st_size, Counter()
-    starts = indexed_starts(dump, index, troubles) if index else []
-    if not starts or starts[0] != 0:
-        starts = sorted({*starts, *stream_starts(dump, stop=starts[0] if starts else size)})
+    listed = indexed_starts(dump, index, troubles) if index else {}
+    starts = sorted({*listed, *stream_starts(dump, stop=min(listed, default=size))})
     if not starts:
         raise BadInput(f"{dump}: no bz2 stream found in {size} bytes; fetch it again and check its SHA-256")
     shards, first = [], 0
     for last, (_, end) in enumerate(pairwise([*starts, size])):
         if end - starts[first] >= shard_bytes or end == size:
-            shards.append(Shard(len(shards), tuple(starts[first : last + 1]), end))
+            streams = tuple(starts[first : last + 1])
+            pages = sum(listed.get(start, 0) for start in streams) if listed else None
+            shards.append(Shard(len(shards), streams, end, pages))
             first = last + 1
     return shards, +troubles
 
@@ -78,20 +81,26 @@ def stream_starts(dump: Path, stop: int) -> list[int]:
     return sorted(set(starts))
 
 
-def indexed_starts(dump: Path, index: Path, troubles: Counter[str]) -> list[int]:
-    """The index's stream offsets (``offset:page id:title`` lines, bz2 or plain) that begin a stream in the dump."""
+def indexed_starts(dump: Path, index: Path, troubles: Counter[str]) -> dict[int, int]:
+    """Pages per stream offset of the index (``offset:page id:title`` lines, bz2 or plain).
+
+    An offset at which no stream begins is counted and left out; its pages are found in the stream before it.
+    """
     opener = bz2.open if index.suffix == ".bz2" else open
-    offsets: set[int] = set()
+    pages: Counter[int] = Counter()
     try:
         with opener(index, "rb") as lines:
             for line in lines:
-                field = line.split(b":", 1)[0]
-                offsets.add(int(field)) if field.isdigit() else troubles.update({"index: malformed line": 1})
+                offset = line.split(b":", 1)[0]
+                if offset.isdigit():
+                    pages[int(offset)] += 1
+                else:
+                    troubles["index: malformed line"] += 1
     except (OSError, EOFError):
         troubles["index: cut off"] += 1
     with dump.open("rb") as file:
-        good = [offset for offset in sorted(offsets) if _begins_stream(file, offset)]
-    troubles["index: offset at no stream"] += len(offsets) - len(good)
+        good = {offset: count for offset, count in sorted(pages.items()) if _begins_stream(file, offset)}
+    troubles["index: offset at no stream"] += len(pages) - len(good)
     return good
 
 

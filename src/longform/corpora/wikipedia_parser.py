@@ -19,7 +19,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any
+from typing import IO, Any, Self
 
 from longform.corpora.wikitext import scanned_sections, sections
 
@@ -45,10 +45,12 @@ class GuardedParser:
     memory: int = MEMORY
     _child: subprocess.Popen[bytes] | None = field(default=None, repr=False)
 
-    def __enter__(self) -> GuardedParser:
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._end()
 
     def read(self, wikitext: str) -> tuple[Sections | None, str]:
@@ -75,7 +77,11 @@ class GuardedParser:
     def _start(self) -> subprocess.Popen[bytes]:
         code = _BOOT.format(str(Path(__file__).parents[2]), self.page_seconds, self.memory)
         return subprocess.Popen(
-            [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0
+            [sys.executable, "-c", code],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            bufsize=0,
         )
 
     def _end(self, stalled: bool = False) -> str:
@@ -133,5 +139,5 @@ def _answer(mode: bytes, wikitext: str) -> tuple[bytes, Any]:
         return b"K", sections(wikitext) if mode == b"T" else scanned_sections(wikitext)
     except MemoryError:
         return b"E", "out of memory"
-    except Exception as error:  # whatever a parser raises on a broken page must cost that page's tree only
+    except Exception as error:  # noqa: BLE001 - whatever a parser raises on a broken page must cost that page's tree only
         return b"E", f"parser raised {type(error).__name__}"

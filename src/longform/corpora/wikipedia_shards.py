@@ -13,19 +13,19 @@ import hashlib
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from longform.corpora.wikipedia_articles import WRITERS
 from longform.corpora.wikipedia_dump import MAX_PAGE_BYTES, Page, Shard, parse_page, plan, raw_pages, recut
 from longform.corpora.wikipedia_parser import GuardedParser
-from longform.units import BadInput, Document, Section
+from longform.units import BadInput
 
 VERSION = 1  # of what a shard holds; raised when the reading changes, so that old shards are redone
 RETRIES = 2  # of a shard whose worker raised; a killed worker is retried by Dask itself
-ROW_GROUP = 500  # articles per Parquet row group, and per batch read
 WORKER_MEMORY = "1GB"  # above this Dask restarts a local worker; its shard is tried again
 
 
@@ -94,6 +94,7 @@ def extract(
     extraction = extraction or Extraction()
     folder.mkdir(parents=True, exist_ok=True)
     tasks, troubles = _tasks(dump, folder, index, extraction)
+    _clear(folder, tasks)
     missing = [task for task in tasks if not is_done(task)]
     lost = _run(missing, scheduler, workers)
     if lost:
@@ -102,7 +103,12 @@ def extract(
     records = [json.loads(task.record.read_text(encoding="utf-8")) for task in tasks]
     counts = sum((Counter(record["counts"]) for record in records), troubles)
     megabytes = sum(record["wikitext_bytes"] for record in records) / 1e6
-    return {"shards": len(tasks), "redone": len(missing), "counts": dict(sorted(counts.items())), "wikitext_mb": megabytes}
+    return {
+        "shards": len(tasks),
+        "redone": len(missing),
+        "counts": dict(sorted(counts.items())),
+        "wikitext_mb": megabytes,
+    }
 
 
 def _tasks(dump: Path, folder: Path, index: Path | None, extraction: Extraction) -> tuple[list[Task], Counter[str]]:
@@ -112,38 +118,54 @@ def _tasks(dump: Path, folder: Path, index: Path | None, extraction: Extraction)
         dump, lost = _recut_once(dump, folder)
         shards, troubles = plan(dump, None, extraction.shard_bytes)
         troubles += lost
-    stamp = f"{VERSION}|{_fingerprint(dump)}|{json.dumps(asdict(extraction), sort_keys=True)}"
+    stamp = f"{VERSION}|{json.dumps(asdict(extraction), sort_keys=True)}"
     keys = (hashlib.blake2b(f"{stamp}|{shard}".encode(), digest_size=16).hexdigest() for shard in shards)
     return [Task(str(dump), str(folder), s, extraction, key) for s, key in zip(shards, keys, strict=True)], troubles
 
 
+def _clear(folder: Path, tasks: Sequence[Task]) -> None:
+    """Remove what a killed run left half-written and what a run with another plan wrote."""
+    planned = {path.name for task in tasks for path in (task.file, task.record)}
+    for path in (*folder.glob("shard-*"), *folder.glob(".*.partial")):
+        if path.name not in planned:
+            path.unlink()
+
+
 def _recut_once(dump: Path, folder: Path) -> tuple[Path, Counter[str]]:
     target, record = folder / "recut.xml.bz2", folder / "recut.json"
-    stamp = _fingerprint(dump)
+    stamp = _digest(dump, 0, dump.stat().st_size)
     if not (target.is_file() and record.is_file() and json.loads(record.read_text())["dump"] == stamp):
         troubles = recut(dump, target)
         _write(record, json.dumps({"dump": stamp, "troubles": troubles}, sort_keys=True).encode())
     return target, Counter(json.loads(record.read_text())["troubles"])
 
 
-def _fingerprint(dump: Path) -> str:
-    """Size and a hash of the first and last MiB: a dump of 20 GB is not read twice to know it again."""
-    size = dump.stat().st_size
+def _digest(dump: Path, start: int, stop: int) -> str:
+    """Hash of a byte range: reading a shard's bytes costs a thousandth of parsing them, and a changed dump is seen."""
+    digest = hashlib.blake2b(digest_size=16)
     with dump.open("rb") as file:
-        head = file.read(1 << 20)
-        file.seek(max(0, size - (1 << 20)))
-        return f"{size}-{hashlib.blake2b(head + file.read(), digest_size=16).hexdigest()}"
+        file.seek(start)
+        while start < stop and (chunk := file.read(min(1 << 22, stop - start))):
+            digest.update(chunk)
+            start += len(chunk)
+    return digest.hexdigest()
 
 
 def is_done(task: Task) -> bool:
-    """Whether the shard's record agrees with what is asked and its file with the record."""
+    """Whether the shard's record agrees with what is asked, with the dump's bytes and with the shard's file."""
     if not (task.record.is_file() and task.file.is_file()):
         return False
     try:
         record = json.loads(task.record.read_text(encoding="utf-8"))
     except (json.JSONDecodeError, UnicodeDecodeError):
         return False
-    return record.get("key") == task.key and record.get("sha256") == _sha256(task.file)
+    if record.get("key") != task.key or record.get("source") != _source(task):
+        return False
+    return record.get("sha256") == _sha256(task.file)
+
+
+def _source(task: Task) -> str:
+    return _digest(Path(task.dump), task.shard.streams[0], task.shard.stop)
 
 
 def _run(tasks: Sequence[Task], scheduler: str | None, workers: int) -> dict[int, str]:
@@ -163,7 +185,9 @@ def _client(scheduler: str | None, workers: int) -> Iterator[Any]:
     try:
         from distributed import Client, LocalCluster
     except ImportError as error:
-        raise BadInput(f"more than one worker needs Dask ({error}); pip install distributed, or set workers to 1") from error
+        raise BadInput(
+            f"more than one worker needs Dask ({error}); pip install distributed, or set workers to 1"
+        ) from error
     if scheduler is not None:
         with Client(scheduler) as client:
             yield client
@@ -179,7 +203,9 @@ def _gathered(client: Any, tasks: Sequence[Task]) -> dict[int, str]:
 
     futures = client.map(extract_shard, tasks, pure=False, retries=RETRIES, key=[task.file.name for task in tasks])
     wait(futures)
-    lost = {task.shard.number: future for task, future in zip(tasks, futures, strict=True) if future.status != "finished"}
+    lost = {
+        task.shard.number: future for task, future in zip(tasks, futures, strict=True) if future.status != "finished"
+    }
     return {number: repr(future.exception())[:200] for number, future in lost.items()}
 
 
@@ -195,10 +221,21 @@ def extract_shard(task: Task) -> int:
             size += len(page.text.encode("utf-8", "surrogatepass")) if isinstance(page, Page) else 0
             if document is not None:
                 write(document)
+    counts.update(_index_troubles(task.shard, counts))
     os.replace(partial, task.file)
-    record = {"key": task.key, "sha256": _sha256(task.file), "counts": dict(counts), "wikitext_bytes": size}
+    record = {"key": task.key, "source": _source(task), "sha256": _sha256(task.file)}
+    record |= {"counts": dict(counts), "wikitext_bytes": size}
     _write(task.record, json.dumps(record, sort_keys=True, indent=2).encode() + b"\n")
     return sum(number for outcome, number in counts.items() if outcome.startswith("article"))
+
+
+def _index_troubles(shard: Shard, counts: Counter[str]) -> dict[str, int]:
+    """By how many pages the shard and the index differ; nothing without an index."""
+    found = sum(number for outcome, number in counts.items() if not outcome.startswith("stream:"))
+    if shard.listed is None or shard.listed == found:
+        return {}
+    more = shard.listed > found
+    return {"index: page not in dump" if more else "index: page not listed": abs(shard.listed - found)}
 
 
 def _article(page: Page, parser: GuardedParser) -> tuple[dict[str, Any] | None, str]:
@@ -212,39 +249,6 @@ def _article(page: Page, parser: GuardedParser) -> tuple[dict[str, Any] | None, 
     return record, "article" if outcome == "parsed" else f"article, {outcome}"
 
 
-@contextmanager
-def _jsonl_writer(path: Path) -> Iterator[Callable[[dict[str, Any]], None]]:
-    with path.open("w", encoding="utf-8", errors="replace") as lines:
-        yield lambda record: print(json.dumps(record, sort_keys=True, ensure_ascii=False), file=lines)
-
-
-@contextmanager
-def _parquet_writer(path: Path) -> Iterator[Callable[[dict[str, Any]], None]]:
-    """Row groups of 500 articles, so that a shard never lies in memory whole."""
-    import pyarrow
-    from pyarrow import parquet
-
-    section = pyarrow.struct([("title", pyarrow.string()), ("text", pyarrow.string())])
-    schema = pyarrow.schema([("id", pyarrow.string()), ("title", pyarrow.string()), ("sections", pyarrow.list_(section))])
-    rows: list[dict[str, Any]] = []
-    with parquet.ParquetWriter(path, schema, compression="zstd") as table:
-
-        def write(record: dict[str, Any]) -> None:
-            rows.append(record)
-            if len(rows) == ROW_GROUP:
-                flush()
-
-        def flush() -> None:
-            table.write_table(pyarrow.Table.from_pylist(rows, schema=schema))
-            rows.clear()
-
-        yield write
-        flush()
-
-
-WRITERS: Mapping[str, Callable[[Path], Any]] = {"jsonl": _jsonl_writer, "parquet": _parquet_writer}
-
-
 def _sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
@@ -254,42 +258,3 @@ def _write(path: Path, content: bytes) -> None:
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     partial.write_bytes(content)
     os.replace(partial, path)
-
-
-class Shards:
-    """The articles of a folder of shards, in plan order; can be iterated any number of times.
-
-    Raises:
-        BadInput: the folder has no shards, or one of them lacks its record (an unfinished run).
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self.files = sorted(path for form in WRITERS for path in folder.glob(f"shard-*.{form}"))
-        unfinished = [path.name for path in self.files if not path.with_suffix(".json").is_file()]
-        if not self.files or unfinished:
-            what = f"unfinished {unfinished[:3]}" if unfinished else "no shard-*.jsonl or shard-*.parquet"
-            raise BadInput(f"{folder}: {what}; run the extraction again, it redoes only what is missing")
-
-    def __iter__(self) -> Iterator[Document]:
-        for path in self.files:
-            for record in _parquet_records(path) if path.suffix == ".parquet" else _jsonl_records(path):
-                sections = tuple(Section(section["title"], section["text"]) for section in record["sections"])
-                yield Document(record["id"], "train", sections)
-
-    @property
-    def counts(self) -> Counter[str]:
-        """Pages by outcome over all shards."""
-        records = (json.loads(path.with_suffix(".json").read_text(encoding="utf-8")) for path in self.files)
-        return sum((Counter(record["counts"]) for record in records), Counter())
-
-
-def _jsonl_records(path: Path) -> Iterator[dict[str, Any]]:
-    with path.open(encoding="utf-8") as lines:
-        yield from (json.loads(line) for line in lines)
-
-
-def _parquet_records(path: Path) -> Iterator[dict[str, Any]]:
-    from pyarrow import parquet
-
-    for batch in parquet.ParquetFile(path).iter_batches(batch_size=ROW_GROUP):
-        yield from batch.to_pylist()

@@ -16,7 +16,9 @@ ABSTRACT = "abstract"  # deng2022 section 4: the introduction becomes a section 
 NESTING = 40  # MediaWiki itself stops expanding templates at depth 40 ($wgMaxTemplateDepth)
 
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
-_UNSEEN_TAGS = "ref|gallery|math|chem|ce|score|timeline|imagemap|templatedata|graph|mapframe|hiero|syntaxhighlight|source"
+_UNSEEN_TAGS = (
+    "ref|gallery|math|chem|ce|score|timeline|imagemap|templatedata|graph|mapframe|hiero|syntaxhighlight|source"
+)
 _EMPTY_TAG = re.compile(rf"<(?:{_UNSEEN_TAGS}|references|section|nowiki)\b[^<>]*/>", re.IGNORECASE)
 _UNSEEN_TAG = re.compile(
     rf"<(?P<name>{_UNSEEN_TAGS}|references)\b[^<>]*(?<!/)>(?:(?!</?(?P=name)\b).)*+</(?P=name)\s*>",
