@@ -1,0 +1,175 @@
+r"""Wikitext of one page -> its top-level sections as plain text (deng2022 section 4: mwparserfromhell, markup stripped).
+
+What the stripped text never shows (comments, references, templates, tables) is cut out by a linear scanner
+*before* the tree is built; on English articles that is most of the wikitext, so the tree is small and quick.
+``scanned_sections`` does without a tree: the counted fallback for pages on which the parser stalls or dies.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+
+ABSTRACT = "abstract"  # deng2022 section 4: the introduction becomes a section of this title
+
+NESTING = 40  # MediaWiki itself stops expanding templates at depth 40 ($wgMaxTemplateDepth)
+
+_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_UNSEEN_TAGS = (
+    "ref|gallery|math|chem|ce|score|timeline|imagemap|templatedata|graph|mapframe|hiero|syntaxhighlight|source"
+)
+_EMPTY_TAG = re.compile(rf"<(?:{_UNSEEN_TAGS}|references|section|nowiki)\b[^<>]*/>", re.IGNORECASE)
+_UNSEEN_TAG = re.compile(
+    rf"<(?P<name>{_UNSEEN_TAGS}|references)\b[^<>]*(?<!/)>(?:(?!</?(?P=name)\b).)*+</(?P=name)\s*>",
+    re.IGNORECASE | re.DOTALL,
+)
+_BRACKETS = re.compile(r"\{{2,}|\}{2,}|^[ \t:]*\{\||^[ \t]*\|\}(?!\})", re.MULTILINE)
+_HEADING = re.compile(r"^(={1,6})([^\n]+?)(?<!=)\1[ \t]*$", re.MULTILINE)
+_NO_TEXT_LINK = re.compile(r"\[\[\s*:?(?:file|image|media|category)\s*:", re.IGNORECASE)
+_INTERLANGUAGE = re.compile(r"\[\[[a-z]{2,3}(?:-[a-z]+)*:[^\[\]|\n]*\]\]")
+_QUOTES = re.compile(r"'{2,}")
+_FOUR = re.compile(r"(?<=\w)'{4}(?=\w)")  # elsewhere four are two pairs around a template that is gone
+_LINK_BRACKETS = re.compile(r"\[\[|\]\]")
+
+
+def sections(wikitext: str) -> list[tuple[str, str]]:
+    """Title and plain text of the introduction and of every level-two section, in order; headings inside are dropped.
+
+    Raises:
+        Exception: whatever the parser raises; the caller falls back to :func:`scanned_sections`.
+    """
+    import mwparserfromhell
+
+    return _split(wikitext, lambda body: str(mwparserfromhell.parse(body).strip_code(keep_template_params=False)))
+
+
+def scanned_sections(wikitext: str) -> list[tuple[str, str]]:
+    """The same shape by regular expressions and a bracket scanner alone; linear in the page's length."""
+    return _split(wikitext, _unmarked)
+
+
+def _split(wikitext: str, strip) -> list[tuple[str, str]]:
+    pieces = list(_top_level(seen_part(wikitext)))
+    return [(tidy(strip(title)) or "", tidy(strip(_without_headings(body)))) for title, body in pieces]
+
+
+def seen_part(wikitext: str) -> str:
+    """The wikitext without comments, references, templates, tables, files and categories."""
+    text = _COMMENT.sub("", wikitext)
+    text = _EMPTY_TAG.sub("", text)
+    text = _repeated(_UNSEEN_TAG, text)
+    return without_quotes(_INTERLANGUAGE.sub("", without_media(without_brackets(text))))
+
+
+def without_quotes(text: str) -> str:
+    """Cut the apostrophes of bold and italic line by line, before the tree: empty or unbalanced runs confuse it."""
+    return "\n".join(_line_without_quotes(line) if "''" in line else line for line in text.split("\n"))
+
+
+def _line_without_quotes(line: str) -> str:
+    """Four inside a word are one and bold. If bold and italic are both unbalanced, one bold is ``'`` and italic."""
+    lengths = [len(run) for run in _QUOTES.findall(line)]
+    bold, italic = (sum(length in kinds for length in lengths) for kinds in ((3, 4, 5), (2, 5)))
+    if bold % 2 and italic % 2:
+        line = re.sub(r"(?<=\w)'''(?=s?\b|\s)", "'", line, count=1)
+    return _QUOTES.sub("", _FOUR.sub("'", line))
+
+
+def _repeated(pattern: re.Pattern[str], text: str, rounds: int = 4) -> str:
+    """Cut a tag's innermost pairs first; four rounds undo deeper nesting than any tag of the list allows."""
+    for _ in range(rounds):
+        text, cuts = pattern.subn("", text)
+        if not cuts:
+            break
+    return text
+
+
+def without_brackets(text: str) -> str:
+    """Cut ``{{...}}``, ``{{{...}}}`` and ``{|...|}`` with all that nests inside; an opening that never closes stays."""
+    opened: list[tuple[str, int]] = []
+    spans: list[tuple[int, int]] = []
+    for mark in _BRACKETS.finditer(text):
+        symbol, start = mark.group().strip(" \t:"), mark.start()
+        pairs = 1 if "|" in symbol else len(symbol) // 2
+        for pair in range(pairs):
+            if symbol[0] == "{":
+                opened.append((symbol[:2], start + 2 * pair))
+            else:
+                _close(symbol[:2], mark.end() if pair == pairs - 1 else start + 2 * pair + 2, opened, spans)
+    return _cut(text, spans)
+
+
+def _close(symbol: str, end: int, opened: list[tuple[str, int]], spans: list[tuple[int, int]]) -> None:
+    """Match a closing mark with the nearest opening of its kind; openings above it were never closed."""
+    kind = "{|" if symbol == "|}" else "{{"
+    for depth in range(len(opened) - 1, max(-1, len(opened) - NESTING), -1):
+        if opened[depth][0] == kind:
+            spans.append((opened[depth][1], end))
+            del opened[depth:]
+            return
+
+
+def without_media(text: str) -> str:
+    """Cut links to files and categories, captions and the links inside them included; one that never closes stays."""
+    opened: list[tuple[int, bool]] = []
+    spans: list[tuple[int, int]] = []
+    for mark in _LINK_BRACKETS.finditer(text):
+        if mark.group() == "[[":
+            opened.append((mark.start(), bool(_NO_TEXT_LINK.match(text, mark.start()))))
+        elif opened:
+            start, media = opened.pop()
+            spans += [(start, mark.end())] if media else []
+    return _cut(text, spans)
+
+
+def _cut(text: str, spans: list[tuple[int, int]]) -> str:
+    kept, position = [], 0
+    for start, end in sorted(spans):
+        if start >= position:
+            kept.append(text[position:start])
+        position = max(position, end)
+    return "".join(kept) + text[position:]
+
+
+def _top_level(text: str) -> Iterator[tuple[str, str]]:
+    """The introduction, then each section under a heading of level one or two."""
+    headings = [match for match in _HEADING.finditer(text) if len(match[1]) <= 2]
+    starts = [0, *(match.end() for match in headings)]
+    ends = [*(match.start() for match in headings), len(text)]
+    titles = [ABSTRACT, *(match[2].strip() for match in headings)]
+    return ((title, text[start:end]) for title, start, end in zip(titles, starts, ends, strict=True))
+
+
+def _without_headings(body: str) -> str:
+    return _HEADING.sub("", body)
+
+
+_TAG = re.compile(r"</?[a-zA-Z][^<>]*>|__[A-Z]+__")
+_PIPED = re.compile(r"\[\[(?:[^\[\]|]*\|)*([^\[\]|]*)\]\]")
+_OUTSIDE = re.compile(r"\[(?:https?:|ftp:|mailto:|//)[^\s\]]*\s*([^\[\]]*)\]")
+_LIST = re.compile(r"^[*#:;]+\s*", re.MULTILINE)
+
+
+def _unmarked(text: str) -> str:
+    for _ in range(3):  # links inside links
+        text, links = _PIPED.subn(r"\1", text)
+        if not links:
+            break
+    text = _TAG.sub("", _OUTSIDE.sub(r"\1", text))
+    return html.unescape(_LIST.sub("", text))
+
+
+_EMPTY_PAIR = re.compile(r"\(\s*(?:[;,:–-]\s*)*\)")
+_BAD_OPENING = re.compile(r"\(\s*(?:[;,:]\s*)+")
+_SPACE = re.compile(r"[^\S\n]+")
+_MAGIC = re.compile(r"__[A-Z]+__")
+_RESIDUE = re.compile(r"\[\[|\]\]|\{\{+|\}\}+|^\s*\{\|.*$|^\s*\|.*$|</?[a-zA-Z][^<>\n]*>", re.MULTILINE)
+
+
+def tidy(text: str) -> str:
+    """One blank between words, one line break between paragraphs, nothing left of markup that never closed."""
+    text = _MAGIC.sub("", _RESIDUE.sub("", text))
+    text = _BAD_OPENING.sub("(", _EMPTY_PAIR.sub("", text))
+    lines = (_SPACE.sub(" ", line).strip() for line in text.split("\n"))
+    return "\n".join(re.sub(r" (?=[,.;:](?:\s|$))", "", line) for line in lines if line)
