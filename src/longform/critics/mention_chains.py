@@ -50,7 +50,7 @@ class _NgramScores(ABC):
     end: bool = False
     forms: tuple[str, ...] = field(default=(), repr=False, metadata=FITTED)
     orders: tuple[NgramOrder, ...] = field(default=(), repr=False, metadata=FITTED)
-    table: np.ndarray = field(default_factory=lambda: np.zeros((0, 4), np.int64), repr=False, metadata=FITTED)
+    table: np.ndarray = field(default_factory=lambda: np.zeros((0, 3), np.int64), repr=False, metadata=FITTED)
     log_unknown: float = field(default=-math.inf, repr=False, metadata=FITTED)
     fitted_discounts: tuple[tuple[float, ...], ...] = field(default=(), repr=False, metadata=FITTED)
     fitted_units: int = field(default=0, repr=False, metadata=FITTED)

@@ -41,12 +41,18 @@ def group_contexts(keys: np.ndarray, bits: int) -> tuple[np.ndarray, np.ndarray]
 
 
 @numba.njit(cache=True, nogil=True)
+def _slot(key, size):
+    """First slot of a key: the hash's upper 32 bits scaled to the table, whatever its size (Lemire 2019)."""
+    upper = (np.uint64(key) * _HASH) >> np.uint64(32)
+    return np.int64((upper * np.uint64(size)) >> np.uint64(32))
+
+
+@numba.njit(cache=True, nogil=True)
 def _insert(table, key, column, number):
     values = table.view(np.float64)
-    slots = np.uint64(len(table) - 1)
-    slot = (np.uint64(key) * _HASH >> np.uint64(20)) & slots
+    slot = _slot(key, len(table))
     while table[slot, 0] != 0 and table[slot, 0] != key:
-        slot = (slot + np.uint64(1)) & slots
+        slot = slot + 1 if slot + 1 < len(table) else 0
     if table[slot, 0] == 0:
         table[slot, 0] = key
         values[slot, 1] = np.inf
@@ -61,13 +67,13 @@ def _insert_all(table, keys, column, numbers):
 
 
 def build_table(entries: Sequence[tuple[np.ndarray, int, np.ndarray]]) -> np.ndarray:
-    """Open-addressing table (slots, 4) of int64: key, log probability, log back-off weight, unused.
+    """Open-addressing table (slots, 3) of int64, at most two thirds full: key, log probability, log back-off weight.
 
     ``entries`` are (keys, column, numbers), column 1 for log probabilities and 2 for back-off weights. The numbers
-    are float64 in the same memory, so that one look-up touches one cache line.
+    are float64 in the same memory, so that one look-up touches one place.
     """
     size = sum(len(keys) for keys, _, _ in entries)
-    table = np.zeros((1 << max(4, int(2 * size).bit_length()), 4), dtype=np.int64)
+    table = np.zeros((3 * size // 2 + 16, 3), dtype=np.int64)
     for keys, column, numbers in entries:
         _insert_all(table, np.ascontiguousarray(keys), column, np.ascontiguousarray(numbers, dtype=np.float64))
     return table
@@ -75,13 +81,12 @@ def build_table(entries: Sequence[tuple[np.ndarray, int, np.ndarray]]) -> np.nda
 
 @numba.njit(cache=True, nogil=True)
 def _find(table, key):
-    slots = np.uint64(len(table) - 1)
-    slot = (np.uint64(key) * _HASH >> np.uint64(20)) & slots
+    slot = _slot(key, len(table))
     while table[slot, 0] != 0:
         if table[slot, 0] == key:
-            return np.int64(slot)
-        slot = (slot + np.uint64(1)) & slots
-    return np.int64(-1)
+            return slot
+        slot = slot + 1 if slot + 1 < len(table) else 0
+    return -1
 
 
 @numba.njit(cache=True, nogil=True)
