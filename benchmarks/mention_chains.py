@@ -1,0 +1,201 @@
+"""Time and agreement of the 5-gram critics against nltk.lm and, where installed, KenLM (its reader and its lmplz).
+
+Run from the repository root:  python benchmarks/mention_chains.py --tokens 5000000 --out benchmarks/mention_chains.json
+Needs nltk and kenlm (development extras); lmplz is used where --lmplz names the program. Times are CPU seconds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from longform.critics.arpa import arpa_lines
+from longform.critics.mention_chains import KneserNeyCritic, MentionCritic
+from longform.critics.ngram_windows import NOBODY, TokenStream
+from longform.numerics import generator
+from longform.units import Chain
+
+FORMS = tuple(sorted(["M", "F", "P", "N", ".", *(f"{p}{i}" for p in ("he", "she", "they", "who") for i in range(46))]))
+NLTK_TOKENS, NLTK_QUERIES = 100_000, 300
+
+
+def timed(work: Callable[[], Any]) -> tuple[Any, float]:
+    """What ``work`` returns, and CPU seconds of this process: other work on the machine does not count."""
+    start = time.process_time()
+    made = work()
+    return made, time.process_time() - start
+
+
+def stream(name: str, tokens: int, people: bool) -> TokenStream:
+    """Sticky tags of documents of about 60 tokens; each tag depends on the one before; people come back."""
+    rng = generator("benchmark", name)
+    rows = generator("benchmark", "rows").dirichlet(np.full(len(FORMS), 0.05), len(FORMS)).cumsum(axis=1)
+    forms, draws = np.empty(tokens, dtype=np.int32), rng.random(tokens)
+    state = 0
+    for i in range(tokens):
+        state = min(int(np.searchsorted(rows[state], draws[i])), len(FORMS) - 1)
+        forms[i] = state
+    lengths = rng.integers(20, 100, tokens // 60 + 2)
+    lengths = lengths[: np.searchsorted(np.cumsum(lengths), tokens) + 1]
+    lengths[-1] -= lengths.sum() - tokens
+    ends = np.cumsum(lengths)
+    entities = rng.geometric(0.7, tokens).astype(np.int32) if people else np.full(tokens, NOBODY, dtype=np.int32)
+    entities[forms == FORMS.index(".")] = NOBODY
+    return TokenStream(forms, entities, np.repeat(ends - lengths, lengths), lengths)
+
+
+def chains(tokens: TokenStream) -> list[Chain]:
+    """The stream as chains of strings."""
+    names = [FORMS[f] if e == NOBODY else f"{FORMS[f]}:{e}" for f, e in zip(tokens.forms, tokens.entities, strict=True)]
+    ends = np.cumsum(tokens.lengths)
+    return [
+        Chain(str(i), "train", tuple(names[b - n : b]))
+        for i, (b, n) in enumerate(zip(ends, tokens.lengths, strict=True))
+    ]
+
+
+def with_end(tokens: TokenStream, code: int) -> TokenStream:
+    """The stream with an end symbol after each chain."""
+    ends = np.cumsum(tokens.lengths)
+    lengths = tokens.lengths + 1
+    starts = np.cumsum(lengths) - lengths
+    forms, entities = np.insert(tokens.forms, ends, code), np.insert(tokens.entities, ends, NOBODY)
+    return TokenStream(forms.astype(np.int32), entities.astype(np.int32), np.repeat(starts, lengths), lengths)
+
+
+def ours(train: TokenStream, test: TokenStream) -> dict[str, Any]:
+    """Fit and score both critics from arrays, the released one with people, Kneser-Ney on the same stream."""
+    found = {}
+    for critic in (MentionCritic(forms=FORMS), KneserNeyCritic(forms=FORMS)):
+        fitted, fit_s = timed(lambda c=critic: c.fit_tokens(train))
+        scores, score_s = timed(lambda f=fitted: f.score_tokens(test))
+        found[type(critic).__name__] = {
+            "fit_s": fit_s,
+            "score_tags_per_s": len(scores) / score_s,
+            "latent_ppl": float(np.exp(-scores.mean())),
+            "ngrams": sum(len(o.keys) for o in fitted.orders),
+        }
+    return found
+
+
+def from_strings(train: TokenStream) -> dict[str, float]:
+    """Seconds to fit from chains of strings, as the pipeline does."""
+    real = chains(train)
+    return {c.__name__: timed(lambda c=c: c().fit(real))[1] for c in (MentionCritic, KneserNeyCritic)}
+
+
+def against_nltk(train: TokenStream, test: TokenStream) -> dict[str, float]:
+    """nltk.lm's interpolated absolute discounting and ours with its single discount, on the same part of the stream."""
+    from nltk.lm import AbsoluteDiscountingInterpolated
+
+    real, queries = chains(train), chains(test)
+    rows = [("<bos>",) * 4 + unit.symbols for unit in real]
+    grams = [[row[i - n : i] for row in rows for i in range(5, len(row) + 1)] for n in range(1, 6)]
+    model = AbsoluteDiscountingInterpolated(5, discount=0.75)
+    _, fit_s = timed(lambda: model.fit([[g for level in grams for g in level]], sorted({s for r in rows for s in r})))
+    rows = [("<bos>",) * 4 + unit.symbols for unit in queries]
+    windows = [row[i - 4 : i + 1] for row in rows for i in range(4, len(row))][:NLTK_QUERIES]
+    theirs, score_s = timed(lambda: [np.log(model.score(w[-1], w[:-1])) for w in windows])
+    fitted, our_fit_s = timed(lambda: MentionCritic(discounts=(0.75,) * 4).fit(real))
+    mine = np.concatenate(fitted.attribute(queries))[: len(windows)]
+    _, our_score_s = timed(lambda: fitted.score_tokens(test))
+    return {
+        "tokens": float(len(train.forms)),
+        "nltk_fit_s": fit_s,
+        "our_fit_s_from_strings": our_fit_s,
+        "nltk_tags_per_s": len(windows) / score_s,
+        "our_tags_per_s": len(test.forms) / our_score_s,
+        "ppl_nltk": float(np.exp(-np.mean(theirs))),
+        "ppl_ours": float(np.exp(-mine.mean())),
+    }
+
+
+def against_kenlm(train: TokenStream, test: TokenStream, lmplz: str | None, folder: Path) -> dict[str, Any]:
+    """KenLM reads our ARPA of true Kneser-Ney; and, where lmplz is given, estimates its own from the same text."""
+    import kenlm
+
+    forms = (*FORMS, "<eos>")  # appended after sorting: fit_tokens takes the vocabulary as it is given
+    train, test = with_end(train, len(FORMS)), with_end(test, len(FORMS))
+    fitted, fit_s = timed(lambda: KneserNeyCritic(forms=forms, end=True).fit_tokens(train))
+    lines = [" ".join(c.symbols) for c in chains_of(test, forms)]
+    found = {
+        "our_fit_s": fit_s,
+        "ppl_ours": float(np.exp(-fitted.score_tokens(test).mean())),
+        "discounts_ours": fitted.fitted_discounts,
+    }
+    (folder / "ours.arpa").write_text("\n".join(arpa_lines(fitted)) + "\n", encoding="utf-8")
+    found["ppl_kenlm_on_our_arpa"] = kenlm_perplexity(kenlm.Model(str(folder / "ours.arpa")), lines)
+    if lmplz:
+        text = folder / "train.txt"
+        text.write_text("\n".join(" ".join(c.symbols) for c in chains_of(train, forms)) + "\n", encoding="utf-8")
+        command = [
+            lmplz,
+            "-o",
+            "5",
+            "--discount_fallback",
+            "-S",
+            "2G",
+            "--text",
+            str(text),
+            "--arpa",
+            str(folder / "k.arpa"),
+        ]
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        found["lmplz_s"] = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        found["discounts_lmplz"] = [x for x in done.stderr.splitlines() if "D1=" in x]
+        found["ppl_kenlm"] = kenlm_perplexity(kenlm.Model(str(folder / "k.arpa")), lines)
+    return found
+
+
+def chains_of(tokens: TokenStream, forms: tuple[str, ...]) -> list[Chain]:
+    """Chains without their end symbol, as lines of text."""
+    ends = np.cumsum(tokens.lengths)
+    return [
+        Chain("", "train", tuple(forms[f] for f in tokens.forms[b - n : b - 1]))
+        for b, n in zip(ends, tokens.lengths, strict=True)
+    ]
+
+
+def kenlm_perplexity(model: Any, lines: list[str]) -> float:
+    """Per symbol, end symbols counted."""
+    total = sum(model.score(line, bos=True, eos=True) for line in lines)
+    return float(10 ** (-total / sum(len(line.split()) + 1 for line in lines)))
+
+
+def main() -> None:
+    """Measure and print; with --out, also write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tokens", type=int, default=5_000_000)
+    parser.add_argument("--test", type=int, default=1_000_000)
+    parser.add_argument("--lmplz", default=None)
+    parser.add_argument("--out", type=Path, default=None)
+    options = parser.parse_args()
+    warm = stream("warm", 2000, True)
+    ours(warm, warm)  # compiles the kernels, as every process after the first finds them compiled on disk
+    people, plain = (stream("train", options.tokens, p) for p in (True, False))
+    people_test, plain_test = (stream("test", options.test, p) for p in (True, False))
+    found = {"tokens": options.tokens, "with_people": ours(people, people_test), "tags_only": ours(plain, plain_test)}
+    found["fit_s_from_strings"] = from_strings(people)
+    cut = stream("train", NLTK_TOKENS, False)
+    found["nltk"] = against_nltk(cut, plain_test)
+    with tempfile.TemporaryDirectory() as folder:
+        found["kenlm"] = against_kenlm(plain, stream("test", 100_000, False), options.lmplz, Path(folder))
+    text = json.dumps(found, indent=1)
+    print(text)
+    if options.out:
+        options.out.write_text(text + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

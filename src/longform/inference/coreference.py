@@ -1,0 +1,197 @@
+"""Who is mentioned where: mentions of entities, resolvers that find them, and the chain of persons read off a text.
+
+The chain follows deng2022 section 5 and appendix G as released: a stop ``.`` opens each sentence; a mention of a
+person is a pronoun as written, or the gender of its entity, followed by the entity's number.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from longform.corpora.segmentation import sentences
+from longform.inference.person_lexicon import NEITHER, NO_PERSONS, PERSON_PRONOUNS, VOTES
+from longform.units import BadInput, Chain, Document, Readout, chains_to_readout
+
+STOP = "."
+_WORD = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")
+_AFTER_HEAD = re.compile(r"\s(?:of|in|at|from|with|for|on|who|whom|which|that|and|or|to|by)\s|[,;:(]")
+
+
+@dataclass(frozen=True)
+class Mention:
+    """One mention of an entity.
+
+    Attributes:
+        start, end: half-open character offsets in the text.
+        entity: number of its entity within the text.
+        named: whether the reader took it for the name of a person (the part of named-entity recognition).
+        root: offset of its head word, where the chain places it; None: read off the words of the mention.
+    """
+
+    start: int
+    end: int
+    entity: int
+    named: bool = False
+    root: int | None = None
+
+
+class CorefResolver(Protocol):
+    """Finds mentions and says which are of one entity; entities mentioned once are listed too."""
+
+    def header(self) -> Mapping[str, str]:
+        """Name, settings and library versions: what a score depends on, for the output's header."""
+
+    def resolve(self, texts: Sequence[str]) -> list[list[Mention]]:
+        """Mentions of each text, in the order of their start."""
+
+
+@dataclass(frozen=True)
+class PersonChain:
+    """A chain and where in the text each of its symbols stands (a stop: the first character of its sentence)."""
+
+    chain: Chain
+    spans: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class GivenMentions:
+    """Mentions given from outside, by text: gold annotation behind the resolvers' protocol."""
+
+    by_text: Mapping[str, Sequence[Mention]] = field(repr=False)
+    name: str = "gold"
+
+    def header(self) -> Mapping[str, str]:
+        """Where the mentions come from."""
+        return {"resolver": self.name}
+
+    def resolve(self, texts: Sequence[str]) -> list[list[Mention]]:
+        """The given mentions.
+
+        Raises:
+            BadInput: a text has no entry.
+        """
+        missing = [text[:40] for text in texts if text not in self.by_text]
+        if missing:
+            raise BadInput(f"no gold mentions for {len(missing)} texts, first {missing[0]!r}; give an entry (maybe empty)")
+        return [sorted(self.by_text[text], key=lambda m: (m.start, m.end)) for text in texts]
+
+
+def root_offset(text: str, start: int, end: int) -> int:
+    """Offset of a mention's head word, without a parser: the last word before a preposition, comma or clause."""
+    cut = _AFTER_HEAD.search(text, start, end)
+    words = list(_WORD.finditer(text, start, cut.start() if cut and cut.start() > start else end))
+    words = [word for word in words if word[0][0].isalnum()]
+    return words[-1].start() if words else start
+
+
+def _root_word(text: str, mention: Mention) -> tuple[int, int, str]:
+    offset = mention.root if mention.root is not None else root_offset(text, mention.start, mention.end)
+    word = _WORD.match(text, offset)
+    end = word.end() if word else mention.end
+    whole = text[mention.start : mention.end]
+    return (mention.start, mention.end, whole) if whole in PERSON_PRONOUNS else (offset, end, text[offset:end])
+
+
+def is_person(word: str, named: bool) -> bool:
+    """The released test on a mention's head word: a person's pronoun or name, and not one of three exceptions."""
+    return word.lower() not in NO_PERSONS and (word in PERSON_PRONOUNS or named)
+
+
+def entity_types(words: Sequence[tuple[int, str]]) -> dict[int, str]:
+    """Type of each entity from (entity, head word) pairs: its pronouns' majority, the first reached on a tie.
+
+    A proper name has no vote: its gender is that of the pronouns of its cluster (appendix G).
+    """
+    votes: dict[int, Counter[str]] = {}
+    for entity, word in words:
+        votes.setdefault(entity, Counter()).update([VOTES[word.lower()]] if word.lower() in VOTES else [])
+    return {entity: counts.most_common(1)[0][0] if counts else NEITHER for entity, counts in votes.items()}
+
+
+def person_chain(
+    document_id: str,
+    split: str,
+    text: str,
+    mentions: Sequence[Mention],
+    singletons: bool = False,
+    starts: Sequence[int] | None = None,
+) -> PersonChain:
+    """The chain of persons of one text.
+
+    Args:
+        mentions: of all entities; those of no person are dropped, a cluster being a person if any head word is.
+        singletons: keep persons mentioned once; the paper's resolver never has any.
+        starts: where sentences start, by default those of ``corpora.segmentation``.
+    """
+    sizes = Counter(mention.entity for mention in mentions)
+    roots = [(*_root_word(text, m), m) for m in mentions if singletons or sizes[m.entity] > 1]
+    persons = {m.entity for _, _, word, m in roots if is_person(word, m.named)}
+    types = entity_types([(m.entity, word) for _, _, word, m in roots])
+    tags: dict[tuple[int, int], str] = {}
+    for start, end, word, m in sorted(roots, key=lambda root: root[3].entity):
+        if m.entity in persons:
+            form = word if word in PERSON_PRONOUNS else types[m.entity]
+            tags[start, end] = f"{form}:{m.entity}"  # overlapping mentions with one head word: the last entity stays
+    begins = starts if starts is not None else [start for start, _ in sentences(text)]
+    stops = [((start, start), STOP) for start in begins]
+    placed = sorted([*stops, *tags.items()], key=lambda item: item[0])
+    return PersonChain(
+        Chain(document_id, split, tuple(tag for _, tag in placed)), tuple(span for span, _ in placed)
+    )
+
+
+def clause_starts(text: str) -> list[int]:
+    """Sentence starts as spaCy 2.3's sentencizer adds them to the parser's: also after ``:`` and ``;`` (released runs)."""
+    first = [start for start, _ in sentences(text)]
+    more = [match.end() for match in re.finditer(r"[:;]\s+(?=\S)", text)]
+    return sorted({*first, *more})
+
+
+def read_chains(
+    documents: Sequence[Document], resolver: CorefResolver, singletons: bool = False
+) -> list[PersonChain]:
+    """Chains of the documents' texts (section texts joined by a blank line, titles left out)."""
+    texts = [document.text.strip() for document in documents]
+    found = resolver.resolve(texts)
+    rows = zip(documents, texts, found, strict=True)
+    return [person_chain(doc.id, doc.split, text, mentions, singletons) for doc, text, mentions in rows]
+
+
+def person_chains_to_readout(chains: Sequence[PersonChain]) -> Readout:
+    """Chains packed for ``data/inference``, with ``span`` (tokens, 2), where each symbol stands in the text."""
+    packed = chains_to_readout([item.chain for item in chains])
+    spans = [span for item in chains for span in item.spans]
+    lengths = np.array([len(item.spans) for item in chains], dtype=np.int64)
+    arrays: dict[str, Any] = {"span": np.array(spans, dtype=np.int64).reshape(-1, 2), "span_lengths": lengths}
+    return Readout(packed.unit_ids, packed.splits, {**packed.arrays, **arrays})
+
+
+def given_chain(document_id: str, split: str, records: Sequence[tuple[str, int]]) -> Chain:
+    """A gold chain from (tag, person) records, person negative for a stop, as the planted world keeps them."""
+    symbols = tuple(tag if person < 0 else f"{tag}:{person}" for tag, person in records)
+    return Chain(document_id, split, symbols)
+
+
+def is_film_released(document: Document) -> bool:
+    """The released film filter, on the first sentence of the first section.
+
+    Kept iff some token is "film", none is "born", and ``.*is a.*film.*`` matches from its start across lines.
+    """
+    text = document.sections[0].text if document.sections else ""
+    spans = sentences(text)
+    if not spans:
+        return False
+    first = text[slice(*spans[0])]
+    words = set(_WORD.findall(first))
+    return "film" in words and "born" not in words and re.match(r".*is a.*film.*", first, re.DOTALL) is not None
+
+
+def is_film_paper(document: Document) -> bool:
+    """The paper's film filter (appendix G): ``is a.*film`` somewhere in the first section."""
+    return bool(document.sections) and re.search(r"is a.*film", document.sections[0].text, re.DOTALL) is not None

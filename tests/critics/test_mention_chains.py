@@ -1,0 +1,262 @@
+"""5-gram critics: hand-made counts, a plain dictionary version of the released critic, normalisation, identities."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter, defaultdict
+
+import numpy as np
+import pytest
+
+from longform.critics.chains import END
+from longform.critics.mention_chains import (
+    UNSEEN_PROBABILITY,
+    KneserNeyCritic,
+    MentionCritic,
+    absolute_discount,
+    modified_discounts,
+)
+from longform.numerics import generator
+from longform.protocol import Critic, signature
+from longform.units import BadInput, Chain
+
+
+def chain(text: str, name: str = "u", valid: bool = True) -> Chain:
+    return Chain(name, "test", tuple(text.split()), valid)
+
+
+def drawn_chains(name: str, count: int, length: int = 30) -> list[Chain]:
+    """Chains of persons who come back as a pronoun or as a name, with sentence stops."""
+    rng = generator("test", name)
+    found = []
+    for i in range(count):
+        symbols, people = [], 1
+        for _ in range(int(rng.integers(1, length))):
+            kind = rng.integers(0, 10)
+            people += kind == 0
+            person = int(rng.integers(0, people)) + 40
+            form = ("M", "he", "his", "F", "she", "her")[int(rng.integers(0, 3)) + 3 * (person % 2)]
+            symbols.append("." if kind > 6 else f"{form}:{person}")
+        found.append(Chain(f"{name}{i}", "test", tuple(symbols)))
+    return found
+
+
+def renumber(window: tuple[str, ...]) -> tuple[str, ...]:
+    labels: dict[str, int] = {}
+    split = [symbol.split(":") for symbol in window]
+    return tuple(s[0] if len(s) == 1 else f"{s[0]}:{labels.setdefault(s[1], len(labels))}" for s in split)
+
+
+class PlainReleasedCritic:
+    """The released model in dictionaries, read off its description; slow, and shares no idea with the fast one."""
+
+    def __init__(self, real: list[Chain], order: int = 5, discounts: dict[int, float] | None = None) -> None:
+        self.order, self.counts, self.following = order, Counter(), defaultdict(set)
+        self.context = Counter()
+        for window in itertools.chain.from_iterable(self.windows(c) for c in real):
+            for n in range(1, order + 1):
+                gram = window[order - n :]
+                self.counts[gram] += 1
+                self.context[gram[:-1]] += 1
+                self.following[gram[:-1]].add(gram[-1])
+        self.discount = {1: 0.0}
+        for n in range(2, order + 1):
+            seen = Counter(c for gram, c in self.counts.items() if len(gram) == n)
+            estimated = seen[1] / (seen[1] + 2 * seen[2]) if seen[1] else 0.5
+            self.discount[n] = discounts[n] if discounts else estimated
+
+    def windows(self, unit: Chain) -> list[tuple[str, ...]]:
+        row = ("<bos>",) * (self.order - 1) + unit.symbols
+        return [renumber(row[i : i + self.order]) for i in range(len(unit.symbols))]
+
+    def probability(self, gram: tuple[str, ...]) -> float:
+        history = gram[:-1]
+        if not history:
+            return self.counts[gram] / self.context[()] if gram in self.counts else UNSEEN_PROBABILITY
+        if history not in self.context:
+            return self.probability(gram[1:])
+        discount, total = self.discount[len(gram)], self.context[history]
+        reserved = discount * len(self.following[history]) / total
+        return max(self.counts[gram] - discount, 0.0) / total + reserved * self.probability(gram[1:])
+
+    def log_probs(self, unit: Chain) -> list[float]:
+        return [math.log(self.probability(w)) for w in self.windows(unit)]
+
+
+def test_windows_renumber_entities_by_first_appearance():
+    critic = MentionCritic(order=4).fit([chain("F:42 . she:42 M:34")])
+    names = {critic.packing.names(int(k), critic.forms, "<bos>", "?") for k in critic.orders[-1].keys}
+    assert ("F:0", ".", "she:0", "M:1") in names
+    assert ("<bos>", "F:0", ".", "she:0") in names
+
+
+def test_lower_orders_are_cut_from_the_window_and_not_renumbered_again():
+    critic = MentionCritic(order=3).fit([chain("M:7 F:8 he:9")])
+    unigrams = {critic.packing.names(int(k), critic.forms, "<bos>", "?") for k in critic.orders[0].keys}
+    assert unigrams == {("M:0",), ("F:1",), ("he:2",)}
+
+
+def test_probabilities_equal_the_plain_dictionary_version_on_seen_and_unseen_chains():
+    real, other = drawn_chains("real", 60), drawn_chains("other", 30)
+    critic, plain = MentionCritic().fit(real), PlainReleasedCritic(real)
+    for unit, fast in zip(real + other, critic.attribute(real + other), strict=True):
+        np.testing.assert_allclose(fast, plain.log_probs(unit), rtol=0, atol=1e-11)
+    assert [d for (d,) in critic.fitted_discounts] == pytest.approx([plain.discount[n] for n in range(1, 6)])
+
+
+def test_discount_and_probability_of_a_hand_counted_bigram():
+    critic = MentionCritic(order=2).fit([chain("a b"), chain("a b"), chain("a c")])
+    # bigrams: (bos,a) 3, (a,b) 2, (a,c) 1: n1 = 1, n2 = 1, D = 1/3; unigrams a 3, b 2, c 1 of 6
+    assert critic.fitted_discounts == ((0.0,), (pytest.approx(1 / 3),))
+    after_a = {s: math.exp(critic.attribute([chain(f"a {s}")])[0][1]) for s in "abc"}
+    assert after_a["b"] == pytest.approx((2 - 1 / 3) / 3 + (1 / 3) * 2 / 3 * 2 / 6)
+    assert after_a["c"] == pytest.approx((1 - 1 / 3) / 3 + (1 / 3) * 2 / 3 * 1 / 6)
+    assert after_a["a"] == pytest.approx((1 / 3) * 2 / 3 * 3 / 6)
+    assert sum(after_a.values()) == pytest.approx(1.0, abs=1e-12)
+
+
+def test_modified_discounts_of_hand_made_counts_of_counts():
+    counts = np.array([1] * 8 + [2] * 4 + [3] * 2 + [4] * 1 + [9])
+    y = 8 / (8 + 2 * 4)
+    assert modified_discounts(counts) == pytest.approx((1 - 2 * y * 4 / 8, 2 - 3 * y * 2 / 4, 3 - 4 * y * 1 / 2))
+    assert modified_discounts(np.array([1, 3, 3])) == (0.5, 1.0, 1.5)
+    assert absolute_discount(counts) == pytest.approx(8 / 16)
+    assert absolute_discount(np.array([2, 2, 5])) == 0.5
+
+
+def all_contexts(critic) -> list[int]:
+    return [0, *itertools.chain.from_iterable(o.context_keys.tolist() for o in critic.orders)]
+
+
+@pytest.mark.parametrize(
+    "critic", [MentionCritic(), MentionCritic(end=True), KneserNeyCritic(), KneserNeyCritic(end=True)]
+)
+def test_probabilities_sum_to_one_after_every_context_met(critic):
+    fitted = critic.fit(drawn_chains("sum", 12, 20))
+    bits, words = fitted.packing.bits, fitted.orders[0].keys
+    unseen = 0.0 if isinstance(fitted, MentionCritic) else math.exp(fitted.log_unknown)
+    for context in all_contexts(fitted):
+        keys = (context << bits) | words
+        total = np.exp(fitted.score_windows(keys)).sum()
+        rest = math.exp(fitted.score_windows(np.array([context << bits]))[0]) if unseen else 0.0
+        assert total + rest == pytest.approx(1.0, abs=1e-12)
+
+
+def plain_kneser_ney(real: list[Chain], order: int, gram: tuple[str, ...], critic: KneserNeyCritic) -> float:
+    """Kneser-Ney straight from its definition, discounts given: sets of left neighbours, recursion, no keys."""
+    windows = [("<s>", *u.symbols)[max(0, i - order + 1) : i + 1] for u in real for i in range(1, len(u.symbols) + 1)]
+    full = Counter(w for w in windows if len(w) == order)
+    begins = Counter(("<s>", *u.symbols)[:n] for u in real for n in range(2, order) if len(u.symbols) >= n - 1)
+    left = defaultdict(set)
+    for window in windows:
+        for n in range(1, len(window)):
+            left[window[-n:]].add(window[-n - 1])
+
+    def count(g: tuple[str, ...]) -> int:
+        return full[g] if len(g) == order else begins[g] if g[0] == "<s>" else len(left[g])
+
+    vocabulary = sorted({s for u in real for s in u.symbols})
+
+    def probability(g: tuple[str, ...]) -> float:
+        if not g:
+            return 1 / (len(vocabulary) + 1)
+        counts = {w: count((*g[:-1], w)) for w in vocabulary}
+        total = sum(counts.values())
+        if not total:
+            return probability(g[1:])
+        d = (0.0, *critic.fitted_discounts[len(g) - 1])
+        reserved = sum(d[min(c, 3)] for c in counts.values()) / total
+        own = counts.get(g[-1], 0)
+        return (own - d[min(own, 3)]) / total + reserved * probability(g[1:])
+
+    return probability(gram)
+
+
+@pytest.mark.parametrize("order", [2, 3, 5])
+def test_kneser_ney_equals_its_definition_on_a_stream_without_entities(order):
+    rng = generator("test", "kn", order)
+    real = [Chain(f"r{i}", "test", tuple("abcd"[j] for j in rng.choice(4, rng.integers(1, 12), p=[0.5, 0.3, 0.15, 0.05])))
+            for i in range(25)]  # fmt: skip
+    critic = KneserNeyCritic(order=order).fit(real)
+    for text in ("a b a a c", "d d d", "c", "a z a"):
+        row = ("<s>", *text.split())
+        expected = [
+            plain_kneser_ney(real, order, row[max(0, i - order + 1) : i + 1], critic) for i in range(1, len(row))
+        ]
+        np.testing.assert_allclose(np.exp(critic.attribute([chain(text)])[0]), expected, rtol=1e-12)
+
+
+def test_an_unseen_symbol_costs_the_floor_and_is_counted_as_unknown():
+    critic = MentionCritic().fit([chain("a b c")])
+    tally = critic.tally([chain("zz")])
+    assert tally.total("unknown") == 1 and tally.total("transitions") == 1
+    reserved = 0.0  # the padded context was seen once, with one successor
+    for order in range(5, 1, -1):
+        reserved += math.log(critic.fitted_discounts[order - 1][0])
+    assert tally.total("logprob") == pytest.approx(math.log(UNSEEN_PROBABILITY) + reserved)
+
+
+def test_an_unseen_history_is_shortened_without_penalty():
+    critic = MentionCritic(order=3).fit([chain("a b c d"), chain("d c b a")])
+    assert critic.attribute([chain("zz yy xx b")])[0][3] == pytest.approx(math.log(2 / 8))
+
+
+def test_end_symbol_adds_one_scored_token_per_chain():
+    real = drawn_chains("end", 10)
+    with_end = MentionCritic(end=True).fit(real).tally(real)
+    without = MentionCritic(end=False).fit(real).tally(real)
+    np.testing.assert_array_equal(with_end.column("transitions"), without.column("transitions") + 1)
+
+
+@pytest.mark.parametrize("critic", [MentionCritic(), KneserNeyCritic(end=True)])
+def test_rows_concatenate_order_is_irrelevant_and_fit_mutates_nothing(critic):
+    real = drawn_chains("rows", 20)
+    fitted = critic.fit(real)
+    units = [*drawn_chains("more", 5), chain(". .", "none"), chain("", "empty"), chain("he:1", "bad", valid=False)]
+    whole = fitted.tally(units)
+    np.testing.assert_array_equal(whole.values, (fitted.tally(units[:3]) + fitted.tally(units[3:])).values)
+    np.testing.assert_array_equal(fitted.tally(units[::-1]).values, whole.values[::-1])
+    np.testing.assert_array_equal(critic.fit(real[::-1]).tally(units).values, whole.values)
+    assert whole.column("excluded").tolist() == [0] * 7 + [1]
+    assert critic.forms == () and signature(critic) == signature(fitted) and isinstance(fitted, Critic)
+    np.testing.assert_allclose([a.sum() for a in fitted.attribute(units)], whole.column("logprob"), atol=1e-9)
+
+
+def test_entity_names_do_not_matter_only_who_is_whom():
+    real = drawn_chains("names", 20)
+    critic = MentionCritic().fit(real)
+    one = critic.tally([chain("M:1 he:1 . F:2 he:1")])
+    np.testing.assert_array_equal(one.values, critic.tally([chain("M:x he:x . F:900 he:x")]).values)
+    assert one.total("logprob") != critic.tally([chain("M:1 he:1 . F:2 he:2")]).total("logprob")
+
+
+def test_real_chains_score_better_than_their_shuffle():
+    rng = generator("test", "order")
+    real = [chain("M:1 he:1 his:1 . he:1 F:2 she:2 .", f"u{i}") for i in range(30)] + drawn_chains("noise", 10)
+    for critic in (MentionCritic().fit(real), KneserNeyCritic().fit(real)):
+        mixed = [Chain(u.unit_id, u.split, tuple(rng.permutation(u.symbols).tolist())) for u in real]
+        assert critic.score(critic.tally(real)) < critic.score(critic.tally(mixed))
+
+
+def test_five_hundred_mentions_of_one_entity_and_many_entities_are_scored():
+    real = [chain(" ".join("he:1" for _ in range(500))), chain(" ".join(f"M:{i}" for i in range(500)))]
+    critic = MentionCritic().fit(real)
+    assert math.isfinite(critic.score(critic.tally(real)))
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda: MentionCritic().fit([]),
+        lambda: MentionCritic().fit([chain("a", valid=False)]),
+        lambda: MentionCritic(order=1).fit([chain("a")]),
+        lambda: MentionCritic(order=9).fit([chain("a")]),
+        lambda: MentionCritic(end=True).fit([chain(f"a {END}")]),
+        lambda: MentionCritic().fit([chain(" ".join(f"w{i}" for i in range(5000)))]),
+        lambda: KneserNeyCritic().tally([chain("a")]),
+    ],
+)
+def test_bad_input_is_refused_with_a_message(build):
+    with pytest.raises(BadInput):
+        build()
