@@ -1,0 +1,321 @@
+"""The seven suites from tiny native files: what each condition reads, which edit made it, what is left out."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+import yaml
+
+from longform.corpora import suite_exports
+from longform.corpora.coherence_suites import build, read_re_mentions, read_uses
+from longform.corpora.connective_uses import read_ted_mdb
+from longform.corpora.dialogues import read_dialogue_nli, read_persona_chat, read_synthetic_persona_chat
+from longform.corpora.perturbations import restored
+from longform.corpora.re_mentions import ReMention
+from longform.corpora.schemas import gap, in_sentence_case, read_schemas
+from longform.corpora.stories import read_stories
+from longform.corpora.suite_documents import suites_from_documents
+from longform.corpora.suites import suite_from_record
+from longform.units import BadInput
+
+STORY_COLUMNS = [
+    "InputStoryid", "InputSentence1", "InputSentence2", "InputSentence3", "InputSentence4",
+    "RandomFifthSentenceQuiz1", "RandomFifthSentenceQuiz2", "AnswerRightEnding",
+]  # fmt: skip
+STORIES = [
+    ["s1", "Ann woke up.", "She ate.", 'She said "hi".', "She left.", "She sang.", "She slept.", "2"],
+    ["s2", "A dog ran.", "It fell.", "It rose.", "It ran.", "It won.", "It flew.", "1"],
+]
+DIALOGUES = [
+    "1 your persona: i like cats.", "2 partner's persona: i like dogs.",
+    "3 hello , how are you ?\ti am fine .\t\tno|i am fine .", "4 good .\tyes .\t\tx|yes .",
+    "1 hi .\thi .\t\ta|hi .", "2 hi .\thi .\t\ta|hi .", "1 one\ttwo\t\tc", "2 three\tfour\t\tc",
+]  # fmt: skip
+STATEMENTS = [
+    {"id": "a", "label": "negative", "sentence1": "i am a nurse .", "sentence2": "i am a cook ."},
+    {"id": "b", "label": "positive", "sentence1": "i am a nurse .", "sentence2": "i nurse ."},
+    {"id": "c", "label": "neutral", "sentence1": "i am a nurse .", "sentence2": "it rains ."},
+]
+SCHEMA = {
+    "id": 0, "sentence": "The city refused the men a permit because [MASK]  feared violence.", "mask": "[MASK]",
+    "candidates": ["The city", "The men"], "correct": 0,
+}  # fmt: skip
+USES = [
+    "u1\twhile\tcontrast\tI like tea , while you like coffee .",
+    "u2\twhile\tcontrast\tWhile I slept , you worked .",
+    "u3\twhile\ttemporal\tA while ago he sang <c>while</c> we danced .",
+]
+
+
+@pytest.fixture
+def raw(tmp_path):
+    stories = "\n".join("\t".join(row) for row in [STORY_COLUMNS, *STORIES])
+    (tmp_path / "stories.tsv").write_text(stories + "\n", encoding="utf-8")
+    (tmp_path / "dialogues.txt").write_text("\n".join(DIALOGUES) + "\n", encoding="utf-8")
+    (tmp_path / "statements.jsonl").write_text(json.dumps(STATEMENTS), encoding="utf-8")
+    (tmp_path / "schemas.jsonl").write_text(json.dumps(SCHEMA) + "\n", encoding="utf-8")
+    (tmp_path / "uses.tsv").write_text("\n".join(USES) + "\n", encoding="utf-8")
+    conll = ["#begin document (d); part 0", *lines("A woman sang .", "(1 1) - -"), "", *lines("Then she bowed .", "- (1) - -"), "#end document"]
+    (tmp_path / "d.conll").write_text("\n".join(conll) + "\n", encoding="utf-8")
+    (tmp_path / "zu.txt").write_text("Ka lo. Mi ta. Su re. Do pi.\nKa lo.\n", encoding="utf-8")
+    return tmp_path
+
+
+def lines(words: str, marks: str) -> list[str]:
+    return [f"d\t0\t{i}\t{word}\t_\t{mark}" for i, (word, mark) in enumerate(zip(words.split(), marks.split(), strict=True))]
+
+
+SOURCES = {
+    "stories": "stories.tsv", "dialogues": "dialogues.txt", "schemas": "schemas.jsonl", "statements": "statements.jsonl",
+    "connectives": "uses.tsv", "re_mentions": {"tiny": "d.conll"}, "texts": {"zu": "zu.txt"},
+}  # fmt: skip
+
+
+@pytest.fixture
+def suites(raw):
+    corpus = build(name="row", seed=1, raw=raw, sources=SOURCES)
+    return {suite.name: suite for suite in suites_from_documents(corpus.documents, corpus.truth)}
+
+
+def regions(suite, item: int, condition: str) -> list[str]:
+    return [region.content for region in suite.items[item].condition(condition).regions]
+
+
+def test_every_suite_of_the_paper_is_built(suites):
+    connectives = {f"connective_while_{sense}_as_{other}" for sense in ("contrast", "temporal") for other in "although as however since though yet".split()}
+    others = {"N_all", "N_context", "story_cloze", "D_all", "D_context", "winograd_full", "winograd_partial"}
+    assert set(suites) == others | connectives | {"speaker_commitment", "coreference_tiny", "zu_all", "zu_context"}
+
+
+def test_order_suites_hold_the_same_units_and_their_edit_restores_them(suites):
+    original = [*STORIES[0][1:5], "She slept."]
+    assert regions(suites["N_all"], 0, "original") == [" ".join(original[:4]), "She slept."]
+    for name in ("N_all", "N_context"):
+        edit = suites[name].items[0].edits[0]
+        order = [original[i] for i in edit["order"]]
+        assert regions(suites[name], 0, "shuffled") == [" ".join(order[:4]), order[4]]
+        assert order != original
+        assert restored(order, edit) == original
+    assert regions(suites["N_context"], 0, "shuffled")[1] == "She slept."
+
+
+def test_speakers_are_parted_in_region_one_and_dialogues_of_one_line_are_counted_out(suites):
+    assert regions(suites["D_all"], 0, "original") == ["hello , how are you ? [SEP] i am fine . [SEP] good . [SEP]", "yes ."]
+    assert [item.number for item in suites["D_all"].items] == [1, 3]
+    assert suites["D_all"].meta["excluded"] == {"no other order": 1}
+
+
+def test_the_right_ending_is_the_one_the_answer_names(suites):
+    assert regions(suites["story_cloze"], 0, "original_ending")[1] == "She slept."
+    assert regions(suites["story_cloze"], 0, "distractor_ending")[1] == "She sang."
+    assert regions(suites["story_cloze"], 1, "original_ending")[1] == "It won."
+
+
+def test_winograd_candidates_stand_in_sentence_case(suites):
+    assert regions(suites["winograd_full"], 0, "target") == ["The city refused the men a permit because", "the city", "feared violence."]
+    assert regions(suites["winograd_partial"], 0, "distractor")[1] == "the men"
+
+
+def test_winograd_sides_are_shuffled_by_seed(raw):
+    (raw / "schemas.jsonl").write_text("\n".join(json.dumps(SCHEMA | {"id": i}) for i in range(200)), encoding="utf-8")
+    corpus = build(name="row", seed=1, raw=raw, sources={"schemas": "schemas.jsonl"})
+    suite = suites_from_documents(corpus.documents, corpus.truth)[0]
+    first = sum(item.conditions[0].name == "target" for item in suite.items)
+    assert 65 < first < 135
+    assert corpus.documents == build(name="row", seed=1, raw=raw, sources={"schemas": "schemas.jsonl"}).documents
+
+
+def test_connectives_that_open_a_segment_are_left_out_and_counted(suites):
+    suite = suites["connective_while_contrast_as_yet"]
+    assert [regions(suite, i, "manipulated") for i in range(len(suite.items))] == [["I like tea ,", "yet", "you like coffee ."]]
+    assert suite.meta["excluded"] == {"opens its segment": 1}
+    assert regions(suites["connective_while_temporal_as_as"], 0, "original") == ["A while ago he sang", "while", "we danced ."]
+
+
+def test_re_mentions_repeat_the_antecedent(suites):
+    assert regions(suites["coreference_tiny"], 0, "pronoun") == ["A woman sang .", "Then she bowed ."]
+    assert regions(suites["coreference_tiny"], 0, "repetition") == ["A woman sang .", "Then the woman bowed ."]
+
+
+def test_only_contradictions_become_items_of_speaker_commitment(suites):
+    suite = suites["speaker_commitment"]
+    assert regions(suite, 0, "speaker_change") == ["i am a nurse . [SEP]", "i am a cook ."]
+    assert regions(suite, 0, "same_speaker") == ["i am a nurse .", "i am a cook ."]
+    assert suite.meta["excluded"] == {"label positive": 1, "label neutral": 1}
+
+
+def test_a_language_is_only_text_to_the_order_suites(suites):
+    assert sorted(regions(suites["zu_all"], 0, "shuffled")[0].split() + regions(suites["zu_all"], 0, "shuffled")[1].split()) == sorted(
+        "Ka lo. Mi ta. Su re. Do pi.".split()
+    )
+    assert suites["zu_all"].meta["excluded"] == {"no other order": 1}
+
+
+def test_the_papers_count_of_dialogues_drops_the_last(raw):
+    assert len(read_persona_chat(raw / "dialogues.txt")) == 3
+    assert len(read_persona_chat(raw / "dialogues.txt", drop_last=True)) == 2
+    assert read_persona_chat(raw / "dialogues.txt")[0].personas == ("your persona: i like cats.", "partner's persona: i like dogs.")
+
+
+def test_the_comma_separated_release_of_the_stories_reads_alike(raw, tmp_path):
+    path = tmp_path / "stories.csv"
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([STORY_COLUMNS, *STORIES])
+    assert read_stories(path) == read_stories(raw / "stories.tsv")
+
+
+def test_synthetic_dialogues_lose_their_speaker_labels(tmp_path):
+    path = tmp_path / "synthetic.csv"
+    with path.open("w", encoding="utf-8", newline="") as file:
+        rows = [["user 1 personas", "user 2 personas", "Best Generated Conversation"], ["I bake.\nI run.", "I sing.", "User 1: Hi!\nUser 2: Hello!\n"]]
+        csv.writer(file).writerows(rows)
+    dialogue = read_synthetic_persona_chat(path)[0]
+    assert dialogue.utterances == ("Hi!", "Hello!")
+    assert dialogue.personas == ("I bake.", "I run.", "I sing.")
+
+
+def test_substituted_schemas_are_cut_where_they_differ(tmp_path):
+    records = [
+        {"question_id": "q", "correctness": False, "substitution": "It fell because The big ball was heavy."},
+        {"question_id": "q", "correctness": True, "substitution": "It fell because The box was heavy."},
+    ]
+    path = tmp_path / "wsc273.json"
+    path.write_text(json.dumps(records), encoding="utf-8")
+    schema = read_schemas(path)[0]
+    assert (schema.before, schema.candidates, schema.after, schema.right) == ("It fell because The", ("big ball", "box"), "was heavy.", 1)
+
+
+def test_a_pair_that_differs_in_nothing_is_refused():
+    with pytest.raises(BadInput, match="do not differ"):
+        gap("a b d".split(), "a b c d".split())
+
+
+@pytest.mark.parametrize(
+    ("candidate", "before", "expected"),
+    [("The city", "because", "the city"), ("the city", "", "The city"), ("the city", "It fell.", "The city"), ("Ann", "because", "Ann")],
+)
+def test_candidates_take_the_case_of_their_place(candidate, before, expected):
+    assert in_sentence_case(candidate, before) == expected
+
+
+def test_her_owns_only_what_can_be_owned():
+    def pronoun(text):
+        return ReMention("s", "x", text, text.index("her"), text.index("her") + 3, "Ann")
+
+    assert pronoun("he saw her dog").possessive
+    assert not pronoun("he saw her .").possessive
+    assert not pronoun("he gave her the dog").possessive
+
+
+def test_gap_pairs_need_the_name_in_the_sentence_before(tmp_path):
+    header = ["ID", "Text", "Pronoun", "Pronoun-offset", "A", "A-offset", "A-coref", "B", "B-offset", "B-coref", "URL"]
+    text = "Ann met Sue. Then she left. It rained."
+    rows = [
+        ["d1", text, "she", text.index("she"), "Ann", 0, "TRUE", "Sue", 8, "FALSE", "u"],
+        ["d2", text, "It", text.index("It"), "Ann", 0, "TRUE", "Sue", 8, "FALSE", "u"],
+        ["d3", text, "she", text.index("she"), "Ann", 0, "FALSE", "Sue", 8, "FALSE", "u"],
+    ]
+    path = tmp_path / "gap.tsv"
+    path.write_text("\n".join("\t".join(map(str, row)) for row in [header, *rows]) + "\n", encoding="utf-8")
+    assert read_re_mentions(path) == [ReMention("d1", "Ann met Sue.", "Then she left.", 5, 8, "Ann")]
+
+
+def test_arrau_markables_become_re_mentions(tmp_path):
+    words = "A man slept . He snored .".split()
+    places = "".join(f'<word id="word_{i}">{w}</word>' for i, w in enumerate(words, 1))
+    marks = {
+        "words": f"<words>{places}</words>",
+        "sentence_level": '<markables><markable id="m1" span="word_1..word_4"/><markable id="m2" span="word_5..word_7"/></markables>',
+        "coref_level": '<markables><markable id="m3" span="word_1..word_2" coref_set="set_1"/>'
+        '<markable id="m4" span="word_5" coref_set="set_1"/><markable id="m5" span="word_3" coref_set="empty"/></markables>',
+    }
+    for name, content in marks.items():
+        (tmp_path / f"doc_{name}.xml").write_text(content, encoding="utf-8")
+    assert read_re_mentions(tmp_path) == [ReMention("doc:1:set_1", "A man slept .", "He snored .", 0, 2, "A man")]
+    (tmp_path / "doc_coref_level.xml").unlink()
+    with pytest.raises(BadInput, match="doc_coref_level.xml"):
+        read_re_mentions(tmp_path)
+
+
+def test_ted_annotations_are_read_with_the_sentence_before(tmp_path):
+    text = "It rained. We stayed because it was wet. We slept."
+    (tmp_path / "ann").mkdir()
+    (tmp_path / "raw").mkdir()
+    (tmp_path / "raw" / "t.txt").write_text(text, encoding="utf-8")
+    place = text.index("because")
+    rows = [f"Explicit|{place}..{place + 7}|Wr|Comm|Null|Null|||Contingency.Cause|", "Implicit||Wr|Comm|Null|Null||so|X|", "Explicit||||||||X|"]
+    (tmp_path / "ann" / "t.txt").write_text("\n".join(rows), encoding="utf-8")
+    use = read_uses(tmp_path)[0]
+    assert (use.text, use.connective, use.sense) == (text[:40], "because", "Contingency.Cause")
+    assert len(read_ted_mdb(tmp_path / "ann" / "t.txt", tmp_path / "raw" / "t.txt")) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("stories.tsv", "\t".join(STORY_COLUMNS) + "\n" + "\t".join([*STORIES[0][:-1], "3"]), "AnswerRightEnding is '3'"),
+        ("stories.tsv", "a\tb\n1\t2\n", "a story lacks"),
+        ("dialogues.txt", "2 hello\thi\n", "a line is its number"),
+        ("dialogues.txt", "1 hello\n", "a turn has an utterance"),
+        ("statements.jsonl", '{"label": "negative"}\n{"label": "negative"}\n', "not one JSON array"),
+        ("statements.jsonl", '[{"label": "maybe", "sentence1": "a", "sentence2": "b"}]', "a label of"),
+        ("schemas.jsonl", '{"sentence": "no gap", "candidates": ["a", "b"], "correct": 0}', "one mask"),
+        ("uses.tsv", "u\twhile\tcontrast\tno such word", "'while' is not in the segment"),
+        ("uses.tsv", "u\twhile\tcontrast", "allowed are four"),
+        ("d.conll", "d\t0\t0\tshe\t_\t1)\n", "which is not open"),
+    ],
+)
+def test_a_bad_source_says_where_and_what(raw, name, content, says):
+    (raw / name).write_text(content, encoding="utf-8")
+    with pytest.raises(BadInput) as error:
+        build(name="row", seed=1, raw=raw, sources=SOURCES)
+    assert says in str(error.value)
+
+
+def test_an_unknown_source_and_a_missing_file_are_refused(raw):
+    with pytest.raises(BadInput, match="allowed are"):
+        build(name="row", seed=1, raw=raw, sources={"poems": "x"})
+    with pytest.raises(BadInput, match="no such file"):
+        build(name="row", seed=1, raw=raw, sources={"statements": "absent.jsonl"})
+    assert read_dialogue_nli(raw / "statements.jsonl")[0].label == "negative"
+
+
+def test_a_harness_task_asks_the_suites_question(suites):
+    cloze = suite_exports.harness_task(suites["story_cloze"])
+    line = json.loads(cloze["story_cloze.jsonl"].splitlines()[0])
+    assert line["choices"][line["target"]] == "She slept."
+    assert line["context"].endswith("She left.")
+    connective = suite_exports.harness_task(suites["connective_while_contrast_as_yet"])
+    line = json.loads(connective["connective_while_contrast_as_yet.jsonl"])
+    assert line["continuation"] == "you like coffee ."
+    assert line["choices"][line["target"]] == "I like tea , while"
+    task = yaml.safe_load(connective["connective_while_contrast_as_yet.yaml"])
+    assert (task["doc_to_text"], task["doc_to_target"], task["output_type"]) == ("{{target}}", "{{continuation}}", "multiple_choice")
+    whole = json.loads(suite_exports.harness_task(suites["N_all"])["N_all.jsonl"].splitlines()[0])
+    assert whole["context"] == ""
+    assert whole["choices"][whole["target"]] == " ".join([*STORIES[0][1:5], "She slept."])
+
+
+def test_the_judgement_sheet_hides_the_key(suites):
+    files = suite_exports.judgement_sheet([suites["story_cloze"], suites["N_all"]], 2, 5)
+    sheet, key = (list(csv.DictReader(io.StringIO(files[name]))) for name in ("sheet.csv", "key.csv"))
+    assert [row["item"] for row in sheet] == [row["item"] for row in key]
+    assert len(sheet) == 4
+    for row, answer in zip(sheet, key, strict=True):
+        if row["item"] == "story_cloze/1":
+            assert row[answer["coherent"]].endswith("She slept.")
+    assert files == suite_exports.judgement_sheet([suites["story_cloze"], suites["N_all"]], 2, 5)
+
+
+def test_a_native_file_is_exported_and_read_back(suites):
+    text = suite_exports.syntaxgym_file(suites["N_all"])["N_all.json"]
+    assert suite_from_record(json.loads(text)) == suites["N_all"]
+
+
+def test_a_suite_without_a_simple_contrast_has_no_harness_task(suites):
+    odd = suites["N_all"].__class__(**{**suites["N_all"].__dict__, "predictions": ("(2;%shuffled%) > 3",)})
+    with pytest.raises(BadInput, match="is no contrast"):
+        suite_exports.harness_task(odd)

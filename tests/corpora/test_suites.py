@@ -1,0 +1,107 @@
+"""SyntaxGym's files: what is read is written back, and what is wrong with a file is said."""
+
+from __future__ import annotations
+
+import copy
+import json
+
+import pytest
+
+from longform.corpora.suite_documents import suites_from_documents, suites_to_corpus
+from longform.corpora.suites import pair, read_suite, suite_from_record, suite_to_record
+from longform.units import BadInput, Document
+
+RECORD = {
+    "meta": {"name": "toy", "metric": "sum", "author": "me", "comment": "naïve"},
+    "region_meta": {"1": "start", "2": "end"},
+    "predictions": [{"type": "formula", "formula": "[(2;%a%) > (2;%b%)] & [(*;%a%) > 0]"}],
+    "items": [
+        {
+            "item_number": number,
+            "conditions": [
+                {
+                    "condition_name": name,
+                    "regions": [
+                        {"region_number": 1, "content": "The dog", "metric_value": {"sum": 3.0}, "oovs": []},
+                        {"region_number": 2, "content": f"{name} barked ."},
+                    ],
+                }
+                for name in "ab"
+            ],
+        }
+        for number in (0, 1, 5)
+    ],
+}
+
+
+def changed(**places):
+    record = copy.deepcopy(RECORD)
+    for path, value in places.items():
+        target = record
+        *steps, last = [int(step) if step.isdigit() else step for step in path.split("__")]
+        for step in steps:
+            target = target[step]
+        target[last] = value
+    return record
+
+
+def test_a_suite_file_is_written_back_as_it_was_read(tmp_path):
+    path = tmp_path / "toy.json"
+    path.write_text(json.dumps(RECORD), encoding="utf-8")
+    assert suite_to_record(read_suite(path)) == RECORD
+
+
+def test_edits_travel_in_the_free_part_of_the_file():
+    suite = suite_from_record(RECORD)
+    edited = type(suite)("e", "mean", ("(1;%a%) > (1;%b%)",), (pair(3, {"a": ["x"], "b": ["y"]}, [{"kind": "swap", "order": [1, 0]}]),))
+    record = suite_to_record(edited)
+    assert record["meta"]["edits"] == {"3": [{"kind": "swap", "order": [1, 0]}]}
+    assert suite_from_record(json.loads(json.dumps(record))) == edited
+
+
+def test_suites_survive_the_way_through_documents():
+    toy = suite_from_record(RECORD)
+    bare = suite_from_record(changed(items__0__conditions__0__regions__0={"region_number": 1, "content": ""}, meta__name="other"))
+    plain = [suite_from_record(strip_notes(suite_to_record(suite))) for suite in (toy, bare)]
+    corpus = suites_to_corpus(plain)
+    again = [Document.from_record(json.loads(json.dumps(d.to_record()))) for d in corpus.documents]
+    assert suites_from_documents(again, corpus.truth) == plain
+    assert corpus.facts["items"] == {"toy": 3, "other": 3}
+
+
+def strip_notes(record):
+    for item in record["items"]:
+        for condition in item["conditions"]:
+            condition["regions"] = [{k: r[k] for k in ("region_number", "content")} for r in condition["regions"]]
+    return record
+
+
+@pytest.mark.parametrize(
+    ("record", "says"),
+    [
+        ({"meta": {}}, "meta, region_meta, predictions and items"),
+        (changed(meta={"name": "x"}), "'metric' is missing"),
+        (changed(meta__metric="all"), "metric 'all' is not one of"),
+        (changed(predictions__0__type="code"), "allowed is 'formula'"),
+        (changed(predictions__0__formula="(7;%a%) > (2;%b%)"), "names region 7, item 0 has [1, 2]"),
+        (changed(predictions__0__formula="(2;%c%) > (2;%b%)"), "names condition 'c', allowed are ['a', 'b']"),
+        (changed(items__1__conditions=RECORD["items"][1]["conditions"][:1]), "item 1: conditions are ['a']"),
+        (changed(items__1__item_number=0), "item numbers repeat"),
+        (changed(items=[]), "0 items"),
+    ],
+)
+def test_a_bad_suite_says_what_is_wrong(record, says):
+    with pytest.raises(BadInput) as error:
+        suite_from_record(record, "toy.json")
+    assert says in str(error.value)
+
+
+def test_a_corpus_without_suites_is_refused():
+    with pytest.raises(BadInput, match="suite_heads"):
+        suites_from_documents([], {})
+
+
+def test_two_suites_of_one_name_are_refused():
+    suite = suite_from_record(RECORD)
+    with pytest.raises(BadInput, match="names repeat"):
+        suites_to_corpus([suite, suite])

@@ -1,0 +1,262 @@
+"""The surprisal engine against a plain loop over the network's own logits, for tokenizers and architectures of several kinds."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from transformers import (
+    GPT2Config,
+    GPT2LMHeadModel,
+    GPTNeoConfig,
+    GPTNeoForCausalLM,
+    GPTNeoXConfig,
+    GPTNeoXForCausalLM,
+    LlamaConfig,
+    LlamaForCausalLM,
+    PreTrainedTokenizerFast,
+)
+
+from longform.corpora.suite_documents import suites_to_corpus
+from longform.corpora.suites import Suite, pair
+from longform.inference.log_probs import open_reader
+from longform.inference.surprisal import condition_bits, read, suite_readout
+from longform.inference.token_rows import ENDS, Encoder
+from longform.inference.token_trees import batches, common_prefix, grow
+from longform.units import BadInput
+
+TEXT = "the cat sat on the mat . the naïve dog ’s ball rolled away , however the cat ran ; since then the dog ran too ."
+CONTEXT = "the cat sat on the mat . the naïve dog ’s ball rolled away"
+END = "<|endoftext|>"
+
+
+def byte_level(**ends) -> PreTrainedTokenizerFast:
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    trainer = trainers.BpeTrainer(vocab_size=300, special_tokens=[END], initial_alphabet=alphabet, show_progress=False)
+    tokenizer.train_from_iterator([TEXT], trainer)
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **(ends or {"eos_token": END, "bos_token": END, "pad_token": END}))
+
+
+def sentencepiece_like() -> PreTrainedTokenizerFast:
+    tokenizer = Tokenizer(models.Unigram())
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="first")
+    trainer = trainers.UnigramTrainer(vocab_size=80, special_tokens=["<s>", "</s>", "<unk>"], unk_token="<unk>", show_progress=False)
+    tokenizer.train_from_iterator([TEXT], trainer)
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>", unk_token="<unk>", pad_token="</s>")
+
+
+TOKENIZERS = {"byte-level": byte_level(), "sentencepiece-like": sentencepiece_like()}
+SHAPE = {"vocab_size": 320, "max_position_embeddings": 128, "bos_token_id": 0, "eos_token_id": 0}
+NETWORKS = {
+    "gpt2": lambda: GPT2LMHeadModel(GPT2Config(vocab_size=320, n_positions=128, n_embd=32, n_layer=2, n_head=2, bos_token_id=0, eos_token_id=0)),
+    "gpt_neox": lambda: GPTNeoXForCausalLM(
+        GPTNeoXConfig(**SHAPE, hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64)
+    ),
+    "llama": lambda: LlamaForCausalLM(
+        LlamaConfig(**SHAPE, hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64)
+    ),
+    "gpt_neo": lambda: GPTNeoForCausalLM(
+        GPTNeoConfig(**SHAPE, hidden_size=32, num_layers=2, num_heads=2, attention_types=[[["global", "local"], 1]], window_size=4)
+    ),
+}
+
+
+def network(kind: str = "gpt2"):
+    torch.manual_seed(0)
+    made = NETWORKS[kind]().double().eval()
+    with torch.no_grad():
+        for parameter in made.parameters():
+            if parameter.ndim == 2:
+                parameter.mul_(5.0)  # far from uniform, so that a wrong context shows
+    return made
+
+
+def suite(metric: str = "mean") -> Suite:
+    items = [
+        pair(1, {"a": [CONTEXT, ", however", "the cat ran ."], "b": [CONTEXT, ", since", "the cat ran ."]}),
+        pair(2, {"a": ["", "the cat", "ran"], "b": ["the dog", "", "ran ; ran ."]}),
+        pair(3, {"a": ["the naïve dog ’s ball", "sat", "."], "b": ["the naïve dog", "ran", "too ."]}),
+        pair(4, {"a": [CONTEXT, ", however", "the cat ran ."], "b": [CONTEXT, ", while", "the cat ran ."]}),
+    ]
+    return Suite("toy", metric, ("(3;%a%) > (3;%b%)",), tuple(items), {"1": "x"})
+
+
+def by_hand(model, ids: list[int]) -> np.ndarray:
+    """Bits of each token after the first, one forward pass over one text."""
+    with torch.no_grad():
+        log_probs = model(torch.tensor([ids])).logits[0].log_softmax(-1)
+    return np.array([-log_probs[i, token].item() / math.log(2) for i, token in enumerate(ids[1:])])
+
+
+@pytest.mark.parametrize("kind", NETWORKS)
+@pytest.mark.parametrize("tokenizer", TOKENIZERS)
+@pytest.mark.parametrize("share", [True, False])
+def test_bits_equal_an_unbatched_loop_for_every_architecture_and_tokenizer(kind, tokenizer, share):
+    model, tokens = network(kind), TOKENIZERS[tokenizer]
+    found = condition_bits([suite()], Encoder(tokens), open_reader(model, 64, share))
+    conditions = [c for item in suite().items for c in item.conditions]
+    for condition, bits in zip(conditions, found, strict=True):
+        text = " ".join(region.content for region in condition.regions if region.content)
+        ids = tokens(text, add_special_tokens=False)["input_ids"]
+        np.testing.assert_allclose(bits.bits, by_hand(model, [tokens.bos_token_id, *ids]), atol=1e-9)
+        lengths = [len(tokens(r.content, add_special_tokens=False)["input_ids"]) > 0 for r in condition.regions]
+        assert [len(region) > 0 for region in bits.by_region()] == lengths
+
+
+def test_region_sums_equal_a_loop_over_prefixes_of_the_text():
+    """Byte-level tokens never cross a blank, so a region's bits are a difference of two prefixes' bits."""
+    model, tokens = network(), TOKENIZERS["byte-level"]
+    found = condition_bits([suite()], Encoder(tokens), open_reader(model))
+    conditions = [c for item in suite().items for c in item.conditions]
+    for condition, bits in zip(conditions, found, strict=True):
+        totals, contents = [0.0], []
+        for region in condition.regions:
+            contents += [region.content] if region.content else []
+            ids = tokens(" ".join(contents), add_special_tokens=False)["input_ids"]
+            totals.append(by_hand(model, [tokens.bos_token_id, *ids]).sum() if ids else 0.0)
+        np.testing.assert_allclose([region.sum() for region in bits.by_region()], np.diff(totals), atol=1e-9)
+
+
+def test_batching_and_sharing_change_nothing_beyond_rounding():
+    model = network().float()
+    encoder = Encoder(TOKENIZERS["byte-level"])
+    alone = [condition_bits([suite()], encoder, open_reader(model, 1, False))]
+    for budget, share in ((64, False), (4096, False), (64, True), (4096, True)):
+        for first, second in zip(alone[0], condition_bits([suite()], encoder, open_reader(model, budget, share)), strict=True):
+            np.testing.assert_allclose(first.bits, second.bits, atol=1e-4)
+
+
+def test_the_legacy_convention_counts_zero_bits_for_the_first_token():
+    model, tokens = network(), TOKENIZERS["byte-level"]
+    found = condition_bits([suite()], Encoder(tokens, "legacy_none"), open_reader(model))[4]
+    ids = tokens("the naïve dog ’s ball sat .", add_special_tokens=False)["input_ids"]
+    assert found.bits[0] == 0.0
+    assert found.regions[0] == 0
+    np.testing.assert_allclose(found.bits[1:], by_hand(model, ids), atol=1e-9)
+
+
+def test_the_image_of_2021_counts_the_begin_in_the_first_and_the_end_in_the_last_region():
+    model, tokens = network(), TOKENIZERS["sentencepiece-like"]
+    found = condition_bits([suite()], Encoder(tokens, "bos_eos_2021"), open_reader(model))[4]
+    ids = tokens("the naïve dog ’s ball sat .", add_special_tokens=False)["input_ids"]
+    assert (found.bits[0], found.regions[0], found.regions[-1]) == (0.0, 0, 2)
+    np.testing.assert_allclose(found.bits[1:], by_hand(model, [tokens.bos_token_id, *ids, tokens.eos_token_id]), atol=1e-9)
+
+
+def test_a_change_of_speaker_is_the_end_token_and_belongs_to_the_region_that_writes_it():
+    tokens = TOKENIZERS["byte-level"]
+    row = Encoder(tokens, "legacy_none").rows([["the cat ran . [SEP] the dog ran . [SEP]", "the mat ."]])[0]
+    pieces = [tokens(text, add_special_tokens=False)["input_ids"] for text in ("the cat ran .", "the dog ran .", "the mat .")]
+    assert list(row.ids) == [*pieces[0], 0, *pieces[1], 0, *pieces[2]]
+    assert row.regions.tolist() == [0] * (len(pieces[0]) + len(pieces[1]) + 2) + [1] * len(pieces[2])
+
+
+def test_a_plain_model_reads_a_stripped_mark_as_nothing():
+    encoder = Encoder(TOKENIZERS["byte-level"], "legacy_none", "strip")
+    marked, bare = encoder.rows([["the cat ran . [SEP]", "the mat ."], ["the cat ran .", "the mat ."]])
+    assert marked.ids == bare.ids
+    assert marked.regions.tolist() == bare.regions.tolist()
+
+
+def test_a_literal_mark_is_read_as_characters():
+    row = Encoder(TOKENIZERS["byte-level"], "legacy_none", "literal").rows([["a [SEP]", "b"]])[0]
+    assert 0 not in row.ids
+    assert len(row.ids) > 4
+
+
+rows = st.lists(st.lists(st.integers(1, 3), min_size=1, max_size=12).map(tuple), min_size=1, max_size=12)
+
+
+@settings(max_examples=200, deadline=None)
+@given(rows, st.booleans())
+def test_trees_hold_every_row_once_and_the_mask_shows_exactly_its_own_prefix(made, share):
+    trees = grow(made, share)
+    seen = {}
+    for tree in trees:
+        ancestors, parents, depths = tree.ancestors(), tree.parents, tree.depths()
+        for index, nodes in tree.rows:
+            seen[index] = tuple(tree.tokens[nodes].tolist())
+            for place, node in enumerate(nodes):
+                assert np.flatnonzero(ancestors[node]).tolist() == nodes[: place + 1].tolist()
+                assert depths[node] == place
+                assert parents[node] == (nodes[place - 1] if place else -1)
+    assert [seen[i] for i in range(len(made))] == made
+    if not share:
+        assert len(trees) == len(set(made))
+
+
+def test_sharing_reads_fewer_tokens():
+    made = [(1, 2, 3, 4, 5, 6), (1, 2, 3, 4, 9), (1, 2, 3, 4, 5, 6), (7, 8)]
+    assert sum(len(tree.tokens) for tree in grow(made, True)) == 6 + 1 + 2
+    assert common_prefix(made[0], made[1]) == 4
+
+
+def test_no_batch_is_wider_than_the_budget_unless_one_row_is():
+    made = [tuple(range(n)) for n in (3, 5, 4, 9, 2, 50)]
+    planned = list(batches(grow(made, False), 12))
+    assert sum(len(batch) for batch in planned) == 6
+    assert all(len(batch) * max(len(t.tokens) for t in batch) <= 12 or len(batch) == 1 for batch in planned)
+
+
+def test_a_row_runs_from_files(tmp_path):
+    network().float().save_pretrained(tmp_path)
+    TOKENIZERS["byte-level"].save_pretrained(tmp_path)
+    corpus = suites_to_corpus([suite()])
+    readout = read(documents=corpus.documents, truth=corpus.truth, reader=tmp_path, name="row")
+    encoder = Encoder(TOKENIZERS["byte-level"])
+    direct = suite_readout([suite()], encoder, open_reader(network().float()))
+    assert readout.unit_ids == ("toy/1", "toy/2", "toy/3", "toy/4")
+    np.testing.assert_allclose(readout.arrays["token_bits"], direct.arrays["token_bits"], atol=1e-4)
+    assert sum(readout.arrays["region_tokens"]) == len(readout.arrays["token_bits"])
+    with pytest.raises(BadInput, match="precision 'half'"):
+        read(documents=corpus.documents, truth=corpus.truth, reader=tmp_path, name="row", precision="half")
+
+
+def test_an_item_longer_than_the_window_is_refused_by_name():
+    long = Suite("long", "sum", ("(1;%a%) > (1;%b%)",), (pair(7, {"a": ["the cat " * 80], "b": ["the"]}),))
+    with pytest.raises(BadInput, match=r"suite long, item 7, condition a: \d+ tokens, the model reads 128"):
+        condition_bits([long], Encoder(TOKENIZERS["byte-level"]), open_reader(network()))
+
+
+def test_an_item_without_tokens_is_refused_by_name():
+    empty = Suite("none", "sum", ("(1;%a%) > (1;%b%)",), (pair(7, {"a": [""], "b": ["the"]}),))
+    with pytest.raises(BadInput, match="suite none, item 7, condition a: the tokenizer gives no token"):
+        condition_bits([empty], Encoder(TOKENIZERS["byte-level"], "legacy_none"), open_reader(network()))
+
+
+def test_a_tokenizer_without_ends_serves_only_the_legacy_convention():
+    bare = byte_level(pad_token=END)
+    assert Encoder(bare, "legacy_none", "strip").rows([["the cat", "ran"]])
+    for ends in set(ENDS) - {"legacy_none"}:
+        with pytest.raises(BadInput, match="no begin or end token"):
+            Encoder(bare, ends)
+    with pytest.raises(BadInput, match="no begin or end token"):
+        Encoder(bare, "legacy_none").rows([["the cat [SEP]", "ran"]])
+
+
+def test_unknown_conventions_are_refused():
+    with pytest.raises(BadInput, match="ends is 'cls'"):
+        Encoder(TOKENIZERS["byte-level"], "cls")
+    with pytest.raises(BadInput, match="separator is 'tab'"):
+        Encoder(TOKENIZERS["byte-level"], separator="tab")
+
+
+def test_tokens_equal_minicons_on_the_same_texts(tmp_path):
+    scorer = pytest.importorskip("minicons.scorer")
+    texts = [TEXT[i:].lstrip() for i in range(0, 100, 9)]
+    for kind, tokens in TOKENIZERS.items():
+        model = network().float()
+        theirs = scorer.IncrementalLMScorer(model, "cpu", tokenizer=tokens).token_score(texts, surprisal=True, base_two=True)
+        one = Suite("t", "sum", ("(1;%a%) > 0",), tuple(pair(i, {"a": [text]}) for i, text in enumerate(texts)))
+        ours = condition_bits([one], Encoder(tokens, "legacy_none", "literal"), open_reader(model))
+        for expected, found in zip(theirs, ours, strict=True):
+            assert len(expected) == len(found.bits), kind
+            np.testing.assert_allclose(found.bits, [value for _, value in expected], atol=1e-4)

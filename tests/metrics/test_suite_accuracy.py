@@ -1,0 +1,112 @@
+"""Accuracy over items by hand, region values, star semantics, Wilson and McNemar against closed forms and SciPy."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest
+
+from longform.corpora.prediction_formulas import RegionValue, parse
+from longform.metrics.suite_accuracy import ReadItem, SuiteAccuracy, mcnemar, wilson
+from longform.numerics import generator
+from longform.protocol import estimate, signature
+from longform.units import BadInput
+
+FORMULA = parse("(2;%b%) > (2;%a%)")
+
+
+def item(number: int, first: list[float], second: list[float], suite: str = "s", metric: str = "mean", formula=FORMULA) -> ReadItem:
+    regions = {("a", 1): np.array([1.0]), ("a", 2): np.array(first), ("b", 1): np.array([1.0]), ("b", 2): np.array(second)}
+    return ReadItem(f"{suite}/{number}", "test", suite, metric, (formula,), regions)
+
+
+ITEMS = [item(1, [1, 2], [4]), item(2, [5], [4, 4, 4]), item(3, [3], [3]), item(4, [0], [9], "t")]
+
+
+def test_accuracy_is_the_share_of_items_whose_inequality_is_strict():
+    tally = SuiteAccuracy().tally(ITEMS)
+    assert SuiteAccuracy().score(tally) == 2 / 4
+    assert {name: tally.total(name) for name in ("items:s", "correct:s", "items:t", "correct:t")} == {
+        "items:s": 3, "correct:s": 1, "items:t": 1, "correct:t": 1,
+    }  # fmt: skip
+
+
+def test_mean_and_sum_can_disagree_and_the_row_may_choose():
+    assert not SuiteAccuracy().succeeds(ITEMS[1])
+    assert SuiteAccuracy(metric="sum").succeeds(ITEMS[1])
+    bits = item(1, [1, 5, 2], [0])
+    place = RegionValue(2, "a")
+    values = {name: SuiteAccuracy(metric=name).value(bits, place) for name in ("sum", "mean", "median", "range", "max", "min")}
+    assert values == {"sum": 8, "mean": 8 / 3, "median": 2, "range": 4, "max": 5, "min": 1}
+
+
+def test_star_is_over_tokens_and_the_switch_sums_regions_as_syntaxgym_does():
+    bits = item(1, [4, 4, 4], [0])
+    assert SuiteAccuracy().value(bits, RegionValue(None, "a")) == 13 / 4
+    assert SuiteAccuracy(star_of_regions=True).value(bits, RegionValue(None, "a")) == 1 + 4
+    for star in (True, False):
+        assert SuiteAccuracy("sum", star).value(bits, RegionValue(None, "a")) == 13
+
+
+def test_all_predictions_of_a_suite_must_hold():
+    both = ReadItem("s/1", "test", "s", "sum", (FORMULA, parse("(2;%a%) > 100")), ITEMS[0].regions)
+    assert SuiteAccuracy().succeeds(ITEMS[0])
+    assert not SuiteAccuracy().succeeds(both)
+
+
+def test_gains_and_losses_against_another_model_are_counted():
+    other = [item(1, [9], [4]), item(2, [5], [6]), item(3, [3], [3]), item(4, [0], [9], "t")]
+    tally = SuiteAccuracy().against(other).tally(ITEMS)
+    assert (tally.total("gained"), tally.total("lost"), tally.total("gained:s"), tally.total("lost:t")) == (1, 1, 1, 0)
+
+
+def test_a_region_without_tokens_has_a_sum_but_no_mean():
+    empty = item(1, [], [4])
+    assert SuiteAccuracy("sum").succeeds(empty)
+    with pytest.raises(BadInput, match="s/1: region 2 of condition 'a' has no token, so it has no mean"):
+        SuiteAccuracy().tally([empty])
+
+
+def test_an_unknown_metric_is_refused():
+    with pytest.raises(BadInput, match="metric 'total'"):
+        SuiteAccuracy(metric="total")
+
+
+def test_rows_do_not_depend_on_each_other_and_nothing_is_fitted():
+    critic = SuiteAccuracy()
+    whole = critic.tally(ITEMS[:3])
+    parts = critic.tally(ITEMS[:1]) + critic.tally(ITEMS[1:3])
+    assert (whole.values == parts.values).all()
+    assert critic.fit(ITEMS) is critic
+    assert signature(critic.against(ITEMS)) == signature(critic)
+    assert estimate(critic, whole, generator(0), 200).units == 3
+
+
+def test_only_the_named_suites_are_judged():
+    assert SuiteAccuracy(suites=("t",)).tally(ITEMS).unit_ids == ("t/4",)
+
+
+def test_the_description_holds_sums_over_all_right_and_wrong_items():
+    found = SuiteAccuracy().describe(ITEMS)["s"]
+    assert found["formula_bits"]["(2;%b%)"]["all"] == [pytest.approx(19 / 3), pytest.approx(np.std([4, 12, 3]))]
+    assert found["formula_bits"]["(2;%b%)"]["true"] == [4.0, 0.0]
+    assert found["formula_bits"]["(2;%a%)"]["false"] == [4.0, 1.0]
+    assert found["token_bits"]["a"] == {"1": 1.0, "2": pytest.approx(11 / 4)}
+
+
+@pytest.mark.parametrize(("correct", "items"), [(0, 3), (3, 3), (7, 25), (272, 279)])
+def test_wilson_equals_scipys(correct, items):
+    found = binomtest(correct, items).proportion_ci(method="wilson")
+    assert wilson(correct, items) == pytest.approx((found.low, found.high), abs=1e-12)
+
+
+def test_wilson_of_nothing_is_unknown():
+    assert all(math.isnan(value) for value in wilson(0, 0))
+
+
+def test_mcnemar_is_the_exact_binomial_test():
+    for gained, lost in [(0, 0), (1, 0), (9, 2), (5, 5), (0, 12)]:
+        expected = binomtest(gained, gained + lost).pvalue if gained + lost else 1.0
+        assert mcnemar(gained, lost) == pytest.approx(expected)
