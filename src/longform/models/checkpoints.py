@@ -11,8 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from transformers import AutoConfig, AutoTokenizer, PreTrainedTokenizerBase
+from transformers.utils import logging
 
 from longform.units import BadInput
+
+logging.disable_progress_bar()  # a bar per opened checkpoint would bury a stage's own progress lines
+logging.set_verbosity_error()
 
 
 def source(folder: Path) -> dict[str, Any]:
