@@ -14,13 +14,21 @@ import numpy as np
 
 from longform.critics.bridge import FITTED, LatentPath, units_from_readout
 from longform.critics.bridge_features import BridgeFeatures, identity
+from longform.critics.bridge_joint import JointBridgeCritic, usable
 from longform.critics.pair_network import LinearRanker, NetworkRanker, Pairs, ranker
 from longform.critics.sentence_orders import SHUFFLES, block_orders, distinct_orders, local_orders
 from longform.numerics import generator
 from longform.protocol import Better, Tally
 from longform.units import BadInput
 
-__all__ = ["GlobalDiscrimination", "LocalDiscrimination", "ShuffleAUC", "units_from_readout"]
+__all__ = [
+    "GlobalDiscrimination",
+    "JointGlobal",
+    "JointLocal",
+    "LocalDiscrimination",
+    "ShuffleAUC",
+    "units_from_readout",
+]
 PAIR_COLUMNS = ("wins", "pairs", "negative", "excluded")
 
 
@@ -78,7 +86,7 @@ class _Discrimination:
         """Features of the original (first row) and of its copies; no rows where the path is unusable."""
         if self.features is None:
             raise BadInput(f"{type(self).__name__} is not fitted; call fit(real paths) and use what it returns")
-        if len(unit.latents) < 3 or not np.isfinite(unit.latents).all():
+        if not usable(unit):
             return np.zeros((0, len(self.features.windows)))
         found = self.features.signed(unit, np.concatenate([identity(unit), self.orders(unit)]))
         return np.abs(found) if self.absolute else found
@@ -137,6 +145,44 @@ class LocalDiscrimination(_Discrimination):
         return distinct_orders(local_orders(len(unit.latents), windows, self.copies, rng), unit.text_ids)
 
 
+@dataclass(frozen=True)
+class JointGlobal(GlobalDiscrimination):
+    """Block shuffles judged by the joint bridge density instead of the product of its marginals."""
+
+    joint: JointBridgeCritic | None = field(default=None, repr=False, metadata=FITTED)
+
+    def fit(self, real: Sequence[LatentPath]) -> JointGlobal:
+        """Fit the joint density on real paths."""
+        return replace(self, joint=JointBridgeCritic().fit(real))
+
+    def _row(self, unit: LatentPath) -> tuple[float, float, float, float]:
+        return joint_row(self.joint, self.orders(unit), unit)
+
+
+@dataclass(frozen=True)
+class JointLocal(LocalDiscrimination):
+    """Local shuffles judged by the joint bridge density."""
+
+    joint: JointBridgeCritic | None = field(default=None, repr=False, metadata=FITTED)
+
+    def fit(self, real: Sequence[LatentPath]) -> JointLocal:
+        """Fit the joint density on real paths."""
+        return replace(self, joint=JointBridgeCritic().fit(real))
+
+    def _row(self, unit: LatentPath) -> tuple[float, float, float, float]:
+        return joint_row(self.joint, self.orders(unit), unit)
+
+
+def joint_row(joint: JointBridgeCritic | None, orders: np.ndarray, unit: LatentPath) -> tuple[float, float, float, float]:
+    """Wins, pairs, negative and excluded of one document under the joint density."""
+    if joint is None:
+        raise BadInput("joint discrimination is not fitted; call fit(real paths) and use what it returns")
+    if not usable(unit) or not len(orders):
+        return 0.0, 0.0, 0.0, 1.0
+    values = joint.scores(unit.latents[np.concatenate([identity(unit), orders])])
+    return float((values[0] < values[1:]).sum()), len(values) - 1.0, 0.0, 0.0
+
+
 SWEEP = tuple(float(s) for s in np.logspace(-4, 4, 65))  # of sigma^2 over its estimate; ours, the figure's grid is not stated
 
 
@@ -155,8 +201,7 @@ class ShuffleAUC(GlobalDiscrimination):
     def _terms(self, unit: LatentPath) -> tuple[float, ...]:
         if self.features is None:
             raise BadInput("shuffle AUC is not fitted; call fit(real paths) and use what it returns")
-        usable = len(unit.latents) >= 3 and np.isfinite(unit.latents).all()
-        orders = self.orders(unit) if usable else identity(unit)[:0]
+        orders = self.orders(unit) if usable(unit) else identity(unit)[:0]
         if not len(orders):
             return 0.0, 0.0, 0.0, 0.0, 0.0, 1.0
         found = self.features.terms(unit, np.concatenate([identity(unit), orders[:1]]), 0)
