@@ -13,7 +13,6 @@ from longform.protocol import Critic, signature
 from longform.units import BadInput
 from tests.critics.grid_cases import grid
 
-
 FITTED = RoleTransitions(history=1).fit([grid("SS--", "O---")])
 FIXTURE = {  # by hand: counts + kinds x lower order, over counts + kinds
     "unigram": [0.2, 0.128571, 0.057143, 0.414286, 0.2],

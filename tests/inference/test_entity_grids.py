@@ -48,7 +48,9 @@ def test_the_pinochet_summary_gives_the_papers_columns():
 
 
 def test_the_highest_of_several_mentions_counts():
-    grid = grid_from_mentions("d", "test", 1, [(0, "a", "X"), (0, "a", "S"), (0, "a", "O"), (0, "b", "X"), (0, "b", "O")])
+    grid = grid_from_mentions(
+        "d", "test", 1, [(0, "a", "X"), (0, "a", "S"), (0, "a", "O"), (0, "b", "X"), (0, "b", "O")]
+    )
     assert [column(grid, "a"), column(grid, "b")] == ["S", "O"]
 
 
@@ -96,7 +98,10 @@ def test_a_published_grid_without_entities_is_an_empty_grid():
 
 
 def test_known_roles_come_from_the_truth_of_the_corpus():
-    grids = [grid_from_mentions("d", "test", 2, [(0, "a", "S"), (1, "b", "O")]), grid_from_mentions("e", "train", 1, [])]
+    grids = [
+        grid_from_mentions("d", "test", 2, [(0, "a", "S"), (1, "b", "O")]),
+        grid_from_mentions("e", "train", 1, []),
+    ]
     truth = {f"grid_{name}": values for name, values in grids_to_readout(grids).arrays.items()}
     documents = [document("A. B.", name="d"), document("C.", "train", "e")]
     readout = read(documents=documents, truth=truth, reader=_nowhere(), roles="truth", splits=["test"])
@@ -133,7 +138,9 @@ class Token:
 
 
 def test_a_spacy_token_takes_the_deep_role_of_its_phrase_head():
-    verb, by, subject, modifier, agent = (Token(i, dep) for i, dep in enumerate(["ROOT", "agent", "nsubjpass", "compound", "pobj"]))
+    verb, by, subject, modifier, agent = (
+        Token(i, dep) for i, dep in enumerate(["ROOT", "agent", "nsubjpass", "compound", "pobj"])
+    )
     verb.pos_ = by.pos_ = "VERB"
     subject.head, modifier.head, by.head, agent.head = verb, subject, verb, by
     assert [spacy_role(token) for token in (subject, modifier, agent)] == ["O", "O", "S"]

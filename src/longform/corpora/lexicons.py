@@ -183,7 +183,9 @@ class _Pointers:
 
     def index(self, name: str) -> int:
         if name not in self.synsets:
-            raise BadInput(f"{self.path}: {name!r} is pointed to but is no Synset of this file; add it or drop the link")
+            raise BadInput(
+                f"{self.path}: {name!r} is pointed to but is no Synset of this file; add it or drop the link"
+            )
         return self.synsets[name]
 
     def links(self, node: ElementTree.Element, source: int) -> list[tuple[int, int, int]]:

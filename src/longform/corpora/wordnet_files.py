@@ -26,11 +26,15 @@ def read_wordnet(folder: Path) -> Lexicon:
     """
     rows = [row for name in FILES for row in _synsets(folder / f"data.{name}", FILES[name])]
     if not rows:
-        raise BadInput(f"{folder}: got zero synsets, at least one is needed; give the folder with data.noun and its kin")
+        raise BadInput(
+            f"{folder}: got zero synsets, at least one is needed; give the folder with data.noun and its kin"
+        )
     order = {row[0]: i for i, row in enumerate(rows)}
     links = [(order[key], kind, order[target]) for key, _, _, _, found in rows for kind, target in found]
     counts = _tag_counts(folder / "index.sense")
-    senses = [(word, i, counts.get((word, key), (99, 0))) for i, (key, _, words, _, _) in enumerate(rows) for word in words]
+    senses = [
+        (word, i, counts.get((word, key), (99, 0))) for i, (key, _, words, _, _) in enumerate(rows) for word in words
+    ]
     senses.sort(key=lambda sense: (sense[0], sense[2][0], sense[1]))
     return Lexicon(
         tuple(f"{part}{offset}" for (part, offset), *_ in rows),

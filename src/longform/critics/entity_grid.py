@@ -50,7 +50,9 @@ class RoleTransitions:
 
     def __post_init__(self) -> None:
         if not 0 <= self.history <= MAX_HISTORY:
-            raise BadInput(f"history is {self.history}, allowed is 0..{MAX_HISTORY}; the paper tries short ones, 1 is usual")
+            raise BadInput(
+                f"history is {self.history}, allowed is 0..{MAX_HISTORY}; the paper tries short ones, 1 is usual"
+            )
 
     def fit(self, real: Sequence[Grid]) -> RoleTransitions:
         """Count the transitions of coherent grids.
@@ -99,7 +101,9 @@ class RoleTransitions:
 
     def _fitted(self) -> np.ndarray:
         if not self.log_probs.size:
-            raise BadInput("role transitions have no probabilities yet; call fit(coherent grids) and use what it returns")
+            raise BadInput(
+                "role transitions have no probabilities yet; call fit(coherent grids) and use what it returns"
+            )
         return self.log_probs
 
     def _codes(self, cells: np.ndarray, end: bool) -> np.ndarray:

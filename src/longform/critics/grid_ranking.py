@@ -129,7 +129,9 @@ class GridRanker:
         rows = [better - worse for better, worse in pairs]
         differences = np.concatenate(rows) if rows else np.zeros((0, self.features.size))
         if not len(differences) or not differences.any():
-            raise BadInput(f"grid ranker: {documents or len(pairs)} texts gave no pair that differs; give longer texts with nouns")
+            raise BadInput(
+                f"grid ranker: {documents or len(pairs)} texts gave no pair that differs; give longer texts with nouns"
+            )
         penalty = self.penalty or 1 / float(np.mean(np.sum(differences**2, axis=1)))
         weights = rank_weights(differences, penalty)
         return replace(self, weights=weights, fitted_units=len(pairs), fitted_excluded=max(documents - len(pairs), 0))

@@ -47,7 +47,9 @@ class Grid:
 
     def __post_init__(self) -> None:
         if self.cells.ndim != 2 or self.cells.shape[1] != len(self.entities):
-            raise BadInput(f"grid {self.unit_id!r}: cells {self.cells.shape}, {len(self.entities)} entities; make them agree")
+            raise BadInput(
+                f"grid {self.unit_id!r}: cells {self.cells.shape}, {len(self.entities)} entities; make them agree"
+            )
 
     @property
     def empty(self) -> bool:
@@ -86,7 +88,9 @@ def grid_from_mentions(unit_id: str, split: str, sentences: int, mentions: Itera
     cells = np.full((sentences, len(entities)), ABSENT, dtype=np.uint8)
     for sentence, entity, role in mentions:
         if role not in "SOX" or not 0 <= sentence < sentences:
-            raise BadInput(f"grid {unit_id!r}: mention {(sentence, entity, role)}; roles are S, O, X, sentences 0..{sentences - 1}")
+            raise BadInput(
+                f"grid {unit_id!r}: mention {(sentence, entity, role)}; roles are S, O, X, sentences 0..{sentences - 1}"
+            )
         column = entities[entity]
         cells[sentence, column] = min(cells[sentence, column], ROLES.index(role))
     return Grid(unit_id, split, tuple(entities), cells)
@@ -158,7 +162,14 @@ def folder_lexicon(folder: Path) -> Lexicon | None:
     return read_wordnet(folder) if (folder / "data.noun").is_file() else None
 
 
-TRUTH = ("grid_cells", "grid_cells_lengths", "grid_entity", "grid_entity_lengths", "grid_entity_names", "grid_sentences")
+TRUTH = (
+    "grid_cells",
+    "grid_cells_lengths",
+    "grid_entity",
+    "grid_entity_lengths",
+    "grid_entity_names",
+    "grid_sentences",
+)
 
 
 def grids_from_truth(documents: Sequence[Document], truth: Mapping[str, np.ndarray]) -> list[Grid]:
@@ -169,7 +180,9 @@ def grids_from_truth(documents: Sequence[Document], truth: Mapping[str, np.ndarr
     """
     missing = [name for name in TRUTH if name not in truth]
     if missing:
-        raise BadInput(f"entity grids: the corpus's truth lacks {missing}; use roles spacy or rules, or a corpus with grids")
+        raise BadInput(
+            f"entity grids: the corpus's truth lacks {missing}; use roles spacy or rules, or a corpus with grids"
+        )
     arrays = {name.removeprefix("grid_"): truth[name] for name in TRUTH}
     ids, splits = (tuple(getattr(document, key) for document in documents) for key in ("id", "split"))
     return grids_from_readout(Readout(ids, splits, arrays))
@@ -193,7 +206,10 @@ def _found_grid(document: Document, finder: Callable[[str], Sequence[tuple[str, 
     return grid_from_mentions(document.id, document.split, len(found), mentions)
 
 
-SPACY_SUBJECTS, SPACY_OBJECTS = {"nsubj", "csubj", "agent"}, {"dobj", "obj", "nsubjpass", "nsubj:pass", "csubjpass", "csubj:pass"}
+SPACY_SUBJECTS, SPACY_OBJECTS = (
+    {"nsubj", "csubj", "agent"},
+    {"dobj", "obj", "nsubjpass", "nsubj:pass", "csubjpass", "csubj:pass"},
+)
 
 
 def spacy_mentions(model: str) -> Callable[[str], list[tuple[str, str]]]:
@@ -210,10 +226,14 @@ def spacy_mentions(model: str) -> Callable[[str], list[tuple[str, str]]]:
 
         pipeline = spacy.load(model)
     except (ImportError, OSError) as error:
-        raise BadInput(f"spaCy model {model!r} is not installed ({error}); install it, or use roles truth, supplied or rules") from error
+        raise BadInput(
+            f"spaCy model {model!r} is not installed ({error}); install it, or use roles truth, supplied or rules"
+        ) from error
 
     def found(sentence: str) -> list[tuple[str, str]]:
-        return [(token.text.lower(), spacy_role(token)) for token in pipeline(sentence) if token.pos_ in ("NOUN", "PROPN")]
+        return [
+            (token.text.lower(), spacy_role(token)) for token in pipeline(sentence) if token.pos_ in ("NOUN", "PROPN")
+        ]
 
     return found
 

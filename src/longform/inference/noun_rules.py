@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from longform.corpora.lexicons import Lexicon
 
 NOUN, VERB, ADJECTIVE, ADVERB = "n", "v", "a", "r"
-BE = frozenset("am is are was were be been being".split())
+BE = frozenset(["am", "is", "are", "was", "were", "be", "been", "being"])
 CLOSED: dict[str, str] = {}
 for _kind, _words in {
     "determiner": """the a an this that these those my your his its our their her some any each every no all both several many
@@ -38,12 +38,25 @@ CLOSED["that"] = "break"
 BEFORE_NOUNS = {"determiner", "preposition", "number", ADJECTIVE}
 BEFORE_VERBS = {"pronoun", "auxiliary"}
 ADJECTIVE_ENDINGS = ("ous", "ful", "ive", "able", "ible", "less", "ish", "ical", "ary")
-NOUN_ENDINGS = ("tion", "sion", "ment", "ness", "ity", "ship", "ism", "ist", "ance", "ence", "hood", "dom", "age", "ery", "ure")
+NOUN_ENDINGS = (
+    "tion",
+    "sion",
+    "ment",
+    "ness",
+    "ity",
+    "ship",
+    "ism",
+    "ist",
+    "ance",
+    "ence",
+    "hood",
+    "dom",
+    "age",
+    "ery",
+    "ure",
+)
 PARTICIPLES = frozenset(
-    """been done gone seen taken given known made found told held kept left lost paid put read said sent set shot shown sold
-    spent stolen struck taught thought thrown understood won worn written beaten begun born bought brought broken built
-    caught chosen cut drawn driven eaten fallen fed felt flown forgotten frozen grown heard hidden hit hurt laid led
-    met ridden rung run sung sunk spoken stuck sworn torn""".split()
+    ["been", "done", "gone", "seen", "taken", "given", "known", "made", "found", "told", "held", "kept", "left", "lost", "paid", "put", "read", "said", "sent", "set", "shot", "shown", "sold", "spent", "stolen", "struck", "taught", "thought", "thrown", "understood", "won", "worn", "written", "beaten", "begun", "born", "bought", "brought", "broken", "built", "caught", "chosen", "cut", "drawn", "driven", "eaten", "fallen", "fed", "felt", "flown", "forgotten", "frozen", "grown", "heard", "hidden", "hit", "hurt", "laid", "led", "met", "ridden", "rung", "run", "sung", "sunk", "spoken", "stuck", "sworn", "torn"]
 )
 _TOKEN = re.compile(r"[A-Za-z][A-Za-z'’.-]*[A-Za-z]|[A-Za-z]|\d[\d,.]*|[^\sA-Za-z\d]")
 
@@ -79,10 +92,19 @@ class NounRules:
             return "number" if word[0].isdigit() else "mark"
         weights = self._weights(lower)
         if word[0].isupper() and place and words[place - 1] not in "\"“‘'(":
-            return ADJECTIVE if weights.get(ADJECTIVE, 0) > weights.get(NOUN, 0) and self._may_continue(words, place) else NOUN
+            return (
+                ADJECTIVE
+                if weights.get(ADJECTIVE, 0) > weights.get(NOUN, 0) and self._may_continue(words, place)
+                else NOUN
+            )
         if before == "auxiliary" and (lower in PARTICIPLES or lower.endswith("ed")):
             return VERB
-        if before == NOUN and NOUN in weights and place + 1 < len(words) and CLOSED.get(words[place + 1].lower()) == "auxiliary":
+        if (
+            before == NOUN
+            and NOUN in weights
+            and place + 1 < len(words)
+            and CLOSED.get(words[place + 1].lower()) == "auxiliary"
+        ):
             return NOUN
         follows_to = place > 0 and words[place - 1].lower() == "to"
         if before in BEFORE_VERBS or (follows_to and weights.get(VERB, 0) > weights.get(NOUN, 0)):
@@ -119,7 +141,14 @@ class NounRules:
 def _forms(lexicon: Lexicon, lower: str) -> list[tuple[str, str]]:
     """Entries that a form may stand for, each with the classes it may have there."""
     forms = [(lower, "nvar"), *((lemma, NOUN) for lemma in lexicon.noun_lemmas(lower) if lemma != lower)]
-    for ending, stems in (("ing", ("", "e")), ("ed", ("", "e")), ("ies", ("y",)), ("ied", ("y",)), ("es", ("",)), ("s", ("",))):
+    for ending, stems in (
+        ("ing", ("", "e")),
+        ("ed", ("", "e")),
+        ("ies", ("y",)),
+        ("ied", ("y",)),
+        ("es", ("",)),
+        ("s", ("",)),
+    ):
         if lower.endswith(ending) and len(lower) > len(ending) + 1:
             forms += [(lower[: -len(ending)] + stem, VERB) for stem in stems]
     return list(dict.fromkeys(forms))

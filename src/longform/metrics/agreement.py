@@ -125,7 +125,9 @@ class Agreement:
     excluded: int
 
 
-def leave_one_out(ratings: np.ndarray, rng: np.random.Generator, kind: str = "pearson", resamples: int = 1000) -> Agreement:
+def leave_one_out(
+    ratings: np.ndarray, rng: np.random.Generator, kind: str = "pearson", resamples: int = 1000
+) -> Agreement:
     """Leave-one-out agreement (Weiss and Kulikowski 1991; lapata2005 section 5.2): an upper bound for any model.
 
     With two raters it is their correlation.
@@ -137,8 +139,12 @@ def leave_one_out(ratings: np.ndarray, rng: np.random.Generator, kind: str = "pe
     per_rater = _each_against_the_others(ratings, kind)
     kept = ~np.isnan(per_rater)
     if not kept.any():
-        raise BadInput(f"agreement: of {len(ratings)} raters none has a correlation; ratings are constant or share no 3 items")
-    draws = [_mean_agreement(ratings[:, rng.integers(0, ratings.shape[1], ratings.shape[1])], kind) for _ in range(resamples)]
+        raise BadInput(
+            f"agreement: of {len(ratings)} raters none has a correlation; ratings are constant or share no 3 items"
+        )
+    draws = [
+        _mean_agreement(ratings[:, rng.integers(0, ratings.shape[1], ratings.shape[1])], kind) for _ in range(resamples)
+    ]
     low, high = percentile_interval(np.array(draws)) if draws else (math.nan, math.nan)
     return Agreement(float(per_rater[kept].mean()), low, high, per_rater, int(kept.sum()), int((~kept).sum()))
 
@@ -147,7 +153,9 @@ def checked_ratings(ratings: np.ndarray) -> np.ndarray:
     """float64 (raters, items), at least two raters."""
     ratings = np.asarray(ratings, dtype=np.float64)
     if ratings.ndim != 2 or len(ratings) < 2:
-        raise BadInput(f"ratings have shape {ratings.shape}; allowed is (raters, items) with two raters or more, nan where unseen")
+        raise BadInput(
+            f"ratings have shape {ratings.shape}; allowed is (raters, items) with two raters or more, nan where unseen"
+        )
     return ratings
 
 
@@ -228,7 +236,9 @@ def cohen_kappa(first: Sequence, second: Sequence, weights: str = "none") -> flo
     """
     powers = {"none": 0, "linear": 1, "quadratic": 2}
     if len(first) != len(second) or not len(first) or weights not in powers:
-        raise BadInput(f"kappa of {len(first)} and {len(second)} ratings, weights {weights!r}; allowed {sorted(powers)}")
+        raise BadInput(
+            f"kappa of {len(first)} and {len(second)} ratings, weights {weights!r}; allowed {sorted(powers)}"
+        )
     names, codes = np.unique(np.concatenate([np.asarray(first), np.asarray(second)]), return_inverse=True)
     a, b, size = codes[: len(first)], codes[len(first) :], len(names)
     observed = np.bincount(a * size + b, minlength=size**2).reshape(size, size) / len(first)
@@ -259,7 +269,9 @@ def williams_test(first: float, second: float, between: float, items: int) -> Wi
         BadInput: fewer than four items, or a coefficient outside [-1, 1].
     """
     if items < 4 or not all(-1 <= r <= 1 for r in (first, second, between)):
-        raise BadInput(f"Williams test of {first, second, between} over {items} items; give coefficients in [-1, 1], 4 items or more")
+        raise BadInput(
+            f"Williams test of {first, second, between} over {items} items; give coefficients in [-1, 1], 4 items or more"
+        )
     determinant = max(1 - first**2 - second**2 - between**2 + 2 * first * second * between, 0.0)
     spread = 2 * determinant * (items - 1) / (items - 3) + (first + second) ** 2 / 4 * (1 - between) ** 3
     top = (items - 1) * (1 + between)

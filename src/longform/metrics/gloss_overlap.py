@@ -17,13 +17,7 @@ import numpy as np
 from longform.corpora.lexicons import HYPERNYM, HYPONYM, Lexicon
 
 FUNCTION_WORDS = tuple(
-    """
-    a an the this that these those some any each every no all both such of in on at by for with from to into onto
-    upon over under between among through during before after about against within without toward towards as than
-    per via off out up down and or but nor so yet if because while when where which who whom whose that whether
-    although though since until unless i you he she it we they me him her us them my your his its our their one
-    something someone anything anyone itself himself herself themselves
-    """.split()
+    ["a", "an", "the", "this", "that", "these", "those", "some", "any", "each", "every", "no", "all", "both", "such", "of", "in", "on", "at", "by", "for", "with", "from", "to", "into", "onto", "upon", "over", "under", "between", "among", "through", "during", "before", "after", "about", "against", "within", "without", "toward", "towards", "as", "than", "per", "via", "off", "out", "up", "down", "and", "or", "but", "nor", "so", "yet", "if", "because", "while", "when", "where", "which", "who", "whom", "whose", "that", "whether", "although", "though", "since", "until", "unless", "i", "you", "he", "she", "it", "we", "they", "me", "him", "her", "us", "them", "my", "your", "his", "its", "our", "their", "one", "something", "someone", "anything", "anyone", "itself", "himself", "herself", "themselves"]
 )
 GLOSS, HYPERNYMS, HYPONYMS = range(3)
 RELATION_PAIRS = ((GLOSS, GLOSS), (HYPERNYMS, HYPERNYMS), (HYPONYMS, HYPONYMS), (HYPERNYMS, GLOSS), (GLOSS, HYPERNYMS))

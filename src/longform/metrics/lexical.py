@@ -159,7 +159,9 @@ class LatentSemantics(AdjacentSimilarity):
 
     def __post_init__(self) -> None:
         if self.weighting not in WEIGHTINGS or self.dims < 1:
-            raise BadInput(f"latent semantics {self.dims, self.weighting}; allowed are dims from 1, {sorted(WEIGHTINGS)}")
+            raise BadInput(
+                f"latent semantics {self.dims, self.weighting}; allowed are dims from 1, {sorted(WEIGHTINGS)}"
+            )
 
     def fit(self, real: Sequence[Grid]) -> LatentSemantics:
         """Decompose the term-document table of real texts; a mention counts once a sentence.
@@ -171,7 +173,9 @@ class LatentSemantics(AdjacentSimilarity):
         table = term_documents([unit for unit in real if not unit.empty], words)
         size = min(self.dims, min(table.shape) - 1)
         if size < 1:
-            raise BadInput(f"latent semantics: {table.shape[0]} nouns in {table.shape[1]} texts; two of each are needed")
+            raise BadInput(
+                f"latent semantics: {table.shape[0]} nouns in {table.shape[1]} texts; two of each are needed"
+            )
         weighted = csr_array(WEIGHTINGS[self.weighting](table))
         left, values, _ = svds(weighted, k=size, v0=np.ones(min(table.shape)), random_state=0)
         return replace(self, words=words, vectors=left * values)

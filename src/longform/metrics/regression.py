@@ -45,7 +45,9 @@ class LinearModel:
         return (table - self.centres) / self.scales @ self.weights + self.intercept
 
 
-def stepwise(columns: Mapping[str, np.ndarray], response: np.ndarray, enter: float = ENTER, remove: float = REMOVE) -> LinearModel:
+def stepwise(
+    columns: Mapping[str, np.ndarray], response: np.ndarray, enter: float = ENTER, remove: float = REMOVE
+) -> LinearModel:
     """Forward-backward selection: the predictor with the least p below ``enter`` comes in, any above ``remove`` goes out.
 
     Items with a nan anywhere are left out. A constant predictor never enters.
@@ -60,7 +62,9 @@ def stepwise(columns: Mapping[str, np.ndarray], response: np.ndarray, enter: flo
     complete = ~np.isnan(table).any(axis=1) & ~np.isnan(response)
     table, response = table[complete], response[complete]
     if len(response) < 4 or np.ptp(response) == 0:
-        raise BadInput(f"stepwise: {len(response)} complete items, response constant or too few; give 4 or more rated items")
+        raise BadInput(
+            f"stepwise: {len(response)} complete items, response constant or too few; give 4 or more rated items"
+        )
     centres, scales = table.mean(axis=0), table.std(axis=0)
     usable = [j for j in range(table.shape[1]) if scales[j] > 0]
     scaled = (table - centres) / np.where(scales > 0, scales, 1.0)
@@ -128,6 +132,8 @@ def combine(
     cut = min(max(1, round(share * len(names))), len(names) - 1)
     chosen = {names[i] for i in rng.permutation(len(names))[:cut]}
     inside = np.array([cluster in chosen for cluster in clusters])
-    model = stepwise({name: np.asarray(values)[inside] for name, values in columns.items()}, np.asarray(response)[inside])
+    model = stepwise(
+        {name: np.asarray(values)[inside] for name, values in columns.items()}, np.asarray(response)[inside]
+    )
     predicted = model.predict({name: np.asarray(values)[~inside] for name, values in columns.items()})
     return HeldOutFit(model, correlate("pearson", predicted, np.asarray(response)[~inside]), int(inside.sum()))

@@ -88,13 +88,16 @@ class Taxonomy:
             shared[np.ix_(members[ancestor], members[ancestor])] = content[ancestor]
         return shared
 
-    def hirst_st_onge(self, synsets: Sequence[int], constant: float, turn: float, shortest: int = 1) -> np.ndarray:
+    def hirst_st_onge(
+        self, synsets: Sequence[int], constant: float = HSO_CONSTANT, turn: float = HSO_TURN
+    ) -> np.ndarray:
         """Strength of every two synsets, the better of both directions: float64 (synsets, synsets).
 
         Allowed shapes of a path: up, down, sideways, up-down, up-sideways, sideways-down, down-sideways and
-        up-sideways-down; the last is two turns, the others are none or one.
+        up-sideways-down; the last is two turns, the others are none or one. A single link is a path too (7), though
+        the definition speaks of two to five: by its letter a concept and its hypernym would be unrelated.
         """
-        paths = _Paths(self, list(synsets), constant, turn, shortest)
+        paths = _Paths(self, list(synsets), constant, turn)
         for top, members in paths.below.items():
             paths.join(members, members, 0)
             for beside, links in self.sideways(top).items():
@@ -125,8 +128,8 @@ class Taxonomy:
 class _Paths:
     """Medium-strong paths among the synsets of one call."""
 
-    def __init__(self, taxonomy: Taxonomy, synsets: list[int], constant: float, turn: float, shortest: int) -> None:
-        self.taxonomy, self.constant, self.turn, self.shortest = taxonomy, constant, turn, shortest
+    def __init__(self, taxonomy: Taxonomy, synsets: list[int], constant: float, turn: float) -> None:
+        self.taxonomy, self.constant, self.turn = taxonomy, constant, turn
         self.places = {synset: place for place, synset in enumerate(synsets)}
         self.strength = np.zeros((len(synsets), len(synsets)))
         below = defaultdict(list)
@@ -150,7 +153,7 @@ class _Paths:
                     self._keep(cell, np.array([[links + across]]), np.array([[1]]))
 
     def _keep(self, cells: tuple[np.ndarray, ...], lengths: np.ndarray, turns: np.ndarray) -> None:
-        allowed = (lengths >= self.shortest) & (lengths <= HSO_LONGEST)
+        allowed = (lengths > 0) & (lengths <= HSO_LONGEST)
         strength = np.where(allowed, self.constant - lengths - self.turn * turns, 0.0)
         self.strength[cells] = np.maximum(self.strength[cells], strength)
 

@@ -101,17 +101,14 @@ class HirstStOnge(WordnetSimilarity):
 
     Attributes:
         constant, turn: C and k, 8 and 1 in Hirst and St-Onge.
-        shortest: links of the shortest medium-strong path; 1 counts a single vertical link too, 2 is the letter of
-            the definition.
     """
 
     constant: float = HSO_CONSTANT
     turn: float = HSO_TURN
-    shortest: int = 1
 
     def synset_matrix(self, synsets: Sequence[int]) -> np.ndarray:
         """The better direction of each pair."""
-        return self.taxonomy.hirst_st_onge(synsets, self.constant, self.turn, self.shortest)
+        return self.taxonomy.hirst_st_onge(synsets, self.constant, self.turn)
 
 
 @dataclass(frozen=True)
@@ -156,7 +153,9 @@ class InformationSimilarity(WordnetSimilarity):
 
     def _shared(self, synsets: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
         if not self.content.size:
-            raise BadInput(f"{type(self).__name__} has no information content yet; call fit(real grids) and use the result")
+            raise BadInput(
+                f"{type(self).__name__} has no information content yet; call fit(real grids) and use the result"
+            )
         return self.content[list(synsets)], self.taxonomy.shared_content(self.content, synsets)
 
 
