@@ -1,0 +1,156 @@
+"""Grids: the paper's example, the highest role, and the four places that roles come from."""
+
+import numpy as np
+import pytest
+
+from longform.corpora.grid_files import cells as published_cells
+from longform.corpora.grid_files import parse_grid
+from longform.inference.entity_grids import (
+    Grid,
+    found_grids,
+    grid_from_mentions,
+    grids_to_readout,
+    read,
+    spacy_mentions,
+    spacy_role,
+)
+from longform.inference.noun_rules import NounRules
+from longform.units import BadInput, Document, Section
+
+# The running example of lapata2005 (section 3.1) in its own words and roles; two nouns of sentence 3 have no role in print.
+PINOCHET = [
+    [("dictator", "O"), ("augusto", "O"), ("pinochet", "O"), ("london", "X"), ("october", "X")],
+    [("pinochet", "S"), ("surgery", "X")],
+    [("arrest", "S"), ("judge", "S")],
+    [("pinochet", "O"), ("thousands", "O"), ("spaniards", "O")],
+    [("pinochet", "S"), ("hearing", "O"), ("fate", "X"), ("balance", "X")],
+    [("scholars", "S"), ("arrest", "O")],
+]
+
+
+def column(grid: Grid, entity: str) -> str:
+    return "".join("SOX-"[code] for code in grid.cells[:, grid.entities.index(entity)])
+
+
+def document(text: str, split: str = "test", name: str = "d") -> Document:
+    return Document(name, split, (Section(None, text),))
+
+
+def test_the_pinochet_summary_gives_the_papers_columns():
+    mentions = [(i, noun, role) for i, row in enumerate(PINOCHET) for noun, role in row]
+    grid = grid_from_mentions("pinochet", "test", 6, mentions)
+    assert column(grid, "pinochet") == "OS-OS-"
+    assert column(grid, "arrest") == "--S--O"
+    assert column(grid, "augusto") == column(grid, "dictator") == "O-----"
+    assert column(grid, "balance") == "----X-"
+    assert len(grid.entities) == 14
+    assert grid.nouns(5) == ["arrest", "scholars"]
+
+
+def test_the_highest_of_several_mentions_counts():
+    grid = grid_from_mentions(
+        "d", "test", 1, [(0, "a", "X"), (0, "a", "S"), (0, "a", "O"), (0, "b", "X"), (0, "b", "O")]
+    )
+    assert [column(grid, "a"), column(grid, "b")] == ["S", "O"]
+
+
+def test_coreferent_columns_merge_to_the_highest_role():
+    grid = grid_from_mentions("d", "test", 3, [(0, "dictator", "O"), (0, "pinochet", "S"), (2, "dictator", "X")])
+    merged = grid.merged({"dictator": "pinochet"})
+    assert merged.entities == ("pinochet",)
+    assert column(merged, "pinochet") == "S-X"
+
+
+def test_reordering_sentences_permutes_rows():
+    grid = grid_from_mentions("d", "test", 3, [(0, "a", "S"), (1, "b", "O")])
+    assert column(grid.reordered([2, 1, 0]), "a") == "--S"
+
+
+@pytest.mark.parametrize("mention", [(0, "a", "-"), (0, "a", "s"), (3, "a", "S"), (-1, "a", "S")])
+def test_a_bad_mention_is_named(mention):
+    with pytest.raises(BadInput, match="roles are S, O, X"):
+        grid_from_mentions("d", "test", 3, [mention])
+
+
+def test_printed_grids_are_read_in_both_spacings_and_always():
+    rows = parse_grid("% a comment\nPINOCHET  O S - O S -\n\nARREST --s--o\n")
+    assert rows == {"PINOCHET": "OS-OS-", "ARREST": "--S--O"}
+    assert published_cells(rows).shape == (6, 2)
+    text = "PINOCHET O S -\nARREST - - S"
+    readout = read(documents=[document(text)], truth={}, reader=_nowhere(), roles="supplied")
+    assert readout.arrays["sentences"].tolist() == [3]
+
+
+def _nowhere():
+    from pathlib import Path
+
+    return Path("no-such-folder")
+
+
+@pytest.mark.parametrize("text", ["A S Q", "A S -\nB S", "A"])
+def test_a_broken_printed_grid_is_named(text):
+    with pytest.raises(BadInput, match="grid|entit"):
+        parse_grid(text)
+
+
+def test_a_published_grid_without_entities_is_an_empty_grid():
+    assert published_cells({}).shape == (0, 0)
+
+
+def test_known_roles_come_from_the_truth_of_the_corpus():
+    grids = [
+        grid_from_mentions("d", "test", 2, [(0, "a", "S"), (1, "b", "O")]),
+        grid_from_mentions("e", "train", 1, []),
+    ]
+    truth = {f"grid_{name}": values for name, values in grids_to_readout(grids).arrays.items()}
+    documents = [document("A. B.", name="d"), document("C.", "train", "e")]
+    readout = read(documents=documents, truth=truth, reader=_nowhere(), roles="truth", splits=["test"])
+    assert readout.unit_ids == ("d",)
+    assert readout.arrays["cells"].tolist() == grids[0].cells.ravel().tolist()
+    with pytest.raises(BadInput, match="truth lacks"):
+        read(documents=documents, truth={}, reader=_nowhere(), roles="truth")
+
+
+def test_an_unknown_source_of_roles_is_named():
+    with pytest.raises(BadInput, match="allowed are"):
+        read(documents=[], truth={}, reader=_nowhere(), roles="guess")
+
+
+def test_rules_find_subjects_objects_and_others():
+    mentions = dict(NounRules().mentions("The sailor repaired the boat with a rope."))
+    assert mentions == {"sailor": "S", "boat": "O", "rope": "X"}
+
+
+def test_rules_enter_the_deep_role_of_a_passive():
+    mentions = dict(NounRules().mentions("The boat was repaired by the sailor."))
+    assert mentions == {"boat": "O", "sailor": "S"}
+
+
+def test_a_document_without_nouns_gives_an_empty_grid_not_an_error():
+    [grid] = found_grids([document("It was. He did so too.")], NounRules().mentions)
+    assert grid.empty
+    assert grid.cells.shape == (2, 0)
+
+
+class Token:
+    def __init__(self, i: int, dep: str, pos: str = "NOUN") -> None:
+        self.i, self.dep_, self.pos_, self.head = i, dep, pos, self
+
+
+def test_a_spacy_token_takes_the_deep_role_of_its_phrase_head():
+    verb, by, subject, modifier, agent = (
+        Token(i, dep) for i, dep in enumerate(["ROOT", "agent", "nsubjpass", "compound", "pobj"])
+    )
+    verb.pos_ = by.pos_ = "VERB"
+    subject.head, modifier.head, by.head, agent.head = verb, subject, verb, by
+    assert [spacy_role(token) for token in (subject, modifier, agent)] == ["O", "O", "S"]
+
+
+def test_a_missing_spacy_model_is_a_sentence():
+    with pytest.raises(BadInput, match="not installed"):
+        spacy_mentions("no_such_model")
+
+
+def test_cells_must_match_the_entities():
+    with pytest.raises(BadInput, match="make them agree"):
+        Grid("d", "test", ("a",), np.zeros((2, 2), dtype=np.uint8))

@@ -1,0 +1,110 @@
+"""Lexical cohesion: overlaps by hand, latent semantics against a dense decomposition, and what is excluded."""
+
+import numpy as np
+import pytest
+
+from longform.inference.entity_grids import grid_from_mentions
+from longform.metrics.lexical import AdjacentSimilarity, LatentSemantics, Overlap, log_entropy, term_documents
+from longform.protocol import Critic, signature
+from longform.units import BadInput
+
+
+def unit(*sentences: str, name: str = "u"):
+    mentions = [(i, noun, "X") for i, text in enumerate(sentences) for noun in text.split()]
+    return grid_from_mentions(name, "test", len(sentences), mentions)
+
+
+@pytest.mark.parametrize(("kind", "value"), [("dice", 2 * 1 / 5), ("jaccard", 1 / 4), ("cosine", 1 / np.sqrt(6))])
+def test_overlap_counts_shared_nouns_over_lengths(kind, value):
+    assert Overlap(kind).coherence([unit("dog cat", "cat house door")])[0] == pytest.approx(value)
+
+
+def test_coherence_is_the_mean_over_adjacent_sentences():
+    tally = Overlap().tally([unit("dog", "dog cat", "house")])
+    assert tally.values[0].tolist() == pytest.approx([2 / 3 + 0, 2, 0, 0, 0])
+    assert Overlap().score(tally) == pytest.approx(1 / 3)
+
+
+def test_pairs_with_a_sentence_without_nouns_score_zero_and_are_counted():
+    tally = Overlap().tally([unit("dog", "", "dog")])
+    assert tally.values[0].tolist() == [0, 2, 2, 0, 0]
+
+
+def test_texts_of_one_sentence_and_texts_without_nouns_are_excluded():
+    tally = Overlap().tally([unit("dog"), unit("", ""), unit("dog", "dog")])
+    assert tally.column("excluded").tolist() == [1, 1, 0]
+    assert np.isnan(Overlap().coherence([unit("dog")])[0])
+    assert np.isnan(Overlap().order_scores(unit("", ""), np.array([[1, 0]]))).all()
+
+
+def test_orders_score_as_reordered_grids():
+    text = unit("dog cat", "cat", "house dog", "door")
+    orders = np.array([[3, 2, 1, 0], [1, 0, 3, 2]])
+    slow = Overlap().coherence([text.reordered(order) for order in orders])
+    np.testing.assert_allclose(Overlap().order_scores(text, orders), slow)
+
+
+REAL = [
+    unit("dog cat", "dog", name="a"),
+    unit("cat dog", "kennel", name="b"),
+    unit("ship sea", "sea", name="c"),
+    unit("sea ship", "sail ship", name="d"),
+]
+
+
+def test_latent_semantics_equals_a_dense_decomposition():
+    fitted = LatentSemantics(dims=2).fit(REAL)
+    words = sorted(fitted.words)
+    left, values, _ = np.linalg.svd(term_documents(REAL, fitted.words))
+    vectors = left[:, :2] * values[:2]
+    mean = {w: vectors[words.index(w)] for w in words}
+    first, second = mean["dog"] + mean["sea"], mean["kennel"]
+    cosine = first @ second / np.linalg.norm(first) / np.linalg.norm(second)
+    assert fitted.coherence([unit("dog sea", "kennel")])[0] == pytest.approx(cosine)
+
+
+def test_words_that_share_texts_are_near_and_others_are_not():
+    fitted = LatentSemantics(dims=2).fit(REAL)
+    near, far = fitted.coherence([unit("kennel", "cat"), unit("kennel", "sail")])
+    assert near > 0.99
+    assert abs(far) < 0.01
+
+
+def test_dimensions_are_capped_by_the_table():
+    assert LatentSemantics(dims=100).fit(REAL).vectors.shape == (6, 3)
+
+
+def test_words_outside_the_space_are_counted_and_left_out():
+    fitted = LatentSemantics(dims=2).fit(REAL)
+    tally = fitted.tally([unit("dog zebra", "cat")])
+    assert tally.total("unknown") == 1
+    assert tally.total("similarity") == pytest.approx(fitted.tally([unit("dog", "cat")]).total("similarity"))
+
+
+def test_log_entropy_silences_words_spread_evenly():
+    weighted = log_entropy(np.array([[2.0, 2.0], [3.0, 0.0]]))
+    assert weighted[0].tolist() == pytest.approx([0, 0])
+    assert weighted[1, 0] == pytest.approx(np.log(4))
+
+
+def test_they_are_critics_and_fit_changes_nothing():
+    critic = LatentSemantics(dims=2)
+    fitted = critic.fit(REAL)
+    assert isinstance(fitted, Critic) and isinstance(Overlap(), Critic)
+    assert not critic.words
+    assert signature(fitted) == signature(critic) == "LatentSemantics(dims=2,weighting=counts)"
+    joined = fitted.tally(REAL[:2]) + fitted.tally(REAL[2:])
+    np.testing.assert_allclose(joined.values, fitted.tally(REAL).values)
+
+
+def test_bad_input_is_named():
+    with pytest.raises(BadInput, match="allowed are"):
+        Overlap("tanimoto")
+    with pytest.raises(BadInput, match="dims"):
+        LatentSemantics(dims=0)
+    with pytest.raises(BadInput, match="two of each"):
+        LatentSemantics().fit([unit("", "")])
+    with pytest.raises(BadInput, match="call fit"):
+        LatentSemantics().coherence(REAL)
+    with pytest.raises(TypeError, match="subclasses"):
+        AdjacentSimilarity().coherence(REAL)

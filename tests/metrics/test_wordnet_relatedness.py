@@ -1,0 +1,233 @@
+"""Word-net measures: Hirst-St-Onge and Lesk walked by hand, the information measures against NLTK's."""
+
+import math
+from collections import defaultdict
+
+import numpy as np
+import pytest
+
+from longform.corpora.lexicons import read_lmf
+from longform.corpora.wordnet_files import read_wordnet
+from longform.inference.entity_grids import grid_from_mentions, grids_to_readout
+from longform.metrics.gloss_overlap import FUNCTIONS, Glosses, extended_lesk, phrase_overlap, plain_lesk
+from longform.metrics.taxonomy import Taxonomy
+from longform.metrics.wordnet_relatedness import HirstStOnge, JiangConrath, Lesk, Lin, Resnik, batches, wordnet
+from longform.units import BadInput
+from tests.metrics.tiny_wordnet import NAMES, write_database, write_lmf
+
+COUNTS = {"dog": 5, "cat": 3, "house": 4, "door": 1, "bank": 2, "day": 6, "puppy": 1, "unheard": 9}
+
+
+@pytest.fixture(scope="module")
+def taxonomy(tmp_path_factory):
+    return Taxonomy(read_lmf(write_lmf(tmp_path_factory.mktemp("lmf") / "tiny.xml")))
+
+
+HSO_BY_HAND = [
+    ("dog", "dog", 16, "the same synset"),
+    ("day", "night", 16, "antonyms"),
+    ("doghouse", "house", 16, "a link, and one a compound of the other"),
+    ("robot_dog", "dog", 16, "the same"),
+    ("dog", "animal", 7, "U: 8 - 1"),
+    ("house", "door", 7, "U, to a part: 8 - 1"),
+    ("dog", "cat", 5, "UD: 8 - 2 - 1"),
+    ("puppy", "cat", 4, "UUD: 8 - 3 - 1"),
+    ("dog", "house", 3, "UUDD: 8 - 4 - 1"),
+    ("puppy", "house", 2, "UUUDD: 8 - 5 - 1"),
+    ("puppy", "doghouse", 0, "six links are too many"),
+    ("noon", "night", 5, "UH: 8 - 2 - 1"),
+    ("day", "midnight", 5, "HD: 8 - 2 - 1"),
+    ("noon", "midnight", 3, "UHD: 8 - 3 - 2, or UUDD: 8 - 4 - 1"),
+    ("day", "moonlight", 5, "DH: 8 - 2 - 1, though the way back (HU) is not allowed"),
+    ("animal", "puppy", 6, "DD: 8 - 2"),
+]
+
+
+@pytest.mark.parametrize(("first", "second", "strength", "why"), HSO_BY_HAND)
+def test_hirst_st_onge_equals_the_path_walked_by_hand(taxonomy, first, second, strength, why):
+    pair = [NAMES.index(first), NAMES.index(second)]
+    matrix = HirstStOnge(taxonomy).synset_matrix(sorted(set(pair)))
+    assert matrix.max() == 16
+    assert matrix[0, -1] == matrix[-1, 0] == strength, why
+
+
+def test_its_constants_are_settings(taxonomy):
+    pair = [NAMES.index("cat"), NAMES.index("dog")]
+    assert HirstStOnge(taxonomy, constant=10, turn=2).synset_matrix(pair)[0, 1] == 10 - 2 - 2
+
+
+def all_allowed_paths(taxonomy, start):
+    """Every walk of up to five links whose directions follow the two rules, spelled out link by link."""
+    kinds = {0: "U", 2: "U", 1: "D", 3: "D", 4: "H"}
+    allowed = {"U", "D", "H", "UD", "UH", "HD", "DH", "UHD"}
+    best = defaultdict(float)
+    stack = [(start, "", 0)]
+    while stack:
+        node, shape, length = stack.pop()
+        if length:
+            best[node] = max(best[node], 8 - length - (len(shape) - 1))
+        for source, kind, target in taxonomy.lexicon.links.tolist():
+            if source == node and length < 5:
+                grown = shape if shape.endswith(kinds[kind]) else shape + kinds[kind]
+                if grown in allowed:
+                    stack.append((target, grown, length + 1))
+    return best
+
+
+def test_every_pair_equals_an_enumeration_of_all_allowed_walks(taxonomy):
+    size = len(NAMES)
+    walked = np.zeros((size, size))
+    for i in range(size):
+        for j, strength in all_allowed_paths(taxonomy, i).items():
+            walked[i, j] = strength
+    ours = HirstStOnge(taxonomy).synset_matrix(range(size))
+    weak = ours < 16
+    np.testing.assert_array_equal(ours[weak], np.maximum(walked, walked.T)[weak])
+
+
+def test_plain_lesk_counts_shared_content_words(taxonomy):
+    dog, cat, entity = (NAMES.index(name) for name in ("dog", "cat", "entity"))
+    matrix = plain_lesk(Glosses(taxonomy.lexicon), [dog, cat, entity])
+    assert matrix[0, 1] == 2  # domestic, animal; "that" and "a" are function words
+    assert matrix[0, 2] == 0
+
+
+def test_extended_lesk_squares_phrases_over_relatives(taxonomy):
+    dog, cat = NAMES.index("dog"), NAMES.index("cat")
+    # definitions: "domestic animal" -> 4; hypernyms share the nine words from "living" to "organisms" -> 81
+    assert extended_lesk(Glosses(taxonomy.lexicon), [dog, cat])[0, 1] == 4 + 81
+
+
+def numbers(text, index):
+    words = {"a": 0, "of": 1}
+    return np.array([words.get(w, FUNCTIONS + index.setdefault(w, len(index))) for w in text.split()], dtype=np.int64)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "total"),
+    [
+        ("kinds of evergreen tree", "fruit of evergreen tree", 4),  # Banerjee and Pedersen's pine and cone
+        ("x of y z", "x of y w", 9),  # a phrase may hold a function word
+        ("of y of", "of y of", 1),  # but neither begin nor end with one
+        ("x y q x y", "x y", 4),  # each word is used once
+        ("x y q z", "z q x y", 4 + 1 + 1),  # the longest first, then what is left
+        ("a of", "a of", 0),
+        ("x", "", 0),
+    ],
+)
+def test_phrase_overlaps_equal_hand_counts(first, second, total):
+    index = {}
+    assert phrase_overlap(numbers(first, index), numbers(second, index), FUNCTIONS) == total
+
+
+def test_a_phrase_does_not_cross_from_one_relative_to_the_next(taxonomy):
+    joined = Glosses(taxonomy.lexicon).joined(NAMES.index("animal"), 2)
+    assert (joined == -3).sum() == 1  # dog and cat
+
+
+def test_information_content_counts_every_sense_and_subsumer_once(taxonomy):
+    content = taxonomy.information_content(COUNTS, smoothing=1.0)
+    total = len(NAMES) + 5 + 3 + 4 + 1 + 2 * 2 + 6 + 1
+    assert content[NAMES.index("entity")] == pytest.approx(0)
+    assert content[NAMES.index("dog")] == pytest.approx(-math.log((5 + 1 + 3) / total))  # dog, puppy, three smoothings
+    # robot dog lies below artifact and, by dog, below entity: entity counts it once
+    assert np.exp(-content[NAMES.index("artifact")]) * total == pytest.approx(4 + 1 + 2 + 6)
+
+
+def test_information_measures_equal_nltks_on_every_pair(tmp_path, monkeypatch):
+    nltk = pytest.importorskip("nltk")
+    from nltk.corpus.reader import WordNetCorpusReader
+
+    folder = write_database(tmp_path / "corpora" / "wordnet")
+    monkeypatch.setattr(nltk.data, "path", [str(tmp_path)])
+    theirs = WordNetCorpusReader(nltk.data.find("corpora/wordnet"), None)
+    lexicon = read_wordnet(folder)
+    content = Taxonomy(lexicon).information_content(COUNTS)
+    offsets = [int(name[1:]) for name in lexicon.synsets]
+    table = {"n": defaultdict(float, zip(offsets, np.exp(-content) * 100, strict=True))}
+    if table["n"][0] == 0:
+        table["n"][0] = 100.0
+    synsets = [theirs.synset_from_pos_and_offset("n", offset) for offset in offsets]
+    matrices = [
+        m(Taxonomy(lexicon), content=content).synset_matrix(range(len(offsets))) for m in (Resnik, Lin, JiangConrath)
+    ]
+    for i, a in enumerate(synsets):
+        for j, b in enumerate(synsets[:i]):
+            resnik, lin, distance = (matrix[i, j] for matrix in matrices)
+            assert resnik == pytest.approx(a.res_similarity(b, table), abs=1e-9)
+            assert lin == pytest.approx(a.lin_similarity(b, table), abs=1e-9)
+            if content[i] > 1e-9 and content[j] > 1e-9:  # NLTK gives 0 where a concept carries no information
+                assert distance == pytest.approx(1 / a.jcn_similarity(b, table), abs=1e-9)
+
+
+def unit(*sentences: str):
+    mentions = [(i, noun, "X") for i, text in enumerate(sentences) for noun in text.split()]
+    return grid_from_mentions("u", "test", len(sentences), mentions)
+
+
+def test_sentences_average_the_best_senses_over_all_word_pairs(taxonomy):
+    critic = HirstStOnge(taxonomy)
+    # bank-house: the building, up and down, 5; bank-land: the slope, up, 7; cat-house 3, cat-land 8 - 3 - 1 = 4
+    tally = critic.tally([unit("bank cat", "house land")])
+    assert tally.total("similarity") == pytest.approx((5 + 7 + 3 + 4) / 4)
+
+
+def test_a_word_without_an_entry_adds_nothing_and_still_counts(taxonomy):
+    critic = HirstStOnge(taxonomy)
+    tally = critic.tally([unit("dog zeppelin", "cat")])
+    assert tally.total("similarity") == pytest.approx(5 / 2)
+    assert tally.total("unknown") == 1
+    assert critic.tally([unit("zeppelin", "airship")]).total("similarity") == 0
+
+
+def test_jiang_conrath_is_a_distance_to_the_nearest_sense_and_leaves_unknown_words_out(taxonomy):
+    critic = JiangConrath(taxonomy).with_counts(COUNTS)
+    assert critic.better == "lower"
+    own = critic.content
+    slope, land = NAMES.index("slope"), NAMES.index("land")
+    expected = own[slope] - own[land]
+    assert critic.tally([unit("bank zeppelin", "land")]).total("similarity") == pytest.approx(expected)
+    assert critic.synset_matrix([slope, land])[0, 0] == 0
+
+
+@pytest.mark.parametrize("measure", [HirstStOnge, Lesk, Resnik, Lin])
+def test_related_sentences_score_above_unrelated_ones(taxonomy, measure):
+    critic = measure(taxonomy).fit([unit("dog cat", "house")])
+    related, unrelated = critic.coherence([unit("puppy", "cat dog"), unit("puppy", "midnight land")])
+    assert related > unrelated
+
+
+def test_fit_counts_the_nouns_of_real_texts(taxonomy):
+    fitted = Resnik(taxonomy).fit([unit("dog", "dog cat")])
+    np.testing.assert_allclose(fitted.content, taxonomy.information_content({"dog": 2, "cat": 1}))
+
+
+def test_orders_score_as_reordered_grids(taxonomy):
+    critic, text = HirstStOnge(taxonomy), unit("dog", "cat house", "day", "bank")
+    orders = np.array([[0, 1, 2, 3], [3, 1, 0, 2], [2, 0, 1, 3]])
+    slow = critic.coherence([text.reordered(order) for order in orders])
+    np.testing.assert_allclose(critic.order_scores(text, orders), slow)
+
+
+def test_batches_share_words_without_changing_a_number(taxonomy, monkeypatch):
+    units = [unit("dog", "cat"), unit("day", "night"), unit("house", "bank door")]
+    whole = HirstStOnge(taxonomy).coherence(units)
+    monkeypatch.setattr("longform.metrics.wordnet_relatedness.MAX_BATCH_WORDS", 2)
+    assert len(list(batches(units))) == 3
+    np.testing.assert_array_equal(HirstStOnge(taxonomy).coherence(units), whole)
+
+
+def test_the_lexicon_may_travel_in_the_readout(taxonomy):
+    readout = grids_to_readout([unit("dog", "cat")], taxonomy.lexicon.to_arrays())
+    assert wordnet(real=readout, measure="hirst_st_onge").coherence([unit("dog", "cat")])[0] == 5
+
+
+def test_bad_input_is_named(taxonomy):
+    with pytest.raises(BadInput, match="smoothing"):
+        taxonomy.information_content({}, 0.0)
+    with pytest.raises(BadInput, match="call fit"):
+        Lin(taxonomy).coherence([unit("dog", "cat")])
+    with pytest.raises(BadInput, match="allowed are"):
+        wordnet(real=grids_to_readout([]), measure="wu_palmer")
+    with pytest.raises(BadInput, match="no lexicon"):
+        wordnet(real=grids_to_readout([]), measure="lin")
