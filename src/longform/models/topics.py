@@ -23,6 +23,7 @@ from longform.units import BadInput, Document
 SEED_SMOOTHING = 1.0  # added to every word of a seeded topic, beside U(0, 1) (authors' program)
 RELEASED_SEED = 1115574245  # of the authors' program, fixed in its source
 MORE_ROUNDS = 10  # rounds granted after an iteration that lowered the bound (authors' program)
+PATIENCE = 10  # such grants in a row before EM ends where it stands (ours; the program would go on for ever)
 
 Checkpoint = Callable[[TopicModel, Progress], None]
 
@@ -106,13 +107,14 @@ def maximise(
     stood, before the parameters move (authors' program).
     """
     columns = columns_of(counts)
-    model, found = start, None
-    while not _finished(model.history, settings):
+    model, found, grants = start, None, 0
+    while not _finished(model.history, settings) and grants <= PATIENCE:
         found = expectation(counts, model, settings, found)
         step = _progress(model.history, found, settings)
         if step.change < 0:
-            settings = _more_patient(settings)
+            settings, grants = _more_patient(settings), grants + 1
             continue
+        grants = 0
         model = replace(m_step(found, columns, model, settings.threads), history=(*model.history, step))
         found = None
         if checkpoint is not None:
