@@ -27,7 +27,7 @@ CORPUS = [
 
 def test_terms_are_frequent_specific_and_no_function_words_or_formulas():
     found = build_vocabulary(CORPUS, min_count=2, max_share=0.5)
-    assert found == ("river", "lake", "bridge", "common", "harbour", "valley")
+    assert found == ("river", "lake", "common", "bridge", "harbour", "valley")
 
 
 def test_case_and_attached_punctuation_make_other_words():
@@ -45,13 +45,13 @@ def test_counts_cover_all_sections_and_unknown_tokens_are_counted():
     counts, unknown = count_terms(CORPUS, ("river", "lake"))
     assert counts.starts.tolist() == [0, 2, 3, 5, 5, 5, 5, 5]
     assert dict(zip(counts.terms[:2].tolist(), counts.counts[:2].tolist(), strict=True)) == {0: 3.0, 1: 1.0}
-    assert unknown.tolist() == [6, 6, 5, 3, 1, 1, 1]
+    assert unknown.tolist() == [6, 6, 4, 3, 1, 1, 1]
     assert counts.tokens.tolist() == [4, 2, 2, 0, 0, 0, 0]
     assert np.array_equal(counts.take(np.array([2, 0])).tokens, [2, 4])
 
 
 def test_a_vocabulary_of_one_word_or_none_is_refused():
-    with pytest.raises(BadInput, match="1 of 9 words"):
+    with pytest.raises(BadInput, match="1 of 15 words"):
         build_vocabulary(CORPUS, min_count=4, max_share=0.3, stop_words=())
     with pytest.raises(BadInput, match="0 of 0 words of 0 documents"):
         build_vocabulary([])

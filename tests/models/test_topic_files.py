@@ -91,7 +91,11 @@ def test_model_files_hold_one_number_a_line_with_six_decimals(tmp_path):
     assert (tmp_path / "m" / "final-param.txt").read_text() == "num_topics 3\nnum_terms 3\n"
     assert (tmp_path / "m" / "final-mu.dat").read_text() == "0.500000\n-1.000000\n"
     assert (tmp_path / "m" / "final-cov.dat").read_text() == "1.500000\n-0.250000\n-0.250000\n0.750000\n"
-    assert (tmp_path / "m" / "final-log-beta.dat").read_text().splitlines()[:3] == ["-0.693147", "-0.693147", "-1000.000000"]
+    assert (tmp_path / "m" / "final-log-beta.dat").read_text().splitlines()[:3] == [
+        "-0.693147",
+        "-0.693147",
+        "-1000.000000",
+    ]
     log_det = float((tmp_path / "m" / "final-log-det-inv-cov.dat").read_text())
     assert log_det == pytest.approx(-np.log(1.5 * 0.75 - 0.0625), abs=1e-6)
 

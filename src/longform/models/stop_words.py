@@ -29,7 +29,5 @@ there together too twice usually very well whole etc eg ie viz vs et al few fewe
 _NUMBERS = "zero two three four five six seven eight nine ten second third half"
 
 STOP_WORDS = frozenset(
-    " ".join(
-        [_ARTICLES, _PRONOUNS, _PREPOSITIONS, _CONJUNCTIONS, _VERBS, _SHORT_FORMS, _ADVERBS, _NUMBERS]
-    ).split()
+    " ".join([_ARTICLES, _PRONOUNS, _PREPOSITIONS, _CONJUNCTIONS, _VERBS, _SHORT_FORMS, _ADVERBS, _NUMBERS]).split()
 ) | frozenset(string.ascii_lowercase)

@@ -34,7 +34,9 @@ def read_corpus(path: Path | str, *, size: int | None = None) -> TermCounts:
         raise BadInput(f"{path}: no document; a corpus file has one document a line")
     largest = max(int(terms.max()) for terms, _ in rows) + 1
     if size is not None and largest > size:
-        raise BadInput(f"{path}: term {largest - 1} is outside the model's {size} terms; use the model's own vocabulary")
+        raise BadInput(
+            f"{path}: term {largest - 1} is outside the model's {size} terms; use the model's own vocabulary"
+        )
     return from_rows(rows, size or largest)
 
 
@@ -43,7 +45,9 @@ def _corpus_line(line: str, where: str) -> tuple[np.ndarray, np.ndarray]:
     if not all(re.fullmatch(r"\d+:\d+", pair) for pair in pairs) or not length.isdigit():
         raise BadInput(f"{where}: got {line.strip()[:40]!r}, a document is its number of terms, then id:count pairs")
     if int(length) != len(pairs):
-        raise BadInput(f"{where}: the line announces {length} terms and has {len(pairs)}; write the number of pairs first")
+        raise BadInput(
+            f"{where}: the line announces {length} terms and has {len(pairs)}; write the number of pairs first"
+        )
     if not pairs:
         raise BadInput(f"{where}: a document without terms; leave the line out, as the program cannot fit it")
     numbers = np.array([pair.split(":") for pair in pairs], np.int64)
@@ -78,7 +82,9 @@ def read_settings(path: Path | str) -> TopicSettings:
             found[_TOLERANCE[name]] = float(value)
     expected = {*_SETTING, *_TOLERANCE, *_INNER, "covariance estimate"}
     if seen != expected:
-        raise BadInput(f"{path}: lines {sorted(seen ^ expected)} are missing or unknown; a settings file has eight lines")
+        raise BadInput(
+            f"{path}: lines {sorted(seen ^ expected)} are missing or unknown; a settings file has eight lines"
+        )
     return TopicSettings(**found)  # type: ignore[arg-type]
 
 

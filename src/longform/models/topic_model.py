@@ -167,7 +167,9 @@ class TopicModel:
 def check_sizes(topics: int, terms: int) -> None:
     """Refuse what is no topic model: fewer than two topics, or fewer than two words."""
     if topics < 2:
-        raise BadInput(f"topic model: got {topics} topic(s), allowed is 2 or more: one topic has no proportions to model")
+        raise BadInput(
+            f"topic model: got {topics} topic(s), allowed is 2 or more: one topic has no proportions to model"
+        )
     if terms < 2:
         raise BadInput(
             f"topic model: got a vocabulary of {terms} word(s), allowed is 2 or more; lower min_count or add documents"
