@@ -67,7 +67,7 @@ def test_bad_input_is_refused_by_name():
 
 def test_the_critic_fitted_on_training_posteriors_is_the_models_next_gaussian():
     rng = generator("topic documents")
-    groups = ("oak elm ash fir".split(), "cod eel ray bream".split(), "iron tin zinc lead".split())
+    groups = (["oak", "elm", "ash", "fir"], ["cod", "eel", "ray", "bream"], ["iron", "tin", "zinc", "lead"])
     texts = []
     for _ in range(60):
         shares = rng.dirichlet(np.full(3, 0.5))

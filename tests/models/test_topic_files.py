@@ -119,7 +119,7 @@ def test_an_inverse_that_rounding_made_indefinite_is_inverted_again(tmp_path):
 
 
 def test_missing_or_short_files_are_named(tmp_path):
-    with pytest.raises(BadInput, match="final-param.txt: no such file"):
+    with pytest.raises(BadInput, match=r"final-param\.txt: no such file"):
         read_model(tmp_path / "final")
     write_model(tmp_path / "final", model())
     (tmp_path / "final-mu.dat").write_text("0.5\n")

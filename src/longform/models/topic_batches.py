@@ -95,7 +95,10 @@ def ascend_batched(
 
 def _prior(model: TopicModel, device: torch.device, floats: torch.dtype) -> Prior:
     beta = np.concatenate([model.beta.T, np.zeros((1, model.topics))])
-    return Prior(*(torch.tensor(part, dtype=floats, device=device) for part in (model.mean, model.precision, beta)))
+    mean, precision, rows = (
+        torch.tensor(part, dtype=floats, device=device) for part in (model.mean, model.precision, beta)
+    )
+    return Prior(mean, precision, rows)
 
 
 def _batch(counts: TermCounts, numbers: np.ndarray, prior: Prior, points: tuple[np.ndarray, np.ndarray]) -> Batch:

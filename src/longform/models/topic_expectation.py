@@ -9,8 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from longform.models.topic_counts import TermCounts
-from longform.models.topic_kernels import ABSENT, LANES, ascend_documents, expected_words
+from longform.models.topic_kernels import ABSENT, LANES, ascend_documents
 from longform.models.topic_model import TopicModel, TopicSettings
+from longform.models.topic_words import expected_words
 from longform.units import BadInput
 
 SPAN = 256  # documents (or words) that one thread takes at a time

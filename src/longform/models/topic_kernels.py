@@ -12,12 +12,14 @@ The last topic's logit is fixed at zero. Vectors are padded to whole vector regi
 
 from __future__ import annotations
 
+from typing import Any
+
 import numba
 import numpy as np
 
 LANES = 16  # one 512-bit register of float32; rows are padded to a multiple
 ABSENT = -1.0e4  # logit of a padded topic: its exponential is zero in either precision
-_JIT = {"nogil": True, "cache": True, "error_model": "numpy", "fastmath": {"reassoc", "contract", "arcp", "nsz"}}
+_JIT: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy", "fastmath": {"reassoc", "contract", "arcp", "nsz"}}
 
 # Rows of the scratch matrix: current point, then what one round needs.
 LAMBDA, NU, WEIGHT, EXPECTED, SHARE, CURVE, GRADIENT, PULL = range(8)
@@ -33,7 +35,7 @@ LONGEST = 3.0  # largest change of log nu in one step
 TINY = 1.0e-35  # least word probability: float32 keeps a count over it finite
 
 
-@numba.njit(inline="always")
+@numba.njit(forceinline=True, **_JIT)
 def _exp(x):
     """exp by range reduction and a Taylor polynomial of degree 13 (2 ulp); the compiler can vectorise it."""
     x = min(max(np.float64(x), -700.0), 700.0)
@@ -297,53 +299,3 @@ def ascend_documents(corpus, model, limits, points, found):
         value, rounds = _ascend(scratch, precision, rows, counts[span], found[2][span], limits)
         points[0][d], points[1][d] = scratch[LAMBDA], scratch[NU]
         found[0][d], found[1][d] = value, rounds
-
-
-@numba.njit(**_JIT)
-def expected_words(columns, weights, ratios, beta, out):
-    r"""Expected word counts $\sum_d c_{dw} \phi_{dwk}$ for the words of one span, by columns: one write per row.
-
-    Args:
-        columns: (starts, documents, entries, (first, last)): the document-term matrix by words, and which to do.
-        weights: (documents, topics) exp(lambda), each row up to the factor that its ratios carry.
-        ratios: (nonzeros,) count over word probability, by rows of the document-term matrix.
-        beta: (terms, topics) float64.
-        out: (terms, topics) float64; overwritten.
-    """
-    starts, documents, entries, (first, last) = columns
-    total = np.empty(beta.shape[1], np.float64)
-    for w in range(first, last):
-        total[:] = 0
-        for at in range(starts[w], starts[w + 1]):
-            ratio, document = np.float64(ratios[entries[at]]), documents[at]
-            for k in range(total.size):
-                total[k] += ratio * weights[document, k]
-        for k in range(total.size):
-            out[w, k] = beta[w, k] * total[k]
-
-
-@numba.njit(cache=True)
-def tausworthe(seed, size):
-    """Uniform numbers in [0, 1) of the GNU Scientific Library's ``taus`` generator (L'Ecuyer 1996), as a check of
-    equal starts: the original program seeds its topics with it."""
-    mask = np.uint64(0xFFFFFFFF)
-    state = np.empty(3, np.uint64)
-    last = np.uint64(seed if seed != 0 else 1) & mask
-    for i in range(3):
-        last = (np.uint64(69069) * last) & mask
-        state[i] = last
-    out = np.empty(size + 6)
-    for i in range(size + 6):
-        a, b, c = state
-        a = (((a & np.uint64(4294967294)) << np.uint64(12)) & mask) ^ (
-            (((a << np.uint64(13)) & mask) ^ a) >> np.uint64(19)
-        )
-        b = (((b & np.uint64(4294967288)) << np.uint64(4)) & mask) ^ (
-            (((b << np.uint64(2)) & mask) ^ b) >> np.uint64(25)
-        )
-        c = (((c & np.uint64(4294967280)) << np.uint64(17)) & mask) ^ (
-            (((c << np.uint64(3)) & mask) ^ c) >> np.uint64(11)
-        )
-        state[0], state[1], state[2] = a, b, c
-        out[i] = np.float64(a ^ b ^ c) / 4294967296.0
-    return out[6:]

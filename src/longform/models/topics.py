@@ -16,8 +16,8 @@ import numpy as np
 
 from longform.models.topic_counts import TermCounts, build_vocabulary, count_terms
 from longform.models.topic_expectation import Columns, Expectation, columns_of, expectation, word_counts
-from longform.models.topic_kernels import tausworthe
 from longform.models.topic_model import RELEASED, Progress, TopicModel, TopicSettings, check_sizes, gaussian
+from longform.models.topic_words import tausworthe
 from longform.units import BadInput, Document
 
 SEED_SMOOTHING = 1.0  # added to every word of a seeded topic, beside U(0, 1) (authors' program)
