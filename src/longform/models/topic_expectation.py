@@ -82,7 +82,7 @@ def _check(counts: TermCounts, model: TopicModel) -> None:
         raise BadInput(f"topic model: document number {empty[0]} has no known word; leave it out and count it")
     if counts.size != model.beta.shape[1]:
         raise BadInput(f"topic model: counts over {counts.size} terms, the model has {model.beta.shape[1]}; recount")
-    lost = np.flatnonzero(~(model.beta.max(axis=0)[counts.terms] > 0)) if len(counts.terms) else ()
+    lost = np.flatnonzero(~(model.beta.max(axis=0)[counts.terms] > 0))
     if len(lost):
         term = counts.terms[lost[0]]
         raise BadInput(f"topic model: no topic gives term {term} any probability; drop the term from the documents")
