@@ -1,0 +1,68 @@
+"""Reads topic proportions: each document's variational posterior under a fitted correlated topic model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from longform.models.topic_counts import TermCounts, count_terms
+from longform.models.topic_expectation import Expectation, expectation
+from longform.models.topic_model import RELEASED_INFERENCE, TopicModel, TopicSettings
+from longform.units import BadInput, Document, Readout
+
+
+def read(documents: Sequence[Document], *, model: TopicModel, settings: TopicSettings = RELEASED_INFERENCE) -> Readout:
+    """Posterior of the topic logits, one row per document (deng2022 section 6; released settings by default).
+
+    A document without a known word is kept with ``valid`` false and zeros, so that it is counted and never scored.
+
+    Returns:
+        arrays ``lambda`` and ``nu`` (units, topics - 1): mean and variance of each logit; ``bound`` (units), nats;
+        ``tokens`` and ``unknown`` (units): tokens inside and outside the vocabulary; ``valid`` (units); and of the
+        model ``prior_mean_names`` (topics - 1) and ``prior_covariance_names`` (topics - 1, topics - 1).
+
+    Raises:
+        BadInput: no document, or a model that names no words.
+    """
+    if not documents:
+        raise BadInput("topic proportions: got no document; check the split")
+    if not model.vocabulary:
+        raise BadInput("topic proportions: the model names no words; write <prefix>-vocabulary.txt beside its files")
+    counts, unknown = count_terms(documents, model.vocabulary)
+    known, unspoken = _spoken(counts, model)
+    valid = np.diff(known.starts) > 0
+    rows = np.flatnonzero(valid)
+    found = expectation(known.take(rows), model, settings) if len(rows) else _nothing(model)
+    arrays = {
+        "lambda": _spread(found.logits, rows, len(documents)),
+        "nu": _spread(found.variances, rows, len(documents)),
+        "bound": _spread(found.bounds, rows, len(documents)),
+        "tokens": known.tokens,
+        "unknown": unknown + unspoken,
+        "valid": valid,
+        "prior_mean_names": model.mean,
+        "prior_covariance_names": model.covariance,
+    }
+    return Readout(tuple(d.id for d in documents), tuple(d.split for d in documents), arrays)
+
+
+def _spoken(counts: TermCounts, model: TopicModel) -> tuple[TermCounts, np.ndarray]:
+    """Counts without the terms that no topic gives probability, and how many tokens of each document those were."""
+    lost = ~(model.beta.max(axis=0)[counts.terms] > 0)
+    owner = np.repeat(np.arange(len(counts)), np.diff(counts.starts))
+    dropped = np.bincount(owner[lost], counts.counts[lost], len(counts)).astype(np.int64)
+    starts = np.concatenate([[0], np.cumsum(np.bincount(owner[~lost], minlength=len(counts)))]).astype(np.int64)
+    return replace(counts, starts=starts, terms=counts.terms[~lost], counts=counts.counts[~lost]), dropped
+
+
+def _nothing(model: TopicModel) -> Expectation:
+    empty = np.zeros((0, model.topics - 1))
+    return Expectation(empty, empty, np.zeros(0), np.zeros(0, np.int64), np.zeros(0))
+
+
+def _spread(values: np.ndarray, rows: np.ndarray, size: int) -> np.ndarray:
+    out = np.zeros((size, *values.shape[1:]))
+    out[rows] = values
+    return out

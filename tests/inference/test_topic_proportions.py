@@ -1,0 +1,82 @@
+"""Reading topic proportions: known topics come back, unknown words are counted, rows stay aligned."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from longform.critics.logistic_normal import LogisticNormalCritic, readings
+from longform.inference.topic_proportions import read
+from longform.models.topic_model import TopicModel, TopicSettings
+from longform.models.topics import fit
+from longform.numerics import generator
+from longform.units import BadInput, Document, Section
+
+WORDS = ("ash", "birch", "cod", "dace", "eel", "unspoken")
+
+
+def model() -> TopicModel:
+    beta = np.array([[0.5, 0.5, 0, 0, 0, 0], [0, 0, 0.4, 0.4, 0.2, 0], [0.25, 0.25, 0.2, 0.2, 0.1, 0]])
+    return TopicModel(WORDS, beta, np.zeros(2), np.eye(2), np.eye(2))
+
+
+def document(name: str, text: str) -> Document:
+    return Document(name, "test", (Section("Title", text),))
+
+
+def test_trees_read_as_trees_and_fish_as_fish():
+    readout = read([document("t", "ash birch ash birch ash"), document("f", "cod dace eel cod cod")], model=model())
+    tree, fish = readout.arrays["lambda"]
+    assert tree[0] > 0.5 > tree[1]
+    assert fish[1] > 0.5 > fish[0]
+    assert np.all(readout.arrays["nu"] > 0) and np.all(readout.arrays["nu"] <= 1)
+
+
+def test_empty_unknown_and_unspoken_documents_keep_their_row_and_are_invalid():
+    texts = {"a": "ash cod what", "b": "", "c": "what is this", "d": "unspoken unspoken", "e": "eel unspoken"}
+    readout = read([document(name, text) for name, text in texts.items()], model=model())
+    assert readout.unit_ids == tuple("abcde")
+    assert readout.arrays["valid"].tolist() == [True, False, False, False, True]
+    assert readout.arrays["tokens"].tolist() == [2, 0, 0, 0, 1]
+    assert readout.arrays["unknown"].tolist() == [1, 0, 3, 2, 1]
+    critic = LogisticNormalCritic().with_prior(
+        readout.arrays["prior_mean_names"], readout.arrays["prior_covariance_names"]
+    )
+    assert critic.tally(readings(readout)).total("excluded") == 3
+
+
+def test_a_document_reads_the_same_in_any_company():
+    together = read([document("a", "ash cod"), document("b", "eel eel dace"), document("c", "birch")], model=model())
+    alone = read([document("b", "eel eel dace")], model=model())
+    assert np.array_equal(together.arrays["lambda"][1], alone.arrays["lambda"][0])
+
+
+def test_nothing_but_unknown_words_gives_a_readout_without_valid_rows():
+    readout = read([document("a", "what")], model=model())
+    assert readout.arrays["lambda"].shape == (1, 2)
+    assert not readout.arrays["valid"].any()
+
+
+def test_bad_input_is_refused_by_name():
+    with pytest.raises(BadInput, match="got no document"):
+        read([], model=model())
+    nameless = TopicModel((), model().beta, np.zeros(2), np.eye(2), np.eye(2))
+    with pytest.raises(BadInput, match="names no words"):
+        read([document("a", "ash")], model=nameless)
+
+
+def test_the_critic_fitted_on_training_posteriors_is_the_models_next_gaussian():
+    rng = generator("topic documents")
+    groups = (["oak", "elm", "ash", "fir"], ["cod", "eel", "ray", "bream"], ["iron", "tin", "zinc", "lead"])
+    texts = []
+    for _ in range(60):
+        shares = rng.dirichlet(np.full(3, 0.5))
+        texts.append(" ".join(groups[k][rng.integers(4)] for k in rng.choice(3, 40, p=shares)))
+    documents = [document(f"d{i}", text) for i, text in enumerate(texts)]
+    words = [word for group in groups for word in group]
+    settings = TopicSettings(rounds=-1, tolerance=1e-12, em_tolerance=1e-12, em_iterations=300, floats="float64")
+    fitted = fit(documents, seed=5, topics=3, vocabulary=words, settings=settings)
+    readout = read(documents, model=fitted, settings=settings)
+    critic = LogisticNormalCritic().fit(readings(readout))
+    np.testing.assert_allclose(critic.mean, fitted.mean, atol=1e-3)
+    np.testing.assert_allclose(np.linalg.inv(critic.precision), fitted.covariance, rtol=0.01, atol=1e-3)

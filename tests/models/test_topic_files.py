@@ -1,0 +1,138 @@
+"""Files of the original program: their exact text, and the way back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from longform.models.topic_counts import from_rows
+from longform.models.topic_expectation import expectation
+from longform.models.topic_files import (
+    read_corpus,
+    read_model,
+    read_posteriors,
+    read_settings,
+    write_corpus,
+    write_model,
+    write_posteriors,
+    write_settings,
+)
+from longform.models.topic_model import RELEASED, RELEASED_INFERENCE, TopicModel, inverse
+from longform.units import BadInput
+
+SHIPPED = """em max iter 1000
+var max iter 20
+cg max iter -1
+em convergence 1e-3
+var convergence 1e-6
+cg convergence 1e-6
+lag 10
+covariance estimate mle
+"""
+
+
+def model() -> TopicModel:
+    covariance = np.array([[1.5, -0.25], [-0.25, 0.75]])
+    beta = np.array([[0.5, 0.5, 0.0], [0.125, 0.125, 0.75], [0.2, 0.3, 0.5]])
+    return TopicModel(("a", "b", "ü"), beta, np.array([0.5, -1.0]), covariance, inverse(covariance))
+
+
+def test_a_corpus_line_is_the_number_of_terms_and_then_pairs(tmp_path):
+    (tmp_path / "corpus.dat").write_text("2 0:3 4:1\n\n1 2:7\n")
+    counts = read_corpus(tmp_path / "corpus.dat")
+    assert counts.size == 5
+    assert counts.starts.tolist() == [0, 2, 3]
+    assert counts.terms.tolist() == [0, 4, 2]
+    assert counts.tokens.tolist() == [4, 7]
+    write_corpus(tmp_path / "again.dat", counts)
+    assert (tmp_path / "again.dat").read_text() == "2 0:3 4:1\n1 2:7\n"
+
+
+def test_documents_without_terms_are_not_written(tmp_path):
+    nothing = (np.zeros(0, int), np.zeros(0))
+    write_corpus(tmp_path / "corpus.dat", from_rows([nothing, (np.array([1]), np.array([2.0])), nothing], 3))
+    assert (tmp_path / "corpus.dat").read_text() == "1 1:2\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("2 0:3\n", "announces 2 terms and has 1"),
+        ("1 0;3\n", "then id:count pairs"),
+        ("0\n", "without terms"),
+        ("\n", "no document"),
+        ("1 9:1\n", "outside the model's 5 terms"),
+    ],
+)
+def test_a_malformed_corpus_is_refused(tmp_path, text, message):
+    (tmp_path / "corpus.dat").write_text(text)
+    with pytest.raises(BadInput, match=message):
+        read_corpus(tmp_path / "corpus.dat", size=5)
+
+
+def test_the_shipped_settings_are_the_released_preset(tmp_path):
+    (tmp_path / "settings.txt").write_text(SHIPPED)
+    assert read_settings(tmp_path / "settings.txt") == RELEASED
+    for settings in (RELEASED, RELEASED_INFERENCE):
+        write_settings(tmp_path / "again.txt", settings)
+        assert read_settings(tmp_path / "again.txt") == settings
+    (tmp_path / "settings.txt").write_text(SHIPPED.replace("mle", "shrinkage"))
+    with pytest.raises(BadInput, match="allowed is 'mle'"):
+        read_settings(tmp_path / "settings.txt")
+    (tmp_path / "settings.txt").write_text(SHIPPED.replace("lag 10\n", ""))
+    with pytest.raises(BadInput, match="missing or unknown"):
+        read_settings(tmp_path / "settings.txt")
+
+
+def test_model_files_hold_one_number_a_line_with_six_decimals(tmp_path):
+    write_model(tmp_path / "m" / "final", model())
+    assert (tmp_path / "m" / "final-param.txt").read_text() == "num_topics 3\nnum_terms 3\n"
+    assert (tmp_path / "m" / "final-mu.dat").read_text() == "0.500000\n-1.000000\n"
+    assert (tmp_path / "m" / "final-cov.dat").read_text() == "1.500000\n-0.250000\n-0.250000\n0.750000\n"
+    assert (tmp_path / "m" / "final-log-beta.dat").read_text().splitlines()[:3] == [
+        "-0.693147",
+        "-0.693147",
+        "-1000.000000",
+    ]
+    log_det = float((tmp_path / "m" / "final-log-det-inv-cov.dat").read_text())
+    assert log_det == pytest.approx(-np.log(1.5 * 0.75 - 0.0625), abs=1e-6)
+
+
+def test_a_model_comes_back_from_its_files(tmp_path):
+    write_model(tmp_path / "final", model())
+    again = read_model(tmp_path / "final")
+    assert again.vocabulary == ("a", "b", "ü")
+    assert again.beta[0, 2] == 0
+    for name in ("beta", "mean", "covariance", "precision"):
+        np.testing.assert_allclose(getattr(again, name), getattr(model(), name), atol=2e-6)
+
+
+def test_an_inverse_that_rounding_made_indefinite_is_inverted_again(tmp_path):
+    write_model(tmp_path / "final", model())
+    (tmp_path / "final-inv-cov.dat").write_text("1.0\n2.0\n2.0\n1.0\n")
+    np.testing.assert_allclose(read_model(tmp_path / "final").precision, model().precision, atol=1e-6)
+    (tmp_path / "final-cov.dat").write_text("1.0\n1.0\n1.0\n1.0\n")
+    with pytest.raises(BadInput, match="singular"):
+        read_model(tmp_path / "final")
+
+
+def test_missing_or_short_files_are_named(tmp_path):
+    with pytest.raises(BadInput, match=r"final-param\.txt: no such file"):
+        read_model(tmp_path / "final")
+    write_model(tmp_path / "final", model())
+    (tmp_path / "final-mu.dat").write_text("0.5\n")
+    with pytest.raises(BadInput, match="1 numbers, 2 are expected"):
+        read_model(tmp_path / "final")
+
+
+def test_posteriors_carry_the_fixed_topic_and_come_back(tmp_path):
+    counts = from_rows([(np.array([0, 2]), np.array([2.0, 1.0])), (np.array([1]), np.array([4.0]))], 3)
+    found = expectation(counts, model(), replace(RELEASED, floats="float64"))
+    write_posteriors(tmp_path / "test", found)
+    assert (tmp_path / "test-lambda.dat").read_text().splitlines()[2] == "0.000000"
+    assert len((tmp_path / "test-ctm-lhood.dat").read_text().split()) == 2
+    means, variances = read_posteriors(tmp_path / "test", topics=3)
+    np.testing.assert_allclose(means, found.logits, atol=1e-6)
+    np.testing.assert_allclose(variances, found.variances, atol=1e-6)

@@ -1,0 +1,343 @@
+"""The correlated topic model against direct evaluation, quadrature, finite differences and a simulated truth."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.special import logsumexp
+from scipy.stats import multivariate_normal
+
+from longform.models import topic_kernels
+from longform.models.topic_counts import TermCounts, from_rows
+from longform.models.topic_expectation import Expectation, columns_of, expectation, word_counts
+from longform.models.topic_model import RELEASED, TopicModel, TopicSettings, gaussian, inverse
+from longform.models.topic_words import tausworthe
+from longform.models.topics import RELEASED_SEED, fit, m_step, maximise, random_model, seeded_model
+from longform.numerics import generator
+from longform.units import BadInput, Document, Section
+
+EXACT = TopicSettings(rounds=-1, tolerance=1e-14, floats="float64")  # rounds until the bound stands still in float64
+
+
+def small_model(seed: int, topics: int = 3, terms: int = 5) -> TopicModel:
+    rng = generator("topic test model", seed, topics, terms)
+    root = rng.normal(size=(topics - 1, topics - 1))
+    covariance = root @ root.T + 0.3 * np.eye(topics - 1)
+    beta = rng.dirichlet(np.full(terms, 0.4), topics)
+    return TopicModel((), beta, rng.normal(size=topics - 1), covariance, inverse(covariance))
+
+
+def small_counts(seed: int, documents: int = 4, terms: int = 5) -> TermCounts:
+    rng = generator("topic test counts", seed)
+    rows = []
+    for _ in range(documents):
+        known = rng.permutation(terms)[: rng.integers(1, terms + 1)]
+        rows.append((known, rng.integers(1, 6, len(known)).astype(float)))
+    return from_rows(rows, terms)
+
+
+def assignments(terms: np.ndarray, logits: np.ndarray, model: TopicModel) -> np.ndarray:
+    joint = np.append(logits, 0.0)[:, None] + np.log(model.beta[:, terms])
+    return np.exp(joint - logsumexp(joint, axis=0))
+
+
+def direct_bound(row, logits, variances, model, phi=None, zeta=None) -> float:
+    """Blei and Lafferty (2007), equation 8 term by term, with every variational parameter explicit."""
+    terms, counts = row
+    full, wide = np.append(logits, 0.0), np.append(variances, 0.0)
+    phi = assignments(terms, logits, model) if phi is None else phi
+    zeta = np.exp(full + wide / 2).sum() if zeta is None else zeta
+    prior = multivariate_normal.logpdf(logits, model.mean, model.covariance)
+    prior -= 0.5 * np.trace(np.linalg.inv(model.covariance) @ np.diag(variances))
+    entropy = 0.5 * np.sum(np.log(2 * np.pi * np.e * variances))
+    normaliser = np.exp(full + wide / 2).sum() / zeta - 1 + np.log(zeta)
+    spread = phi * (full[:, None] + np.log(model.beta[:, terms]) - np.log(phi))
+    return float(prior + entropy - counts.sum() * normaliser + np.sum(counts * spread.sum(axis=0)))
+
+
+@pytest.mark.parametrize("engine", ["compiled", "batched"])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_bound_is_the_direct_sum_of_its_terms(engine, seed):
+    model, counts = small_model(seed, topics=4), small_counts(seed)
+    found = expectation(counts, model, replace(EXACT, engine=engine, tolerance=1e-9))
+    for d, row in enumerate(counts.rows()):
+        direct = direct_bound(row, found.logits[d], found.variances[d], model)
+        assert found.bounds[d] == pytest.approx(direct, abs=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_coordinate_can_raise_the_bound_at_its_end(seed):
+    model, counts = small_model(seed), small_counts(seed)
+    found = expectation(counts, model, EXACT)
+    for d, row in enumerate(counts.rows()):
+        logits, variances = found.logits[d], found.variances[d]
+        phi = assignments(row[0], logits, model)
+        zeta = np.exp(np.append(logits, 0) + np.append(variances, 0) / 2).sum()
+        fixed = {"phi": phi, "zeta": zeta}
+        for i in range(len(logits)):
+            nudge = 1e-5 * np.eye(len(logits))[i]
+            up, down = (direct_bound(row, logits + s * nudge, variances, model, **fixed) for s in (1, -1))
+            assert (up - down) / 2e-5 == pytest.approx(0, abs=1e-4), "lambda"
+            up, down = (direct_bound(row, logits, variances + s * nudge, model, **fixed) for s in (1, -1))
+            assert (up - down) / 2e-5 == pytest.approx(0, abs=1e-4), "nu"
+        up, down = (direct_bound(row, logits, variances, model, phi, zeta + s * 1e-5) for s in (1, -1))
+        assert (up - down) / 2e-5 == pytest.approx(0, abs=1e-4), "zeta"
+        mixed = 0.99 * phi + 0.01 / len(phi)
+        assert direct_bound(row, logits, variances, model, mixed, zeta) <= found.bounds[d] + 1e-9
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_general_optimiser_finds_no_higher_bound(seed):
+    model, counts = small_model(seed), small_counts(seed, documents=2)
+    found = expectation(counts, model, EXACT)
+    for d, row in enumerate(counts.rows()):
+        free = model.topics - 1
+
+        def lowered(x, row=row, free=free):
+            return -direct_bound(row, x[:free], np.exp(x[free:]), model)
+
+        start = np.concatenate([found.logits[d] + 0.3, np.log(found.variances[d]) - 0.3])
+        best = minimize(lowered, start, method="BFGS", options={"gtol": 1e-9})
+        assert found.bounds[d] == pytest.approx(-best.fun, rel=1e-9)
+
+
+def grid_terms(row, logits: float, variance: float, model: TopicModel):
+    """Two topics: log evidence and the three slacks of the bound, by the trapezoidal rule on a fine grid."""
+    eta = np.linspace(-25, 25, 200_001)
+    step = eta[1] - eta[0]
+    full = np.stack([eta, np.zeros_like(eta)], axis=1)
+    log_sum = np.logaddexp(eta, 0.0)
+    log_word = logsumexp(full[:, :, None] + np.log(model.beta[:, row[0]])[None], axis=1) - log_sum[:, None]
+    prior = multivariate_normal.logpdf(eta[:, None], model.mean, model.covariance)
+    joint = prior + log_word @ row[1]
+    evidence = logsumexp(joint) + np.log(step)
+    log_q = -0.5 * ((eta - logits) ** 2 / variance + np.log(2 * np.pi * variance))
+    q = np.exp(log_q) * step
+    divergence = float(q @ (log_q - joint + evidence))
+    zeta_slack = row[1].sum() * (np.log(np.exp(logits + variance / 2) + 1) - float(q @ log_sum))
+    phi = assignments(row[0], np.array([logits]), model)
+    chosen = np.sum(phi[None] * (full[:, :, None] + np.log(model.beta[:, row[0]]) - np.log(phi)), axis=1)
+    phi_slack = float(q @ ((log_word + log_sum[:, None] - chosen) @ row[1]))
+    return evidence, divergence, zeta_slack, phi_slack
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_bound_misses_the_evidence_by_exactly_its_three_slacks(seed):
+    model, counts = small_model(seed, topics=2), small_counts(seed)
+    found = expectation(counts, model, EXACT)
+    for d, row in enumerate(counts.rows()):
+        evidence, *slacks = grid_terms(row, found.logits[d, 0], found.variances[d, 0], model)
+        assert min(slacks) > -1e-9
+        assert found.bounds[d] + sum(slacks) == pytest.approx(evidence, abs=1e-7)
+
+
+def test_the_bound_rises_with_every_round():
+    model, counts = small_model(5, topics=4), small_counts(5, documents=6)
+    bounds = [expectation(counts, model, replace(EXACT, rounds=r)).bounds for r in range(1, 15)]
+    assert np.all(np.diff(bounds, axis=0) >= -1e-10)
+
+
+def simulated(documents: int, seed: int = 0, length: int = 250):
+    """Counts from a known model: six topics in two blocks that rise and fall together, ten words of its own each."""
+    rng = generator("simulated topics", seed)
+    block = np.kron(np.eye(2), np.full((3, 3), 1.5)) + np.eye(6)
+    beta = np.kron(np.eye(6), np.full((1, 10), 0.09)) + 0.1 / 60
+    logits = rng.multivariate_normal(np.zeros(6), block, documents)
+    shares = np.exp(logits - logsumexp(logits, axis=1)[:, None])
+    words = [rng.multinomial(length, share @ beta) for share in shares]
+    return from_rows([(np.flatnonzero(w), w[w > 0].astype(float)) for w in words], 60), block, beta, shares
+
+
+def log_ratio_variances(model: TopicModel) -> np.ndarray:
+    """Var(eta_i - eta_j): the same whichever topic is the fixed one."""
+    full = np.pad(model.covariance, ((0, 1), (0, 1)))
+    return np.diag(full)[:, None] + np.diag(full)[None] - 2 * full
+
+
+def test_a_fit_recovers_topics_and_covariance_blocks_of_the_truth():
+    """The blocks, not their height: the variational covariance is known to be smaller than the true one."""
+    counts, block, beta, _ = simulated(400)
+    settings = TopicSettings(em_tolerance=1e-5, em_iterations=200)
+    fits = [maximise(counts, seeded_model(counts, topics=6, seed=seed), settings=settings) for seed in (1, 2)]
+    model = max(fits, key=lambda fitted: fitted.history[-1].bound)
+    order = np.array([int(np.argmax(model.beta @ row)) for row in beta])
+    assert sorted(order) == list(range(6))
+    assert np.abs(model.beta[order] - beta).max() < 0.02
+    truth = np.diag(block)[:, None] + np.diag(block)[None] - 2 * block
+    reached = log_ratio_variances(model)[np.ix_(order, order)]
+    pairs = np.triu_indices(6, 1)
+    assert np.corrcoef(reached[pairs], truth[pairs])[0, 1] > 0.95
+    same = truth[pairs] < 3
+    assert reached[pairs][same].max() < reached[pairs][~same].min()
+    ratio = reached[pairs] / truth[pairs]
+    assert ratio.max() < 1.1 and ratio.min() > 0.5
+
+
+@pytest.mark.parametrize("floats", ["float32", "float64"])
+def test_the_corpus_bound_never_falls_and_the_covariance_stays_proper(floats):
+    counts, *_ = simulated(60, seed=1)
+    bounds = []
+
+    def note(model, step):
+        bounds.append(step.bound)
+        assert np.linalg.eigvalsh(model.covariance)[0] > 0
+        assert np.array_equal(model.precision, model.precision.T)
+
+    settings = TopicSettings(em_iterations=12, em_tolerance=-1, rounds=-1, tolerance=1e-9, floats=floats)
+    maximise(counts, seeded_model(counts, topics=5, seed=2), settings=settings, checkpoint=note)
+    assert len(bounds) == 12
+    assert np.all(np.diff(bounds) > 0)
+
+
+def test_a_bound_that_falls_is_raised_by_more_rounds_before_parameters_move():
+    counts, *_ = simulated(40, seed=2)
+    good = maximise(counts, seeded_model(counts, topics=4, seed=2), settings=replace(RELEASED, em_iterations=1))
+    hasty = replace(RELEASED, rounds=1, em_iterations=2)
+    after_one = expectation(counts, good, hasty).bound
+    after_many = expectation(counts, good, replace(hasty, rounds=50)).bound
+    between = replace(good.history[0], bound=(after_one + after_many) / 2)
+    reached = maximise(counts, replace(good, history=(between,)), settings=hasty)
+    assert reached.history[1].bound > between.bound > after_one
+
+
+def test_a_bound_that_no_round_can_raise_ends_the_fit():
+    counts, *_ = simulated(20, seed=2)
+    good = maximise(counts, seeded_model(counts, topics=3, seed=2), settings=replace(RELEASED, em_iterations=1))
+    boast = replace(good, history=(replace(good.history[0], bound=good.history[0].bound / 2),))
+    assert maximise(counts, boast, settings=RELEASED) is boast
+
+
+def test_engines_threads_and_batches_agree():
+    counts, *_ = simulated(70, seed=3)
+    model = maximise(counts, seeded_model(counts, topics=5, seed=1), settings=replace(RELEASED, em_iterations=2))
+    settings = TopicSettings(rounds=-1, tolerance=1e-11, floats="float64")
+    one = expectation(counts, model, settings)
+    two = expectation(counts, model, replace(settings, threads=2))
+    assert np.array_equal(one.logits, two.logits)
+    for batch in (7, 64):
+        other = expectation(counts, model, replace(settings, engine="batched", batch=batch))
+        np.testing.assert_allclose(other.bounds, one.bounds, rtol=1e-9)
+        np.testing.assert_allclose(other.logits, one.logits, atol=2e-3)
+        np.testing.assert_allclose(
+            word_counts(other, columns_of(counts), model), word_counts(one, columns_of(counts), model), atol=0.05
+        )
+    single = expectation(counts, model, replace(settings, floats="float32", tolerance=1e-6))
+    assert single.bound == pytest.approx(one.bound, rel=1e-4)
+
+
+def test_expected_word_counts_are_counts_shared_out_by_the_assignments():
+    model, counts = small_model(2, topics=4), small_counts(2)
+    found = expectation(counts, model, EXACT)
+    direct = np.zeros((4, 5))
+    for d, (terms, number) in enumerate(counts.rows()):
+        direct[:, terms] += number * assignments(terms, found.logits[d], model)
+    np.testing.assert_allclose(word_counts(found, columns_of(counts), model), direct, atol=1e-10)
+
+
+def test_the_m_step_maximises_the_bound_over_the_gaussian():
+    rng = generator("topic m step")
+    points, variances = rng.normal(size=(9, 3)), rng.uniform(0.1, 1.0, (9, 3))
+    mean, covariance, precision = gaussian(points, variances)
+    np.testing.assert_allclose(mean, points.mean(0))
+    np.testing.assert_allclose(covariance, np.cov(points.T, bias=True) + np.diag(variances.mean(0)))
+
+    def part(m, s):
+        apart = points - m
+        square = np.einsum("di,ij,dj->", apart, s, apart) + (variances * np.diag(s)).sum()
+        return 9 * np.linalg.slogdet(s)[1] - square
+
+    best = part(mean, precision)
+    for _ in range(20):
+        nudge = rng.normal(size=(3, 3)) * 0.01
+        assert part(mean + rng.normal(size=3) * 0.01, precision + nudge + nudge.T) < best
+
+
+def test_the_newton_system_is_solved_to_its_drop():
+    rng = generator("newton system")
+    width, mass = 16, 30.0
+    root = rng.normal(size=(width, width))
+    precision = root @ root.T / width + np.eye(width)
+    scratch = np.zeros((topic_kernels.SCRATCH_ROWS, width))
+    share = rng.dirichlet(np.ones(width)) * mass
+    scratch[topic_kernels.CURVE], scratch[topic_kernels.GRADIENT] = share, rng.normal(size=width)
+    topic_kernels._solve(scratch, precision, mass)
+    hessian = precision + np.diag(share) - np.outer(share, share) / mass
+    step, gradient = scratch[topic_kernels.STEP], scratch[topic_kernels.GRADIENT]
+    np.testing.assert_allclose(scratch[topic_kernels.STEP_PULL], precision @ step, atol=1e-10)
+    scale = np.diag(hessian)
+    rest = gradient - hessian @ step
+    assert rest @ (rest / scale) <= topic_kernels.CG_DROP * (gradient @ (gradient / scale)) * 1.0001
+    assert np.linalg.norm(step - np.linalg.solve(hessian, gradient)) < 0.05 * np.linalg.norm(step)
+
+
+def test_uniform_numbers_are_those_of_the_scientific_library():
+    draws = tausworthe(1, 10_000)
+    assert draws[-1] * 2**32 == 2733957125  # GSL 2.7, rng/test.c: 10,000th number of taus with seed 1
+
+
+def test_a_run_that_goes_on_from_a_checkpoint_ends_where_the_whole_run_ends(tmp_path):
+    counts, *_ = simulated(50, seed=4)
+    kept = {}
+    settings = TopicSettings(em_iterations=5, em_tolerance=-1)
+    start = seeded_model(counts, topics=4, seed=9)
+    whole = maximise(counts, start, settings=settings, checkpoint=lambda m, s: kept.setdefault(s.iteration, m))
+    kept[2].save(tmp_path / "two")
+    again = maximise(counts, TopicModel.load(tmp_path / "two"), settings=settings)
+    assert np.array_equal(again.beta, whole.beta)
+    assert again.history == whole.history
+
+
+def test_saving_twice_gives_the_same_bytes(tmp_path):
+    model = replace(small_model(1), vocabulary=tuple("abcde")).with_facts(seed=1)
+    model.save(tmp_path / "one")
+    TopicModel.load(tmp_path / "one").save(tmp_path / "two")
+    for name in ("topics.npz", "topics.json"):
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+    with pytest.raises(BadInput, match=r"no topics\.npz"):
+        TopicModel.load(tmp_path / "three")
+
+
+def documents(*texts: str) -> list[Document]:
+    return [Document(f"d{i}", "train", (Section(None, text),)) for i, text in enumerate(texts)]
+
+
+def test_documents_without_known_words_are_counted_and_left_out():
+    texts = ["apple pear apple plum", "pear plum pear", "stone", "apple plum plum pear"] * 3
+    model = fit(documents(*texts), seed=RELEASED_SEED, topics=2, vocabulary=["apple", "pear", "plum"])
+    assert model.facts["documents"] == 9
+    assert model.facts["documents_without_terms"] == 3
+    assert model.facts["tokens_outside_vocabulary"] == 3
+    assert model.vocabulary == ("apple", "pear", "plum")
+    np.testing.assert_allclose(model.beta.sum(axis=1), 1)
+
+
+def test_bad_input_is_refused_by_name():
+    few = documents("apple pear", "pear apple")
+    with pytest.raises(BadInput, match="1 topic"):
+        fit(few, seed=1, topics=1, vocabulary=["apple", "pear"])
+    with pytest.raises(BadInput, match="vocabulary of 1 word"):
+        fit(few, seed=1, topics=2, vocabulary=["apple"])
+    with pytest.raises(BadInput, match="none of 2 documents"):
+        fit(few, seed=1, topics=2, vocabulary=["fig", "date"])
+    with pytest.raises(BadInput, match="singular"):
+        TopicModel((), np.full((3, 2), 0.5), np.zeros(2), np.ones((2, 2)), np.ones((2, 2)))
+    with pytest.raises(BadInput, match="covariance is singular"):
+        gaussian(np.zeros((4, 2)), np.zeros((4, 2)))
+    empty = from_rows([(np.zeros(0, int), np.zeros(0))], 2)
+    with pytest.raises(BadInput, match="document number 0 has no known word"):
+        expectation(empty, random_model(2, topics=2, seed=1), RELEASED)
+    for wrong in ({"rounds": 0}, {"engine": "gpu"}, {"floats": "float16"}, {"batch": 0}):
+        with pytest.raises(BadInput, match="topic settings"):
+            TopicSettings(**wrong)
+
+
+def test_a_topic_that_loses_all_words_keeps_probability_zero():
+    model, counts = small_model(3), small_counts(3)
+    found = expectation(counts, model, EXACT)
+    nothing = Expectation(found.logits, found.variances, found.bounds, found.rounds, np.zeros_like(found.ratios))
+    moved = m_step(nothing, columns_of(counts), model)
+    assert np.all(moved.beta == 0)
+    assert np.all(moved.log_beta == -1000)
