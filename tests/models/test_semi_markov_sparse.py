@@ -9,8 +9,8 @@ import pytest
 from semi_markov_cases import bursts, random_case
 
 from longform.models.semi_markov import SemiMarkovLM
-from longform.models.semi_markov_em import Compute, expectation
-from longform.models.semi_markov_fit import fit_em
+from longform.models.semi_markov_steps import Compute, expectation
+from longform.models.semi_markov_em import fit_em
 from longform.models.semi_markov_sparse import (
     SparseSemiMarkovLM,
     sparse_expectation,

@@ -19,7 +19,7 @@ from safetensors.numpy import load_file, save_file
 
 from longform.models.ngrams import NgramTable
 from longform.models.semi_markov import SemiMarkovLM, blocks_of
-from longform.models.semi_markov_em import Compute, Expectation
+from longform.models.semi_markov_steps import Compute, Expectation
 from longform.models.semi_markov_paths import viterbi
 from longform.models.semi_markov_sparse_kernels import sparse_backward, sparse_forward
 
