@@ -14,8 +14,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from longform.models.semi_markov import ROWS_PER_BLOCK, SemiMarkovLM, blocks_of
-from longform.models.semi_markov_scan import Scan, Workspace, add_segment_counts, full_scans, pack, transition_counts
+from longform.models.semi_markov import SemiMarkovLM
+from longform.models.semi_markov_blocks import ROWS_PER_BLOCK, blocks_of, pack
+from longform.models.semi_markov_scan import Scan, Workspace, add_segment_counts, full_scans, transition_counts
 
 ROWS_PER_SLICE = 65_536  # ours: table rows normalised at once, so that the M-step needs no third table
 MASS_FLOOR = 1e-30  # ours: probabilities below it become 0, which keeps float32 products out of the denormals
@@ -29,11 +30,13 @@ class Compute:
         rows_per_block: positions scanned at once; memory is about 4 C vectors of ``dtype`` per row and thread.
         threads: blocks scanned at once; sums run in block order, so results do not depend on it, bit for bit.
         dtype: float32 or float64; a sequence whose float32 likelihood vanishes is scanned again in float64.
+        device: a torch device for the scan, "cuda" say; None is the compiled scan on the processor.
     """
 
     rows_per_block: int = ROWS_PER_BLOCK
     threads: int = 1
     dtype: str = "float32"
+    device: str | None = None
 
 
 class PerThread(threading.local):
@@ -78,7 +81,7 @@ def expectation(
             if place:
                 done[place - 1].wait()  # sums run in block order, whatever the threads
             for scan, counts in zip(scans, pairs, strict=True):
-                _accumulate(total, scan, counts)
+                accumulate(total, scan, counts)
             total.lost += int(np.sum(np.isneginf(scans[-1].log_partition)))
             if on_block:
                 on_block(total.tokens, total.log_likelihood)
@@ -90,7 +93,8 @@ def expectation(
     return total
 
 
-def _accumulate(total: Expectation, scan: Scan, pairs: np.ndarray) -> None:
+def accumulate(total: Expectation, scan: Scan, pairs: np.ndarray) -> None:
+    """Add one scan and its expected transitions to the totals."""
     explained = np.isfinite(scan.log_partition)
     total.log_likelihood += float(scan.log_partition[explained].sum())
     total.tokens += int(scan.block.lengths[explained].sum())
