@@ -12,8 +12,8 @@ import torch_struct
 from semi_markov_cases import bursts, enumerated_log_likelihood, paths, random_case
 
 from longform.models.semi_markov import SemiMarkovLM
-from longform.models.semi_markov_em import Compute, expectation
 from longform.models.semi_markov_paths import draw, tokens_of
+from longform.models.semi_markov_steps import Compute, expectation
 from longform.numerics import generator
 from longform.units import BadInput
 

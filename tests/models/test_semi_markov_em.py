@@ -11,8 +11,8 @@ from semi_markov_cases import bursts, paths, random_case
 
 from longform.models.ngrams import build_ngrams
 from longform.models.semi_markov import SemiMarkovLM
-from longform.models.semi_markov_em import Compute, expectation, maximise
-from longform.models.semi_markov_fit import Fit, fit_em, load_fit, save_fit
+from longform.models.semi_markov_em import Fit, fit_em, load_fit, save_fit
+from longform.models.semi_markov_steps import Compute, expectation, maximise
 from longform.units import BadInput
 
 EXACT = Compute(dtype="float64")

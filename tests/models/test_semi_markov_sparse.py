@@ -9,14 +9,15 @@ import pytest
 from semi_markov_cases import bursts, random_case
 
 from longform.models.semi_markov import SemiMarkovLM
-from longform.models.semi_markov_em import Compute, expectation
-from longform.models.semi_markov_fit import fit_em
+from longform.models.semi_markov_em import fit_em
 from longform.models.semi_markov_sparse import (
     SparseSemiMarkovLM,
     sparse_expectation,
     sparse_maximise,
     sparsify,
 )
+from longform.models.semi_markov_sparse_em import SparseFit, fit_sparse
+from longform.models.semi_markov_steps import Compute, expectation
 
 EXACT = Compute(dtype="float64")
 
@@ -29,7 +30,7 @@ def test_sparse_step_equals_the_dense_step_on_a_table_with_zeros(seed: int) -> N
     joint[: model.ngrams.starts[1], 1] += 0.1  # some path for every text
     model = SemiMarkovLM(model.ngrams, model.transitions, joint / joint.sum(axis=0))
     encoded = [model.ngrams.encode(text) for text in texts]
-    sparse = sparsify(model, model.joint, encoded, least=1e-300)
+    sparse = sparsify(model, np.ones(3), encoded, least=1e-300)
     assert sparse.density == pytest.approx((joint > 0).mean())
     np.testing.assert_allclose(sparse.log_likelihood(encoded), model.log_likelihood(encoded), rtol=1e-10)
     dense, found = expectation(model, encoded, EXACT), sparse_expectation(sparse, encoded, EXACT)
@@ -43,8 +44,8 @@ def test_pruning_that_would_lose_sequences_keeps_their_best_paths() -> None:
     texts = bursts(0)
     fit = fit_em(texts, num_states=4, max_duration=3, iterations=4, seed=0, compute=EXACT)
     encoded = [fit.model.ngrams.encode(text) for text in texts]
-    counts = expectation(fit.model, encoded, EXACT).segments
-    harsh = sparsify(fit.model, counts, encoded, least=np.quantile(counts, 0.98))
+    segments = expectation(fit.model, encoded, EXACT).transitions.sum(axis=0)
+    harsh = sparsify(fit.model, segments, encoded, least=np.quantile(fit.model.joint * segments, 0.98))
     assert np.isfinite(harsh.log_likelihood(encoded)).all()
     assert harsh.density < 0.3
     assert sparse_expectation(harsh, encoded, EXACT).lost == 0
@@ -56,7 +57,7 @@ def test_sparse_em_never_lowers_the_likelihood_and_threads_change_nothing() -> N
     texts = bursts(1)
     fit = fit_em(texts, num_states=4, max_duration=3, iterations=6, seed=0, compute=EXACT)
     encoded = [fit.model.ngrams.encode(text) for text in texts]
-    model = sparsify(fit.model, expectation(fit.model, encoded, EXACT).segments, encoded)
+    model = sparsify(fit.model, expectation(fit.model, encoded, EXACT).transitions.sum(axis=0), encoded)
     seen = []
     for _ in range(10):
         expected = sparse_expectation(model, encoded, Compute(rows_per_block=10))
@@ -70,12 +71,20 @@ def test_sparse_em_never_lowers_the_likelihood_and_threads_change_nothing() -> N
     np.testing.assert_allclose(np.bincount(model.states, weights=model.values), 1, atol=1e-12)
 
 
-def test_sparse_model_comes_back_bit_for_bit_and_equals_its_dense_form(tmp_path: Path) -> None:
-    model, texts = random_case(3)
-    encoded = [model.ngrams.encode(text) for text in texts]
-    sparse = sparsify(model, model.joint, encoded, least=0.05)
-    sparse.save(tmp_path / "pairs.safetensors")
-    again = SparseSemiMarkovLM.load(tmp_path / "pairs.safetensors", model.ngrams)
-    np.testing.assert_array_equal(again.values, sparse.values)
-    want = sparse.dense("float64").log_likelihood(texts)
-    np.testing.assert_allclose(again.log_likelihood(encoded), want, rtol=1e-12)
+def test_sparse_fit_goes_on_from_the_dense_one_and_resumes_bit_for_bit(tmp_path: Path) -> None:
+    texts = bursts(2)
+    dense = fit_em(texts, num_states=4, max_duration=3, iterations=6, seed=0, compute=EXACT)
+    whole = fit_sparse(texts, dense, iterations=12)
+    assert len(whole.history) == 12 and whole.history[:6] == dense.history
+    seen = np.array([step.log_likelihood for step in whole.history])
+    assert np.all(np.diff(seen[7:]) >= -1e-9 * abs(seen[0]))
+    assert seen[-1] >= seen[6]
+    fit_sparse(texts, dense, iterations=9, on_iteration=lambda fit: fit.save(tmp_path))
+    assert len(list(tmp_path.iterdir())) == 2
+    again = fit_sparse(texts, SparseFit.load(tmp_path, dense.model.ngrams), iterations=12)
+    np.testing.assert_array_equal(again.model.values, whole.model.values)
+    np.testing.assert_array_equal(again.model.transitions, whole.model.transitions)
+    assert again.history == whole.history
+    encoded = [dense.model.ngrams.encode(text) for text in texts]
+    want = whole.model.log_likelihood(encoded)
+    np.testing.assert_allclose(whole.dense("float64").model.log_likelihood(texts), want, rtol=1e-12)

@@ -19,11 +19,11 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 from longform.models.ngrams import NgramTable
+from longform.models.semi_markov_blocks import ROWS_PER_BLOCK, blocks_of, pack
 from longform.models.semi_markov_paths import Segmentation, draw, tokens_of, viterbi
-from longform.models.semi_markov_scan import Tables, Workspace, full_scans, log_partitions, pack, segment_posteriors
+from longform.models.semi_markov_scan import Tables, Workspace, full_scans, log_partitions, segment_posteriors
 from longform.units import BadInput
 
-ROWS_PER_BLOCK = 24_000  # ours: 64 texts of the synthetic language per scan; 300 MB of vectors at 800 states
 FORMAT = "longform semi-Markov 1"
 
 
@@ -145,17 +145,3 @@ def _check_shapes(folder: Path, config: dict, arrays: dict[str, np.ndarray]) -> 
     for name, shape in want.items():
         if arrays[name].shape != shape:
             raise BadInput(f"checkpoint {folder.name}: {name} is {arrays[name].shape}, allowed {shape}; retrain it")
-
-
-def blocks_of(lengths: Sequence[int], rows_per_block: int) -> list[np.ndarray]:
-    """Places of the sequences of each block: sorted by length, as many as fit ``rows_per_block``, at least one."""
-    order = np.argsort(-np.asarray(lengths, dtype=np.int64), kind="stable")
-    blocks, held, rows = [], [], 0
-    for place in order:
-        need = int(lengths[place]) + 1
-        if held and rows + need > rows_per_block:
-            blocks.append(np.array(held))
-            held, rows = [], 0
-        held.append(place)
-        rows += need
-    return [*blocks, np.array(held)] if held else blocks

@@ -16,13 +16,13 @@ from torch import nn
 
 from longform.models.ngrams import RESERVED_ROWS, NgramTable
 from longform.models.semi_markov import SemiMarkovLM
+from longform.models.semi_markov_blocks import pack
 from longform.models.semi_markov_scan import (
     Tables,
     Workspace,
     add_segment_counts,
     full_scans,
     log_partitions,
-    pack,
     transition_counts,
 )
 from longform.numerics import derived_seed, generator, perplexity

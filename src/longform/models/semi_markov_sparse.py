@@ -12,17 +12,18 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
-from safetensors.numpy import load_file, save_file
 
 from longform.models.ngrams import NgramTable
-from longform.models.semi_markov import SemiMarkovLM, blocks_of
-from longform.models.semi_markov_em import Compute, Expectation
+from longform.models.semi_markov import SemiMarkovLM
+from longform.models.semi_markov_blocks import blocks_of
 from longform.models.semi_markov_paths import viterbi
 from longform.models.semi_markov_sparse_kernels import sparse_backward, sparse_forward
+from longform.models.semi_markov_steps import Compute, Expectation
 
+SPARSE_BLOCKS = 8  # ours: a sparse block is this many dense ones, because a block adds up a whole vector of pairs
+LEAST_COUNT = 0.003  # expected segments; 0.001 to 0.005 lost no sequence in prototypes, 0.05 lost 2 % of them
 ROWS_PER_SLICE = 65_536  # ours: table rows compared at once while choosing the support
 
 
@@ -50,6 +51,11 @@ class SparseSemiMarkovLM:
         return self.transitions.shape[0]
 
     @property
+    def arrays(self) -> dict[str, np.ndarray]:
+        """The numbers without the n-gram table, by field name."""
+        return {name: getattr(self, name) for name in ("transitions", "starts", "states", "values")}
+
+    @property
     def density(self) -> float:
         """Share of the table's pairs that are kept."""
         return len(self.values) / (self.ngrams.rows * self.num_states)
@@ -67,16 +73,6 @@ class SparseSemiMarkovLM:
             out[i] = work.forward(self, self.ngrams.index(ids))
             work.clear(len(ids))
         return out
-
-    def save(self, path: Path) -> None:
-        """Write the pairs and transitions; the n-gram table is saved with the dense model that it came from."""
-        arrays = {name: getattr(self, name) for name in ("transitions", "starts", "states", "values")}
-        save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, path)
-
-    @classmethod
-    def load(cls, path: Path, ngrams: NgramTable) -> SparseSemiMarkovLM:
-        """Read what :meth:`save` wrote."""
-        return cls(ngrams, **load_file(path))
 
 
 @dataclass(frozen=True)
@@ -151,9 +147,6 @@ def sparse_expectation(
     return total
 
 
-SPARSE_BLOCKS = 8  # ours: a sparse block is this many dense ones, because a block adds up a whole vector of pairs
-
-
 def _sparse_block(model: SparseSemiMarkovLM, encoded: Sequence[np.ndarray]) -> Expectation:
     part = Expectation(0.0, 0, 0, np.zeros(model.transitions.shape), np.zeros(len(model.values)))
     work = SparseWork.of(model, encoded)
@@ -180,19 +173,21 @@ def sparse_maximise(model: SparseSemiMarkovLM, expected: Expectation) -> SparseS
 
 
 def sparsify(
-    model: SemiMarkovLM, expected: np.ndarray, encoded: Sequence[np.ndarray], *, least: float = 0.003
+    model: SemiMarkovLM, segments: np.ndarray, encoded: Sequence[np.ndarray], *, least: float = LEAST_COUNT
 ) -> SparseSemiMarkovLM:
     """Keep the pairs with at least ``least`` expected segments, and the best path of every sequence that this would lose.
 
     Args:
         model: the dense model after an M-step.
-        expected: (G, C), proportional by column to expected segments; after an M-step, the counts it came from.
+        segments: expected segments of each state in the E-step that it came from, (C,).
         encoded: token ids of the training sequences, each of which keeps positive probability.
-        least: 0.001 to 0.005 lost nothing in prototypes, 0.05 lost 2 % of the sequences.
+        least: see ``LEAST_COUNT``.
     """
-    kept = [(expected[i : i + ROWS_PER_SLICE] >= least).nonzero() for i in range(0, len(expected), ROWS_PER_SLICE)]
-    offsets = range(0, len(expected), ROWS_PER_SLICE)
-    rows = np.concatenate([found[0] + offset for found, offset in zip(kept, offsets, strict=True)])
+    kept = [
+        (model.joint[i : i + ROWS_PER_SLICE] * segments >= least).nonzero()
+        for i in range(0, model.ngrams.rows, ROWS_PER_SLICE)
+    ]
+    rows = np.concatenate([found[0] + ROWS_PER_SLICE * i for i, found in enumerate(kept)])
     states = np.concatenate([found[1] for found in kept])
     sparse = _from_pairs(model, rows, states)
     lost = np.flatnonzero(np.isneginf(sparse.log_likelihood(encoded)))

@@ -1,0 +1,87 @@
+"""Latent PPL of a semi-Markov model in closed form, against enumeration, the truth and the oracle on samples."""
+
+from __future__ import annotations
+
+from itertools import pairwise, product
+
+import numpy as np
+import pytest
+
+from longform.corpora.synthetic import SyntheticLanguage, language
+from longform.inference.states import released_states
+from longform.models.ngrams import build_ngrams
+from longform.models.semi_markov import SemiMarkovLM
+from longform.models.semi_markov_latent import emitted_owners, latent_reading
+from longform.models.semi_markov_paths import draw, tokens_of
+from longform.numerics import generator
+from longform.units import BadInput
+
+
+def _language(states: int = 3, steps: int = 3) -> SyntheticLanguage:
+    temperatures = {"transition": 0.5, "emission": 0.3}
+    sizes = {"num_states": states, "subsequences": 4 * states, "min_length": 3, "max_length": 4}
+    return language(seed=5, **sizes, steps=steps, temperatures=temperatures)
+
+
+def _truth(made: SyntheticLanguage) -> SemiMarkovLM:
+    """The language written as a semi-Markov model."""
+    tokens = tuple(sorted({token for text in made.subsequences for token in text.split()}))
+    encoded = [np.array([tokens.index(t) for t in text.split()]) for text in made.subsequences]
+    ngrams = build_ngrams(encoded, tokens=tokens, max_duration=4)
+    joint = np.zeros((ngrams.rows, len(made.transitions)))
+    for i, ids in enumerate(encoded):
+        joint[ngrams.index(ids)[0, len(ids) - 1]] = made.emissions[:, i]
+    return SemiMarkovLM(ngrams, made.transitions, joint)
+
+
+def _perturbed(made: SyntheticLanguage) -> SemiMarkovLM:
+    truth = _truth(made)
+    draws = np.random.default_rng(0)
+    joint = 0.7 * truth.joint + 0.3 * draws.dirichlet(np.ones(truth.ngrams.rows), len(made.transitions)).T
+    transitions = 0.5 * truth.transitions + 0.5 * draws.dirichlet(np.ones(3), 3)
+    return SemiMarkovLM(truth.ngrams, transitions, joint)
+
+
+def test_the_language_itself_reads_at_its_exact_latent_ppl() -> None:
+    made = _language(steps=12)
+    reading = latent_reading(_truth(made), made)
+    assert reading.latent_ppl == pytest.approx(made.latent_ppl(), rel=1e-10)
+    assert reading.survival == pytest.approx(1, rel=1e-10)
+
+
+def test_closed_form_equals_enumeration_over_model_and_true_states() -> None:
+    made = _language()
+    model = _perturbed(made)
+    owned, survived, nats = emitted_owners(model, made), 0.0, 0.0
+    for path in product(range(3), repeat=3):
+        for true in product(range(3), repeat=3):
+            mass = np.prod([model.transitions[a, b] for a, b in zip((0, *path), path, strict=False)])
+            mass *= np.prod([owned[s, z] for s, z in zip(path, true, strict=True)])
+            survived += mass
+            nats -= mass * sum(np.log(made.transitions[a, b]) for a, b in zip((0, *true), true, strict=False))
+    reading = latent_reading(model, made)
+    assert reading.survival == pytest.approx(survived, rel=1e-10)
+    assert reading.latent_ppl == pytest.approx(np.exp(nats / survived / 3), rel=1e-10)
+
+
+def test_closed_form_agrees_with_the_oracle_on_samples_whose_segments_are_valid() -> None:
+    made = _language()
+    model = _perturbed(made)
+    owner = dict(zip(made.subsequences, made.owners.tolist(), strict=True))
+    paths = draw(model, 3, [generator("latent", i) for i in range(6000)])
+    valid = [p for p in paths if all(" ".join(model.ngrams.text(int(row))) in owner for row in p.rows)]
+    chains = [[0, *(released_states(" ".join(tokens_of(model, path)), owner, 3) or ())] for path in valid]
+    assert {len(chain) for chain in chains} == {4}
+    nats = [-sum(np.log(made.transitions[a, b]) for a, b in pairwise(chain)) for chain in chains]
+    reading = latent_reading(model, made)
+    assert len(valid) / 6000 == pytest.approx(reading.survival, abs=0.03)
+    assert np.exp(np.mean(nats) / 3) == pytest.approx(reading.latent_ppl, rel=0.03)
+
+
+def test_a_model_that_emits_nothing_valid_is_refused() -> None:
+    made = _language()
+    truth = _truth(made)
+    joint = np.zeros_like(truth.joint)
+    joint[0] = 1
+    with pytest.raises(BadInput, match="3 valid subsequences have probability 0; fit the model longer"):
+        latent_reading(SemiMarkovLM(truth.ngrams, truth.transitions, joint), made)
