@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 
-from longform.corpora.planted import everyday, lexicon, science, science_frames, wiki_frames
+from longform.corpora.planted import lexicon, science, science_frames, wiki_frames
 from longform.corpora.planted.grammar import Frame, Style, compile_frame, compile_style
 from longform.corpora.planted.mentions import MentionProcess
 from longform.corpora.planted.section_chain import SectionChain
@@ -89,7 +89,7 @@ def _wiki_kinds() -> dict[str, Kind]:
 
 
 def _wiki_like(table: Mapping[str, Mapping[str, float]], fact_share: float) -> Domain:
-    vocabulary = lexicon.vocabulary(everyday.TOPICS)
+    vocabulary = lexicon.everyday()
     chain, prior = SectionChain.from_table(table), TopicPrior(len(vocabulary.topics))
     return Domain(chain, KIND_OF, _wiki_kinds(), _wiki_styles(), vocabulary, prior, fact_share)
 
