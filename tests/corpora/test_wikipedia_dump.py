@@ -138,7 +138,9 @@ def test_a_page_at_the_limit_is_kept_and_one_byte_more_is_not():
 def test_bytes_fed_one_by_one_give_the_same_pages():
     xml = "".join(mediawiki.articles(3)).encode()
     scanner = PageScanner(10**6)
-    assert [page for i in range(len(xml)) for page in scanner.feed(xml[i : i + 1])] == list(PageScanner(10**6).feed(xml))
+    assert [page for i in range(len(xml)) for page in scanner.feed(xml[i : i + 1])] == list(
+        PageScanner(10**6).feed(xml)
+    )
 
 
 @pytest.mark.parametrize(
@@ -167,7 +169,12 @@ def test_the_papers_exclusions_and_unreadable_pages_have_names(xml, outcome):
 
 @pytest.mark.parametrize(
     ("title", "text"),
-    [("1957 in film", "x"), ("2001: A Space Odyssey", "x"), ("A", "x{{disambiguation needed}}"), ("A & <B>", 'a < b & "c"')],
+    [
+        ("1957 in film", "x"),
+        ("2001: A Space Odyssey", "x"),
+        ("A", "x{{disambiguation needed}}"),
+        ("A & <B>", 'a < b & "c"'),
+    ],
 )
 def test_what_only_resembles_an_exclusion_is_an_article(title, text):
     assert parse_page(mediawiki.page(7, title, text).encode()) == Page("7", title, text)

@@ -26,7 +26,7 @@ def contents(folder):
 
 @pytest.fixture(scope="module")
 def dump(tmp_path_factory):
-    return mediawiki.write(tmp_path_factory.mktemp("dump"), mediawiki.articles(120), 10)
+    return mediawiki.write(tmp_path_factory.mktemp("dump"), mediawiki.articles(60), 6)
 
 
 @pytest.fixture(scope="module")
@@ -38,10 +38,10 @@ def unbroken(dump, tmp_path_factory):
 
 def test_articles_come_back_in_order_with_their_sections_in_both_forms(tmp_path, dump):
     for form in ("jsonl", "parquet"):
-        done = extract(dump[0], tmp_path / form, index=dump[1], extraction=Extraction(shard_bytes=1, form=form))
-        assert done["counts"] == {"article": 120}
+        done = extract(dump[0], tmp_path / form, index=dump[1], extraction=Extraction(shard_bytes=6000, form=form))
+        assert done["counts"] == {"article": 60}
         documents = list(Shards(tmp_path / form))
-        assert [d.id for d in documents] == [str(i) for i in range(1, 121)]
+        assert [d.id for d in documents] == [str(i) for i in range(1, 61)]
         titles = ["abstract", "History", "Geography", "Economy", "Culture", "See also"]
         assert [s.title for s in documents[0].sections] == titles
         assert documents[0].sections[0].text.startswith("Town 1 is a town. word1x0 word1x1")
@@ -73,23 +73,23 @@ def test_a_rerun_redoes_only_what_is_missing_or_damaged(tmp_path, dump, unbroken
 
 def test_other_settings_or_another_dump_redo_what_they_change(tmp_path, dump):
     folder = tmp_path / "shards"
-    extract(dump[0], folder, index=dump[1], extraction=SMALL)
-    changed = extract(dump[0], folder, index=dump[1], extraction=Extraction(shard_bytes=1, page_seconds=19))
+    extract(dump[0], folder, index=dump[1], extraction=Extraction(shard_bytes=6000))
+    changed = extract(dump[0], folder, index=dump[1], extraction=Extraction(shard_bytes=6000, page_seconds=19))
     assert changed["redone"] == changed["shards"]
     coarse = extract(dump[0], folder, index=dump[1], extraction=Extraction(shard_bytes=10**9))
-    assert (coarse["shards"], len(list(Shards(folder)))) == (1, 120)
-    other, listing = mediawiki.write(tmp_path, mediawiki.articles(119), 10)
+    assert (coarse["shards"], len(list(Shards(folder)))) == (1, 60)
+    other, listing = mediawiki.write(tmp_path, mediawiki.articles(59), 10)
     assert extract(other, folder, index=listing, extraction=Extraction(shard_bytes=10**9))["redone"] == 1
-    assert len(list(Shards(folder))) == 119
+    assert len(list(Shards(folder))) == 59
 
 
 def test_a_large_plain_dump_is_recut_once_and_gives_the_same_articles(tmp_path):
     plain = tmp_path / "plain.xml.bz2"
-    plain.write_bytes(mediawiki.plain(mediawiki.articles(250)))
+    plain.write_bytes(mediawiki.plain(mediawiki.articles(220)))
     first = extract(plain, tmp_path / "a", extraction=Extraction(shard_bytes=1000))
     again = extract(plain, tmp_path / "a", extraction=Extraction(shard_bytes=1000))
     assert (first["shards"] > 1, again["redone"]) == (True, 0)
-    assert [d.id for d in Shards(tmp_path / "a")] == [str(i) for i in range(1, 251)]
+    assert [d.id for d in Shards(tmp_path / "a")] == [str(i) for i in range(1, 221)]
 
 
 def test_pages_without_introduction_and_pages_that_stall_have_named_outcomes(tmp_path):
@@ -162,45 +162,32 @@ def wait_for_shards(folder, number, run, seconds=60):
         time.sleep(0.01)
 
 
-@pytest.fixture(scope="module")
-def long_dump(tmp_path_factory):
-    pages = [mediawiki.page(i, f"Town {i}", mediawiki.article(i, words=2500)) for i in range(1, 241)]
-    return mediawiki.write(tmp_path_factory.mktemp("long"), pages, 10)
-
-
-@pytest.fixture(scope="module")
-def long_unbroken(long_dump, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("long_unbroken")
-    extract(long_dump[0], folder, index=long_dump[1], extraction=SMALL)
-    return contents(folder)
-
-
 def workers_of(run):
-    """Process ids of the Dask workers below a run: the grandchildren that spawn_main started and that hold no children of Dask."""
+    """Process ids of the Dask workers below a run."""
     import psutil
 
     children = psutil.Process(run.pid).children(recursive=True)
     return [child.pid for child in children if "spawn_main" in " ".join(child.cmdline())]
 
 
-def test_a_killed_worker_loses_nothing(tmp_path, long_dump, long_unbroken):
-    run = started(tmp_path, long_dump, tmp_path / "shards", 2)
-    wait_for_shards(tmp_path / "shards", 3, run)
+def test_a_killed_worker_loses_nothing(tmp_path, dump, unbroken):
+    run = started(tmp_path, dump, tmp_path / "shards", 2)
+    wait_for_shards(tmp_path / "shards", 2, run)
     os.kill(workers_of(run)[0], signal.SIGKILL)
     assert run.wait(timeout=120) == 0
-    assert contents(tmp_path / "shards") == long_unbroken
+    assert contents(tmp_path / "shards") == unbroken
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_killed_run_is_taken_up_and_ends_with_the_bytes_of_an_unbroken_one(tmp_path, long_dump, long_unbroken, workers):
-    run = started(tmp_path, long_dump, tmp_path / "shards", workers)
-    wait_for_shards(tmp_path / "shards", 3, run)
+def test_a_killed_run_is_taken_up_and_ends_with_the_bytes_of_an_unbroken_one(tmp_path, dump, unbroken, workers):
+    run = started(tmp_path, dump, tmp_path / "shards", workers)
+    wait_for_shards(tmp_path / "shards", 2, run)
     os.killpg(run.pid, signal.SIGKILL)
     run.wait()
     time.sleep(0.5)
     kept = {path.name for path in (tmp_path / "shards").glob("shard-*.json")}
-    assert 3 <= len(kept) < len(long_unbroken) / 2
-    done = extract(long_dump[0], tmp_path / "shards", index=long_dump[1], extraction=SMALL)
-    assert done["redone"] <= done["shards"] - 3
-    assert contents(tmp_path / "shards") == long_unbroken
-    assert json.loads((tmp_path / "shards" / "shard-00003.json").read_text())["counts"]["article"] == 10
+    assert 2 <= len(kept) < len(unbroken) / 2
+    done = extract(dump[0], tmp_path / "shards", index=dump[1], extraction=SMALL)
+    assert done["redone"] <= done["shards"] - 2
+    assert contents(tmp_path / "shards") == unbroken
+    assert json.loads((tmp_path / "shards" / "shard-00003.json").read_text())["counts"]["article"] == 6

@@ -114,7 +114,9 @@ def test_brackets_left_empty_by_templates_are_tidied():
     assert tidy("Rome ( ; ) is (, Roma) old ()  .") == "Rome is (Roma) old."
 
 
-@pytest.mark.parametrize("unit", ["{{", "[[a|", "[[File:a|", "<ref>", "''a'''", "{|\n|", "== a\n", "<!--", "}}", "]]", "<b "])
+@pytest.mark.parametrize(
+    "unit", ["{{", "[[a|", "[[File:a|", "<ref>", "''a'''", "{|\n|", "== a\n", "<!--", "}}", "]]", "<b "]
+)
 def test_the_scanner_is_linear_in_markup_that_never_closes(unit):
     started = time.process_time()
     seen_part(unit * 20_000)
