@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import http.client
+import lzma
 import os
 import shutil
 import tarfile
@@ -15,6 +16,7 @@ import time
 import urllib.error
 import urllib.request
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -154,6 +156,8 @@ def unpack(archive: Path, folder: Path, *, max_bytes: int = MAX_UNPACKED, max_ra
             limit -= _unpacked(archive, stream, partial / _safe(archive, member), limit)
         shutil.rmtree(folder, ignore_errors=True)
         os.replace(partial, folder)
+    except (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, lzma.LZMAError) as error:
+        raise BadInput(f"{archive}: no whole tar or zip ({error}); fetch it again and check its SHA-256") from error
     finally:
         shutil.rmtree(partial, ignore_errors=True)
     return sorted(path for path in folder.rglob("*") if path.is_file())
@@ -162,13 +166,10 @@ def unpack(archive: Path, folder: Path, *, max_bytes: int = MAX_UNPACKED, max_ra
 def _members(archive: Path) -> Iterator[tuple[str, IO[bytes]]]:
     """Name and content of each plain file; a folder is skipped, anything else refused."""
     reader = _zip_members if zipfile.is_zipfile(archive) else _tar_members
-    try:
-        for count, member in enumerate(reader(archive)):
-            if count >= MAX_MEMBERS:
-                raise BadInput(f"{archive}: more than {MAX_MEMBERS} members; this is no corpus, do not unpack it")
-            yield member
-    except (tarfile.TarError, zipfile.BadZipFile, EOFError) as error:
-        raise BadInput(f"{archive}: no whole tar or zip ({error}); fetch it again and check its SHA-256") from error
+    for count, member in enumerate(reader(archive)):
+        if count >= MAX_MEMBERS:
+            raise BadInput(f"{archive}: more than {MAX_MEMBERS} members; this is no corpus, do not unpack it")
+        yield member
 
 
 def _tar_members(archive: Path) -> Iterator[tuple[str, IO[bytes]]]:

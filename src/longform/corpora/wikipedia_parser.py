@@ -39,10 +39,12 @@ class GuardedParser:
     Attributes:
         page_seconds: whole CPU seconds that one page may cost.
         memory: bytes of address space of the child.
+        wall_factor: wall-clock seconds per CPU second before the child counts as asleep.
     """
 
     page_seconds: int = 20
     memory: int = MEMORY
+    wall_factor: int = WALL_FACTOR
     _child: subprocess.Popen[bytes] | None = field(default=None, repr=False)
 
     def __enter__(self) -> Self:
@@ -64,7 +66,7 @@ class GuardedParser:
     def _ask(self, mode: bytes, wikitext: str) -> tuple[Sections | None, str]:
         child = self._child = self._child or self._start()
         body = wikitext.encode("utf-8", "surrogatepass")
-        deadline = time.monotonic() + WALL_FACTOR * self.page_seconds
+        deadline = time.monotonic() + self.wall_factor * self.page_seconds
         try:
             child.stdin.write(_FRAME.pack(mode, len(body)) + body)
             child.stdin.flush()

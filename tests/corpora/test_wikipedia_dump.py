@@ -1,0 +1,195 @@
+"""Dump to pages: every page once whatever the plan, every damage a counted outcome, the buffer bounded."""
+
+import bz2
+from collections import Counter
+
+import mediawiki
+import pytest
+
+from longform.corpora.wikipedia_dump import Page, PageScanner, Shard, parse_page, plan, raw_pages, recut
+from longform.units import BadInput
+
+
+def read(dump, index=None, shard_bytes=1, **settings):
+    """Titles in order, and outcomes, of all shards of a plan."""
+    shards, troubles = plan(dump, index, shard_bytes)
+    outcomes, titles = Counter(troubles), []
+    for shard in shards:
+        for raw in raw_pages(dump, shard, **settings):
+            page = raw if isinstance(raw, str) else parse_page(raw)
+            outcomes[page if isinstance(page, str) else "page"] += 1
+            titles += [] if isinstance(page, str) else [page.title]
+    return titles, outcomes, shards
+
+
+@pytest.mark.parametrize("shard_bytes", [1, 3000, 10**9])
+@pytest.mark.parametrize("index", [True, False])
+def test_every_page_comes_once_and_in_order_whatever_the_plan(tmp_path, shard_bytes, index):
+    dump, listing = mediawiki.write(tmp_path, mediawiki.articles(45), 10, index)
+    titles, outcomes, shards = read(dump, listing, shard_bytes)
+    assert titles == [f"Town {i}" for i in range(1, 46)]
+    assert outcomes == {"page": 45}
+    assert (len(shards) > 3) == (shard_bytes == 1)
+
+
+def test_a_plain_dump_is_one_shard_and_recut_in_streams_gives_the_same_pages(tmp_path):
+    dump = tmp_path / "plain.xml.bz2"
+    dump.write_bytes(mediawiki.plain(mediawiki.articles(25)))
+    assert len(plan(dump, None, 1)[0]) == 1
+    assert recut(dump, tmp_path / "recut.bz2", pages_per_stream=10) == {}
+    assert read(tmp_path / "recut.bz2")[0] == read(dump)[0]
+    assert len(plan(tmp_path / "recut.bz2", None, 1)[0]) == 3
+
+
+@pytest.mark.parametrize("cut", [700, 1111, 1500, 3333])
+def test_streams_that_cut_pages_anywhere_lose_and_repeat_none(tmp_path, cut):
+    xml = (mediawiki.HEADER + "".join(mediawiki.articles(12)) + mediawiki.FOOTER).encode()
+    dump = tmp_path / "pbzip2.xml.bz2"
+    dump.write_bytes(b"".join(bz2.compress(xml[i : i + cut]) for i in range(0, len(xml), cut)))
+    titles, outcomes, shards = read(dump)
+    assert (titles, outcomes) == ([f"Town {i}" for i in range(1, 13)], {"page": 12})
+    assert len(shards) >= len(xml) // cut
+
+
+def test_a_cut_inside_the_tag_that_begins_a_page_loses_nothing(tmp_path):
+    xml = (mediawiki.HEADER + "".join(mediawiki.articles(3)) + mediawiki.FOOTER).encode()
+    middle = xml.index(b"<page>", xml.index(b"</page>"))
+    for cut in range(middle, middle + 7):
+        dump = tmp_path / f"{cut}.xml.bz2"
+        dump.write_bytes(bz2.compress(xml[:cut]) + bz2.compress(xml[cut:]))
+        assert read(dump)[0] == ["Town 1", "Town 2", "Town 3"]
+
+
+def test_a_truncated_dump_gives_the_pages_before_the_cut_and_says_so(tmp_path):
+    dump, listing = mediawiki.write(tmp_path, mediawiki.articles(30), 10)
+    whole = dump.read_bytes()
+    dump.write_bytes(whole[: int(len(whole) * 0.8)])
+    titles, outcomes, _ = read(dump, listing)
+    assert titles == [f"Town {i}" for i in range(1, 21)]
+    assert outcomes["stream: truncated bz2"] == 1
+    assert outcomes["index: offset at no stream"] == 0
+
+
+def test_a_truncated_plain_dump_says_that_a_page_was_cut(tmp_path):
+    xml = (mediawiki.HEADER + "".join(mediawiki.articles(5))).encode()
+    dump = tmp_path / "cut.xml.bz2"
+    dump.write_bytes(bz2.compress(xml[:-40]))
+    assert read(dump)[1] == {"page": 4, "page cut off": 1}
+
+
+def test_a_corrupt_stream_costs_its_own_pages_only(tmp_path):
+    data, _ = mediawiki.multistream(mediawiki.articles(30), 10)
+    shards, _ = plan(_written(tmp_path, data), None, 1)
+    middle = (shards[2].streams[0] + shards[2].stop) // 2
+    dump = _written(tmp_path, data[:middle] + bytes(20) + data[middle + 20 :])
+    titles, outcomes, _ = read(dump)
+    assert titles == [f"Town {i}" for i in (*range(1, 11), *range(21, 31))]
+    assert outcomes["stream: corrupt bz2"] == 1
+
+
+def _written(folder, data):
+    path = folder / "dump.xml.bz2"
+    path.write_bytes(data)
+    return path
+
+
+def test_an_index_that_disagrees_with_the_dump_is_counted_and_costs_no_page(tmp_path):
+    dump, listing = mediawiki.write(tmp_path, mediawiki.articles(30), 10)
+    lines = bz2.decompress(listing.read_bytes()).decode().splitlines()
+    second = lines[10].split(":")[0]
+    wrong = [line.replace(second, str(int(second) + 3), 1) if line.startswith(second) else line for line in lines]
+    listing.write_bytes(bz2.compress(("\n".join(wrong) + "\nno offset\n").encode()))
+    titles, outcomes, _ = read(dump, listing)
+    assert titles == [f"Town {i}" for i in range(1, 31)]
+    assert outcomes == {"page": 30, "index: offset at no stream": 1, "index: malformed line": 1}
+
+
+def test_an_index_of_another_dump_is_given_up_for_the_streams_themselves(tmp_path):
+    dump, listing = mediawiki.write(tmp_path, mediawiki.articles(30), 10)
+    listing.write_bytes(bz2.compress(b"5:1:A\n99:2:B\n99999999:3:C\n"))
+    titles, outcomes, _ = read(dump, listing)
+    assert (len(titles), outcomes["index: offset at no stream"]) == (30, 3)
+
+
+def test_a_cut_off_index_is_counted_and_costs_no_page(tmp_path):
+    dump, listing = mediawiki.write(tmp_path, mediawiki.articles(30), 10)
+    listing.write_bytes(listing.read_bytes()[:-20])
+    titles, outcomes, _ = read(dump, listing)
+    assert (len(titles), outcomes["index: cut off"]) == (30, 1)
+
+
+def test_a_page_of_five_megabytes_is_set_aside_and_the_buffer_stays_bounded(tmp_path):
+    pages = [*mediawiki.articles(2), mediawiki.page(3, "Big", "x" * 5_000_000), *mediawiki.articles(1, first=4)]
+    titles, outcomes, _ = read(mediawiki.write(tmp_path, pages, 10, False)[0], max_page_bytes=2**20)
+    assert titles == ["Town 1", "Town 2", "Town 4"]
+    assert outcomes == {"page": 3, "page too large": 1}
+    scanner = PageScanner(2**20)
+    for piece in (b"<page>", *[b"y" * 100_000] * 80):
+        list(scanner.feed(piece))
+        assert len(scanner.buffer) < 2**20 + 200_000
+
+
+def test_a_page_at_the_limit_is_kept_and_one_byte_more_is_not():
+    xml = b"<page>" + b"x" * 94 + b"</page>"
+    assert list(PageScanner(100).feed(xml)) == [xml]
+    assert list(PageScanner(99).feed(xml + xml)) == ["page too large"] * 2
+
+
+def test_bytes_fed_one_by_one_give_the_same_pages():
+    xml = "".join(mediawiki.articles(3)).encode()
+    scanner = PageScanner(10**6)
+    assert [page for i in range(len(xml)) for page in scanner.feed(xml[i : i + 1])] == list(
+        PageScanner(10**6).feed(xml)
+    )
+
+
+@pytest.mark.parametrize(
+    ("xml", "outcome"),
+    [
+        (mediawiki.page(1, "A", "#REDIRECT [[B]]"), "redirect"),
+        (mediawiki.page(1, "A", " # redirect [[B]]"), "redirect"),
+        (mediawiki.page(1, "A", "x", redirect=True), "redirect"),
+        (mediawiki.page(1, "A", "x {{disambiguation}}"), "disambiguation"),
+        (mediawiki.page(1, "A", "x {{Disambig|geo}}"), "disambiguation"),
+        (mediawiki.page(1, "A", "x {{human name disambiguation}}"), "disambiguation"),
+        (mediawiki.page(1, "A (disambiguation)", "x"), "disambiguation"),
+        (mediawiki.page(1, "1957", "x"), "year"),
+        (mediawiki.page(1, "AD 79", "x"), "year"),
+        (mediawiki.page(1, "44 BC", "x"), "year"),
+        (mediawiki.page(1, "File:A.jpg", "x", ns=6), "other namespace"),
+        (mediawiki.page(1, "A", "x", model="Scribunto"), "no wikitext"),
+        (mediawiki.page(1, "A", " \n"), "no text"),
+        ("<page><title>A</title>", "malformed XML"),
+        (mediawiki.page(1, "A", "x").encode().replace(b">x<", b">\xff\xfe<"), "invalid UTF-8"),
+    ],
+)
+def test_the_papers_exclusions_and_unreadable_pages_have_names(xml, outcome):
+    assert parse_page(xml if isinstance(xml, bytes) else xml.encode()) == outcome
+
+
+@pytest.mark.parametrize(
+    ("title", "text"),
+    [
+        ("1957 in film", "x"),
+        ("2001: A Space Odyssey", "x"),
+        ("A", "x{{disambiguation needed}}"),
+        ("A & <B>", 'a < b & "c"'),
+    ],
+)
+def test_what_only_resembles_an_exclusion_is_an_article(title, text):
+    assert parse_page(mediawiki.page(7, title, text).encode()) == Page("7", title, text)
+
+
+@pytest.mark.parametrize("content", [b"", b"<mediawiki>not packed</mediawiki>"])
+def test_a_file_without_a_bz2_stream_is_bad_input(tmp_path, content):
+    with pytest.raises(BadInput, match="no bz2 stream"):
+        plan(_written(tmp_path, content), None, 1)
+    with pytest.raises(BadInput, match="no such file"):
+        plan(tmp_path / "absent.bz2", None, 1)
+
+
+def test_a_shard_of_part_of_the_dump_reads_its_own_pages_only(tmp_path):
+    dump, _ = mediawiki.write(tmp_path, mediawiki.articles(30), 10)
+    whole, _ = plan(dump, None, 1)
+    one = Shard(0, whole[2].streams, whole[2].stop)
+    assert [parse_page(raw).title for raw in raw_pages(dump, one)] == [f"Town {i}" for i in range(11, 21)]

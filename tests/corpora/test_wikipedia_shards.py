@@ -1,0 +1,193 @@
+"""Shards: the same bytes from any number of workers, after a killed worker and after a killed run."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import mediawiki
+import pytest
+
+from longform.corpora.wikipedia_articles import Shards
+from longform.corpora.wikipedia_shards import Extraction, extract
+from longform.units import BadInput
+
+SMALL = Extraction(shard_bytes=1)
+SOURCE = str(Path(__file__).parents[2] / "src")
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in sorted(folder.glob("shard-*"))}
+
+
+@pytest.fixture(scope="module")
+def dump(tmp_path_factory):
+    return mediawiki.write(tmp_path_factory.mktemp("dump"), mediawiki.articles(60), 6)
+
+
+@pytest.fixture(scope="module")
+def unbroken(dump, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("unbroken")
+    extract(dump[0], folder, index=dump[1], extraction=SMALL)
+    return contents(folder)
+
+
+def test_articles_come_back_in_order_with_their_sections_in_both_forms(tmp_path, dump):
+    for form in ("jsonl", "parquet"):
+        done = extract(dump[0], tmp_path / form, index=dump[1], extraction=Extraction(shard_bytes=6000, form=form))
+        assert done["counts"] == {"article": 60}
+        documents = list(Shards(tmp_path / form))
+        assert [d.id for d in documents] == [str(i) for i in range(1, 61)]
+        titles = ["abstract", "History", "Geography", "Economy", "Culture", "See also"]
+        assert [s.title for s in documents[0].sections] == titles
+        assert documents[0].sections[0].text.startswith("Town 1 is a town. word1x0 word1x1")
+        assert documents[0].sections[1].text.endswith("word1x39.")
+        assert "ref" not in documents[0].text + documents[0].sections[1].text
+        if form == "parquet":
+            assert documents == list(Shards(tmp_path / "jsonl"))
+
+
+def test_two_workers_write_the_same_bytes_as_one(tmp_path, dump, unbroken):
+    done = extract(dump[0], tmp_path, index=dump[1], extraction=SMALL, workers=2)
+    assert contents(tmp_path) == unbroken
+    assert done["redone"] == done["shards"] > 10
+
+
+def test_a_rerun_redoes_only_what_is_missing_or_damaged(tmp_path, dump, unbroken):
+    extract(dump[0], tmp_path, index=dump[1], extraction=SMALL)
+    (tmp_path / "shard-00002.jsonl").unlink()
+    (tmp_path / "shard-00004.json").unlink()
+    (tmp_path / "shard-00006.jsonl").write_bytes(b"half")
+    (tmp_path / ".shard-00007.jsonl.99.partial").write_bytes(b"left by a killed run")
+    before = {name: (tmp_path / name).stat().st_mtime_ns for name in ("shard-00001.jsonl", "shard-00005.jsonl")}
+    done = extract(dump[0], tmp_path, index=dump[1], extraction=SMALL)
+    assert done["redone"] == 3
+    assert contents(tmp_path) == unbroken
+    assert before == {name: (tmp_path / name).stat().st_mtime_ns for name in before}
+    assert not list(tmp_path.glob(".*partial"))
+
+
+def test_other_settings_or_another_dump_redo_what_they_change(tmp_path, dump):
+    folder = tmp_path / "shards"
+    extract(dump[0], folder, index=dump[1], extraction=Extraction(shard_bytes=6000))
+    changed = extract(dump[0], folder, index=dump[1], extraction=Extraction(shard_bytes=6000, page_seconds=19))
+    assert changed["redone"] == changed["shards"]
+    coarse = extract(dump[0], folder, index=dump[1], extraction=Extraction(shard_bytes=10**9))
+    assert (coarse["shards"], len(list(Shards(folder)))) == (1, 60)
+    other, listing = mediawiki.write(tmp_path, mediawiki.articles(59), 10)
+    assert extract(other, folder, index=listing, extraction=Extraction(shard_bytes=10**9))["redone"] == 1
+    assert len(list(Shards(folder))) == 59
+
+
+def test_a_large_plain_dump_is_recut_once_and_gives_the_same_articles(tmp_path):
+    plain = tmp_path / "plain.xml.bz2"
+    plain.write_bytes(mediawiki.plain(mediawiki.articles(220)))
+    first = extract(plain, tmp_path / "a", extraction=Extraction(shard_bytes=1000))
+    again = extract(plain, tmp_path / "a", extraction=Extraction(shard_bytes=1000))
+    assert (first["shards"] > 1, again["redone"]) == (True, 0)
+    assert [d.id for d in Shards(tmp_path / "a")] == [str(i) for i in range(1, 221)]
+
+
+def test_pages_without_introduction_and_pages_that_stall_have_named_outcomes(tmp_path):
+    pages = [
+        *mediawiki.articles(3),
+        mediawiki.page(4, "Bare", "{{Infobox}}\n== History ==\nx"),
+        mediawiki.page(5, "Stall", "Intro. " + "[[a|" * 25_000 + "\n== History ==\nx"),
+        mediawiki.page(6, "1957", "x"),
+        mediawiki.page(7, "A", "#REDIRECT [[B]]"),
+    ]
+    dump, index = mediawiki.write(tmp_path, pages)
+    done = extract(dump, tmp_path / "shards", index=index, extraction=Extraction(page_seconds=1))
+    assert done["counts"] == {
+        "abstract missing": 1,
+        "article": 3,
+        "article, time-out: scanned": 1,
+        "redirect": 1,
+        "year": 1,
+    }
+
+
+def test_an_index_that_lists_other_pages_is_counted(tmp_path):
+    dump, listing = mediawiki.write(tmp_path, mediawiki.articles(20), 10)
+    import bz2
+
+    lines = bz2.decompress(listing.read_bytes()).decode().splitlines(keepends=True)
+    listing.write_bytes(bz2.compress("".join(lines[3:] + [lines[-1]] * 2).encode()))
+    counts = extract(dump, tmp_path / "shards", index=listing, extraction=SMALL)["counts"]
+    assert counts == {"article": 20, "index: page not in dump": 2, "index: page not listed": 3}
+
+
+def test_unfinished_or_absent_shards_are_bad_input(tmp_path, dump):
+    with pytest.raises(BadInput, match="no shard"):
+        Shards(tmp_path)
+    extract(dump[0], tmp_path, index=dump[1], extraction=SMALL)
+    (tmp_path / "shard-00003.json").unlink()
+    with pytest.raises(BadInput, match="unfinished"):
+        Shards(tmp_path)
+
+
+@pytest.mark.parametrize("settings", [{"form": "xml"}, {"shard_bytes": 0}, {"page_seconds": 0}])
+def test_a_bad_extraction_setting_is_named(settings):
+    with pytest.raises(BadInput, match="mend the row"):
+        Extraction(**settings)
+
+
+RUN = """
+import sys
+from pathlib import Path
+from longform.corpora.wikipedia_shards import Extraction, extract
+
+if __name__ == "__main__":
+    dump, index, folder, workers = sys.argv[1:]
+    extract(Path(dump), Path(folder), index=Path(index), extraction=Extraction(shard_bytes=1), workers=int(workers))
+"""
+
+
+def started(tmp_path, dump, folder, workers):
+    """The extraction as a process group of its own, so that it can be killed whole."""
+    script = tmp_path / "run.py"
+    script.write_text(textwrap.dedent(RUN))
+    arguments = [sys.executable, str(script), *map(str, dump), str(folder), str(workers)]
+    return subprocess.Popen(arguments, env={**os.environ, "PYTHONPATH": SOURCE}, start_new_session=True)
+
+
+def wait_for_shards(folder, number, run, seconds=60):
+    deadline = time.monotonic() + seconds
+    while len(list(folder.glob("shard-*.json"))) < number and time.monotonic() < deadline:
+        assert run.poll() is None, "the run ended before it could be killed; make the dump larger"
+        time.sleep(0.01)
+
+
+def workers_of(run):
+    """Process ids of the Dask workers below a run."""
+    import psutil
+
+    children = psutil.Process(run.pid).children(recursive=True)
+    return [child.pid for child in children if "spawn_main" in " ".join(child.cmdline())]
+
+
+def test_a_killed_worker_loses_nothing(tmp_path, dump, unbroken):
+    run = started(tmp_path, dump, tmp_path / "shards", 2)
+    wait_for_shards(tmp_path / "shards", 2, run)
+    os.kill(workers_of(run)[0], signal.SIGKILL)
+    assert run.wait(timeout=120) == 0
+    assert contents(tmp_path / "shards") == unbroken
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_killed_run_is_taken_up_and_ends_with_the_bytes_of_an_unbroken_one(tmp_path, dump, unbroken, workers):
+    run = started(tmp_path, dump, tmp_path / "shards", workers)
+    wait_for_shards(tmp_path / "shards", 2, run)
+    os.killpg(run.pid, signal.SIGKILL)
+    run.wait()
+    time.sleep(0.5)
+    kept = {path.name for path in (tmp_path / "shards").glob("shard-*.json")}
+    assert 2 <= len(kept) < len(unbroken) / 2
+    done = extract(dump[0], tmp_path / "shards", index=dump[1], extraction=SMALL)
+    assert done["redone"] <= done["shards"] - 2
+    assert contents(tmp_path / "shards") == unbroken
+    assert json.loads((tmp_path / "shards" / "shard-00003.json").read_text())["counts"]["article"] == 6

@@ -1,0 +1,123 @@
+"""Wikitext to sections: what is seen stays, what is unseen goes, headings are never lost, and nothing is quadratic."""
+
+import time
+
+import pytest
+
+from longform.corpora.wikitext import (
+    scanned_sections,
+    sections,
+    seen_part,
+    tidy,
+    without_brackets,
+    without_media,
+    without_quotes,
+)
+
+PAGE = """{{Infobox town|name={{lang|en|X}}|map={|a|}}}
+'''X''' is a [[town|small town]] in [[Y]].<ref name="a">Not [[seen]].</ref> It has 5&nbsp;people.<ref name="a" />
+
+Second paragraph.<!-- hidden
+== Not a heading == -->
+
+== History ==
+[[File:x.jpg|thumb|A [[caption]] here]]
+It ''was'' founded (; {{lang-fr|z}}) in [http://a.b 1900].
+=== Later ===
+More.
+
+* one
+* two
+
+==Geography==
+{| class="wikitable"
+! a !! b
+|-
+| 1 || {{nts|2}}
+|}
+Flat.
+
+[[Category:Towns]]
+[[de:X]]
+"""
+EXPECTED = [
+    ("abstract", "X is a small town in Y. It has 5 people.\nSecond paragraph."),
+    ("History", "It was founded in 1900.\nMore.\none\ntwo"),
+    ("Geography", "Flat."),
+]
+
+
+@pytest.mark.parametrize("read", [sections, scanned_sections])
+def test_tree_and_scanner_give_the_same_plain_sections(read):
+    assert [(title, text.replace("\xa0", " ")) for title, text in read(PAGE)] == EXPECTED
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a{{b}}c", "ac"),
+        ("a{{b|{{c}}|{{{d|e}}}}}f", "af"),
+        ("a{{b}}c}}d", "ac}}d"),
+        ("a{{b", "a{{b"),
+        ("a{{b {{c}} d", "a{{b  d"),
+        ("{|\n|x\n|}y", "y"),
+        ("{|\n{{a|\n|}}\n|}y", "y"),
+        ("{|\n| {{a}}\n{|\n|}\n|}\ny", "\ny"),
+        ("{{a|\n|}}b", "b"),
+    ],
+)
+def test_brackets_are_matched_by_kind_and_unclosed_ones_stay(text, expected):
+    assert without_brackets(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a[[File:b|[[c]] d]]e", "ae"),
+        ("[[:Category:A]]b[[c]]", "b[[c]]"),
+        ("a[[Image:b", "a[[Image:b"),
+        ("x]][[file:a]]y", "x]]y"),
+    ],
+)
+def test_links_to_media_go_with_the_links_in_their_captions(text, expected):
+    assert without_media(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("''a'' '''b''' '''''c'''''", "a b c"),
+        ("''A Proposal'''s satire and '''bold'''", "A Proposal's satire and bold"),
+        ("l''''amour'''", "l'amour"),
+        ("named '''''' or ''''.", "named  or ."),
+        ("it's", "it's"),
+    ],
+)
+def test_quotes_of_bold_and_italic_go_and_apostrophes_stay(text, expected):
+    assert without_quotes(text) == expected
+
+
+def test_a_heading_after_markup_that_never_closes_still_begins_a_section():
+    text = "Intro ''never closed {{oops and <i>more.\n== One ==\nText one.\n== Two ==\nText two."
+    assert [title for title, _ in sections(text)] == ["abstract", "One", "Two"]
+
+
+def test_a_level_one_heading_begins_a_section_and_a_level_three_heading_is_dropped():
+    assert sections("A.\n=Top=\nB.\n=== Sub ===\nC.") == [("abstract", "A."), ("Top", "B.\nC.")]
+
+
+def test_no_section_holds_a_blank_line():
+    assert "\n\n" not in "".join(text for _, text in sections("A.\n\n\n\nB.\n \nC.\n== D ==\nE.\n\nF."))
+
+
+def test_brackets_left_empty_by_templates_are_tidied():
+    assert tidy("Rome ( ; ) is (, Roma) old ()  .") == "Rome is (Roma) old."
+
+
+@pytest.mark.parametrize(
+    "unit", ["{{", "[[a|", "[[File:a|", "<ref>", "''a'''", "{|\n|", "== a\n", "<!--", "}}", "]]", "<b "]
+)
+def test_the_scanner_is_linear_in_markup_that_never_closes(unit):
+    started = time.process_time()
+    seen_part(unit * 20_000)
+    assert time.process_time() - started < 3.0, "quadratic scanning of 20,000 units takes minutes"
