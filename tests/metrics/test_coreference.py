@@ -38,7 +38,9 @@ def test_ceaf_takes_the_best_of_all_alignments():
         found = clusters([(i, int(rng.integers(0, 4))) for i in range(2, 10)])
         phi = [[2 * len(k & r) / (len(k) + len(r)) for r in found] for k in gold]
         if len(gold) <= len(found):
-            every = (sum(phi[i][j] for i, j in enumerate(p)) for p in itertools.permutations(range(len(found)), len(gold)))
+            every = (
+                sum(phi[i][j] for i, j in enumerate(p)) for p in itertools.permutations(range(len(found)), len(gold))
+            )
             assert ceaf_e(gold, found)[0] == pytest.approx(max(every))
 
 

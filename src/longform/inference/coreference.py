@@ -78,7 +78,9 @@ class GivenMentions:
         """
         missing = [text[:40] for text in texts if text not in self.by_text]
         if missing:
-            raise BadInput(f"no gold mentions for {len(missing)} texts, first {missing[0]!r}; give an entry (maybe empty)")
+            raise BadInput(
+                f"no gold mentions for {len(missing)} texts, first {missing[0]!r}; give an entry (maybe empty)"
+            )
         return [sorted(self.by_text[text], key=lambda m: (m.start, m.end)) for text in texts]
 
 
@@ -141,9 +143,7 @@ def person_chain(
     begins = starts if starts is not None else [start for start, _ in sentences(text)]
     stops = [((start, start), STOP) for start in begins]
     placed = sorted([*stops, *tags.items()], key=lambda item: item[0])
-    return PersonChain(
-        Chain(document_id, split, tuple(tag for _, tag in placed)), tuple(span for span, _ in placed)
-    )
+    return PersonChain(Chain(document_id, split, tuple(tag for _, tag in placed)), tuple(span for span, _ in placed))
 
 
 def clause_starts(text: str) -> list[int]:
@@ -153,9 +153,7 @@ def clause_starts(text: str) -> list[int]:
     return sorted({*first, *more})
 
 
-def read_chains(
-    documents: Sequence[Document], resolver: CorefResolver, singletons: bool = False
-) -> list[PersonChain]:
+def read_chains(documents: Sequence[Document], resolver: CorefResolver, singletons: bool = False) -> list[PersonChain]:
     """Chains of the documents' texts (section texts joined by a blank line, titles left out)."""
     texts = [document.text.strip() for document in documents]
     found = resolver.resolve(texts)

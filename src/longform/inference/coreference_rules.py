@@ -154,7 +154,11 @@ def _alias(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
     short, long = sorted((one, other), key=len)
     if len(short) == 1:
         return len(long) > 1 and short[0] in {long[0], long[-1]} and len(short[0]) > 1
-    return short[-1] == long[-1] and short[0][0] == long[0][0] and (len(short[0]) == 1 or len(long[0]) == 1 or short[0] == long[0])
+    return (
+        short[-1] == long[-1]
+        and short[0][0] == long[0][0]
+        and (len(short[0]) == 1 or len(long[0]) == 1 or short[0] == long[0])
+    )
 
 
 def _resolve_forwards(entities: list[_Entity]) -> None:

@@ -16,7 +16,9 @@ def _words(block: str) -> frozenset[str]:
 MALE_PRONOUNS = _words("himself him he his")
 FEMALE_PRONOUNS = _words("her she hers herself")
 PLURAL_PRONOUNS = _words("them our they yourselves their us you theirs we ourselves themselves ours")
-VOTES = dict.fromkeys(MALE_PRONOUNS, MALE) | dict.fromkeys(FEMALE_PRONOUNS, FEMALE) | dict.fromkeys(PLURAL_PRONOUNS, PLURAL)
+VOTES = (
+    dict.fromkeys(MALE_PRONOUNS, MALE) | dict.fromkeys(FEMALE_PRONOUNS, FEMALE) | dict.fromkeys(PLURAL_PRONOUNS, PLURAL)
+)
 NO_PERSONS = _words("it its cleaves")
 PERSON_PRONOUNS = _words(
     """
@@ -35,9 +37,12 @@ POSSESSIVES = _words("his her their hers theirs")
 OBJECT_FORMS = _words("him her them")
 
 ADDRESS = (
-    dict.fromkeys(_words("mr sir lord king prince duke father brother uncle don herr monsieur count baron mister"), MALE)
+    dict.fromkeys(
+        _words("mr sir lord king prince duke father brother uncle don herr monsieur count baron mister"), MALE
+    )
     | dict.fromkeys(
-        _words("mrs ms miss madam lady queen princess duchess mother sister aunt countess baroness dame mme mlle"), FEMALE
+        _words("mrs ms miss madam lady queen princess duchess mother sister aunt countess baroness dame mme mlle"),
+        FEMALE,
     )
     | dict.fromkeys(
         _words(
@@ -113,6 +118,7 @@ SAYING = _words(
     wrote won joined left became moved lives lived who whose felt looked began returned met loved received attended
     """
 )
+AUXILIARIES = _words("is was has had can could will would does did may might must also")
 PARTICLES = _words("de van von der den la le di da du del bin al ten ter")
 PLACE_WORDS = _words(
     """
@@ -132,8 +138,12 @@ NO_NAMES = _words(
     london paris rome berlin york chicago washington hollywood boston texas california
     """
 )
-CLAUSE_WORDS = _words("and but or that who which when while because after before as if where since although though until than so")
-PREPOSITIONS = _words("in at near of to from with by for on into under over through against between within during about")
+CLAUSE_WORDS = _words(
+    "and but or that who which when while because after before as if where since although though until than so"
+)
+PREPOSITIONS = _words(
+    "in at near of to from with by for on into under over through against between within during about"
+)
 FUNCTION_WORDS = (
     CLAUSE_WORDS
     | PREPOSITIONS

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from longform.corpora.segmentation import sentences
 from longform.inference.person_lexicon import (
     ADDRESS,
+    AUXILIARIES,
     CLAUSE_WORDS,
     FUNCTION_WORDS,
     NO_NAMES,
@@ -137,13 +138,12 @@ def _may_begin(tokens: Sequence[Token], i: int, first_names: Mapping[str, str], 
     opening = i == 0 or not tokens[i - 1].text[0].isalnum()
     if not opening or folded in first_names or folded in ADDRESS:
         return True
-    followed = i + 1 < len(tokens) and (_capital(tokens[i + 1]) or tokens[i + 1].text == "." and len(word) == 1)
-    return followed or word in inside
+    after = tokens[i + 1].text if i + 1 < len(tokens) else ""
+    followed = after[:1].isupper() or after in {"'s", "’s"} or (after == "." and len(word) == 1)
+    return followed or word in inside or after in SAYING | AUXILIARIES
 
 
-def _name(
-    tokens: Sequence[Token], i: int, size: int, number: int, first_names: Mapping[str, str]
-) -> Candidate | None:
+def _name(tokens: Sequence[Token], i: int, size: int, number: int, first_names: Mapping[str, str]) -> Candidate | None:
     parts = [t for t in tokens[i : i + size] if t.text != "."]
     titles = []
     while len(parts) > 1 and parts[0].text.lower() in ADDRESS:

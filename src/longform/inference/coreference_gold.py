@@ -1,0 +1,60 @@
+"""Gold chains and mentions given from outside, as the planted world keeps them in its truth arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from longform.inference.coreference import GivenMentions, Mention
+from longform.inference.person_lexicon import PERSON_PRONOUNS
+from longform.units import BadInput, Chain, Document
+
+CHAIN_ARRAYS = ("mention_chain", "mention_chain_lengths", "mention_symbol_names")
+SPAN_ARRAYS = ("mention_start", "mention_end", "mention_person", "mention_start_lengths")
+
+
+def gold_chains(documents: Sequence[Document], truth: Mapping[str, np.ndarray]) -> list[Chain]:
+    """Chains of the documents, from ``mention_chain`` (indices into ``mention_symbol_names``) and its lengths.
+
+    Raises:
+        BadInput: an array is missing, or there are not as many lengths as documents.
+    """
+    _demand(truth, CHAIN_ARRAYS, len(documents))
+    names = truth["mention_symbol_names"].tolist()
+    rows = np.split(truth["mention_chain"], np.cumsum(truth["mention_chain_lengths"])[:-1])
+    pairs = zip(documents, rows, strict=True)
+    return [Chain(doc.id, doc.split, tuple(names[i] for i in row.tolist())) for doc, row in pairs]
+
+
+def gold_mentions(documents: Sequence[Document], truth: Mapping[str, np.ndarray]) -> GivenMentions:
+    """Mentions behind the resolvers' protocol, keyed by ``Document.text``, from spans in that text and persons.
+
+    Raises:
+        BadInput: an array is missing, the lengths do not fit, or a span lies outside its text.
+    """
+    _demand(truth, SPAN_ARRAYS, len(documents))
+    spans = np.stack([truth[name] for name in SPAN_ARRAYS[:3]], axis=1)
+    rows = np.split(spans, np.cumsum(truth["mention_start_lengths"])[:-1])
+    return GivenMentions({doc.text: _mentions(doc, row.tolist()) for doc, row in zip(documents, rows, strict=True)})
+
+
+def _mentions(document: Document, rows: Sequence[tuple[int, int, int]]) -> list[Mention]:
+    text = document.text
+    outside = [row for row in rows if not 0 <= row[0] < row[1] <= len(text)]
+    if outside:
+        raise BadInput(
+            f"document {document.id!r}: span {outside[0]} is outside its {len(text)} characters; check the truth"
+        )
+    return [Mention(start, end, person, text[start:end] not in PERSON_PRONOUNS) for start, end, person in rows]
+
+
+def _demand(truth: Mapping[str, np.ndarray], names: Sequence[str], documents: int) -> None:
+    missing = [name for name in names if name not in truth]
+    if missing:
+        raise BadInput(f"truth lacks {missing}; it has {sorted(truth)}: write the corpus with its mentions")
+    lengths = next(name for name in names if name.endswith("_lengths"))
+    if len(truth[lengths]) != documents:
+        raise BadInput(
+            f"truth has {len(truth[lengths])} {lengths}, the corpus {documents} documents; they belong apart"
+        )

@@ -1,0 +1,180 @@
+"""An article with its mentions coloured by entity and its improbable 5-grams circled (deng2022 Figures 10 to 13).
+
+The same marks make one HTML page, for reading, and one figure, for the paper.
+"""
+
+from __future__ import annotations
+
+import html
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from matplotlib.figure import Figure
+from matplotlib.patches import FancyBboxPatch
+
+from longform.critics.ngram_windows import split_symbol, window_keys
+from longform.inference.coreference import STOP, PersonChain
+from longform.papers.deng2022_coreference import RARE_LOG_PROBABILITY, NgramCritic, best_successor
+
+COLOURS = (
+    "#0072B2",
+    "#D55E00",
+    "#009E73",
+    "#CC79A7",
+    "#8C6D00",
+    "#56B4E9",
+    "#7A3E9D",
+    "#B22222",
+)  # after Okabe and Ito 2008
+OTHERS = "#555555"  # entities beyond the number of colours
+LINE_CHARACTERS = 92  # of the figure, in a fixed-width face
+_STYLE = """
+body { max-width: 44em; margin: 2em auto; padding: 0 1em; font: 17px/1.9 Georgia, serif; color: #222; background: #fff; }
+h1 { font-size: 1.2em; } p { white-space: pre-wrap; }
+mark { background: none; font-weight: bold; } sub { font: 0.65em sans-serif; }
+.bad { border: 2px solid #d00; border-radius: 1em; padding: 0 0.25em; }
+.stop { color: #d00; border: 2px solid #d00; border-radius: 1em; padding: 0 0.3em; font: 0.7em sans-serif; }
+table { font: 0.8em sans-serif; border-collapse: collapse; } td, th { padding: 0.15em 0.8em; text-align: left; }
+"""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One symbol of the chain in the text.
+
+    Attributes:
+        start, end: character offsets; equal for a sentence stop.
+        symbol: as in the chain, e.g. ``he:3``.
+        log_probability: given the four symbols before it.
+        bad: whether that is below the threshold.
+        best, best_log_probability: the likeliest successor met in training, for a bad symbol.
+    """
+
+    start: int
+    end: int
+    symbol: str
+    log_probability: float
+    bad: bool
+    best: str = ""
+    best_log_probability: float = float("nan")
+
+    @property
+    def note(self) -> str:
+        """What the page says when the pointer rests on a bad symbol."""
+        expected = f"; expected {self.best} at {self.best_log_probability:.2f}" if self.best else ""
+        return f"{self.symbol}: log P = {self.log_probability:.2f}{expected}"
+
+
+def marks(item: PersonChain, critic: NgramCritic, threshold: float = RARE_LOG_PROBABILITY) -> list[Mark]:
+    """The chain's symbols with what the critic says of each, in reading order."""
+    keys = window_keys(critic.read([item.chain]), critic.packing)
+    log_probs = critic.score_windows(keys)
+    found = []
+    for (start, end), symbol, key, log_prob in zip(item.spans, item.chain.symbols, keys, log_probs, strict=False):
+        bad = bool(log_prob < threshold)
+        best = (best_successor(critic, int(key)) if bad else None) or ("", float("nan"))
+        found.append(Mark(start, end, symbol, float(log_prob), bad, *best))
+    return found
+
+
+def entity_colours(found: Sequence[Mark]) -> dict[str, str]:
+    """A colour per entity, the most mentioned first; entities beyond the palette share one."""
+    counts = Counter(entity for mark in found if (entity := split_symbol(mark.symbol)[1]) is not None)
+    ranked = [entity for entity, _ in counts.most_common()]
+    return {entity: COLOURS[i] if i < len(COLOURS) else OTHERS for i, entity in enumerate(ranked)}
+
+
+def article_html(title: str, text: str, found: Sequence[Mark]) -> str:
+    """One page that needs nothing from outside: text with coloured mentions, bad symbols circled, and a table of them."""
+    colours = entity_colours(found)
+    pieces, position = [], 0
+    for mark in found:
+        if mark.start < position:
+            continue  # inside the mention before it
+        pieces.append(html.escape(text[position : mark.start]))
+        pieces.append(_marked(text, mark, colours))
+        position = mark.end
+    pieces.append(html.escape(text[position:]))
+    return (
+        f'<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<title>{html.escape(title)}</title>\n'
+        f"<style>{_STYLE}</style>\n<h1>{html.escape(title)}</h1>\n<p>{''.join(pieces)}</p>\n{_bad_table(found)}</html>\n"
+    )
+
+
+def _marked(text: str, mark: Mark, colours: dict[str, str]) -> str:
+    note = f' title="{html.escape(mark.note)}"' if mark.bad else ""
+    if mark.symbol == STOP:
+        return f'<span class="stop"{note}>.</span>' if mark.bad else ""
+    form, entity = split_symbol(mark.symbol)
+    tag = "" if form == text[mark.start : mark.end] else html.escape(form[:1])
+    words = html.escape(text[mark.start : mark.end])
+    inside = f'<mark style="color:{colours[entity or ""]}">{words}<sub>{tag}{html.escape(entity or "")}</sub></mark>'
+    return f'<span class="bad"{note}>{inside}</span>' if mark.bad else inside
+
+
+def _bad_table(found: Sequence[Mark]) -> str:
+    rows = "".join(
+        f"<tr><td>{html.escape(m.symbol)}<td>{m.log_probability:.2f}<td>{html.escape(m.best)}<td>{m.best_log_probability:.2f}\n"
+        for m in found
+        if m.bad
+    )
+    head = "<tr><th>symbol<th>log P<th>expected<th>log P\n"
+    return f"<table>\n{head}{rows}</table>\n" if rows else "<p>No 5-gram below the threshold.</p>\n"
+
+
+def article_figure(title: str, text: str, found: Sequence[Mark], lines: int = 40) -> Figure:
+    """The first ``lines`` lines of the same page as a figure (PDF, PNG); characters sit on a grid, so circles fit."""
+    colours = entity_colours(found)
+    rows = wrap(text, LINE_CHARACTERS)[:lines]
+    figure = Figure(figsize=(LINE_CHARACTERS * 0.085, 0.5 + 0.24 * len(rows)))
+    axes = figure.add_axes((0.01, 0.01, 0.98, 0.98))
+    axes.set(xlim=(-1, LINE_CHARACTERS + 1), ylim=(len(rows) + 0.5, -1.5))
+    axes.axis("off")
+    axes.text(0, -0.8, title, family="DejaVu Sans Mono", size=9, weight="bold")
+    for row, (start, end) in enumerate(rows):
+        inside = [mark for mark in found if start <= mark.start < end]
+        coloured = {
+            i: colours[split_symbol(m.symbol)[1] or ""]
+            for m in inside
+            if m.end > m.start
+            for i in range(m.start, m.end)
+        }
+        for i in range(start, end):
+            shown = {"color": coloured[i], "weight": "bold"} if i in coloured else {"color": "#222222"}
+            axes.text(
+                i - start + 0.5,
+                row,
+                text[i].replace("$", r"\$"),
+                family="DejaVu Sans Mono",
+                size=8,
+                ha="center",
+                **shown,
+            )
+        for mark in (m for m in inside if m.bad):
+            width = max(mark.end - mark.start, 0.5)
+            box = FancyBboxPatch(
+                (mark.start - start, row - 0.55), width, 0.8, boxstyle="round,pad=0.1", fill=False, ec="#d00"
+            )
+            axes.add_patch(box)
+    return figure
+
+
+def wrap(text: str, width: int) -> list[tuple[int, int]]:
+    """Half-open offsets of lines of at most ``width`` characters, broken at spaces and line breaks."""
+    rows, start = [], 0
+    while start < len(text):
+        end = _line_end(text, start, width)
+        rows.append((start, end))
+        start = end + 1 if end < len(text) and text[end] in " \n" else end
+    return rows
+
+
+def _line_end(text: str, start: int, width: int) -> int:
+    line_break = text.find("\n", start, start + width + 1)
+    if line_break >= 0:
+        return line_break
+    if len(text) - start <= width:
+        return len(text)
+    space = text.rfind(" ", start, start + width + 1)
+    return space if space > start else start + width
