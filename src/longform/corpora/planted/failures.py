@@ -183,6 +183,10 @@ def _off_topic(context: Context, _: Layout, place: Place) -> str:
     return context.draws.pick(context.donors()).text
 
 
+def _falsified(context: Context, place: Place) -> str:
+    return other_value(_at(context, place), context.article, domain(context.domain).vocabulary, context.draws)
+
+
 def _in_second_half(article: Article, section: int, sentence: int, s: Sentence) -> bool:
     return bool(s.words) and 2 * _number(article, section, sentence) >= len(article.path)
 
@@ -206,7 +210,7 @@ FAILURES: Mapping[str, tuple[Callable[[Article], Iterator[Place]], Apply]] = {
     ),
     "false_fact": (
         _sentences(lambda a, i, j, s: bool(s.relations)),
-        _by_sentence(lambda context, _, place: other_value(_at(context, place), context.article, context.draws)),
+        _by_sentence(lambda context, _, place: _falsified(context, place)),
     ),
     "repeated_sentence": (
         _sentences(lambda a, i, j, s: j > 0),

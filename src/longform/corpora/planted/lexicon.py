@@ -9,7 +9,7 @@ from functools import cache, cached_property
 
 import numpy as np
 
-from longform.corpora.planted.everyday import GENERIC, GENERIC_ADJECTIVES
+from longform.corpora.planted.everyday import GENERIC, GENERIC_ADJECTIVES, TOPICS
 from longform.numerics import generator
 
 PLACE_KINDS = ("building", "land", "water")
@@ -119,6 +119,12 @@ def make_topic(name: str, block: str) -> Topic:
 def vocabulary(topics: Mapping[str, str]) -> Vocabulary:
     """The topics of a domain, each fixed by its name and its block of words."""
     return Vocabulary(tuple(make_topic(name, block) for name, block in topics.items()))
+
+
+@cache
+def everyday() -> Vocabulary:
+    """The twelve topics of everyday life."""
+    return vocabulary(TOPICS)
 
 
 IRREGULAR = {"mouse": "mice", "wolf": "wolves", "sheep": "sheep", "deer": "deer", "goose": "geese",

@@ -142,8 +142,8 @@ OPENINGS = {  # by kind of page and by how many persons the first sentence menti
     "film": (
         "{T} is a {F_release} {genre} film about {agents} in {Town}",
         "{T} is a {F_release} {genre} film directed by {1}",
-        "{T} is a {F_release} {genre} film directed by {1} and written by {2}",
-        "{T} is a {F_release} {genre} film directed by {1} about {2} {thing}",
+        "{T} is a {F_release} {genre} film by {1} and {2}",
+        "{T} is a {F_release} {genre} film by {1} about {2} {thing}",
     ),
     "city": (
         "{T} is {a_look} {settlement} in {F_region}",
