@@ -151,9 +151,9 @@ def speed(pairs: Sequence[tuple[str, str]], tokenizer: PreTrainedTokenizerFast, 
     best, tried = best_batch(scorer, texts[:sample])
     engines = {
         "minicons": lambda: minicons_scores(scorer, texts, best),
-        "float32": lambda: engine_scores(network, tokenizer, texts, False, 2048),
-        "shared prefix": lambda: engine_scores(network, tokenizer, texts, True, 2048),
-        "shared prefix, bfloat16": lambda: engine_scores(half, tokenizer, texts, True, 2048),
+        "float32": lambda: engine_scores(network, tokenizer, texts, False, 1024),
+        "shared prefix": lambda: engine_scores(network, tokenizer, texts, True, 1024),
+        "shared prefix, bfloat16": lambda: engine_scores(half, tokenizer, texts, True, 1024),
     }
     seconds, said = alternated(engines, rounds)
     medians = {name: statistics.median(times) for name, times in seconds.items()}
@@ -197,7 +197,7 @@ def main() -> None:
     torch.set_num_threads(1)
     vocabulary = words(VOCABULARY)
     short = make_pairs(chosen.pairs, 0, vocabulary)
-    long = make_pairs(max(chosen.pairs // 10, 10), chosen.context, vocabulary)
+    long = make_pairs(max(chosen.pairs // 20, 10), chosen.context, vocabulary)
     tokenizer = make_tokenizer([text for both in short for text in both] + vocabulary, VOCABULARY)
     found = {
         "machine": {"processor": platform.processor() or platform.machine(), "threads": torch.get_num_threads()},

@@ -23,7 +23,7 @@ READS_TREES = frozenset({"gpt2", "gpt_neox", "llama", "qwen2"})  # attend as a 4
 REPORT_SECONDS = 10
 
 
-def open_reader(network: Any, budget: int = 2048, share: bool = True, label: str = "log-probs") -> LogProbReader:
+def open_reader(network: Any, budget: int = 1024, share: bool = True, label: str = "log-probs") -> LogProbReader:
     """A reader of a network as it is: its device, its precision; the network is put in evaluation mode."""
     return LogProbReader(network.eval(), *parts(network), budget, share, label)
 
@@ -53,14 +53,14 @@ class LogProbReader:
     Attributes:
         network: a transformers causal LM in evaluation mode.
         body, head: inputs to states, states to logits; see :func:`parts`.
-        budget: padded tokens of a batch.
+        budget: padded tokens of a batch; 1,024 is fastest on one CPU core (measured from 1,024 to 4,096), GPUs want more.
         share: whether rows with common prefixes are read as one tree; architectures not in ``READS_TREES`` never are.
     """
 
     network: Any
     body: Callable[..., torch.Tensor]
     head: Callable[[torch.Tensor], torch.Tensor]
-    budget: int = 2048
+    budget: int = 1024
     share: bool = True
     label: str = "log-probs"
 

@@ -38,7 +38,7 @@ def read(
     ends: str = "bos",
     separator: str = "eos",
     precision: str = "float32",
-    budget: int = 2048,
+    budget: int = 1024,
     share: bool = True,
 ) -> Readout:
     """Token surprisals of a corpus of suites; see :func:`suite_readout` for the arrays.
