@@ -89,7 +89,14 @@ def row_entropy(rows: np.ndarray) -> np.ndarray:
 
 
 def language(
-    *, seed: int, num_states: int, subsequences: int, min_length: int, max_length: int, steps: int, temperatures: Mapping[str, float]
+    *,
+    seed: int,
+    num_states: int,
+    subsequences: int,
+    min_length: int,
+    max_length: int,
+    steps: int,
+    temperatures: Mapping[str, float],
 ) -> SyntheticLanguage:
     """Draw the language. Lengths count tokens including the delimiter; temperatures divide N(0, 1) logits.
 
@@ -184,6 +191,8 @@ def language_from_truth(truth: dict[str, np.ndarray]) -> SyntheticLanguage:
     """
     needed = {"transitions", "emissions", "owners", "subsequence_names", "states"}
     if not needed <= truth.keys():
-        raise BadInput(f"truth has {sorted(truth)}, a synthetic language needs {sorted(needed)}; point to a synthetic corpus")
+        raise BadInput(
+            f"truth has {sorted(truth)}, a synthetic language needs {sorted(needed)}; point to a synthetic corpus"
+        )
     texts = tuple(truth["subsequence_names"].tolist())
     return SyntheticLanguage(truth["transitions"], truth["emissions"], texts, truth["owners"], truth["states"].shape[1])

@@ -44,7 +44,9 @@ def _chain(document: Document, titles: list[str]) -> Chain:
     return Chain(document.id, document.split, tuple(titles))
 
 
-def _section_arrays(documents: Sequence[Document], log_posterior: np.ndarray, titles: list[str]) -> dict[str, np.ndarray]:
+def _section_arrays(
+    documents: Sequence[Document], log_posterior: np.ndarray, titles: list[str]
+) -> dict[str, np.ndarray]:
     gold = [section.title for document in documents for section in document.sections]
     names = sorted({title for title in gold if title is not None})
     index: dict[str | None, int] = {title: i for i, title in enumerate(names)}

@@ -15,7 +15,6 @@ from dataclasses import replace
 
 import numpy as np
 
-
 from longform.corpora.synthetic import DELIMITER, language_from_truth
 from longform.units import BadInput, Chain, Document, Readout, chains_to_readout
 
@@ -70,5 +69,3 @@ def strict_states(text: str, owner: Mapping[str, int], max_chunks: int) -> list[
     if not 0 < len(chunks) <= max_chunks or any(chunk not in owner for chunk in chunks):
         return None
     return [owner[chunk] for chunk in chunks]
-
-

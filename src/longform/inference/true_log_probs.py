@@ -23,7 +23,9 @@ def read(
     letters, so sums over texts and token counts are exact.
     """
     if len(truth.get("emitted", ())) != len(documents):
-        raise BadInput(f"true log-probs: {len(truth.get('emitted', ()))} rows of truth for {len(documents)} documents; read the corpus itself")
+        raise BadInput(
+            f"true log-probs: {len(truth.get('emitted', ()))} rows of truth for {len(documents)} documents; read the corpus itself"
+        )
     made = language_from_truth(dict(reader_truth))
     lengths = np.array([len(text.split()) for text in made.subsequences])
     rows = [row for row, document in enumerate(documents) if document.split in splits]
@@ -38,5 +40,7 @@ def read(
 def _one(made, states: np.ndarray, emitted: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     previous = np.concatenate([[0], states[:-1]])
     values = np.zeros(lengths[emitted].sum())
-    values[np.cumsum(lengths[emitted]) - 1] = np.log(made.transitions[previous, states] * made.emissions[states, emitted])
+    values[np.cumsum(lengths[emitted]) - 1] = np.log(
+        made.transitions[previous, states] * made.emissions[states, emitted]
+    )
     return values

@@ -84,7 +84,9 @@ def fit(
     """
     titles = sorted({s.title for d in documents if d.split == "train" for s in d.sections if s.title is not None})
     if len(titles) < 2:
-        raise BadInput(f"train {name}: training sections have titles {titles}; a classifier needs at least two, check the corpus")
+        raise BadInput(
+            f"train {name}: training sections have titles {titles}; a classifier needs at least two, check the corpus"
+        )
     tokenizer = load_tokenizer(base)
     network = _network(base, shape, tokenizer, titles, seed, name)
     items = {s: sections(documents, s, titles, tokenizer, max_length) for s in ("train", "validation")}
@@ -94,7 +96,9 @@ def fit(
     return TrainedClassifier(network, tokenizer)
 
 
-def _network(base: Path, shape: Mapping[str, Any] | None, tokenizer: Any, titles: list[str], seed: int, name: str) -> Any:
+def _network(
+    base: Path, shape: Mapping[str, Any] | None, tokenizer: Any, titles: list[str], seed: int, name: str
+) -> Any:
     labels = {"id2label": dict(enumerate(titles)), "label2id": {t: i for i, t in enumerate(titles)}}
     torch.manual_seed(derived_seed(seed, "initial weights"))
     if shape is None:

@@ -9,7 +9,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-FIELDS = ("row", "column", "value", "low", "high", "units", "excluded", "p_value", "printed", "verdict", "why", "signature")
+FIELDS = (
+    "row",
+    "column",
+    "value",
+    "low",
+    "high",
+    "units",
+    "excluded",
+    "p_value",
+    "printed",
+    "verdict",
+    "why",
+    "signature",
+)
 
 
 @dataclass(frozen=True)

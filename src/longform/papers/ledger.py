@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal
 
-Verdict = Literal["equal", "within interval", "ordering holds", "differs", "not comparable", "not runnable here", "lost"]
+Verdict = Literal[
+    "equal", "within interval", "ordering holds", "differs", "not comparable", "not runnable here", "lost"
+]
 PRINTED_PRECISION = 0.005  # the papers print two decimals: half a unit of the last one
 
 
@@ -35,9 +38,11 @@ def judge_number(printed: float | None, value: float | None, low: float | None, 
 def judge_ordering(claim: str, records: Sequence[Mapping[str, Any]]) -> Finding:
     """Whether values rise strictly from record to record, and whether neighbouring intervals are apart."""
     values = [record["value"] for record in records]
-    rising = all(a < b for a, b in zip(values, values[1:], strict=False))
-    apart = all(a["high"] < b["low"] for a, b in zip(records, records[1:], strict=False))
-    numbers = " < ".join(f"{value:.2f}" for value in values) if rising else ", ".join(f"{value:.2f}" for value in values)
+    rising = all(a < b for a, b in pairwise(values))
+    apart = all(a["high"] < b["low"] for a, b in pairwise(records))
+    numbers = (
+        " < ".join(f"{value:.2f}" for value in values) if rising else ", ".join(f"{value:.2f}" for value in values)
+    )
     if rising:
         return Finding(claim, "ordering holds", f"{numbers}; intervals {'apart' if apart else 'overlap'}")
     return Finding(claim, "differs", f"measured in the claimed order: {numbers}")

@@ -98,7 +98,9 @@ def call(function: Callable[..., Any], row: Row, settings: Mapping[str, Any], **
     needed = {p.name for p in parameters if p.default is p.empty}
     missing = sorted(needed - settings.keys() - given.keys())
     if missing:
-        raise BadInput(f"row {row.verb}.{row.name} lacks {missing}, which {function.__name__} needs; add them to params.yaml")
+        raise BadInput(
+            f"row {row.verb}.{row.name} lacks {missing}, which {function.__name__} needs; add them to params.yaml"
+        )
     return function(**settings, **{key: value for key, value in given.items() if key in known})
 
 

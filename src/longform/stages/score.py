@@ -22,7 +22,9 @@ def run(row: Row) -> None:
     module = row.module(row.settings.get("group", "critics"))
     make = getattr(module, row.settings["critic"], None)
     if make is None:
-        raise BadInput(f"row score.{row.name}: {module.__name__} has no {row.settings['critic']!r}; mend critic or code")
+        raise BadInput(
+            f"row score.{row.name}: {module.__name__} has no {row.settings['critic']!r}; mend critic or code"
+        )
     critic = call(make, row, row.others(*SLOTS, *CHOICES), real=readouts["fit"])
     units = {slot: module.units_from_readout(readout) for slot, readout in readouts.items()}
     record = judge(critic, row, **units)
@@ -30,7 +32,9 @@ def run(row: Row) -> None:
     print(f"score {row.name}: {record['value']:.4f} [{record['low']:.4f}, {record['high']:.4f}]")
 
 
-def judge(critic: Critic[Any], row: Row, *, fit: Sequence[Any], real: Sequence[Any], units: Sequence[Any]) -> dict[str, Any]:
+def judge(
+    critic: Critic[Any], row: Row, *, fit: Sequence[Any], real: Sequence[Any], units: Sequence[Any]
+) -> dict[str, Any]:
     """The score record: estimate, totals of every column, inputs; beside real text's own score and the comparison."""
     split = row.settings.get("split", "test")
     fitted = critic.fit([unit for unit in fit if unit.split == "train"])
