@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from test_bridge import bridges, loop_score
 
-from longform.critics.bridge import WINDOWS, LatentPath, path
+from longform.critics.bridge import CONVENTIONS, WINDOWS, LatentPath, path, terms
 from longform.critics.bridge_features import BridgeFeatures, identity
+from longform.critics.bridge_gram import OrderedGram
 from longform.critics.bridge_tasks import (
     GlobalDiscrimination,
     JointGlobal,
@@ -41,6 +42,19 @@ def test_features_of_all_orders_equal_scoring_each_reordered_path_alone(time):
     for row, order in enumerate(orders):
         moved = replace(unit, latents=unit.latents[order])
         np.testing.assert_allclose(features.signed(moved, identity(moved))[0], together[row], rtol=1e-10)
+
+
+@pytest.mark.parametrize("name", sorted(CONVENTIONS))
+def test_inner_products_give_the_terms_of_the_gathered_latents(name):
+    rng = np.random.default_rng(4)
+    for sentences in (3, 5, 9, 30):
+        latents = rng.normal(size=(sentences, 8)) + 5.0
+        orders = np.array([rng.permutation(sentences) for _ in range(5)])
+        seen = OrderedGram(latents, orders)
+        for window in WINDOWS:
+            slow, fast = terms(latents[orders], window, CONVENTIONS[name]), seen.terms(window, CONVENTIONS[name])
+            np.testing.assert_allclose(fast.beta, slow.beta, rtol=1e-10)
+            np.testing.assert_allclose(fast[::2], slow[::2], rtol=1e-14)
 
 
 def test_pairwise_wins_equal_a_plain_loop_over_shuffles():

@@ -15,8 +15,8 @@ from longform.critics.bridge import (
     convention,
     corpus_diffusion,
     signed_scores,
-    terms,
 )
+from longform.critics.bridge_gram import OrderedGram
 from longform.critics.bridge_tokens import token_diffusion, token_terms
 from longform.units import BadInput
 
@@ -54,24 +54,20 @@ class BridgeFeatures:
             raise BadInput(f"sigma_m^2 is undefined or 0 over {len(real)} paths in token time; check the reader")
         return replace(self, sigma2=float(kept.mean()))
 
-    def terms(self, unit: LatentPath, orders: np.ndarray, window: int) -> Terms:
-        """Terms of one feature for each of the orders, (orders, sentences) of sentence numbers."""
-        gathered = unit.latents[orders]
+    def terms(self, unit: LatentPath, orders: np.ndarray) -> list[Terms]:
+        """Terms of each window for each of the orders, (orders, sentences) of sentence numbers."""
+        rule = convention(self.index)
         if self.time == "token" and len(unit.latents):
-            return token_terms(gathered, unit.token_counts, window, convention(self.index))
-        return terms(gathered, window, convention(self.index))
+            gathered = unit.latents[orders]
+            return [token_terms(gathered, unit.token_counts, window, rule) for window in self.windows]
+        seen = OrderedGram(unit.latents, orders)
+        return [seen.terms(window, rule) for window in self.windows]
 
     def signed(self, unit: LatentPath, orders: np.ndarray) -> np.ndarray:
         """Signed features, (orders, windows); nan where the document is too short for a window."""
         if self.sigma2 is None:
             raise BadInput("bridge features have no sigma2 yet; call fit(real paths) and use what it returns")
-        gathered = unit.latents[orders]
-        rule = convention(self.index)
-        if self.time == "token" and len(unit.latents):
-            found = [token_terms(gathered, unit.token_counts, w, rule) for w in self.windows]
-        else:
-            found = [terms(gathered, w, rule) for w in self.windows]
-        return np.stack([signed_scores(one, self.sigma2) for one in found], axis=1)
+        return np.stack([signed_scores(found, self.sigma2) for found in self.terms(unit, orders)], axis=1)
 
 
 def identity(unit: LatentPath) -> np.ndarray:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from longform.critics.bridge import FITTED, LatentPath, units_from_readout
+from longform.critics.bridge import FITTED, WINDOWS, LatentPath, units_from_readout
 from longform.critics.bridge_features import BridgeFeatures, identity
 from longform.critics.bridge_joint import JointBridgeCritic, usable
 from longform.critics.pair_network import LinearRanker, NetworkRanker, Pairs, ranker
@@ -60,7 +60,8 @@ class _Discrimination:
 
     def fit(self, real: Sequence[LatentPath]) -> _Discrimination:
         r"""Estimate $\sigma_m^2$ on real paths; with a classifier, train it on their shuffles."""
-        features = BridgeFeatures(self.index, self.time).fit(real)
+        windows = WINDOWS if self.classifier else WINDOWS[:1]
+        features = BridgeFeatures(self.index, self.time, windows).fit(real)
         fitted = replace(self, features=features)
         if self.classifier is None:
             return fitted
@@ -204,7 +205,7 @@ class ShuffleAUC(GlobalDiscrimination):
         orders = self.orders(unit) if usable(unit) else identity(unit)[:0]
         if not len(orders):
             return 0.0, 0.0, 0.0, 0.0, 0.0, 1.0
-        found = self.features.terms(unit, np.concatenate([identity(unit), orders[:1]]), 0)
+        found = self.features.terms(unit, np.concatenate([identity(unit), orders[:1]]))[0]
         return found.log_alpha, float(found.beta[0]), float(found.beta[1]), found.share, 1.0, 0.0
 
     def score(self, tally: Tally) -> float:
