@@ -1,0 +1,73 @@
+"""Sentence latents of any text: a frozen encoder reads each sentence once, a trained head places it (sheng2024 section 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from longform.models.bridge_encoder import open_bridge
+from longform.models.sentence_features import SentenceEncoder, open_encoder, split_sentences
+from longform.units import BadInput, Document, Readout
+
+
+def read(
+    *,
+    documents: Sequence[Document],
+    reader: Path,
+    name: str,
+    splits: Sequence[str] | None = None,
+    splitter: str | None = None,
+    max_tokens: int | None = None,
+) -> Readout:
+    """Ragged ``latents`` (sentences, dims), ``text_ids``, ``token_counts``; ``dropped_long`` counts, one number.
+
+    Args:
+        reader: a row of ``bridge_encoder``, or any frozen encoder, whose features are then the latents.
+        splits: of the documents to read; all by default.
+        splitter: that of the training row by default.
+        max_tokens: leave out documents of as many tokens or more; the release does at 1,024.
+
+    Raises:
+        BadInput: no document is left.
+    """
+    trained = open_bridge(reader) if (reader / "bridge.json").is_file() else None
+    encoder = open_encoder(reader if trained is None else trained.base)
+    rule = splitter or (trained.splitter if trained else "paper")
+    chosen = [document for document in documents if splits is None or document.split in splits]
+    texts = split_sentences(chosen, rule)
+    counts = [token_counts(encoder, pieces) for pieces in texts]
+    kept = [row for row, count in enumerate(counts) if max_tokens is None or count.sum() < max_tokens]
+    if not kept:
+        raise BadInput(f"infer {name}: 0 of {len(documents)} documents are left; loosen splits or max_tokens")
+    latents = _latents(encoder, None if trained is None else trained.head, [texts[row] for row in kept], name)
+    arrays = {
+        "latents": latents,
+        "latents_lengths": np.array([len(texts[row]) for row in kept], dtype=np.int64),
+        "dropped_long": np.array([len(chosen) - len(kept)]),
+    }
+    ids = [text_ids(texts[row]) for row in kept]
+    for key, ragged in (("text_ids", ids), ("token_counts", [counts[row] for row in kept])):
+        arrays[key] = np.concatenate(ragged)
+        arrays[f"{key}_lengths"] = arrays["latents_lengths"]
+    return Readout(tuple(chosen[r].id for r in kept), tuple(chosen[r].split for r in kept), arrays)
+
+
+def token_counts(encoder: SentenceEncoder, sentences: Sequence[str]) -> np.ndarray:
+    """Tokens of each sentence without added control tokens, at least one, (sentences,)."""
+    rows = [encoder.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"] for text in sentences]
+    return np.array([max(1, len(row)) for row in rows], dtype=np.int64)
+
+
+def text_ids(sentences: Sequence[str]) -> np.ndarray:
+    """Numbers that are equal where the sentences are, in order of appearance, (sentences,)."""
+    numbers: dict[str, int] = {}
+    return np.array([numbers.setdefault(text, len(numbers)) for text in sentences], dtype=np.int64)
+
+
+@torch.no_grad()
+def _latents(encoder: SentenceEncoder, head: torch.nn.Module | None, texts: Sequence[Sequence[str]], name: str) -> np.ndarray:
+    features = encoder.encode([text for pieces in texts for text in pieces], f"infer {name}")
+    return features if head is None else head(torch.from_numpy(features)).numpy()
