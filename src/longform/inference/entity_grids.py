@@ -141,6 +141,8 @@ def read(
         roles: ``truth``, ``supplied`` (a document's text is a printed grid), ``spacy`` or ``rules``.
         splits: which splits to read; none named means all.
         model: name of an installed spaCy model, for ``roles: spacy``.
+
+    Marks of raters, clusters and systems in the truth are handed on.
     """
     lexicon = folder_lexicon(reader)
     sources: Mapping[str, Callable[[], list[Grid]]] = {
@@ -151,8 +153,13 @@ def read(
     }
     if roles not in sources:
         raise BadInput(f"entity grids: roles {roles!r}; allowed are {sorted(sources)}")
-    grids = [grid for grid in sources[roles]() if not splits or grid.split in splits]
-    return grids_to_readout(grids, lexicon.to_arrays() if lexicon is not None else {})
+    grids = sources[roles]()
+    kept = [i for i, grid in enumerate(grids) if not splits or grid.split in splits]
+    rated = {name: truth[name][kept] for name in RATED if name in truth}
+    return grids_to_readout([grids[i] for i in kept], rated | (lexicon.to_arrays() if lexicon is not None else {}))
+
+
+RATED = ("marks", "cluster", "system")  # truth of rated texts, one row per document, that travels with the grids
 
 
 def folder_lexicon(folder: Path) -> Lexicon | None:
