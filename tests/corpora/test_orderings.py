@@ -68,11 +68,11 @@ ORDERS = np.array([[1, 0, 2], [0, 2, 1], [2, 1, 0]])
 
 
 def test_wins_and_ties_are_counted_apart():
-    assert preferences(FirstPlace(), Unit("u", "test", 3), ORDERS) == (2, 1, 3, 0)
+    assert preferences(FirstPlace(), Unit("u", "test", 3), ORDERS) == (2, 1, 3, 1, 0)
 
 
 def test_lower_is_better_turns_the_preference():
-    assert preferences(FirstPlace(better="lower"), Unit("u", "test", 3), ORDERS) == (0, 1, 3, 0)
+    assert preferences(FirstPlace(better="lower"), Unit("u", "test", 3), ORDERS) == (0, 1, 3, 0, 0)
 
 
 def test_a_unit_without_pairs_or_score_is_excluded():
@@ -80,7 +80,7 @@ def test_a_unit_without_pairs_or_score_is_excluded():
         def order_scores(self, unit, orders):
             return np.full(len(orders), np.nan)
 
-    assert preferences(Unable(), Unit("u", "test", 3), ORDERS) == (0, 0, 0, 1)
+    assert preferences(Unable(), Unit("u", "test", 3), ORDERS) == (0, 0, 0, 0, 1)
     task = Discrimination(FirstPlace(), "block", 1, 5).fit([])
     tally = task.tally([Unit("one", "test", 1), Unit("six", "test", 6)])
     assert tally.column("excluded").tolist() == [1, 0]

@@ -9,7 +9,6 @@ from longform.inference.entity_grids import (
     Grid,
     found_grids,
     grid_from_mentions,
-    grids_to_readout,
     read,
     spacy_mentions,
     spacy_role,
@@ -102,7 +101,13 @@ def test_known_roles_come_from_the_truth_of_the_corpus():
         grid_from_mentions("d", "test", 2, [(0, "a", "S"), (1, "b", "O")]),
         grid_from_mentions("e", "train", 1, []),
     ]
-    truth = {f"grid_{name}": values for name, values in grids_to_readout(grids).arrays.items()}
+    truth = {
+        "grid": np.concatenate([grid.cells.ravel() for grid in grids]),
+        "grid_lengths": np.array([4, 0]),
+        "grid_sentences": np.array([2, 1]),
+        "entity_names": np.array(["a", "b"]),
+        "entity_counts": np.array([2, 0]),
+    }
     documents = [document("A. B.", name="d"), document("C.", "train", "e")]
     readout = read(documents=documents, truth=truth, reader=_nowhere(), roles="truth", splits=["test"])
     assert readout.unit_ids == ("d",)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from longform.units import BadInput
+from longform.units import BadInput, Corpus, Document, Section
 
 ORIGINAL = 1
 
@@ -84,3 +84,26 @@ def cells(rows: Mapping[str, str]) -> np.ndarray:
         return np.zeros((0, 0), dtype=np.uint8)
     codes = [["SOX-".index(role) for role in roles] for roles in rows.values()]
     return np.array(codes, dtype=np.uint8).T.copy()
+
+
+def build(*, raw: Path, file: str, split: str = "test") -> Corpus:
+    """Published grids as documents whose text is the printed grid; ids read ``document/permutation``.
+
+    The text of an empty grid is one comment line, so that its document exists and is counted downstream.
+    """
+    grids = read_grids(raw / file)
+    documents = [
+        Document(f"{grid.document}/{grid.permutation}", split, (Section(None, printed(grid.rows)),), _edit(grid))
+        for grid in grids
+    ]
+    empty = sum(grid.empty for grid in grids)
+    return Corpus(documents, {}, {"grids": len(grids), "empty": empty, "documents": len({g.document for g in grids})})
+
+
+def _edit(grid: PublishedGrid) -> tuple[Mapping[str, object], ...]:
+    return () if grid.permutation == ORIGINAL else ({"kind": "supplied_permutation", "of": grid.document},)
+
+
+def printed(rows: Mapping[str, str]) -> str:
+    """One entity a line; inverse of :func:`parse_grid`."""
+    return "\n".join(f"{entity} {roles}" for entity, roles in rows.items()) or "% no entity"

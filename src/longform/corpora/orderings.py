@@ -19,7 +19,7 @@ from longform.units import BadInput
 
 WINDOW = 3  # sentences of a local shuffle (sheng2024 section 5.1)
 SHORTEST_LOCAL = 11  # local shuffles take documents of more than ten sentences (sheng2024, released code)
-COLUMNS = ("wins", "ties", "pairs", "excluded")
+COLUMNS = ("wins", "ties", "pairs", "above_mean", "excluded")
 Draw = Callable[[int, np.random.Generator], np.ndarray | None]
 
 
@@ -123,7 +123,7 @@ class Discrimination:
         return distinct_orders(TASKS[self.task](self.size), sentence_keys(unit), self.shuffles, rng)
 
     def tally(self, units: Sequence[Any]) -> Tally:
-        """Wins, ties and pairs per document."""
+        """Per document: wins, ties, pairs, and whether the original lies above the mean of its shuffles."""
         rows = [preferences(self.scorer, unit, self.orders(unit)) for unit in units]
         values = np.array(rows, dtype=np.float64).reshape(len(rows), len(COLUMNS))
         return Tally(tuple(unit.unit_id for unit in units), COLUMNS, values)
@@ -133,6 +133,12 @@ class Discrimination:
         pairs = tally.total("pairs")
         return tally.total("wins") / pairs if pairs else float("nan")
 
+    def describe(self, units: Sequence[Any]) -> dict[str, float]:
+        """Share of documents whose original scores above the mean of its shuffles."""
+        tally = self.tally(units)
+        scored = len(units) - tally.total("excluded")
+        return {"above_mean": tally.total("above_mean") / scored if scored else float("nan")}
+
 
 def sentence_keys(unit: Any) -> list[Any]:
     """One hashable per sentence of a unit: its own ``sentence_keys`` where it has them, else its index."""
@@ -140,17 +146,18 @@ def sentence_keys(unit: Any) -> list[Any]:
     return list(range(unit.sentences)) if keys is None else list(keys)
 
 
-def preferences(scorer: Any, unit: Any, orders: np.ndarray) -> tuple[int, int, int, int]:
-    """(wins, ties, pairs, excluded) of one document under one scorer."""
+def preferences(scorer: Any, unit: Any, orders: np.ndarray) -> tuple[int, int, int, int, int]:
+    """(wins, ties, pairs, above mean, excluded) of one document under one scorer."""
     if not len(orders):
-        return 0, 0, 0, 1
+        return 0, 0, 0, 0, 1
     identity = np.arange(orders.shape[1])[None]
     scores = scorer.order_scores(unit, np.concatenate([identity, orders]))
     if np.isnan(scores).any():
-        return 0, 0, 0, 1
+        return 0, 0, 0, 0, 1
     margins = (scores[0] - scores[1:]) * (-1 if scorer.better == "lower" else 1)
     tied = np.abs(margins) <= TIE * max(1.0, float(np.abs(scores).max()))
-    return int(((margins > 0) & ~tied).sum()), int(tied.sum()), len(orders), 0
+    above = bool(margins.mean() > TIE)
+    return int(((margins > 0) & ~tied).sum()), int(tied.sum()), len(orders), above, 0
 
 
 TIE = 1e-12  # sums of the same terms in another order differ by rounding; a smaller margin is no preference

@@ -141,6 +141,8 @@ def read(
         roles: ``truth``, ``supplied`` (a document's text is a printed grid), ``spacy`` or ``rules``.
         splits: which splits to read; none named means all.
         model: name of an installed spaCy model, for ``roles: spacy``.
+
+    Marks of raters, clusters and systems in the truth are handed on.
     """
     lexicon = folder_lexicon(reader)
     sources: Mapping[str, Callable[[], list[Grid]]] = {
@@ -151,8 +153,13 @@ def read(
     }
     if roles not in sources:
         raise BadInput(f"entity grids: roles {roles!r}; allowed are {sorted(sources)}")
-    grids = [grid for grid in sources[roles]() if not splits or grid.split in splits]
-    return grids_to_readout(grids, lexicon.to_arrays() if lexicon is not None else {})
+    grids = sources[roles]()
+    kept = [i for i, grid in enumerate(grids) if not splits or grid.split in splits]
+    rated = {name: truth[name][kept] for name in RATED if name in truth}
+    return grids_to_readout([grids[i] for i in kept], rated | (lexicon.to_arrays() if lexicon is not None else {}))
+
+
+RATED = ("marks", "cluster", "system")  # truth of rated texts, one row per document, that travels with the grids
 
 
 def folder_lexicon(folder: Path) -> Lexicon | None:
@@ -162,30 +169,28 @@ def folder_lexicon(folder: Path) -> Lexicon | None:
     return read_wordnet(folder) if (folder / "data.noun").is_file() else None
 
 
-TRUTH = (
-    "grid_cells",
-    "grid_cells_lengths",
-    "grid_entity",
-    "grid_entity_lengths",
-    "grid_entity_names",
-    "grid_sentences",
-)
+TRUTH = ("grid", "grid_lengths", "grid_sentences", "entity_names", "entity_counts")
 
 
 def grids_from_truth(documents: Sequence[Document], truth: Mapping[str, np.ndarray]) -> list[Grid]:
     """The known grids of a made corpus, one per document, in its order.
+
+    The truth holds ``grid`` (cells row by row, indices into ``ROLES``) with ``grid_lengths``, ``grid_sentences``, and the
+    documents' entity names one after another with ``entity_counts``.
 
     Raises:
         BadInput: the truth has no grids.
     """
     missing = [name for name in TRUTH if name not in truth]
     if missing:
-        raise BadInput(
-            f"entity grids: the corpus's truth lacks {missing}; use roles spacy or rules, or a corpus with grids"
-        )
-    arrays = {name.removeprefix("grid_"): truth[name] for name in TRUTH}
-    ids, splits = (tuple(getattr(document, key) for document in documents) for key in ("id", "split"))
-    return grids_from_readout(Readout(ids, splits, arrays))
+        raise BadInput(f"entity grids: the corpus's truth lacks {missing}; use other roles, or a corpus with grids")
+    rows = np.split(truth["grid"], np.cumsum(truth["grid_lengths"])[:-1])
+    names = np.split(truth["entity_names"], np.cumsum(truth["entity_counts"])[:-1])
+    parts = zip(documents, rows, names, truth["grid_sentences"].tolist(), strict=True)
+    return [
+        Grid(document.id, document.split, tuple(named.tolist()), cells.reshape(sentences, len(named)).astype(np.uint8))
+        for document, cells, named, sentences in parts
+    ]
 
 
 def supplied_grid(document: Document) -> Grid:

@@ -28,7 +28,7 @@ for _kind, _words in {
         nobody one mine yours hers ours theirs there here""",
     "break": "and or but nor so yet if because while when where whether although though unless that however",
     "auxiliary": """am is are was were be been being has have had having do does did will would shall should can could may might must
-        ca n't won't can't don't didn't doesn't isn't wasn't aren't weren't wouldn't couldn't hasn't haven't hadn't""",
+        ca n't s t re ve ll d m 's 're 've 'll won't can't don't didn't doesn't isn't wasn't aren't weren't wouldn't couldn't hasn't haven't hadn't""",
     "adverb": """not also very too just only then now even still again already often never always ever once soon perhaps
         rather quite almost nearly ago later today yesterday tomorrow up out down away back more most""",
 }.items():

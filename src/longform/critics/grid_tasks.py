@@ -1,0 +1,51 @@
+"""The grid models at two tasks: telling texts from their shuffles, and going with people's marks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from longform.corpora.orderings import Discrimination
+from longform.corpora.rated_texts import RatedUnit, RatingCorrelation, rated_units
+from longform.critics.entity_grid import RoleTransitions
+from longform.critics.grid_ranking import GridRanker, TransitionFeatures
+from longform.inference.entity_grids import Grid, grids_from_readout
+from longform.units import BadInput, Readout
+
+
+Settings = Mapping[str, Any] | None
+
+
+def scorer(model: str, **settings: Any) -> RoleTransitions | GridRanker:
+    """``transitions`` (generative) or ``ranking``, with its settings.
+
+    Raises:
+        BadInput: no such model.
+    """
+    if model == "transitions":
+        return RoleTransitions(**settings)
+    if model != "ranking":
+        raise BadInput(f"grid model {model!r}; allowed are 'transitions' and 'ranking'; mend the row")
+    named = ("lengths", "salience", "syntax", "edges")
+    features = {key: settings.pop(key) for key in named if key in settings}
+    if "lengths" in features:
+        features["lengths"] = tuple(features["lengths"])
+    return GridRanker(TransitionFeatures(**features), **settings)
+
+
+def units_from_readout(readout: Readout) -> list[Grid] | list[RatedUnit]:
+    """Grids; with their marks where the readout has any."""
+    grids = grids_from_readout(readout)
+    return rated_units(grids, readout) if "marks" in readout.arrays else grids
+
+
+def discrimination(*, model: str, task: str = "block", size: int = 1, shuffles: int = 20, settings: Settings = None) -> Discrimination:
+    """Pairwise accuracy of a grid model on a shuffle task."""
+    return Discrimination(scorer(model, **settings or {}), task, size, shuffles)
+
+
+def ratings(*, model: str, kind: str = "pearson", level: str = "text", settings: Settings = None) -> RatingCorrelation:
+    """Correlation of a grid model with marks."""
+    return RatingCorrelation(scorer(model, **settings or {}), kind, level)
+
+

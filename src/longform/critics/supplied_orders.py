@@ -1,0 +1,159 @@
+"""Grids that come with their shuffles: pairwise accuracy of both grid models, cross-validated over documents.
+
+The published grids of Barzilay and Lapata's corpora hold, per document, the original and up to twenty permutations, each
+parsed on its own, so a permutation's grid is not the original's with its rows moved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from longform.corpora.grid_files import ORIGINAL
+from longform.critics.entity_grid import RoleTransitions
+from longform.critics.grid_ranking import GridRanker, TransitionFeatures
+from longform.inference.entity_grids import Grid, grids_from_readout
+from longform.numerics import generator
+from longform.protocol import Better, Tally
+from longform.units import BadInput, Readout
+
+COLUMNS = ("wins", "ties", "pairs", "empty", "excluded")
+
+
+@dataclass(frozen=True)
+class Family:
+    """A document's original grid and the grids of its permutations, empty ones included."""
+
+    unit_id: str
+    split: str
+    original: Grid
+    others: tuple[Grid, ...]
+
+    @property
+    def scored(self) -> list[Grid]:
+        """Permutations with entities."""
+        return [grid for grid in self.others if not grid.empty]
+
+
+def families(grids: Sequence[Grid]) -> list[Family]:
+    """Group grids whose ids read ``document/permutation``, permutation 1 being the original.
+
+    Raises:
+        BadInput: a document has no original.
+    """
+    members: dict[str, dict[int, Grid]] = {}
+    for grid in grids:
+        document, _, permutation = grid.unit_id.rpartition("/")
+        members.setdefault(document, {})[int(permutation)] = grid
+    for document, rows in members.items():
+        if ORIGINAL not in rows:
+            raise BadInput(f"document {document!r} has permutations {sorted(rows)} but no original ({ORIGINAL}); add it")
+    return [
+        Family(name, rows[ORIGINAL].split, rows[ORIGINAL], tuple(rows[k] for k in sorted(rows) if k != ORIGINAL))
+        for name, rows in members.items()
+    ]
+
+
+def units_from_readout(readout: Readout) -> list[Family]:
+    """Families of the readout's grids."""
+    return families(grids_from_readout(readout))
+
+
+Judge = Callable[[Sequence[Grid]], np.ndarray]
+
+
+@dataclass(frozen=True)
+class CrossValidated:
+    """A grid model fitted on all documents but a fold, judged on the fold: the share of permutations ranked below.
+
+    A tie is an error, counted apart. An empty permutation gives no pair and is counted; a document whose original is
+    empty, or that has no permutation left, is excluded.
+
+    Attributes:
+        learn: families -> coherence of grids, higher is better.
+        folds: groups of documents.
+        name: names the draw of folds.
+    """
+
+    learn: Callable[[Sequence[Family]], Judge]
+    folds: int = 10
+    name: str = "supplied-orders"
+    better: ClassVar[Better] = "higher"
+
+    def fit(self, real: Sequence[Family]) -> CrossValidated:
+        """Nothing: every fold is fitted on the others."""
+        return self
+
+    def tally(self, units: Sequence[Family]) -> Tally:
+        """Wins, ties, pairs and empty permutations per document, each under a model that has not seen the document.
+
+        Raises:
+            BadInput: fewer documents than folds.
+        """
+        if len(units) < self.folds or self.folds < 2:
+            raise BadInput(f"cross-validation: {len(units)} documents, {self.folds} folds; 2 folds and a document each are needed")
+        fold = np.empty(len(units), dtype=np.int64)
+        fold[generator(self.name).permutation(len(units))] = np.arange(len(units)) % self.folds
+        rows = np.zeros((len(units), len(COLUMNS)))
+        for k in range(self.folds):
+            judge = self.learn([units[i] for i in np.flatnonzero(fold != k)])
+            for i in np.flatnonzero(fold == k):
+                rows[i] = counted(judge, units[i])
+        return Tally(tuple(unit.unit_id for unit in units), COLUMNS, rows)
+
+    def score(self, tally: Tally) -> float:
+        """Wins over pairs; nan without a pair."""
+        pairs = tally.total("pairs")
+        return tally.total("wins") / pairs if pairs else float("nan")
+
+
+def counted(judge: Judge, family: Family) -> tuple[int, int, int, int, int]:
+    """(wins, ties, pairs, empty, excluded) of one document."""
+    empty = len(family.others) - len(family.scored)
+    if family.original.empty or not family.scored:
+        return 0, 0, 0, empty, 1
+    values = judge([family.original, *family.scored])
+    margins = values[0] - values[1:]
+    return int((margins > 0).sum()), int((margins == 0).sum()), len(margins), empty, 0
+
+
+def learn_transitions(training: Sequence[Family], history: int = 1) -> Judge:
+    """The generative model, fitted on originals alone."""
+    return RoleTransitions(history=history).fit([family.original for family in training]).coherence
+
+
+def learn_ranking(training: Sequence[Family], features: TransitionFeatures, penalty: float = 0.0) -> Judge:
+    """The ranking model, fitted on each original against its own permutations."""
+    usable = [family for family in training if not family.original.empty and family.scored]
+    pairs = [(features.of_texts([family.original]), features.of_texts(family.scored)) for family in usable]
+    return GridRanker(features=features, penalty=penalty).fit_pairs(pairs).coherence
+
+
+@dataclass(frozen=True)
+class _Learner:
+    """A learning function with settings that a signature can print."""
+
+    model: str
+    settings: tuple[tuple[str, Any], ...]
+
+    def __call__(self, training: Sequence[Family]) -> Judge:
+        return LEARNERS[self.model](training, **dict(self.settings))
+
+
+LEARNERS: Mapping[str, Callable[..., Judge]] = {"transitions": learn_transitions, "ranking": learn_ranking}
+
+
+def transitions(*, history: int = 1, folds: int = 10) -> CrossValidated:
+    """Cross-validated generative model."""
+    return CrossValidated(_Learner("transitions", (("history", history),)), folds)
+
+
+def ranking(
+    *, lengths: Sequence[int] = (2, 3), salience: int = 2, edges: bool = False, penalty: float = 0.0, folds: int = 10
+) -> CrossValidated:
+    """Cross-validated ranking model."""
+    features = TransitionFeatures(tuple(lengths), salience, edges=edges)
+    return CrossValidated(_Learner("ranking", (("features", features), ("penalty", penalty))), folds)

@@ -1,0 +1,73 @@
+"""Pairwise accuracy from scores of orders that a model has already given (:mod:`longform.inference.order_scores`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from longform.protocol import Better, Tally
+from longform.units import BadInput, Readout
+
+COLUMNS = ("wins", "ties", "pairs", "above_mean", "excluded")
+
+
+@dataclass(frozen=True)
+class ScoredOrders:
+    """One text's scores by task: the original's first, then its shuffles'."""
+
+    unit_id: str
+    split: str
+    scores: Mapping[str, np.ndarray]
+
+
+def units_from_readout(readout: Readout) -> list[ScoredOrders]:
+    """One unit per document."""
+    tasks = [name.removesuffix("_lengths") for name in readout.arrays if name.endswith("_lengths")]
+    rows = zip(*(readout.ragged(task) for task in tasks), strict=True) if tasks else [()] * len(readout.unit_ids)
+    ids = zip(readout.unit_ids, readout.splits, rows, strict=True)
+    return [ScoredOrders(unit, split, dict(zip(tasks, row, strict=True))) for unit, split, row in ids]
+
+
+@dataclass(frozen=True)
+class OrderAccuracy:
+    """Share of (original, shuffle) pairs in which the original scores higher; ties are errors, counted apart.
+
+    Attributes:
+        task, size: which shuffles.
+    """
+
+    task: str = "block"
+    size: int = 1
+    better: ClassVar[Better] = "higher"
+
+    def fit(self, real: Sequence[ScoredOrders]) -> OrderAccuracy:
+        """Nothing: the scores are there."""
+        return self
+
+    def tally(self, units: Sequence[ScoredOrders]) -> Tally:
+        """Wins, ties, pairs, above the mean of the shuffles, and texts without a pair.
+
+        Raises:
+            BadInput: the readout lacks the task.
+        """
+        rows = [self._row(unit) for unit in units]
+        values = np.array(rows, dtype=np.float64).reshape(len(rows), len(COLUMNS))
+        return Tally(tuple(unit.unit_id for unit in units), COLUMNS, values)
+
+    def score(self, tally: Tally) -> float:
+        """Wins over pairs; nan without a pair."""
+        pairs = tally.total("pairs")
+        return tally.total("wins") / pairs if pairs else float("nan")
+
+    def _row(self, unit: ScoredOrders) -> tuple[int, int, int, int, int]:
+        key = f"{self.task}_{self.size}"
+        if key not in unit.scores:
+            raise BadInput(f"order accuracy: no scores of {key!r}, the readout has {sorted(unit.scores)}; mend the row")
+        scores = unit.scores[key]
+        if len(scores) < 2:
+            return 0, 0, 0, 0, 1
+        margins = scores[0] - scores[1:]
+        return int((margins > 0).sum()), int((margins == 0).sum()), len(margins), int(margins.mean() > 0), 0
