@@ -14,7 +14,7 @@ from longform.critics.dirichlet import (
     dirichlet_from_logs,
     expected_logs,
     inverse_digamma,
-    readings,
+    units_from_readout,
 )
 from longform.numerics import generator
 from longform.protocol import estimate
@@ -93,7 +93,7 @@ def test_bad_input_is_refused_by_name():
     with pytest.raises(BadInput, match="mixes 3 languages, the critic knows 2"):
         DirichletCritic().with_prior(np.ones(2)).tally(sentences(np.array([[1, 1, 1]])))
     with pytest.raises(BadInput, match="lacks"):
-        readings(Readout(("u",), ("test",), {}))
+        units_from_readout(Readout(("u",), ("test",), {}))
     with pytest.raises(BadInput, match="finite negative"):
         dirichlet_from_logs(np.array([-1.0, 0.0]))
     critic = DirichletCritic().with_prior(ALPHA)

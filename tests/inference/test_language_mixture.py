@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from longform.critics.dirichlet import LanguageDispersion, readings
+from longform.critics.dirichlet import LanguageDispersion, released, units_from_readout
 from longform.inference.language_mixture import assign, read
 from longform.models.language_lda import LanguageModel, fit, words_of
 from longform.numerics import generator
@@ -17,7 +17,7 @@ TONGUES = ("ba be bi bo bu by", "ka ke ki ko ku ky", "ma me mi mo mu my")
 
 
 def sentence(name: str, text: str, title: str | None = None) -> Document:
-    return Document(name, "test", (Section(title, text),))
+    return Document(name, "train", (Section(title, text),))
 
 
 def planted(count: int, mixed: bool, seed: int = 0) -> list[Document]:
@@ -63,14 +63,14 @@ def test_three_disjoint_vocabularies_are_three_languages(model):
 
 def test_pure_sentences_lie_in_corners_and_mixed_ones_do_not(model):
     metric = LanguageDispersion()
-    pure = metric.tally(readings(read(planted(40, mixed=False, seed=1), model=model, seed=5)))
-    mixed = metric.tally(readings(read(planted(40, mixed=True, seed=1), model=model, seed=5)))
+    pure = metric.tally(units_from_readout(read(planted(40, mixed=False, seed=1), reader=model, seed=5)))
+    mixed = metric.tally(units_from_readout(read(planted(40, mixed=True, seed=1), reader=model, seed=5)))
     assert metric.score(pure) < 0.1
     assert metric.score(mixed) > 0.4
 
 
 def test_the_draw_has_parameters_alpha_plus_assigned_words(model):
-    readout = read(planted(5, mixed=False), model=model, seed=1)
+    readout = read(planted(5, mixed=False), reader=model, seed=1)
     added = readout.arrays["posterior"] - model.alpha
     np.testing.assert_allclose(added.sum(axis=1), 8)
     np.testing.assert_allclose(np.sort(added, axis=1)[:, :2], 0, atol=1e-9)
@@ -80,24 +80,32 @@ def test_the_draw_has_parameters_alpha_plus_assigned_words(model):
 
 def test_a_sentence_draws_the_same_numbers_in_any_company(model):
     several = planted(6, mixed=True)
-    together, alone = read(several, model=model, seed=2), read(several[4:5], model=model, seed=2)
+    together, alone = read(several, reader=model, seed=2), read(several[4:5], reader=model, seed=2)
     assert np.array_equal(together.arrays["share"][4], alone.arrays["share"][0])
-    other = read(several[4:5], model=model, seed=3)
+    other = read(several[4:5], reader=model, seed=3)
     assert not np.array_equal(other.arrays["share"], alone.arrays["share"])
 
 
 def test_unknown_and_empty_sentences_keep_their_row_and_are_invalid(model):
-    readout = read([sentence("a", "ba xx"), sentence("b", "xx yy"), sentence("c", "")], model=model, seed=1)
+    readout = read([sentence("a", "ba xx"), sentence("b", "xx yy"), sentence("c", "")], reader=model, seed=1)
     assert readout.arrays["valid"].tolist() == [True, False, False]
     assert readout.arrays["tokens"].tolist() == [1, 0, 0]
     assert readout.arrays["unknown"].tolist() == [1, 2, 0]
-    assert LanguageDispersion().tally(readings(readout)).total("excluded") == 2
+    assert LanguageDispersion().tally(units_from_readout(readout)).total("excluded") == 2
 
 
 def test_the_target_side_is_read_where_there_is_one():
     pair = Document("p", "test", (Section("source", "The House"), Section("target", "Ba BE")))
     assert words_of(pair) == ["ba", "be"]
     assert words_of(sentence("s", "Ba BE", title="anything")) == ["ba", "be"]
+
+
+def test_the_papers_critic_keeps_the_models_alpha_and_figure_7_gets_its_points(model):
+    readout = read(planted(5, mixed=True), reader=model, seed=1)
+    units = units_from_readout(readout)
+    assert np.array_equal(released(real=readout).fit(units).alpha, model.alpha)
+    points = np.array(LanguageDispersion().describe(units)["points"])
+    np.testing.assert_allclose(points, readout.arrays["share"], atol=1e-4)
 
 
 def test_a_model_comes_back_from_its_folder(model, tmp_path):
@@ -120,9 +128,11 @@ def test_bad_input_is_refused_by_name(model):
     with pytest.raises(BadInput, match="1 distinct word"):
         fit([sentence("a", "ba ba"), sentence("b", "")], seed=1)
     with pytest.raises(BadInput, match="got no document"):
-        read([], model=model, seed=1)
+        read([], reader=model, seed=1)
     with pytest.raises(BadInput, match="burn-in"):
-        read(planted(1, mixed=False), model=model, seed=1, sweeps=5)
+        read(planted(1, mixed=False), reader=model, seed=1, sweeps=5)
+    with pytest.raises(BadInput, match="no document of splits"):
+        read(planted(1, mixed=False), reader=model, seed=1, splits=["test"])
     with pytest.raises(BadInput, match="positive"):
         LanguageModel(("a", "b"), np.full((2, 2), 0.5), np.array([0.0, 1.0]))
     with pytest.raises(BadInput, match="phi has shape"):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from scipy.special import digamma, gammaln, polygamma
@@ -36,7 +37,7 @@ class MixtureReading:
     valid: bool = True
 
 
-def readings(readout: Readout) -> list[MixtureReading]:
+def units_from_readout(readout: Readout) -> list[MixtureReading]:
     """One reading per unit of what ``inference.language_mixture`` wrote."""
     names = ("share", "posterior", "valid")
     missing = [name for name in names if name not in readout.arrays]
@@ -48,13 +49,20 @@ def readings(readout: Readout) -> list[MixtureReading]:
 
 @dataclass(frozen=True)
 class DirichletCritic:
-    """Latent NLL of a mix of languages, nats per sentence (a density: it can be negative)."""
+    """Latent NLL of a mix of languages, nats per sentence (a density: it can be negative).
 
+    Attributes:
+        own_prior: fit to real sentences; False keeps the mixture model's alpha, as the paper does.
+    """
+
+    own_prior: bool = True
     alpha: np.ndarray | None = field(default=None, repr=False, metadata={"fitted": True})
     better: Better = field(default="nearer_real", init=False, repr=False, metadata={"fitted": True})
 
     def fit(self, real: Sequence[MixtureReading]) -> DirichletCritic:
         """The Dirichlet that maximises the expected log density of real sentences' posteriors."""
+        if not self.own_prior:
+            return self
         kept = [unit.posterior for unit in real if unit.valid]
         if not kept:
             raise BadInput(f"language critic: none of {len(real)} sentences has a known word; fit on other sentences")
@@ -91,6 +99,11 @@ class DirichletCritic:
         return float(log_normaliser - (alpha - 1) @ expected_logs(posterior))
 
 
+def released(*, real: Readout) -> DirichletCritic:
+    """The paper's critic: the mixture model's own alpha, as the readout carries it; fitting changes nothing."""
+    return DirichletCritic(own_prior=False).with_prior(real.arrays["alpha_names"])
+
+
 @dataclass(frozen=True)
 class LanguageDispersion:
     r"""Chance that two words drawn from a sentence's mix differ in language, $1 - \sum_i z_i^2$: 0 in Figure 7's corners.
@@ -119,6 +132,10 @@ class LanguageDispersion:
     def score(self, tally: Tally) -> float:
         """Mean over sentences, between 0 and 1."""
         return _ratio(tally, "corner" if self.corners else "dispersion")
+
+    def describe(self, units: Sequence[MixtureReading], count: int = 500) -> dict[str, Any]:
+        """The first ``count`` valid mixes, as points for Figure 7's simplex."""
+        return {"points": [unit.share.round(4).tolist() for unit in units if unit.valid][:count]}
 
 
 def expected_logs(posterior: np.ndarray) -> np.ndarray:

@@ -7,13 +7,14 @@ $z \sim \mathrm{Dirichlet}(\alpha_i + \#\{n : t_n = i\})$. The settings are thos
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numba
 import numpy as np
 
 from longform.models.language_lda import LanguageModel, words_of
 from longform.numerics import generator
-from longform.units import BadInput, Document, Readout
+from longform.units import SPLITS, BadInput, Document, Readout
 
 SWEEPS = 100  # MALLET 2.0.8's inferencer
 BURN_IN = 10  # sweeps before samples enter the average; MALLET 2.0.8's inferencer
@@ -23,8 +24,9 @@ INTERVAL = 10  # sweeps between samples of the average; MALLET 2.0.8's inference
 def read(
     documents: Sequence[Document],
     *,
-    model: LanguageModel,
+    reader: LanguageModel | Path,
     seed: int,
+    splits: Sequence[str] = SPLITS,
     sweeps: int = SWEEPS,
     burn_in: int = BURN_IN,
     interval: int = INTERVAL,
@@ -38,8 +40,10 @@ def read(
         was drawn from, alpha plus assigned words; ``mean_share`` (languages) the average mix, MALLET's own output;
         ``tokens``, ``unknown``, ``valid``; and ``alpha_names`` (languages) of the model.
     """
+    model = reader if isinstance(reader, LanguageModel) else LanguageModel.load(reader)
+    documents = [document for document in documents if document.split in splits]
     if not documents:
-        raise BadInput("language mixture: got no document; check the split")
+        raise BadInput(f"language mixture: got no document of splits {list(splits)}; mend splits or the corpus")
     if sweeps <= burn_in:
         raise BadInput(f"language mixture: {sweeps} sweeps with a burn-in of {burn_in}; take more sweeps than that")
     index = {word: number for number, word in enumerate(model.vocabulary)}

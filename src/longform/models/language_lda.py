@@ -91,7 +91,7 @@ def fit(
     burn_in: int = BURN_IN,
     optimise_every: int = OPTIMISE_EVERY,
 ) -> LanguageModel:
-    """Fit the mixture to sentences; empty ones are left out and counted in ``facts``.
+    """Fit the mixture to the sentences of split train; empty ones are left out and counted in ``facts``.
 
     One worker, so that equal seeds give equal models on one kind of machine.
 
@@ -100,12 +100,12 @@ def fit(
     """
     if languages < 2:
         raise BadInput(f"language model: got {languages} language(s), allowed is 2 or more")
-    sentences = [words_of(document) for document in documents]
+    sentences = [words_of(document) for document in documents if document.split == "train"]
     kept = [sentence for sentence in sentences if sentence]
     distinct = len({word for sentence in kept for word in sentence})
     if distinct < 2:
         raise BadInput(
-            f"language model: {len(documents)} documents hold {distinct} distinct word(s); 2 or more are needed"
+            f"language model: {len(sentences)} training documents hold {distinct} distinct word(s); 2 or more are needed"
         )
     model = tomotopy.LDAModel(k=languages, alpha=ALPHA_SUM / languages, eta=BETA, seed=seed % 2**32)
     for sentence in kept:
