@@ -15,7 +15,7 @@ from longform.critics.logistic_normal import (
     cluster_order,
     covariance_of_means,
     negative_log_density,
-    readings,
+    units_from_readout,
 )
 from longform.numerics import generator
 from longform.protocol import estimate, signature
@@ -113,7 +113,9 @@ def test_outliers_are_the_improbable_documents_with_their_nats():
 
 
 def test_settings_make_the_signature_and_fitted_arrays_do_not():
-    assert signature(LogisticNormalCritic().fit(drawn(9))) == "LogisticNormalCritic(full_expectation=False)"
+    assert (
+        signature(LogisticNormalCritic().fit(drawn(9))) == "LogisticNormalCritic(full_expectation=False,own_prior=True)"
+    )
 
 
 def test_bad_input_is_refused_by_name():
@@ -128,7 +130,7 @@ def test_bad_input_is_refused_by_name():
     with pytest.raises(BadInput, match="has 2 logits, the critic was fitted on 3"):
         LogisticNormalCritic().fit(drawn(9)).tally(flat)
     with pytest.raises(BadInput, match="lacks"):
-        readings(Readout(("u",), ("test",), {}))
+        units_from_readout(Readout(("u",), ("test",), {}))
     with pytest.raises(BadInput, match="2 or more"):
         covariance_of_means(flat[:1])
     empty = LogisticNormalCritic().fit(drawn(9))

@@ -314,6 +314,35 @@ def test_documents_without_known_words_are_counted_and_left_out():
     np.testing.assert_allclose(model.beta.sum(axis=1), 1)
 
 
+def test_a_killed_fit_goes_on_from_its_scratch_folder(tmp_path, capsys):
+    texts = ["apple pear apple plum", "pear plum pear fig", "fig apple plum plum pear"] * 5
+    words = ["apple", "pear", "plum", "fig"]
+    settings = {"em_iterations": 6, "em_tolerance": -1.0, "lag": 2}
+
+    def stop(model, step):
+        if step.iteration == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fit(documents(*texts), seed=2, topics=2, vocabulary=words, settings=settings, scratch=tmp_path, checkpoint=stop)
+    again = fit(documents(*texts), seed=2, topics=2, vocabulary=words, settings=settings, scratch=tmp_path)
+    whole = fit(documents(*texts), seed=2, topics=2, vocabulary=words, settings=settings)
+    assert np.array_equal(again.beta, whole.beta)
+    assert "iteration 3, ELBO -" in capsys.readouterr().out
+
+
+def test_only_training_documents_are_fitted():
+    others = [replace(d, split="test", id=f"t{d.id}") for d in documents("fig fig", "fig apple")]
+    train = documents("apple pear apple plum", "pear plum pear", "apple plum plum pear")
+    settings = replace(RELEASED, em_iterations=2)
+    both, one = (
+        fit(part, seed=2, topics=2, min_count=1, max_share=1.1, settings=settings) for part in (train + others, train)
+    )
+    assert both.vocabulary == one.vocabulary and np.array_equal(both.beta, one.beta)
+    with pytest.raises(BadInput, match="zero documents of split train"):
+        fit(others, seed=2, topics=2)
+
+
 def test_bad_input_is_refused_by_name():
     few = documents("apple pear", "pear apple")
     with pytest.raises(BadInput, match="1 topic"):

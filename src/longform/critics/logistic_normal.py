@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from scipy.cluster.hierarchy import leaves_list, linkage
@@ -38,7 +39,7 @@ class TopicReading:
     valid: bool = True
 
 
-def readings(readout: Readout) -> list[TopicReading]:
+def units_from_readout(readout: Readout) -> list[TopicReading]:
     """One reading per unit of what ``inference.topic_proportions`` wrote."""
     arrays = readout.arrays
     names = ("lambda", "nu", "tokens", "valid")
@@ -55,9 +56,11 @@ class LogisticNormalCritic:
 
     Attributes:
         full_expectation: score the expectation over the posterior; False scores its mean, as the released code does.
+        own_prior: fit to real documents; False keeps the topic model's Gaussian, as the released code does.
     """
 
     full_expectation: bool = False
+    own_prior: bool = True
     mean: np.ndarray | None = field(default=None, repr=False, metadata={"fitted": True})
     precision: np.ndarray | None = field(default=None, repr=False, metadata={"fitted": True})
     better: Better = field(default="nearer_real", init=False, repr=False, metadata={"fitted": True})
@@ -70,6 +73,8 @@ class LogisticNormalCritic:
         Raises:
             BadInput: no valid document, or a singular covariance.
         """
+        if not self.own_prior:
+            return self
         kept = [reading for reading in real if reading.valid]
         if not kept:
             raise BadInput(f"topic critic: none of {len(real)} documents has a known word; fit on other documents")
@@ -119,10 +124,22 @@ class LogisticNormalCritic:
         order = kept[np.argsort(-nats[kept], kind="stable")][:count]
         return [(tally.unit_ids[i], float(nats[i])) for i in order]
 
+    def describe(self, units: Sequence[TopicReading], count: int = 10) -> dict[str, Any]:
+        """The outliers, and the covariance of the posterior means that Figures 6, 8 and 9 show."""
+        shown = [unit for unit in units if unit.valid]
+        covariance = covariance_of_means(shown).round(6).tolist() if len(shown) > 1 else []
+        return {"outliers": self.outliers(self.tally(units), count), "covariance_of_means": covariance}
+
     def _prior(self) -> tuple[np.ndarray, np.ndarray]:
         if self.mean is None or self.precision is None:
             raise BadInput("topic critic: not fitted; call fit on real documents or with_prior on a model's Gaussian")
         return self.mean, self.precision
+
+
+def released(*, real: Readout, full_expectation: bool = False) -> LogisticNormalCritic:
+    """The released critic: the topic model's own Gaussian, as the readout carries it; fitting changes nothing."""
+    critic = LogisticNormalCritic(full_expectation=full_expectation, own_prior=False)
+    return critic.with_prior(real.arrays["prior_mean_names"], real.arrays["prior_covariance_names"])
 
 
 def negative_log_density(point: np.ndarray, mean: np.ndarray, precision: np.ndarray) -> float:

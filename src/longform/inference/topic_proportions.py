@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from longform.models.topic_counts import TermCounts, count_terms
 from longform.models.topic_expectation import Expectation, expectation
 from longform.models.topic_model import RELEASED_INFERENCE, TopicModel, TopicSettings
-from longform.units import BadInput, Document, Readout
+from longform.units import SPLITS, BadInput, Document, Readout
 
 
-def read(documents: Sequence[Document], *, model: TopicModel, settings: TopicSettings = RELEASED_INFERENCE) -> Readout:
+def read(
+    documents: Sequence[Document],
+    *,
+    reader: TopicModel | Path,
+    splits: Sequence[str] = SPLITS,
+    settings: TopicSettings | Mapping[str, Any] = RELEASED_INFERENCE,
+) -> Readout:
     """Posterior of the topic logits, one row per document (deng2022 section 6; released settings by default).
 
     A document without a known word is kept with ``valid`` false and zeros, so that it is counted and never scored.
+
+    Args:
+        reader: a topic model, or the folder of one.
+        settings: a mapping is taken as changes to the released inference settings.
 
     Returns:
         arrays ``lambda`` and ``nu`` (units, topics - 1): mean and variance of each logit; ``bound`` (units), nats;
@@ -24,17 +36,20 @@ def read(documents: Sequence[Document], *, model: TopicModel, settings: TopicSet
         model ``prior_mean_names`` (topics - 1) and ``prior_covariance_names`` (topics - 1, topics - 1).
 
     Raises:
-        BadInput: no document, or a model that names no words.
+        BadInput: no document of ``splits``, or a model that names no words.
     """
+    model = reader if isinstance(reader, TopicModel) else TopicModel.load(reader)
+    plan = settings if isinstance(settings, TopicSettings) else replace(RELEASED_INFERENCE, **settings)
+    documents = [document for document in documents if document.split in splits]
     if not documents:
-        raise BadInput("topic proportions: got no document; check the split")
+        raise BadInput(f"topic proportions: got no document of splits {list(splits)}; mend splits or the corpus")
     if not model.vocabulary:
         raise BadInput("topic proportions: the model names no words; write <prefix>-vocabulary.txt beside its files")
     counts, unknown = count_terms(documents, model.vocabulary)
     known, unspoken = _spoken(counts, model)
     valid = np.diff(known.starts) > 0
     rows = np.flatnonzero(valid)
-    found = expectation(known.take(rows), model, settings) if len(rows) else _nothing(model)
+    found = expectation(known.take(rows), model, plan) if len(rows) else _nothing(model)
     arrays = {
         "lambda": _spread(found.logits, rows, len(documents)),
         "nu": _spread(found.variances, rows, len(documents)),

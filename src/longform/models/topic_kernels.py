@@ -19,7 +19,12 @@ import numpy as np
 
 LANES = 16  # one 512-bit register of float32; rows are padded to a multiple
 ABSENT = -1.0e4  # logit of a padded topic: its exponential is zero in either precision
-_JIT: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy", "fastmath": {"reassoc", "contract", "arcp", "nsz"}}
+_JIT: dict[str, Any] = {
+    "nogil": True,
+    "cache": True,
+    "error_model": "numpy",
+    "fastmath": {"reassoc", "contract", "arcp", "nsz"},
+}
 
 # Rows of the scratch matrix: current point, then what one round needs.
 LAMBDA, NU, WEIGHT, EXPECTED, SHARE, CURVE, GRADIENT, PULL = range(8)

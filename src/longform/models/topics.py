@@ -9,8 +9,10 @@ follow the authors' program.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -33,39 +35,79 @@ def fit(
     *,
     seed: int,
     topics: int,
+    name: str = "topics",
+    min_count: int = 5,
+    max_share: float = 0.5,
     vocabulary: Sequence[str] | None = None,
-    settings: TopicSettings = RELEASED,
+    settings: TopicSettings | Mapping[str, Any] = RELEASED,
+    scratch: Path | None = None,
     checkpoint: Checkpoint | None = None,
 ) -> TopicModel:
-    """Fit a correlated topic model to documents.
+    """Fit a correlated topic model to the documents of split train.
 
     Documents without a known word are left out of the fit and counted in ``facts``.
 
     Args:
         seed: of the start; ``RELEASED_SEED`` gives the authors' program's own.
         topics: number of topics, 2 or more.
-        vocabulary: terms; by default built from ``documents`` with the released rules.
+        min_count, max_share: of :func:`build_vocabulary`, used where ``vocabulary`` is not given.
+        settings: of the fit; a mapping is taken as fields of :class:`TopicSettings`.
+        scratch: a folder for a checkpoint every ``settings.lag`` iterations, taken up again if one is there.
         checkpoint: called after every EM iteration with the model and the bound that it reached.
 
     Raises:
-        BadInput: no document has a known word, one topic, a vocabulary of one word.
+        BadInput: no training document has a known word, one topic, a vocabulary of one word.
     """
-    names = tuple(vocabulary) if vocabulary is not None else build_vocabulary(documents)
+    chosen = [document for document in documents if document.split == "train"]
+    if not chosen:
+        raise BadInput(f"train {name}: got zero documents of split train; the corpus needs some")
+    names = tuple(vocabulary or build_vocabulary(chosen, min_count=min_count, max_share=max_share))
     check_sizes(topics, len(names))
+    plan = settings if isinstance(settings, TopicSettings) else TopicSettings(**settings)
+    used, start = _start(chosen, names, topics, seed)
+    keeper = _Keeper(name, scratch, plan.lag, checkpoint)
+    return maximise(used, keeper.begun() or start, settings=plan, checkpoint=keeper)
+
+
+def _start(
+    documents: Sequence[Document], names: tuple[str, ...], topics: int, seed: int
+) -> tuple[TermCounts, TopicModel]:
     counts, unknown = count_terms(documents, names)
     kept = np.flatnonzero(np.diff(counts.starts))
     if not len(kept):
         raise BadInput(f"topic model: none of {len(documents)} documents has a known word; check the vocabulary")
     used = counts.take(kept)
-    start = replace(seeded_model(used, topics=topics, seed=seed), vocabulary=names)
-    start = start.with_facts(
-        documents=len(kept),
-        documents_without_terms=len(documents) - len(kept),
-        tokens=int(used.tokens.sum()),
-        tokens_outside_vocabulary=int(unknown.sum()),
-        seed=seed,
-    )
-    return maximise(used, start, settings=settings, checkpoint=checkpoint)
+    facts = {
+        "documents": len(kept),
+        "documents_without_terms": len(documents) - len(kept),
+        "tokens": int(used.tokens.sum()),
+        "tokens_outside_vocabulary": int(unknown.sum()),
+        "seed": seed,
+    }
+    return used, replace(seeded_model(used, topics=topics, seed=seed), vocabulary=names).with_facts(**facts)
+
+
+@dataclass(frozen=True)
+class _Keeper:
+    """Prints the bound of every iteration and keeps a checkpoint every ``lag`` iterations."""
+
+    name: str
+    scratch: Path | None
+    lag: int
+    after: Checkpoint | None
+
+    def begun(self) -> TopicModel | None:
+        if self.scratch is None or not (self.scratch / "topics.json").is_file():
+            return None
+        return TopicModel.load(self.scratch)
+
+    def __call__(self, model: TopicModel, step: Progress) -> None:
+        text = f"ELBO {step.bound:.1f}, {step.rounds:.1f} rounds a document, {step.converged:.0%} converged"
+        print(f"train {self.name}: iteration {step.iteration}, {text}", flush=True)
+        if self.scratch is not None and step.iteration % self.lag == 0:
+            model.save(self.scratch)
+        if self.after is not None:
+            self.after(model, step)
 
 
 def seeded_model(counts: TermCounts, *, topics: int, seed: int = RELEASED_SEED) -> TopicModel:

@@ -1,0 +1,139 @@
+"""Languages of sentences: enumeration of all assignments, three disjoint vocabularies, corners and interiors."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from longform.critics.dirichlet import LanguageDispersion, released, units_from_readout
+from longform.inference.language_mixture import assign, read
+from longform.models.language_lda import LanguageModel, fit, words_of
+from longform.numerics import generator
+from longform.units import BadInput, Document, Section
+
+TONGUES = ("ba be bi bo bu by", "ka ke ki ko ku ky", "ma me mi mo mu my")
+
+
+def sentence(name: str, text: str, title: str | None = None) -> Document:
+    return Document(name, "train", (Section(title, text),))
+
+
+def planted(count: int, mixed: bool, seed: int = 0) -> list[Document]:
+    rng = generator("planted sentences", mixed, seed)
+    found = []
+    for i in range(count):
+        pure = rng.integers(3)
+        spoken = rng.integers(3, size=8) if mixed else np.full(8, pure)
+        words = [TONGUES[tongue].split()[rng.integers(6)] for tongue in spoken]
+        found.append(sentence(f"{'mixed' if mixed else 'pure'}{i}", " ".join(words)))
+    return found
+
+
+@pytest.fixture(scope="module")
+def model() -> LanguageModel:
+    return fit(planted(150, mixed=False), seed=3, sweeps=300, burn_in=50)
+
+
+def test_gibbs_sampling_reaches_the_enumerated_posterior():
+    phi = np.array([[0.5, 0.3, 0.2], [0.1, 0.3, 0.6]])
+    alpha, terms = np.array([0.3, 0.8]), np.array([0, 1, 2, 2])
+    weights = np.zeros(5)
+    for states in product((0, 1), repeat=4):
+        first, weight = 0.0, 1.0
+        counts = np.zeros(2)
+        for term, state in zip(terms, states, strict=True):
+            weight *= phi[state, term] * (alpha[state] + counts[state]) / (alpha.sum() + counts.sum())
+            counts[state] += 1
+        first = counts[0]
+        weights[int(first)] += weight
+    expected = weights @ (alpha[0] + np.arange(5)) / weights.sum() / (alpha.sum() + 4)
+    uniforms = generator("gibbs").random((60_000, 4))
+    _, mean = assign(np.ascontiguousarray(phi[:, terms].T), alpha, uniforms, (10, 1))
+    assert mean[0] == pytest.approx(expected, abs=0.01)
+
+
+def test_three_disjoint_vocabularies_are_three_languages(model):
+    found = {frozenset(words) for words in model.top_words(6)}
+    assert found == {frozenset(tongue.split()) for tongue in TONGUES}
+    np.testing.assert_allclose(model.phi.sum(axis=1), 1, atol=1e-5)
+    assert model.alpha.max() < 0.3  # sentences are pure, so the prior moved into the corners
+
+
+def test_pure_sentences_lie_in_corners_and_mixed_ones_do_not(model):
+    metric = LanguageDispersion()
+    pure = metric.tally(units_from_readout(read(planted(40, mixed=False, seed=1), reader=model, seed=5)))
+    mixed = metric.tally(units_from_readout(read(planted(40, mixed=True, seed=1), reader=model, seed=5)))
+    assert metric.score(pure) < 0.1
+    assert metric.score(mixed) > 0.4
+
+
+def test_the_draw_has_parameters_alpha_plus_assigned_words(model):
+    readout = read(planted(5, mixed=False), reader=model, seed=1)
+    added = readout.arrays["posterior"] - model.alpha
+    np.testing.assert_allclose(added.sum(axis=1), 8)
+    np.testing.assert_allclose(np.sort(added, axis=1)[:, :2], 0, atol=1e-9)
+    np.testing.assert_allclose(readout.arrays["share"].sum(axis=1), 1)
+    np.testing.assert_allclose(readout.arrays["mean_share"].sum(axis=1), 1)
+
+
+def test_a_sentence_draws_the_same_numbers_in_any_company(model):
+    several = planted(6, mixed=True)
+    together, alone = read(several, reader=model, seed=2), read(several[4:5], reader=model, seed=2)
+    assert np.array_equal(together.arrays["share"][4], alone.arrays["share"][0])
+    other = read(several[4:5], reader=model, seed=3)
+    assert not np.array_equal(other.arrays["share"], alone.arrays["share"])
+
+
+def test_unknown_and_empty_sentences_keep_their_row_and_are_invalid(model):
+    readout = read([sentence("a", "ba xx"), sentence("b", "xx yy"), sentence("c", "")], reader=model, seed=1)
+    assert readout.arrays["valid"].tolist() == [True, False, False]
+    assert readout.arrays["tokens"].tolist() == [1, 0, 0]
+    assert readout.arrays["unknown"].tolist() == [1, 2, 0]
+    assert LanguageDispersion().tally(units_from_readout(readout)).total("excluded") == 2
+
+
+def test_the_target_side_is_read_where_there_is_one():
+    pair = Document("p", "test", (Section("source", "The House"), Section("target", "Ba BE")))
+    assert words_of(pair) == ["ba", "be"]
+    assert words_of(sentence("s", "Ba BE", title="anything")) == ["ba", "be"]
+
+
+def test_the_papers_critic_keeps_the_models_alpha_and_figure_7_gets_its_points(model):
+    readout = read(planted(5, mixed=True), reader=model, seed=1)
+    units = units_from_readout(readout)
+    assert np.array_equal(released(real=readout).fit(units).alpha, model.alpha)
+    points = np.array(LanguageDispersion().describe(units)["points"])
+    np.testing.assert_allclose(points, readout.arrays["share"], atol=1e-4)
+
+
+def test_a_model_comes_back_from_its_folder(model, tmp_path):
+    model.save(tmp_path / "m")
+    again = LanguageModel.load(tmp_path / "m")
+    assert again.vocabulary == model.vocabulary and again.facts == model.facts
+    assert np.array_equal(again.phi, model.phi) and np.array_equal(again.alpha, model.alpha)
+    with pytest.raises(BadInput, match=r"no languages\.json"):
+        LanguageModel.load(tmp_path / "other")
+
+
+def test_equal_seeds_give_equal_models():
+    first, second = (fit(planted(30, mixed=False), seed=9, sweeps=30) for _ in range(2))
+    assert np.array_equal(first.phi, second.phi)
+
+
+def test_bad_input_is_refused_by_name(model):
+    with pytest.raises(BadInput, match=r"1 language\(s\)"):
+        fit(planted(3, mixed=False), seed=1, languages=1)
+    with pytest.raises(BadInput, match="1 distinct word"):
+        fit([sentence("a", "ba ba"), sentence("b", "")], seed=1)
+    with pytest.raises(BadInput, match="got no document"):
+        read([], reader=model, seed=1)
+    with pytest.raises(BadInput, match="burn-in"):
+        read(planted(1, mixed=False), reader=model, seed=1, sweeps=5)
+    with pytest.raises(BadInput, match="no document of splits"):
+        read(planted(1, mixed=False), reader=model, seed=1, splits=["test"])
+    with pytest.raises(BadInput, match="positive"):
+        LanguageModel(("a", "b"), np.full((2, 2), 0.5), np.array([0.0, 1.0]))
+    with pytest.raises(BadInput, match="phi has shape"):
+        LanguageModel(("a", "b"), np.full((2, 3), 0.5), np.ones(2))
