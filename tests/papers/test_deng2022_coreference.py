@@ -78,7 +78,7 @@ def test_rare_windows_are_below_the_threshold_and_the_expected_symbol_is_the_obs
 
 
 def test_best_successor_is_the_arg_max_over_successors_seen_after_the_history():
-    critic = MentionCritic(order=2).fit([Chain("u", "test", tuple("a b a b a c a .".split()))])
+    critic = MentionCritic(order=2).fit([Chain("u", "test", tuple("ababaca."))])
     key = next(
         int(k) for k in critic.orders[1].keys if critic.packing.names(int(k), critic.forms, "", "?") == ("a", ".")
     )

@@ -32,6 +32,7 @@ class Mention:
         entity: number of its entity within the text.
         named: whether the reader took it for the name of a person (the part of named-entity recognition).
         root: offset of its head word, where the chain places it; None: read off the words of the mention.
+        gender: MALE, FEMALE or PLURAL where the reader knows it from the name itself, else None.
     """
 
     start: int
@@ -39,6 +40,7 @@ class Mention:
     entity: int
     named: bool = False
     root: int | None = None
+    gender: str | None = None
 
 
 class CorefResolver(Protocol):
@@ -105,15 +107,19 @@ def is_person(word: str, named: bool) -> bool:
     return word.lower() not in NO_PERSONS and (word in PERSON_PRONOUNS or named)
 
 
-def entity_types(words: Sequence[tuple[int, str]]) -> dict[int, str]:
-    """Type of each entity from (entity, head word) pairs: its pronouns' majority, the first reached on a tie.
+def entity_types(words: Sequence[tuple[int, str, str | None]]) -> dict[int, str]:
+    """Type of each entity from (entity, head word, gender of the name or None), in reading order.
 
-    A proper name has no vote: its gender is that of the pronouns of its cluster (appendix G).
+    The majority of its pronouns, the first reached on a tie (appendix G, released code); only where no pronoun says,
+    the first name whose gender is known; else none of these.
     """
     votes: dict[int, Counter[str]] = {}
-    for entity, word in words:
+    named: dict[int, str] = {}
+    for entity, word, gender in words:
         votes.setdefault(entity, Counter()).update([VOTES[word.lower()]] if word.lower() in VOTES else [])
-    return {entity: counts.most_common(1)[0][0] if counts else NEITHER for entity, counts in votes.items()}
+        if gender:
+            named.setdefault(entity, gender)
+    return {e: counts.most_common(1)[0][0] if counts else named.get(e, NEITHER) for e, counts in votes.items()}
 
 
 def person_chain(
@@ -122,6 +128,7 @@ def person_chain(
     text: str,
     mentions: Sequence[Mention],
     singletons: bool = False,
+    names_have_gender: bool = True,
     starts: Sequence[int] | None = None,
 ) -> PersonChain:
     """The chain of persons of one text.
@@ -129,12 +136,13 @@ def person_chain(
     Args:
         mentions: of all entities; those of no person are dropped, a cluster being a person if any head word is.
         singletons: keep persons mentioned once; the paper's resolver never has any.
+        names_have_gender: let a name decide where no pronoun does; the released code has "None" there.
         starts: where sentences start, by default those of ``corpora.segmentation``.
     """
     sizes = Counter(mention.entity for mention in mentions)
     roots = [(*_root_word(text, m), m) for m in mentions if singletons or sizes[m.entity] > 1]
     persons = {m.entity for _, _, word, m in roots if is_person(word, m.named)}
-    types = entity_types([(m.entity, word) for _, _, word, m in roots])
+    types = entity_types([(m.entity, word, m.gender if names_have_gender else None) for _, _, word, m in roots])
     tags: dict[tuple[int, int], str] = {}
     for start, end, word, m in sorted(roots, key=lambda root: root[3].entity):
         if m.entity in persons:
@@ -153,12 +161,16 @@ def clause_starts(text: str) -> list[int]:
     return sorted({*first, *more})
 
 
-def read_chains(documents: Sequence[Document], resolver: CorefResolver, singletons: bool = False) -> list[PersonChain]:
+def read_chains(
+    documents: Sequence[Document], resolver: CorefResolver, singletons: bool = False, names_have_gender: bool = True
+) -> list[PersonChain]:
     """Chains of the documents' texts (section texts joined by a blank line, titles left out)."""
     texts = [document.text.strip() for document in documents]
     found = resolver.resolve(texts)
     rows = zip(documents, texts, found, strict=True)
-    return [person_chain(doc.id, doc.split, text, mentions, singletons) for doc, text, mentions in rows]
+    return [
+        person_chain(doc.id, doc.split, text, mentions, singletons, names_have_gender) for doc, text, mentions in rows
+    ]
 
 
 def person_chains_to_readout(chains: Sequence[PersonChain]) -> Readout:

@@ -42,9 +42,9 @@ def with_parse(doc: Any, mentions: Sequence[Mention]) -> list[Mention]:
 
 
 def parsed_chain(
-    nlp: Any, document_id: str, split: str, text: str, mentions: Sequence[Mention], singletons: bool = False
+    nlp: Any, document_id: str, split: str, text: str, mentions: Sequence[Mention], **settings: bool
 ) -> PersonChain:
     """As :func:`longform.inference.coreference.person_chain`, sentences being the parser's and the sentencizer's."""
     doc = nlp(text)
     starts = sorted({sentence.start_char for sentence in doc.sents} | set(clause_starts(text)))
-    return person_chain(document_id, split, text, with_parse(doc, mentions), singletons, starts)
+    return person_chain(document_id, split, text, with_parse(doc, mentions), starts=starts, **settings)

@@ -187,7 +187,7 @@ def _is_newer(pronouns: _Entity, target: _Entity) -> bool:
 
 def _as_mentions(entities: Sequence[_Entity]) -> list[Mention]:
     found = [
-        Mention(m.start, m.end, entity.number, m.kind in {NAME, GROUP} and entity.sure >= LIKELY, m.root)
+        Mention(m.start, m.end, entity.number, m.kind in {NAME, GROUP} and entity.sure >= LIKELY, m.root, entity.gender)
         for entity in entities
         for m in entity.mentions
         if m.kind != GROUP or len(entity.mentions) > 1
