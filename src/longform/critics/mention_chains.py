@@ -247,5 +247,5 @@ def modified_discounts(
     if not all(n[:3]):
         return fallback
     y = n[0] / (n[0] + 2 * n[1])
-    found = tuple(j - (j + 1) * y * n[j] / n[j - 1] for j in (1, 2, 3))
-    return found if all(0 <= d <= j for j, d in enumerate(found, start=1)) else fallback
+    one, two, three = (j - (j + 1) * y * n[j] / n[j - 1] for j in (1, 2, 3))
+    return (one, two, three) if 0 <= one <= 1 and 0 <= two <= 2 and 0 <= three <= 3 else fallback
