@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from longform.inference.coreference import (
+    RELEASED,
+    ChainRules,
     GivenMentions,
     Mention,
     clause_starts,
@@ -35,8 +37,8 @@ def mention(text: str, words: str, entity: int, nth: int = 0, **more) -> Mention
     return Mention(start, start + len(words), entity, **more)
 
 
-def symbols(text: str, mentions: list[Mention], **settings) -> tuple[str, ...]:
-    return person_chain("d", "test", text, mentions, **settings).chain.symbols
+def symbols(text: str, mentions: list[Mention], **rules: bool) -> tuple[str, ...]:
+    return person_chain("d", "test", text, mentions, ChainRules(**rules)).chain.symbols
 
 
 TEXT = "Anna Lee met Tom. He liked her film. It won."
@@ -58,6 +60,7 @@ def test_a_name_of_known_gender_decides_only_where_no_pronoun_does():
     known = [Mention(0, 8, 4, True, gender="FEMALE"), Mention(0 + 13, 16, 7, True, gender="FEMALE"), HE]
     assert symbols(TEXT, known, singletons=True)[1:3] == ("FEMALE:4", "MALE:7")
     assert symbols(TEXT, known, singletons=True, names_have_gender=False)[1:3] == ("NONE:4", "MALE:7")
+    assert ChainRules(singletons=False, names_have_gender=False) == RELEASED
 
 
 def test_clusters_without_a_person_are_dropped_whole_and_one_person_keeps_a_cluster():
@@ -154,7 +157,7 @@ DOCUMENTS = [
 
 def test_gold_chains_and_mentions_come_back_from_truth_arrays():
     assert [c.symbols for c in gold_chains(DOCUMENTS, TRUTH)] == [(".", "FEMALE:0", "."), ("MALE:9",)]
-    found = read_chains(DOCUMENTS[:1], gold_mentions(DOCUMENTS, TRUTH), singletons=True)
+    found = read_chains(DOCUMENTS[:1], gold_mentions(DOCUMENTS, TRUTH), ChainRules(singletons=True))
     assert found[0].chain.symbols == (".", "FEMALE:0", ".")
 
 

@@ -98,6 +98,6 @@ def test_other_scripts_and_no_persons_give_no_pairs(text):
 
 def test_long_texts_with_many_people_stay_fast():
     text = " ".join(f"Mary Name{i} met John Other{i}. She saw him." for i in range(400))
-    start = time.perf_counter()
+    start = time.process_time()
     found = RESOLVER.resolve([text])[0]
-    assert len(found) >= 1600 and time.perf_counter() - start < 5.0
+    assert len(found) >= 1600 and time.process_time() - start < 5.0

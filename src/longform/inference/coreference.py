@@ -62,6 +62,22 @@ class PersonChain:
 
 
 @dataclass(frozen=True)
+class ChainRules:
+    """Choices in making chains of mentions.
+
+    Attributes:
+        singletons: keep persons mentioned once; the paper's resolver never has any.
+        names_have_gender: let a name decide the gender where no pronoun does; the released code has none there.
+    """
+
+    singletons: bool = False
+    names_have_gender: bool = True
+
+
+RELEASED = ChainRules(singletons=False, names_have_gender=False)
+
+
+@dataclass(frozen=True)
 class GivenMentions:
     """Mentions given from outside, by text: gold annotation behind the resolvers' protocol."""
 
@@ -127,22 +143,20 @@ def person_chain(
     split: str,
     text: str,
     mentions: Sequence[Mention],
-    singletons: bool = False,
-    names_have_gender: bool = True,
+    rules: ChainRules = RELEASED,
     starts: Sequence[int] | None = None,
 ) -> PersonChain:
     """The chain of persons of one text.
 
     Args:
         mentions: of all entities; those of no person are dropped, a cluster being a person if any head word is.
-        singletons: keep persons mentioned once; the paper's resolver never has any.
-        names_have_gender: let a name decide where no pronoun does; the released code has "None" there.
+        rules: which persons stay and what their names say; by default as released.
         starts: where sentences start, by default those of ``corpora.segmentation``.
     """
     sizes = Counter(mention.entity for mention in mentions)
-    roots = [(*_root_word(text, m), m) for m in mentions if singletons or sizes[m.entity] > 1]
+    roots = [(*_root_word(text, m), m) for m in mentions if rules.singletons or sizes[m.entity] > 1]
     persons = {m.entity for _, _, word, m in roots if is_person(word, m.named)}
-    types = entity_types([(m.entity, word, m.gender if names_have_gender else None) for _, _, word, m in roots])
+    types = entity_types([(m.entity, word, m.gender if rules.names_have_gender else None) for _, _, word, m in roots])
     tags: dict[tuple[int, int], str] = {}
     for start, end, word, m in sorted(roots, key=lambda root: root[3].entity):
         if m.entity in persons:
@@ -162,15 +176,13 @@ def clause_starts(text: str) -> list[int]:
 
 
 def read_chains(
-    documents: Sequence[Document], resolver: CorefResolver, singletons: bool = False, names_have_gender: bool = True
+    documents: Sequence[Document], resolver: CorefResolver, rules: ChainRules = RELEASED
 ) -> list[PersonChain]:
     """Chains of the documents' texts (section texts joined by a blank line, titles left out)."""
     texts = [document.text.strip() for document in documents]
     found = resolver.resolve(texts)
     rows = zip(documents, texts, found, strict=True)
-    return [
-        person_chain(doc.id, doc.split, text, mentions, singletons, names_have_gender) for doc, text, mentions in rows
-    ]
+    return [person_chain(doc.id, doc.split, text, mentions, rules) for doc, text, mentions in rows]
 
 
 def person_chains_to_readout(chains: Sequence[PersonChain]) -> Readout:

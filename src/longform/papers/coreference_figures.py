@@ -11,11 +11,11 @@ from longform.inference.coreference import STOP
 from longform.papers.coreference_page import OTHERS, Mark, entity_colours, wrap
 from longform.protocol import Estimate
 
-PER_ROW = 14  # symbols in a row of Figure 5
+PER_ROW = 12  # symbols in a row of Figure 5
 TEXT_WIDTH = 105
 
 
-def figure_5(text: str, found: Sequence[Mark], symbols: int = 42) -> Figure:
+def figure_5(text: str, found: Sequence[Mark], symbols: int = 36) -> Figure:
     """The text up to the last shown symbol, and below it the chain: each mention with its log probability (nats)."""
     shown = list(found[:symbols])
     until = found[symbols].start if len(found) > symbols else len(text)

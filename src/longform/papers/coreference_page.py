@@ -147,7 +147,9 @@ def _draw_line(axes: Axes, row: int, line: str, inside: Sequence[tuple[Mark, int
         if mark.bad:
             width = max(mark.end - mark.start, 0.5)
             axes.add_patch(
-                FancyBboxPatch((at, row - 0.55), width, 0.8, boxstyle="round,pad=0.1", fill=False, ec="#d00")
+                FancyBboxPatch(
+                    (at, row - 0.55), width, 0.8, boxstyle="round,pad=0.1,rounding_size=0.5", fill=False, ec="#d00"
+                )
             )
     for i, character in enumerate(line):
         colour, weight = (coloured[i], "bold") if i in coloured else ("#222222", "normal")
