@@ -59,5 +59,5 @@ def test_litbank_marks_that_do_not_fit_are_refused(tmp_path, rows):
 def test_an_archive_without_documents_is_refused(tmp_path):
     path = tmp_path / "empty.tar.gz"
     tarfile.open(path, "w:gz").close()
-    with pytest.raises(BadInput, match="no .conll"):
+    with pytest.raises(BadInput, match=r"no \.conll"):
         read_litbank(path)

@@ -25,7 +25,9 @@ from longform.inference.coreference import (
 )
 from longform.inference.coreference_fcoref import FcorefResolver, load_fcoref, patch_tied_weights, person_name_spans
 from longform.inference.coreference_gold import gold_chains, gold_mentions
+from longform.inference.coreference_gold import read as gold_read
 from longform.inference.coreference_parse import load_spacy, parsed_chain
+from longform.inference.coreference_rules import read as rules_read
 from longform.inference.person_lexicon import FIRST_NAMES
 from longform.units import BadInput, Document, Section, chains_from_readout
 
@@ -235,3 +237,23 @@ def test_a_parser_gives_heads_persons_and_sentence_starts():
     item = parsed_chain(lambda text: FakeDoc(), "d", "test", TEXT, [Mention(0, 8, 1), HE, mention(TEXT, "film", 1)])
     assert item.chain.symbols == (".", "NONE:1", ".", "NONE:1", ".")
     assert item.spans[1] == (0, 4)
+
+
+def test_the_film_filter_leaves_invalid_chains_that_are_counted():
+    film, other = Document("f", "test", (Section(None, "Alien is a film. Anna made it. She won."),)), DOCUMENTS[0]
+    readout = rules_read(documents=[film, other], splits=["test"], film_filter="released")
+    assert readout.arrays["valid"].tolist() == [True, False]
+    assert chains_from_readout(readout)[0].symbols == (".", ".", "FEMALE:1", ".", "She:1")
+    assert any(str(line).startswith("resolver=RuleResolver(") for line in readout.arrays["header_names"])
+    with pytest.raises(BadInput, match="film_filter"):
+        rules_read(documents=[film], splits=["test"], film_filter="papers")
+
+
+def test_a_readout_of_gold_mentions_holds_the_gold_chains():
+    readout = gold_read(documents=DOCUMENTS[:1], truth=ONE, splits=["test"])
+    assert chains_from_readout(readout) == gold_chains(DOCUMENTS[:1], ONE)
+    assert chains_from_readout(gold_read(documents=DOCUMENTS[:1], truth=ONE, splits=["train"])) == []
+
+
+ONE = TRUTH | {name: TRUTH[name][:1] for name in ("mention_chain_lengths", "mention_start_lengths")}
+ONE |= {"mention_chain": TRUTH["mention_chain"][:3]}

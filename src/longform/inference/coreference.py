@@ -185,19 +185,17 @@ def read_chains(
     return [person_chain(doc.id, doc.split, text, mentions, rules) for doc, text, mentions in rows]
 
 
-def person_chains_to_readout(chains: Sequence[PersonChain]) -> Readout:
-    """Chains packed for ``data/inference``, with ``span`` (tokens, 2), where each symbol stands in the text."""
+def person_chains_to_readout(chains: Sequence[PersonChain], header: Mapping[str, str] | None = None) -> Readout:
+    """Chains packed for ``data/inference``, with ``span`` (tokens, 2), where each symbol stands in the text.
+
+    ``header_names`` holds the resolver's header, one ``key=value`` each.
+    """
     packed = chains_to_readout([item.chain for item in chains])
     spans = [span for item in chains for span in item.spans]
     lengths = np.array([len(item.spans) for item in chains], dtype=np.int64)
     arrays: dict[str, Any] = {"span": np.array(spans, dtype=np.int64).reshape(-1, 2), "span_lengths": lengths}
+    arrays["header_names"] = np.array([f"{key}={value}" for key, value in (header or {}).items()], dtype=np.str_)
     return Readout(packed.unit_ids, packed.splits, {**packed.arrays, **arrays})
-
-
-def given_chain(document_id: str, split: str, records: Sequence[tuple[str, int]]) -> Chain:
-    """A gold chain from (tag, person) records, person negative for a stop, as the planted world keeps them."""
-    symbols = tuple(tag if person < 0 else f"{tag}:{person}" for tag, person in records)
-    return Chain(document_id, split, symbols)
 
 
 def is_film_released(document: Document) -> bool:
@@ -217,3 +215,25 @@ def is_film_released(document: Document) -> bool:
 def is_film_paper(document: Document) -> bool:
     """The paper's film filter (appendix G): ``is a.*film`` somewhere in the first section."""
     return bool(document.sections) and re.search(r"is a.*film", document.sections[0].text, re.DOTALL) is not None
+
+
+FILM_FILTERS = {"released": is_film_released, "paper": is_film_paper}
+
+
+def read_with(
+    resolver: CorefResolver, documents: Sequence[Document], rules: ChainRules, film_filter: str | None
+) -> Readout:
+    """Chains of the documents as a readout; one that the film filter leaves out is an invalid chain, so it is counted.
+
+    Raises:
+        BadInput: an unknown film filter.
+    """
+    if film_filter is not None and film_filter not in FILM_FILTERS:
+        raise BadInput(f"film_filter is {film_filter!r}, allowed are {sorted(FILM_FILTERS)} or null; mend the row")
+    keep = FILM_FILTERS[film_filter] if film_filter else lambda _: True
+    kept = {document.id for document in documents if keep(document)}
+    found = iter(read_chains([document for document in documents if document.id in kept], resolver, rules))
+    left_out = (
+        PersonChain(Chain(d.id, d.split, (), valid=False), ()) if d.id not in kept else next(found) for d in documents
+    )
+    return person_chains_to_readout(list(left_out), resolver.header())

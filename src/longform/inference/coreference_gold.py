@@ -6,12 +6,29 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from longform.inference.coreference import GivenMentions, Mention
+from longform.inference.coreference import ChainRules, GivenMentions, Mention, read_with
 from longform.inference.person_lexicon import FEMALE, MALE, PERSON_PRONOUNS, PLURAL
-from longform.units import BadInput, Chain, Document
+from longform.units import BadInput, Chain, Document, Readout
 
 CHAIN_ARRAYS = ("mention_chain", "mention_chain_lengths", "mention_symbol_names")
 SPAN_ARRAYS = ("mention_start", "mention_end", "mention_person", "mention_start_lengths")
+
+
+def read(
+    *,
+    documents: Sequence[Document],
+    truth: Mapping[str, np.ndarray],
+    splits: Sequence[str],
+    singletons: bool = True,
+    film_filter: str | None = None,
+) -> Readout:
+    """Gold chains of the chosen documents, with the places of their symbols.
+
+    They equal :func:`gold_chains` where ``singletons`` stay; without, they show what the paper's resolver cannot see.
+    """
+    mentions = gold_mentions(documents, truth)
+    chosen = [document for document in documents if document.split in splits]
+    return read_with(mentions, chosen, ChainRules(singletons), film_filter)
 
 
 def gold_chains(documents: Sequence[Document], truth: Mapping[str, np.ndarray]) -> list[Chain]:

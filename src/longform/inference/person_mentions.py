@@ -174,7 +174,7 @@ def _following(tokens: Sequence[Token], i: int) -> str:
 
 def _evidence(words: tuple[str, ...], before: str, after: str, first_names: Mapping[str, str]) -> int | None:
     """How sure it is that these words name a person; None where they name something else."""
-    if any(word in PLACE_WORDS for word in words) or words[0] in NO_NAMES and len(words) == 1:
+    if any(word in PLACE_WORDS for word in words) or (words[0] in NO_NAMES and len(words) == 1):
         return None
     if words[0] in first_names:
         return STRONG
