@@ -34,8 +34,10 @@ def figure_5(text: str, found: Sequence[Mark], symbols: int = 36) -> Figure:
             entity = split_symbol(mark.symbol)[1]
             colour = colours[entity] if entity is not None else OTHERS
             axes.text(place, height, label(mark.symbol), color=colour, size=8, ha="center", weight="bold")
-            cost = {"color": "#dd0000", "weight": "bold"} if mark.bad else {"color": "#666666"}
-            axes.text(place, height + 0.45, f"{mark.log_probability:.1f}", size=7, ha="center", **cost)
+            colour, weight = ("#dd0000", "bold") if mark.bad else ("#666666", "normal")
+            axes.text(
+                place, height + 0.45, f"{mark.log_probability:.1f}", size=7, ha="center", color=colour, weight=weight
+            )
     return figure
 
 
