@@ -3,6 +3,8 @@
 import numpy as np
 
 from longform.critics.chains import BigramCritic, MarkovCritic
+from longform.critics.mention_chains import KneserNeyCritic, MentionCritic
+from longform.metrics.coreference_agreement import ClusterPair, CorefAgreement
 from longform.metrics.likelihood import LogProbs, Perplexity
 from longform.metrics.title_accuracy import ReadTitles, TitleAccuracy
 from longform.numerics import generator
@@ -39,4 +41,25 @@ def titles():
     return TitleAccuracy(), real, [ReadTitles(u.unit_id, "test", u.predicted[::-1], u.gold) for u in real]
 
 
-SAMPLES = {"BigramCritic": bigram, "MarkovCritic": markov, "Perplexity": log_probs, "TitleAccuracy": titles}
+def mentions(shuffled=False):
+    sentences = (".", "MALE:0", "he:0"), (".", "FEMALE:1", "she:1", "MALE:0"), (".", "her:1")
+    made = []
+    for i in range(12):
+        symbols = [symbol for j in range(4) for symbol in sentences[(i + j) % 3]]
+        order = generator("mention", i).permutation(len(symbols)) if shuffled else range(len(symbols))
+        made.append(Chain(f"d{i}", "test", tuple(symbols[j] for j in order), valid=i != 7))
+    return made
+
+
+def coref_agreement():
+    gold = tuple(frozenset(range(5 * j, 5 * j + 3 + j)) for j in range(3))
+    split = tuple(frozenset([mention]) for cluster in gold for mention in cluster)
+    real = [ClusterPair(f"d{i}", gold if i != 4 else (), gold) for i in range(8)]
+    return CorefAgreement(), real, [ClusterPair(u.unit_id, u.gold, split) for u in real]
+
+
+SAMPLES = {
+    "MentionCritic": lambda: (MentionCritic(), mentions(), mentions(shuffled=True)),
+    "KneserNeyCritic": lambda: (KneserNeyCritic(), mentions(), mentions(shuffled=True)),
+    "CorefAgreement": coref_agreement,
+} | {"BigramCritic": bigram, "MarkovCritic": markov, "Perplexity": log_probs, "TitleAccuracy": titles}

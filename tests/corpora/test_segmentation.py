@@ -101,6 +101,6 @@ def test_plain_sentences_joined_by_a_space_come_back(parts):
     ids=["usual", "stops", "quotes", "dots", "openers", "one long sentence"],
 )
 def test_hundred_kilobytes_take_well_under_two_seconds_even_when_hostile(text):
-    start = time.perf_counter()
+    start = time.process_time()
     sentences(text)
-    assert time.perf_counter() - start < 2.0
+    assert time.process_time() - start < 2.0

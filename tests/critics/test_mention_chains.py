@@ -231,6 +231,25 @@ def test_entity_names_do_not_matter_only_who_is_whom():
     assert one.total("logprob") != critic.tally([chain("M:1 he:1 . F:2 he:2")]).total("logprob")
 
 
+@pytest.mark.parametrize("critic", [MentionCritic(), KneserNeyCritic()])
+def test_score_approaches_the_closed_form_of_a_known_process(critic):
+    rng = generator("test", "known", type(critic).__name__)
+    matrix = np.array([[0.1, 0.6, 0.3], [0.5, 0.3, 0.2], [0.7, 0.1, 0.2]])
+
+    def walk(tokens: int) -> tuple[str, ...]:
+        states = [0]
+        for u in rng.random(tokens):
+            states.append(int(np.searchsorted(matrix[states[-1]].cumsum()[:2], u)))
+        return tuple("abc"[s] for s in states[1:])
+
+    stationary = np.linalg.matrix_power(matrix, 200)[0]
+    entropy = -np.sum(stationary[:, None] * matrix * np.log(matrix))
+    fitted = critic.fit([Chain("real", "train", walk(40_000))])
+    assert fitted.score(fitted.tally([Chain("held", "test", walk(20_000))])) == pytest.approx(
+        math.exp(entropy), rel=0.015
+    )
+
+
 def test_real_chains_score_better_than_their_shuffle():
     rng = generator("test", "order")
     real = [chain("M:1 he:1 his:1 . he:1 F:2 she:2 .", f"u{i}") for i in range(30)] + drawn_chains("noise", 10)

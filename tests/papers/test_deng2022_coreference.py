@@ -11,6 +11,7 @@ import pytest
 from longform.critics.mention_chains import MentionCritic
 from longform.inference.coreference import Mention, person_chain
 from longform.numerics import generator
+from longform.papers.coreference_figures import figure_5, figure_doses, label
 from longform.papers.coreference_page import article_figure, article_html, marks, wrap
 from longform.papers.deng2022_coreference import (
     best_successor,
@@ -78,7 +79,7 @@ def test_rare_windows_are_below_the_threshold_and_the_expected_symbol_is_the_obs
 
 
 def test_best_successor_is_the_arg_max_over_successors_seen_after_the_history():
-    critic = MentionCritic(order=2).fit([Chain("u", "test", tuple("a b a b a c a .".split()))])
+    critic = MentionCritic(order=2).fit([Chain("u", "test", tuple("ababaca."))])
     key = next(
         int(k) for k in critic.orders[1].keys if critic.packing.names(int(k), critic.forms, "", "?") == ("a", ".")
     )
@@ -148,3 +149,17 @@ def test_wrapped_lines_fit_and_keep_every_visible_character(text):
     assert all(b - a <= 5 for a, b in rows)
     assert "".join(text[a:b] for a, b in rows).replace(" ", "") == text.replace(" ", "").replace("\n", "")
     assert np.all(np.diff([a for a, _ in rows]) > 0)
+
+
+def test_figure_5_prints_every_symbol_with_its_cost():
+    item = person_chain("d", "test", TEXT, MENTIONS)
+    figure = figure_5(TEXT, marks(item, CRITIC))
+    written = [text.get_text() for text in figure.axes[0].texts]
+    assert [label(symbol) for symbol in item.chain.symbols] == [w for w in written if w == "." or w.startswith("[")]
+    assert label("MALE:3") == "[Male]3" and label("he:0") == "[he]0" and label(".") == "."
+
+
+def test_dose_figure_starts_every_critic_at_one():
+    rows = dose_rows({"mentions": CRITIC}, {d: {"mentions": drawn("dose", 20, d)} for d in (0.5, 0.0)}, "t")
+    line = figure_doses(rows, "wrong pronoun").axes[0].lines[0]
+    assert line.get_ydata()[0] == 1.0 and line.get_ydata()[1] > 1.0 and list(line.get_xdata()) == [0.0, 0.5]

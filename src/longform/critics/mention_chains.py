@@ -22,7 +22,7 @@ from longform.critics.ngram_tables import build_table, count_keys, group_context
 from longform.critics.ngram_windows import Packing, TokenStream, form_vocabulary, read_tokens, window_keys
 from longform.numerics import perplexity
 from longform.protocol import Better, Tally
-from longform.units import BadInput, Chain
+from longform.units import BadInput, Chain, chains_from_readout
 
 ORDER = 5  # deng2022 section 5
 UNSEEN_PROBABILITY = 1e-20  # released code: probability of a symbol that the training chains never hold
@@ -247,5 +247,8 @@ def modified_discounts(
     if not all(n[:3]):
         return fallback
     y = n[0] / (n[0] + 2 * n[1])
-    found = tuple(j - (j + 1) * y * n[j] / n[j - 1] for j in (1, 2, 3))
-    return found if all(0 <= d <= j for j, d in enumerate(found, start=1)) else fallback
+    one, two, three = (j - (j + 1) * y * n[j] / n[j - 1] for j in (1, 2, 3))
+    return (one, two, three) if 0 <= one <= 1 and 0 <= two <= 2 and 0 <= three <= 3 else fallback
+
+
+units_from_readout = chains_from_readout

@@ -32,6 +32,7 @@ class Mention:
         entity: number of its entity within the text.
         named: whether the reader took it for the name of a person (the part of named-entity recognition).
         root: offset of its head word, where the chain places it; None: read off the words of the mention.
+        gender: MALE, FEMALE or PLURAL where the reader knows it from the name itself, else None.
     """
 
     start: int
@@ -39,6 +40,7 @@ class Mention:
     entity: int
     named: bool = False
     root: int | None = None
+    gender: str | None = None
 
 
 class CorefResolver(Protocol):
@@ -57,6 +59,22 @@ class PersonChain:
 
     chain: Chain
     spans: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class ChainRules:
+    """Choices in making chains of mentions.
+
+    Attributes:
+        singletons: keep persons mentioned once; the paper's resolver never has any.
+        names_have_gender: let a name decide the gender where no pronoun does; the released code has none there.
+    """
+
+    singletons: bool = False
+    names_have_gender: bool = True
+
+
+RELEASED = ChainRules(singletons=False, names_have_gender=False)
 
 
 @dataclass(frozen=True)
@@ -105,15 +123,19 @@ def is_person(word: str, named: bool) -> bool:
     return word.lower() not in NO_PERSONS and (word in PERSON_PRONOUNS or named)
 
 
-def entity_types(words: Sequence[tuple[int, str]]) -> dict[int, str]:
-    """Type of each entity from (entity, head word) pairs: its pronouns' majority, the first reached on a tie.
+def entity_types(words: Sequence[tuple[int, str, str | None]]) -> dict[int, str]:
+    """Type of each entity from (entity, head word, gender of the name or None), in reading order.
 
-    A proper name has no vote: its gender is that of the pronouns of its cluster (appendix G).
+    The majority of its pronouns, the first reached on a tie (appendix G, released code); only where no pronoun says,
+    the first name whose gender is known; else none of these.
     """
     votes: dict[int, Counter[str]] = {}
-    for entity, word in words:
+    named: dict[int, str] = {}
+    for entity, word, gender in words:
         votes.setdefault(entity, Counter()).update([VOTES[word.lower()]] if word.lower() in VOTES else [])
-    return {entity: counts.most_common(1)[0][0] if counts else NEITHER for entity, counts in votes.items()}
+        if gender:
+            named.setdefault(entity, gender)
+    return {e: counts.most_common(1)[0][0] if counts else named.get(e, NEITHER) for e, counts in votes.items()}
 
 
 def person_chain(
@@ -121,20 +143,20 @@ def person_chain(
     split: str,
     text: str,
     mentions: Sequence[Mention],
-    singletons: bool = False,
+    rules: ChainRules = RELEASED,
     starts: Sequence[int] | None = None,
 ) -> PersonChain:
     """The chain of persons of one text.
 
     Args:
         mentions: of all entities; those of no person are dropped, a cluster being a person if any head word is.
-        singletons: keep persons mentioned once; the paper's resolver never has any.
+        rules: which persons stay and what their names say; by default as released.
         starts: where sentences start, by default those of ``corpora.segmentation``.
     """
     sizes = Counter(mention.entity for mention in mentions)
-    roots = [(*_root_word(text, m), m) for m in mentions if singletons or sizes[m.entity] > 1]
+    roots = [(*_root_word(text, m), m) for m in mentions if rules.singletons or sizes[m.entity] > 1]
     persons = {m.entity for _, _, word, m in roots if is_person(word, m.named)}
-    types = entity_types([(m.entity, word) for _, _, word, m in roots])
+    types = entity_types([(m.entity, word, m.gender if rules.names_have_gender else None) for _, _, word, m in roots])
     tags: dict[tuple[int, int], str] = {}
     for start, end, word, m in sorted(roots, key=lambda root: root[3].entity):
         if m.entity in persons:
@@ -153,27 +175,27 @@ def clause_starts(text: str) -> list[int]:
     return sorted({*first, *more})
 
 
-def read_chains(documents: Sequence[Document], resolver: CorefResolver, singletons: bool = False) -> list[PersonChain]:
+def read_chains(
+    documents: Sequence[Document], resolver: CorefResolver, rules: ChainRules = RELEASED
+) -> list[PersonChain]:
     """Chains of the documents' texts (section texts joined by a blank line, titles left out)."""
     texts = [document.text.strip() for document in documents]
     found = resolver.resolve(texts)
     rows = zip(documents, texts, found, strict=True)
-    return [person_chain(doc.id, doc.split, text, mentions, singletons) for doc, text, mentions in rows]
+    return [person_chain(doc.id, doc.split, text, mentions, rules) for doc, text, mentions in rows]
 
 
-def person_chains_to_readout(chains: Sequence[PersonChain]) -> Readout:
-    """Chains packed for ``data/inference``, with ``span`` (tokens, 2), where each symbol stands in the text."""
+def person_chains_to_readout(chains: Sequence[PersonChain], header: Mapping[str, str] | None = None) -> Readout:
+    """Chains packed for ``data/inference``, with ``span`` (tokens, 2), where each symbol stands in the text.
+
+    ``header_names`` holds the resolver's header, one ``key=value`` each.
+    """
     packed = chains_to_readout([item.chain for item in chains])
     spans = [span for item in chains for span in item.spans]
     lengths = np.array([len(item.spans) for item in chains], dtype=np.int64)
     arrays: dict[str, Any] = {"span": np.array(spans, dtype=np.int64).reshape(-1, 2), "span_lengths": lengths}
+    arrays["header_names"] = np.array([f"{key}={value}" for key, value in (header or {}).items()], dtype=np.str_)
     return Readout(packed.unit_ids, packed.splits, {**packed.arrays, **arrays})
-
-
-def given_chain(document_id: str, split: str, records: Sequence[tuple[str, int]]) -> Chain:
-    """A gold chain from (tag, person) records, person negative for a stop, as the planted world keeps them."""
-    symbols = tuple(tag if person < 0 else f"{tag}:{person}" for tag, person in records)
-    return Chain(document_id, split, symbols)
 
 
 def is_film_released(document: Document) -> bool:
@@ -193,3 +215,25 @@ def is_film_released(document: Document) -> bool:
 def is_film_paper(document: Document) -> bool:
     """The paper's film filter (appendix G): ``is a.*film`` somewhere in the first section."""
     return bool(document.sections) and re.search(r"is a.*film", document.sections[0].text, re.DOTALL) is not None
+
+
+FILM_FILTERS = {"released": is_film_released, "paper": is_film_paper}
+
+
+def read_with(
+    resolver: CorefResolver, documents: Sequence[Document], rules: ChainRules, film_filter: str | None
+) -> Readout:
+    """Chains of the documents as a readout; one that the film filter leaves out is an invalid chain, so it is counted.
+
+    Raises:
+        BadInput: an unknown film filter.
+    """
+    if film_filter is not None and film_filter not in FILM_FILTERS:
+        raise BadInput(f"film_filter is {film_filter!r}, allowed are {sorted(FILM_FILTERS)} or null; mend the row")
+    keep = FILM_FILTERS[film_filter] if film_filter else lambda _: True
+    kept = {document.id for document in documents if keep(document)}
+    found = iter(read_chains([document for document in documents if document.id in kept], resolver, rules))
+    left_out = (
+        PersonChain(Chain(d.id, d.split, (), valid=False), ()) if d.id not in kept else next(found) for d in documents
+    )
+    return person_chains_to_readout(list(left_out), resolver.header())

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from longform.inference.coreference import Mention
+from longform.inference.coreference import ChainRules, Mention, read_with
 from longform.inference.person_lexicon import FIRST_NAMES
 from longform.inference.person_mentions import LIKELY, NAME, candidates
-from longform.units import BadInput
+from longform.units import BadInput, Document, Readout
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,20 @@ class FcorefResolver:
 def person_name_spans(text: str, first_names: Mapping[str, str]) -> list[tuple[int, int]]:
     """Spans that our rules take for names of persons, in order: a stand-in for named-entity recognition."""
     return [(c.root, c.end) for c in candidates(text, first_names) if c.kind == NAME and c.sure >= LIKELY]
+
+
+def read(
+    *,
+    documents: Sequence[Document],
+    reader: Path,
+    splits: Sequence[str],
+    names_have_gender: bool = True,
+    film_filter: str | None = None,
+    device: str = "cpu",
+) -> Readout:
+    """Chains of persons by the F-coref checkpoint in ``reader``, which knows no person mentioned once."""
+    chosen = [document for document in documents if document.split in splits]
+    return read_with(load_fcoref(reader, device), chosen, ChainRules(False, names_have_gender), film_filter)
 
 
 def load_fcoref(folder: Path, device: str = "cpu") -> FcorefResolver:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from longform.inference.coreference import Mention, PersonChain, clause_starts, person_chain
+from longform.inference.coreference import RELEASED, ChainRules, Mention, PersonChain, clause_starts, person_chain
 from longform.units import BadInput
 
 
@@ -42,9 +42,9 @@ def with_parse(doc: Any, mentions: Sequence[Mention]) -> list[Mention]:
 
 
 def parsed_chain(
-    nlp: Any, document_id: str, split: str, text: str, mentions: Sequence[Mention], singletons: bool = False
+    nlp: Any, document_id: str, split: str, text: str, mentions: Sequence[Mention], rules: ChainRules = RELEASED
 ) -> PersonChain:
     """As :func:`longform.inference.coreference.person_chain`, sentences being the parser's and the sentencizer's."""
     doc = nlp(text)
     starts = sorted({sentence.start_char for sentence in doc.sents} | set(clause_starts(text)))
-    return person_chain(document_id, split, text, with_parse(doc, mentions), singletons, starts)
+    return person_chain(document_id, split, text, with_parse(doc, mentions), rules, starts)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from longform.inference.coreference import Mention
+from longform.inference.coreference import ChainRules, Mention, read_with
 from longform.inference.person_lexicon import FIRST_NAMES, PLURAL, REFLEXIVES
 from longform.inference.person_mentions import (
     GROUP,
@@ -22,6 +22,7 @@ from longform.inference.person_mentions import (
     candidates,
     is_object,
 )
+from longform.units import Document, Readout
 
 
 @dataclass
@@ -187,9 +188,24 @@ def _is_newer(pronouns: _Entity, target: _Entity) -> bool:
 
 def _as_mentions(entities: Sequence[_Entity]) -> list[Mention]:
     found = [
-        Mention(m.start, m.end, entity.number, m.kind in {NAME, GROUP} and entity.sure >= LIKELY, m.root)
+        Mention(m.start, m.end, entity.number, m.kind in {NAME, GROUP} and entity.sure >= LIKELY, m.root, entity.gender)
         for entity in entities
         for m in entity.mentions
         if m.kind != GROUP or len(entity.mentions) > 1
     ]
     return sorted(found, key=lambda m: (m.start, m.end))
+
+
+def read(
+    *,
+    documents: Sequence[Document],
+    splits: Sequence[str],
+    singletons: bool = False,
+    names_have_gender: bool = True,
+    film_filter: str | None = None,
+    subject: float = 0.6,
+) -> Readout:
+    """Chains of persons by rules; ``subject`` 0 leaves recency alone, as the planted world's pronouns have it."""
+    chosen = [document for document in documents if document.split in splits]
+    resolver = RuleResolver(subject=subject, parallel=min(subject, RuleResolver.parallel))
+    return read_with(resolver, chosen, ChainRules(singletons, names_have_gender), film_filter)

@@ -126,7 +126,7 @@ PLACE_WORDS = _words(
     festival award awards church museum park lake mountain mountains island islands state states kingdom empire republic
     war party league club team band hotel station bridge theatre theater center centre institute association society
     district region province valley bay sea ocean airport hospital library press news times house court square act
-    championship cup league season series north south east west northern southern eastern western united new
+    championship cup league season series north south east west northern southern eastern western united new upper lower
     """
 )
 NO_NAMES = _words(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -114,9 +115,9 @@ def _name_length(tokens: Sequence[Token], i: int, first_names: Mapping[str, str]
     end = i + 1
     while end < len(tokens):
         token = tokens[end]
-        if token.text == "." and _takes_stop(tokens[end - 1].text) and end + 1 < len(tokens):
-            end += 1
-        elif (_capital(token) and token.text not in PERSON_PRONOUNS and token.text != "I") or token.text in _SUFFIXES:
+        stop = token.text == "." and _takes_stop(tokens[end - 1].text) and end + 1 < len(tokens)
+        capital = _capital(token) and token.text not in PERSON_PRONOUNS and token.text != "I"
+        if stop or capital or token.text in _SUFFIXES:
             end += 1
         elif token.text in PARTICLES and end + 1 < len(tokens) and _capital(tokens[end + 1]):
             end += 2
@@ -139,6 +140,8 @@ def _may_begin(tokens: Sequence[Token], i: int, first_names: Mapping[str, str], 
     if not opening or folded in first_names or folded in ADDRESS:
         return True
     after = tokens[i + 1].text if i + 1 < len(tokens) else ""
+    if word not in inside and (after.lower() in ADDRESS or after.lower() in first_names):
+        return False  # "Yesterday Mrs. Lee": the name begins with the next word
     followed = after[:1].isupper() or after in {"'s", "’s"} or (after == "." and len(word) == 1)
     return followed or word in inside or after in SAYING | AUXILIARIES
 
@@ -171,14 +174,14 @@ def _following(tokens: Sequence[Token], i: int) -> str:
 
 def _evidence(words: tuple[str, ...], before: str, after: str, first_names: Mapping[str, str]) -> int | None:
     """How sure it is that these words name a person; None where they name something else."""
-    if any(word in PLACE_WORDS for word in words) or words[0] in NO_NAMES and len(words) == 1:
+    if any(word in PLACE_WORDS for word in words) or (words[0] in NO_NAMES and len(words) == 1):
         return None
     if words[0] in first_names:
         return STRONG
     if before in {"the", "a", "an", "this", "that", "in", "at", "near"}:
         return None
     if before in ROLES or after in SAYING:
-        return STRONG if len(words) > 1 else LIKELY
+        return STRONG if len(words) > 1 else LIKELY if before[:1].isalpha() else WEAK
     if words[0] in NO_NAMES or len(words) > 4:
         return None
     return LIKELY if len(words) > 1 and before not in PREPOSITIONS - {"with", "for", "by", "of", "to"} else WEAK
@@ -230,10 +233,9 @@ def is_object(text: str, candidate: Candidate) -> bool:
 def _groups(found: Sequence[Candidate], tokens: Sequence[Token]) -> Iterator[Candidate]:
     """Two names joined by "and": one candidate for a plural pronoun."""
     names = [c for c in found if c.kind == NAME and c.gender != PLURAL]
-    between = {t.end: t for t in tokens}
-    for first, second in zip(names, names[1:], strict=False):
+    for first, second in itertools.pairwise(names):
         gap = [t for t in tokens if first.end <= t.start < second.start]
-        if len(gap) == 1 and gap[0].text.lower() == "and" and first.end in between:
+        if len(gap) == 1 and gap[0].text.lower() == "and":
             words = (*first.words, "and", *second.words)
             made = replace(first, end=second.end, kind=GROUP, words=words, gender=PLURAL)
             yield replace(made, sure=min(first.sure, second.sure))

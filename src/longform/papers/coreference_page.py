@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
 
@@ -134,30 +135,26 @@ def article_figure(title: str, text: str, found: Sequence[Mark], lines: int = 40
     axes.text(0, -0.8, title, family="DejaVu Sans Mono", size=9, weight="bold")
     for row, (start, end) in enumerate(rows):
         inside = [mark for mark in found if start <= mark.start < end]
-        coloured = {
-            i: colours[split_symbol(m.symbol)[1] or ""]
-            for m in inside
-            if m.end > m.start
-            for i in range(m.start, m.end)
-        }
-        for i in range(start, end):
-            shown = {"color": coloured[i], "weight": "bold"} if i in coloured else {"color": "#222222"}
-            axes.text(
-                i - start + 0.5,
-                row,
-                text[i].replace("$", r"\$"),
-                family="DejaVu Sans Mono",
-                size=8,
-                ha="center",
-                **shown,
-            )
-        for mark in (m for m in inside if m.bad):
-            width = max(mark.end - mark.start, 0.5)
-            box = FancyBboxPatch(
-                (mark.start - start, row - 0.55), width, 0.8, boxstyle="round,pad=0.1", fill=False, ec="#d00"
-            )
-            axes.add_patch(box)
+        _draw_line(axes, row, text[start:end], [(mark, mark.start - start) for mark in inside], colours)
     return figure
+
+
+def _draw_line(axes: Axes, row: int, line: str, inside: Sequence[tuple[Mark, int]], colours: dict[str, str]) -> None:
+    coloured = {}
+    for mark, at in inside:
+        shown = colours.get(split_symbol(mark.symbol)[1] or "", OTHERS)
+        coloured.update(dict.fromkeys(range(at, at + mark.end - mark.start), shown))
+        if mark.bad:
+            width = max(mark.end - mark.start, 0.5)
+            axes.add_patch(
+                FancyBboxPatch(
+                    (at, row - 0.55), width, 0.8, boxstyle="round,pad=0.1,rounding_size=0.5", fill=False, ec="#d00"
+                )
+            )
+    for i, character in enumerate(line):
+        colour, weight = (coloured[i], "bold") if i in coloured else ("#222222", "normal")
+        shown = "\\$" if character == "$" else character
+        axes.text(i + 0.5, row, shown, family="DejaVu Sans Mono", size=8, ha="center", color=colour, weight=weight)
 
 
 def wrap(text: str, width: int) -> list[tuple[int, int]]:

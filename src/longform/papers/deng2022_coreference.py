@@ -90,9 +90,9 @@ def table_6(
     shares[1, np.searchsorted(keys, keys_generated)] = generated_share
     parts = (shares[1] - shares[0]) * -critic.score_windows(keys)
     order = np.argsort(-parts, kind="stable")[:top]
+    percent = 100 * shares
     return [
-        GapRow(_names(critic, int(keys[i])), *(100 * shares[:, i]).tolist(), contribution=float(parts[i]))
-        for i in order
+        GapRow(_names(critic, int(keys[i])), float(percent[0, i]), float(percent[1, i]), float(parts[i])) for i in order
     ]
 
 
@@ -172,8 +172,7 @@ def tables_16_17(
     end = END if critic.end else None
     blank = replace(critic, forms=form_vocabulary([u for u in [*real, *generated] if u.valid], end))
     fitted = [blank.fit_tokens(blank.read(units)) for units in (real, generated)]
-    frequent = [_frequent(blank, units, least) for units in (real, generated)]
-    keys = np.intersect1d(*frequent, assume_unique=True)
+    keys = np.intersect1d(_frequent(blank, real, least), _frequent(blank, generated, least), assume_unique=True)
     real_log, generated_log = (one.score_windows(keys) for one in fitted)
     ratio = generated_log - real_log
     order = np.argsort(-ratio, kind="stable")

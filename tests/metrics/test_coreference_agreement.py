@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from longform.metrics.coreference import ClusterPair, CorefAgreement, b_cubed, ceaf_e, clusters, muc
+from longform.metrics.coreference_agreement import ClusterPair, CorefAgreement, b_cubed, ceaf_e, clusters, muc
 from longform.numerics import generator
 
 

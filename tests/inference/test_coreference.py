@@ -1,0 +1,259 @@
+"""Chains of persons from mentions: the released rules one by one, gold truth, film filters, optional readers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from longform.inference.coreference import (
+    RELEASED,
+    ChainRules,
+    GivenMentions,
+    Mention,
+    clause_starts,
+    entity_types,
+    is_film_paper,
+    is_film_released,
+    is_person,
+    person_chain,
+    person_chains_to_readout,
+    read_chains,
+    root_offset,
+)
+from longform.inference.coreference_fcoref import FcorefResolver, load_fcoref, patch_tied_weights, person_name_spans
+from longform.inference.coreference_gold import gold_chains, gold_mentions
+from longform.inference.coreference_gold import read as gold_read
+from longform.inference.coreference_parse import load_spacy, parsed_chain
+from longform.inference.coreference_rules import read as rules_read
+from longform.inference.person_lexicon import FIRST_NAMES
+from longform.units import BadInput, Document, Section, chains_from_readout
+
+
+def mention(text: str, words: str, entity: int, nth: int = 0, **more) -> Mention:
+    start = -1
+    for _ in range(nth + 1):
+        start = text.index(words, start + 1)
+    return Mention(start, start + len(words), entity, **more)
+
+
+def symbols(text: str, mentions: list[Mention], **rules: bool) -> tuple[str, ...]:
+    return person_chain("d", "test", text, mentions, ChainRules(**rules)).chain.symbols
+
+
+TEXT = "Anna Lee met Tom. He liked her film. It won."
+ANNA, TOM = mention(TEXT, "Anna Lee", 4, named=True), mention(TEXT, "Tom", 7, named=True)
+HE, HER = mention(TEXT, "He", 7), mention(TEXT, "her", 4)
+
+
+def test_a_stop_opens_each_sentence_and_a_name_has_the_gender_of_its_pronouns():
+    assert symbols(TEXT, [ANNA, TOM, HE, HER]) == (".", "FEMALE:4", "MALE:7", ".", "He:7", "her:4", ".")
+
+
+def test_entities_mentioned_once_are_dropped_unless_asked_for():
+    lone = [ANNA, TOM, HE]
+    assert symbols(TEXT, lone) == (".", "MALE:7", ".", "He:7", ".")
+    assert symbols(TEXT, lone, singletons=True) == (".", "NONE:4", "MALE:7", ".", "He:7", ".")
+
+
+def test_a_name_of_known_gender_decides_only_where_no_pronoun_does():
+    known = [Mention(0, 8, 4, True, gender="FEMALE"), Mention(0 + 13, 16, 7, True, gender="FEMALE"), HE]
+    assert symbols(TEXT, known, singletons=True)[1:3] == ("FEMALE:4", "MALE:7")
+    assert symbols(TEXT, known, singletons=True, names_have_gender=False)[1:3] == ("NONE:4", "MALE:7")
+    assert ChainRules(singletons=False, names_have_gender=False) == RELEASED
+
+
+def test_clusters_without_a_person_are_dropped_whole_and_one_person_keeps_a_cluster():
+    it, film = mention(TEXT, "It", 1), mention(TEXT, "film", 1)
+    assert symbols(TEXT, [film, it]) == (".", ".", ".")
+    assert symbols(TEXT, [ANNA, mention(TEXT, "film", 4)]) == (".", "NONE:4", ".", "NONE:4", ".")
+
+
+@pytest.mark.parametrize(
+    ("word", "named", "expected"),
+    [("he", False, True), ("Herself", False, False), ("it", True, False), ("Cleaves", True, False), ("Lee", True, True),
+     ("Lee", False, False), ("Thy", False, False), ("you", False, True)],
+)  # fmt: skip
+def test_the_person_test_is_the_released_one_case_and_exceptions_included(word, named, expected):
+    assert is_person(word, named) is expected
+
+
+def test_votes_are_majorities_and_the_first_reached_wins_a_tie():
+    votes = [(1, "him", None), (1, "her", None), (1, "she", None), (2, "Her", None), (2, "his", None), (3, "my", None)]
+    assert entity_types(votes) == {1: "FEMALE", 2: "FEMALE", 3: "NONE"}
+    assert entity_types([(1, "you", None), (1, "Ann", "FEMALE")]) == {1: "PLURAL"}
+
+
+def test_the_head_of_a_mention_stands_before_its_prepositions():
+    for words, head in [("the son of King John", "son"), ("Anna Lee", "Lee"), ("Tom, who left", "Tom"), ("of", "of")]:
+        assert words[root_offset(words, 0, len(words)) :].startswith(head)
+
+
+def test_nested_mentions_keep_their_order_and_overlapping_heads_keep_the_last_entity():
+    text = "His mother came. Tom saw her."
+    nested = [mention(text, "His", 1), mention(text, "His mother", 2), mention(text, "Tom", 1, named=True)]
+    assert symbols(text, [*nested, mention(text, "her", 2, 1)]) == (".", "His:1", "FEMALE:2", ".", "MALE:1", "her:2")
+    twice = [
+        mention(text, "her", 3, 1),
+        mention(text, "her", 5, 1),
+        mention(text, "mother", 5),
+        mention(text, "His", 3),
+    ]
+    assert symbols(text, twice)[-1] == "her:5"
+
+
+@pytest.mark.parametrize("text", ["", "   ", "No person is here.", "他来了。她走了。", "Он пришёл. Она ушла."])
+def test_texts_without_persons_give_stops_alone(text):
+    assert set(symbols(text, [])) <= {"."}
+
+
+def test_five_hundred_mentions_of_one_entity_are_kept():
+    text = "Then he left. " * 500
+    found = [Mention(m, m + 2, 0) for m in range(5, len(text), 14)]
+    assert symbols(text, found).count("he:0") == 500
+
+
+def test_readout_keeps_chains_and_where_their_symbols_stand():
+    items = [person_chain("a", "test", TEXT, [ANNA, TOM, HE, HER]), person_chain("b", "train", "", [])]
+    readout = person_chains_to_readout(items)
+    assert chains_from_readout(readout) == [item.chain for item in items]
+    assert [row.tolist() for row in readout.ragged("span")] == [[list(s) for s in items[0].spans], []]
+
+
+def document(text: str, *more: str) -> Document:
+    return Document("d", "test", tuple(Section(None, t) for t in (text, *more)))
+
+
+def test_film_filter_reads_the_first_sentence_and_the_papers_reads_the_section():
+    film = document("Alien is a 1979 film. It won.")
+    later = document("Alien won. It is a film.")
+    born = document("Lee (born 1950) is a film director.")
+    broken = document("Alien is a\nhorror film. It won.")
+    films = document("Kino is a studio for films. More.")
+    assert [is_film_released(d) for d in (film, later, born, broken, films)] == [True, False, False, True, False]
+    assert [is_film_paper(d) for d in (film, later, born, broken, films)] == [True, True, True, True, True]
+    assert not is_film_released(document("", "It is a film."))
+
+
+def test_clause_starts_add_colons_and_semicolons_to_sentence_starts():
+    text = "He said: go; she left. Then"
+    assert clause_starts(text) == [0, 9, 13, 23]
+
+
+TRUTH = {
+    "mention_chain": np.array([0, 1, 0, 2]),
+    "mention_chain_lengths": np.array([3, 1]),
+    "mention_symbol_names": np.array([".", "FEMALE:0", "MALE:9"]),
+    "mention_start": np.array([0]),
+    "mention_end": np.array([4]),
+    "mention_person": np.array([0]),
+    "mention_start_lengths": np.array([1, 0]),
+}
+DOCUMENTS = [
+    Document("a", "test", (Section(None, "Anna ran. It rained."),)),
+    Document("b", "test", (Section(None, "x"),)),
+]
+
+
+def test_gold_chains_and_mentions_come_back_from_truth_arrays():
+    assert [c.symbols for c in gold_chains(DOCUMENTS, TRUTH)] == [(".", "FEMALE:0", "."), ("MALE:9",)]
+    found = read_chains(DOCUMENTS[:1], gold_mentions(DOCUMENTS, TRUTH), ChainRules(singletons=True))
+    assert found[0].chain.symbols == (".", "FEMALE:0", ".")
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda: gold_chains(DOCUMENTS[:1], TRUTH),
+        lambda: gold_chains(DOCUMENTS, {}),
+        lambda: gold_mentions(DOCUMENTS, TRUTH | {"mention_end": np.array([99])}),
+        lambda: GivenMentions({}).resolve(["a text"]),
+        lambda: load_fcoref(Path("no-such-folder")),
+        lambda: load_spacy("no_such_pipeline"),
+    ],
+)
+def test_bad_input_is_refused_with_a_message(build):
+    with pytest.raises(BadInput):
+        build()
+
+
+class FakePrediction:
+    def __init__(self, clusters):
+        self.clusters = clusters
+
+    def get_clusters(self, as_strings: bool):
+        assert not as_strings
+        return self.clusters
+
+
+class FakeModel:
+    def predict(self, texts, max_tokens_in_batch):
+        assert all(texts) and max_tokens_in_batch > 0
+        return [FakePrediction([[(0, 8), (27, 30)], [(13, 16), (18, 20)]]) for _ in texts]
+
+
+def test_fcoref_clusters_become_chains_and_the_header_names_transformers():
+    resolver = FcorefResolver(FakeModel(), "some-checkpoint")
+    chains = read_chains([document(TEXT)], resolver)
+    assert chains[0].chain.symbols == (".", "FEMALE:0", "MALE:1", ".", "He:1", "her:0", ".")
+    assert resolver.resolve(["", TEXT])[0] == []
+    assert "transformers" in resolver.header() and "some-checkpoint" in resolver.header()["resolver"]
+
+
+def test_names_of_persons_are_marked_by_rules_where_no_tagger_is():
+    assert [TEXT[a:b] for a, b in person_name_spans(TEXT, FIRST_NAMES)] == ["Lee", "Tom"]
+
+
+def test_the_patch_gives_the_missing_attribute_and_overwrites_none():
+    old, new = type("Old", (), {}), type("New", (), {"all_tied_weights_keys": {"a": "b"}})
+    patch_tied_weights(old)
+    patch_tied_weights(new)
+    assert old.all_tied_weights_keys == {} and new.all_tied_weights_keys == {"a": "b"}
+
+
+@dataclass
+class FakeToken:
+    idx: int
+    ent_type_: str
+
+
+@dataclass
+class FakeSpan:
+    root: FakeToken
+    start_char: int = 0
+
+
+class FakeDoc:
+    sents = (FakeSpan(FakeToken(0, "")), FakeSpan(FakeToken(0, ""), 18))
+
+    def char_span(self, start, end, alignment_mode):
+        assert alignment_mode == "expand"
+        return FakeSpan(FakeToken(start, "PERSON" if start == 0 else ""))
+
+
+def test_a_parser_gives_heads_persons_and_sentence_starts():
+    item = parsed_chain(lambda text: FakeDoc(), "d", "test", TEXT, [Mention(0, 8, 1), HE, mention(TEXT, "film", 1)])
+    assert item.chain.symbols == (".", "NONE:1", ".", "NONE:1", ".")
+    assert item.spans[1] == (0, 4)
+
+
+def test_the_film_filter_leaves_invalid_chains_that_are_counted():
+    film, other = Document("f", "test", (Section(None, "Alien is a film. Anna made it. She won."),)), DOCUMENTS[0]
+    readout = rules_read(documents=[film, other], splits=["test"], film_filter="released")
+    assert readout.arrays["valid"].tolist() == [True, False]
+    assert chains_from_readout(readout)[0].symbols == (".", ".", "FEMALE:1", ".", "She:1")
+    assert any(str(line).startswith("resolver=RuleResolver(") for line in readout.arrays["header_names"])
+    with pytest.raises(BadInput, match="film_filter"):
+        rules_read(documents=[film], splits=["test"], film_filter="papers")
+
+
+def test_a_readout_of_gold_mentions_holds_the_gold_chains():
+    readout = gold_read(documents=DOCUMENTS[:1], truth=ONE, splits=["test"])
+    assert chains_from_readout(readout) == gold_chains(DOCUMENTS[:1], ONE)
+    assert chains_from_readout(gold_read(documents=DOCUMENTS[:1], truth=ONE, splits=["train"])) == []
+
+
+ONE = TRUTH | {name: TRUTH[name][:1] for name in ("mention_chain_lengths", "mention_start_lengths")}
+ONE |= {"mention_chain": TRUTH["mention_chain"][:3]}
