@@ -55,31 +55,48 @@ def data(preset: dict) -> Data:
     return Data(made, texts, ppl)
 
 
-class Progress:
-    """Saves every iteration and prints its line."""
+class Spent:
+    """Wall and processor seconds of a fit, over all the runs that it took."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder, self.last = folder, time.monotonic()
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.past = json.loads(path.read_text()) if path.exists() else {"wall": 0.0, "cpu": 0.0}
+        self.begun = {"wall": time.monotonic(), "cpu": time.process_time()}
+
+    @property
+    def total(self) -> dict[str, float]:
+        """So far, this run included."""
+        now = {"wall": time.monotonic(), "cpu": time.process_time()}
+        return {clock: self.past[clock] + now[clock] - self.begun[clock] for clock in now}
+
+
+class Progress:
+    """Saves every iteration with the time spent, and prints its line."""
+
+    def __init__(self, folder: Path, spent: Spent) -> None:
+        self.folder, self.spent, self.last = folder, spent, time.monotonic()
 
     def __call__(self, fit: Fit | SparseFit) -> None:
         now = time.monotonic()
         print(fit.history[-1].line(fit.history[-1].tokens / (now - self.last)), file=sys.stderr, flush=True)
         save_fit(fit, self.folder / "dense") if isinstance(fit, Fit) else fit.save(self.folder / "sparse")
+        self.spent.path.write_text(json.dumps(self.spent.total) + "\n", encoding="utf-8")
         self.last = time.monotonic()
 
 
-def fitted(texts: list[list[str]], sizes: dict, *, seed: int, compute: Compute, work: Path) -> SparseFit:
-    """Dense iterations, then sparse ones, from wherever ``work`` has got to."""
+def fitted(texts: list[list[str]], sizes: dict, *, seed: int, compute: Compute, spent: Spent) -> SparseFit:
+    """Dense iterations, then sparse ones, from wherever the folder of ``spent`` has got to."""
+    work = spent.path.parent
     dense, sparse = work / "dense", work / "sparse"
     begun = load_fit(dense) if dense.exists() or (work / "dense.old").exists() else None
     fit = fit_em(
         texts, num_states=sizes["num_states"], max_duration=sizes["max_duration"], seed=seed, cap=sizes["cap"],
         iterations=sizes["dense_iterations"], pretraining=sizes["pretraining"], compute=compute, start=begun,
-        on_iteration=Progress(work),
+        on_iteration=Progress(work, spent),
     )  # fmt: skip
     start = SparseFit.load(sparse, fit.model.ngrams) if list(sparse.glob("history-*.json")) else fit
     on_cpu = Compute(threads=compute.threads)
-    return fit_sparse(texts, start, iterations=sizes["iterations"], compute=on_cpu, on_iteration=Progress(work))
+    return fit_sparse(texts, start, iterations=sizes["iterations"], compute=on_cpu, on_iteration=Progress(work, spent))
 
 
 def judged(fit: SparseFit, drawn: Data, samples: int) -> dict:
@@ -164,15 +181,15 @@ def main() -> None:
     arguments = parser.parse_args()
     preset = json.loads(PRESETS.read_text())[arguments.preset]
     preset["fit"]["cap"] = arguments.cap or preset["fit"]["cap"]
-    wall, busy = time.monotonic(), time.process_time()
+    wall, spent = time.monotonic(), Spent(arguments.work / "seconds.json")
     drawn = data(preset)
     compute = Compute(arguments.rows_per_block, arguments.threads, device=arguments.device)
     report = {"command": " ".join(["python", *sys.argv]), "preset": arguments.preset, "seed": arguments.seed}
     if arguments.time_blocks:
         report |= timed_blocks(drawn, preset["fit"], seed=arguments.seed, compute=compute, blocks=arguments.time_blocks)
     else:
-        fit = fitted(drawn.texts["train"], preset["fit"], seed=arguments.seed, compute=compute, work=arguments.work)
-        report |= {"fit_minutes": (time.monotonic() - wall) / 60, "fit_cpu_minutes": (time.process_time() - busy) / 60}
+        fit = fitted(drawn.texts["train"], preset["fit"], seed=arguments.seed, compute=compute, spent=spent)
+        report |= {"fit_minutes": spent.total["wall"] / 60, "fit_cpu_minutes": spent.total["cpu"] / 60}
         report |= judged(fit, drawn, preset["samples"])
         report |= {"true_train_word_ppl": drawn.word_ppl["train"], "kept_share_of_table": fit.model.density}
         report |= {"last": asdict(fit.history[-1]), "train_ppl": [round(step.perplexity, 5) for step in fit.history]}
