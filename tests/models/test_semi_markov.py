@@ -12,7 +12,9 @@ import torch_struct
 from semi_markov_cases import bursts, enumerated_log_likelihood, paths, random_case
 
 from longform.models.semi_markov import SemiMarkovLM
+from longform.models.semi_markov_blocks import pack
 from longform.models.semi_markov_paths import draw, tokens_of
+from longform.models.semi_markov_scan import Workspace, full_scans
 from longform.models.semi_markov_steps import Compute, expectation
 from longform.numerics import generator
 from longform.units import BadInput
@@ -175,3 +177,14 @@ def test_unknown_tokens_and_empty_texts_are_refused() -> None:
     with pytest.raises(BadInput, match="sequence 0: got no tokens"):
         model.log_likelihood([[]])
     assert bursts(0, texts=1, segments=2)
+
+
+def test_a_scan_keeps_four_vectors_per_position_and_nothing_larger() -> None:
+    """At C = 800 and T = 375 in float32 that is 4.8 MB a sequence, below the 8 MB that are allowed."""
+    model, texts = random_case(0)
+    block, workspace = pack([model.ngrams.index(model.ngrams.encode(text)) for text in texts]), Workspace()
+    full_scans(block, model.tables, workspace)
+    positions = sum(len(text) + 1 for text in texts)
+    held = sum(buffer.nbytes for buffer in workspace.held.values())
+    assert held == 4 * positions * model.num_states * model.joint.itemsize
+    assert 4 * 376 * 800 * 4 < 8e6

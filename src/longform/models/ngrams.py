@@ -49,7 +49,7 @@ class NgramTable:
         """Length of each row's n-gram, in tokens; (rows,), int64."""
         return np.repeat(np.arange(1, self.max_duration + 1), np.diff(self.starts))
 
-    def encode(self, sequence: Sequence[str] | Sequence[int] | np.ndarray, where: str = "sequence") -> np.ndarray:
+    def encode(self, sequence: Sequence | np.ndarray, where: str = "sequence") -> np.ndarray:
         """Token ids of a sequence given as token strings or as ids; (T,), int64.
 
         Raises:
@@ -93,7 +93,7 @@ class NgramTable:
         return tuple(self.tokens[i] for i in self.ngram(row))
 
 
-def _ids_of_strings(tokens: tuple[str, ...], sequence: Sequence, where: str) -> np.ndarray:
+def _ids_of_strings(tokens: tuple[str, ...], sequence: Sequence | np.ndarray, where: str) -> np.ndarray:
     place = {token: i for i, token in enumerate(tokens)}
     unknown = [token for token in sequence if token not in place]
     if unknown:

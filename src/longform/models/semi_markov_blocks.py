@@ -106,7 +106,9 @@ def _occurrences(block: Block) -> Occurrences:
 def blocks_of(lengths: Sequence[int], rows_per_block: int) -> list[np.ndarray]:
     """Places of the sequences of each block: sorted by length, as many as fit ``rows_per_block``, at least one."""
     order = np.argsort(-np.asarray(lengths, dtype=np.int64), kind="stable")
-    blocks, held, rows = [], [], 0
+    blocks: list[np.ndarray] = []
+    held: list[int] = []
+    rows = 0
     for place in order:
         need = int(lengths[place]) + 1
         if held and rows + need > rows_per_block:

@@ -184,13 +184,13 @@ def device_expectation(
 
     A sequence that rounding lost a path of is scanned again by the compiled scan in float64.
     """
-    tables = DeviceTables.of(model.transitions, model.joint, compute.device)
+    tables = DeviceTables.of(model.transitions, model.joint, compute.device or "cpu")
     counts = torch.zeros_like(tables.joint)
     pairs = torch.zeros(model.transitions.shape, dtype=torch.float64, device=compute.device)
     total, poor = Expectation(0.0, 0, 0, np.zeros(0), np.zeros(0)), []
     for members in blocks_of([len(ids) for ids in encoded], compute.rows_per_block):
         indices = [model.ngrams.index(encoded[i]) for i in members]
-        found = scan(DeviceBlock.of(indices, compute.device), tables)
+        found = scan(DeviceBlock.of(indices, compute.device or "cpu"), tables)
         lost = found.disagreement > AGREEMENT
         found.log_partition[lost] = -torch.inf
         poor += members[lost.cpu().numpy()].tolist()

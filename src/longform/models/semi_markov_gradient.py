@@ -70,6 +70,8 @@ class FactoredTables(nn.Module):
     released code; lengths without any n-gram get none.
     """
 
+    empty: torch.Tensor
+
     def __init__(self, ngrams: NgramTable, num_states: int, seed: int) -> None:
         super().__init__()
         draw = torch.Generator().manual_seed(derived_seed("semi-Markov gradient start", seed))
@@ -178,7 +180,8 @@ def fit_gradient(
     indices = [ngrams.index(ngrams.encode(s, f"sequence {i}")) for i, s in enumerate(sequences)]
     held_out = [ngrams.index(ngrams.encode(s, f"validation {i}")) for i, s in enumerate(validation)]
     tables = FactoredTables(ngrams, settings.num_states, settings.seed)
-    best, lowest, history = None, float("inf"), []
+    best, lowest = tables.model(ngrams), float("inf")
+    history: list[Epoch] = []
     for number in range(settings.pretraining_epochs + settings.epochs):
         if number in (0, settings.pretraining_epochs):
             plateau = _phase(tables, settings, frozen=number < settings.pretraining_epochs)
@@ -187,7 +190,7 @@ def fit_gradient(
         history.append(Epoch(number, train_ppl, _perplexity(tables, held_out), rate))
         if on_epoch:
             on_epoch(history[-1])
-        if best is None or not held_out or history[-1].validation_ppl < lowest:
+        if not held_out or history[-1].validation_ppl < lowest:
             best, lowest = tables.model(ngrams), history[-1].validation_ppl
     return best, tuple(history)
 

@@ -24,7 +24,7 @@ class Segmentation:
     log_probability: float
 
 
-def viterbi(model: SemiMarkovLM, sequence: Sequence) -> Segmentation:
+def viterbi(model: SemiMarkovLM, sequence: Sequence | np.ndarray) -> Segmentation:
     """The most probable states and segmentation of one sequence, jointly; ties go to the lower state, then length.
 
     Raises:

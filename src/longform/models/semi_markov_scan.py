@@ -70,11 +70,7 @@ class Workspace:
 
 @dataclass
 class Scan:
-    """Scaled vectors of one block, each (rows, C) with scales (rows,); backward ones are None until asked for.
-
-    ``ended`` is alpha, ``before`` is b, ``begun`` is e, ``after`` is beta; alpha and b share scales, e and beta too
-    (except that a final position has beta = 1 and no e).
-    """
+    """Scaled forward vectors of one block, (rows, C) with scales (rows,): ``ended`` is alpha, ``before`` is b."""
 
     block: Block
     tables: Tables
@@ -82,10 +78,6 @@ class Scan:
     ended: np.ndarray
     before: np.ndarray
     forward_scales: np.ndarray
-    begun: np.ndarray | None = None
-    after: np.ndarray | None = None
-    backward_scales: np.ndarray | None = None
-    begun_scales: np.ndarray | None = None
 
     @cached_property
     def log_partition(self) -> np.ndarray:
@@ -96,6 +88,23 @@ class Scan:
         return np.where(self.forward_scales[rows] <= kernels.DEAD, -np.inf, total)
 
     @property
+    def in_order(self) -> np.ndarray:
+        """``log_partition`` in the caller's order of sequences."""
+        out = np.empty(len(self.block.order))
+        out[self.block.order] = self.log_partition
+        return out
+
+
+@dataclass
+class FullScan(Scan):
+    """Forward and backward vectors: ``begun`` is e, ``after`` is beta; at a sequence's end beta is 1 and e is 0."""
+
+    begun: np.ndarray
+    after: np.ndarray
+    backward_scales: np.ndarray
+    begun_scales: np.ndarray
+
+    @property
     def disagreement(self) -> np.ndarray:
         """Distance in nats between log P found forward and found backward, (B,); large where rounding lost a path."""
         starts = slice(0, len(self.block.lengths))
@@ -104,23 +113,16 @@ class Scan:
             gap = np.abs(back - self.log_partition)
         return np.where(np.isnan(gap), 0.0, gap)
 
-    @property
-    def in_order(self) -> np.ndarray:
-        """``log_partition`` in the caller's order of sequences."""
-        out = np.empty(len(self.block.order))
-        out[self.block.order] = self.log_partition
-        return out
-
 
 def forward(block: Block, tables: Tables, workspace: Workspace | None = None) -> Scan:
     """Forward pass: alpha and b at every position. z_0 is state 0 and emits nothing (deng2022, released code)."""
     shape, dtype = (block.rows, tables.joint.shape[1]), tables.joint.dtype
     workspace = workspace or Workspace()
-    vectors = (workspace.take(name, shape, dtype) for name in ("ended", "before"))
-    scan = Scan(block, tables, workspace, *vectors, np.zeros(block.rows))
+    ended, before = (workspace.take(name, shape, dtype) for name in ("ended", "before"))
+    scan = Scan(block, tables, workspace, ended, before, np.zeros(block.rows))
     scan.ended[: block.first[1]] = 0
     scan.ended[: block.first[1], 0] = 1
-    ended, before = torch.from_numpy(scan.ended), torch.from_numpy(scan.before)
+    alpha, b = torch.from_numpy(ended), torch.from_numpy(before)
     transitions = torch.from_numpy(tables.transitions)
     first, rows = block.first, block.first.tolist()
     for t in range(len(rows) - 1):
@@ -129,18 +131,20 @@ def forward(block: Block, tables: Tables, workspace: Workspace | None = None) ->
                 t, first, block.index, tables.joint, tables.tops, scan.before, scan.forward_scales, scan.ended,
                 FLOORS[dtype],
             )  # fmt: skip
-        torch.mm(ended[rows[t] : rows[t + 1]], transitions, out=before[rows[t] : rows[t + 1]])
+        torch.mm(alpha[rows[t] : rows[t + 1]], transitions, out=b[rows[t] : rows[t + 1]])
     return scan
 
 
-def backward(scan: Scan) -> Scan:
+def backward(found: Scan) -> FullScan:
     """Add the backward pass, e and beta, to a forward scan."""
-    block, tables, dtype = scan.block, scan.tables, scan.tables.joint.dtype
-    scan.begun, scan.after = (scan.workspace.take(name, scan.ended.shape, dtype) for name in ("begun", "after"))
-    scan.backward_scales, scan.begun_scales = np.zeros(block.rows), np.full(block.rows, kernels.DEAD)
+    block, tables, dtype = found.block, found.tables, found.tables.joint.dtype
+    begun, after = (found.workspace.take(name, found.ended.shape, dtype) for name in ("begun", "after"))
+    scales = np.zeros(block.rows), np.full(block.rows, kernels.DEAD)
+    forwards = (found.ended, found.before, found.forward_scales)
+    scan = FullScan(block, tables, found.workspace, *forwards, begun, after, *scales)
     scan.begun[block.last_rows] = 0
     scan.after[block.last_rows] = 1
-    begun, after = torch.from_numpy(scan.begun), torch.from_numpy(scan.after)
+    e, beta = torch.from_numpy(begun), torch.from_numpy(after)
     back = torch.from_numpy(tables.transitions).t()
     first, rows = block.first, block.first.tolist()
     for t in range(len(rows) - 3, -1, -1):
@@ -149,7 +153,7 @@ def backward(scan: Scan) -> Scan:
             scan.begun_scales, FLOORS[dtype],
         )  # fmt: skip
         going = slice(rows[t], rows[t] + rows[t + 2] - rows[t + 1])
-        torch.mm(begun[going], back, out=after[going])
+        torch.mm(e[going], back, out=beta[going])
         scan.backward_scales[going] = scan.begun_scales[going]
     return scan
 
@@ -173,7 +177,7 @@ def log_partitions(block: Block, tables: Tables, workspace: Workspace | None = N
     return scan.in_order
 
 
-def full_scans(block: Block, tables: Tables, workspace: Workspace | None = None) -> list[Scan]:
+def full_scans(block: Block, tables: Tables, workspace: Workspace | None = None) -> list[FullScan]:
     """Forward and backward over a block, and again in float64 for the sequences that float32 lost paths of.
 
     Mass that underflows in one direction only is missing from that direction's total, so totals that
@@ -192,7 +196,7 @@ def _exponents(left: np.ndarray, right: np.ndarray, log_partition: np.ndarray) -
     return np.where(dead, kernels.DEAD, left + right - np.where(dead, 0.0, log_partition))
 
 
-def transition_counts(scan: Scan) -> np.ndarray:
+def transition_counts(scan: FullScan) -> np.ndarray:
     r"""Expected transitions $\xi(i, j) = A_{ij} \sum_t \alpha_t(i) e_t(j) / P(x)$ over the block, (C, C) float64.
 
     Equals the gradient of the summed log partition with respect to log A. Consumes ``scan.begun``.
@@ -203,7 +207,7 @@ def transition_counts(scan: Scan) -> np.ndarray:
     return pairs.astype(np.float64) * scan.tables.transitions
 
 
-def add_segment_counts(scan: Scan, counts: np.ndarray) -> None:
+def add_segment_counts(scan: FullScan, counts: np.ndarray) -> None:
     r"""Add expected segments $\sum b_t(z) W[g, z] \beta_{t+k}(z) / P(x)$ of the block to ``counts`` (G, C).
 
     Equals the gradient of the summed log partition with respect to log W.
@@ -217,7 +221,7 @@ def add_segment_counts(scan: Scan, counts: np.ndarray) -> None:
     )  # fmt: skip
 
 
-def segment_posteriors(scan: Scan) -> np.ndarray:
+def segment_posteriors(scan: FullScan) -> np.ndarray:
     """P(a segment of length k + 1 starts at t in state z | x) of a block of one sequence, (T, K, C) float64."""
     block, joint = scan.block, scan.tables.joint
     out = np.zeros((int(block.lengths[0]), block.index.shape[1], joint.shape[1]))

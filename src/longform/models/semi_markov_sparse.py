@@ -192,7 +192,7 @@ def sparsify(
     sparse = _from_pairs(model, rows, states)
     lost = np.flatnonzero(np.isneginf(sparse.log_likelihood(encoded)))
     if len(lost):
-        paths = [viterbi(model, encoded[i]) for i in lost]
+        paths = [viterbi(model, encoded[i]) for i in lost.tolist()]
         rows = np.concatenate([rows, *(path.rows for path in paths)])
         states = np.concatenate([states, *(path.states for path in paths)])
         sparse = _from_pairs(model, rows, states)

@@ -16,7 +16,7 @@ import numpy as np
 
 from longform.models.semi_markov import SemiMarkovLM
 from longform.models.semi_markov_blocks import ROWS_PER_BLOCK, blocks_of, pack
-from longform.models.semi_markov_scan import Scan, Workspace, add_segment_counts, full_scans, transition_counts
+from longform.models.semi_markov_scan import FullScan, Workspace, add_segment_counts, full_scans, transition_counts
 
 ROWS_PER_SLICE = 65_536  # ours: table rows normalised at once, so that the M-step needs no third table
 MASS_FLOOR = 1e-30  # ours: probabilities below it become 0, which keeps float32 products out of the denormals
@@ -93,7 +93,7 @@ def expectation(
     return total
 
 
-def accumulate(total: Expectation, scan: Scan, pairs: np.ndarray) -> None:
+def accumulate(total: Expectation, scan: FullScan, pairs: np.ndarray) -> None:
     """Add one scan and its expected transitions to the totals."""
     explained = np.isfinite(scan.log_partition)
     total.log_likelihood += float(scan.log_partition[explained].sum())
