@@ -51,8 +51,8 @@ class Page:
     draws: Draws
     years: tuple[int, int]
     facts: Mapping[str, str]
-    title: str = ""
-    topic: Topic | None = None
+    title: str
+    topic: Topic
     year: int = 0
     words: list[tuple[str, str]] = field(default_factory=list)  # (slot, word) of the sentence being written
     places: list[int] = field(default_factory=list)  # the pieces of the sentence that hold those words

@@ -19,6 +19,9 @@ SLOT_OF_KIND = {
     "plant": "being",
     "event": "event",
     "measure": "idea",
+    "group": "idea",
+    "organ": "idea",
+    "structure": "place",
     "substance": "stuff",
     "adjective": "adjective",
     "verb": "verb",
@@ -97,8 +100,8 @@ def _slots(kinds: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
     for kind, words in kinds.items():
         slot = SLOT_OF_KIND.get(kind, "thing")
         slots[slot] = slots.get(slot, ()) + words
-    for slot, words in GENERIC.items():
-        slots.setdefault(slot, tuple(words))
+    for slot, spare in GENERIC.items():
+        slots.setdefault(slot, tuple(spare))
     slots["deed"] = slots.get("deed", ()) + COMMON_DEEDS
     return slots
 
@@ -111,7 +114,7 @@ def make_topic(name: str, block: str) -> Topic:
         weights = _weights(len(words))
         if slot == "adjective":
             own, shared = weights * (1 - GENERIC_SHARE), _weights(len(GENERIC_ADJECTIVES)) * GENERIC_SHARE
-            words, weights = words + tuple(GENERIC_ADJECTIVES), np.concatenate([own, shared])
+            words, weights = (*words, *GENERIC_ADJECTIVES), np.concatenate([own, shared])
         tables[slot] = _table(words, weights, f"{name}/{slot}")
     return Topic(name, kinds, tables)
 

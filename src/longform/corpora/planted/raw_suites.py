@@ -12,6 +12,7 @@ from longform.corpora.planted.articles import Article
 from longform.corpora.planted.claims import REFUTED, SUPPORTED, LabelledClaim
 from longform.corpora.planted.dialogues import SMALL_TALK, Dialogue, Pair
 from longform.corpora.planted.draws import Draws
+from longform.corpora.planted.grammar import Sentence
 from longform.corpora.planted.mentions import GENDER_OF, GENDERS, MALE
 from longform.corpora.planted.ratings import Rated
 from longform.corpora.planted.stories import Story
@@ -85,7 +86,7 @@ def gap(articles: Iterable[Article]) -> str:
 
     Two adjacent sentences are taken where the pronoun follows two persons of its gender named in full.
     """
-    rows = []
+    rows: list[tuple[object, ...]] = []
     for article in articles:
         for text, pronoun, names in _ambiguous(article):
             (a, a_at, a_is), (b, b_at, b_is) = names
@@ -149,7 +150,7 @@ def disco_annotation(articles: Iterable[Article]) -> dict[str, str]:
     return {name: "\n".join(rows) + "\n" for name, rows in lines.items() if rows}
 
 
-def _segment(before: str, sentence, name: str) -> str:
+def _segment(before: str, sentence: Sentence, name: str) -> str:
     if sentence.across:
         return f"{before} {name.upper()}{sentence.text[len(name) :]}"
     head, _, tail = sentence.text.rpartition(f" {name} ")
