@@ -4,7 +4,7 @@ from longform.corpora.planted.people_frames import PEOPLE_SECTIONS
 
 SECTIONS = PEOPLE_SECTIONS | {
     "history": """
-        > In {year}, | In the spring of {year}, | During the war, | By the end of the century,
+        > In {year}, | In the spring of {year}, | During the war, | In those years,
         - it is not true that the {agents} {verb} {adj} {things} in {Town}
         - the first {place} was built in {year} by {agents} from {Town}
         - a fire destroyed the {place} and {small} houses in {year}
@@ -29,7 +29,7 @@ SECTIONS = PEOPLE_SECTIONS | {
         3 built {2} castle beside the {place} | led {2} army to {Town} | gave the town {2} {adj} {thing}
         3 lost {2} lands in the war of {year}""",
     "geography": """
-        > As a rule, | According to the survey of {year}, | On most maps, | In a dry year,
+        > As a rule, | According to a survey of {year}, | To this day,
         - it is not true that the {agents} {verb} {adj} {things} in {Town}
         - the town lies {small} kilometres {dir} of {Town} at the foot of {a_look} {place}
         - the highest point is {a_look} hill of {height} metres
