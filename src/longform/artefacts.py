@@ -1,0 +1,172 @@
+"""A named artefact on disk: atomic, byte-stable writing; strict, explaining reading; safe formats only."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shutil
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from longform.units import BadInput, Corpus, Document, Readout
+
+
+@contextmanager
+def whole(path: Path) -> Iterator[Path]:
+    """Yield a scratch path beside ``path`` and move it there only if the block succeeds: no half-written output."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.partial")
+    _remove(partial)
+    try:
+        yield partial
+        _remove(path)
+        os.replace(partial, path)
+    finally:
+        _remove(partial)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    elif path.exists() or path.is_symlink():
+        path.unlink()
+
+
+def write_json(path: Path, record: Any) -> None:
+    """Sorted keys, two spaces, one newline at the end; JSON has no nan and no infinity: null and "inf" stand for them."""
+    text = json.dumps(_plain(record), indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    with whole(path) as partial:
+        partial.write_text(text + "\n", encoding="utf-8")
+
+
+def read_json(path: Path) -> Any:
+    """Parse one JSON file.
+
+    Raises:
+        BadInput: the file is absent or is not JSON.
+    """
+    try:
+        return _numbers(json.loads(_existing(path).read_text(encoding="utf-8")))
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise BadInput(f"{path}: not JSON ({error}); remove it and run its stage again") from error
+
+
+def write_documents(path: Path, documents: Iterable[Document]) -> int:
+    """One sorted-key JSON object a line; returns how many were written."""
+    count = 0
+    with whole(path) as partial, partial.open("w", encoding="utf-8") as lines:
+        for document in documents:
+            lines.write(json.dumps(_plain(document.to_record()), sort_keys=True, ensure_ascii=False) + "\n")
+            count += 1
+    return count
+
+
+def read_documents(path: Path) -> list[Document]:
+    """Read documents; every line must parse, since a lost document would change every number after it.
+
+    Raises:
+        BadInput: naming file, line and what is wrong with it.
+    """
+    documents = []
+    with _existing(path).open(encoding="utf-8") as lines:
+        for number, line in enumerate(lines, 1):
+            try:
+                record = json.loads(line)
+            except json.JSONDecodeError as error:
+                raise BadInput(f"{path}:{number}: not JSON ({error}); mend or drop the line") from error
+            documents.append(Document.from_record(record, f"{path}:{number}"))
+    if not documents:
+        raise BadInput(
+            f"{path}: got zero documents, at least one is needed; check the filters of the row that wrote it"
+        )
+    return documents
+
+
+def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
+    """Compressed npz without pickle; equal arrays give equal bytes."""
+    for name, array in arrays.items():
+        if np.asarray(array).dtype == object:
+            raise BadInput(f"{path}: array {name!r} has dtype object, which needs pickle; use numbers or strings")
+    with whole(path) as partial, partial.open("wb") as file:
+        np.savez_compressed(file, allow_pickle=False, **dict(sorted(arrays.items())))
+
+
+def read_arrays(path: Path) -> dict[str, np.ndarray]:
+    """Read an npz without unpickling anything.
+
+    Raises:
+        BadInput: absent, truncated, or holding pickled objects.
+    """
+    try:
+        with np.load(_existing(path), allow_pickle=False) as file:
+            return {name: file[name] for name in file.files}
+    except (zipfile.BadZipFile, ValueError, EOFError, OSError) as error:
+        raise BadInput(
+            f"{path}: not a whole npz of plain arrays ({error}); remove it and run its stage again"
+        ) from error
+
+
+def write_corpus(folder: Path, corpus: Corpus) -> int:
+    """``documents.jsonl``, ``truth.npz`` and ``facts.json`` in one folder, all or nothing."""
+    with whole(folder) as partial:
+        partial.mkdir()
+        count = write_documents(partial / "documents.jsonl", corpus.documents)
+        if not count:
+            raise BadInput(f"{folder}: got zero documents, at least one is needed; loosen the row's filters")
+        write_arrays(partial / "truth.npz", corpus.truth)
+        write_json(partial / "facts.json", corpus.facts)
+    return count
+
+
+def read_corpus(folder: Path) -> Corpus:
+    """Inverse of :func:`write_corpus`."""
+    documents = read_documents(folder / "documents.jsonl")
+    return Corpus(documents, read_arrays(folder / "truth.npz"), read_json(folder / "facts.json"))
+
+
+def write_readout(path: Path, readout: Readout) -> None:
+    """A readout as one npz; the unit ids and splits are two more arrays."""
+    ids = {"unit_ids": np.array(readout.unit_ids, dtype=np.str_), "splits": np.array(readout.splits, dtype=np.str_)}
+    write_arrays(path, {**readout.arrays, **ids})
+
+
+def read_readout(path: Path) -> Readout:
+    """Inverse of :func:`write_readout`."""
+    arrays = read_arrays(path)
+    ids, splits = arrays.pop("unit_ids"), arrays.pop("splits")
+    return Readout(tuple(ids.tolist()), tuple(splits.tolist()), arrays)
+
+
+def _existing(path: Path) -> Path:
+    if not path.is_file():
+        raise BadInput(
+            f"{path}: no such file; run the stage that writes it (dvc repro) or mend the path in params.yaml"
+        )
+    return path
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else str(value)
+    return value
+
+
+def _numbers(value: Any) -> Any:
+    """Undo what :func:`_plain` did to infinities."""
+    if isinstance(value, dict):
+        return {key: _numbers(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_numbers(item) for item in value]
+    return float(value) if value in ("inf", "-inf") else value

@@ -1,0 +1,170 @@
+r"""Causal language models, finetuned or from scratch (deng2022 section 4 and appendix E; section 3 for the synthetic one).
+
+The loss is the mean of $-\log p(x_t \mid x_{<t})$ in nats over the tokens of a block; the first token of a
+block is context only. ``stream`` packing cuts one long token stream into blocks that may cross articles, as the
+paper's script does; ``documents`` packing gives every document its own row.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytorch_lightning as pl
+import torch
+from transformers import CONFIG_MAPPING, AutoModelForCausalLM, PreTrainedTokenizerBase
+
+from longform.corpora.rendering import render
+from longform.models.checkpoints import has_model, load_model, load_tokenizer
+from longform.models.training import Items, Schedule, adamw, fit_module
+from longform.numerics import derived_seed
+from longform.units import BadInput, Document
+
+IGNORED = -100  # transformers' label for "no loss here"
+
+
+class CausalLanguageModel(pl.LightningModule):
+    """A transformers causal LM with its optimiser."""
+
+    def __init__(self, network: torch.nn.Module, schedule: Schedule, updates: int) -> None:
+        super().__init__()
+        self.network, self.schedule, self.updates = network, schedule, updates
+        self.run = torch.compile(network) if schedule.compile else network
+
+    def loss(self, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
+        """Mean nats per predicted token."""
+        logits = self.run(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"]).logits
+        return torch.nn.functional.cross_entropy(
+            logits[:, :-1].flatten(0, 1).float(), batch["labels"][:, 1:].flatten(), ignore_index=IGNORED
+        )
+
+    def training_step(self, batch: Mapping[str, torch.Tensor], index: int) -> torch.Tensor:
+        """Log and return the loss."""
+        loss = self.loss(batch)
+        self.log("loss", loss)
+        return loss
+
+    def validation_step(self, batch: Mapping[str, torch.Tensor], index: int) -> None:
+        """Log the loss, weighted by predicted tokens."""
+        self.log("validation_loss", self.loss(batch), batch_size=int((batch["labels"][:, 1:] != IGNORED).sum()))
+
+    def configure_optimizers(self) -> dict[str, Any]:
+        """AdamW, linear schedule."""
+        return adamw(self.network, self.schedule, self.updates)
+
+
+@dataclass(frozen=True)
+class TrainedLM:
+    """Network and tokenizer, saved together in the Hugging Face layout."""
+
+    network: Any
+    tokenizer: PreTrainedTokenizerBase
+
+    def save(self, folder: Path) -> None:
+        """Safetensors, configuration, tokenizer."""
+        self.network.save_pretrained(folder)
+        self.tokenizer.save_pretrained(folder)
+
+
+def fit(
+    *,
+    documents: Sequence[Document],
+    base: Path,
+    name: str,
+    seed: int,
+    scratch: Path,
+    titles: bool,
+    packing: str,
+    context: int,
+    schedule: Mapping[str, Any],
+    shape: Mapping[str, Any] | None = None,
+) -> TrainedLM:
+    """Train on the documents of split train, choosing the round of best loss on split validation.
+
+    Args:
+        base: a checkpoint to finetune, or a tokenizer beside which ``shape`` makes a network from scratch.
+        titles: whether section titles are part of the text (W/ Title) or not (W/O Title).
+        packing: "stream" or "documents".
+        context: tokens of a block; at most the network's positions.
+        shape: ``{"model_type": "gpt2", ...}``, keywords of its transformers configuration.
+    """
+    tokenizer = load_tokenizer(base)
+    network = load_model(base, AutoModelForCausalLM) if shape is None else from_scratch(shape, tokenizer, context, seed)
+    if shape is None and not has_model(base):
+        raise BadInput(f"train {name}: {base} holds no model and the row gives no shape; add one of the two")
+    pack = {"stream": stream_blocks, "documents": document_rows}.get(packing)
+    if pack is None:
+        raise BadInput(f"train {name}: packing {packing!r}; allowed are 'stream' and 'documents'")
+    blocks = {
+        split: pack([d for d in documents if d.split == split], tokenizer, titles, context)
+        for split in ("train", "validation")
+    }
+    plan = Schedule.from_settings(schedule)
+    module = CausalLanguageModel(network, plan, plan.updates(len(blocks["train"])))
+    items = Items(blocks["train"], blocks["validation"], collate)
+    fit_module(module, items, plan, seed=seed, name=name, scratch=scratch)
+    return TrainedLM(network, tokenizer)
+
+
+def from_scratch(shape: Mapping[str, Any], tokenizer: PreTrainedTokenizerBase, context: int, seed: int) -> Any:
+    """A network of the given shape with seeded random weights.
+
+    Raises:
+        BadInput: an unknown model type.
+    """
+    settings = dict(shape)
+    kind = settings.pop("model_type", None)
+    if kind not in CONFIG_MAPPING:
+        raise BadInput(
+            f"shape has model_type {kind!r}; allowed are transformers' types such as 'gpt2', 'gpt_neo', 'gpt_neox'"
+        )
+    ends = {
+        "bos_token_id": tokenizer.bos_token_id,
+        "eos_token_id": tokenizer.eos_token_id,
+        "pad_token_id": tokenizer.pad_token_id,
+    }
+    config = CONFIG_MAPPING[kind](vocab_size=len(tokenizer), **({"max_position_embeddings": context} | settings | ends))
+    torch.manual_seed(derived_seed(seed, "initial weights"))
+    return AutoModelForCausalLM.from_config(copy.deepcopy(config))
+
+
+def encode(text: str, tokenizer: PreTrainedTokenizerBase) -> list[int]:
+    """Token ids of a text without added control tokens."""
+    return tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
+
+
+def article_ids(document: Document, tokenizer: PreTrainedTokenizerBase, titles: bool) -> list[int]:
+    """``EOT body EOT newline``: what one article adds to the stream (the newline only where the tokenizer has one)."""
+    end = [tokenizer.eos_token_id]
+    return end + encode(render(document, titles), tokenizer) + end + encode("\n", tokenizer)
+
+
+def stream_blocks(documents: Sequence[Document], tokenizer: Any, titles: bool, context: int) -> list[list[int]]:
+    """One stream cut into consecutive blocks of ``context`` tokens; the last, partial block is dropped."""
+    stream = [token for document in documents for token in article_ids(document, tokenizer, titles)]
+    whole = len(stream) // context * context
+    return [stream[start : start + context] for start in range(0, whole, context)]
+
+
+def document_rows(documents: Sequence[Document], tokenizer: Any, titles: bool, context: int) -> list[list[int]]:
+    """``EOT body EOT`` of each document, cut at ``context`` tokens."""
+    end = [tokenizer.eos_token_id]
+    return [(end + encode(render(d, titles), tokenizer) + end)[:context] for d in documents]
+
+
+def collate(rows: list[list[int]]) -> dict[str, torch.Tensor]:
+    """Pad to the longest row; padding is masked and carries no loss."""
+    width = max(map(len, rows))
+    ids, labels, mask = (np.full((len(rows), width), fill, dtype=np.int64) for fill in (0, IGNORED, 0))
+    for row, tokens in enumerate(rows):
+        ids[row, : len(tokens)] = labels[row, : len(tokens)] = tokens
+        mask[row, : len(tokens)] = 1
+    return {
+        "input_ids": torch.from_numpy(ids),
+        "labels": torch.from_numpy(labels),
+        "attention_mask": torch.from_numpy(mask),
+    }

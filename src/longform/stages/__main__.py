@@ -1,0 +1,39 @@
+"""Run one row of one verb: ``python -m longform.stages train synthetic-transformer --home .``"""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault(
+    "OMP_NUM_THREADS", "1"
+)  # before NumPy and torch load: two spinning threads cost 4-19x when contended
+os.environ.setdefault("WANDB_MODE", "offline")
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
+import argparse
+import importlib
+import sys
+from pathlib import Path
+
+from longform.stages.rows import VERBS, read_row
+from longform.units import BadInput
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Parse, run, and turn bad input into one sentence on standard error and exit status 2."""
+    parser = argparse.ArgumentParser(prog="python -m longform.stages", description=__doc__)
+    parser.add_argument("verb", choices=VERBS)
+    parser.add_argument("row")
+    parser.add_argument("--home", type=Path, default=Path("."), help="folder with params.yaml and data/")
+    chosen = parser.parse_args(arguments)
+    try:
+        row = read_row(chosen.home, chosen.verb, chosen.row)
+        importlib.import_module(f"longform.stages.{chosen.verb}").run(row)
+    except BadInput as error:
+        print(f"longform: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,109 @@
+"""A row of ``params.yaml``, and calling a function with exactly the settings that it knows."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from longform.units import BadInput
+
+VERBS = ("prepare", "train", "generate", "infer", "score", "report")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One experiment.
+
+    Attributes:
+        verb, name: the stage is ``verb@name``.
+        settings: the row as written in ``params.yaml``.
+        home: the folder of ``params.yaml``, ``data/`` and ``paper_figures/``.
+        seed: of the whole run; every draw is named after it and the row.
+    """
+
+    verb: str
+    name: str
+    settings: Mapping[str, Any]
+    home: Path
+    seed: int
+
+    @property
+    def data(self) -> Path:
+        """The data folder of this scale."""
+        return self.home / "data"
+
+    @property
+    def scratch(self) -> Path:
+        """Where an unfinished stage keeps its checkpoints; not an output, survives a killed run."""
+        return self.home / "scratch" / self.verb / self.name
+
+    def slot(self, key: str) -> Path:
+        """The path that a slot of the row (``texts``, ``model`` …) points to, below ``data/``.
+
+        Raises:
+            BadInput: the row lacks the slot.
+        """
+        if key not in self.settings:
+            raise BadInput(f"row {self.verb}.{self.name} lacks {key!r}; name what it reads, as the other rows do")
+        return self.data / self.settings[key]
+
+    def others(self, *slots: str) -> dict[str, Any]:
+        """The settings that are not slots."""
+        return {key: value for key, value in self.settings.items() if key not in {"code", *slots}}
+
+    def module(self, group: str) -> Any:
+        """The module that the row's ``code`` names: the file system is the registry."""
+        code = self.settings.get("code")
+        if not isinstance(code, str):
+            raise BadInput(f"row {self.verb}.{self.name} lacks 'code'; name a file of src/longform/{group}/")
+        return importlib.import_module(f"longform.{group}.{code.removesuffix('.py')}")
+
+
+def read_row(home: Path, verb: str, name: str) -> Row:
+    """One row of ``<home>/params.yaml``.
+
+    Raises:
+        BadInput: no such file, verb or row; close names are offered.
+    """
+    path = home / "params.yaml"
+    if not path.is_file():
+        raise BadInput(f"{path}: no such file; --home must name the repository or a folder of experiments/scales/")
+    params = yaml.safe_load(path.read_text(encoding="utf-8"))
+    rows = params.get(verb) or {}
+    if name not in rows:
+        raise BadInput(f"{path} has no row {verb}.{name}{_near(name, rows)}; add it or mend the name")
+    return Row(verb, name, rows[name], home, params["seed"])
+
+
+def call(function: Callable[..., Any], row: Row, settings: Mapping[str, Any], **given: Any) -> Any:
+    """Call ``function`` with the row's settings as keywords; a misspelt or missing setting is a sentence, not a trace.
+
+    ``given`` are objects of the stage; those that the function does not take are left out.
+    """
+    parameters = inspect.signature(function).parameters.values()
+    known = {p.name for p in parameters}
+    unknown = sorted(settings.keys() - known)
+    if unknown:
+        allowed = sorted(known - given.keys())
+        raise BadInput(
+            f"row {row.verb}.{row.name} has {unknown[0]!r}{_near(unknown[0], allowed)}; allowed are {allowed}; mend params.yaml"
+        )
+    needed = {p.name for p in parameters if p.default is p.empty}
+    missing = sorted(needed - settings.keys() - given.keys())
+    if missing:
+        raise BadInput(
+            f"row {row.verb}.{row.name} lacks {missing}, which {function.__name__} needs; add them to params.yaml"
+        )
+    return function(**settings, **{key: value for key, value in given.items() if key in known})
+
+
+def _near(name: str, names: Any) -> str:
+    close = difflib.get_close_matches(name, list(names), n=3)
+    return f" (near: {', '.join(close)})" if close else ""

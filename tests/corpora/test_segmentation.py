@@ -1,0 +1,106 @@
+"""Sentences as offsets: cases with one right answer, and identities over any text."""
+
+from __future__ import annotations
+
+import itertools
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from longform.corpora.segmentation import SECTION_BREAK, sentence_texts, sentences
+
+CASES = {  # "|" marks the place between two sentences, where the text itself has one space
+    "plain": "The town is small.|It has a church!|Does it have a school?",
+    "titles": "Dr. Smith met Mrs. Jones at St. Mary's.|They spoke.",
+    "initials": "J. R. R. Tolkien wrote it.|George W. Bush read it.|He liked it.",
+    "acronym inside": "The U.S. Census Bureau counted them.|There were 324.",
+    "acronym at the end": "He moved to the U.S.|The move was hard.",
+    "times": "It opens at 9 a.m. on Monday.|It closes at 5 p.m.|The rest is quiet.",
+    "decimals": "It covers 3.5 square miles.|Of it 0.2% is water.|Version 2.0.1 came later.",
+    "year": "He was born in 1902.|He died in 1950.",
+    "list number": "1. The first item.|2. The second item.",
+    "abbreviated number": "See Fig. 3 and pp. 12 of vol. 2.|No. 5 is missing.",
+    "month": "It began on Jan. 5 and ended.|Nobody came.",
+    "ellipsis": "He waited... and waited.|Then he left…|Nobody saw it.",
+    "speech": 'He said, "Come here!" and left.|"Why?" she asked.|"Go."|They went.',
+    "curly speech": "“Come here.”|She came.|“Why?” she asked.",
+    "bracket": "(It rained.)|We left.|It was late (about 10 p.m.).|We slept.",
+    "latin": "Several parks, e.g. Hyde Park, are old.|Others, i.e. Green Park, are not.",
+    "company": "Acme Inc. was founded in 1900.|Later came Acme Ltd.|The end came.",
+    "romance": "Élodie vit à Paris.|Ça va?|Él vive aquí.|¿Por qué?|Ñandú es un ave.",
+    "german": "Die Stadt liegt am Rhein.|Öfter regnet es.|Über 3,5 Millionen leben dort.",
+    "cyrillic": "Он жил в Москве.|Она уехала.|Почему?",
+    "greek": "Ζει στην Αθήνα.|Είναι μεγάλη.",
+    "several marks": "What?!|Nobody knew.|Really??|Yes.",
+    "website": "It is at www.example.org now.|See it.",
+    "reference mark": "It grew fast.[12]|It shrank later.[3][4]|Then it stopped.",
+    "tokenised": "the patients were treated .|we found that p < 0.05 .|no effect was seen .",
+    "tokenised speech": "`` What ? '' said he .|`` Go . ''|She went .",
+    "tokenised straight speech": '" Go . "|She went .',
+    "lower case": "we treated them.|they recovered.|what next?",
+    "degrees": "She holds a Ph.D. from Yale.|He holds an M.A.|She teaches.",
+    "regnal": "He was crowned as Napoleon I.|He ruled.",
+    "spaced dots": "He waited . . . and waited .|Then he left .",
+}
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+def test_sentences_end_where_a_reader_ends_them(case):
+    assert sentence_texts(case.replace("|", " ")) == case.split("|")
+
+
+def test_a_blank_line_ends_a_sentence_and_a_line_break_does_not():
+    text = "A heading without a stop" + SECTION_BREAK + "The text\nis wrapped. It\ngoes on."
+    assert sentence_texts(text) == ["A heading without a stop", "The text\nis wrapped.", "It\ngoes on."]
+
+
+def test_full_width_stops_need_no_space():
+    assert sentence_texts("東京は大きい。人が多い！本当？はい。") == [
+        "東京は大きい。",
+        "人が多い！",
+        "本当？",
+        "はい。",
+    ]
+    assert sentence_texts("यह शहर है। यह बड़ा है।") == ["यह शहर है।", "यह बड़ा है।"]
+    assert sentence_texts("هل هذا صحيح؟ نعم.") == ["هل هذا صحيح؟", "نعم."]
+
+
+@pytest.mark.parametrize("text", ["", "   \n\n \t ", "\n"])
+def test_blank_text_has_no_sentences(text):
+    assert sentences(text) == []
+
+
+@given(st.text(alphabet="abcABC .!?…\n\t\"'()0123é。“”[]", max_size=80))
+@settings(max_examples=300, deadline=None)
+def test_offsets_are_ordered_trimmed_and_cover_every_visible_character(text):
+    spans = sentences(text)
+    assert all(a < b for a, b in spans)
+    assert all(first[1] <= second[0] for first, second in itertools.pairwise(spans))
+    assert all(text[a:b] == text[a:b].strip() for a, b in spans)
+    covered = {i for a, b in spans for i in range(a, b)}
+    assert {i for i, c in enumerate(text) if not c.isspace()} <= covered
+
+
+@given(st.lists(st.sampled_from(["The cat sat.", "Did he go?", "Élan grew!", "It was 3.5 m."]), min_size=1, max_size=8))
+def test_plain_sentences_joined_by_a_space_come_back(parts):
+    assert sentence_texts(" ".join(parts)) == parts
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The town of St. Ives is small. It has 3.5 parks. " * 2000,
+        ". " * 50000,
+        '"' * 100000 + ". A",
+        "." * 100000 + "x",
+        ('. "' + " " * 50) * 2000,
+        " " * 50000 + ("Mr. X " * 10000),
+    ],
+    ids=["usual", "stops", "quotes", "dots", "openers", "one long sentence"],
+)
+def test_hundred_kilobytes_take_well_under_two_seconds_even_when_hostile(text):
+    start = time.perf_counter()
+    sentences(text)
+    assert time.perf_counter() - start < 2.0

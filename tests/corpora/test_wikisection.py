@@ -1,0 +1,134 @@
+"""WikiSection: the three raw forms, what is set aside, the split by seed and the paper's sentence splitter."""
+
+import json
+
+import pytest
+
+from longform.corpora.wikisection import build, paper_sentences, split_by_seed
+from longform.units import BadInput
+
+SHARES = {"train": 0.5, "validation": 0.25, "test": 0.25}
+
+
+def written(folder, lines, name="city.txt"):
+    path = folder / name
+    path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def article(number):
+    return f"[ ABSTRACT ] Town {number} is a town. It is small. [ HISTORY ] It was founded. [ GEOGRAPHY ] It is flat."
+
+
+def test_a_marked_line_becomes_titled_sections_in_order(tmp_path):
+    corpus = build(name="c", seed=1, raw=written(tmp_path, [article(i) for i in range(4)]), shares=SHARES)
+    first = corpus.documents[0]
+    assert [(s.title, s.text) for s in first.sections] == [
+        ("abstract", "Town 0 is a town. It is small."),
+        ("history", "It was founded."),
+        ("geography", "It is flat."),
+    ]
+    assert corpus.truth["sentences"].tolist() == [4, 4, 4, 4]
+    assert corpus.facts["dropped"] == {}
+
+
+def test_the_plain_form_is_the_marked_form_without_its_markers_and_splits_alike(tmp_path):
+    marked = build(name="c", seed=3, raw=written(tmp_path, [article(i) for i in range(8)]), shares=SHARES)
+    lines = [" ".join(section.text for section in document.sections) for document in marked.documents]
+    plain = build(name="d", seed=3, raw=written(tmp_path, lines, "plain.txt"), shares=SHARES)
+    assert [d.split for d in plain.documents] == [d.split for d in marked.documents]
+    assert [d.sections[0].title for d in plain.documents] == [None] * 8
+    assert plain.truth["sentences"].tolist() == marked.truth["sentences"].tolist()
+
+
+def test_what_cannot_be_used_is_counted_by_reason(tmp_path):
+    lines = [
+        article(1), "", "No markers at all.", "[ HISTORY ] Founded. [ ABSTRACT ] A town.", "[ ABSTRACT ] A. [ HISTORY ] ",
+        "Stray. [ ABSTRACT ] A town. [ HISTORY ] Old.", article(2),
+    ]  # fmt: skip
+    corpus = build(name="c", seed=1, raw=written(tmp_path, lines), shares={"train": 0.5, "test": 0.5})
+    assert [d.id for d in corpus.documents] == ["line-00001", "line-00007"]
+    assert corpus.facts["articles_read"] == 7
+    assert corpus.facts["dropped"] == {
+        "abstract missing": 1,
+        "blank line": 1,
+        "empty section": 1,
+        "no sections": 1,
+        "text before the first marker": 1,
+    }
+
+
+def test_short_articles_are_dropped_only_on_request(tmp_path):
+    raw = written(tmp_path, [article(1), "[ ABSTRACT ] One. [ HISTORY ] Two."])
+    assert len(build(name="c", seed=1, raw=raw, shares={"train": 0.5, "test": 0.5}).documents) == 2
+    strict = build(name="c", seed=1, raw=raw, shares={"train": 1.0}, min_sentences=4)
+    assert [d.id for d in strict.documents] == ["line-00001"]
+    assert strict.facts["dropped"] == {"too few sentences": 1}
+
+
+def test_wikisection_json_gives_the_abstract_and_the_labelled_spans(tmp_path):
+    text = "It was founded. It is flat."
+    marks = [
+        {"begin": 0, "length": 15, "sectionHeading": "Early days", "sectionLabel": "city.history"},
+        {"begin": 16, "length": 11, "sectionHeading": "Geography", "sectionLabel": "city.geography"},
+    ]
+    good = {"id": "Q1", "type": "city", "title": "A", "abstract": "A is a town.", "text": text, "annotations": marks}
+    far = good | {"annotations": [marks[0] | {"length": 99}]}
+    records = [good, good | {"annotations": []}, good | {"abstract": " "}, far, {"id": "Q2"}, 7]
+    path = tmp_path / "HGD_en_city.json"
+    path.write_text(json.dumps(records))
+    corpus = build(name="c", seed=1, raw=path, shares={"test": 1.0})
+    assert [(s.title, s.text) for s in corpus.documents[0].sections] == [
+        ("abstract", "A is a town."), ("history", "It was founded."), ("geography", "It is flat."),
+    ]  # fmt: skip
+    assert corpus.facts["dropped"] == {
+        "abstract missing": 1, "malformed record": 2, "no sections": 1, "section outside the text": 1,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("content", [b"", b"\n\n\n", b"\xff\xfe broken"])
+def test_a_file_without_one_usable_article_is_bad_input(tmp_path, content):
+    path = tmp_path / "city.txt"
+    path.write_bytes(content)
+    with pytest.raises(BadInput):
+        build(name="c", seed=1, raw=path)
+
+
+@pytest.mark.parametrize(
+    "settings", [{"splitter": "best"}, {"shares": {"train": 0.7}}, {"shares": {"train": 1.2, "test": -0.2}}]
+)
+def test_a_bad_setting_is_named(tmp_path, settings):
+    with pytest.raises(BadInput, match=r"splitter|shares"):
+        build(name="c", seed=1, raw=written(tmp_path, [article(1)]), **settings)
+
+
+def test_shares_are_exact_and_the_split_depends_on_seed_and_id_only():
+    ids = [f"a{i}" for i in range(40)]
+    splits = split_by_seed(ids, SHARES, 5)
+    assert {s: splits.count(s) for s in SHARES} == {"train": 20, "validation": 10, "test": 10}
+    backwards = split_by_seed(ids[::-1], SHARES, 5)
+    assert backwards[::-1] == splits
+    assert split_by_seed(ids, SHARES, 6) != splits
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("One. Two.", ["One.", "Two."]),
+        ("The U.S. Census. Next! Same? Yes.", ["The U.S.", "Census.", "Next! Same? Yes."]),
+        ("At an elevation of . Then. Tail", ["At an elevation of .", "Then.", "Tail"]),
+        ("A.\n", ["A."]),
+        ("", []),
+    ],
+)
+def test_the_paper_splitter_cuts_at_full_stop_and_blank_and_nowhere_else(text, expected):
+    assert paper_sentences(text) == expected
+
+
+def test_the_splitters_differ_where_an_abbreviation_stands(tmp_path):
+    raw = written(tmp_path, ["[ ABSTRACT ] It lies near St. Louis. [ HISTORY ] It is old."])
+    counts = {
+        s: build(name="c", seed=1, raw=raw, shares={"test": 1.0}, splitter=s).facts["sentences"]
+        for s in ("paper", "rules")
+    }
+    assert counts == {"paper": 3, "rules": 2}

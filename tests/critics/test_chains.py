@@ -1,0 +1,203 @@
+"""Bigram and Markov critics of chains: hand counts, enumeration, and the identities every critic keeps."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from longform.critics.chains import (
+    END,
+    BigramCritic,
+    MarkovCritic,
+    choose_delta,
+    delta_scores,
+    transition_counts,
+    transition_failures,
+)
+from longform.numerics import generator
+from longform.protocol import Critic, signature
+from longform.units import BadInput, Chain
+
+
+def chains(*rows: str, valid: bool = True) -> list[Chain]:
+    return [Chain(f"u{i}", "test", tuple(row), valid) for i, row in enumerate(rows)]
+
+
+REAL = chains("abc", "abc", "acb", "ab")
+
+
+def test_add_one_probabilities_equal_hand_counts_over_v_plus_two_columns():
+    critic = BigramCritic(delta=1.0).fit(REAL)
+    assert critic.names == ("a", "b", "c", "<bos>", END)
+    probability = np.exp(critic.log_transitions)
+    assert probability[3, 0] == pytest.approx((4 + 1) / (4 + 5))
+    assert probability[0, 1] == pytest.approx((3 + 1) / (4 + 5))
+    assert probability[1, 4] == pytest.approx((2 + 1) / (4 + 5))
+    np.testing.assert_allclose(probability.sum(axis=1), 1.0, atol=1e-12)
+
+
+def test_one_chain_scores_m_plus_one_transitions():
+    critic = BigramCritic(delta=1.0).fit(REAL)
+    tally = critic.tally(chains("ab"))
+    by_hand = math.log(5 / 9) + math.log(4 / 9) + math.log(3 / 9)
+    assert tally.values[0].tolist() == pytest.approx([by_hand, 3, 0, 0])
+    assert critic.score(tally) == pytest.approx(math.exp(-by_hand / 3))
+
+
+def test_score_is_one_ratio_of_corpus_sums_not_a_mean_of_documents():
+    critic = BigramCritic(delta=1.0).fit(REAL)
+    units = chains("ab", "cccccb")
+    tally = critic.tally(units)
+    ratio = math.exp(-tally.total("logprob") / tally.total("transitions"))
+    mean = np.mean([critic.score(critic.tally([unit])) for unit in units])
+    assert critic.score(tally) == pytest.approx(ratio)
+    assert abs(mean - ratio) > 0.1
+
+
+def test_unknown_titles_skip_both_their_transitions_and_are_counted():
+    critic = BigramCritic(delta=1.0).fit(REAL)
+    with_unknown, known = critic.tally(chains("axb")), critic.tally(chains("b"))
+    assert with_unknown.total("unknown") == 2
+    assert with_unknown.total("transitions") == 2
+    assert known.total("unknown") == 0
+
+
+def test_invalid_chains_are_counted_and_never_scored():
+    critic = BigramCritic(delta=1.0).fit(REAL)
+    tally = critic.tally(chains("ab") + chains("ab", valid=False))
+    assert tally.column("excluded").tolist() == [0, 1]
+    assert tally.values[1, :3].tolist() == [0, 0, 0]
+    assert BigramCritic().fit(REAL + chains("zz", valid=False)).fitted_excluded == 1
+
+
+def test_an_empty_chain_is_one_transition_from_begin_to_end():
+    critic = BigramCritic(delta=1.0).fit(REAL)
+    assert critic.tally(chains("")).values[0].tolist() == pytest.approx([math.log(1 / 9), 1, 0, 0])
+
+
+def test_delta_zero_is_infinite_on_an_unseen_transition_and_finite_otherwise():
+    critic = BigramCritic(delta=0.0).fit(REAL)
+    assert critic.score(critic.tally(chains("ba"))) == math.inf
+    assert math.isfinite(critic.score(critic.tally(chains("abc"))))
+    assert not np.isnan(critic.log_transitions).any()
+
+
+def test_choose_delta_takes_the_lowest_validation_score():
+    assert choose_delta(REAL, chains("abc", "ab")) == 0
+    assert choose_delta(REAL, chains("ba")) == 1
+    assert delta_scores(REAL, chains("ba"))[0] == math.inf
+    with pytest.raises(BadInput, match="none is finite"):
+        choose_delta(REAL, chains("ba"), deltas=(0,))
+
+
+def test_delta_one_recovers_the_maximum_likelihood_matrix_as_counts_grow():
+    many = REAL * 20000
+    close = BigramCritic(delta=1.0).fit(many).log_transitions
+    exact = BigramCritic(delta=0.0).fit(many).log_transitions
+    seen = np.isfinite(exact)
+    np.testing.assert_allclose(np.exp(close[seen]), np.exp(exact[seen]), atol=1e-4)
+
+
+def test_probabilities_of_all_chains_of_a_length_sum_to_one_without_an_end_symbol():
+    matrix = np.array([[0.2, 0.5, 0.3], [0.6, 0.4, 0.0], [0.1, 0.1, 0.8]])
+    critic = MarkovCritic(("x", "y", "z"), matrix, begin="x")
+    every = [Chain(str(i), "test", z) for i, z in enumerate(itertools.product("xyz", repeat=3))]
+    assert np.exp(critic.tally(every).column("logprob")).sum() == pytest.approx(1.0, abs=1e-12)
+    assert critic.tally(every).column("transitions").tolist() == [3.0] * 27
+
+
+def test_markov_score_of_its_own_samples_approaches_its_entropy_rate():
+    rng = generator("test", "markov")
+    matrix = rng.dirichlet(np.ones(4), 4)
+    states = [0]
+    for _ in range(20000):
+        states.append(int(rng.choice(4, p=matrix[states[-1]])))
+    critic = MarkovCritic(tuple("abcd"), matrix, begin="a")
+    latent_ppl = critic.score(critic.tally([Chain("u", "test", tuple("abcd"[s] for s in states[1:]))]))
+    values, vectors = np.linalg.eig(matrix.T)
+    stationary = np.real(vectors[:, np.argmax(np.real(values))])
+    stationary /= stationary.sum()
+    entropy = -np.sum(stationary[:, None] * matrix * np.log(matrix))
+    assert latent_ppl == pytest.approx(math.exp(entropy), rel=0.02)
+
+
+def test_begin_may_be_an_ordinary_state():
+    critic = BigramCritic(delta=0.5, begin="a", end=False).fit(REAL)
+    assert critic.names == ("a", "b", "c")
+    assert critic.tally(chains("bcb")).total("transitions") == 3
+
+
+def test_tally_of_a_concatenation_is_the_concatenation_of_tallies_in_any_order():
+    critic = BigramCritic(delta=1.0).fit(REAL)
+    units = chains("abc", "xa", "", "bca") + chains("a", valid=False)
+    whole = critic.tally(units)
+    parts = critic.tally(units[:2]) + critic.tally(units[2:])
+    np.testing.assert_array_equal(whole.values, parts.values)
+    np.testing.assert_array_equal(critic.tally(units[::-1]).values, whole.values[::-1])
+
+
+def test_fit_changes_nothing_and_order_of_real_units_does_not_matter():
+    blank = BigramCritic(delta=1.0)
+    fitted = blank.fit(REAL)
+    assert blank.names == () and signature(blank) == signature(fitted) == "BigramCritic(delta=1.0,begin=<bos>,end=True)"
+    backwards = blank.fit(REAL[::-1])
+    np.testing.assert_allclose(backwards.tally(REAL).values, fitted.tally(REAL).values, rtol=0, atol=1e-15)
+    assert isinstance(fitted, Critic)
+
+
+def test_attribution_sums_to_the_tally_and_marks_unknown_transitions():
+    critic = BigramCritic(delta=1.0).fit(REAL)
+    units = chains("abc", "axb") + chains("a", valid=False) + chains("")
+    parts = critic.attribute(units)
+    assert [len(row) for row in parts] == [4, 4, 0, 1]
+    assert np.isnan(parts[1]).tolist() == [False, True, True, False]
+    np.testing.assert_allclose([np.nansum(row) for row in parts], critic.tally(units).column("logprob"), atol=1e-12)
+
+
+def test_failure_table_shares_are_over_all_transitions_and_repetitions_over_failures():
+    critic = BigramCritic(delta=0.0).fit(REAL)
+    generated = chains("aab", "abc", "cba")
+    failed = transition_failures(critic, generated)
+    assert {row[:2]: row[2] for row in failed.rows} == {("a", "a"): 1, ("<bos>", "c"): 1, ("b", "a"): 1, ("a", END): 1}
+    assert failed.transitions == 12 and failed.share == pytest.approx(4 / 12)
+    assert failed.repetition_share == pytest.approx(1 / 4)
+    inner = transition_failures(critic, generated, inner=True)
+    assert inner.transitions == 6 and [row[:2] for row in inner.rows] == [("a", "a"), ("b", "a")]
+
+
+def test_transition_counts_agree_with_a_plain_loop():
+    critic = BigramCritic(delta=1.0).fit(REAL)
+    plain: dict[tuple[str, str], int] = {}
+    for unit in REAL:
+        row = ["<bos>", *unit.symbols, END]
+        for pair in itertools.pairwise(row):
+            plain[pair] = plain.get(pair, 0) + 1
+    assert transition_counts(critic, REAL) == plain
+
+
+def test_real_order_scores_better_than_its_shuffle():
+    rng = generator("test", "shuffle")
+    real = chains(*["abcde"] * 40, *["acbde"] * 10)
+    critic = BigramCritic(delta=1.0).fit(real)
+    shuffled = [Chain(u.unit_id, u.split, tuple(rng.permutation(u.symbols).tolist())) for u in real]
+    assert critic.score(critic.tally(real)) < 0.5 * critic.score(critic.tally(shuffled))
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda: BigramCritic(delta=-1.0),
+        lambda: BigramCritic().fit(chains("a", valid=False)),
+        lambda: BigramCritic().fit([Chain("u", "test", ("a", END))]),
+        lambda: BigramCritic().tally(REAL),
+        lambda: MarkovCritic(("a",), np.array([[0.5]])),
+        lambda: MarkovCritic(("a", "b"), np.eye(3)),
+        lambda: MarkovCritic(("a",), np.eye(1), begin="z"),
+    ],
+)
+def test_bad_input_is_refused_with_a_message(build):
+    with pytest.raises(BadInput):
+        build()
