@@ -27,11 +27,10 @@ OTHERS: Mapping[str, Writer] = {
     "reports": (write_report, report_corpus),
     "stories": (write_story, story_corpus),
 }
-SETTINGS: Mapping[str, set[str]] = {"parallel": {"mixing"}}
 DOMAINS = (*ARTICLE_DOMAINS, *OTHERS, "summaries")
 
 
-def build(*, name: str, seed: int, domain: str, documents: int | Mapping[str, int], **settings: float) -> Corpus:
+def build(*, name: str, seed: int, domain: str, documents: int | Mapping[str, int], mixing: float = 0.0) -> Corpus:
     """A planted corpus with its truth.
 
     Args:
@@ -40,21 +39,21 @@ def build(*, name: str, seed: int, domain: str, documents: int | Mapping[str, in
         domain: one of ``DOMAINS``.
         documents: how many, or how many of each split; document i belongs to one split whatever the count. In
             ``summaries`` they are clusters of six versions.
-        settings: of a domain; ``parallel`` has ``mixing``, the share of target words in a wrong language.
+        mixing: for ``parallel`` alone, the share of target words in a wrong language.
 
     Raises:
-        BadInput: an unknown domain, split or setting, or no documents at all.
+        BadInput: an unknown domain or split, mixing where there is none or outside [0, 1], or no documents at all.
     """
     if domain not in DOMAINS:
         raise BadInput(f"domain is {domain!r}, allowed are {sorted(DOMAINS)}; choose one of them")
-    if settings.keys() - SETTINGS.get(domain, set()):
-        allowed = sorted(SETTINGS.get(domain, ()))
-        raise BadInput(f"settings of {domain!r} are {sorted(settings)}, allowed are {allowed}; drop the others")
+    if not 0.0 <= mixing <= (domain == "parallel"):
+        raise BadInput(f"mixing is {mixing} in {domain!r}, allowed is 0, or up to 1 in 'parallel'; correct it")
     numbers = indices(documents)
     if not numbers:
         raise BadInput(f"corpus {name!r} has no documents, at least one is needed; raise the count")
     if domain in ARTICLE_DOMAINS:
         return write_articles(name=name, seed=seed, domain_name=domain, numbers=numbers)
+    settings = {"mixing": mixing} if domain == "parallel" else {}
     facts = {"name": name, "domain": domain, "seed": seed, "planted": True, "documents": len(numbers), **settings}
     splits = [split_of(number) for number in numbers]
     if domain == "summaries":

@@ -174,16 +174,19 @@ TOPICS = {
         deed: condemned freed elected captured attacked surrounded pardoned interviewed obeyed""",
 }
 
-GENERIC_ADJECTIVES = (
-    "old new large small great little fine simple famous pretty plain strange quiet bright good".split()
-)
-PERSON_ADJECTIVES = (
+
+def _list(words: str) -> tuple[str, ...]:
+    return tuple(words.split())
+
+
+GENERIC_ADJECTIVES = _list("old new large small great little fine simple famous pretty plain strange quiet bright good")
+PERSON_ADJECTIVES = _list(
     "young angry honest famous shy proud lazy friendly rich poor lonely polite nervous cheerful stubborn gifted "
     "jealous retired foreign widowed patient clumsy talented modest greedy gentle witty loyal elderly ambitious"
-).split()
+)
 GENERIC = {  # words of a slot that a topic leaves out
-    "being": "dog cat sparrow rabbit mouse pigeon".split(),
-    "event": "festival meeting ceremony parade visit dinner".split(),
-    "idea": "plan rule question custom legend".split(),
-    "stuff": "wood water paint sand oil".split(),
+    "being": _list("dog cat sparrow rabbit mouse pigeon"),
+    "event": _list("festival meeting ceremony parade visit dinner"),
+    "idea": _list("plan rule question custom legend"),
+    "stuff": _list("wood water paint sand oil"),
 }

@@ -28,7 +28,7 @@ SLOT_OF_KIND = {
     "deed": "deed",
 } | dict.fromkeys(PLACE_KINDS, "place")
 SLOTS = ("person", "thing", "being", "stuff", "event", "idea", "place", "adjective", "verb", "deed")
-COMMON_DEEDS = tuple("helped thanked watched trusted welcomed warned visited paid met advised".split())
+COMMON_DEEDS = ("helped", "thanked", "watched", "trusted", "welcomed", "warned", "visited", "paid", "met", "advised")
 TABLE_SIZE = 1024  # probabilities are multiples of 1/1024, so a draw is one index into a table
 GENERIC_SHARE = 0.2  # of a topic's adjective mass lies on adjectives that every topic uses
 ZIPF_EXPONENT = 0.7  # ours: flat enough that a document shows many words of a topic

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 
 from longform.corpora.planted import discourse
 from longform.corpora.planted.articles import Article
@@ -97,7 +98,7 @@ def gap(articles: Iterable[Article]) -> str:
 
 def _ambiguous(article: Article) -> Iterator[tuple[str, tuple[str, int], list[tuple[str, int, bool]]]]:
     for _, sentences in article.sections:
-        for first, second in zip(sentences, sentences[1:], strict=False):
+        for first, second in pairwise(sentences):
             text, shift = f"{first.text} {second.text}", len(first.text) + 1
             names = [m for m in first.mentions if m.tag in GENDERS[:2]]
             pronoun = next((m for m in second.mentions if m.tag not in GENDERS), None)
@@ -120,7 +121,7 @@ def _mmax_record(article: Article) -> dict[str, object]:
     for sentence in article.sentences:
         begin, starts = len(words), {}
         position = 0
-        for token in sentence.text[:-1].replace(",", " ,").split() + ["."]:
+        for token in [*sentence.text[:-1].replace(",", " ,").split(), "."]:
             position = sentence.text.index(token, position)
             starts[position] = len(words)
             words.append(token)
