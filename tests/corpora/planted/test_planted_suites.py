@@ -135,18 +135,20 @@ def test_every_translated_word_shows_its_documents_language_and_languages_are_eq
 
 def test_mixing_replaces_that_share_of_words_and_nothing_else():
     clean = build(name="t", seed=7, domain="parallel", documents=1000)
-    mixed = build(name="t", seed=7, domain="parallel", documents=1000, mixing=0.3)
+    mixed = build(name="t", seed=7, domain="parallel", documents=1000, failure="mixed_language", dose=0.3)
     target = np.repeat(mixed.truth["language"], mixed.truth["word_language_lengths"])
     wrong = int((mixed.truth["word_language"] != target).sum())
     assert stats.binomtest(wrong, len(target), 0.3).pvalue > LEVEL
     assert [d.sections[0] for d in mixed.documents] == [d.sections[0] for d in clean.documents]
+    assert sum(len(d.edits) for d in mixed.documents) == wrong and not any(d.edits for d in clean.documents)
     words = [w for d in mixed.documents for w in d.sections[1].text.split()[:-1]]
     assert [LANGUAGES.index(language_of(w)) for w in words] == mixed.truth["word_language"].tolist()
 
 
-def test_a_setting_that_a_domain_does_not_have_is_refused():
-    with pytest.raises(BadInput, match="mixing"):
-        build(name="t", seed=1, domain="stories", documents=2, mixing=0.1)
+def test_a_failure_that_a_domain_does_not_have_is_refused():
+    for wrong in ({"failure": "mixed_language"}, {"dose": 0.1}):
+        with pytest.raises(BadInput, match="stories"):
+            build(name="t", seed=1, domain="stories", documents=2, **wrong)
 
 
 def test_equal_sentences_have_equal_translations_and_word_order_differs():

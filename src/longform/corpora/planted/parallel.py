@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,12 +62,20 @@ def write_clause(topic: Topic, draws: Draws) -> Clause:
     return Clause(phrase("person"), word("verb"), phrase("thing"), phrase("place"))
 
 
+def _edits(pair: Translation) -> Iterator[dict[str, object]]:
+    english = pair.clause.ordered(pair.language)
+    for place, (word, shown, language) in enumerate(zip(english, pair.target, pair.word_languages, strict=True)):
+        if language != pair.language:
+            right = translate_word(pair.language, word)
+            yield {"failure": "mixed_language", "section": 1, "word": place, "before": right, "after": shown}
+
+
 def parallel_corpus(pairs: Sequence[Translation], splits: Sequence[str], facts: dict[str, object]) -> Corpus:
     """Two sections a document, ``english`` and the name of the target language; every word's language is truth."""
     documents, words = [], []
     for pair, split in zip(pairs, splits, strict=True):
         sections = (Section("english", pair.clause.english()), Section(pair.language, f"{' '.join(pair.target)} ."))
-        documents.append(Document(f"parallel-{pair.index:06d}", split, sections))
+        documents.append(Document(f"parallel-{pair.index:06d}", split, sections, tuple(_edits(pair))))
         words.append(len(pair.target))
     languages = np.array([LANGUAGES.index(pair.language) for pair in pairs], dtype=np.int64)
     truth = {
