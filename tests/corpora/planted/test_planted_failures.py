@@ -1,7 +1,9 @@
 """The eleven failures: identity at dose 0, every eligible place at dose 1, nested and recorded in between."""
 
+import numpy as np
 import pytest
 
+from longform.corpora.planted import build
 from longform.corpora.planted.articles import write
 from longform.corpora.planted.corpus import to_document
 from longform.corpora.planted.domains import domain
@@ -84,3 +86,14 @@ def test_an_unknown_failure_or_a_dose_above_one_is_refused():
         struck(PAGES[0], "typo", 0.5)
     with pytest.raises(BadInput, match="0 to 1"):
         struck(PAGES[0], "topic_drift", 1.5)
+
+
+def test_a_corpus_with_a_failure_keeps_the_truth_of_its_sound_text():
+    sound = build(name="a", seed=5, domain="wiki", documents=6)
+    damaged = build(name="b", seed=5, domain="wiki", documents=6, failure="wrong_pronoun", dose=0.5)
+    assert all(np.array_equal(sound.truth[name], damaged.truth[name]) for name in sound.truth)
+    assert [d.id for d in sound.documents] == [d.id for d in damaged.documents]
+    assert any(d.edits for d in damaged.documents) and not any(d.edits for d in sound.documents)
+    assert damaged.facts["failure"] == "wrong_pronoun"
+    with pytest.raises(BadInput, match="section_order"):
+        build(name="c", seed=5, domain="wiki", documents=6, failure="typo", dose=0.5)

@@ -15,6 +15,7 @@ from longform.corpora.planted.claims import make_claims
 from longform.corpora.planted.dialogues import make_pairs, write_dialogue
 from longform.corpora.planted.domains import domain
 from longform.corpora.planted.ratings import write_cluster
+from longform.corpora.planted.raw import native_files
 from longform.corpora.planted.stories import write_story
 
 PAGES = [raw_wiki.write_page(3, number) for number in range(240)]
@@ -195,3 +196,12 @@ def test_fever_evidence_names_the_line_that_states_the_fact():
             text = dict(row.split("\t", 1) for row in pages[page]["lines"].split("\n"))[str(number)]
             assert claim.triple.title in text
             assert (claim.triple.value in text) == (record["label"] == "SUPPORTS")
+
+
+def test_native_files_are_complete_unique_and_the_same_again():
+    files = list(native_files(seed=3, documents=40))
+    assert len(dict(files)) == len(files) >= 30
+    assert all(data and not path.startswith("/") for path, data in files)
+    assert list(native_files(seed=3, documents=40)) == files
+    lines = [json.loads(line) for line in dict(files)["wiki/truth.jsonl"].decode().splitlines()]
+    assert [(row["page_id"], row["kind"]) for row in lines] == [(p.page_id, p.kind) for p in PAGES[:40]]

@@ -1,5 +1,6 @@
 """Stories, dialogues, reports, translations and ratings: their truth is what their text says."""
 
+import re
 from collections import Counter
 
 import numpy as np
@@ -28,6 +29,7 @@ from longform.corpora.planted.reports import (
     write_report,
 )
 from longform.corpora.planted.stories import SCHEMAS, write_story
+from longform.units import BadInput
 
 LEVEL = 0.001
 REPORTS = [write_report(7, index) for index in range(2000)]
@@ -86,11 +88,18 @@ def test_the_grid_is_read_back_from_the_words_of_each_report():
 
 
 def test_the_right_ending_follows_from_the_fourth_sentence():
+    """Rebuilt from the frames: turn and right ending are of one outcome, turn and wrong ending of two."""
+
+    def matches(frame, text):
+        return re.fullmatch(re.sub(r"\\\{\w+\\\}", r"[\\w -]+", re.escape(frame)), text)
+
     for story in STORIES:
         schema = SCHEMAS[story.schema]
-        assert len(story.context) == 4 and story.endings[0] != story.endings[1]
-        shape = schema.endings[story.outcome].split("{")[0]
-        assert story.endings[story.right].startswith(shape) or "{" in schema.endings[story.outcome][:3]
+        outcomes = [o for o in (0, 1) if matches(schema.turns[o], story.context[3])]
+        assert outcomes == [story.outcome]
+        assert matches(schema.endings[story.outcome], story.endings[story.right])
+        assert matches(schema.endings[1 - story.outcome], story.endings[1 - story.right])
+        assert not matches(schema.endings[1 - story.outcome], story.endings[story.right])
 
 
 def test_right_endings_stand_first_and_second_equally_often():
@@ -122,6 +131,24 @@ def test_every_translated_word_shows_its_documents_language_and_languages_are_eq
         target = document.sections[1]
         assert target.title == LANGUAGES[language]
         assert {language_of(word) for word in target.text.split()[:-1]} == {target.title}
+
+
+def test_mixing_replaces_that_share_of_words_and_nothing_else():
+    clean = build(name="t", seed=7, domain="parallel", documents=1000)
+    mixed = build(name="t", seed=7, domain="parallel", documents=1000, failure="mixed_language", dose=0.3)
+    target = np.repeat(mixed.truth["language"], mixed.truth["word_language_lengths"])
+    wrong = int((mixed.truth["word_language"] != target).sum())
+    assert stats.binomtest(wrong, len(target), 0.3).pvalue > LEVEL
+    assert [d.sections[0] for d in mixed.documents] == [d.sections[0] for d in clean.documents]
+    assert sum(len(d.edits) for d in mixed.documents) == wrong and not any(d.edits for d in clean.documents)
+    words = [w for d in mixed.documents for w in d.sections[1].text.split()[:-1]]
+    assert [LANGUAGES.index(language_of(w)) for w in words] == mixed.truth["word_language"].tolist()
+
+
+def test_a_failure_that_a_domain_does_not_have_is_refused():
+    for wrong in ({"failure": "mixed_language"}, {"dose": 0.1}):
+        with pytest.raises(BadInput, match="stories"):
+            build(name="t", seed=1, domain="stories", documents=2, **wrong)
 
 
 def test_equal_sentences_have_equal_translations_and_word_order_differs():

@@ -72,8 +72,9 @@ def write(seed: int, domain_name: str, index: int) -> Article:
     topics = world.prior.assign(path, rng)
     facts = draw_facts(kind, draws, world.vocabulary)
     cast = _cast(symbols, index, draws)
-    page = Page(kind, draws, _years(kind, facts, draws), facts, _title(kind, world, cast, topics, index, draws))
-    sections = _realise(world, page, chain, counts, topics, symbols, cast)
+    title = _title(kind, world, cast, topics, index, draws)
+    page = Page(kind, draws, _years(kind, facts, draws), facts, title, world.vocabulary.topics[topics[0]])
+    sections = _realise(world, page, list(zip(chain, counts, strict=True)), topics, _by_sentence(symbols), cast)
     return Article(index, kind, page.title, sections, tuple(chain), eta, path, tuple(symbols), cast, facts)
 
 
@@ -137,11 +138,18 @@ def _title(kind: str, world: Domain, cast: Sequence[Person], topics: Sequence[in
     return f"The {draws.pick(topic.tables['adjective']).capitalize()} {noun.capitalize()}"
 
 
-def _realise(world, page, chain, counts, topics, symbols, cast):
-    groups = _by_sentence(symbols)
+def _realise(
+    world: Domain,
+    page: Page,
+    plan: Sequence[tuple[int, int]],
+    topics: Sequence[int],
+    groups: Sequence[Sequence[Symbol]],
+    cast: Sequence[Person],
+) -> tuple[tuple[str, tuple[Sentence, ...]], ...]:
+    """Text of each section; ``plan`` has type and number of sentences, ``groups`` the mentions of each sentence."""
     met: set[int] = set()
     sections, number = [], 0
-    for place, (row, count) in enumerate(zip(chain, counts, strict=True)):
+    for place, (row, count) in enumerate(plan):
         title = world.chain.types[row]
         style = world.styles.get(title) or world.styles[f"{title}/{page.kind}"]
         sentences = []

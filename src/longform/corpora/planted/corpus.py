@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from longform.corpora.planted import discourse
-from longform.corpora.planted.articles import Article, write
+from longform.corpora.planted.articles import Article
 from longform.corpora.planted.domains import Domain, domain
 from longform.corpora.planted.lexicon import SLOTS
 from longform.units import BadInput, Corpus, Document, Section
@@ -48,15 +48,19 @@ def to_document(article: Article, domain_name: str) -> Document:
     return Document(f"{domain_name}-{article.index:06d}", split_of(article.index), sections)
 
 
-def write_articles(*, name: str, seed: int, domain_name: str, numbers: Sequence[int]) -> Corpus:
-    """The numbered documents of one domain with their truth; ``name`` is recorded and changes nothing."""
-    articles = [write(seed, domain_name, number) for number in numbers]
+def article_corpus(
+    articles: Sequence[Article],
+    domain_name: str,
+    facts: Mapping[str, Any],
+    finish: Callable[[Article], Document] | None = None,
+) -> Corpus:
+    """Articles of one domain with their truth; ``finish`` makes a document in place of :func:`to_document`."""
     world = domain(domain_name)
     truth = section_truth(world, articles) | topic_truth(world, articles)
     truth |= mention_truth(articles) | sentence_truth(articles)
-    facts = {"name": name, "domain": domain_name, "seed": seed, "planted": True, "documents": len(articles)}
     pages = {f"{domain_name}-{a.index:06d}": {"title": a.title, "kind": a.kind, "facts": a.facts} for a in articles}
-    return Corpus([to_document(a, domain_name) for a in articles], truth, facts | closed_forms(world, articles, pages))
+    documents = [finish(a) if finish else to_document(a, domain_name) for a in articles]
+    return Corpus(documents, truth, dict(facts) | closed_forms(world, articles, pages))
 
 
 def section_truth(world: Domain, articles: Sequence[Article]) -> dict[str, np.ndarray]:

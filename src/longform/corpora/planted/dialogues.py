@@ -69,7 +69,7 @@ def _values() -> dict[str, tuple[str, ...]]:
         return parse_kinds(everyday.TOPICS[topic])[name]
 
     return {
-        "pet": kind("farm", "animal") + ("dog", "cat", "rabbit", "parrot"),
+        "pet": (*kind("farm", "animal"), "dog", "cat", "rabbit", "parrot"),
         "job": kind("kitchen", "person") + kind("school", "person"),
         "food": tuple(map(plural, kind("kitchen", "food"))),
         "play": kind("music", "instrument"),

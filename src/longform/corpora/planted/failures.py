@@ -77,7 +77,8 @@ def eligible_places(article: Article, failure: str) -> list[Place]:
     return list(FAILURES[failure][0](article))
 
 
-Apply = Callable[[Context, list[Place]], tuple[list[Mapping[str, Any]], tuple[Section, ...]]]
+Struck = tuple[list[dict[str, Any]], tuple[Section, ...]]  # one record per edit, and the damaged sections
+Apply = Callable[[Context, list[Place]], Struck]
 
 
 def _layout(article: Article) -> tuple[list[str], Layout]:
@@ -92,7 +93,7 @@ def _join(titles: list[str], layout: Layout) -> tuple[Section, ...]:
 def _by_sentence(strike: Strike) -> Apply:
     """Strike sentences one by one, each from the article's true text."""
 
-    def apply(context: Context, struck: list[Place]):
+    def apply(context: Context, struck: list[Place]) -> Struck:
         titles, layout = _layout(context.article)
         true = [list(rows) for rows in layout]
         edits = []
@@ -124,7 +125,7 @@ def _pairs(article: Article) -> Iterator[Place]:
     return ((i, -1) for i in range(0, len(article.sections) - 1, 2))
 
 
-def _swap_sections(context: Context, struck: list[Place]):
+def _swap_sections(context: Context, struck: list[Place]) -> Struck:
     titles, layout = _layout(context.article)
     for i, _ in struck:
         titles[i], titles[i + 1] = titles[i + 1], titles[i]
@@ -137,7 +138,7 @@ def _later_sections(article: Article) -> Iterator[Place]:
     return ((i, -1) for i in range(1, len(article.sections)))
 
 
-def _repeat_sections(context: Context, struck: list[Place]):
+def _repeat_sections(context: Context, struck: list[Place]) -> Struck:
     true_titles, true = _layout(context.article)
     titles, layout = list(true_titles), [list(rows) for rows in true]
     for i, _ in struck:

@@ -19,13 +19,16 @@ SLOT_OF_KIND = {
     "plant": "being",
     "event": "event",
     "measure": "idea",
+    "group": "idea",
+    "organ": "idea",
+    "structure": "place",
     "substance": "stuff",
     "adjective": "adjective",
     "verb": "verb",
     "deed": "deed",
 } | dict.fromkeys(PLACE_KINDS, "place")
 SLOTS = ("person", "thing", "being", "stuff", "event", "idea", "place", "adjective", "verb", "deed")
-COMMON_DEEDS = tuple("helped thanked watched trusted welcomed warned visited paid met advised".split())
+COMMON_DEEDS = ("helped", "thanked", "watched", "trusted", "welcomed", "warned", "visited", "paid", "met", "advised")
 TABLE_SIZE = 1024  # probabilities are multiples of 1/1024, so a draw is one index into a table
 GENERIC_SHARE = 0.2  # of a topic's adjective mass lies on adjectives that every topic uses
 ZIPF_EXPONENT = 0.7  # ours: flat enough that a document shows many words of a topic
@@ -97,8 +100,8 @@ def _slots(kinds: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
     for kind, words in kinds.items():
         slot = SLOT_OF_KIND.get(kind, "thing")
         slots[slot] = slots.get(slot, ()) + words
-    for slot, words in GENERIC.items():
-        slots.setdefault(slot, tuple(words))
+    for slot, spare in GENERIC.items():
+        slots.setdefault(slot, tuple(spare))
     slots["deed"] = slots.get("deed", ()) + COMMON_DEEDS
     return slots
 
@@ -111,7 +114,7 @@ def make_topic(name: str, block: str) -> Topic:
         weights = _weights(len(words))
         if slot == "adjective":
             own, shared = weights * (1 - GENERIC_SHARE), _weights(len(GENERIC_ADJECTIVES)) * GENERIC_SHARE
-            words, weights = words + tuple(GENERIC_ADJECTIVES), np.concatenate([own, shared])
+            words, weights = (*words, *GENERIC_ADJECTIVES), np.concatenate([own, shared])
         tables[slot] = _table(words, weights, f"{name}/{slot}")
     return Topic(name, kinds, tables)
 

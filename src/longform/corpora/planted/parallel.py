@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from longform.corpora.planted.draws import Draws
-from longform.corpora.planted.languages import LANGUAGES, Clause
+from longform.corpora.planted.languages import LANGUAGES, Clause, translate_word
 from longform.corpora.planted.lexicon import TABLE_SIZE, Topic, everyday
 from longform.numerics import generator
 from longform.units import Corpus, Document, Section
@@ -18,19 +19,35 @@ ADJECTIVE_PROBABILITY = 0.6
 
 @dataclass(frozen=True)
 class Translation:
-    """An English clause and the language that it is translated into."""
+    """An English clause, the language that it is translated into, and the language of each target word."""
 
     index: int
     clause: Clause
     language: str
+    target: tuple[str, ...]
+    word_languages: tuple[str, ...]
 
 
-def write_translation(seed: int, index: int) -> Translation:
-    """Pair ``index``: a function of its arguments alone; the three languages are equally likely."""
+def write_translation(seed: int, index: int, mixing: float = 0.0) -> Translation:
+    """Pair ``index``: a function of its arguments alone; the three languages are equally likely.
+
+    ``mixing`` is the probability that a target word is of one of the other two languages, as in the output of a
+    translator that decides each word alone; the clause and its language do not depend on it.
+    """
     draws = Draws(generator("planted", "parallel", seed, index))
     language = draws.pick(LANGUAGES)
-    topic = draws.pick(everyday().topics)
-    return Translation(index, write_clause(topic, draws), language)
+    clause = write_clause(draws.pick(everyday().topics), draws)
+    english = clause.ordered(language)
+    mixer = Draws(generator("planted", "mixing", seed, index))
+    chosen = tuple(_word_language(language, mixing, mixer) for _ in english)
+    words = tuple(translate_word(name, word) for name, word in zip(chosen, english, strict=True))
+    return Translation(index, clause, language, words, chosen)
+
+
+def _word_language(language: str, mixing: float, draws: Draws) -> str:
+    others = [name for name in LANGUAGES if name != language]
+    struck, other = draws.uniform() < mixing, draws.pick(others)
+    return other if struck else language
 
 
 def write_clause(topic: Topic, draws: Draws) -> Clause:
@@ -45,19 +62,27 @@ def write_clause(topic: Topic, draws: Draws) -> Clause:
     return Clause(phrase("person"), word("verb"), phrase("thing"), phrase("place"))
 
 
+def _edits(pair: Translation) -> Iterator[dict[str, object]]:
+    english = pair.clause.ordered(pair.language)
+    for place, (word, shown, language) in enumerate(zip(english, pair.target, pair.word_languages, strict=True)):
+        if language != pair.language:
+            right = translate_word(pair.language, word)
+            yield {"failure": "mixed_language", "section": 1, "word": place, "before": right, "after": shown}
+
+
 def parallel_corpus(pairs: Sequence[Translation], splits: Sequence[str], facts: dict[str, object]) -> Corpus:
     """Two sections a document, ``english`` and the name of the target language; every word's language is truth."""
     documents, words = [], []
     for pair, split in zip(pairs, splits, strict=True):
-        target = pair.clause.render(pair.language)
-        sections = (Section("english", pair.clause.english()), Section(pair.language, target))
-        documents.append(Document(f"parallel-{pair.index:06d}", split, sections))
-        words.append(len(target.split()) - 1)
+        sections = (Section("english", pair.clause.english()), Section(pair.language, f"{' '.join(pair.target)} ."))
+        documents.append(Document(f"parallel-{pair.index:06d}", split, sections, tuple(_edits(pair))))
+        words.append(len(pair.target))
     languages = np.array([LANGUAGES.index(pair.language) for pair in pairs], dtype=np.int64)
     truth = {
         "language": languages,
         "language_names": np.array(LANGUAGES, dtype=np.str_),
-        "word_language": np.repeat(languages, words),
+        "word_language": np.array([LANGUAGES.index(w) for pair in pairs for w in pair.word_languages], dtype=np.int64),
         "word_language_lengths": np.array(words, dtype=np.int64),
     }
-    return Corpus(documents, truth, facts)
+    known = {"language_nll": math.log(len(LANGUAGES)), "language_convention": "nats per document, uniform"}
+    return Corpus(documents, truth, facts | known)

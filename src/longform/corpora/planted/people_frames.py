@@ -6,7 +6,7 @@ another, ``{2}``; ``3`` what a person did with something of ``{2}``'s own. Slots
 
 PEOPLE_SECTIONS = {
     "early life": """
-        > As a schoolchild, | In the winter of {year}, | At home in {Town}, | Before the age of {small},
+        > In those days, | In the winter of {year}, | Back in {Town},
         - it is not true that the {agents} {verb} {adj} {things} in {Town}
         - the family lived above {a_look} {place} in {Town}
         - the house stood near {a_place} where {agents} {verb} {adj} {things}
@@ -26,7 +26,7 @@ PEOPLE_SECTIONS = {
         3 inherited {2} first {thing} from {a_mood} {agent} | hid {2} school {things} in the {place}
         3 broke {2} toy {thing} at the age of {small} | learned about {things} from {2} parents""",
     "career": """
-        > In {year}, | After {small} years of work, | During the {event} of {year}, | At the age of {small},
+        > In {year}, | After {small} years, | During the {event} of {year}, | Soon afterwards,
         - it is not true that the {agents} {verb} {adj} {things} in {Town}
         - the new post came with {a_look} office and {small} assistants
         - the company sold {adj} {things} to {agents} in {small} towns
@@ -47,7 +47,7 @@ PEOPLE_SECTIONS = {
         3 presented {2} best {thing} at {a_event} in {Town} | moved {2} office to the {place}
         3 sold {2} patent on {a_adj} {thing} | gave lectures about {2} career in {year}""",
     "personal life": """
-        > In private, | On holidays, | In later years, | Every summer,
+        > On holidays, | In later years, | Every summer,
         - the wedding took place at {a_look} {place} in {Town}
         - the couple had {small} children and {a_adj} {being}
         - the house in {Town} was full of {things} and {beings}
@@ -84,7 +84,7 @@ PEOPLE_SECTIONS = {
         3 stole {2} {adj} {thing} | swore to find {2} killer | opened {2} letter by mistake
         3 burned {2} {thing} in {a_look} {place} | saw {2} face in the window of the {place}""",
     "cast": """
-        > In the main role, | For the role of the {agent}, | In a short scene, | As in earlier films,
+        > In this film, | For the first time, | As in earlier films,
         - {small} amateur actors from {Town} played the {agents}
         - the trained {being} was lent by {a_mood} {agent}
         - the part of the {mood} {agent} was cut from the film

@@ -6,12 +6,14 @@ import csv
 import io
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 
 from longform.corpora.planted import discourse
 from longform.corpora.planted.articles import Article
 from longform.corpora.planted.claims import REFUTED, SUPPORTED, LabelledClaim
 from longform.corpora.planted.dialogues import SMALL_TALK, Dialogue, Pair
 from longform.corpora.planted.draws import Draws
+from longform.corpora.planted.grammar import Sentence
 from longform.corpora.planted.mentions import GENDER_OF, GENDERS, MALE
 from longform.corpora.planted.ratings import Rated
 from longform.corpora.planted.stories import Story
@@ -85,7 +87,7 @@ def gap(articles: Iterable[Article]) -> str:
 
     Two adjacent sentences are taken where the pronoun follows two persons of its gender named in full.
     """
-    rows = []
+    rows: list[tuple[object, ...]] = []
     for article in articles:
         for text, pronoun, names in _ambiguous(article):
             (a, a_at, a_is), (b, b_at, b_is) = names
@@ -96,7 +98,7 @@ def gap(articles: Iterable[Article]) -> str:
 
 def _ambiguous(article: Article) -> Iterator[tuple[str, tuple[str, int], list[tuple[str, int, bool]]]]:
     for _, sentences in article.sections:
-        for first, second in zip(sentences, sentences[1:], strict=False):
+        for first, second in pairwise(sentences):
             text, shift = f"{first.text} {second.text}", len(first.text) + 1
             names = [m for m in first.mentions if m.tag in GENDERS[:2]]
             pronoun = next((m for m in second.mentions if m.tag not in GENDERS), None)
@@ -119,7 +121,7 @@ def _mmax_record(article: Article) -> dict[str, object]:
     for sentence in article.sentences:
         begin, starts = len(words), {}
         position = 0
-        for token in sentence.text[:-1].replace(",", " ,").split() + ["."]:
+        for token in [*sentence.text[:-1].replace(",", " ,").split(), "."]:
             position = sentence.text.index(token, position)
             starts[position] = len(words)
             words.append(token)
@@ -149,7 +151,7 @@ def disco_annotation(articles: Iterable[Article]) -> dict[str, str]:
     return {name: "\n".join(rows) + "\n" for name, rows in lines.items() if rows}
 
 
-def _segment(before: str, sentence, name: str) -> str:
+def _segment(before: str, sentence: Sentence, name: str) -> str:
     if sentence.across:
         return f"{before} {name.upper()}{sentence.text[len(name) :]}"
     head, _, tail = sentence.text.rpartition(f" {name} ")

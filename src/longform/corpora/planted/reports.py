@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -87,7 +88,7 @@ def _closed(text: str) -> str:
 
 def column_log_probability(column: Sequence[int]) -> float:
     """Log probability (nats) of one column under the planted chain, start included, no end symbol."""
-    steps = [np.log(START[column[0]]), *(np.log(TRANSITIONS[a, b]) for a, b in zip(column, column[1:], strict=False))]
+    steps = [np.log(START[column[0]]), *(np.log(TRANSITIONS[a, b]) for a, b in pairwise(column))]
     return float(sum(steps))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 
-from longform.corpora.planted import discourse, facts
+from longform.corpora.planted import discourse, facts, names
 from longform.corpora.planted.articles import Article
 from longform.corpora.planted.draws import Draws
 from longform.corpora.planted.grammar import Mention, Sentence
@@ -15,6 +15,7 @@ from longform.corpora.planted.mentions import FEMALE, GENDER_OF, GENDERS, MALE, 
 
 WRONG_GENDER = {MALE: FEMALE, FEMALE: MALE, PLURAL: MALE}
 FORMS = {"S": SUBJECT, "O": OBJECT, "P": POSSESSIVE}
+PROPER = frozenset(names.PLACES + names.COMPANIES)
 Replacement = tuple[int, int, str]
 
 
@@ -87,14 +88,7 @@ def other_connective(sentence: Sentence, draws: Draws) -> str:
 
 def contradict(sentence: Sentence) -> str:
     """The sentence, and after it its denial."""
-    first = sentence.text.split(" ", 1)[0]
-    keep = first.istitle() and first.lower() not in LOWERED
-    body = sentence.text if keep else sentence.text[0].lower() + sentence.text[1:]
+    first, second = sentence.text.split(" ", 2)[:2]
+    named = first in PROPER or (first in names.PREFIXES and second in PROPER)
+    body = sentence.text if named else sentence.text[0].lower() + sentence.text[1:]
     return f"{sentence.text} It is not true that {body}"
-
-
-LOWERED = frozenset(
-    "a an the in on at as to it he she they his her by since before after during near outside most about many one "
-    "each every wild strong small among according filming visitors friends neighbours books money heavy film profits "
-    "critics".split()
-)

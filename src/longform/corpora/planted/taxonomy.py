@@ -28,7 +28,7 @@ UPPER = {  # node: parent and gloss
     "collection": ("abstraction", "an abstraction of many members"),
 }
 PARENT_OF_KIND = {
-    "person": "organism", "animal": "organism", "plant": "organism", "body": "organism",
+    "person": "organism", "animal": "organism", "plant": "organism", "body": "organism", "organ": "organism",
     "substance": "matter", "food": "matter", "event": "occurrence", "measure": "quantity", "group": "collection",
     "document": "communication", "message": "communication", "symbol": "communication",
 } | dict.fromkeys(PLACE_KINDS, "location")  # fmt: skip
