@@ -162,7 +162,7 @@ def test_articles_that_can_be_read_only_once_are_refused():
 
 def test_a_splitter_decides_before_titles_are_counted():
     articles = [document(str(i), ("plot" if i % 2 else "cast", 5)) for i in range(10)]
-    splitter = lambda ids: ["train" if int(unit) % 2 else "test" for unit in ids]  # noqa: E731
+    splitter = lambda ids: ["train" if int(unit) % 2 else "test" for unit in ids]
     selection = select(articles, LOOSE, words, splitter)
     assert [d.id for d in selection.documents] == ["1", "3", "5", "7", "9"]
 
