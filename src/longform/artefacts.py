@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 import zipfile
@@ -38,7 +39,7 @@ def _remove(path: Path) -> None:
 
 
 def write_json(path: Path, record: Any) -> None:
-    """Sorted keys, two spaces, one newline at the end; not-a-number becomes null, as JSON has no nan."""
+    """Sorted keys, two spaces, one newline at the end; JSON has no nan and no infinity: null and "inf" stand for them."""
     text = json.dumps(_plain(record), indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False)
     with whole(path) as partial:
         partial.write_text(text + "\n", encoding="utf-8")
@@ -51,7 +52,7 @@ def read_json(path: Path) -> Any:
         BadInput: the file is absent or is not JSON.
     """
     try:
-        return json.loads(_existing(path).read_text(encoding="utf-8"))
+        return _numbers(json.loads(_existing(path).read_text(encoding="utf-8")))
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise BadInput(f"{path}: not JSON ({error}); remove it and run its stage again") from error
 
@@ -81,7 +82,9 @@ def read_documents(path: Path) -> list[Document]:
                 raise BadInput(f"{path}:{number}: not JSON ({error}); mend or drop the line") from error
             documents.append(Document.from_record(record, f"{path}:{number}"))
     if not documents:
-        raise BadInput(f"{path}: got zero documents, at least one is needed; check the filters of the row that wrote it")
+        raise BadInput(
+            f"{path}: got zero documents, at least one is needed; check the filters of the row that wrote it"
+        )
     return documents
 
 
@@ -104,7 +107,9 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
         with np.load(_existing(path), allow_pickle=False) as file:
             return {name: file[name] for name in file.files}
     except (zipfile.BadZipFile, ValueError, EOFError, OSError) as error:
-        raise BadInput(f"{path}: not a whole npz of plain arrays ({error}); remove it and run its stage again") from error
+        raise BadInput(
+            f"{path}: not a whole npz of plain arrays ({error}); remove it and run its stage again"
+        ) from error
 
 
 def write_corpus(folder: Path, corpus: Corpus) -> int:
@@ -140,7 +145,9 @@ def read_readout(path: Path) -> Readout:
 
 def _existing(path: Path) -> Path:
     if not path.is_file():
-        raise BadInput(f"{path}: no such file; run the stage that writes it (dvc repro) or mend the path in params.yaml")
+        raise BadInput(
+            f"{path}: no such file; run the stage that writes it (dvc repro) or mend the path in params.yaml"
+        )
     return path
 
 
@@ -151,6 +158,15 @@ def _plain(value: Any) -> Any:
         return [_plain(item) for item in value]
     if isinstance(value, np.generic):
         value = value.item()
-    if isinstance(value, float) and value != value:
-        return None
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else str(value)
     return value
+
+
+def _numbers(value: Any) -> Any:
+    """Undo what :func:`_plain` did to infinities."""
+    if isinstance(value, dict):
+        return {key: _numbers(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_numbers(item) for item in value]
+    return float(value) if value in ("inf", "-inf") else value

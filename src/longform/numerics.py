@@ -51,5 +51,7 @@ def percentile_interval(values: np.ndarray, level: float = 0.95) -> tuple[float,
     kept = values[~np.isnan(values)]
     if not len(kept):
         return math.nan, math.nan
-    low, high = np.quantile(kept, [(1 - level) / 2, (1 + level) / 2])
+    low, high = np.quantile(
+        kept, [(1 - level) / 2, (1 + level) / 2], method="inverted_cdf"
+    )  # no inf - inf between ranks
     return float(low), float(high)

@@ -11,6 +11,7 @@ Because $A$, $E$ and the owners are kept, the Latent PPL of the data and the tru
 from __future__ import annotations
 
 import string
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -88,7 +89,14 @@ def row_entropy(rows: np.ndarray) -> np.ndarray:
 
 
 def language(
-    *, seed: int, num_states: int, subsequences: int, min_length: int, max_length: int, steps: int, temperatures: dict
+    *,
+    seed: int,
+    num_states: int,
+    subsequences: int,
+    min_length: int,
+    max_length: int,
+    steps: int,
+    temperatures: Mapping[str, float],
 ) -> SyntheticLanguage:
     """Draw the language. Lengths count tokens including the delimiter; temperatures divide N(0, 1) logits.
 
@@ -129,17 +137,31 @@ def _owners(rng: np.random.Generator, count: int, num_states: int) -> np.ndarray
             return owners
 
 
-def build(*, name: str, seed: int, documents: dict[str, int], **settings) -> Corpus:
+def build(
+    *,
+    name: str,
+    seed: int,
+    documents: Mapping[str, int],
+    num_states: int,
+    subsequences: int,
+    min_length: int,
+    max_length: int,
+    steps: int,
+    temperatures: Mapping[str, float],
+) -> Corpus:
     """The corpus of one row: documents, the language as truth, its exact perplexities as facts."""
-    made = language(seed=seed, **settings)
+    sizes = {"num_states": num_states, "subsequences": subsequences, "min_length": min_length, "max_length": max_length}
+    made = language(seed=seed, steps=steps, temperatures=temperatures, **sizes)
     names = [(split, index) for split, count in documents.items() for index in range(count)]
+    if not names:
+        raise BadInput(f"corpus {name}: documents={dict(documents)} asks for zero documents, at least one is needed")
     states, emitted = made.sample([generator(seed, name, split, index) for split, index in names])
     texts = [" ".join(made.subsequences[i] for i in row) for row in emitted.tolist()]
     records = [
         Document(f"{name}-{split}-{index}", split, (Section(None, text),))
         for (split, index), text in zip(names, texts, strict=True)
     ]
-    return Corpus(records, _truth(made, states, emitted), _facts(made, states, emitted))
+    return Corpus(records, _truth(made, states, emitted), _facts(made))
 
 
 def _truth(made: SyntheticLanguage, states: np.ndarray, emitted: np.ndarray) -> dict[str, np.ndarray]:
@@ -153,7 +175,7 @@ def _truth(made: SyntheticLanguage, states: np.ndarray, emitted: np.ndarray) -> 
     }
 
 
-def _facts(made: SyntheticLanguage, states: np.ndarray, emitted: np.ndarray) -> dict[str, float | int]:
+def _facts(made: SyntheticLanguage) -> dict[str, float | int]:
     return {
         "latent_ppl": made.latent_ppl(),
         "word_ppl": made.word_ppl(),
@@ -171,6 +193,8 @@ def language_from_truth(truth: dict[str, np.ndarray]) -> SyntheticLanguage:
     """
     needed = {"transitions", "emissions", "owners", "subsequence_names", "states"}
     if not needed <= truth.keys():
-        raise BadInput(f"truth has {sorted(truth)}, a synthetic language needs {sorted(needed)}; point to a synthetic corpus")
+        raise BadInput(
+            f"truth has {sorted(truth)}, a synthetic language needs {sorted(needed)}; point to a synthetic corpus"
+        )
     texts = tuple(truth["subsequence_names"].tolist())
     return SyntheticLanguage(truth["transitions"], truth["emissions"], texts, truth["owners"], truth["states"].shape[1])

@@ -16,7 +16,7 @@ import numpy as np
 
 from longform.numerics import perplexity
 from longform.protocol import Better, Tally
-from longform.units import BadInput, Chain
+from longform.units import BadInput, Chain, Readout, chains_from_readout
 
 BEGIN, END = "<bos>", "<eos>"
 COLUMNS = ("logprob", "transitions", "unknown", "excluded")
@@ -271,3 +271,18 @@ def transition_failures(
     rows = [(a, b, count, float(table[index[a], index[b]])) for (a, b), count in counts.items()]
     failed = sorted((row for row in rows if row[3] < threshold), key=lambda row: (-row[2], row[0], row[1]))
     return TransitionFailures(tuple(failed), sum(counts.values()))
+
+
+def true_markov(*, real: Readout) -> MarkovCritic:
+    """The critic of the synthetic language: its own transition matrix, from state 0, as the oracle's readout carries it."""
+    names = tuple(real.arrays["state_names"].tolist())
+    return MarkovCritic(names, real.arrays["state_transitions"], begin=names[0])
+
+
+def validated_bigram(*, real: Readout, deltas: Sequence[float]) -> BigramCritic:
+    """A bigram critic with the delta of lowest Latent PPL on the validation chains of ``real``, not yet fitted."""
+    by_split = {split: [c for c in chains_from_readout(real) if c.split == split] for split in ("train", "validation")}
+    return BigramCritic(delta=choose_delta(by_split["train"], by_split["validation"], deltas))
+
+
+units_from_readout = chains_from_readout

@@ -92,7 +92,9 @@ def generate(
 class _Writer:
     """Turns finished drafts into documents and remembers them on disk, so that a killed run goes on where it was."""
 
-    def __init__(self, tokenizer: Any, titles: bool, prefix: list[int], names: tuple[Any, ...], redraws: int, path: Path):
+    def __init__(
+        self, tokenizer: Any, titles: bool, prefix: list[int], names: tuple[Any, ...], redraws: int, path: Path
+    ):
         self.tokenizer, self.titles, self.prefix, self.names, self.redraws = tokenizer, titles, prefix, names, redraws
         self.path, self.tokens, self.reported = path, 0, time.monotonic()
         self.done: dict[int, dict[str, Any]] = {}
@@ -137,7 +139,9 @@ class _Writer:
         if time.monotonic() - self.reported > 10:
             self.reported = time.monotonic()
             speed = self.tokens / (self.reported - started)
-            print(f"generate {self.names[-1]}: {len(self.done)}/{documents} documents, {speed:,.0f} tokens/s", flush=True)
+            print(
+                f"generate {self.names[-1]}: {len(self.done)}/{documents} documents, {speed:,.0f} tokens/s", flush=True
+            )
 
     def corpus(self, documents: int) -> Corpus:
         rows = [self.done[index] for index in range(documents)]
@@ -192,5 +196,3 @@ def draw(logits: np.ndarray, rng: np.random.Generator, settings: Sampling) -> in
         scaled = np.where(scaled < np.partition(scaled, -settings.top_k)[-settings.top_k], -np.inf, scaled)
     cumulative = np.cumsum(np.exp(scaled - scaled.max()))
     return int(min(np.searchsorted(cumulative, rng.random() * cumulative[-1], side="right"), len(logits) - 1))
-
-

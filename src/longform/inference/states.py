@@ -11,17 +11,27 @@ Two rules (deng2022, released code and its development version) differ in what t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from dataclasses import replace
 
+import numpy as np
 
-from longform.artefacts import read_arrays
 from longform.corpora.synthetic import DELIMITER, language_from_truth
 from longform.units import BadInput, Chain, Document, Readout, chains_to_readout
 
 
-def read(*, documents: Sequence[Document], reader: Path, rule: str, max_chunks: int = 100) -> Readout:
-    """Chains of state names ``"0".."255"``; texts that the rule rejects are invalid chains."""
-    made = language_from_truth(read_arrays(reader / "truth.npz"))
+def read(
+    *,
+    documents: Sequence[Document],
+    reader_truth: Mapping[str, np.ndarray],
+    rule: str,
+    splits: Sequence[str],
+    max_chunks: int = 100,
+) -> Readout:
+    """Chains of state names ``"0".."255"``; texts that the rule rejects are invalid chains.
+
+    Arrays beside the chains: ``state_transitions`` (states, states) and ``state_names``, the true process.
+    """
+    made = language_from_truth(reader_truth)
     owner = dict(zip(made.subsequences, made.owners.tolist(), strict=True))
     rules = {
         "released": lambda text: released_states(text, owner, made.steps),
@@ -29,7 +39,9 @@ def read(*, documents: Sequence[Document], reader: Path, rule: str, max_chunks: 
     }
     if rule not in rules:
         raise BadInput(f"states: rule {rule!r}; allowed are {sorted(rules)}")
-    return chains_to_readout([_chain(document, rules[rule](document.text)) for document in documents])
+    read_out = chains_to_readout([_chain(d, rules[rule](d.text)) for d in documents if d.split in splits])
+    names = np.array([str(state) for state in range(len(made.transitions))])
+    return replace(read_out, arrays={**read_out.arrays, "state_transitions": made.transitions, "state_names": names})
 
 
 def _chain(document: Document, states: list[int] | None) -> Chain:
@@ -57,5 +69,3 @@ def strict_states(text: str, owner: Mapping[str, int], max_chunks: int) -> list[
     if not 0 < len(chunks) <= max_chunks or any(chunk not in owner for chunk in chunks):
         return None
     return [owner[chunk] for chunk in chunks]
-
-

@@ -69,7 +69,9 @@ def score_rows(network: torch.nn.Module, rows: Sequence[list[int]], batch: int, 
         if time.monotonic() - reported > 10:
             reported = time.monotonic()
             print(f"infer {name}: {start}/{len(pieces)} windows", flush=True)
-    return [np.concatenate([found[unit, first] for _, _, first in windows(len(row), size)]) for unit, row in enumerate(rows)]
+    return [
+        np.concatenate([found[unit, first] for _, _, first in windows(len(row), size)]) for unit, row in enumerate(rows)
+    ]
 
 
 def _score_batch(network, rows, pieces):
@@ -77,7 +79,9 @@ def _score_batch(network, rows, pieces):
     ids = torch.zeros((len(pieces), width), dtype=torch.long)
     for place, (unit, start, stop, _) in enumerate(pieces):
         ids[place, : stop - start] = torch.tensor(rows[unit][start:stop])
-    log_probs = network(input_ids=ids).logits[:, :-1].float().log_softmax(-1)  # padding is on the right: causal, so unseen
+    log_probs = (
+        network(input_ids=ids).logits[:, :-1].float().log_softmax(-1)
+    )  # padding is on the right: causal, so unseen
     chosen = log_probs.gather(-1, ids[:, 1:, None])[..., 0].numpy()
     for place, (unit, start, stop, first) in enumerate(pieces):
         yield (unit, first), chosen[place, first - start - 1 : stop - start - 1]

@@ -3,27 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
 from longform.corpora.rendering import render
+from longform.models.checkpoints import SavedTokenizer
 from longform.units import Document
 
 END = "<|endoftext|>"  # GPT-2's
-
-
-@dataclass(frozen=True)
-class SavedTokenizer:
-    """A tokenizer that a train stage can save in the Hugging Face layout."""
-
-    tokenizer: PreTrainedTokenizerFast
-
-    def save(self, folder: Path) -> None:
-        """``tokenizer.json`` and its configuration."""
-        self.tokenizer.save_pretrained(folder)
 
 
 def fit(*, documents: Sequence[Document], base: Path, vocab_size: int) -> SavedTokenizer:

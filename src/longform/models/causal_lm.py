@@ -99,7 +99,10 @@ def fit(
     pack = {"stream": stream_blocks, "documents": document_rows}.get(packing)
     if pack is None:
         raise BadInput(f"train {name}: packing {packing!r}; allowed are 'stream' and 'documents'")
-    blocks = {split: pack([d for d in documents if d.split == split], tokenizer, titles, context) for split in ("train", "validation")}
+    blocks = {
+        split: pack([d for d in documents if d.split == split], tokenizer, titles, context)
+        for split in ("train", "validation")
+    }
     plan = Schedule.from_settings(schedule)
     module = CausalLanguageModel(network, plan, plan.updates(len(blocks["train"])))
     items = Items(blocks["train"], blocks["validation"], collate)
@@ -116,8 +119,14 @@ def from_scratch(shape: Mapping[str, Any], tokenizer: PreTrainedTokenizerBase, c
     settings = dict(shape)
     kind = settings.pop("model_type", None)
     if kind not in CONFIG_MAPPING:
-        raise BadInput(f"shape has model_type {kind!r}; allowed are transformers' types such as 'gpt2', 'gpt_neo', 'gpt_neox'")
-    ends = {"bos_token_id": tokenizer.bos_token_id, "eos_token_id": tokenizer.eos_token_id, "pad_token_id": tokenizer.pad_token_id}
+        raise BadInput(
+            f"shape has model_type {kind!r}; allowed are transformers' types such as 'gpt2', 'gpt_neo', 'gpt_neox'"
+        )
+    ends = {
+        "bos_token_id": tokenizer.bos_token_id,
+        "eos_token_id": tokenizer.eos_token_id,
+        "pad_token_id": tokenizer.pad_token_id,
+    }
     config = CONFIG_MAPPING[kind](vocab_size=len(tokenizer), **({"max_position_embeddings": context} | settings | ends))
     torch.manual_seed(derived_seed(seed, "initial weights"))
     return AutoModelForCausalLM.from_config(copy.deepcopy(config))
@@ -154,4 +163,8 @@ def collate(rows: list[list[int]]) -> dict[str, torch.Tensor]:
     for row, tokens in enumerate(rows):
         ids[row, : len(tokens)] = labels[row, : len(tokens)] = tokens
         mask[row, : len(tokens)] = 1
-    return {"input_ids": torch.from_numpy(ids), "labels": torch.from_numpy(labels), "attention_mask": torch.from_numpy(mask)}
+    return {
+        "input_ids": torch.from_numpy(ids),
+        "labels": torch.from_numpy(labels),
+        "attention_mask": torch.from_numpy(mask),
+    }

@@ -7,12 +7,28 @@ a hub (``trust_remote_code`` stays off), weights only as safetensors, and ``HF_H
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from transformers import AutoConfig, AutoTokenizer, PreTrainedTokenizerBase
+from transformers.utils import logging
 
 from longform.units import BadInput
+
+logging.disable_progress_bar()  # a bar per opened checkpoint would bury a stage's own progress lines
+logging.set_verbosity_error()
+
+
+@dataclass(frozen=True)
+class SavedTokenizer:
+    """A tokenizer that a train stage can save in the Hugging Face layout."""
+
+    tokenizer: PreTrainedTokenizerBase
+
+    def save(self, folder: Path) -> None:
+        """``tokenizer.json`` and its configuration."""
+        self.tokenizer.save_pretrained(folder)
 
 
 def source(folder: Path) -> dict[str, Any]:
@@ -22,7 +38,9 @@ def source(folder: Path) -> dict[str, Any]:
         return {"pretrained_model_name_or_path": str(folder), "local_files_only": True}
     named = json.loads(pointer.read_text(encoding="utf-8"))
     if not named.get("revision"):
-        raise BadInput(f"{pointer}: revision is {named.get('revision')!r}; pin a commit, so that the run can be repeated")
+        raise BadInput(
+            f"{pointer}: revision is {named.get('revision')!r}; pin a commit, so that the run can be repeated"
+        )
     return {"pretrained_model_name_or_path": named["hub"], "revision": named["revision"]}
 
 
@@ -40,7 +58,9 @@ def load_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
     try:
         return AutoTokenizer.from_pretrained(**source(folder))
     except (OSError, ValueError) as error:
-        raise BadInput(f"{folder}: no tokenizer could be opened ({_first_line(error)}); name a folder with tokenizer.json") from error
+        raise BadInput(
+            f"{folder}: no tokenizer could be opened ({_first_line(error)}); name a folder with tokenizer.json"
+        ) from error
 
 
 def load_model(folder: Path, auto: Any, **settings: Any) -> Any:
@@ -50,12 +70,18 @@ def load_model(folder: Path, auto: Any, **settings: Any) -> Any:
         BadInput: no such checkpoint, a hub that cannot be reached, or weights of another shape.
     """
     try:
-        model, report = auto.from_pretrained(**source(folder), use_safetensors=True, output_loading_info=True, **settings)
+        model, report = auto.from_pretrained(
+            **source(folder), use_safetensors=True, output_loading_info=True, **settings
+        )
     except (OSError, ValueError, RuntimeError, KeyError) as error:
-        raise BadInput(f"{folder}: no model could be opened ({_first_line(error)}); train its row again or mend the path") from error
+        raise BadInput(
+            f"{folder}: no model could be opened ({_first_line(error)}); train its row again or mend the path"
+        ) from error
     wrong = sorted(map(str, report.get("mismatched_keys") or [])) + sorted(map(str, report.get("missing_keys") or []))
     if wrong and not settings.get("num_labels"):
-        raise BadInput(f"{folder}: weights do not fit config.json (first: {wrong[0]}); the checkpoint has another shape, train it again")
+        raise BadInput(
+            f"{folder}: weights do not fit config.json (first: {wrong[0]}); the checkpoint has another shape, train it again"
+        )
     return model
 
 

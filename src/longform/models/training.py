@@ -126,7 +126,10 @@ class Progress(pl.Callback):
             self.since = time.monotonic()
             speed = self.tokens / (self.since - self.started)
             loss = float(outputs["loss"])
-            print(f"train {self.name}: {trainer.global_step}/{self.updates}, loss {loss:.3f}, {speed:,.0f} tokens/s", flush=True)
+            print(
+                f"train {self.name}: {trainer.global_step}/{self.updates}, loss {loss:.3f}, {speed:,.0f} tokens/s",
+                flush=True,
+            )
 
 
 def linear_schedule(updates: int, warmup: float) -> Callable[[int], float]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
-from longform.models.byte_pair import SavedTokenizer
+from longform.models.checkpoints import SavedTokenizer
 from longform.units import Document
 
 END, PAD, UNKNOWN = "</s>", "<pad>", "<unk>"  # the control tokens of fairseq's dictionary, which deng2022 used

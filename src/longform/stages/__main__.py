@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # before NumPy and torch load: two spinning threads cost 4-19x when contended
+os.environ.setdefault(
+    "OMP_NUM_THREADS", "1"
+)  # before NumPy and torch load: two spinning threads cost 4-19x when contended
 os.environ.setdefault("WANDB_MODE", "offline")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
-import argparse  # noqa: E402
-import importlib  # noqa: E402
-import sys  # noqa: E402
-from pathlib import Path  # noqa: E402
+import argparse
+import importlib
+import sys
+from pathlib import Path
 
-from longform.stages.rows import VERBS, read_row  # noqa: E402
-from longform.units import BadInput  # noqa: E402
+from longform.stages.rows import VERBS, read_row
+from longform.units import BadInput
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from longform.artefacts import read_corpus, write_readout
+from longform.artefacts import read_arrays, read_corpus, write_readout
 from longform.stages.rows import Row, call
 
 
@@ -10,7 +10,9 @@ def run(row: Row) -> None:
     """Call ``inference.<code>.read`` on the corpus or generations that ``texts`` names."""
     texts = read_corpus(row.slot("texts"))
     read = row.module("inference").read
+    truth = row.slot("reader") / "truth.npz"
     given = {"truth": texts.truth, "reader": row.slot("reader"), "seed": row.seed, "name": row.name}
+    given["reader_truth"] = read_arrays(truth) if truth.is_file() else {}
     readout = call(read, row, row.others("texts", "reader"), documents=list(texts.documents), **given)
     write_readout(row.data / "inference" / f"{row.name}.npz", readout)
     print(f"infer {row.name}: {len(readout.unit_ids)} units")

@@ -88,20 +88,20 @@ def call(function: Callable[..., Any], row: Row, settings: Mapping[str, Any], **
     ``given`` are objects of the stage; those that the function does not take are left out.
     """
     parameters = inspect.signature(function).parameters.values()
-    known = {p.name for p in parameters if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)}
-    open_ended = any(p.kind == p.VAR_KEYWORD for p in parameters)
-    unknown = [] if open_ended else sorted(settings.keys() - known)
+    known = {p.name for p in parameters}
+    unknown = sorted(settings.keys() - known)
     if unknown:
         allowed = sorted(known - given.keys())
         raise BadInput(
             f"row {row.verb}.{row.name} has {unknown[0]!r}{_near(unknown[0], allowed)}; allowed are {allowed}; mend params.yaml"
         )
-    needed = {p.name for p in parameters if p.default is p.empty and p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)}
+    needed = {p.name for p in parameters if p.default is p.empty}
     missing = sorted(needed - settings.keys() - given.keys())
     if missing:
-        raise BadInput(f"row {row.verb}.{row.name} lacks {missing}, which {function.__name__} needs; add them to params.yaml")
-    passed = given if open_ended else {key: value for key, value in given.items() if key in known}
-    return function(**settings, **passed)
+        raise BadInput(
+            f"row {row.verb}.{row.name} lacks {missing}, which {function.__name__} needs; add them to params.yaml"
+        )
+    return function(**settings, **{key: value for key, value in given.items() if key in known})
 
 
 def _near(name: str, names: Any) -> str:

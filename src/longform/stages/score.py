@@ -2,44 +2,52 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from longform.artefacts import read_readout, write_json
 from longform.numerics import generator
-from longform.protocol import compare, estimate
+from longform.protocol import Critic, compare, estimate
 from longform.stages.rows import Row, call
-from longform.units import BadInput, Readout
+from longform.units import BadInput
 
-SLOTS = ("paper", "real", "units", "fit", "split", "critic")
+SLOTS = ("fit", "real", "units")
+CHOICES = ("paper", "group", "critic", "split")
 
 
 def run(row: Row) -> None:
-    """Fit the critic on real units, judge the row's units, compare with real held-out units."""
-    real = read_readout(row.slot("real").with_suffix(".npz"))
-    judged = read_readout(row.slot("units").with_suffix(".npz"))
+    """Fit the critic on ``fit`` (split train), judge ``units``, compare with the held-out split of ``real``."""
+    readouts = {slot: read_readout(row.data / "inference" / f"{row.settings[slot]}.npz") for slot in SLOTS}
     module = row.module(row.settings.get("group", "critics"))
     make = getattr(module, row.settings["critic"], None)
     if make is None:
-        raise BadInput(f"row score.{row.name}: {module.__name__} has no {row.settings['critic']!r}; mend critic or code")
-    critic = call(make, row, row.others(*SLOTS, "group"))
-    record = judge(critic, module.units_from_readout, real, judged, row)
+        raise BadInput(
+            f"row score.{row.name}: {module.__name__} has no {row.settings['critic']!r}; mend critic or code"
+        )
+    critic = call(make, row, row.others(*SLOTS, *CHOICES), real=readouts["fit"])
+    units = {slot: module.units_from_readout(readout) for slot, readout in readouts.items()}
+    record = judge(critic, row, **units)
     write_json(row.data / "scores" / row.settings["paper"] / f"{row.name}.json", record)
+    print(f"score {row.name}: {record['value']:.4f} [{record['low']:.4f}, {record['high']:.4f}]")
 
 
-def judge(critic: Any, units_from: Any, real: Readout, judged: Readout, row: Row) -> dict[str, Any]:
-    """The score record of one row: estimate, totals of every column, the real text's own score and the comparison."""
+def judge(
+    critic: Critic[Any], row: Row, *, fit: Sequence[Any], real: Sequence[Any], units: Sequence[Any]
+) -> dict[str, Any]:
+    """The score record: estimate, totals of every column, inputs; beside real text's own score and the comparison."""
     split = row.settings.get("split", "test")
-    fitted = critic.fit([unit for unit in units_from(real) if unit.split in row.settings.get("fit", ["train"])])
-    held_out = [unit for unit in units_from(real) if unit.split == split]
-    same = row.settings["real"] == row.settings["units"]
-    units = held_out if same else [unit for unit in units_from(judged) if unit.split in (split, "generated")]
-    tally, reference = fitted.tally(units), fitted.tally(held_out)
+    fitted = critic.fit([unit for unit in fit if unit.split == "train"])
+    judged = [unit for unit in units if unit.split in (split, "generated")]
+    tally = fitted.tally(judged)
     record = asdict(estimate(fitted, tally, generator(row.seed, row.name, "bootstrap")))
-    record |= {"totals": {name: tally.total(name) for name in tally.columns}, "better": critic.better, "row": row.name}
-    if not same:
+    record["totals"] = {name: tally.total(name) for name in tally.columns}
+    record |= {"better": critic.better, "row": row.name, "inputs": {slot: row.settings[slot] for slot in SLOTS}}
+    describe: Callable[..., Any] | None = getattr(fitted, "describe", None)
+    if describe is not None:
+        record["details"] = describe(judged)
+    if row.settings["real"] != row.settings["units"]:
+        reference = fitted.tally([unit for unit in real if unit.split == split])
         comparison = compare(fitted, tally, reference, generator(row.seed, row.name, "permutation"))
         record |= {"real": fitted.score(reference), "comparison": asdict(comparison)}
     return record
-
-

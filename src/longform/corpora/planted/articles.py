@@ -1,0 +1,175 @@
+"""The article writer: draws every latent of a document first, then realises its text by the grammar's tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from longform.corpora.planted import names
+from longform.corpora.planted.domains import Domain, domain
+from longform.corpora.planted.draws import Draws
+from longform.corpora.planted.facts import draw_facts
+from longform.corpora.planted.grammar import Page, Sentence
+from longform.corpora.planted.mentions import FEMALE, GENDERS, MALE, PLURAL, STOP, Symbol
+from longform.corpora.planted.sentences import SentenceWriter
+from longform.numerics import generator
+
+LONG_NAME = 0.4  # a later mention by name is in full this often, else by surname
+
+
+@dataclass(frozen=True)
+class Person:
+    """A member of a document's cast; ``short`` is a surname, and equals ``full`` for a family."""
+
+    gender: str
+    full: str
+    short: str
+
+
+@dataclass(frozen=True)
+class Article:
+    """One document with all its truth.
+
+    Attributes:
+        sections: title and sentences, in reading order.
+        chain: section types as indices.
+        eta, path: main idea (topics - 1,) and sentence logits (sentences, topics - 1).
+        symbols: the mention chain, persons numbered by first mention.
+        facts: every fact of the page, stated in its text or not.
+    """
+
+    index: int
+    kind: str
+    title: str
+    sections: tuple[tuple[str, tuple[Sentence, ...]], ...]
+    chain: tuple[int, ...]
+    eta: np.ndarray
+    path: np.ndarray
+    symbols: tuple[Symbol, ...]
+    cast: tuple[Person, ...]
+    facts: dict[str, str]
+
+    @property
+    def sentences(self) -> list[Sentence]:
+        """All sentences, in reading order."""
+        return [sentence for _, sentences in self.sections for sentence in sentences]
+
+
+def write(seed: int, domain_name: str, index: int) -> Article:
+    """Article ``index`` of a domain: a function of its three arguments and of nothing else."""
+    world = domain(domain_name)
+    rng = generator("planted", domain_name, seed, index)
+    draws = Draws(rng)
+    chain = world.chain.sample(draws)
+    counts = _section_lengths(world, len(chain), draws)
+    second = world.chain.types[chain[1]] if len(chain) > 1 else ""
+    kind = world.kind_of.get(second, world.kind_of[""])
+    symbols = world.kinds[kind].mentions.sample(sum(counts), draws)
+    eta = world.prior.draw(rng)
+    path = world.prior.path(eta, sum(counts), rng)
+    topics = world.prior.assign(path, rng)
+    facts = draw_facts(kind, draws, world.vocabulary)
+    cast = _cast(symbols, draws)
+    page = Page(kind, draws, _years(kind, facts, draws), facts, _title(kind, world, cast, topics, draws))
+    sections = _realise(world, page, chain, counts, topics, symbols, cast)
+    return Article(index, kind, page.title, sections, tuple(chain), eta, path, tuple(symbols), cast, facts)
+
+
+def _section_lengths(world: Domain, sections: int, draws: Draws) -> list[int]:
+    low, high = world.sentences
+    low, high = min(low, max(3, 50 // sections)), min(high, max(3, 66 // sections))  # a long chain has short sections
+    return [draws.integer(low, high) for _ in range(sections)]
+
+
+def _cast(symbols: Sequence[Symbol], draws: Draws) -> tuple[Person, ...]:
+    genders: list[str] = []
+    for tag, person in symbols:
+        if person == len(genders):
+            genders.append(tag)
+    pools = {MALE: names.MALE, FEMALE: names.FEMALE, PLURAL: names.FAMILIES}
+    used: set[str] = set()
+    return tuple(_person(gender, pools[gender], used, draws) for gender in genders)
+
+
+def _person(gender: str, pool: Sequence[str], used: set[str], draws: Draws) -> Person:
+    first = _unused(pool, used, draws)
+    if gender == PLURAL:
+        return Person(gender, f"the {first}s", f"the {first}s")
+    last = _unused(names.SURNAMES, used, draws)
+    return Person(gender, f"{first} {last}", last)
+
+
+def _unused(pool: Sequence[str], used: set[str], draws: Draws) -> str:
+    while (name := draws.pick(pool)) in used:
+        pass
+    used.add(name)
+    return name
+
+
+def _years(kind: str, facts: dict[str, str], draws: Draws) -> tuple[int, int]:
+    if kind == "person":
+        return int(facts["birth_year"]) + 18, int(facts["death_year"]) - 1
+    if kind == "film":
+        return int(facts["release"]) - 3, int(facts["release"]) + 1
+    start = draws.integer(max(1830, int(facts.get("founded", "0"))) + 1, 1940)  # an era that one life can span
+    return start, start + 45
+
+
+def _title(kind: str, world: Domain, cast: Sequence[Person], topics: Sequence[int], draws: Draws) -> str:
+    if kind == "person":
+        return cast[0].full
+    if kind == "city":
+        return draws.pick(names.PLACES)
+    if kind == "company":
+        return draws.pick(names.COMPANIES)
+    topic = world.vocabulary.topics[topics[0]]
+    noun = draws.pick(topic.tables[draws.pick(("thing", "place", "person", "event"))])
+    return f"The {draws.pick(topic.tables['adjective']).capitalize()} {noun.capitalize()}"
+
+
+def _realise(world, page, chain, counts, topics, symbols, cast):
+    groups = _by_sentence(symbols)
+    met: set[int] = set()
+    sections, number = [], 0
+    for place, (row, count) in enumerate(zip(chain, counts, strict=True)):
+        title = world.chain.types[row]
+        style = world.styles.get(title) or world.styles[f"{title}/{page.kind}"]
+        sentences = []
+        page.used = set()
+        for position in range(count):
+            page.topic = world.vocabulary.topics[topics[number]]
+            page.words, page.places = [], []
+            surfaces = _surfaces(groups[number], cast, met, page.draws)
+            opening = world.kinds[page.kind].openings if place == 0 and position == 0 else None
+            writer = SentenceWriter(
+                world.fact_share, page, style, groups[number], surfaces, cast[0].full if cast else "", opening
+            )
+            sentences.append(writer.write(topics[number], first=position == 0))
+            number += 1
+        sections.append((title, tuple(sentences)))
+    return tuple(sections)
+
+
+def _by_sentence(symbols: Sequence[Symbol]) -> list[list[Symbol]]:
+    groups: list[list[Symbol]] = []
+    for symbol in symbols:
+        if symbol == STOP:
+            groups.append([])
+        else:
+            groups[-1].append(symbol)
+    return groups
+
+
+def _surfaces(group: Sequence[Symbol], cast: Sequence[Person], met: set[int], draws: Draws) -> list[str]:
+    surfaces = []
+    for tag, person in group:
+        if tag not in GENDERS:
+            surfaces.append(tag)
+        elif person in met and draws.uniform() > LONG_NAME:
+            surfaces.append(cast[person].short)
+        else:
+            surfaces.append(cast[person].full)
+        met.add(person)
+    return surfaces

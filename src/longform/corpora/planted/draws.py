@@ -1,0 +1,40 @@
+"""Uniform numbers drawn in blocks: a document makes hundreds of small choices, each one float from a list."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import TypeVar
+
+import numpy as np
+
+T = TypeVar("T")
+BLOCK = 512
+
+
+class Draws:
+    """A stream of choices from one generator; equal generators make equal choices."""
+
+    __slots__ = ("_buffer", "rng")
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self.rng = rng
+        self._buffer: list[float] = []
+
+    def uniform(self) -> float:
+        """The next number in [0, 1)."""
+        if not self._buffer:
+            self._buffer = self.rng.random(BLOCK).tolist()
+        return self._buffer.pop()
+
+    def pick(self, items: Sequence[T]) -> T:
+        """One of the items, each equally likely."""
+        return items[int(self.uniform() * len(items))]
+
+    def integer(self, low: int, high: int) -> int:
+        """A whole number from low to high, both included."""
+        return low + int(self.uniform() * (high - low + 1))
+
+    def index(self, cumulative: Sequence[float]) -> int:
+        """An index drawn from cumulative probabilities whose last entry is one."""
+        return min(bisect_right(cumulative, self.uniform()), len(cumulative) - 1)

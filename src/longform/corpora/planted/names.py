@@ -1,0 +1,50 @@
+"""Invented proper names, composed of syllables; the same for every seed, and disjoint from one another."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from longform.numerics import generator
+
+FIRST_ONSETS = (
+    "An Bel Cor Dar El Fen Gar Hal Ib Jon Kar Lor Mar Nel Or Per Ros Sel Tam Ul Ver Wil Yor Zan Bri Dre"
+).split()
+FIRST_CORES = "a e i o an en il or av et ".split(" ")
+MALE_ENDINGS = "mund ric bert gar dor vin tus nek mir bald".split()
+FEMALE_ENDINGS = "lina dra mela nise tha rina wyn bella sia veth".split()
+SURNAME_ONSETS = (
+    "Bal Bren Cald Crom Dal Drav Esk Fald Gren Gris Harl Hov Jask Keld Kor Lamb Lind Mord Nest Norv Ost Pell Prend "
+    "Quar Rask Rend Sarn Skel Stov Tarn Thorn Trev Vand Vost Wald Wex Yarl Zel"
+).split()
+SURNAME_ENDINGS = "ow ick ensen ara ovic ley man mark stad ford wood quist ini escu ard ollo".split()
+PLACE_ONSETS = (
+    "Ald Bar Brin Cas Dun Ebr Fal Glen Hest Ing Jarl Kel Lan Mel Nor Ol Pen Quen Riv Sol Tor Und Val Wen Ystr Zur "
+    "Ash Bel Cot Drum"
+).split()
+PLACE_ENDINGS = "burg ton haven mere dale gate port field moor minster wick holm bury stead brook cliffe".split()
+REGION_ENDINGS = "aria onia land mark esia ovia".split()
+COMPANY_ENDINGS = "tex dyne corp works soft lux mobil chem".split()
+RIVER_ENDINGS = "a ine en is".split()
+
+
+@cache
+def _compose(word: str, count: int, onsets: tuple[str, ...], endings: tuple[str, ...]) -> tuple[str, ...]:
+    """The first ``count`` of all onset-ending compounds, in an order that depends on ``word`` alone."""
+    names = sorted({onset + ending for onset in onsets for ending in endings})
+    order = generator("planted", "names", word).permutation(len(names))
+    return tuple(names[i] for i in order[:count])
+
+
+def _first(word: str, endings: list[str]) -> tuple[str, ...]:
+    onsets = tuple(onset + core for onset in FIRST_ONSETS for core in FIRST_CORES)
+    return _compose(word, 260, onsets, tuple(endings))
+
+
+MALE = _first("male", MALE_ENDINGS)
+FEMALE = _first("female", FEMALE_ENDINGS)
+_SURNAMES = _compose("surname", 600, tuple(SURNAME_ONSETS), tuple(SURNAME_ENDINGS))
+SURNAMES, FAMILIES = _SURNAMES[:480], _SURNAMES[480:]  # a family is never confused with a person
+PLACES = _compose("place", 420, tuple(PLACE_ONSETS), tuple(PLACE_ENDINGS))
+REGIONS = _compose("region", 60, tuple(PLACE_ONSETS), tuple(REGION_ENDINGS))
+COMPANIES = _compose("company", 200, tuple(SURNAME_ONSETS), tuple(COMPANY_ENDINGS))
+RIVERS = _compose("river", 80, tuple(FIRST_ONSETS), tuple(RIVER_ENDINGS))

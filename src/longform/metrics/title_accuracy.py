@@ -1,0 +1,58 @@
+"""How often a classifier's titles are the gold ones: the reader's own error, to be read beside every Latent PPL."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from longform.protocol import Better, Tally
+from longform.units import Readout
+
+
+@dataclass(frozen=True)
+class ReadTitles:
+    """Predicted and gold titles of one document, one entry a section; gold is None where the section has no title."""
+
+    unit_id: str
+    split: str
+    predicted: tuple[str, ...]
+    gold: tuple[str | None, ...]
+
+
+@dataclass(frozen=True)
+class TitleAccuracy:
+    """Share of titled sections whose predicted title is the gold one (deng2022 appendix E: 89.48, 72.52, 88.15 %)."""
+
+    better: ClassVar[Better] = "higher"
+
+    def fit(self, real: Sequence[ReadTitles]) -> TitleAccuracy:
+        """Nothing is fitted."""
+        return self
+
+    def tally(self, units: Sequence[ReadTitles]) -> Tally:
+        """Columns correct, titled, excluded (documents without any gold title)."""
+        values = np.array([self._row(unit) for unit in units], dtype=np.float64).reshape(len(units), 3)
+        return Tally(tuple(unit.unit_id for unit in units), ("correct", "titled", "excluded"), values)
+
+    @staticmethod
+    def _row(unit: ReadTitles) -> tuple[int, int, bool]:
+        pairs = [(p, g) for p, g in zip(unit.predicted, unit.gold, strict=True) if g is not None]
+        return sum(p == g for p, g in pairs), len(pairs), not pairs
+
+    def score(self, tally: Tally) -> float:
+        """A share between 0 and 1; nan without any gold title."""
+        titled = tally.total("titled")
+        return tally.total("correct") / titled if titled else float("nan")
+
+
+def units_from_readout(readout: Readout) -> list[ReadTitles]:
+    """One unit per document of a section-title readout."""
+    names, gold_names = readout.arrays["symbol_names"].tolist(), [*readout.arrays["gold_names"].tolist(), None]
+    rows = zip(readout.unit_ids, readout.splits, readout.ragged("chain"), readout.ragged("gold"), strict=True)
+    return [
+        ReadTitles(unit, split, tuple(names[i] for i in predicted), tuple(gold_names[i] for i in gold))
+        for unit, split, predicted, gold in rows
+    ]

@@ -1,0 +1,182 @@
+"""Compiled inner loops of the factored forward-backward: gather, multiply, sum, scale.
+
+Rows of the arrays are (position, sequence) pairs in the packed order of ``semi_markov_scan.Block``:
+row ``first[t] + b`` is position ``t`` of sequence ``b``. A vector is stored divided by its largest
+entry, and the logarithm of what it was divided by is its *scale*, in float64. ``DEAD`` is the
+scale of a vector of zeros. Every kernel works for float32 and for float64 tables.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+DEAD = -1e300  # scale of a zero vector; finite, so that compiled comparisons need no infinities
+WEAK = 1e-12  # a sum this far below its bound is summed again in float64 around its true size
+STEEP = 60.0  # exponents above this are multiplied in float64: e^60 times float32 products could lose them all
+FLAGS = {"reassoc", "contract", "nsz", "nnan", "arcp"}  # lets LLVM vectorise sums and maxima; infinities stay legal
+
+
+@njit(cache=True, nogil=True, fastmath=FLAGS)
+def log_tops(joint, out):  # pragma: no cover - compiled
+    """Logarithm of each row's largest entry, ``DEAD`` for a row of zeros."""
+    for g in range(joint.shape[0]):
+        top = joint[g, 0]
+        for z in range(joint.shape[1]):
+            top = max(top, joint[g, z])
+        out[g] = math.log(top) if top > 0 else DEAD
+
+
+@njit(cache=True, nogil=True, fastmath=FLAGS)
+def _combine(parts, rows, total, vectors, scales, joint, out, floor, exact):  # pragma: no cover - compiled
+    """out = sum over parts i of e^scales[rows[i]] vectors[rows[i]] * joint[parts[i]], normalised; returns its scale.
+
+    ``total[i]`` bounds the logarithm of part i from above; the largest bound sets the working scale.
+    """
+    width = joint.shape[1]
+    bound = DEAD
+    for i in range(len(parts)):
+        if parts[i] >= 0 and total[i] > bound:
+            bound = total[i]
+    for z in range(width):
+        out[z] = 0
+    if bound <= DEAD:
+        return DEAD
+    factor = np.empty(1, joint.dtype)
+    for i in range(len(parts)):
+        if parts[i] >= 0 and total[i] > DEAD:
+            g, row = parts[i], rows[i]
+            factor[0] = math.exp(scales[row] - bound)
+            f = factor[0]
+            for z in range(width):
+                out[z] += f * vectors[row, z] * joint[g, z]
+    top = out[0]
+    for z in range(width):
+        top = max(top, out[z])
+    if top < WEAK:
+        return _combine_weak(parts, rows, total, vectors, scales, joint, out, floor, exact)
+    factor[0] = 1.0 / top
+    f = factor[0]
+    for z in range(width):
+        value = out[z] * f
+        out[z] = value if value > floor else 0.0
+    return bound + math.log(top)
+
+
+@njit(cache=True, nogil=True)
+def _combine_weak(parts, rows, total, vectors, scales, joint, out, floor, exact):  # pragma: no cover - compiled
+    """As ``_combine``, around the largest product rather than its bound, in float64."""
+    width = joint.shape[1]
+    bound = DEAD
+    for i in range(len(parts)):
+        total_i = DEAD
+        if parts[i] >= 0 and scales[rows[i]] > DEAD:
+            top = 0.0
+            for z in range(width):
+                top = max(top, np.float64(vectors[rows[i], z]) * np.float64(joint[parts[i], z]))
+            if top > 0:
+                total_i = scales[rows[i]] + math.log(top)
+        total[i] = total_i
+        bound = max(bound, total_i)
+    for z in range(width):
+        out[z] = 0
+        exact[z] = 0
+    if bound <= DEAD:
+        return DEAD
+    for i in range(len(parts)):
+        if total[i] > bound - 700.0:
+            shift = scales[rows[i]] - bound
+            for z in range(width):
+                product = np.float64(vectors[rows[i], z]) * np.float64(joint[parts[i], z])
+                if product > 0:
+                    exact[z] += math.exp(shift + math.log(product))
+    top = 0.0
+    for z in range(width):
+        top = max(top, exact[z])
+    for z in range(width):
+        value = exact[z] / top
+        out[z] = value if value > floor else 0.0
+    return bound + math.log(top)
+
+
+@njit(cache=True, nogil=True)
+def forward_step(t, first, index, joint, tops, before, scales, ended, floor):  # pragma: no cover - compiled
+    r"""$\hat\alpha_t(z) \propto \sum_k \hat b_{t-k}(z) W[g(t-k, k), z]$ for the sequences that reach ``t``.
+
+    ``before`` holds the vectors b (state of the segment about to start), ``ended`` receives alpha.
+    """
+    longest = min(index.shape[1], t)
+    parts, rows = np.empty(longest, np.int64), np.empty(longest, np.int64)
+    total, exact = np.empty(longest, np.float64), np.empty(joint.shape[1], np.float64)
+    for b in range(first[t + 1] - first[t]):
+        for i in range(longest):
+            row = first[t - 1 - i] + b
+            g = index[row, i]
+            parts[i], rows[i] = g, row
+            total[i] = scales[row] + tops[g] if g >= 0 and scales[row] > DEAD and tops[g] > DEAD else DEAD
+        end = first[t] + b
+        scales[end] = _combine(parts, rows, total, before, scales, joint, ended[end], floor, exact)
+
+
+@njit(cache=True, nogil=True)
+def backward_step(t, first, index, joint, tops, after, scales, begun, begun_scales, floor):  # pragma: no cover
+    r"""$\hat e_t(z) \propto \sum_k W[g(t, k), z] \hat\beta_{t+k}(z)$ for the sequences that go beyond ``t``.
+
+    ``after`` holds the vectors beta (a segment ended here in state z), ``begun`` receives e.
+    """
+    positions = len(first) - 2
+    longest = min(index.shape[1], positions - t)
+    parts, rows = np.empty(longest, np.int64), np.empty(longest, np.int64)
+    total, exact = np.empty(longest, np.float64), np.empty(joint.shape[1], np.float64)
+    for b in range(first[t + 2] - first[t + 1]):
+        start = first[t] + b
+        for i in range(longest):
+            g, row = index[start, i], first[t + 1 + i] + b
+            parts[i] = g
+            rows[i] = row if g >= 0 else 0
+            alive = g >= 0 and scales[rows[i]] > DEAD and tops[g] > DEAD
+            total[i] = scales[rows[i]] + tops[g] if alive else DEAD
+        begun_scales[start] = _combine(parts, rows, total, after, scales, joint, begun[start], floor, exact)
+
+
+@njit(cache=True, nogil=True, fastmath=FLAGS)
+def weigh_rows(vectors, exponents, limit):  # pragma: no cover - compiled
+    """Multiply each row by e^exponent in place; exponents stop at ``limit``, a dead row becomes zeros."""
+    factor = np.empty(1, vectors.dtype)
+    for row in range(vectors.shape[0]):
+        factor[0] = math.exp(min(exponents[row], limit)) if exponents[row] > -700.0 else 0.0
+        f = factor[0]
+        for z in range(vectors.shape[1]):
+            vectors[row, z] *= f
+
+
+@njit(cache=True, nogil=True, fastmath=FLAGS)
+def add_counts(bounds, grams, starts, ends, exponents, before, after, joint, counts):  # pragma: no cover - compiled
+    r"""counts[g] += W[g] * sum over occurrences of $e^{x} \hat b_{start} \hat\beta_{end}$, occurrences sorted by g.
+
+    ``bounds`` delimits the occurrences of each of ``grams``; sums run in that order, so they do not
+    depend on how the work is shared out.
+    """
+    width = joint.shape[1]
+    total = np.empty(width, joint.dtype)
+    factor = np.empty(1, joint.dtype)
+    for i in range(len(grams)):
+        g = grams[i]
+        for z in range(width):
+            total[z] = 0
+        for o in range(bounds[i], bounds[i + 1]):
+            exponent, s, e = exponents[o], starts[o], ends[o]
+            if exponent > STEEP:
+                for z in range(width):
+                    product = np.float64(before[s, z]) * np.float64(after[e, z]) * np.float64(joint[g, z])
+                    if product > 0:
+                        counts[g, z] += math.exp(min(exponent + math.log(product), 0.0))
+            elif exponent > -80.0:
+                factor[0] = math.exp(exponent)
+                f = factor[0]
+                for z in range(width):
+                    total[z] += f * before[s, z] * after[e, z]
+        for z in range(width):
+            counts[g, z] += total[z] * joint[g, z]

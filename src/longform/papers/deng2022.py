@@ -1,0 +1,150 @@
+"""Tables of "Model Criticism for Long-Form Text Generation" (Deng, Kuleshov, Rush 2022), numbered as printed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from longform.papers.layout import Cell, Table, cell
+from longform.papers.ledger import Finding, judge_number, judge_ordering
+
+Records = Mapping[str, Mapping[str, Any]]
+FULL_SIZE = {"num_states": 256, "steps": 50, "parameters": 2_625_536}  # appendix D; table_01 is printed for it
+
+
+def table_1(*, scores: Records, expected: Mapping[str, Any], data: Path, corpus: str) -> Table:
+    """Word PPL and Latent PPL of the synthetic language: exact truth, data, transformer and HSMMs.
+
+    Score rows are named ``synthetic-<system>-<word|latent|strict>``; systems in the order of the row.
+    """
+    truth = json.loads((data / "corpora" / corpus / "facts.json").read_text(encoding="utf-8"))
+    printed = expected["table_01"]
+    comparable = all(truth[key] == value for key, value in FULL_SIZE.items())
+    why = "" if comparable else f"|Z| = {truth['num_states']}, M = {truth['steps']} here, 256 and 50 in the paper"
+    cells = [
+        _exact("truth (exact)", column, truth[key])
+        for column, key in (("word PPL", "word_ppl"), ("Latent PPL", "latent_ppl"))
+    ]
+    for system in dict.fromkeys(name.split("-")[1] for name in scores):
+        cells += _system_cells(system, scores, printed, comparable, why)
+    findings = _table_1_claims(scores)
+    notes = [f"{f.claim}: {f.verdict} ({f.why})" for f in findings]
+    if not comparable:
+        notes.append(f"printed values are not comparable at this size: {why}")
+    return Table("Table 1. Synthetic language: word PPL and Latent PPL with 95 % intervals", cells, notes)
+
+
+def _exact(row: str, column: str, value: float) -> Cell:
+    return Cell(row, column, value, value, value, signature="closed form")
+
+
+def _system_cells(system: str, scores: Records, printed: Mapping[str, Any], comparable: bool, why: str) -> list[Cell]:
+    columns = {
+        "word": ("word PPL", "word_ppl"),
+        "latent": ("Latent PPL", "latent_ppl"),
+        "strict": ("Latent PPL, strict rule", None),
+    }
+    family = "hsmm" if system.startswith("hsmm") else system
+    cells: list[Cell] = []
+    for kind, (column, key) in columns.items():
+        record = scores.get(f"synthetic-{system}-{kind}")
+        if record is None:
+            continue
+        paper = printed[key].get(family) if key else None
+        verdict = (
+            ""
+            if paper is None
+            else judge_number(paper, record["value"], record["low"], record["high"])
+            if comparable
+            else "not comparable"
+        )
+        cells.append(cell(system, column, record, printed=paper, verdict=verdict, why=why if verdict else ""))
+        if kind == "latent":
+            whole = record["units"] + record["excluded"]
+            cells.append(
+                Cell(
+                    system,
+                    "survival",
+                    record["units"] / whole,
+                    units=whole,
+                    signature="share of texts the oracle reads",
+                )
+            )
+    return cells
+
+
+def _table_1_claims(scores: Records) -> list[Finding]:
+    """The orderings of section 3: both models are close in word PPL, only the HSMM is close in Latent PPL."""
+    hsmms: Sequence[str] = [n for n in scores if n.startswith("synthetic-hsmm") and n.endswith("-latent")]
+    if not hsmms or "synthetic-transformer-latent" not in scores:
+        return []
+    data, transformer = scores["synthetic-data-latent"], scores["synthetic-transformer-latent"]
+    return [
+        judge_ordering(f"Latent PPL: data < {name.split('-')[1]} < transformer", [data, scores[name], transformer])
+        for name in hsmms
+    ]
+
+
+FAMILIES = {"gpt2": "lm1", "gpt_neo": "lm2"}  # LM1 = GPT-2 small, LM2 = GPT-Neo 125M (section 4)
+PRINTED_CORPORA = ("pubmed", "arxiv", "wiki")
+SIZE = "our corpora and networks are smaller, trained from scratch; orderings are compared, not values"
+
+
+def table_2(*, scores: Records, expected: Mapping[str, Any], data: Path) -> Table:
+    """Word PPL and Latent PPL of section titles, for data and models with and without titles.
+
+    Score rows are named ``<corpus>-data-<latent|gold>``, ``<corpus>-titles-accuracy`` and
+    ``<corpus>-<family>-<w_title|wo_title>-<word|latent>``.
+    """
+    cells = [cell for corpus in dict.fromkeys(name.split("-")[0] for name in scores) for cell in _planted(corpus, data)]
+    for name, record in scores.items():
+        corpus, *system, kind = name.split("-")
+        column = {
+            "word": "PPL",
+            "latent": "Latent PPL",
+            "gold": "Latent PPL, gold titles",
+            "accuracy": "title accuracy",
+        }[kind]
+        paper = _printed_table_2(expected, corpus, system, kind)
+        why = SIZE if paper is not None else ""
+        verdict = "not comparable" if paper is not None else ""
+        row = f"{corpus} {'data' if system == ['titles'] else ' '.join(system)}"
+        cells.append(cell(row, column, record, printed=paper, verdict=verdict, why=why))
+    notes = [f"{f.claim}: {f.verdict} ({f.why})" for f in _table_2_claims(scores)]
+    tests = [
+        f"{name}: differs from real text by {r['comparison']['difference']:+.2f}, p = {r['comparison']['p_value']:.4f}"
+        for name, r in scores.items()
+        if r.get("comparison") and name.endswith("-latent")
+    ]
+    return Table("Table 2. Latent PPL of section titles with 95 % intervals", cells, notes + tests)
+
+
+def _planted(corpus: str, data: Path) -> list[Cell]:
+    """The exact Latent PPL of the chain that a planted corpus was drawn from, scored by that chain itself."""
+    facts = json.loads((data / "corpora" / corpus / "facts.json").read_text(encoding="utf-8"))
+    if "section_latent_ppl" not in facts:
+        return []
+    return [_exact(f"{corpus} truth (exact)", "Latent PPL, gold titles", facts["section_latent_ppl"])]
+
+
+def _printed_table_2(expected: Mapping[str, Any], corpus: str, system: Sequence[str], kind: str) -> float | None:
+    block = expected["table_02"]["ppl" if kind == "word" else "latent_ppl"]
+    if corpus not in PRINTED_CORPORA or kind not in ("word", "latent"):
+        return None
+    if system == ["data"]:
+        return block[corpus].get("data")
+    return block[corpus].get(FAMILIES.get(system[0], ""), {}).get(system[1])
+
+
+def _table_2_claims(scores: Records) -> list[Finding]:
+    """Titles in the text help: W/ Title is nearer to the data than W/O Title (section 4)."""
+    findings = []
+    for name in scores:
+        other = name.replace("-w_title-latent", "-wo_title-latent")
+        data = f"{name.split('-')[0]}-data-latent"
+        if other != name and other in scores and data in scores:
+            claim = f"{name.removesuffix('-w_title-latent')}: Latent PPL data < W/ Title < W/O Title"
+            findings.append(judge_ordering(claim, [scores[data], scores[name], scores[other]]))
+    return findings

@@ -1,0 +1,64 @@
+"""Derive a smaller or larger scale from the root's ``params.yaml``: ``python -m longform.stages.scales experiments/scales/smoke``.
+
+``overrides.yaml`` maps patterns of ``verb.row`` to settings that are merged over the root's; so a scale follows every
+new row by itself. A test holds the written ``params.yaml`` to what this module derives.
+"""
+
+from __future__ import annotations
+
+import copy
+import fnmatch
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from longform.stages.rows import VERBS
+from longform.units import BadInput
+
+ROOT = Path(__file__).parents[3]
+
+
+def derive(base: Mapping[str, Any], overrides: Mapping[str, Any], home: str) -> dict[str, Any]:
+    """The root's rows with the overrides of each matching pattern merged in, in the order of the patterns.
+
+    Raises:
+        BadInput: a pattern that matches no row.
+    """
+    params = copy.deepcopy(dict(base)) | {"root": "/".join([".."] * len(Path(home).parts)), "home": home}
+    for pattern, settings in overrides.items():
+        verb, _, rows = pattern.partition(".")
+        matched = [row for row in params.get(verb, {}) if fnmatch.fnmatchcase(row, rows)] if verb in VERBS else []
+        if not matched:
+            raise BadInput(f"overrides of {home}: {pattern!r} matches no row; mend the pattern")
+        for row in matched:
+            params[verb][row] = _merged(params[verb][row], settings)
+    return params
+
+
+def _merged(base: Any, over: Any) -> Any:
+    if isinstance(base, Mapping) and isinstance(over, Mapping):
+        return {**base, **{key: _merged(base.get(key), value) for key, value in over.items()}}
+    return over
+
+
+def write(folder: Path) -> None:
+    """Write ``params.yaml`` of a scale folder."""
+    params = derived(folder)
+    text = yaml.safe_dump(params, sort_keys=False, width=120, allow_unicode=True)
+    head = "# Derived from the root's params.yaml and overrides.yaml by python -m longform.stages.scales; sources stand there.\n"
+    (folder / "params.yaml").write_text(head + text, encoding="utf-8")
+
+
+def derived(folder: Path) -> dict[str, Any]:
+    """What ``params.yaml`` of a scale folder must say."""
+    base = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+    overrides = yaml.safe_load((folder / "overrides.yaml").read_text(encoding="utf-8"))
+    return derive(base, overrides, str(folder.resolve().relative_to(ROOT)))
+
+
+if __name__ == "__main__":
+    for argument in sys.argv[1:]:
+        write(Path(argument))

@@ -1,0 +1,62 @@
+"""The planted articles: what they promise about text, truth and independence."""
+
+import re
+from functools import cache
+
+import numpy as np
+import pytest
+
+from longform.corpora.planted import build
+from longform.units import BadInput, Corpus
+
+
+@cache
+def corpus(domain: str, documents: int = 300) -> Corpus:
+    return build(name="test", seed=11, domain=domain, documents=documents)
+
+
+ARTICLES = ["wiki", "wikisection"]
+
+
+@pytest.mark.parametrize("domain", ARTICLES)
+def test_document_i_is_the_same_whatever_else_is_written(domain):
+    few = build(name="other", seed=11, domain=domain, documents=10)
+    assert [d.to_record() for d in few.documents] == [d.to_record() for d in corpus(domain).documents[:10]]
+    by_split = build(name="other", seed=11, domain=domain, documents={"test": 2})
+    known = {d.id: d for d in corpus(domain).documents}
+    assert [d.split for d in by_split.documents] == ["test", "test"]
+    assert all(known[d.id] == d for d in by_split.documents)
+
+
+@pytest.mark.parametrize("domain", ARTICLES)
+def test_documents_have_150_to_1200_words_and_sentences_4_to_30(domain):
+    for document in corpus(domain).documents:
+        assert 150 <= len(re.findall(r"\w[\w,-]*|[.,]", document.text)) <= 1200
+        for sentence in document.text.replace("\n\n", " ").split(". "):
+            assert 4 <= len(sentence.split()) <= 30, sentence
+
+
+def test_the_world_has_three_thousand_word_types():
+    words = {w for d in corpus("wiki").documents for w in re.findall(r"[^\W\d]+", d.text.lower())}
+    assert len(words) >= 3000
+
+
+@pytest.mark.parametrize("domain", ARTICLES)
+def test_no_two_articles_share_a_paragraph(domain):
+    paragraphs = [section.text for document in corpus(domain).documents for section in document.sections]
+    assert len(set(paragraphs)) == len(paragraphs)
+
+
+@pytest.mark.parametrize("domain", ARTICLES)
+def test_sentence_spans_cut_the_text_into_its_sentences(domain):
+    truth, ends = corpus(domain).truth, np.cumsum(corpus(domain).truth["sentence_start_lengths"])
+    for document, start, end in zip(corpus(domain).documents, np.concatenate([[0], ends[:-1]]), ends, strict=True):
+        rows = zip(truth["sentence_start"][start:end], truth["sentence_end"][start:end], strict=True)
+        assert all(re.fullmatch(r"[A-Z0-9].*[^.]\.", document.text[a:b]) for a, b in rows)
+
+
+def test_an_unknown_domain_or_split_says_what_is_allowed():
+    with pytest.raises(BadInput, match="wikisection"):
+        build(name="x", seed=1, domain="nonsense", documents=2)
+    with pytest.raises(BadInput, match="validation"):
+        build(name="x", seed=1, domain="wiki", documents={"dev": 2})

@@ -1,0 +1,179 @@
+"""Each planted structure, measured on 2,000 documents, agrees with the distribution that it was drawn from.
+
+Every test of a distribution rejects at ``LEVEL``; every closed form must lie in the bootstrap interval of its estimate.
+"""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from longform.corpora.planted import discourse
+from longform.corpora.planted.domains import domain
+from longform.corpora.planted.mentions import BEGIN, ORDER, STOP, _relabelled
+from longform.numerics import bootstrap, generator, percentile_interval
+
+LEVEL = 0.001  # a true world fails one test in a thousand; the seed is fixed, so a pass stays a pass
+INTERVAL = 0.99
+WORLD = domain("wiki")
+
+
+def goodness_of_fit(pairs):
+    """p-value of Pearson's test pooled over tables; cells with fewer than five expected are merged."""
+    statistic, freedom = 0.0, 0
+    for observed, probability in pairs:
+        expected = probability * observed.sum()
+        rare = expected < 5
+        seen = np.append(observed[~rare], observed[rare].sum())
+        due = np.append(expected[~rare], expected[rare].sum())
+        seen, due = seen[due > 0], due[due > 0]
+        statistic += float((((seen - due) ** 2) / due).sum())
+        freedom += len(due) - 1
+    return stats.chi2.sf(statistic, freedom)
+
+
+def ratio_interval(numerators, denominators):
+    top, bottom = np.asarray(numerators, float), np.asarray(denominators, float)
+    draws = bootstrap(lambda rows: top[rows].sum() / bottom[rows].sum(), len(top), generator("test"), 2000)
+    return percentile_interval(draws, INTERVAL)
+
+
+def test_section_transitions_follow_their_chain_and_never_a_forbidden_one(articles):
+    size = len(WORLD.chain.types)
+    counts = np.zeros((size + 1, size + 1))
+    for article in articles:
+        for a, b in zip((0, *(z + 1 for z in article.chain)), (*article.chain, size), strict=True):
+            counts[a, b] += 1
+    assert counts[WORLD.chain.transitions == 0].sum() == 0
+    assert goodness_of_fit(zip(counts, WORLD.chain.transitions, strict=True)) > LEVEL
+
+
+def test_section_latent_ppl_in_closed_form_lies_in_the_interval_of_its_estimate(articles):
+    log, size = np.log(np.where(WORLD.chain.transitions > 0, WORLD.chain.transitions, 1)), len(WORLD.chain.types)
+    chains = [((0, *(z + 1 for z in a.chain)), (*a.chain, size)) for a in articles]
+    nats = [-log[list(rows), list(columns)].sum() for rows, columns in chains]
+    low, high = ratio_interval(nats, [len(rows) for rows, _ in chains])
+    assert low <= np.log(WORLD.chain.latent_ppl()) <= high
+
+
+@pytest.mark.parametrize("name", ["wiki", "wikisection", "pubmed", "arxiv"])
+def test_every_domain_has_at_least_three_sections_or_says_why_not(name):
+    chain = domain(name).chain
+    ends = chain.transitions[:, -1]
+    assert ends[0] == 0 and all(ends[chain.transitions[0, :-1].nonzero()[0] + 1] == 0)
+
+
+def windows(symbols):
+    window = (BEGIN,) * ORDER
+    for symbol in symbols:
+        following = _relabelled((*window, symbol))
+        yield _relabelled(window), following[-1]
+        window = (*window[1:], symbol)
+
+
+def test_mentions_follow_their_process_of_order_four(articles):
+    for kind, settings in WORLD.kinds.items():
+        seen: dict = {}
+        for article in articles:
+            if article.kind == kind:
+                for window, symbol in windows((*article.symbols, STOP)):  # the stop drawn last closes the text
+                    seen.setdefault(window, Counter())[symbol] += 1
+        pairs = []
+        for window, counter in seen.items():
+            options = settings.mentions.distribution(window)
+            assert counter.keys() <= options.keys()
+            if counter.total() >= 100:
+                pairs.append((np.array([counter[s] for s in options]), np.array(list(options.values()))))
+        assert len(pairs) > 20
+        assert goodness_of_fit(pairs) > LEVEL / len(WORLD.kinds)
+
+
+def test_mention_latent_ppl_by_dynamic_programming_lies_in_the_interval_of_its_estimate(articles):
+    for kind, settings in WORLD.kinds.items():
+        chosen = [a for a in articles if a.kind == kind]
+        nats = [-sum(np.log(settings.mentions.distribution(w)[s]) for w, s in windows(a.symbols)) for a in chosen[:250]]
+        low, high = ratio_interval(nats, [len(a.symbols) for a in chosen[:250]])
+        assert low <= np.log(settings.mentions.latent_ppl([len(a.path) for a in chosen[:250]])) <= high
+
+
+def test_main_ideas_have_the_planted_mean_and_covariance(articles):
+    eta, prior = np.stack([a.eta for a in articles]), WORLD.prior
+    precision = np.linalg.inv(prior.covariance)
+    centred = eta.mean(axis=0) - prior.mean
+    assert stats.chi2.sf(len(eta) * centred @ precision @ centred, eta.shape[1]) > LEVEL
+    distances = np.einsum("di,ij,dj->d", eta - prior.mean, precision, eta - prior.mean)
+    assert stats.kstest(distances, stats.chi2(eta.shape[1]).cdf).pvalue > LEVEL
+    pairs = np.cov(eta.T)[np.triu_indices(eta.shape[1], 1)]
+    due, scale = prior.covariance[np.triu_indices(eta.shape[1], 1)], prior.variance
+    deviations = (pairs - due) / np.sqrt((scale**2 + due**2) / len(eta))
+    assert np.abs(deviations).max() < stats.norm.isf(LEVEL / 2 / len(deviations))
+
+
+def test_topic_latent_nll_in_closed_form_lies_in_the_interval_of_its_estimate(articles):
+    law = stats.multivariate_normal(WORLD.prior.mean, WORLD.prior.covariance)
+    low, high = ratio_interval([-law.logpdf(a.eta) for a in articles], np.ones(len(articles)))
+    assert low <= WORLD.prior.latent_nll() <= high
+
+
+def test_sentence_paths_are_brownian_bridges(articles):
+    """Given the end, each step has mean (end - here) / left and variance sigma^2 (left - 1) / left."""
+    scores = []
+    for article in articles[:500]:
+        path, left = article.path, np.arange(len(article.path) - 1, 1, -1)[:, None]
+        step = path[1:-1] - path[:-2] - (path[-1] - path[:-2]) / left
+        scores.append(step / np.sqrt(WORLD.prior.sigma_m2 * (left - 1) / left))
+        assert np.allclose(path[0], article.eta) and np.allclose(path[-1], article.eta)
+    assert stats.kstest(np.concatenate(scores).ravel(), "norm").pvalue > LEVEL
+
+
+def test_bridge_variance_and_score_in_closed_form_lie_in_the_intervals_of_their_estimates(articles):
+    sigma, estimates, scores, due = WORLD.prior.expected_variance_estimate(), [], [], []
+    for article in articles:
+        s, count = article.path, len(article.path)
+        i = np.arange(1, count - 1)
+        variance = i * (count - 1 - i) / (count - 1)
+        mean = s[0] + (i / (count - 1))[:, None] * (s[-1] - s[0])
+        beta = ((s[1:-1] - mean) ** 2).sum(axis=1) / (2 * variance)
+        estimates.append(beta.mean())
+        scores.append(abs((np.log(2 * np.pi * variance * sigma) + beta / sigma).sum()) / (count - 2))
+        due.append(count)
+    low, high = ratio_interval(estimates, np.ones(len(estimates)))
+    assert low <= sigma <= high
+    low, high = ratio_interval(scores, np.ones(len(scores)))
+    assert low <= WORLD.prior.expected_bridge_score(due) <= high
+
+
+def test_sentence_topics_follow_their_weights(articles):
+    weights = np.concatenate([WORLD.prior.weights(a.path) for a in articles])
+    topics = np.eye(weights.shape[1])[[s.topic for a in articles for s in a.sentences]]
+    deviations = (topics - weights).sum(axis=0) / np.sqrt((weights * (1 - weights)).sum(axis=0))
+    assert np.abs(deviations).max() < stats.norm.isf(LEVEL / 2 / len(deviations))
+
+
+def test_words_follow_the_table_of_their_topic_and_slot(articles):
+    seen: dict = {}
+    for article in articles:
+        for sentence in article.sentences:
+            for slot, word, _, _ in sentence.words:
+                seen.setdefault((sentence.topic, slot), Counter())[word] += 1
+    pairs = []
+    for (topic, slot), counter in seen.items():
+        if not slot.endswith("2"):
+            table = WORLD.vocabulary.topics[topic].probabilities(slot)
+            assert counter.keys() <= table.keys()
+            pairs.append((np.array([counter[w] for w in table]), np.array(list(table.values()))))
+    assert goodness_of_fit(pairs) > LEVEL
+
+
+def test_relations_and_connectives_follow_their_distributions(articles):
+    sentences = [s for a in articles for s in a.sentences]
+    senses = np.bincount([s.sense for s in sentences], minlength=len(discourse.SENSES))
+    assert goodness_of_fit([(senses, np.array(discourse.SENSE_PROBABILITIES))]) > LEVEL
+    table = discourse.connective_probabilities()
+    counts = np.zeros_like(table)
+    for sentence in sentences:
+        counts[int(sentence.across), sentence.sense, sentence.connective] += bool(sentence.sense)
+    assert counts[table == 0].sum() == 0
+    rows = [(counts[p, s], table[p, s]) for p, s in np.argwhere(table.sum(axis=2) > 0)]
+    assert goodness_of_fit(rows) > LEVEL
