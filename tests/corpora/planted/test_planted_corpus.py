@@ -1,12 +1,18 @@
 """The planted articles: what they promise about text, truth and independence."""
 
 import re
+import runpy
+import time
+from concurrent.futures import ProcessPoolExecutor
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from longform.corpora.planted import build
+from longform.corpora.planted.articles import write
+from longform.corpora.planted.corpus import to_document
 from longform.units import BadInput, Corpus
 
 
@@ -15,7 +21,11 @@ def corpus(domain: str, documents: int = 300) -> Corpus:
     return build(name="test", seed=11, domain=domain, documents=documents)
 
 
-ARTICLES = ["wiki", "wikisection"]
+ARTICLES = ["wiki", "wikisection", "pubmed", "arxiv"]
+
+
+def text_of(index):
+    return to_document(write(11, "wiki", index), "wiki").text
 
 
 @pytest.mark.parametrize("domain", ARTICLES)
@@ -60,3 +70,25 @@ def test_an_unknown_domain_or_split_says_what_is_allowed():
         build(name="x", seed=1, domain="nonsense", documents=2)
     with pytest.raises(BadInput, match="validation"):
         build(name="x", seed=1, domain="wiki", documents={"dev": 2})
+
+
+def test_four_processes_write_what_one_does():
+    with ProcessPoolExecutor(4) as pool:
+        assert list(pool.map(text_of, range(12))) == [d.text for d in corpus("wiki").documents[:12]]
+
+
+def test_more_than_one_megabyte_of_text_a_second_and_core():
+    text_of(0)
+    start = time.process_time()
+    size = sum(len(text_of(index)) for index in range(400))
+    assert size / (time.process_time() - start) > 1e6
+
+
+def test_the_notebook_page_draws_an_article_with_its_truth(capsys):
+    plots = pytest.importorskip("matplotlib.pyplot")
+    plots.switch_backend("Agg")
+    page = Path(__file__).parents[3] / "notebooks" / "planted_world.py"
+    runpy.run_path(str(page))
+    plots.close("all")
+    printed = capsys.readouterr().out
+    assert "== " in printed and "section_order" in printed

@@ -12,7 +12,7 @@ from longform.corpora.planted.domains import Domain, domain
 from longform.corpora.planted.draws import Draws
 from longform.corpora.planted.facts import draw_facts
 from longform.corpora.planted.grammar import Page, Sentence
-from longform.corpora.planted.mentions import FEMALE, GENDERS, MALE, PLURAL, STOP, Symbol
+from longform.corpora.planted.mentions import GENDERS, MALE, PLURAL, STOP, Symbol
 from longform.corpora.planted.sentences import SentenceWriter
 from longform.numerics import generator
 
@@ -71,33 +71,40 @@ def write(seed: int, domain_name: str, index: int) -> Article:
     path = world.prior.path(eta, sum(counts), rng)
     topics = world.prior.assign(path, rng)
     facts = draw_facts(kind, draws, world.vocabulary)
-    cast = _cast(symbols, draws)
-    page = Page(kind, draws, _years(kind, facts, draws), facts, _title(kind, world, cast, topics, draws))
-    sections = _realise(world, page, chain, counts, topics, symbols, cast)
+    cast = _cast(symbols, index, draws)
+    title = _title(kind, world, cast, topics, index, draws)
+    page = Page(kind, draws, _years(kind, facts, draws), facts, title, world.vocabulary.topics[topics[0]])
+    sections = _realise(world, page, list(zip(chain, counts, strict=True)), topics, _by_sentence(symbols), cast)
     return Article(index, kind, page.title, sections, tuple(chain), eta, path, tuple(symbols), cast, facts)
 
 
 def _section_lengths(world: Domain, sections: int, draws: Draws) -> list[int]:
     low, high = world.sentences
-    low, high = min(low, max(3, 50 // sections)), min(high, max(3, 66 // sections))  # a long chain has short sections
+    low = min(high, max(low, -(-21 // sections)))  # few sections are long enough together, many are short enough
+    low, high = min(low, max(3, 50 // sections)), min(high, max(3, 66 // sections))
     return [draws.integer(low, high) for _ in range(sections)]
 
 
-def _cast(symbols: Sequence[Symbol], draws: Draws) -> tuple[Person, ...]:
+def _cast(symbols: Sequence[Symbol], index: int, draws: Draws) -> tuple[Person, ...]:
     genders: list[str] = []
     for tag, person in symbols:
         if person == len(genders):
             genders.append(tag)
-    pools = {MALE: names.MALE, FEMALE: names.FEMALE, PLURAL: names.FAMILIES}
     used: set[str] = set()
-    return tuple(_person(gender, pools[gender], used, draws) for gender in genders)
+    return tuple(_person(gender, index if order == 0 else None, used, draws) for order, gender in enumerate(genders))
 
 
-def _person(gender: str, pool: Sequence[str], used: set[str], draws: Draws) -> Person:
-    first = _unused(pool, used, draws)
+def _person(gender: str, number: int | None, used: set[str], draws: Draws) -> Person:
+    """A person of unused names; the first of a document is numbered, so that no two pages have the same person."""
     if gender == PLURAL:
-        return Person(gender, f"the {first}s", f"the {first}s")
-    last = _unused(names.SURNAMES, used, draws)
+        family = _unused(names.FAMILIES, used, draws)
+        return Person(gender, f"the {family}s", f"the {family}s")
+    pool = names.MALE if gender == MALE else names.FEMALE
+    if number is not None:
+        first, last = names.numbered_person(pool, number)
+        used.update((first, last))
+    else:
+        first, last = _unused(pool, used, draws), _unused(names.SURNAMES, used, draws)
     return Person(gender, f"{first} {last}", last)
 
 
@@ -117,23 +124,32 @@ def _years(kind: str, facts: dict[str, str], draws: Draws) -> tuple[int, int]:
     return start, start + 45
 
 
-def _title(kind: str, world: Domain, cast: Sequence[Person], topics: Sequence[int], draws: Draws) -> str:
+def _title(kind: str, world: Domain, cast: Sequence[Person], topics: Sequence[int], index: int, draws: Draws) -> str:
     if kind == "person":
         return cast[0].full
     if kind == "city":
-        return draws.pick(names.PLACES)
+        return names.numbered_place(index)
     if kind == "company":
-        return draws.pick(names.COMPANIES)
+        return names.numbered_company(index)
     topic = world.vocabulary.topics[topics[0]]
     noun = draws.pick(topic.tables[draws.pick(("thing", "place", "person", "event"))])
+    if kind == "film":
+        return f"The {noun.capitalize()} of {names.numbered_place(index)}"
     return f"The {draws.pick(topic.tables['adjective']).capitalize()} {noun.capitalize()}"
 
 
-def _realise(world, page, chain, counts, topics, symbols, cast):
-    groups = _by_sentence(symbols)
+def _realise(
+    world: Domain,
+    page: Page,
+    plan: Sequence[tuple[int, int]],
+    topics: Sequence[int],
+    groups: Sequence[Sequence[Symbol]],
+    cast: Sequence[Person],
+) -> tuple[tuple[str, tuple[Sentence, ...]], ...]:
+    """Text of each section; ``plan`` has type and number of sentences, ``groups`` the mentions of each sentence."""
     met: set[int] = set()
     sections, number = [], 0
-    for place, (row, count) in enumerate(zip(chain, counts, strict=True)):
+    for place, (row, count) in enumerate(plan):
         title = world.chain.types[row]
         style = world.styles.get(title) or world.styles[f"{title}/{page.kind}"]
         sentences = []

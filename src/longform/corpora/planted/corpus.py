@@ -48,11 +48,9 @@ def to_document(article: Article, domain_name: str) -> Document:
     return Document(f"{domain_name}-{article.index:06d}", split_of(article.index), sections)
 
 
-def write_articles(*, name: str, seed: int, domain_name: str, documents: int | Mapping[str, int]) -> Corpus:
-    """Documents of one domain with their truth; ``name`` is recorded and changes nothing."""
-    articles = [write(seed, domain_name, index) for index in indices(documents)]
-    if not articles:
-        raise BadInput(f"corpus {name!r} has no documents, at least one is needed; raise the count")
+def write_articles(*, name: str, seed: int, domain_name: str, numbers: Sequence[int]) -> Corpus:
+    """The numbered documents of one domain with their truth; ``name`` is recorded and changes nothing."""
+    articles = [write(seed, domain_name, number) for number in numbers]
     world = domain(domain_name)
     truth = section_truth(world, articles) | topic_truth(world, articles)
     truth |= mention_truth(articles) | sentence_truth(articles)

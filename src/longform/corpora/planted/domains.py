@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
-from longform.corpora.planted import everyday, lexicon, science, science_frames, wiki_frames
+from longform.corpora.planted import lexicon, science, science_frames, wiki_frames
 from longform.corpora.planted.grammar import Frame, Style, compile_frame, compile_style
 from longform.corpora.planted.mentions import MentionProcess
 from longform.corpora.planted.section_chain import SectionChain
@@ -89,11 +89,21 @@ def _wiki_kinds() -> dict[str, Kind]:
 
 
 def _wiki_like(table: Mapping[str, Mapping[str, float]], fact_share: float) -> Domain:
-    vocabulary = lexicon.vocabulary(everyday.TOPICS)
+    vocabulary = lexicon.everyday()
     chain, prior = SectionChain.from_table(table), TopicPrior(len(vocabulary.topics))
     return Domain(chain, KIND_OF, _wiki_kinds(), _wiki_styles(), vocabulary, prior, fact_share)
 
 
+ENCYCLOPEDIA = {
+    "begin": {"abstract": 1.0},
+    "abstract": {"life": 0.30, "story": 0.25, "place": 0.25, "business": 0.20},
+    "life": {"record": 0.6, "end": 0.4},
+    "story": {"record": 0.6, "end": 0.4},
+    "place": {"record": 0.6, "end": 0.4},
+    "business": {"record": 0.6, "end": 0.4},
+    "record": {"end": 1.0},
+}
+ENCYCLOPEDIA_KINDS = {"life": "person", "story": "film", "place": "city", "business": "company", "": "city"}
 PUBMED = {
     "begin": {"introduction": 0.80, "background": 0.20},
     "introduction": {"method": 0.45, "material and method": 0.50, "background": 0.05},
@@ -135,9 +145,19 @@ def _scientific(
     return Domain(chain, {"": "study"}, {"study": kind}, styles, vocabulary, TopicPrior(len(topics), block=2))
 
 
+def _encyclopedia() -> Domain:
+    """Pages whose every section is written like an abstract, so that most of their facts are stated."""
+    wiki = _wiki_like(ENCYCLOPEDIA, 0.9)
+    kinds, styles = {title: kind for title, kind in ENCYCLOPEDIA_KINDS.items() if title}, wiki.styles
+    extra = {title: styles[f"abstract/{kind}"] for title, kind in kinds.items()}
+    extra |= {f"record/{kind}": styles[f"abstract/{kind}"] for kind in kinds.values()}
+    return replace(wiki, kind_of=ENCYCLOPEDIA_KINDS, styles=dict(styles) | extra)
+
+
 DOMAINS: Mapping[str, Callable[[], Domain]] = {
     "wiki": lambda: _wiki_like(WIKI, 0.4),
     "wikisection": lambda: _wiki_like(WIKISECTION, 0.4),
+    "encyclopedia": _encyclopedia,
     "pubmed": lambda: _scientific(PUBMED, science_frames.MEDICAL_SECTIONS, science.MEDICAL),
     "arxiv": lambda: _scientific(ARXIV, science_frames.PHYSICAL_SECTIONS, science.PHYSICAL),
 }

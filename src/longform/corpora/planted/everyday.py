@@ -120,7 +120,7 @@ TOPICS = {
         person: doctor nurse surgeon patient pharmacist dentist midwife healer chemist therapist orderly volunteer
         substance: medicine ointment blood serum iodine vaccine gauze
         container: vial ampoule flask
-        body: heart lung bone muscle stomach nerve tooth kidney
+        organ: heart lung bone muscle stomach nerve tooth kidney
         event: fever operation epidemic recovery examination
         tool: bandage syringe needle crutch thermometer stethoscope
         furniture: bed stretcher wheelchair
@@ -153,7 +153,7 @@ TOPICS = {
         measure: score record medal trophy title pitch
         group: team club league squad crew
         building: stadium gymnasium arena pool pavilion
-        substance: sweat turf chalk grass
+        substance: rubber turf chalk grass
         adjective: fast strong athletic unbeaten tough skilled fair rival sporting local amateur fearless tireless
             nimble victorious
         verb: carried polished caught tested swung bought dropped lifted threw borrowed
@@ -174,7 +174,9 @@ TOPICS = {
         deed: condemned freed elected captured attacked surrounded pardoned interviewed obeyed""",
 }
 
-GENERIC_ADJECTIVES = "old new large small great little early late main common plain strange quiet bright good".split()
+GENERIC_ADJECTIVES = (
+    "old new large small great little fine simple famous pretty plain strange quiet bright good".split()
+)
 PERSON_ADJECTIVES = (
     "young angry honest famous shy proud lazy friendly rich poor lonely polite nervous cheerful stubborn gifted "
     "jealous retired foreign widowed patient clumsy talented modest greedy gentle witty loyal elderly ambitious"

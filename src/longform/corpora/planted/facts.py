@@ -45,7 +45,7 @@ class Relation:
     read: Callable[[str], str] = str
 
 
-YEAR, NUMBER, NAME = r"(\d{4})", r"(\d[\d,]*)", r"([A-Z]\w+)"
+YEAR, NUMBER, NAME = r"(\d{4})", r"(\d{1,3}(?:,\d{3})*)", r"([A-Z]\w+)"
 RELATIONS: Mapping[str, Mapping[str, Relation]] = {
     "person": {
         "birthplace": Relation(_name(names.PLACES), NAME),
@@ -84,3 +84,51 @@ RELATIONS: Mapping[str, Mapping[str, Relation]] = {
 def draw_facts(kind: str, draws: Draws, vocabulary: Vocabulary) -> dict[str, str]:
     """One value for every relation of a kind of page."""
     return {name: relation.draw(draws, vocabulary) for name, relation in RELATIONS[kind].items()}
+
+
+CLAIMS: Mapping[str, Mapping[str, str]] = {  # one sentence per relation, as a claim about a page's title
+    "person": {
+        "birthplace": "{T} came from {F_birthplace}",
+        "job": "{T} worked as {F_job}",
+        "birth_year": "{T} was born in {F_birth_year}",
+        "employer": "{T} worked for {F_employer}",
+        "death_year": "{T} died in {F_death_year}",
+        "burial_place": "{T} is buried in {F_burial_place}",
+    },
+    "film": {
+        "release": "{T} was released in {F_release}",
+        "studio": "{T} was produced by {F_studio}",
+        "setting": "{T} is set in {F_setting}",
+        "length": "{T} runs for {F_length} minutes",
+        "language": "{T} was filmed in {F_language}",
+    },
+    "city": {
+        "region": "{T} belongs to {F_region}",
+        "founded": "{T} was founded in {F_founded}",
+        "population": "{T} has a population of {F_population}",
+        "river": "{T} lies on the river {F_river}",
+        "elevation": "{T} stands {F_elevation} metres above the sea",
+        "twin": "{T} is twinned with {F_twin}",
+    },
+    "company": {
+        "seat": "{T} is based in {F_seat}",
+        "founded": "{T} was founded in {F_founded}",
+        "employees": "{T} has {F_employees} employees",
+        "owner": "{T} is owned by {F_owner}",
+        "product": "{T} is best known for its {F_product}",
+    },
+    "study": {},
+}
+
+
+def claim(kind: str, title: str, relation: str, value: str) -> str:
+    """The sentence that says a page's relation has a value."""
+    shown = RELATIONS[kind][relation].show(value)
+    return CLAIMS[kind][relation].replace("{T}", title).replace(f"{{F_{relation}}}", shown) + "."
+
+
+def other_value(kind: str, relation: str, true: str, draws: Draws, vocabulary: Vocabulary) -> str:
+    """A value of the relation that is not the true one."""
+    while (value := RELATIONS[kind][relation].draw(draws, vocabulary)) == true:
+        pass
+    return value

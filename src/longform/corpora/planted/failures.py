@@ -77,7 +77,8 @@ def eligible_places(article: Article, failure: str) -> list[Place]:
     return list(FAILURES[failure][0](article))
 
 
-Apply = Callable[[Context, list[Place]], tuple[list[Mapping[str, Any]], tuple[Section, ...]]]
+Struck = tuple[list[dict[str, Any]], tuple[Section, ...]]  # one record per edit, and the damaged sections
+Apply = Callable[[Context, list[Place]], Struck]
 
 
 def _layout(article: Article) -> tuple[list[str], Layout]:
@@ -92,7 +93,7 @@ def _join(titles: list[str], layout: Layout) -> tuple[Section, ...]:
 def _by_sentence(strike: Strike) -> Apply:
     """Strike sentences one by one, each from the article's true text."""
 
-    def apply(context: Context, struck: list[Place]):
+    def apply(context: Context, struck: list[Place]) -> Struck:
         titles, layout = _layout(context.article)
         true = [list(rows) for rows in layout]
         edits = []
@@ -124,7 +125,7 @@ def _pairs(article: Article) -> Iterator[Place]:
     return ((i, -1) for i in range(0, len(article.sections) - 1, 2))
 
 
-def _swap_sections(context: Context, struck: list[Place]):
+def _swap_sections(context: Context, struck: list[Place]) -> Struck:
     titles, layout = _layout(context.article)
     for i, _ in struck:
         titles[i], titles[i + 1] = titles[i + 1], titles[i]
@@ -137,7 +138,7 @@ def _later_sections(article: Article) -> Iterator[Place]:
     return ((i, -1) for i in range(1, len(article.sections)))
 
 
-def _repeat_sections(context: Context, struck: list[Place]):
+def _repeat_sections(context: Context, struck: list[Place]) -> Struck:
     true_titles, true = _layout(context.article)
     titles, layout = list(true_titles), [list(rows) for rows in true]
     for i, _ in struck:
@@ -183,6 +184,10 @@ def _off_topic(context: Context, _: Layout, place: Place) -> str:
     return context.draws.pick(context.donors()).text
 
 
+def _falsified(context: Context, place: Place) -> str:
+    return other_value(_at(context, place), context.article, domain(context.domain).vocabulary, context.draws)
+
+
 def _in_second_half(article: Article, section: int, sentence: int, s: Sentence) -> bool:
     return bool(s.words) and 2 * _number(article, section, sentence) >= len(article.path)
 
@@ -206,7 +211,7 @@ FAILURES: Mapping[str, tuple[Callable[[Article], Iterator[Place]], Apply]] = {
     ),
     "false_fact": (
         _sentences(lambda a, i, j, s: bool(s.relations)),
-        _by_sentence(lambda context, _, place: other_value(_at(context, place), context.article, context.draws)),
+        _by_sentence(lambda context, _, place: _falsified(context, place)),
     ),
     "repeated_sentence": (
         _sentences(lambda a, i, j, s: j > 0),

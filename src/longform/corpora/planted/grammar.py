@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from longform.corpora.planted import discourse, names
 from longform.corpora.planted.draws import Draws
@@ -50,8 +51,8 @@ class Page:
     draws: Draws
     years: tuple[int, int]
     facts: Mapping[str, str]
-    title: str = ""
-    topic: Topic | None = None
+    title: str
+    topic: Topic
     year: int = 0
     words: list[tuple[str, str]] = field(default_factory=list)  # (slot, word) of the sentence being written
     places: list[int] = field(default_factory=list)  # the pieces of the sentence that hold those words
@@ -191,10 +192,9 @@ def compile_style(block: str) -> Style:
     )
 
 
-THIRD = {
-    "other": tuple(map(compile_frame, (" together with {3}", " because of {3}", " without {3}", " in front of {3}"))),
-    "own": tuple(map(compile_frame, (" in {3} garden", " near {3} house", " for {3} friends", " at {3} home"))),
-}
+WITH_OTHER = (" together with {3}", " with the help of {3}", " at the wish of {3}", " against the advice of {3}")
+WITH_OWN = (" with {3} family", " for {3} friends", " in {3} old age", " after {3} return")
+THIRD = {"other": tuple(map(compile_frame, WITH_OTHER)), "own": tuple(map(compile_frame, WITH_OWN))}
 CLAUSES = {
     sense: tuple(compile_frame(line.strip()) for line in block.strip().splitlines())
     for sense, block in (discourse.CLAUSES | {"result": discourse.RESULTS}).items()
@@ -247,10 +247,7 @@ def fill(frame: Frame, page: Page, surfaces: Sequence[str], pieces: list[str], m
 
 def spans(pieces: Sequence[str], marks: Sequence[int]) -> list[tuple[int, int]]:
     """Character spans of the marked pieces once all are joined."""
-    ends, total = [], 0
-    for piece in pieces:
-        total += len(piece)
-        ends.append(total)
+    ends = list(accumulate(map(len, pieces)))
     return [(ends[i] - len(pieces[i]), ends[i]) for i in marks]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -65,15 +64,10 @@ class Clause:
         """``the young sailors painted the wooden boats near the dock .``"""
         return f"the {' '.join(self.subject)} {self.verb} the {' '.join(self.object)} near the {' '.join(self.place)} ."
 
-    def render(self, language: str) -> str:
-        """The clause in an invented language, every word its own."""
-        phrases = {"verb": [translate_word(language, self.verb)]}
+    def ordered(self, language: str) -> list[str]:
+        """The English words in the order of a language, an article before each noun phrase."""
+        phrases = {"verb": [self.verb]}
         for name in ("subject", "object", "place"):
-            phrases[name] = _phrase(language, getattr(self, name))
-        return " ".join(word for name in ORDERS[language] for word in phrases[name]) + " ."
-
-
-def _phrase(language: str, words: Sequence[str]) -> list[str]:
-    *adjectives, noun = (translate_word(language, word) for word in words)
-    article = translate_word(language, "the")
-    return [article, noun, *adjectives] if ADJECTIVE_AFTER[language] else [article, *adjectives, noun]
+            *adjectives, noun = getattr(self, name)
+            phrases[name] = ["the", noun, *adjectives] if ADJECTIVE_AFTER[language] else ["the", *adjectives, noun]
+        return [word for name in ORDERS[language] for word in phrases[name]]

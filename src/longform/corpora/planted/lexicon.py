@@ -9,7 +9,7 @@ from functools import cache, cached_property
 
 import numpy as np
 
-from longform.corpora.planted.everyday import GENERIC, GENERIC_ADJECTIVES
+from longform.corpora.planted.everyday import GENERIC, GENERIC_ADJECTIVES, TOPICS
 from longform.numerics import generator
 
 PLACE_KINDS = ("building", "land", "water")
@@ -19,6 +19,9 @@ SLOT_OF_KIND = {
     "plant": "being",
     "event": "event",
     "measure": "idea",
+    "group": "idea",
+    "organ": "idea",
+    "structure": "place",
     "substance": "stuff",
     "adjective": "adjective",
     "verb": "verb",
@@ -97,8 +100,8 @@ def _slots(kinds: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
     for kind, words in kinds.items():
         slot = SLOT_OF_KIND.get(kind, "thing")
         slots[slot] = slots.get(slot, ()) + words
-    for slot, words in GENERIC.items():
-        slots.setdefault(slot, tuple(words))
+    for slot, spare in GENERIC.items():
+        slots.setdefault(slot, tuple(spare))
     slots["deed"] = slots.get("deed", ()) + COMMON_DEEDS
     return slots
 
@@ -111,7 +114,7 @@ def make_topic(name: str, block: str) -> Topic:
         weights = _weights(len(words))
         if slot == "adjective":
             own, shared = weights * (1 - GENERIC_SHARE), _weights(len(GENERIC_ADJECTIVES)) * GENERIC_SHARE
-            words, weights = words + tuple(GENERIC_ADJECTIVES), np.concatenate([own, shared])
+            words, weights = (*words, *GENERIC_ADJECTIVES), np.concatenate([own, shared])
         tables[slot] = _table(words, weights, f"{name}/{slot}")
     return Topic(name, kinds, tables)
 
@@ -119,6 +122,12 @@ def make_topic(name: str, block: str) -> Topic:
 def vocabulary(topics: Mapping[str, str]) -> Vocabulary:
     """The topics of a domain, each fixed by its name and its block of words."""
     return Vocabulary(tuple(make_topic(name, block) for name, block in topics.items()))
+
+
+@cache
+def everyday() -> Vocabulary:
+    """The twelve topics of everyday life."""
+    return vocabulary(TOPICS)
 
 
 IRREGULAR = {"mouse": "mice", "wolf": "wolves", "sheep": "sheep", "deer": "deer", "goose": "geese",

@@ -131,9 +131,9 @@ class MentionProcess:
         totals = [(0.0, 0.0)]
         nats = symbols = 0.0
         for _ in range(max(sentences) + 1):
-            behind, step = flow.sentence(behind)
-            totals.append((nats + step[0] - step[2], symbols + step[1] - 1.0))
-            nats, symbols = nats + step[0], symbols + step[1]
+            behind, (cost, count, stop_cost) = flow.sentence(behind)
+            totals.append((nats + cost - stop_cost, symbols + count - 1.0))
+            nats, symbols = nats + cost, symbols + count
         return sum(totals[n + 1][0] for n in sentences), sum(totals[n + 1][1] for n in sentences)
 
     def latent_ppl(self, sentences: Sequence[int]) -> float:
@@ -181,8 +181,8 @@ def _flow(process: MentionProcess) -> _Flow:
                 index[after] = len(queue)
                 queue.append(after)
             edges.append((index[window], index[after], probability, symbol == STOP))
-    source, target, probability, stop = zip(*edges, strict=True)
-    return _Flow(len(queue), np.array(source), np.array(target), np.array(probability), np.array(stop))
+    source, target, probabilities, stop = map(np.array, zip(*edges, strict=True))
+    return _Flow(len(queue), source, target, probabilities, stop)
 
 
 def _pronouns(gender: str, place: int, person: int, subject: int, inside: bool) -> list[tuple[str, float]]:

@@ -48,3 +48,26 @@ PLACES = _compose("place", 420, tuple(PLACE_ONSETS), tuple(PLACE_ENDINGS))
 REGIONS = _compose("region", 60, tuple(PLACE_ONSETS), tuple(REGION_ENDINGS))
 COMPANIES = _compose("company", 200, tuple(SURNAME_ONSETS), tuple(COMPANY_ENDINGS))
 RIVERS = _compose("river", 80, tuple(FIRST_ONSETS), tuple(RIVER_ENDINGS))
+PREFIXES = ["Upper", "Lower", "Great", "Little", "East", "West", "North", "South", "Old", "New"]
+
+
+def numbered_place(number: int) -> str:
+    """The town of that number; different numbers name different towns."""
+    rank, place = divmod(number, len(PLACES))
+    if rank == 0:
+        return PLACES[place]
+    if rank <= len(PREFIXES):
+        return f"{PREFIXES[rank - 1]} {PLACES[place]}"
+    return f"{PLACES[place]} of {numbered_place(rank - len(PREFIXES) - 1)}"
+
+
+def numbered_company(number: int) -> str:
+    """The company of that number; different numbers name different companies."""
+    rank, company = divmod(number, len(COMPANIES))
+    return COMPANIES[company] if rank == 0 else f"{COMPANIES[company]} of {numbered_place(rank - 1)}"
+
+
+def numbered_person(pool: tuple[str, ...], number: int) -> tuple[str, str]:
+    """First name and surname of that number; within a pool they repeat after 124,800 numbers."""
+    rank, last = divmod(number, len(SURNAMES))
+    return pool[(rank + 7 * last) % len(pool)], SURNAMES[last]

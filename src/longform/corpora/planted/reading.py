@@ -10,14 +10,17 @@ from functools import cache
 from longform.corpora.planted import names
 from longform.corpora.planted.domains import DOMAINS, domain
 from longform.corpora.planted.facts import RELATIONS
-from longform.corpora.planted.grammar import Frame
+from longform.corpora.planted.grammar import SETTLEMENTS, Frame
 from longform.corpora.planted.mentions import FEMALE, GENDER_OF, GENDERS, MALE, PLURAL
 from longform.corpora.planted.names import FAMILIES
 
 PRONOUNS = {form: gender for form, gender in GENDER_OF.items() if form not in GENDERS}
 FIRST_NAMES = dict.fromkeys(names.MALE, MALE) | dict.fromkeys(names.FEMALE, FEMALE)
 SURNAMES, FAMILY_NAMES = frozenset(names.SURNAMES), frozenset(FAMILIES)
-TITLE = r"(?P<title>(?!It\b)[A-Z]\w+(?: [A-Z]\w+)*)"
+TITLE = r"(?P<title>(?!It\b)[A-Z]\w+(?: (?:of )?[A-Z]\w+)*)"
+WORD = r"(?:an? )?[\w-]+"
+NAMED = r"[\w ]+?"
+OTHER = dict.fromkeys(("{1}", "{2}", "{3}"), NAMED) | {"{settlement}": f"(?:{'|'.join(SETTLEMENTS)})"}
 TOKEN = re.compile(r"[Tt]he (?P<family>[A-Z][a-z]+)s\b|\b(?P<word>[A-Z]?[a-z]+)\b")
 
 
@@ -73,11 +76,14 @@ class Triple:
     value: str
 
 
-def _pattern(kind: str, frame: Frame, subject: str) -> tuple[re.Pattern[str], tuple[str, ...]]:
+def fact_pattern(kind: str, frame: Frame, subject: str) -> tuple[re.Pattern[str], tuple[str, ...]]:
+    """The regular expression of a fact frame, one group per relation and one for the title in ``subject``'s place."""
     slots = {subject: TITLE}
     slots |= {f"{{F_{r}}}": RELATIONS[kind][r].pattern.replace("(", f"(?P<{r}>", 1) for r in frame.relations}
     parts = re.split(r"(\{\w+\})", frame.source)
-    body = "".join(slots.get(part, r"[\w' -]+?") if part.startswith("{") else re.escape(part) for part in parts)
+    body = "".join(
+        slots.get(part, OTHER.get(part, WORD)) if part.startswith("{") else re.escape(part) for part in parts
+    )
     return re.compile(rf"^{body}(?=[ ,.])"), frame.relations
 
 
@@ -91,7 +97,7 @@ def _patterns(name: str) -> tuple[tuple[str, re.Pattern[str], tuple[str, ...]], 
         for frame in frames:
             subject = "{T}" if "{T}" in frame.source else "{1}"
             if frame.source.startswith(subject):
-                found.append((kind, *_pattern(kind, frame, subject)))
+                found.append((kind, *fact_pattern(kind, frame, subject)))
     return tuple(found)
 
 

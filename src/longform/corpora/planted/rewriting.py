@@ -7,11 +7,10 @@ from collections.abc import Collection, Sequence
 
 from longform.corpora.planted import discourse, facts
 from longform.corpora.planted.articles import Article
-from longform.corpora.planted.domains import domain
 from longform.corpora.planted.draws import Draws
 from longform.corpora.planted.grammar import Mention, Sentence
 from longform.corpora.planted.languages import LANGUAGES, translate_word
-from longform.corpora.planted.lexicon import TABLE_SIZE, Topic, article, plural
+from longform.corpora.planted.lexicon import TABLE_SIZE, Topic, Vocabulary, article, plural
 from longform.corpora.planted.mentions import FEMALE, GENDER_OF, GENDERS, MALE, OBJECT, PLURAL, POSSESSIVE, SUBJECT
 
 WRONG_GENDER = {MALE: FEMALE, FEMALE: MALE, PLURAL: MALE}
@@ -64,13 +63,12 @@ def in_language(sentence: Sentence, draws: Draws) -> str:
     return re.sub(r"\b[a-z]+\b", lambda match: translate_word(language, match[0]), sentence.text)
 
 
-def other_value(sentence: Sentence, page: Article, draws: Draws) -> str:
+def other_value(sentence: Sentence, page: Article, vocabulary: Vocabulary, draws: Draws) -> str:
     """Every stated fact with a different value of the same relation."""
     text = sentence.text
     for name in sentence.relations:
         relation, true = facts.RELATIONS[page.kind][name], page.facts[name]
-        while (value := relation.draw(draws, domain("wiki").vocabulary)) == true:
-            pass
+        value = facts.other_value(page.kind, name, true, draws, vocabulary)
         head, found, tail = text.rpartition(relation.show(true))
         text = head + relation.show(value) + tail if found else text
     return text

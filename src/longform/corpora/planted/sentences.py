@@ -40,6 +40,7 @@ class SentenceWriter:
     subject: str = "S"  # role of the first mention; an object where a first sentence is about something else
 
     def write(self, topic: int, first: bool) -> Sentence:
+        """The sentence; one that is first in its section never opens with a connective."""
         draws = self.page.draws
         sense = draws.index(discourse.CUMULATIVE_SENSES)
         name = discourse.SENSES[sense]
@@ -82,13 +83,14 @@ class SentenceWriter:
     def _main(self, pieces: list[str], marks: list[int]) -> tuple[str, ...]:
         draws, style, group = self.page.draws, self.style, self.group
         frame = self._fact_frame()
-        if frame is None and not group:
-            frame = self.page.fresh(style.plain)
-            self._lead(frame, pieces, marks)
         if frame is not None:
             fill(frame, self.page, self.surfaces, pieces, marks)
-        else:
+        elif group:
             self._person(pieces, marks)
+        else:
+            plain = self.page.fresh(style.plain)
+            self._lead(plain, pieces, marks)
+            fill(plain, self.page, (), pieces, marks)
         if len(group) == 3:
             fill(draws.pick(THIRD[self._manner(2)]), self.page, self.surfaces, pieces, marks)
         return frame.relations if frame else ()
@@ -104,10 +106,10 @@ class SentenceWriter:
             return self._unstated(self.style.facts)
         own = len(group) == 1 and group[0][0] in GENDERS and group[0][1] == 0
         if own and self.style.own_facts and draws.uniform() < self.fact_share:
-            frame = self._unstated(self.style.own_facts)
-            if frame:
+            told = self._unstated(self.style.own_facts)
+            if told:
                 self.surfaces[0] = self.protagonist
-            return frame
+            return told
         return None
 
     def _unstated(self, frames: Sequence[Frame]) -> Frame | None:

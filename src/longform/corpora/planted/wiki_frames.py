@@ -142,8 +142,8 @@ OPENINGS = {  # by kind of page and by how many persons the first sentence menti
     "film": (
         "{T} is a {F_release} {genre} film about {agents} in {Town}",
         "{T} is a {F_release} {genre} film directed by {1}",
-        "{T} is a {F_release} {genre} film directed by {1} and written by {2}",
-        "{T} is a {F_release} {genre} film directed by {1} about {2} {thing}",
+        "{T} is a {F_release} {genre} film by {1} and {2}",
+        "{T} is a {F_release} {genre} film by {1} about {2} {thing}",
     ),
     "city": (
         "{T} is {a_look} {settlement} in {F_region}",
@@ -161,7 +161,7 @@ OPENINGS = {  # by kind of page and by how many persons the first sentence menti
 
 ABSTRACTS = {  # ``f`` states a fact of the page's own person, ``-`` with an ``F_`` slot one of any other page's title
     "person": """
-        > Today, | In later life, | Among friends,
+        > Today, | To this day,
         - it is not true that the {agents} {verb} {adj} {things} in {Town}
         - {small} letters to {agents} in {Town} have survived
         - the story of the {place} is still told by {agents}
@@ -173,12 +173,15 @@ ABSTRACTS = {  # ``f`` states a fact of the page's own person, ``-`` with an ``F
         f {1} died in {F_death_year}
         f {1} is buried in {F_burial_place}
         1 is known for {a_adj} study of {things} | received the medal of the {place} in {year}
-        1 spent {small} years at the {place} in {Town}
+        1 spent {small} years at the {place} in {Town} | was the first {agent} to visit {Town}
+        1 is best remembered for {a_look} {thing} | never spoke about the {event} of {year}
+        1 lived beside the {place} in {Town} for {small} years | left school at the age of {small}
+        2 wrote {small} letters to {2} | is often confused with {2} | learned the trade from {2}
         2 worked closely with {2} | was a rival of {2} for years | greatly influenced the work of {2}
         3 left {2} papers to the library of {Town} | gave {2} {things} to the museum
-        3 published {2} letters in {year}""",
+        3 published {2} letters in {year} | is known for {2} love of {beings} | sold {2} {thing} to a museum""",
     "film": """
-        > On its release, | Today, | In {year},
+        > On its release, | In {year}, | As a rule,
         - it is not true that the {agents} {verb} {adj} {things} in {Town}
         - it was one of the first films about {agents}
         - the film cost {number} crowns and used {small} {things}
@@ -190,10 +193,15 @@ ABSTRACTS = {  # ``f`` states a fact of the page's own person, ``-`` with an ``F
         - {T} is set in {F_setting}
         - {T} runs for {F_length} minutes
         - {T} was filmed in {F_language}
-        1 stars as {a_mood} {agent} | wrote the music for the film | produced the film for {number} crowns
-        2 stars with {2} as {agents} | hired {2} for the leading role | sold the story to {2}
+        1 starred as {a_mood} {agent} | wrote the music for the film | produced the film for {number} crowns
+        1 cut {small} scenes from the film | spoke to the {agents} of {Town} before filming
+        1 showed the film to {agents} in {year} | sang the song about the {thing}
+        1 found the {place} that is seen in the film | had the idea for the film at {a_event}
+        2 starred with {2} in the {event} scene | met {2} at {a_event} in {Town} | taught {2} to handle {things}
+        2 starred with {2} as {agents} | hired {2} for the leading role | sold the story to {2}
         3 based the story on {2} childhood | wrote the music in {2} own studio
-        3 called the film {2} best work""",
+        3 called the film {2} best work | lent {2} {thing} to the studio | paid for the film with {2} savings
+        3 filmed the first scene in {2} garden""",
     "city": """
         > Today, | As in former times, | Since {year},
         - it is not true that the {agents} {verb} {adj} {things} in {Town}
@@ -210,6 +218,7 @@ ABSTRACTS = {  # ``f`` states a fact of the page's own person, ``-`` with an ``F
         - {T} lies on the river {F_river}
         - {T} stands {F_elevation} metres above the sea
         - {T} is twinned with {F_twin}
+        1 lived here from {year} to {year2} | opened the {place} in {year} | wrote a book about the town
         1 was mayor for {small} years | gave the town its {place} | was born here in {year}
         2 welcomed {2} to the town in {year} | is remembered here together with {2}
         3 built {2} first house beside the {place} | wrote {2} best book here
@@ -227,6 +236,7 @@ ABSTRACTS = {  # ``f`` states a fact of the page's own person, ``-`` with an ``F
         - {T} has {F_employees} employees
         - {T} is owned by {F_owner}
         - {T} is best known for its {F_product}
+        1 joined the company in {year} | opened the office in {Town} | closed the {place} in {Town}
         1 has led the company since {year} | owns {small} percent of the shares
         2 took over from {2} in {year} | runs the company with {2}
         3 invested {2} savings in the company | gave {2} name to the newest {thing}

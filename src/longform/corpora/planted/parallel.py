@@ -1,0 +1,80 @@
+"""Sentences of English with a translation into one of three invented languages: one language a document."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from longform.corpora.planted.draws import Draws
+from longform.corpora.planted.languages import LANGUAGES, Clause, translate_word
+from longform.corpora.planted.lexicon import TABLE_SIZE, Topic, everyday
+from longform.numerics import generator
+from longform.units import Corpus, Document, Section
+
+ADJECTIVE_PROBABILITY = 0.6
+
+
+@dataclass(frozen=True)
+class Translation:
+    """An English clause, the language that it is translated into, and the language of each target word."""
+
+    index: int
+    clause: Clause
+    language: str
+    target: tuple[str, ...]
+    word_languages: tuple[str, ...]
+
+
+def write_translation(seed: int, index: int, mixing: float = 0.0) -> Translation:
+    """Pair ``index``: a function of its arguments alone; the three languages are equally likely.
+
+    ``mixing`` is the probability that a target word is of one of the other two languages, as in the output of a
+    translator that decides each word alone; the clause and its language do not depend on it.
+    """
+    draws = Draws(generator("planted", "parallel", seed, index))
+    language = draws.pick(LANGUAGES)
+    clause = write_clause(draws.pick(everyday().topics), draws)
+    english = clause.ordered(language)
+    mixer = Draws(generator("planted", "mixing", seed, index))
+    chosen = tuple(_word_language(language, mixing, mixer) for _ in english)
+    words = tuple(translate_word(name, word) for name, word in zip(chosen, english, strict=True))
+    return Translation(index, clause, language, words, chosen)
+
+
+def _word_language(language: str, mixing: float, draws: Draws) -> str:
+    others = [name for name in LANGUAGES if name != language]
+    struck, other = draws.uniform() < mixing, draws.pick(others)
+    return other if struck else language
+
+
+def write_clause(topic: Topic, draws: Draws) -> Clause:
+    """A clause of one topic, its nouns with an adjective or without."""
+
+    def word(slot: str) -> str:
+        return topic.tables[slot][int(draws.uniform() * TABLE_SIZE)]
+
+    def phrase(slot: str) -> tuple[str, ...]:
+        return (word("adjective"), word(slot)) if draws.uniform() < ADJECTIVE_PROBABILITY else (word(slot),)
+
+    return Clause(phrase("person"), word("verb"), phrase("thing"), phrase("place"))
+
+
+def parallel_corpus(pairs: Sequence[Translation], splits: Sequence[str], facts: dict[str, object]) -> Corpus:
+    """Two sections a document, ``english`` and the name of the target language; every word's language is truth."""
+    documents, words = [], []
+    for pair, split in zip(pairs, splits, strict=True):
+        sections = (Section("english", pair.clause.english()), Section(pair.language, f"{' '.join(pair.target)} ."))
+        documents.append(Document(f"parallel-{pair.index:06d}", split, sections))
+        words.append(len(pair.target))
+    languages = np.array([LANGUAGES.index(pair.language) for pair in pairs], dtype=np.int64)
+    truth = {
+        "language": languages,
+        "language_names": np.array(LANGUAGES, dtype=np.str_),
+        "word_language": np.array([LANGUAGES.index(w) for pair in pairs for w in pair.word_languages], dtype=np.int64),
+        "word_language_lengths": np.array(words, dtype=np.int64),
+    }
+    known = {"language_nll": math.log(len(LANGUAGES)), "language_convention": "nats per document, uniform"}
+    return Corpus(documents, truth, facts | known)

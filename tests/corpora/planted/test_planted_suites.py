@@ -1,0 +1,174 @@
+"""Stories, dialogues, reports, translations and ratings: their truth is what their text says."""
+
+import re
+from collections import Counter
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from longform.corpora.planted import DOMAINS, build
+from longform.corpora.planted.dialogues import (
+    ATTRIBUTES,
+    NEGATIVE,
+    NEUTRAL,
+    POSITIVE,
+    VALUES,
+    make_pairs,
+    write_dialogue,
+)
+from longform.corpora.planted.languages import LANGUAGES, language_of
+from longform.corpora.planted.ratings import DOSES, expected_agreement, leave_one_out_agreement, write_cluster
+from longform.corpora.planted.reports import (
+    ABSENT,
+    ROLES,
+    START,
+    TRANSITIONS,
+    column_log_probability,
+    expected_column_log_probability,
+    write_report,
+)
+from longform.corpora.planted.stories import SCHEMAS, write_story
+from longform.units import BadInput
+
+LEVEL = 0.001
+REPORTS = [write_report(7, index) for index in range(2000)]
+STORIES = [write_story(7, index) for index in range(2000)]
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_every_domain_is_independent_of_how_much_is_written(domain):
+    few = build(name="a", seed=5, domain=domain, documents=3)
+    more = build(name="b", seed=5, domain=domain, documents={"train": 9, "test": 1})
+    known = {d.id: d for d in more.documents}
+    assert all(known[d.id] == d for d in few.documents)
+    assert few.facts["planted"] is True
+
+
+def test_role_transitions_follow_their_chain_once_an_entity_has_been_seen():
+    counts = np.zeros((4, 4))
+    for report in REPORTS:
+        for column in report.grid.T.tolist():
+            first = next(i for i, role in enumerate(column) if role != ABSENT)
+            for a, b in zip(column[first:], column[first + 1 :], strict=False):
+                counts[a, b] += 1
+    expected = counts.sum(axis=1, keepdims=True) * TRANSITIONS
+    assert stats.chi2.sf(((counts - expected) ** 2 / expected).sum(), 12) > LEVEL
+
+
+def test_expected_column_log_probability_equals_enumeration_and_the_estimate():
+    total = mass = 0.0
+    for code in range(1, 4**5):
+        column = [3 - (code >> (2 * i)) % 4 for i in range(5)]
+        probability = np.exp(column_log_probability(column))
+        total, mass = total + probability * np.log(probability), mass + probability
+    assert expected_column_log_probability(5) == pytest.approx(total / mass, rel=1e-12)
+    gaps = [
+        np.mean([column_log_probability(c) for c in r.grid.T.tolist()]) - expected_column_log_probability(len(r.grid))
+        for r in REPORTS
+    ]
+    assert stats.ttest_1samp(gaps, 0.0).pvalue > LEVEL
+    assert sum(START) == pytest.approx(1.0)
+
+
+def test_the_grid_is_read_back_from_the_words_of_each_report():
+    """Before the verb subjects, after it objects, behind a preposition others; a noun follows ``the``."""
+    from longform.corpora.planted.reports import PREPOSITIONS
+
+    for report in REPORTS[:300]:
+        for sentence, row in zip(report.sentences, report.grid, strict=True):
+            words = sentence.lower().rstrip(".").split()
+            roles = dict.fromkeys(report.entities, "-")
+            verb_seen = False
+            for before, word, noun in zip(["", "", *words], ["", *words], words, strict=False):
+                verb_seen = verb_seen or (noun not in report.entities and noun not in ("the", "and"))
+                if word == "the" and noun in roles:
+                    roles[noun] = "X" if before in PREPOSITIONS else "O" if verb_seen else "S"
+            assert [ROLES[r] for r in row] == list(roles.values()), sentence
+
+
+def test_the_right_ending_follows_from_the_fourth_sentence():
+    """Rebuilt from the frames: turn and right ending are of one outcome, turn and wrong ending of two."""
+
+    def matches(frame, text):
+        return re.fullmatch(re.sub(r"\\\{\w+\\\}", r"[\\w -]+", re.escape(frame)), text)
+
+    for story in STORIES:
+        schema = SCHEMAS[story.schema]
+        outcomes = [o for o in (0, 1) if matches(schema.turns[o], story.context[3])]
+        assert outcomes == [story.outcome]
+        assert matches(schema.endings[story.outcome], story.endings[story.right])
+        assert matches(schema.endings[1 - story.outcome], story.endings[1 - story.right])
+        assert not matches(schema.endings[1 - story.outcome], story.endings[story.right])
+
+
+def test_right_endings_stand_first_and_second_equally_often():
+    assert stats.binomtest(sum(s.right for s in STORIES), len(STORIES)).pvalue > LEVEL
+    assert stats.binomtest(sum(s.outcome for s in STORIES), len(STORIES)).pvalue > LEVEL
+
+
+def test_what_is_said_follows_from_the_persona_and_pairs_are_labelled_by_value():
+    labels = Counter()
+    for index in range(200):
+        dialogue = write_dialogue(7, index)
+        assert len(dialogue.turns) % 2 == 0
+        for turn, (text, source) in enumerate(zip(dialogue.turns, dialogue.sources, strict=True)):
+            assert source < 0 or text in dialogue.personas[turn % 2][source].answers
+        for pair in make_pairs(dialogue, seed=1):
+            same = pair.facts[0].attribute == pair.facts[1].attribute
+            agree = pair.facts[0].value == pair.facts[1].value
+            assert pair.label == (NEUTRAL if not same else POSITIVE if agree else NEGATIVE)
+            labels[pair.label] += 1
+    assert labels[POSITIVE] == labels[NEGATIVE] == labels[NEUTRAL] > 500
+    assert VALUES.keys() == ATTRIBUTES.keys()
+
+
+def test_every_translated_word_shows_its_documents_language_and_languages_are_equally_common():
+    corpus = build(name="t", seed=7, domain="parallel", documents=2000)
+    counts = np.bincount(corpus.truth["language"], minlength=3)
+    assert stats.chisquare(counts).pvalue > LEVEL
+    for document, language in zip(corpus.documents, corpus.truth["language"], strict=True):
+        target = document.sections[1]
+        assert target.title == LANGUAGES[language]
+        assert {language_of(word) for word in target.text.split()[:-1]} == {target.title}
+
+
+def test_mixing_replaces_that_share_of_words_and_nothing_else():
+    clean = build(name="t", seed=7, domain="parallel", documents=1000)
+    mixed = build(name="t", seed=7, domain="parallel", documents=1000, mixing=0.3)
+    target = np.repeat(mixed.truth["language"], mixed.truth["word_language_lengths"])
+    wrong = int((mixed.truth["word_language"] != target).sum())
+    assert stats.binomtest(wrong, len(target), 0.3).pvalue > LEVEL
+    assert [d.sections[0] for d in mixed.documents] == [d.sections[0] for d in clean.documents]
+    words = [w for d in mixed.documents for w in d.sections[1].text.split()[:-1]]
+    assert [LANGUAGES.index(language_of(w)) for w in words] == mixed.truth["word_language"].tolist()
+
+
+def test_a_setting_that_a_domain_does_not_have_is_refused():
+    with pytest.raises(BadInput, match="mixing"):
+        build(name="t", seed=1, domain="stories", documents=2, mixing=0.1)
+
+
+def test_equal_sentences_have_equal_translations_and_word_order_differs():
+    corpus = build(name="t", seed=7, domain="parallel", documents=500)
+    seen = {}
+    for document in corpus.documents:
+        key = (document.sections[0].text, document.sections[1].title)
+        assert seen.setdefault(key, document.sections[1].text) == document.sections[1].text
+
+
+def test_rater_agreement_in_closed_form_is_that_of_many_items():
+    clusters = [write_cluster(7, index, "train") for index in range(150)]
+    raw = np.stack([version.raw for cluster in clusters for version in cluster])
+    draws = []
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        rows = rng.integers(0, len(raw), len(raw))
+        draws.append(leave_one_out_agreement(raw[rows]))
+    low, high = np.quantile(draws, [0.005, 0.995])
+    assert low <= expected_agreement() <= high
+    assert all([v.dose for v in cluster] == list(DOSES) for cluster in clusters)
+    assert all(not cluster[0].document.edits for cluster in clusters)
+    assert (
+        np.corrcoef([v.marks.mean() for c in clusters for v in c], [v.dose for c in clusters for v in c])[0, 1] < -0.9
+    )
