@@ -111,7 +111,7 @@ def _peak_memory(process: subprocess.Popen[bytes]) -> float:
     import psutil
 
     peak = 0
-    while process.poll() is None and not _ended(process):
+    while not _ended(process):
         try:
             tree = [psutil.Process(process.pid), *psutil.Process(process.pid).children(recursive=True)]
             resident = {one.pid: one.memory_info().rss for one in tree}
