@@ -25,7 +25,7 @@ READERS = ("ours", "gensim", "ours_two_workers")
 ARTICLES = 6_000_000  # English Wikipedia, to which the hours are projected
 CORES = (1, 16, 64)
 SHARDS = 16  # of the benchmark's dump, so that two workers can share it
-NAMESPACE = b"<mediawiki xmlns=\"http://www.mediawiki.org/xml/export-0.10/\">\n"  # gensim refuses a dump without one
+NAMESPACE = b'<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.10/">\n'  # gensim refuses a dump without one
 
 
 def main() -> None:

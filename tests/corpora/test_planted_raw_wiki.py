@@ -86,7 +86,10 @@ def test_planted_cities_come_through_all_three_forms(tmp_path):
         lines = raw_corpora.wikisection_lines(articles, marked=marked)
         (tmp_path / name).write_text("".join(line + "\n" for line in lines), encoding="utf-8")
     (tmp_path / "city.json").write_text(json.dumps(raw_corpora.wikisection_records(articles)), encoding="utf-8")
-    read = {f: wikisection.build(name="c", seed=1, raw=tmp_path / f).documents for f in ("marked.txt", "plain.txt", "city.json")}
+    read = {
+        f: wikisection.build(name="c", seed=1, raw=tmp_path / f).documents
+        for f in ("marked.txt", "plain.txt", "city.json")
+    }
     for form in ("marked.txt", "city.json"):
         assert [[(s.title, s.text) for s in d.sections] for d in read[form]] == truth
     assert [d.sections[0].text for d in read["plain.txt"]] == [" ".join(text for _, text in t) for t in truth]

@@ -33,7 +33,7 @@ def values(table, row):
 
 
 def test_own_facts_stand_beside_the_printed_row(tmp_path):
-    corpus(tmp_path, "mine", {"table_11": OWN, "token_unit": "token", "dropped": {"too few sections": 3}})
+    corpus(tmp_path, "mine", {"table_11": OWN, "token_unit": "tokens", "dropped": {"too few sections": 3}})
     table = table_11(scores={}, expected=EXPECTED, data=tmp_path, corpora={"mine": "wiki"})
     shown = values(table, "mine")
     assert shown["train"] == (2, pytest.approx(111_400), "differs")
@@ -57,7 +57,7 @@ def test_a_corpus_without_statistics_is_counted_from_its_documents(tmp_path):
 
 def test_an_empty_validation_split_has_no_section_statistics(tmp_path):
     own = OWN | {"validation": 0, "med_sections": None, "med_section_len": None, "max_section_len": None}
-    corpus(tmp_path, "mine", {"table_11": own, "token_unit": "token"})
+    corpus(tmp_path, "mine", {"table_11": own, "token_unit": "tokens"})
     table = table_11(scores={}, expected=EXPECTED, data=tmp_path, corpora={"mine": "wiki"})
     assert values(table, "mine")["longest section"] == (None, 1999, "not runnable here")
     table.save(tmp_path, "table_11")
@@ -66,6 +66,6 @@ def test_an_empty_validation_split_has_no_section_statistics(tmp_path):
 
 @pytest.mark.parametrize(("name", "counterpart"), [("absent", None), ("mine", "news")])
 def test_an_absent_corpus_or_counterpart_is_bad_input(tmp_path, name, counterpart):
-    corpus(tmp_path, "mine", {"table_11": OWN, "token_unit": "token"})
+    corpus(tmp_path, "mine", {"table_11": OWN, "token_unit": "tokens"})
     with pytest.raises(BadInput):
         table_11(scores={}, expected=EXPECTED, data=tmp_path, corpora={name: counterpart})

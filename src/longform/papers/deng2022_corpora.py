@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from longform.corpora.titles import Selection, piece_count
+from longform.corpora.titles import LOWER_BOUND, Selection, piece_count
 from longform.corpora.titles import table_11 as corpus_statistics
 from longform.papers.layout import Cell, Table
 from longform.papers.ledger import judge_number
@@ -46,7 +46,7 @@ def table_11(
         facts = _facts(data / "corpora" / corpus)
         cells += _cells(corpus, facts, _printed(expected, corpus, counterpart))
         dropped = ", ".join(f"{reason} {number}" for reason, number in sorted(facts["dropped"].items())) or "none"
-        notes.append(f"{corpus}: lengths in {facts['token_unit']}s; dropped articles: {dropped}")
+        notes.append(f"{corpus}: lengths in {facts['token_unit']}; dropped articles: {dropped}")
     return Table("Table 11. Corpora: articles, section types, section statistics (validation split)", cells, notes)
 
 
@@ -61,13 +61,15 @@ def _facts(folder: Path) -> dict[str, Any]:
     documents = [Document.from_record(json.loads(line), str(folder)) for line in lines]
     lengths = [np.array([piece_count(section.text) for section in document.sections]) for document in documents]
     statistics = corpus_statistics(Selection(documents, lengths, Counter()))
-    return facts | {"table_11": statistics, "token_unit": "piece (lower bound of GPT-2 tokens)"}
+    return facts | {"table_11": statistics, "token_unit": LOWER_BOUND}
 
 
 def _printed(expected: Mapping[str, Any], corpus: str, counterpart: str | None) -> Mapping[str, float]:
     known = expected["table_11"]
     if counterpart is not None and counterpart not in known:
-        raise BadInput(f"corpus {corpus}: {counterpart!r} is not in the printed table, allowed are {sorted(known)} or null")
+        raise BadInput(
+            f"corpus {corpus}: {counterpart!r} is not in the printed table, allowed are {sorted(known)} or null"
+        )
     return known[counterpart] if counterpart else {}
 
 
@@ -78,5 +80,5 @@ def _cells(corpus: str, facts: Mapping[str, Any], printed: Mapping[str, float]) 
         paper = printed[key] * scale if printed else None
         verdict = judge_number(paper, value, value, value) if printed else ""
         units = sum(facts["table_11"][split] for split in ("train", "validation", "test"))
-        cells.append(Cell(corpus, column, value, value, value, units, printed=paper, verdict=verdict, signature="count"))
+        cells.append(Cell(corpus, column, value, units=units, printed=paper, verdict=verdict, signature="count"))
     return cells
