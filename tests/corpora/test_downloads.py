@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from longform.corpora.downloads import Source, fetch, sha256, unpack
+from longform.corpora.downloads import PINNED, Source, fetch, main, sha256, unpack
 from longform.units import BadInput
 
 CONTENT = bytes(range(256)) * 4000
@@ -205,3 +205,20 @@ def test_what_is_no_whole_archive_is_bad_input(tmp_path):
 def test_the_digest_is_sha256(tmp_path):
     (tmp_path / "a").write_bytes(b"abc")
     assert sha256(tmp_path / "a") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+
+
+def test_the_command_fetches_and_unpacks_and_tells_what_is_wrong(serve, tmp_path, capsys, monkeypatch):
+    archive = tarred(tmp_path / "a.tar.gz", **{"d/train.txt": b"one"})
+    monkeypatch.setitem(globals(), "CONTENT", archive.read_bytes())
+    server = serve()
+    url = server.source().url
+    assert main([url, str(tmp_path / "raw"), "--sha256", sha256(archive), "--unpack"]) == 0
+    assert (tmp_path / "raw" / "file.unpacked" / "d" / "train.txt").read_bytes() == b"one"
+    assert main(["no such name", str(tmp_path)]) == 1
+    assert "wikisection" in capsys.readouterr().err
+
+
+def test_pinned_files_refuse_offline_with_their_address(tmp_path, capsys):
+    for name, source in PINNED.items():
+        assert main([name, str(tmp_path), "--offline"]) == 1
+        assert source.url in capsys.readouterr().err

@@ -147,7 +147,7 @@ def test_kept_and_dropped_add_up_to_what_was_read():
     selection = select(articles, Filters(min_sections=2, max_tokens=10, min_tokens=2, min_title_count=9), words)
     assert len(selection.documents) + selection.dropped.total() == len(articles) == 302
     assert selection.dropped["untitled section"] >= 1
-    assert all(2 <= row.min() and row.max() <= 10 and len(row) >= 2 for row in selection.lengths)
+    assert all(row.min() >= 2 and row.max() <= 10 and len(row) >= 2 for row in selection.lengths)
 
 
 def test_a_repeated_id_is_kept_once_and_counted():
@@ -162,7 +162,10 @@ def test_articles_that_can_be_read_only_once_are_refused():
 
 def test_a_splitter_decides_before_titles_are_counted():
     articles = [document(str(i), ("plot" if i % 2 else "cast", 5)) for i in range(10)]
-    splitter = lambda ids: ["train" if int(unit) % 2 else "test" for unit in ids]  # noqa: E731
+
+    def splitter(ids):
+        return ["train" if int(unit) % 2 else "test" for unit in ids]
+
     selection = select(articles, LOOSE, words, splitter)
     assert [d.id for d in selection.documents] == ["1", "3", "5", "7", "9"]
 

@@ -24,6 +24,8 @@ from longform.units import BadInput, Document, Section
 
 REMOVED = ("see also", "external link", "reference", "further reading", "note", "source")  # deng2022 section 4
 
+LOWER_BOUND = "pieces, a lower bound of GPT-2's tokens"
+
 _NUMBER = re.compile(r"(?<![\w-])[\d.,:/–-]*\d[\d.,:/–-]*(?:st|nd|rd|th|s)?(?![\w-])")
 _LABEL = re.compile(r"\[[^\[\]\s]*\]")  # LaTeX labels that Cohan et al.'s arXiv titles carry: "[sec:intro]introduction"
 _ROMAN = re.compile(r"^\s*[ivxl]+\s*[.)](?=\s)", re.IGNORECASE)  # "IV. Results"
@@ -233,5 +235,5 @@ def facts(selection: Selection, count: Callable[[str], int]) -> dict[str, object
         "dropped": dict(sorted(selection.dropped.items())),
         "removed_sections": dict(sorted(selection.removed_sections.items())),
         "table_11": table_11(selection),
-        "token_unit": "piece (lower bound of GPT-2 tokens)" if count is piece_count else "token",
+        "token_unit": LOWER_BOUND if count is piece_count else "tokens",
     }

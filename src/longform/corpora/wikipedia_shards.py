@@ -192,7 +192,7 @@ def _client(scheduler: str | None, workers: int) -> Iterator[Any]:
         with Client(scheduler) as client:
             yield client
         return
-    limits = {"threads_per_worker": 1, "memory_limit": WORKER_MEMORY, "dashboard_address": None}
+    limits = {"threads_per_worker": 1, "memory_limit": WORKER_MEMORY, "dashboard_address": ":0"}
     with LocalCluster(n_workers=workers, processes=True, **limits) as cluster, Client(cluster) as client:
         yield client
 
