@@ -11,14 +11,21 @@ from scipy.stats import binomtest
 
 from longform.papers import beyer2021
 
-EXPECTED = yaml.safe_load((Path(__file__).parents[2] / "experiments" / "beyer2021" / "expected.yaml").read_text(encoding="utf-8"))
+EXPECTED = yaml.safe_load(
+    (Path(__file__).parents[2] / "experiments" / "beyer2021" / "expected.yaml").read_text(encoding="utf-8")
+)
 
 
 def record(real: str, **suites: tuple[int, int, int, int]) -> dict:
     totals = {}
     for name, counts in suites.items():
-        totals |= {f"{column}:{name}": float(n) for column, n in zip(("items", "correct", "gained", "lost"), counts, strict=True)}
-    bits = {name: {"token_bits": {"original": {"1": 3.0, "2": 2.0}, "shuffled": {"1": 3.5, "2": 2.5}}} for name in suites}
+        totals |= {
+            f"{column}:{name}": float(n)
+            for column, n in zip(("items", "correct", "gained", "lost"), counts, strict=True)
+        }
+    bits = {
+        name: {"token_bits": {"original": {"1": 3.0, "2": 2.0}, "shuffled": {"1": 3.5, "2": 2.5}}} for name in suites
+    }
     return {"totals": totals, "signature": "SuiteAccuracy()", "inputs": {"real": real}, "details": bits}
 
 

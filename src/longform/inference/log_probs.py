@@ -79,7 +79,9 @@ class LogProbReader:
             if not row:
                 raise BadInput(f"{name}: the tokenizer gives no token; give the text at least one word")
             if self.window is not None and len(row) > self.window:
-                raise BadInput(f"{name}: {len(row)} tokens, the model reads {self.window}; shorten it or take a longer model")
+                raise BadInput(
+                    f"{name}: {len(row)} tokens, the model reads {self.window}; shorten it or take a longer model"
+                )
 
     @torch.inference_mode()
     def read(self, rows: Sequence[tuple[int, ...]]) -> list[np.ndarray]:
@@ -108,9 +110,13 @@ class LogProbReader:
         children = np.concatenate([row * width + np.flatnonzero(t.parents >= 0) for row, t in enumerate(trees)])
         parents = np.concatenate([row * width + t.parents[t.parents >= 0] for row, t in enumerate(trees)])
         tokens = np.concatenate([t.tokens[t.parents >= 0] for t in trees])
-        values = torch.zeros(len(trees) * width, dtype=torch.float64 if hidden.dtype == torch.float64 else torch.float32)
+        values = torch.zeros(
+            len(trees) * width, dtype=torch.float64 if hidden.dtype == torch.float64 else torch.float32
+        )
         values[torch.from_numpy(children)] = self._targets(hidden, parents, tokens)
-        return [row[: len(tree.tokens)] for tree, row in zip(trees, values.view(len(trees), width).numpy(), strict=True)]
+        return [
+            row[: len(tree.tokens)] for tree, row in zip(trees, values.view(len(trees), width).numpy(), strict=True)
+        ]
 
     def _hidden(self, trees: list[Tree], width: int) -> torch.Tensor:
         """Last hidden states, (trees, width, dims)."""

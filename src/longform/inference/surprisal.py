@@ -126,7 +126,11 @@ def suite_readout(suites: Sequence[Suite], encoder: Encoder, reader: LogProbRead
 
 def _add_item(columns: dict[str, list[Any]], conditions: Sequence[tuple[int, ConditionBits]]) -> None:
     """Append one item's row to every ragged column."""
-    regions = [(name, number, bits) for name, read in conditions for number, bits in zip(read.numbers, read.by_region(), strict=True)]
+    regions = [
+        (name, number, bits)
+        for name, read in conditions
+        for number, bits in zip(read.numbers, read.by_region(), strict=True)
+    ]
     columns["region_condition"].append([name for name, _, _ in regions])
     columns["region_number"].append([number for _, number, _ in regions])
     columns["region_tokens"].append([len(bits) for _, _, bits in regions])

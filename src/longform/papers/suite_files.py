@@ -37,7 +37,9 @@ def harness_tasks(*, data: Path, corpus: str) -> Files:
 
 def syntaxgym_files(*, data: Path, corpus: str) -> Files:
     """Each suite of a corpus in SyntaxGym's JSON."""
-    return Files({name: text for suite in _suites(data / "corpora" / corpus) for name, text in syntaxgym_file(suite).items()})
+    return Files(
+        {name: text for suite in _suites(data / "corpora" / corpus) for name, text in syntaxgym_file(suite).items()}
+    )
 
 
 def human_sheet(*, data: Path, corpus: str, suites: Sequence[str], per_suite: int, seed: int) -> Files:
