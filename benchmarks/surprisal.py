@@ -11,27 +11,27 @@ import os
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-import argparse  # noqa: E402
-import importlib.metadata  # noqa: E402
-import json  # noqa: E402
-import platform  # noqa: E402
-import statistics  # noqa: E402
-import time  # noqa: E402
-import warnings  # noqa: E402
-from collections.abc import Callable, Sequence  # noqa: E402
-from pathlib import Path  # noqa: E402
+import argparse
+import importlib.metadata
+import json
+import platform
+import statistics
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
-import numpy as np  # noqa: E402
-import torch  # noqa: E402
-from minicons.scorer import IncrementalLMScorer  # noqa: E402
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers  # noqa: E402
-from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast  # noqa: E402
+import numpy as np
+import torch
+from minicons.scorer import IncrementalLMScorer
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
-from longform.corpora.suites import Suite, pair  # noqa: E402
-from longform.inference.log_probs import open_reader  # noqa: E402
-from longform.inference.surprisal import condition_bits  # noqa: E402
-from longform.inference.token_rows import Encoder  # noqa: E402
-from longform.numerics import generator  # noqa: E402
+from longform.corpora.suites import Suite, pair
+from longform.inference.log_probs import open_reader
+from longform.inference.surprisal import condition_bits
+from longform.inference.token_rows import Encoder
+from longform.numerics import generator
 
 END = "<|endoftext|>"
 VOCABULARY, WIDTH, LAYERS = 16_000, 512, 6
@@ -42,7 +42,11 @@ Scores = list[np.ndarray]
 def words(count: int) -> list[str]:
     """Pronounceable invented words, so that subword tokens behave as in English."""
     rng = generator("benchmark", "words")
-    onsets, vowels, codas = "b c d f g h k l m n p r s t v w st tr pl sh".split(), list("aeiou"), ["", "n", "r", "s", "t", "l"]
+    onsets, vowels, codas = (
+        ["b", "c", "d", "f", "g", "h", "k", "l", "m", "n", "p", "r", "s", "t", "v", "w", "st", "tr", "pl", "sh"],
+        list("aeiou"),
+        ["", "n", "r", "s", "t", "l"],
+    )
     made: dict[str, None] = {}
     while len(made) < count:
         syllables = int(rng.integers(1, 4))
@@ -72,7 +76,9 @@ def make_tokenizer(texts: Sequence[str], size: int, sentencepiece: bool = False)
     tokenizer = Tokenizer(models.Unigram() if sentencepiece else models.BPE())
     if sentencepiece:
         tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
-        trainer = trainers.UnigramTrainer(vocab_size=size, special_tokens=[END, "<unk>"], unk_token="<unk>", show_progress=False)
+        trainer = trainers.UnigramTrainer(
+            vocab_size=size, special_tokens=[END, "<unk>"], unk_token="<unk>", show_progress=False
+        )
     else:
         tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
         tokenizer.decoder = decoders.ByteLevel()
@@ -107,14 +113,20 @@ def minicons_scores(scorer: IncrementalLMScorer, texts: Sequence[str], batch: in
     return found
 
 
-def engine_scores(network: GPT2LMHeadModel, tokenizer: PreTrainedTokenizerFast, texts: Sequence[str], share: bool, budget: int) -> Scores:
+def engine_scores(
+    network: GPT2LMHeadModel, tokenizer: PreTrainedTokenizerFast, texts: Sequence[str], share: bool, budget: int
+) -> Scores:
     """The same numbers from the engine, read as a suite of one condition an item."""
-    suite = Suite("benchmark", "sum", ("(1;%text%) > 0",), tuple(pair(i, {"text": [text]}) for i, text in enumerate(texts)))
+    suite = Suite(
+        "benchmark", "sum", ("(1;%text%) > 0",), tuple(pair(i, {"text": [text]}) for i, text in enumerate(texts))
+    )
     encoder = Encoder(tokenizer, "legacy_none", "literal")
     return [read.bits for read in condition_bits([suite], encoder, open_reader(network, budget, share))]
 
 
-def alternated(engines: dict[str, Callable[[], Scores]], rounds: int) -> tuple[dict[str, list[float]], dict[str, Scores]]:
+def alternated(
+    engines: dict[str, Callable[[], Scores]], rounds: int
+) -> tuple[dict[str, list[float]], dict[str, Scores]]:
     """Processor seconds of each engine (one thread, so another job on the machine does not count), taking turns, and what each said last."""
     seconds: dict[str, list[float]] = {name: [] for name in engines}
     said: dict[str, Scores] = {}
@@ -143,10 +155,15 @@ def best_batch(scorer: IncrementalLMScorer, texts: Sequence[str]) -> tuple[int, 
     return max(speeds, key=lambda size: speeds[size]), {str(size): round(speed, 1) for size, speed in speeds.items()}
 
 
-def speed(pairs: Sequence[tuple[str, str]], tokenizer: PreTrainedTokenizerFast, rounds: int, sample: int) -> dict[str, object]:
+def speed(
+    pairs: Sequence[tuple[str, str]], tokenizer: PreTrainedTokenizerFast, rounds: int, sample: int
+) -> dict[str, object]:
     """Texts per second of minicons and of three ways to run the engine, on the same pairs."""
     texts = [text for both in pairs for text in both]
-    network, half = make_network(len(tokenizer), WIDTH, LAYERS), make_network(len(tokenizer), WIDTH, LAYERS).to(torch.bfloat16)
+    network, half = (
+        make_network(len(tokenizer), WIDTH, LAYERS),
+        make_network(len(tokenizer), WIDTH, LAYERS).to(torch.bfloat16),
+    )
     scorer = IncrementalLMScorer(network, "cpu", tokenizer=tokenizer)
     best, tried = best_batch(scorer, texts[:sample])
     engines = {
@@ -159,7 +176,8 @@ def speed(pairs: Sequence[tuple[str, str]], tokenizer: PreTrainedTokenizerFast, 
     medians = {name: statistics.median(times) for name, times in seconds.items()}
     agree = {name: int((decisions(scores) == decisions(said["minicons"])).sum()) for name, scores in said.items()}
     furthest = {
-        name: max(float(np.abs(a - b).max()) for a, b in zip(scores, said["minicons"], strict=True)) for name, scores in said.items()
+        name: max(float(np.abs(a - b).max()) for a, b in zip(scores, said["minicons"], strict=True))
+        for name, scores in said.items()
     }
     gap = np.array([row.sum() for row in said["minicons"]])
     return {

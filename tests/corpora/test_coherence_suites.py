@@ -58,14 +58,22 @@ def raw(tmp_path):
     (tmp_path / "statements.jsonl").write_text(json.dumps(STATEMENTS), encoding="utf-8")
     (tmp_path / "schemas.jsonl").write_text(json.dumps(SCHEMA) + "\n", encoding="utf-8")
     (tmp_path / "uses.tsv").write_text("\n".join(USES) + "\n", encoding="utf-8")
-    conll = ["#begin document (d); part 0", *lines("A woman sang .", "(1 1) - -"), "", *lines("Then she bowed .", "- (1) - -"), "#end document"]
+    conll = [
+        "#begin document (d); part 0",
+        *lines("A woman sang .", "(1 1) - -"),
+        "",
+        *lines("Then she bowed .", "- (1) - -"),
+        "#end document",
+    ]
     (tmp_path / "d.conll").write_text("\n".join(conll) + "\n", encoding="utf-8")
     (tmp_path / "zu.txt").write_text("Ka lo. Mi ta. Su re. Do pi.\nKa lo.\n", encoding="utf-8")
     return tmp_path
 
 
 def lines(words: str, marks: str) -> list[str]:
-    return [f"d\t0\t{i}\t{word}\t_\t{mark}" for i, (word, mark) in enumerate(zip(words.split(), marks.split(), strict=True))]
+    return [
+        f"d\t0\t{i}\t{word}\t_\t{mark}" for i, (word, mark) in enumerate(zip(words.split(), marks.split(), strict=True))
+    ]
 
 
 SOURCES = {
@@ -85,7 +93,11 @@ def regions(suite, item: int, condition: str) -> list[str]:
 
 
 def test_every_suite_of_the_paper_is_built(suites):
-    connectives = {f"connective_while_{sense}_as_{other}" for sense in ("contrast", "temporal") for other in "although as however since though yet".split()}
+    connectives = {
+        f"connective_while_{sense}_as_{other}"
+        for sense in ("contrast", "temporal")
+        for other in ["although", "as", "however", "since", "though", "yet"]
+    }
     others = {"N_all", "N_context", "story_cloze", "D_all", "D_context", "winograd_full", "winograd_partial"}
     assert set(suites) == others | connectives | {"speaker_commitment", "coreference_tiny", "zu_all", "zu_context"}
 
@@ -103,7 +115,10 @@ def test_order_suites_hold_the_same_units_and_their_edit_restores_them(suites):
 
 
 def test_speakers_are_parted_in_region_one_and_dialogues_of_one_line_are_counted_out(suites):
-    assert regions(suites["D_all"], 0, "original") == ["hello , how are you ? [SEP] i am fine . [SEP] good . [SEP]", "yes ."]
+    assert regions(suites["D_all"], 0, "original") == [
+        "hello , how are you ? [SEP] i am fine . [SEP] good . [SEP]",
+        "yes .",
+    ]
     assert [item.number for item in suites["D_all"].items] == [1, 3]
     assert suites["D_all"].meta["excluded"] == {"no other order": 1}
 
@@ -115,7 +130,11 @@ def test_the_right_ending_is_the_one_the_answer_names(suites):
 
 
 def test_winograd_candidates_stand_in_sentence_case(suites):
-    assert regions(suites["winograd_full"], 0, "target") == ["The city refused the men a permit because", "the city", "feared violence."]
+    assert regions(suites["winograd_full"], 0, "target") == [
+        "The city refused the men a permit because",
+        "the city",
+        "feared violence.",
+    ]
     assert regions(suites["winograd_partial"], 0, "distractor")[1] == "the men"
 
 
@@ -130,9 +149,15 @@ def test_winograd_sides_are_shuffled_by_seed(raw):
 
 def test_connectives_that_open_a_segment_are_left_out_and_counted(suites):
     suite = suites["connective_while_contrast_as_yet"]
-    assert [regions(suite, i, "manipulated") for i in range(len(suite.items))] == [["I like tea ,", "yet", "you like coffee ."]]
+    assert [regions(suite, i, "manipulated") for i in range(len(suite.items))] == [
+        ["I like tea ,", "yet", "you like coffee ."]
+    ]
     assert suite.meta["excluded"] == {"opens its segment": 1}
-    assert regions(suites["connective_while_temporal_as_as"], 0, "original") == ["A while ago he sang", "while", "we danced ."]
+    assert regions(suites["connective_while_temporal_as_as"], 0, "original") == [
+        "A while ago he sang",
+        "while",
+        "we danced .",
+    ]
 
 
 def test_re_mentions_repeat_the_antecedent(suites):
@@ -148,16 +173,19 @@ def test_only_contradictions_become_items_of_speaker_commitment(suites):
 
 
 def test_a_language_is_only_text_to_the_order_suites(suites):
-    assert sorted(regions(suites["zu_all"], 0, "shuffled")[0].split() + regions(suites["zu_all"], 0, "shuffled")[1].split()) == sorted(
-        "Ka lo. Mi ta. Su re. Do pi.".split()
-    )
+    assert sorted(
+        regions(suites["zu_all"], 0, "shuffled")[0].split() + regions(suites["zu_all"], 0, "shuffled")[1].split()
+    ) == sorted(["Ka", "lo.", "Mi", "ta.", "Su", "re.", "Do", "pi."])
     assert suites["zu_all"].meta["excluded"] == {"no other order": 1}
 
 
 def test_the_papers_count_of_dialogues_drops_the_last(raw):
     assert len(read_persona_chat(raw / "dialogues.txt")) == 3
     assert len(read_persona_chat(raw / "dialogues.txt", drop_last=True)) == 2
-    assert read_persona_chat(raw / "dialogues.txt")[0].personas == ("your persona: i like cats.", "partner's persona: i like dogs.")
+    assert read_persona_chat(raw / "dialogues.txt")[0].personas == (
+        "your persona: i like cats.",
+        "partner's persona: i like dogs.",
+    )
 
 
 def test_the_comma_separated_release_of_the_stories_reads_alike(raw, tmp_path):
@@ -170,7 +198,10 @@ def test_the_comma_separated_release_of_the_stories_reads_alike(raw, tmp_path):
 def test_synthetic_dialogues_lose_their_speaker_labels(tmp_path):
     path = tmp_path / "synthetic.csv"
     with path.open("w", encoding="utf-8", newline="") as file:
-        rows = [["user 1 personas", "user 2 personas", "Best Generated Conversation"], ["I bake.\nI run.", "I sing.", "User 1: Hi!\nUser 2: Hello!\n"]]
+        rows = [
+            ["user 1 personas", "user 2 personas", "Best Generated Conversation"],
+            ["I bake.\nI run.", "I sing.", "User 1: Hi!\nUser 2: Hello!\n"],
+        ]
         csv.writer(file).writerows(rows)
     dialogue = read_synthetic_persona_chat(path)[0]
     assert dialogue.utterances == ("Hi!", "Hello!")
@@ -185,17 +216,27 @@ def test_substituted_schemas_are_cut_where_they_differ(tmp_path):
     path = tmp_path / "wsc273.json"
     path.write_text(json.dumps(records), encoding="utf-8")
     schema = read_schemas(path)[0]
-    assert (schema.before, schema.candidates, schema.after, schema.right) == ("It fell because The", ("big ball", "box"), "was heavy.", 1)
+    assert (schema.before, schema.candidates, schema.after, schema.right) == (
+        "It fell because The",
+        ("big ball", "box"),
+        "was heavy.",
+        1,
+    )
 
 
 def test_a_pair_that_differs_in_nothing_is_refused():
     with pytest.raises(BadInput, match="do not differ"):
-        gap("a b d".split(), "a b c d".split())
+        gap(["a", "b", "d"], ["a", "b", "c", "d"])
 
 
 @pytest.mark.parametrize(
     ("candidate", "before", "expected"),
-    [("The city", "because", "the city"), ("the city", "", "The city"), ("the city", "It fell.", "The city"), ("Ann", "because", "Ann")],
+    [
+        ("The city", "because", "the city"),
+        ("the city", "", "The city"),
+        ("the city", "It fell.", "The city"),
+        ("Ann", "because", "Ann"),
+    ],
 )
 def test_candidates_take_the_case_of_their_place(candidate, before, expected):
     assert in_sentence_case(candidate, before) == expected
@@ -224,7 +265,7 @@ def test_gap_pairs_need_the_name_in_the_sentence_before(tmp_path):
 
 
 def test_arrau_markables_become_re_mentions(tmp_path):
-    words = "A man slept . He snored .".split()
+    words = ["A", "man", "slept", ".", "He", "snored", "."]
     places = "".join(f'<word id="word_{i}">{w}</word>' for i, w in enumerate(words, 1))
     marks = {
         "words": f"<words>{places}</words>",
@@ -236,7 +277,7 @@ def test_arrau_markables_become_re_mentions(tmp_path):
         (tmp_path / f"doc_{name}.xml").write_text(content, encoding="utf-8")
     assert read_re_mentions(tmp_path) == [ReMention("doc:1:set_1", "A man slept .", "He snored .", 0, 2, "A man")]
     (tmp_path / "doc_coref_level.xml").unlink()
-    with pytest.raises(BadInput, match="doc_coref_level.xml"):
+    with pytest.raises(BadInput, match=r"doc_coref_level\.xml"):
         read_re_mentions(tmp_path)
 
 
@@ -246,7 +287,11 @@ def test_ted_annotations_are_read_with_the_sentence_before(tmp_path):
     (tmp_path / "raw").mkdir()
     (tmp_path / "raw" / "t.txt").write_text(text, encoding="utf-8")
     place = text.index("because")
-    rows = [f"Explicit|{place}..{place + 7}|Wr|Comm|Null|Null|||Contingency.Cause|", "Implicit||Wr|Comm|Null|Null||so|X|", "Explicit||||||||X|"]
+    rows = [
+        f"Explicit|{place}..{place + 7}|Wr|Comm|Null|Null|||Contingency.Cause|",
+        "Implicit||Wr|Comm|Null|Null||so|X|",
+        "Explicit||||||||X|",
+    ]
     (tmp_path / "ann" / "t.txt").write_text("\n".join(rows), encoding="utf-8")
     use = read_uses(tmp_path)[0]
     assert (use.text, use.connective, use.sense) == (text[:40], "because", "Contingency.Cause")
@@ -256,7 +301,11 @@ def test_ted_annotations_are_read_with_the_sentence_before(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "says"),
     [
-        ("stories.tsv", "\t".join(STORY_COLUMNS) + "\n" + "\t".join([*STORIES[0][:-1], "3"]), "AnswerRightEnding is '3'"),
+        (
+            "stories.tsv",
+            "\t".join(STORY_COLUMNS) + "\n" + "\t".join([*STORIES[0][:-1], "3"]),
+            "AnswerRightEnding is '3'",
+        ),
         ("stories.tsv", "a\tb\n1\t2\n", "a story lacks"),
         ("dialogues.txt", "2 hello\thi\n", "a line is its number"),
         ("dialogues.txt", "1 hello\n", "a turn has an utterance"),
@@ -293,7 +342,11 @@ def test_a_harness_task_asks_the_suites_question(suites):
     assert line["continuation"] == "you like coffee ."
     assert line["choices"][line["target"]] == "I like tea , while"
     task = yaml.safe_load(connective["connective_while_contrast_as_yet.yaml"])
-    assert (task["doc_to_text"], task["doc_to_target"], task["output_type"]) == ("{{target}}", "{{continuation}}", "multiple_choice")
+    assert (task["doc_to_text"], task["doc_to_target"], task["output_type"]) == (
+        "{{target}}",
+        "{{continuation}}",
+        "multiple_choice",
+    )
     whole = json.loads(suite_exports.harness_task(suites["N_all"])["N_all.jsonl"].splitlines()[0])
     assert whole["context"] == ""
     assert whole["choices"][whole["target"]] == " ".join([*STORIES[0][1:5], "She slept."])

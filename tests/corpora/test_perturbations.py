@@ -94,7 +94,13 @@ def test_same_seed_same_edit():
 @pytest.mark.parametrize(
     ("text", "pronoun", "antecedent", "possessive", "result"),
     [
-        ("you can't see him yet", "him", "a man at the top of the ladder", False, "you can't see the man at the top of the ladder yet"),
+        (
+            "you can't see him yet",
+            "him",
+            "a man at the top of the ladder",
+            False,
+            "you can't see the man at the top of the ladder yet",
+        ),
         ("His dog barked", "His", "an old farmer", True, "The old farmer's dog barked"),
         ("and their dog barked", "their", "The farmers", True, "and the farmers' dog barked"),
         ("then she left", "she", "Ann Smith", False, "then Ann Smith left"),

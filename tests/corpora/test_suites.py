@@ -53,7 +53,9 @@ def test_a_suite_file_is_written_back_as_it_was_read(tmp_path):
 
 def test_edits_travel_in_the_free_part_of_the_file():
     suite = suite_from_record(RECORD)
-    edited = type(suite)("e", "mean", ("(1;%a%) > (1;%b%)",), (pair(3, {"a": ["x"], "b": ["y"]}, [{"kind": "swap", "order": [1, 0]}]),))
+    edited = type(suite)(
+        "e", "mean", ("(1;%a%) > (1;%b%)",), (pair(3, {"a": ["x"], "b": ["y"]}, [{"kind": "swap", "order": [1, 0]}]),)
+    )
     record = suite_to_record(edited)
     assert record["meta"]["edits"] == {"3": [{"kind": "swap", "order": [1, 0]}]}
     assert suite_from_record(json.loads(json.dumps(record))) == edited
@@ -61,7 +63,9 @@ def test_edits_travel_in_the_free_part_of_the_file():
 
 def test_suites_survive_the_way_through_documents():
     toy = suite_from_record(RECORD)
-    bare = suite_from_record(changed(items__0__conditions__0__regions__0={"region_number": 1, "content": ""}, meta__name="other"))
+    bare = suite_from_record(
+        changed(items__0__conditions__0__regions__0={"region_number": 1, "content": ""}, meta__name="other")
+    )
     plain = [suite_from_record(strip_notes(suite_to_record(suite))) for suite in (toy, bare)]
     corpus = suites_to_corpus(plain)
     again = [Document.from_record(json.loads(json.dumps(d.to_record()))) for d in corpus.documents]

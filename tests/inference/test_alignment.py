@@ -12,7 +12,9 @@ from longform.inference.alignment import RegionText, joined, token_regions
 
 
 def byte_level() -> Tokenizer:
-    tokenizer = Tokenizer(models.BPE(vocab={c: i for i, c in enumerate(sorted(pre_tokenizers.ByteLevel.alphabet()))}, merges=[]))
+    tokenizer = Tokenizer(
+        models.BPE(vocab={c: i for i, c in enumerate(sorted(pre_tokenizers.ByteLevel.alphabet()))}, merges=[])
+    )
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
     return tokenizer
@@ -36,7 +38,7 @@ texts = st.one_of(st.text(characters, max_size=40), st.text(st.sampled_from("ab 
 @settings(max_examples=150, deadline=None)
 @given(texts, st.lists(st.integers(0, 40), max_size=5))
 def test_regions_partition_any_text_and_every_token_has_exactly_one(kind, text, cuts):
-    ends = tuple(sorted(min(cut, len(text)) for cut in cuts)) + (len(text),)
+    ends = (*tuple(sorted(min(cut, len(text)) for cut in cuts)), len(text))
     source = RegionText(text, ends)
     assert "".join(source.regions()) == text
     encoded = TOKENIZERS[kind].encode(text, add_special_tokens=False)

@@ -42,21 +42,29 @@ def byte_level(**ends) -> PreTrainedTokenizerFast:
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
     trainer = trainers.BpeTrainer(vocab_size=300, special_tokens=[END], initial_alphabet=alphabet, show_progress=False)
     tokenizer.train_from_iterator([TEXT], trainer)
-    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **(ends or {"eos_token": END, "bos_token": END, "pad_token": END}))
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, **(ends or {"eos_token": END, "bos_token": END, "pad_token": END})
+    )
 
 
 def sentencepiece_like() -> PreTrainedTokenizerFast:
     tokenizer = Tokenizer(models.Unigram())
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="first")
-    trainer = trainers.UnigramTrainer(vocab_size=80, special_tokens=["<s>", "</s>", "<unk>"], unk_token="<unk>", show_progress=False)
+    trainer = trainers.UnigramTrainer(
+        vocab_size=80, special_tokens=["<s>", "</s>", "<unk>"], unk_token="<unk>", show_progress=False
+    )
     tokenizer.train_from_iterator([TEXT], trainer)
-    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>", unk_token="<unk>", pad_token="</s>")
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>", unk_token="<unk>", pad_token="</s>"
+    )
 
 
 TOKENIZERS = {"byte-level": byte_level(), "sentencepiece-like": sentencepiece_like()}
 SHAPE = {"vocab_size": 320, "max_position_embeddings": 128, "bos_token_id": 0, "eos_token_id": 0}
 NETWORKS = {
-    "gpt2": lambda: GPT2LMHeadModel(GPT2Config(vocab_size=320, n_positions=128, n_embd=32, n_layer=2, n_head=2, bos_token_id=0, eos_token_id=0)),
+    "gpt2": lambda: GPT2LMHeadModel(
+        GPT2Config(vocab_size=320, n_positions=128, n_embd=32, n_layer=2, n_head=2, bos_token_id=0, eos_token_id=0)
+    ),
     "gpt_neox": lambda: GPTNeoXForCausalLM(
         GPTNeoXConfig(**SHAPE, hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64)
     ),
@@ -64,7 +72,14 @@ NETWORKS = {
         LlamaConfig(**SHAPE, hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64)
     ),
     "gpt_neo": lambda: GPTNeoForCausalLM(
-        GPTNeoConfig(**SHAPE, hidden_size=32, num_layers=2, num_heads=2, attention_types=[[["global", "local"], 1]], window_size=4)
+        GPTNeoConfig(
+            **SHAPE,
+            hidden_size=32,
+            num_layers=2,
+            num_heads=2,
+            attention_types=[[["global", "local"], 1]],
+            window_size=4,
+        )
     ),
 }
 
@@ -130,7 +145,9 @@ def test_batching_and_sharing_change_nothing_beyond_rounding():
     encoder = Encoder(TOKENIZERS["byte-level"])
     alone = [condition_bits([suite()], encoder, open_reader(model, 1, False))]
     for budget, share in ((64, False), (4096, False), (64, True), (4096, True)):
-        for first, second in zip(alone[0], condition_bits([suite()], encoder, open_reader(model, budget, share)), strict=True):
+        for first, second in zip(
+            alone[0], condition_bits([suite()], encoder, open_reader(model, budget, share)), strict=True
+        ):
             np.testing.assert_allclose(first.bits, second.bits, atol=1e-4)
 
 
@@ -148,13 +165,17 @@ def test_the_image_of_2021_counts_the_begin_in_the_first_and_the_end_in_the_last
     found = condition_bits([suite()], Encoder(tokens, "bos_eos_2021"), open_reader(model))[4]
     ids = tokens("the naïve dog ’s ball sat .", add_special_tokens=False)["input_ids"]
     assert (found.bits[0], found.regions[0], found.regions[-1]) == (0.0, 0, 2)
-    np.testing.assert_allclose(found.bits[1:], by_hand(model, [tokens.bos_token_id, *ids, tokens.eos_token_id]), atol=1e-9)
+    np.testing.assert_allclose(
+        found.bits[1:], by_hand(model, [tokens.bos_token_id, *ids, tokens.eos_token_id]), atol=1e-9
+    )
 
 
 def test_a_change_of_speaker_is_the_end_token_and_belongs_to_the_region_that_writes_it():
     tokens = TOKENIZERS["byte-level"]
     row = Encoder(tokens, "legacy_none").rows([["the cat ran . [SEP] the dog ran . [SEP]", "the mat ."]])[0]
-    pieces = [tokens(text, add_special_tokens=False)["input_ids"] for text in ("the cat ran .", "the dog ran .", "the mat .")]
+    pieces = [
+        tokens(text, add_special_tokens=False)["input_ids"] for text in ("the cat ran .", "the dog ran .", "the mat .")
+    ]
     assert list(row.ids) == [*pieces[0], 0, *pieces[1], 0, *pieces[2]]
     assert row.regions.tolist() == [0] * (len(pieces[0]) + len(pieces[1]) + 2) + [1] * len(pieces[2])
 
@@ -254,7 +275,9 @@ def test_tokens_equal_minicons_on_the_same_texts(tmp_path):
     texts = [TEXT[i:].lstrip() for i in range(0, 100, 9)]
     for kind, tokens in TOKENIZERS.items():
         model = network().float()
-        theirs = scorer.IncrementalLMScorer(model, "cpu", tokenizer=tokens).token_score(texts, surprisal=True, base_two=True)
+        theirs = scorer.IncrementalLMScorer(model, "cpu", tokenizer=tokens).token_score(
+            texts, surprisal=True, base_two=True
+        )
         one = Suite("t", "sum", ("(1;%a%) > 0",), tuple(pair(i, {"a": [text]}) for i, text in enumerate(texts)))
         ours = condition_bits([one], Encoder(tokens, "legacy_none", "literal"), open_reader(model))
         for expected, found in zip(theirs, ours, strict=True):

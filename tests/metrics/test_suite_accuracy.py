@@ -17,8 +17,15 @@ from longform.units import BadInput
 FORMULA = parse("(2;%b%) > (2;%a%)")
 
 
-def item(number: int, first: list[float], second: list[float], suite: str = "s", metric: str = "mean", formula=FORMULA) -> ReadItem:
-    regions = {("a", 1): np.array([1.0]), ("a", 2): np.array(first), ("b", 1): np.array([1.0]), ("b", 2): np.array(second)}
+def item(
+    number: int, first: list[float], second: list[float], suite: str = "s", metric: str = "mean", formula=FORMULA
+) -> ReadItem:
+    regions = {
+        ("a", 1): np.array([1.0]),
+        ("a", 2): np.array(first),
+        ("b", 1): np.array([1.0]),
+        ("b", 2): np.array(second),
+    }
     return ReadItem(f"{suite}/{number}", "test", suite, metric, (formula,), regions)
 
 
@@ -38,7 +45,9 @@ def test_mean_and_sum_can_disagree_and_the_row_may_choose():
     assert SuiteAccuracy(metric="sum").succeeds(ITEMS[1])
     bits = item(1, [1, 5, 2], [0])
     place = RegionValue(2, "a")
-    values = {name: SuiteAccuracy(metric=name).value(bits, place) for name in ("sum", "mean", "median", "range", "max", "min")}
+    values = {
+        name: SuiteAccuracy(metric=name).value(bits, place) for name in ("sum", "mean", "median", "range", "max", "min")
+    }
     assert values == {"sum": 8, "mean": 8 / 3, "median": 2, "range": 4, "max": 5, "min": 1}
 
 

@@ -86,7 +86,9 @@ def _stories(path: Path, draws: object, metric: str) -> Iterator[Suite]:
 
 
 def _dialogues(path: Path, draws: object, metric: str, speakers: bool, drop_last: bool) -> Iterator[Suite]:
-    dialogues: list[Dialogue] = read_synthetic_persona_chat(path) if path.suffix == ".csv" else read_persona_chat(path, drop_last)
+    dialogues: list[Dialogue] = (
+        read_synthetic_persona_chat(path) if path.suffix == ".csv" else read_persona_chat(path, drop_last)
+    )
     texts = [(dialogue.dialogue_id, dialogue.utterances) for dialogue in dialogues]
     for kind in ("all", "context"):
         yield sentence_order(f"D_{kind}", texts, kind, draws, speakers, metric)
@@ -123,6 +125,8 @@ def read_re_mentions(path: Path) -> list[ReMention]:
 def read_uses(path: Path) -> list[ConnectiveUse]:
     """A file of Disco-Annotation, JSON lines, or a TED-MDB folder (``ann`` and ``raw``), told apart by suffix."""
     if path.is_dir():
-        pairs = [(file, path / "raw" / file.relative_to(path / "ann")) for file in sorted((path / "ann").rglob("*.txt"))]
+        pairs = [
+            (file, path / "raw" / file.relative_to(path / "ann")) for file in sorted((path / "ann").rglob("*.txt"))
+        ]
         return [use for annotation, text in pairs if text.is_file() for use in read_ted_mdb(annotation, text)]
     return read_connective_lines(path) if path.suffix == ".jsonl" else read_disco_annotation(path)

@@ -77,7 +77,9 @@ def read_connective_lines(path: Path) -> list[ConnectiveUse]:
             raise BadInput(f"{path}:{place}: got {sorted(record)}; a use has sentence, begin, end and sense")
         context = f"{record['prev_sentence']} " if record.get("prev_sentence") else ""
         start, end = (int(record[name]) + len(context) for name in ("begin", "end"))
-        uses.append(ConnectiveUse(str(record.get("id", place)), context + record["sentence"], start, end, record["sense"]))
+        uses.append(
+            ConnectiveUse(str(record.get("id", place)), context + record["sentence"], start, end, record["sense"])
+        )
     return uses
 
 

@@ -103,10 +103,14 @@ def read_dialogue_nli(path: Path) -> list[StatementPair]:
     try:
         records = json.loads(path.read_text(encoding="utf-8"))
     except json.JSONDecodeError as error:
-        raise BadInput(f"{path}: not one JSON array ({error}); DialogueNLI's files are arrays despite their name") from error
+        raise BadInput(
+            f"{path}: not one JSON array ({error}); DialogueNLI's files are arrays despite their name"
+        ) from error
     for place, record in enumerate(records):
         if not {"label", "sentence1", "sentence2"} <= record.keys() or record["label"] not in LABELS:
-            raise BadInput(f"{path}: record {place} has {record}; it needs sentence1, sentence2 and a label of {list(LABELS)}")
+            raise BadInput(
+                f"{path}: record {place} has {record}; it needs sentence1, sentence2 and a label of {list(LABELS)}"
+            )
     return [
         StatementPair(str(record.get("id", place)), record["sentence1"], record["sentence2"], record["label"])
         for place, record in enumerate(records)

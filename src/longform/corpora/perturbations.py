@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -85,18 +86,24 @@ def another_order(units: Sequence[Unit], draw: Callable[[], np.ndarray]) -> list
         BadInput: every order reads the same, or the draw never gives another one.
     """
     if len(set(units)) < 2:
-        raise BadInput(f"shuffle: {len(units)} units of which {len(set(units))} differ; at least two must differ, drop the text")
+        raise BadInput(
+            f"shuffle: {len(units)} units of which {len(set(units))} differ; at least two must differ, drop the text"
+        )
     for _ in range(TRIES):
         order = [int(i) for i in draw()]
         if [units[i] for i in order] != list(units):
             return order
-    raise BadInput(f"shuffle: {TRIES} draws left the {len(units)} units as they were; use smaller blocks or drop the text")
+    raise BadInput(
+        f"shuffle: {TRIES} draws left the {len(units)} units as they were; use smaller blocks or drop the text"
+    )
 
 
 def block_order(length: int, size: int, rng: np.random.Generator) -> np.ndarray:
     """A uniform order of blocks of ``size`` positions; the order inside a block is kept."""
     if size < 1 or size >= length:
-        raise BadInput(f"blocks of {size} in a text of {length}; allowed are 1 to {length - 1}, else there is one block")
+        raise BadInput(
+            f"blocks of {size} in a text of {length}; allowed are 1 to {length - 1}, else there is one block"
+        )
     starts = rng.permutation(np.arange(0, length, size))
     return np.concatenate([np.arange(start, min(start + size, length)) for start in starts])
 
@@ -108,7 +115,9 @@ def window_order(length: int, count: int, rng: np.random.Generator) -> np.ndarra
     """
     free = length - (WINDOW - 1) * count
     if count < 1 or free < count:
-        raise BadInput(f"{count} windows of {WINDOW} in a text of {length}; allowed are 1 to {length // WINDOW} windows")
+        raise BadInput(
+            f"{count} windows of {WINDOW} in a text of {length}; allowed are 1 to {length // WINDOW} windows"
+        )
     places = np.sort(rng.choice(free, count, replace=False)) + (WINDOW - 1) * np.arange(count)
     order = np.arange(length)
     for start in places:
@@ -139,7 +148,9 @@ def span_replaced(text: str, start: int, end: int, new: str, kind: str) -> tuple
         BadInput: the span lies outside the text, or nothing would change.
     """
     if not 0 <= start < end <= len(text) or text[start:end] == new:
-        raise BadInput(f"{kind}: span {start}..{end} with {new!r} in a text of {len(text)}; it must lie inside and change it")
+        raise BadInput(
+            f"{kind}: span {start}..{end} with {new!r} in a text of {len(text)}; it must lie inside and change it"
+        )
     edit = {"kind": kind, "start": start, "old": text[start:end], "new": new}
     return text[:start] + new + text[end:], edit
 
@@ -169,7 +180,7 @@ def shuffle_sets(length: int, rng: np.random.Generator) -> Iterator[tuple[str, C
     """Named draws of sheng2024's shuffle sets that fit a text: blocks of 1, 2, 5, 10 and 1, 2, 3 windows."""
     for size in (1, 2, 5, 10):
         if size < length:
-            yield f"b{size}", lambda size=size: block_order(length, size, rng)
+            yield f"b{size}", partial(block_order, length, size, rng)
     for count in (1, 2, 3):
         if count * WINDOW <= length:
-            yield f"w{count}", lambda count=count: window_order(length, count, rng)
+            yield f"w{count}", partial(window_order, length, count, rng)

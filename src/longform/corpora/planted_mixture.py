@@ -28,13 +28,17 @@ def build(*, name: str, seed: int, counts: Mapping[str, Mapping[str, int]]) -> C
         "stories": lambda index: _text("stories", index, story_text(write_story(seed, index))),
         "dialogues": lambda index: _text("dialogues", index, SPEAKER.join(write_dialogue(seed, index).turns)),
         "articles": lambda index: to_document(write(seed, "wiki", index), "wiki"),
-        "translations": lambda index: _text(LANGUAGE, index, translated(story_text(write_story(seed, index)), LANGUAGE)),
+        "translations": lambda index: _text(
+            LANGUAGE, index, translated(story_text(write_story(seed, index)), LANGUAGE)
+        ),
     }
     unknown = sorted(counts.keys() - writers.keys())
     if unknown:
         raise BadInput(f"prepare {name}: kinds {unknown}; allowed are {sorted(writers)}; mend the row")
     documents = [writers[kind](index) for kind, splits in counts.items() for index in indices(splits)]
-    return Corpus(documents, {}, {"planted": True, "documents": {kind: dict(splits) for kind, splits in counts.items()}})
+    return Corpus(
+        documents, {}, {"planted": True, "documents": {kind: dict(splits) for kind, splits in counts.items()}}
+    )
 
 
 def _text(kind: str, index: int, text: str) -> Document:

@@ -70,7 +70,12 @@ def dialogue_lines(dialogue: Dialogue) -> Iterator[str]:
 
 def _statements(dialogue: Dialogue, seed: int) -> Iterator[dict[str, str]]:
     for place, pair in enumerate(make_pairs(dialogue, seed)):
-        yield {"id": f"{dialogue.index}-{place}", "label": pair.label, "sentence1": pair.utterance, "sentence2": pair.line}
+        yield {
+            "id": f"{dialogue.index}-{place}",
+            "label": pair.label,
+            "sentence1": pair.utterance,
+            "sentence2": pair.line,
+        }
 
 
 def _schemas(story: Story) -> Iterator[dict[str, object]]:

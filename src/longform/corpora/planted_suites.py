@@ -10,7 +10,7 @@ from longform.corpora import coherence_suites
 from longform.corpora.planted_sources import LANGUAGE, source_files
 from longform.units import Corpus
 
-SOURCES = {
+SOURCES: Mapping[str, str | Mapping[str, str]] = {
     "stories": "cloze_test.tsv",
     "dialogues": "personachat.txt",
     "schemas": "wsc.json",
@@ -30,4 +30,6 @@ def build(*, name: str, seed: int, counts: Mapping[str, int], metric: str = "mea
     with tempfile.TemporaryDirectory() as folder:
         for file, content in source_files(seed, counts).items():
             (Path(folder) / file).write_text(content, encoding="utf-8")
-        return coherence_suites.build(name=name, seed=seed, raw=Path(folder), sources=SOURCES, metric=metric, least=least)
+        return coherence_suites.build(
+            name=name, seed=seed, raw=Path(folder), sources=SOURCES, metric=metric, least=least
+        )

@@ -21,14 +21,82 @@ from xml.etree import ElementTree
 from longform.corpora.segmentation import sentences
 from longform.units import BadInput
 
-PERSONAL = frozenset("he him she her it they them".split())
-POSSESSIVE = frozenset("his her its their".split())
+PERSONAL = frozenset(["he", "him", "she", "her", "it", "they", "them"])
+POSSESSIVE = frozenset(["his", "her", "its", "their"])
 PRONOUNS = PERSONAL | POSSESSIVE
 NAMELESS = PRONOUNS | frozenset(
-    "i me my mine myself you your yours yourself yourselves we us our ours ourselves himself herself itself themselves "
-    "hers theirs who whom whose which that this these those one oneself".split()
+    [
+        "i",
+        "me",
+        "my",
+        "mine",
+        "myself",
+        "you",
+        "your",
+        "yours",
+        "yourself",
+        "yourselves",
+        "we",
+        "us",
+        "our",
+        "ours",
+        "ourselves",
+        "himself",
+        "herself",
+        "itself",
+        "themselves",
+        "hers",
+        "theirs",
+        "who",
+        "whom",
+        "whose",
+        "which",
+        "that",
+        "this",
+        "these",
+        "those",
+        "one",
+        "oneself",
+    ]
 )  # words that cannot stand for an antecedent
-NOT_OWNED = frozenset("a an the and or but as at by for from in into of on out over that to up was with when while who . , ; : ! ? '' \" ''".split())
+NOT_OWNED = frozenset(
+    [
+        "a",
+        "an",
+        "the",
+        "and",
+        "or",
+        "but",
+        "as",
+        "at",
+        "by",
+        "for",
+        "from",
+        "in",
+        "into",
+        "of",
+        "on",
+        "out",
+        "over",
+        "that",
+        "to",
+        "up",
+        "was",
+        "with",
+        "when",
+        "while",
+        "who",
+        ".",
+        ",",
+        ";",
+        ":",
+        "!",
+        "?",
+        "''",
+        '"',
+        "''",
+    ]
+)
 MMAX = "{www.eml.org/NameSpaces/%s}"
 
 
@@ -127,7 +195,9 @@ def read_gap(path: Path) -> list[ReMention]:
     with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
     if not rows or not {"Text", "Pronoun", "Pronoun-offset", "A", "A-offset", "A-coref"} <= rows[0].keys():
-        raise BadInput(f"{path}: not a GAP file; it has columns ID, Text, Pronoun, Pronoun-offset, A, A-offset, A-coref ...")
+        raise BadInput(
+            f"{path}: not a GAP file; it has columns ID, Text, Pronoun, Pronoun-offset, A, A-offset, A-coref ..."
+        )
     return [pair for row in rows for pair in _gap_pair(row)]
 
 
@@ -142,7 +212,9 @@ def _gap_pair(row: dict[str, str]) -> Iterator[ReMention]:
         return
     (first, last), (start, end) = spans[here - 1], spans[here]
     offset = place - start
-    yield ReMention(row["ID"], row["Text"][first:last], row["Text"][start:end], offset, offset + len(row["Pronoun"]), row[side])
+    yield ReMention(
+        row["ID"], row["Text"][first:last], row["Text"][start:end], offset, offset + len(row["Pronoun"]), row[side]
+    )
 
 
 def read_arrau(folder: Path) -> list[ReMention]:

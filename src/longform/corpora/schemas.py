@@ -53,7 +53,9 @@ def read_schemas(path: Path) -> list[Schema]:
 
 def _masked(record: Mapping[str, Any], where: str) -> Schema:
     if not {"sentence", "candidates", "correct"} <= record.keys():
-        raise BadInput(f"{where}: got {sorted(record)}; a schema has sentence, candidates and correct (or substitution)")
+        raise BadInput(
+            f"{where}: got {sorted(record)}; a schema has sentence, candidates and correct (or substitution)"
+        )
     before, found, after = record["sentence"].partition(record.get("mask", "[MASK]"))
     if not found or len(record["candidates"]) != 2:
         raise BadInput(f"{where}: {record['sentence']!r} must hold one mask and come with two candidates")
@@ -85,7 +87,9 @@ def gap(first: list[str], second: list[str]) -> tuple[str, tuple[str, str], str]
     after = next((i for i in range(most) if first[-1 - i] != second[-1 - i]), most)
     middles = tuple(" ".join(words[before : len(words) - after]) for words in (first, second))
     if not all(middles):
-        raise BadInput(f"schema: {' '.join(first)!r} and {' '.join(second)!r} do not differ in a candidate each; mend the pair")
+        raise BadInput(
+            f"schema: {' '.join(first)!r} and {' '.join(second)!r} do not differ in a candidate each; mend the pair"
+        )
     return " ".join(first[:before]), (middles[0], middles[1]), " ".join(first[len(first) - after :])
 
 

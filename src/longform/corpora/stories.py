@@ -34,7 +34,9 @@ def read_stories(path: Path) -> list[Story]:
         header = file.readline()
         file.seek(0)
         tabs = "\t" in header  # the tab-separated release quotes nothing; the comma-separated one does
-        rows = csv.DictReader(file, delimiter="\t" if tabs else ",", quoting=csv.QUOTE_NONE if tabs else csv.QUOTE_MINIMAL)
+        rows = csv.DictReader(
+            file, delimiter="\t" if tabs else ",", quoting=csv.QUOTE_NONE if tabs else csv.QUOTE_MINIMAL
+        )
         return [_story(row, f"{path}:{number}") for number, row in enumerate(rows, 2)]
 
 

@@ -30,7 +30,12 @@ SHUFFLES: dict[str, tuple[Callable[[Sequence[str], np.random.Generator], tuple[l
 
 
 def sentence_order(
-    name: str, texts: Sequence[tuple[str, Sequence[str]]], kind: str, seed: object, speakers: bool = False, metric: str = "mean"
+    name: str,
+    texts: Sequence[tuple[str, Sequence[str]]],
+    kind: str,
+    seed: object,
+    speakers: bool = False,
+    metric: str = "mean",
 ) -> Suite:
     """Units in their order against a shuffle of all of them or of all but the last (section 4.1).
 
@@ -43,7 +48,8 @@ def sentence_order(
     if kind not in SHUFFLES:
         raise BadInput(f"suite {name}: kind {kind!r}, allowed are {sorted(SHUFFLES)}; mend the row")
     edit, formula = SHUFFLES[kind]
-    items, excluded = [], Counter()
+    items: list[SuiteItem] = []
+    excluded: Counter[str] = Counter()
     for number, (text_id, units) in enumerate(texts, 1):
         try:
             changed, record = edit(units, generator(seed, "sentence order", kind, text_id))
@@ -100,10 +106,13 @@ def winograd(
 
 def entity_re_mention(name: str, mentions: Iterable[ReMention], metric: str = "mean") -> Suite:
     """A pronoun against the antecedent's words in its place (section 4.4)."""
-    items, excluded = [], Counter()
+    items: list[SuiteItem] = []
+    excluded: Counter[str] = Counter()
     for number, mention in enumerate(mentions, 1):
         try:
-            repeated, edit = rementioned(mention.second, mention.start, mention.end, mention.antecedent, mention.possessive)
+            repeated, edit = rementioned(
+                mention.second, mention.start, mention.end, mention.antecedent, mention.possessive
+            )
         except BadInput:
             excluded["nothing to replace"] += 1
             continue
@@ -144,7 +153,8 @@ def _connective_suite(name: str, uses: Sequence[ConnectiveUse], other: str, metr
 
 def speaker_commitment(name: str, pairs: Iterable[StatementPair], metric: str = "mean") -> Suite:
     """A contradiction by the same speaker against one by another (section 4.6)."""
-    items, excluded = [], Counter()
+    items: list[SuiteItem] = []
+    excluded: Counter[str] = Counter()
     for statement in pairs:
         if statement.label != "negative":
             excluded[f"label {statement.label}"] += 1

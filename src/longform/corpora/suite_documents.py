@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from itertools import groupby
+from typing import Any
 
 import numpy as np
 
@@ -54,7 +55,9 @@ def suites_from_documents(documents: Sequence[Document], truth: Mapping[str, np.
         BadInput: the corpus holds no suites.
     """
     if "suite_heads" not in truth:
-        raise BadInput("the texts carry no suite_heads, so they are no suites; name a corpus that suites were built into")
+        raise BadInput(
+            "the texts carry no suite_heads, so they are no suites; name a corpus that suites were built into"
+        )
     heads = [json.loads(text) for text in truth["suite_heads"].tolist()]
     items: dict[str, list[SuiteItem]] = {}
     for document in documents:
@@ -63,7 +66,7 @@ def suites_from_documents(documents: Sequence[Document], truth: Mapping[str, np.
     return [_suite(head, tuple(items.get(head["meta"]["name"], ()))) for head in heads]
 
 
-def _suite(head: dict[str, dict[str, str]], items: tuple[SuiteItem, ...]) -> Suite:
+def _suite(head: dict[str, Any], items: tuple[SuiteItem, ...]) -> Suite:
     meta = dict(head["meta"])
     predictions = tuple(prediction["formula"] for prediction in head["predictions"])
     return checked(Suite(meta.pop("name"), meta.pop("metric"), predictions, items, head["region_meta"], meta))

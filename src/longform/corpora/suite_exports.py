@@ -40,7 +40,9 @@ def contrast(suite: Suite) -> Contrast:
         left, right = (formula.left, formula.right) if formula.symbol == ">" else (formula.right, formula.left)
         if isinstance(left, RegionValue) and isinstance(right, RegionValue) and left.region == right.region:
             return Contrast(left.region, right.condition, left.condition)
-    raise BadInput(f"suite {suite.name}: {suite.predictions} is no contrast of one region in two conditions; leave it out")
+    raise BadInput(
+        f"suite {suite.name}: {suite.predictions} is no contrast of one region in two conditions; leave it out"
+    )
 
 
 def syntaxgym_file(suite: Suite) -> dict[str, str]:
@@ -58,7 +60,9 @@ def harness_task(suite: Suite) -> dict[str, str]:
     sides = contrast(suite)
     documents = [_harness_document(item, sides) for item in suite.items]
     shared = all(len(set(document["continuations"])) == 1 for document in documents)
-    lines = "".join(json.dumps(_harness_line(document, shared), ensure_ascii=False, sort_keys=True) + "\n" for document in documents)
+    lines = "".join(
+        json.dumps(_harness_line(document, shared), ensure_ascii=False, sort_keys=True) + "\n" for document in documents
+    )
     return {f"{suite.name}.yaml": _harness_yaml(suite, shared), f"{suite.name}.jsonl": lines}
 
 
@@ -67,7 +71,12 @@ def _harness_document(item: SuiteItem, sides: Contrast) -> dict[str, list[str]]:
     chosen = [condition for condition in item.conditions if condition.name in (sides.better, sides.worse)]
     parts = [_parts(condition, sides.region) for condition in chosen]
     names = [condition.name for condition in chosen]
-    return {"contexts": [c for c, _ in parts], "continuations": [c for _, c in parts], "order": names, "better": [sides.better]}
+    return {
+        "contexts": [c for c, _ in parts],
+        "continuations": [c for _, c in parts],
+        "order": names,
+        "better": [sides.better],
+    }
 
 
 def _parts(condition: Condition, region: int | None) -> tuple[str, str]:
@@ -83,7 +92,9 @@ def _harness_line(document: dict[str, list[str]], shared: bool) -> dict[str, obj
         return {"choices": document["contexts"], "target": target, "continuation": document["continuations"][0]}
     if len(set(document["contexts"])) == 1:
         return {"context": document["contexts"][0], "choices": document["continuations"], "target": target}
-    whole = [" ".join(filter(None, parts)) for parts in zip(document["contexts"], document["continuations"], strict=True)]
+    whole = [
+        " ".join(filter(None, parts)) for parts in zip(document["contexts"], document["continuations"], strict=True)
+    ]
     return {"context": "", "choices": whole, "target": target}
 
 

@@ -105,7 +105,9 @@ def read_suite(path: Path) -> Suite:
 def suite_from_record(record: Any, where: str = "suite") -> Suite:
     """Parse and check one suite; see :func:`read_suite`."""
     if not isinstance(record, dict) or not {"meta", "region_meta", "predictions", "items"} <= record.keys():
-        raise BadInput(f"{where}: a suite is an object with meta, region_meta, predictions and items; add what is missing")
+        raise BadInput(
+            f"{where}: a suite is an object with meta, region_meta, predictions and items; add what is missing"
+        )
     meta = record["meta"]
     edits = meta.get("edits", {})
     items = tuple(_item(item, edits, where) for item in record["items"])
@@ -123,7 +125,9 @@ def _field(record: Mapping[str, Any], key: str, where: str) -> Any:
 
 def _formula(prediction: Mapping[str, Any], where: str) -> str:
     if prediction.get("type") != "formula":
-        raise BadInput(f"{where}: a prediction has type {prediction.get('type')!r}, allowed is 'formula'; rewrite it as one")
+        raise BadInput(
+            f"{where}: a prediction has type {prediction.get('type')!r}, allowed is 'formula'; rewrite it as one"
+        )
     return str(_field(prediction, "formula", where))
 
 
@@ -155,7 +159,9 @@ def checked(suite: Suite) -> Suite:
     if suite.metric not in METRICS:
         raise BadInput(f"suite {suite.name}: metric {suite.metric!r} is not one of {list(METRICS)}; choose one")
     if not suite.items or not suite.predictions:
-        raise BadInput(f"suite {suite.name}: {len(suite.items)} items, {len(suite.predictions)} predictions; give one of each")
+        raise BadInput(
+            f"suite {suite.name}: {len(suite.items)} items, {len(suite.predictions)} predictions; give one of each"
+        )
     numbers = [item.number for item in suite.items]
     if len(set(numbers)) < len(numbers):
         raise BadInput(f"suite {suite.name}: item numbers repeat; number the items apart, results are kept per number")
@@ -169,7 +175,9 @@ def checked(suite: Suite) -> Suite:
 def _check_item(suite: Suite, item: SuiteItem, wanted: Sequence[str]) -> None:
     names, where = [c.name for c in item.conditions], f"suite {suite.name}, item {item.number}"
     if sorted(names) != sorted(set(wanted)):
-        raise BadInput(f"{where}: conditions are {names}, the first item has {list(wanted)}; give every item each of them once")
+        raise BadInput(
+            f"{where}: conditions are {names}, the first item has {list(wanted)}; give every item each of them once"
+        )
 
 
 def _check_formulas(suite: Suite) -> None:
@@ -182,10 +190,14 @@ def _check_formulas(suite: Suite) -> None:
 def _check_reference(name: str, item: SuiteItem, region: int | None, condition: str) -> None:
     names = [c.name for c in item.conditions]
     if condition not in names:
-        raise BadInput(f"suite {name}: a prediction names condition {condition!r}, allowed are {names}; mend the formula")
+        raise BadInput(
+            f"suite {name}: a prediction names condition {condition!r}, allowed are {names}; mend the formula"
+        )
     numbers = [r.number for r in item.condition(condition).regions]
     if region is not None and region not in numbers:
-        raise BadInput(f"suite {name}: a prediction names region {region}, item {item.number} has {numbers}; mend the formula")
+        raise BadInput(
+            f"suite {name}: a prediction names region {region}, item {item.number} has {numbers}; mend the formula"
+        )
 
 
 def suite_to_record(suite: Suite) -> dict[str, Any]:

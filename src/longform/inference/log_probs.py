@@ -79,18 +79,27 @@ class LogProbReader:
             if not row:
                 raise BadInput(f"{name}: the tokenizer gives no token; give the text at least one word")
             if self.window is not None and len(row) > self.window:
-                raise BadInput(f"{name}: {len(row)} tokens, the model reads {self.window}; shorten it or take a longer model")
+                raise BadInput(
+                    f"{name}: {len(row)} tokens, the model reads {self.window}; shorten it or take a longer model"
+                )
 
-    @torch.inference_mode()
     def read(self, rows: Sequence[tuple[int, ...]]) -> list[np.ndarray]:
         """Natural-log probabilities of tokens 2..T of each row, shape (tokens - 1,), float32 (float64 in double)."""
-        share = self.share and self.network.config.model_type in READS_TREES
         found: list[np.ndarray] = [np.zeros(0, dtype=np.float32)] * len(rows)
-        for batch in self._reported(list(batches(grow(rows, share), self.budget))):
-            for tree, values in zip(batch, self._batch(batch), strict=True):
-                for index, nodes in tree.rows:
-                    found[index] = values[nodes[1:]]
+        for batch in self._reported(self.plan(rows)):
+            for index, values in self.read_batch(batch):
+                found[index] = values
         return found
+
+    def plan(self, rows: Sequence[tuple[int, ...]]) -> list[list[Tree]]:
+        """The batches in which the rows will be read."""
+        share = self.share and self.network.config.model_type in READS_TREES
+        return list(batches(grow(rows, share), self.budget))
+
+    def read_batch(self, trees: list[Tree]) -> list[tuple[int, np.ndarray]]:
+        """Row number and log-probabilities of every row of a batch of the plan."""
+        read = zip(trees, self._batch(trees), strict=True)
+        return [(index, values[nodes[1:]]) for tree, values in read for index, nodes in tree.rows]
 
     def _reported(self, planned: list[list[Tree]]) -> Iterator[list[Tree]]:
         """The batches, with a line of progress every few seconds."""
@@ -101,6 +110,7 @@ class LogProbReader:
                 reported = time.monotonic()
                 print(f"{self.label}: {done + 1}/{len(planned)} batches", flush=True)
 
+    @torch.inference_mode()
     def _batch(self, trees: list[Tree]) -> list[np.ndarray]:
         """Log-probability of every node given its ancestors (0 at the roots), one array per tree."""
         width = max(len(tree.tokens) for tree in trees)
@@ -108,9 +118,13 @@ class LogProbReader:
         children = np.concatenate([row * width + np.flatnonzero(t.parents >= 0) for row, t in enumerate(trees)])
         parents = np.concatenate([row * width + t.parents[t.parents >= 0] for row, t in enumerate(trees)])
         tokens = np.concatenate([t.tokens[t.parents >= 0] for t in trees])
-        values = torch.zeros(len(trees) * width, dtype=torch.float64 if hidden.dtype == torch.float64 else torch.float32)
+        values = torch.zeros(
+            len(trees) * width, dtype=torch.float64 if hidden.dtype == torch.float64 else torch.float32
+        )
         values[torch.from_numpy(children)] = self._targets(hidden, parents, tokens)
-        return [row[: len(tree.tokens)] for tree, row in zip(trees, values.view(len(trees), width).numpy(), strict=True)]
+        return [
+            row[: len(tree.tokens)] for tree, row in zip(trees, values.view(len(trees), width).numpy(), strict=True)
+        ]
 
     def _hidden(self, trees: list[Tree], width: int) -> torch.Tensor:
         """Last hidden states, (trees, width, dims)."""

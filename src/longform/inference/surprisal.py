@@ -22,6 +22,7 @@ from transformers import AutoModelForCausalLM
 from longform.corpora.suite_documents import suite_head, suites_from_documents
 from longform.corpora.suites import Suite
 from longform.inference.log_probs import LogProbReader, open_reader
+from longform.inference.parallel_reading import read_on_devices
 from longform.inference.token_rows import Encoder, TokenRow
 from longform.models.checkpoints import load_model, load_tokenizer
 from longform.units import BadInput, Document, Readout
@@ -40,6 +41,7 @@ def read(
     precision: str = "float32",
     budget: int = 1024,
     share: bool = True,
+    devices: int = 1,
 ) -> Readout:
     """Token surprisals of a corpus of suites; see :func:`suite_readout` for the arrays.
 
@@ -48,13 +50,15 @@ def read(
         precision: one of ``PRECISIONS``.
         budget: padded tokens of a batch; changes no result beyond rounding.
         share: read common prefixes once; changes no result beyond rounding.
+        devices: processes that share the batches; changes no result beyond rounding.
     """
     if precision not in PRECISIONS:
         raise BadInput(f"infer {name}: precision {precision!r} is not one of {sorted(PRECISIONS)}; mend the row")
     network = load_model(reader, AutoModelForCausalLM).to(PRECISIONS[precision])
     encoder = Encoder(load_tokenizer(reader), ends, separator)
     suites = suites_from_documents(documents, truth)
-    return suite_readout(suites, encoder, open_reader(network, budget, share, f"infer {name}"))
+    opened = open_reader(network, budget, share, f"infer {name}")
+    return suite_readout(suites, encoder, opened, devices)
 
 
 @dataclass(frozen=True)
@@ -70,7 +74,9 @@ class ConditionBits:
         return [self.bits[self.regions == index] for index in range(len(self.numbers))]
 
 
-def condition_bits(suites: Sequence[Suite], encoder: Encoder, reader: LogProbReader) -> list[ConditionBits]:
+def condition_bits(
+    suites: Sequence[Suite], encoder: Encoder, reader: LogProbReader, devices: int = 1
+) -> list[ConditionBits]:
     """Every condition of every item of every suite, in that order.
 
     Raises:
@@ -81,7 +87,8 @@ def condition_bits(suites: Sequence[Suite], encoder: Encoder, reader: LogProbRea
     names = [f"suite {s.name}, item {item.number}, condition {condition.name}" for s, item, condition in places]
     ids = [row.ids for row in rows]
     reader.check(ids, names)
-    found = zip(places, rows, reader.read(ids), strict=True)
+    log_probs = reader.read(ids) if devices == 1 else read_on_devices(reader, ids, devices)
+    found = zip(places, rows, log_probs, strict=True)
     return [
         ConditionBits(*_counted(row, values), tuple(region.number for region in condition.regions))
         for (_, _, condition), row, values in found
@@ -95,7 +102,7 @@ def _counted(row: TokenRow, log_probs: np.ndarray) -> tuple[np.ndarray, np.ndarr
     return bits[counted], row.regions[counted]
 
 
-def suite_readout(suites: Sequence[Suite], encoder: Encoder, reader: LogProbReader) -> Readout:
+def suite_readout(suites: Sequence[Suite], encoder: Encoder, reader: LogProbReader, devices: int = 1) -> Readout:
     """One unit per item, id ``suite/item``.
 
     Arrays:
@@ -104,7 +111,7 @@ def suite_readout(suites: Sequence[Suite], encoder: Encoder, reader: LogProbRead
             the condition is an index into ``condition_names``.
         token_bits: float32, ragged over tokens, region after region.
     """
-    conditions = iter(condition_bits(suites, encoder, reader))
+    conditions = iter(condition_bits(suites, encoder, reader, devices))
     names = sorted({condition.name for s in suites for condition in s.items[0].conditions})
     columns: dict[str, list[Any]] = {"region_condition": [], "region_number": [], "region_tokens": [], "token_bits": []}
     for suite in suites:
@@ -126,7 +133,11 @@ def suite_readout(suites: Sequence[Suite], encoder: Encoder, reader: LogProbRead
 
 def _add_item(columns: dict[str, list[Any]], conditions: Sequence[tuple[int, ConditionBits]]) -> None:
     """Append one item's row to every ragged column."""
-    regions = [(name, number, bits) for name, read in conditions for number, bits in zip(read.numbers, read.by_region(), strict=True)]
+    regions = [
+        (name, number, bits)
+        for name, read in conditions
+        for number, bits in zip(read.numbers, read.by_region(), strict=True)
+    ]
     columns["region_condition"].append([name for name, _, _ in regions])
     columns["region_number"].append([number for _, number, _ in regions])
     columns["region_tokens"].append([len(bits) for _, _, bits in regions])

@@ -7,14 +7,14 @@ left context where there is that much.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-import torch
 from transformers import AutoModelForCausalLM
 
+from longform.inference.log_probs import open_reader
 from longform.models.causal_lm import document_rows
 from longform.models.checkpoints import load_model, load_tokenizer
 from longform.units import Document, Readout
@@ -28,7 +28,7 @@ def read(
     Arrays: ``token_logprob`` float32 flat with ``token_logprob_lengths``; ``count_end`` bool per unit.
     """
     tokenizer = load_tokenizer(reader)
-    network = load_model(reader, AutoModelForCausalLM).eval()
+    network = load_model(reader, AutoModelForCausalLM)
     chosen = [document for document in documents if document.split in splits]
     rows = document_rows(chosen, tokenizer, titles, 10**9)
     log_probs = score_rows(network, rows, batch, name)
@@ -55,33 +55,10 @@ def windows(length: int, size: int) -> list[tuple[int, int, int]]:
     return cuts
 
 
-@torch.no_grad()
-def score_rows(network: torch.nn.Module, rows: Sequence[list[int]], batch: int, name: str) -> list[np.ndarray]:
-    """Float32 log-probabilities of each row's tokens from the second on; windows are batched by length."""
+def score_rows(network: Any, rows: Sequence[list[int]], batch: int, name: str) -> list[np.ndarray]:
+    """Float32 log-probabilities of each row's tokens from the second on; ``batch`` full windows are read at a time."""
     size = network.config.max_position_embeddings
-    pieces = [(unit, *cut) for unit, row in enumerate(rows) for cut in windows(len(row), size)]
-    pieces.sort(key=lambda piece: (piece[2] - piece[1], piece[0], piece[1]))
-    found: dict[tuple[int, int], np.ndarray] = {}
-    reported = time.monotonic()
-    for start in range(0, len(pieces), batch):
-        for key, values in _score_batch(network, rows, pieces[start : start + batch]):
-            found[key] = values
-        if time.monotonic() - reported > 10:
-            reported = time.monotonic()
-            print(f"infer {name}: {start}/{len(pieces)} windows", flush=True)
-    return [
-        np.concatenate([found[unit, first] for _, _, first in windows(len(row), size)]) for unit, row in enumerate(rows)
-    ]
-
-
-def _score_batch(network, rows, pieces):
-    width = max(stop - start for _, start, stop, _ in pieces)
-    ids = torch.zeros((len(pieces), width), dtype=torch.long)
-    for place, (unit, start, stop, _) in enumerate(pieces):
-        ids[place, : stop - start] = torch.tensor(rows[unit][start:stop])
-    log_probs = (
-        network(input_ids=ids).logits[:, :-1].float().log_softmax(-1)
-    )  # padding is on the right: causal, so unseen
-    chosen = log_probs.gather(-1, ids[:, 1:, None])[..., 0].numpy()
-    for place, (unit, start, stop, first) in enumerate(pieces):
-        yield (unit, first), chosen[place, first - start - 1 : stop - start - 1]
+    cuts = [windows(len(row), size) for row in rows]
+    pieces = [tuple(row[start:stop]) for row, places in zip(rows, cuts, strict=True) for start, stop, _ in places]
+    read_pieces = iter(open_reader(network, batch * size, share=False, label=f"infer {name}").read(pieces))
+    return [np.concatenate([next(read_pieces)[first - start - 1 :] for start, _, first in places]) for places in cuts]

@@ -68,7 +68,10 @@ class Encoder:
         cuts = [self._utterances(source.text) for source in sources]
         texts = [source.text[start:end] for source, spans in zip(sources, cuts, strict=True) for start, end in spans]
         encoded = iter(self._encode(texts))
-        return [self._row(source, spans, [next(encoded) for _ in spans]) for source, spans in zip(sources, cuts, strict=True)]
+        return [
+            self._row(source, spans, [next(encoded) for _ in spans])
+            for source, spans in zip(sources, cuts, strict=True)
+        ]
 
     def _clean(self, text: str) -> str:
         return MARK.sub(" ", text) if self.separator == "strip" else text
@@ -90,7 +93,9 @@ class Encoder:
             for ids, offsets in zip(found["input_ids"], found["offset_mapping"], strict=True)
         ]
 
-    def _row(self, source: RegionText, spans: list[tuple[int, int]], encoded: list[tuple[list[int], list[int]]]) -> TokenRow:
+    def _row(
+        self, source: RegionText, spans: list[tuple[int, int]], encoded: list[tuple[list[int], list[int]]]
+    ) -> TokenRow:
         ids: list[int] = []
         starts: list[int] = []
         for place, ((start, _), (tokens, offsets)) in enumerate(zip(spans, encoded, strict=True)):

@@ -57,7 +57,9 @@ class ReadItem:
         Raises:
             BadInput: no such region or condition.
         """
-        chosen = [bits for (name, number), bits in self.regions.items() if name == condition and region in (None, number)]
+        chosen = [
+            bits for (name, number), bits in self.regions.items() if name == condition and region in (None, number)
+        ]
         if not chosen:
             known = sorted(self.regions)
             raise BadInput(f"{self.unit_id}: no region {region} of condition {condition!r}; the item has {known}")
@@ -68,7 +70,10 @@ def units_from_readout(readout: Readout) -> list[ReadItem]:
     """The items of a surprisal readout."""
     heads = [_head(text) for text in readout.arrays["suite_head_names"].tolist()]
     conditions = readout.arrays["condition_names"].tolist()
-    ragged = zip(*(readout.ragged(name) for name in ("region_condition", "region_number", "region_tokens", "token_bits")), strict=True)
+    ragged = zip(
+        *(readout.ragged(name) for name in ("region_condition", "region_number", "region_tokens", "token_bits")),
+        strict=True,
+    )
     items = []
     for unit, split, suite, row in zip(readout.unit_ids, readout.splits, readout.arrays["suite"], ragged, strict=True):
         names, numbers, counts, bits = row
@@ -167,8 +172,13 @@ class SuiteAccuracy:
         success = np.array([self.succeeds(item) for item in items])
         groups = {"all": np.ones(len(items), dtype=bool), "true": success, "false": ~success}
         named = dict.fromkeys(place for formula in items[0].formulas for place in region_values(formula))
-        sums = {str(place): np.array([item.bits(place.condition, place.region).sum() for item in items]) for place in named}
-        tables = {place: {name: _mean_and_deviation(bits[rows]) for name, rows in groups.items()} for place, bits in sums.items()}
+        sums = {
+            str(place): np.array([item.bits(place.condition, place.region).sum() for item in items]) for place in named
+        }
+        tables = {
+            place: {name: _mean_and_deviation(bits[rows]) for name, rows in groups.items()}
+            for place, bits in sums.items()
+        }
         return {"formula_bits": tables, "token_bits": _token_means(items)}
 
     def _counts(self, item: ReadItem) -> tuple[float, float, float, float]:
@@ -196,7 +206,9 @@ def _token_means(items: Sequence[ReadItem]) -> dict[str, dict[str, float]]:
     """Mean bits a token over all items, by condition and region; regions without any token are left out."""
     means: dict[str, dict[str, float]] = {}
     for condition, number in dict.fromkeys(place for item in items for place in item.regions):
-        bits = np.concatenate([item.regions[condition, number] for item in items if (condition, number) in item.regions])
+        bits = np.concatenate(
+            [item.regions[condition, number] for item in items if (condition, number) in item.regions]
+        )
         if len(bits):
             means.setdefault(condition, {})[str(number)] = float(bits.mean())
     return means

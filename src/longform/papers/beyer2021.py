@@ -20,6 +20,7 @@ COLUMNS = {
     "table_2": ("story_cloze", "winograd_full", "winograd_partial"),
     "table_5": ("speaker_commitment",),
 }
+COUNTS = ("items", "correct", "gained", "lost")
 CHANCE = 0.5  # a model that cannot tell two conditions apart prefers either
 
 
@@ -30,12 +31,16 @@ def table_1(*, scores: Records, expected: Mapping[str, Any], published: Mapping[
 
 def table_2(*, scores: Records, expected: Mapping[str, Any], published: Mapping[str, str] | None = None) -> Table:
     """Story cloze and Winograd schemas."""
-    return _table("Table 2. Story cloze and Winograd schemas", COLUMNS["table_2"], scores, expected["table_2"], published)
+    return _table(
+        "Table 2. Story cloze and Winograd schemas", COLUMNS["table_2"], scores, expected["table_2"], published
+    )
 
 
 def table_3(*, scores: Records, expected: Mapping[str, Any], published: Mapping[str, str] | None = None) -> Table:
     """Entity re-mention, by genre."""
-    names = sorted({name for record in scores.values() for name in suite_names(record) if name.startswith("coreference_")})
+    names = sorted(
+        {name for record in scores.values() for name in suite_names(record) if name.startswith("coreference_")}
+    )
     columns = list(dict.fromkeys([*names, *(f"coreference_{genre}" for genre in expected["table_3"]["columns"])]))
     note = "about 0.5 is what the paper's hypothesis predicts here: it is no failure"
     return _table("Table 3. Entity re-mention", columns, scores, expected["table_3"], published, [note])
@@ -43,12 +48,20 @@ def table_3(*, scores: Records, expected: Mapping[str, Any], published: Mapping[
 
 def table_4(*, scores: Records, expected: Mapping[str, Any], published: Mapping[str, str] | None = None) -> Table:
     """Explicit connectives: a row for each connective and sense, a column for each system and replacement."""
-    cells = [cell for system, record in _systems(scores) for cell in _connective_cells(system, record, expected["table_4"], published or {})]
+    cells = [
+        cell
+        for system, record in _systems(scores)
+        for cell in _connective_cells(system, record, expected["table_4"], published or {})
+    ]
     rows = sorted({cell.row for cell in cells})
     ordered = [cell for row in rows for cell in cells if cell.row == row]
     few = sorted({cell.row for cell in ordered if (cell.units or 0) < 30 and cell.value is not None})
     notes = [f"fewer than 30 items in {len(few)} of {len(rows)} rows: read their intervals"] if few else []
-    return Table("Table 4. Explicit connectives: share of items in which another connective costs more", ordered, notes + _meaning(scores))
+    return Table(
+        "Table 4. Explicit connectives: share of items in which another connective costs more",
+        ordered,
+        notes + _meaning(scores),
+    )
 
 
 def table_5(*, scores: Records, expected: Mapping[str, Any], published: Mapping[str, str] | None = None) -> Table:
@@ -83,12 +96,16 @@ def size_sweep(*, scores: Records, expected: Mapping[str, Any]) -> Figure:
         axes.set_ylim(0, 1)
         axes.legend(fontsize=7, ncols=2)
 
-    return Figure("Accuracy of each phenomenon by model, with Wilson intervals; dotted: chance.", cells, draw, (7.0, 4.5))
+    return Figure(
+        "Accuracy of each phenomenon by model, with Wilson intervals; dotted: chance.", cells, draw, (7.0, 4.5)
+    )
 
 
 def region_surprisal(*, scores: Records, expected: Mapping[str, Any], suites: Sequence[str]) -> Figure:
     """Mean bits a token in each region of each condition: the plots of the paper's repository, for the named suites."""
-    cells = [cell for system, record in _systems(scores) for name in suites for cell in _region_cells(system, record, name)]
+    cells = [
+        cell for system, record in _systems(scores) for name in suites for cell in _region_cells(system, record, name)
+    ]
     systems = [system for system, _ in _systems(scores)]
 
     def draw(canvas: Any) -> None:
@@ -99,7 +116,12 @@ def region_surprisal(*, scores: Records, expected: Mapping[str, Any], suites: Se
                 _bars(grid[row][column], chosen)
                 grid[row][column].set_title(f"{name}, {system}", fontsize=7)
 
-    return Figure("Mean surprisal in bits a token, by region and condition.", cells, draw, (2.4 * len(systems) + 1, 2.0 * len(suites) + 0.5))
+    return Figure(
+        "Mean surprisal in bits a token, by region and condition.",
+        cells,
+        draw,
+        (2.4 * len(systems) + 1, 2.0 * len(suites) + 0.5),
+    )
 
 
 def suite_names(record: Mapping[str, Any]) -> list[str]:
@@ -134,17 +156,28 @@ def _table(
     cells = []
     for system, record in _systems(scores):
         paper = dict(zip(printed["columns"], printed.get(mapping.get(system, ""), []), strict=False))
-        cells += [_cell(system, label, record, name, paper.get(label)) for name, label in zip(columns, short, strict=True)]
+        cells += [
+            _cell(system, label, record, name, paper.get(label)) for name, label in zip(columns, short, strict=True)
+        ]
     for key in ("gpt2", "dialogpt"):
         row = dict(zip(printed["columns"], printed.get(key) or [], strict=False))
         if key not in mapping.values():
             cells += [_printed(key, label, row[label]) for label in short if row.get(label) is not None]
-    return Table(f"{caption}: share of items whose prediction holds, Wilson intervals", cells, [*notes, *_meaning(scores)])
+    return Table(
+        f"{caption}: share of items whose prediction holds, Wilson intervals", cells, [*notes, *_meaning(scores)]
+    )
 
 
 def _printed(key: str, column: str, value: float) -> Cell:
     name = {"gpt2": "GPT-2 117M (printed)", "dialogpt": "DialoGPT 345M (printed)"}[key]
-    return Cell(name, column, None, printed=value, verdict="not runnable here", why="needs the pretrained weights and the licensed corpora")
+    return Cell(
+        name,
+        column,
+        None,
+        printed=value,
+        verdict="not runnable here",
+        why="needs the pretrained weights and the licensed corpora",
+    )
 
 
 def _cell(row: str, column: str, record: Mapping[str, Any], suite: str, printed: float | None = None) -> Cell:
@@ -153,13 +186,13 @@ def _cell(row: str, column: str, record: Mapping[str, Any], suite: str, printed:
     items = totals.get(f"items:{suite}", 0.0)
     if not items:
         return Cell(row, column, None, why="no such suite in this run")
-    counts = [totals[f"{name}:{suite}"] for name in ("correct", "gained", "lost")]
-    return _share(row, column, items, *counts, record["signature"], printed)
+    counts = [totals[f"{name}:{suite}"] for name in COUNTS]
+    return _share(row, column, counts, record["signature"], printed)
 
 
-def _share(
-    row: str, column: str, items: float, correct: float, gained: float, lost: float, signature: str, printed: float | None = None
-) -> Cell:
+def _share(row: str, column: str, counts: Sequence[float], signature: str, printed: float | None = None) -> Cell:
+    """A share with Wilson's interval and McNemar's test, from the four counts of ``COUNTS``."""
+    items, correct, gained, lost = counts
     low, high = wilson(correct, items)
     value = correct / items
     p_value = mcnemar(gained, lost) if gained or lost else None
@@ -170,8 +203,8 @@ def _share(
 def _pooled(system: str, group: str, record: Mapping[str, Any]) -> Cell:
     """All suites of one phenomenon together."""
     names = [name for name in suite_names(record) if phenomenon(name) == group]
-    counts = [sum(record["totals"][f"{column}:{name}"] for name in names) for column in ("items", "correct", "gained", "lost")]
-    return _share(system, group, counts[0], counts[1], counts[2], counts[3], record["signature"])
+    counts = [sum(record["totals"][f"{column}:{name}"] for name in names) for column in COUNTS]
+    return _share(system, group, counts, record["signature"])
 
 
 def _connective_cells(
@@ -188,7 +221,9 @@ def _connective_cells(
 
 def _meaning(scores: Records) -> list[str]:
     """Which systems are above chance where, and what the p-values compare."""
-    notes = [f"p-values: McNemar's exact test against the system that each score row compares with ({_references(scores)})"]
+    notes = [
+        f"p-values: McNemar's exact test against the system that each score row compares with ({_references(scores)})"
+    ]
     for system, record in _systems(scores):
         groups = sorted({phenomenon(name) for name in suite_names(record)})
         above = [group for group in groups if (_pooled(system, group, record).low or 0.0) > CHANCE]
@@ -218,10 +253,10 @@ def _bars(axes: Any, cells: Sequence[Cell]) -> None:
     places = sorted({cell.column.split(", region ")[1] for cell in cells})
     conditions = list(dict.fromkeys(cell.column.split(", region ")[0] for cell in cells))
     for index, condition in enumerate(conditions):
-        found = {cell.column.split(", region ")[1]: cell.value for cell in cells if cell.column.startswith(f"{condition}, ")}
+        found = {
+            cell.column.split(", region ")[1]: cell.value for cell in cells if cell.column.startswith(f"{condition}, ")
+        }
         offsets = [places.index(place) + 0.4 * index for place in found]
         axes.bar(offsets, list(found.values()), width=0.38, label=condition)
     axes.set_xticks([place + 0.2 for place in range(len(places))], [f"region {place}" for place in places], fontsize=6)
     axes.legend(fontsize=5)
-
-
