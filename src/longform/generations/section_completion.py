@@ -1,0 +1,118 @@
+"""Machine counterparts of human articles: a model completes each section from its first sentences (sheng2024 section 5.2).
+
+The paper gives neither the number of prompt sentences nor the decoding; ours are settings. The corpus that is written
+holds both sides, ``<id>-human`` and ``<id>-machine``, in the split of the original, so that critics can pair them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import AutoModelForCausalLM
+
+from longform.corpora.wikisection import SPLITTERS
+from longform.models.causal_lm import encode
+from longform.models.checkpoints import load_model, load_tokenizer
+from longform.numerics import derived_seed
+from longform.units import BadInput, Corpus, Document, Section
+
+HUMAN, MACHINE = "-human", "-machine"
+DECODERS: Mapping[str, Mapping[str, Any]] = {
+    "ancestral": {"do_sample": True, "top_k": 0},
+    "top_k": {"do_sample": True, "top_k": 40},
+    "nucleus": {"do_sample": True, "top_k": 0, "top_p": 0.95},
+    "greedy": {"do_sample": False},
+}
+
+
+def generate(
+    *,
+    model: Path,
+    name: str,
+    seed: int,
+    prefixes: Sequence[Document],
+    decoder: str,
+    prompt_sentences: int = 2,
+    splitter: str = "paper",
+    documents: int | None = None,
+) -> Corpus:
+    """Complete every section of the first ``documents`` articles; a continuation is as long as what it replaces.
+
+    Args:
+        decoder: one of ``DECODERS``.
+        prompt_sentences: human sentences at the start of each section; a section without more is kept as it is.
+
+    Returns:
+        Both sides; facts count sections completed and kept.
+
+    Raises:
+        BadInput: an unknown decoder or splitter.
+    """
+    if decoder not in DECODERS or splitter not in SPLITTERS:
+        raise BadInput(
+            f"generate {name}: {decoder!r}, {splitter!r}; allowed are {sorted(DECODERS)} and {sorted(SPLITTERS)}"
+        )
+    writer = _Completer(model, DECODERS[decoder], prompt_sentences, splitter)
+    sides: list[Document] = []
+    for number, document in enumerate(prefixes[:documents]):
+        torch.manual_seed(derived_seed(seed, name, document.id))
+        sections = tuple(writer.complete(section) for section in document.sections)
+        sides.append(Document(document.id + HUMAN, document.split, document.sections, document.edits))
+        sides.append(Document(document.id + MACHINE, document.split, sections, document.edits))
+        if number % 20 == 19:
+            print(f"generate {name}: {number + 1} articles", flush=True)
+    return Corpus(sides, facts={"corpus": name, "decoder": decoder, **writer.counts})
+
+
+class _Completer:
+    """A loaded model that finishes sections."""
+
+    def __init__(self, model: Path, settings: Mapping[str, Any], prompt_sentences: int, splitter: str) -> None:
+        self.tokenizer = load_tokenizer(model)
+        self.network = load_model(model, AutoModelForCausalLM).eval()
+        self.settings, self.prompt_sentences, self.split = settings, prompt_sentences, SPLITTERS[splitter]
+        self.counts = {"sections_completed": 0, "sections_kept": 0}
+
+    def complete(self, section: Section) -> Section:
+        """The section with everything after its prompt written by the model."""
+        pieces = self.split(section.text)
+        if len(pieces) <= self.prompt_sentences:
+            self.counts["sections_kept"] += 1
+            return section
+        self.counts["sections_completed"] += 1
+        prompt = " ".join(pieces[: self.prompt_sentences])
+        ids = [self.tokenizer.eos_token_id, *encode(prompt, self.tokenizer)]
+        wanted = len(encode(section.text, self.tokenizer)) + 1
+        text = str(self.tokenizer.decode(self._extend(ids, wanted)[1:], skip_special_tokens=True))
+        return Section(section.title, _whole_sentences(" ".join(text.split()), prompt))
+
+    def _extend(self, ids: list[int], wanted: int) -> list[int]:
+        """Token ids up to ``wanted``; when the window is full, its later half is the new context."""
+        window = self.network.config.max_position_embeddings
+        while len(ids) < wanted:
+            context = ids if len(ids) < window // 2 else ids[-window // 2 :]
+            fresh = min(wanted - len(ids), window - len(context))
+            rows = torch.tensor([context])
+            end = self.tokenizer.eos_token_id
+            made = self.network.generate(
+                rows,
+                attention_mask=torch.ones_like(rows),
+                max_new_tokens=fresh,
+                min_new_tokens=fresh,
+                pad_token_id=end,
+                suppress_tokens=[end],
+                **self.settings,
+            )
+            ids = ids + made[0, len(context) :].tolist()
+        return ids
+
+
+def _whole_sentences(text: str, prompt: str) -> str:
+    """Cut after the last full stop, but never inside the prompt."""
+    end = text.rfind(". ", len(prompt))
+    if text.endswith(".") or end < 0:
+        return text if text.endswith(".") else f"{text}."
+    return text[: end + 1]
