@@ -37,12 +37,13 @@ def generate(
     decoder: str,
     prompt_sentences: int = 2,
     splitter: str = "paper",
-    documents: int | None = None,
+    documents: Mapping[str, int] | None = None,
 ) -> Corpus:
-    """Complete every section of the first ``documents`` articles; a continuation is as long as what it replaces.
+    """Complete every section of the first so many articles of each split; a continuation is as long as what it replaces.
 
     Args:
         decoder: one of ``DECODERS``.
+        documents: how many of each split; all by default.
         prompt_sentences: human sentences at the start of each section; a section without more is kept as it is.
 
     Returns:
@@ -57,7 +58,7 @@ def generate(
         )
     writer = _Completer(model, DECODERS[decoder], prompt_sentences, splitter)
     sides: list[Document] = []
-    for number, document in enumerate(prefixes[:documents]):
+    for number, document in enumerate(_first(prefixes, documents)):
         torch.manual_seed(derived_seed(seed, name, document.id))
         sections = tuple(writer.complete(section) for section in document.sections)
         sides.append(Document(document.id + HUMAN, document.split, document.sections, document.edits))
@@ -65,6 +66,12 @@ def generate(
         if number % 20 == 19:
             print(f"generate {name}: {number + 1} articles", flush=True)
     return Corpus(sides, facts={"corpus": name, "decoder": decoder, **writer.counts})
+
+
+def _first(prefixes: Sequence[Document], documents: Mapping[str, int] | None) -> list[Document]:
+    if documents is None:
+        return list(prefixes)
+    return [d for split, count in documents.items() for d in [p for p in prefixes if p.split == split][:count]]
 
 
 class _Completer:
