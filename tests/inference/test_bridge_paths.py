@@ -107,7 +107,7 @@ def planted_paths():
 
 
 def test_the_worlds_diffusion_is_estimated_from_its_gold_paths(planted_paths):
-    corpus, train, test = planted_paths
+    _, train, test = planted_paths
     dims = train[0].latents.shape[1]
     planted_sigma2 = 0.05
     assert corpus_diffusion(train + test) == pytest.approx(dims / 2 * planted_sigma2, rel=0.1)

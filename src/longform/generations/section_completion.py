@@ -60,7 +60,7 @@ def generate(
     sides: list[Document] = []
     for number, document in enumerate(_first(prefixes, documents)):
         torch.manual_seed(derived_seed(seed, name, document.id))
-        sections = tuple(writer.complete(section) for section in document.sections)
+        sections = writer.complete(document.sections)
         sides.append(Document(document.id + HUMAN, document.split, document.sections, document.edits))
         sides.append(Document(document.id + MACHINE, document.split, sections, document.edits))
         if number % 20 == 19:
@@ -83,38 +83,41 @@ class _Completer:
         self.settings, self.prompt_sentences, self.split = settings, prompt_sentences, SPLITTERS[splitter]
         self.counts = {"sections_completed": 0, "sections_kept": 0}
 
-    def complete(self, section: Section) -> Section:
-        """The section with everything after its prompt written by the model."""
-        pieces = self.split(section.text)
-        if len(pieces) <= self.prompt_sentences:
-            self.counts["sections_kept"] += 1
-            return section
-        self.counts["sections_completed"] += 1
-        prompt = " ".join(pieces[: self.prompt_sentences])
-        ids = [self.tokenizer.eos_token_id, *encode(prompt, self.tokenizer)]
-        wanted = len(encode(section.text, self.tokenizer)) + 1
-        text = str(self.tokenizer.decode(self._extend(ids, wanted)[1:], skip_special_tokens=True))
-        return Section(section.title, _whole_sentences(" ".join(text.split()), prompt))
+    def complete(self, sections: Sequence[Section]) -> tuple[Section, ...]:
+        """A document's sections with everything after their prompts written by the model, all at once."""
+        pieces = [self.split(section.text) for section in sections]
+        chosen = [row for row, found in enumerate(pieces) if len(found) > self.prompt_sentences]
+        self.counts["sections_completed"] += len(chosen)
+        self.counts["sections_kept"] += len(sections) - len(chosen)
+        prompts = [" ".join(pieces[row][: self.prompt_sentences]) for row in chosen]
+        end = self.tokenizer.eos_token_id
+        ids = [[end, *encode(prompt, self.tokenizer)] for prompt in prompts]
+        wanted = [len(encode(sections[row].text, self.tokenizer)) + 1 for row in chosen]
+        texts = self.tokenizer.batch_decode([row[1:] for row in self._extend(ids, wanted)], skip_special_tokens=True)
+        made = list(sections)
+        for row, prompt, text in zip(chosen, prompts, texts, strict=True):
+            made[row] = Section(sections[row].title, _whole_sentences(" ".join(text.split()), prompt))
+        return tuple(made)
 
-    def _extend(self, ids: list[int], wanted: int) -> list[int]:
-        """Token ids up to ``wanted``; when the window is full, its later half is the new context."""
+    def _extend(self, rows: list[list[int]], wanted: Sequence[int]) -> list[list[int]]:
+        """Token ids of each row up to its wanted number; in a full window its later half is the new context."""
         window = self.network.config.max_position_embeddings
-        while len(ids) < wanted:
-            context = ids if len(ids) < window // 2 else ids[-window // 2 :]
-            fresh = min(wanted - len(ids), window - len(context))
-            rows = torch.tensor([context])
-            end = self.tokenizer.eos_token_id
-            made = self.network.generate(
-                rows,
-                attention_mask=torch.ones_like(rows),
-                max_new_tokens=fresh,
-                min_new_tokens=fresh,
-                pad_token_id=end,
-                suppress_tokens=[end],
-                **self.settings,
-            )
-            ids = ids + made[0, len(context) :].tolist()
-        return ids
+        while open_rows := [row for row, count in enumerate(wanted) if len(rows[row]) < count]:
+            contexts = [rows[row] if len(rows[row]) < window // 2 else rows[row][-window // 2 :] for row in open_rows]
+            needed = max(wanted[row] - len(rows[row]) for row in open_rows)
+            made = self._continue(contexts, min(needed, window - max(map(len, contexts))))
+            for row, fresh in zip(open_rows, made, strict=True):
+                rows[row] = (rows[row] + fresh)[: max(wanted[row], len(rows[row]))]
+        return rows
+
+    def _continue(self, contexts: Sequence[list[int]], fresh: int) -> list[list[int]]:
+        """``fresh`` more ids of each context, padded on the left and masked there."""
+        width, end = max(map(len, contexts)), self.tokenizer.eos_token_id
+        ids = torch.tensor([[end] * (width - len(row)) + row for row in contexts])
+        mask = torch.tensor([[0] * (width - len(row)) + [1] * len(row) for row in contexts])
+        exact = {"max_new_tokens": fresh, "min_new_tokens": fresh, "pad_token_id": end, "suppress_tokens": [end]}
+        made = self.network.generate(ids, attention_mask=mask, **exact, **self.settings)
+        return made[:, width:].tolist()
 
 
 def _whole_sentences(text: str, prompt: str) -> str:
