@@ -10,25 +10,25 @@ import os
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # one thread on either side
 
-import argparse  # noqa: E402
-import json  # noqa: E402
-import math  # noqa: E402
-import sys  # noqa: E402
-import time  # noqa: E402
-from collections.abc import Sequence  # noqa: E402
-from pathlib import Path  # noqa: E402
-from types import SimpleNamespace  # noqa: E402
-from typing import Any  # noqa: E402
+import argparse
+import json
+import math
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
-import numpy as np  # noqa: E402
+import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 
-from longform.artefacts import read_readout  # noqa: E402
-from longform.critics.bridge import WINDOWS, LatentPath, path, units_from_readout  # noqa: E402
-from longform.critics.bridge_features import BridgeFeatures  # noqa: E402
-from longform.critics.sentence_orders import block_orders  # noqa: E402
-from longform.numerics import generator  # noqa: E402
+from longform.artefacts import read_readout
+from longform.critics.bridge import WINDOWS, LatentPath, path, units_from_readout
+from longform.critics.bridge_features import BridgeFeatures
+from longform.critics.sentence_orders import block_orders
+from longform.numerics import generator
 
 BLOCKS, COPIES, ROUNDS = (1, 2, 5, 10), 20, 3
 TARGET_SECONDS, TARGET_RATIO = 2.0, 80.0
@@ -57,7 +57,13 @@ def looped(latents: np.ndarray, order: np.ndarray, window: int, sigma2: float) -
         if window:
             u, v, first, middle, last = 0.5, window / 2, z[i], z[i + window], z[i + 2 * window]
         else:
-            u, v, first, middle, last = (i + 1) / (steps - 1), (i + 1) * (steps - 2 - i) / (steps - 1), z[0], z[i + 1], z[-1]
+            u, v, first, middle, last = (
+                (i + 1) / (steps - 1),
+                (i + 1) * (steps - 2 - i) / (steps - 1),
+                z[0],
+                z[i + 1],
+                z[-1],
+            )
         gap = middle - first - u * (last - first)
         total += math.log(2 * math.pi * v * sigma2) + float(gap @ gap) / (2 * v) / sigma2
     return total / count if count > 0 else math.nan
@@ -125,7 +131,12 @@ def encoding(copies: int = 100, sentences: int = 24) -> dict[str, Any]:
 
     gap = float(np.abs(once() - again()).max())
     slow, fast = median_seconds(again), median_seconds(once)
-    return {"reencode_seconds": slow, "encode_once_seconds": fast, "ratio_to_reencoding": slow / fast, "largest_difference": gap}
+    return {
+        "reencode_seconds": slow,
+        "encode_once_seconds": fast,
+        "ratio_to_reencoding": slow / fast,
+        "largest_difference": gap,
+    }
 
 
 def main() -> int:

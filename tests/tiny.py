@@ -10,7 +10,7 @@ from longform.models.whitespace import fit as fit_words
 from longform.numerics import generator
 from longform.units import Document, Section
 
-WORDS = "the town lies on a river and has many old houses its people work in fields near hills".split()
+WORDS = ["the", "town", "lies", "on", "a", "river", "and", "has", "many", "old", "houses", "its", "people", "work", "in", "fields", "near", "hills"]
 TITLES = ("abstract", "history", "geography")
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from test_bridge import bridges
 
 from longform.critics.bridge import BridgeCritic, path
 from longform.critics.bridge_joint import JointBridgeCritic, bridge_quadratic, bridge_scatter
 from longform.units import BadInput
+from tests.oracles.bridge_loops import bridges
 
 
 def dense_quadratic(z: np.ndarray) -> float:

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from test_bridge import bridges, loop_score
 
 from longform.critics.bridge import CONVENTIONS, WINDOWS, LatentPath, path, terms
 from longform.critics.bridge_features import BridgeFeatures, identity
@@ -23,6 +22,7 @@ from longform.critics.bridge_tasks import (
 )
 from longform.protocol import signature
 from longform.units import BadInput
+from tests.oracles.bridge_loops import bridges, loop_score
 
 
 def planted(count: int, steps: int = 18, seed: int = 0, noise: float = 0.3) -> list[LatentPath]:

@@ -63,7 +63,11 @@ def test_missing_features_become_the_training_mean():
 
 def test_training_is_a_function_of_pairs_and_generator():
     first, second = (NetworkRanker(epochs=2).fit(pairs(50), rng(4)) for _ in range(2))
-    assert all(np.array_equal(a, b) for one, two in zip(first.layers, second.layers, strict=True) for a, b in zip(one, two, strict=True))
+    assert all(
+        np.array_equal(a, b)
+        for one, two in zip(first.layers, second.layers, strict=True)
+        for a, b in zip(one, two, strict=True)
+    )
 
 
 def test_rankers_explain_bad_input():

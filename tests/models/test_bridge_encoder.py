@@ -82,7 +82,9 @@ def test_likelihood_ratio_ignores_linear_maps_and_prefers_smooth_paths():
     walks = [torch.tensor(np.cumsum(rng.normal(size=(n, 3)), axis=0)) for n in (9, 14, 30)]
     bend = torch.tensor(rng.normal(size=(3, 3)))
     noise = [w[torch.tensor(rng.permutation(len(w)))] for w in walks]
-    assert float(likelihood_loss([w @ bend for w in walks])) == pytest.approx(float(likelihood_loss(walks)), abs=5e-3)  # the ridge
+    assert float(likelihood_loss([w @ bend for w in walks])) == pytest.approx(
+        float(likelihood_loss(walks)), abs=5e-3
+    )  # the ridge
     assert float(likelihood_loss(walks)) < float(likelihood_loss(noise)) - 0.5
 
 
@@ -145,7 +147,7 @@ def test_a_saved_bridge_opens_again_and_misses_its_frozen_encoder_aloud(tmp_path
     (tmp_path / "frozen").rmdir()
     with pytest.raises(BadInput, match="not there"):
         open_bridge(tmp_path / "bridge")
-    with pytest.raises(BadInput, match="no bridge.json"):
+    with pytest.raises(BadInput, match=r"no bridge\.json"):
         open_bridge(tmp_path / "elsewhere")
 
 

@@ -33,6 +33,7 @@ class LatentPath:
         latents: (sentences, dims).
         text_ids: (sentences,) equal where two sentences are the same text.
         token_counts: (sentences,) tokens of the sentence, for token time.
+        rating: class of a rated text, -1 where there is none.
     """
 
     unit_id: str
@@ -40,19 +41,25 @@ class LatentPath:
     latents: np.ndarray
     text_ids: np.ndarray
     token_counts: np.ndarray
+    rating: int = -1
 
 
 def units_from_readout(readout: Readout) -> list[LatentPath]:
-    """Paths of ``data/inference``: ragged ``latents``, ``text_ids`` and ``token_counts``."""
+    """Paths of ``data/inference``: ragged ``latents``, ``text_ids`` and ``token_counts``, ``rating`` where there is one."""
     names = ("latents", "text_ids", "token_counts")
-    rows = zip(readout.unit_ids, readout.splits, *(readout.ragged(name) for name in names), strict=True)
-    return [LatentPath(unit, split, np.asarray(z, dtype=np.float64), ids, n) for unit, split, z, ids, n in rows]
+    ratings = readout.arrays.get("rating", np.full(len(readout.unit_ids), -1)).tolist()
+    rows = zip(readout.unit_ids, readout.splits, *(readout.ragged(name) for name in names), ratings, strict=True)
+    return [
+        LatentPath(unit, split, np.asarray(z, np.float64), ids, n, rating) for unit, split, z, ids, n, rating in rows
+    ]
 
 
 def path(latents: np.ndarray, unit_id: str = "path", split: str = "test") -> LatentPath:
     """A path of bare latents: one token a sentence, equal latents are equal texts."""
     latents = np.asarray(latents, dtype=np.float64)
-    ids = np.unique(latents, axis=0, return_inverse=True)[1].reshape(-1) if len(latents) else np.zeros(0, dtype=np.int64)
+    ids = (
+        np.unique(latents, axis=0, return_inverse=True)[1].reshape(-1) if len(latents) else np.zeros(0, dtype=np.int64)
+    )
     return LatentPath(unit_id, split, latents, ids, np.ones(len(latents), dtype=np.int64))
 
 

@@ -60,7 +60,7 @@ class JointBridgeCritic:
         kept = [unit.latents for unit in real if usable(unit)]
         if not kept:
             raise BadInput(f"joint bridge critic: 0 of {len(real)} paths have three finite sentences; check the reader")
-        covariance = sum(bridge_scatter(z) for z in kept) / sum(len(z) - 2 for z in kept)
+        covariance = np.sum([bridge_scatter(z) for z in kept], axis=0) / sum(len(z) - 2 for z in kept)
         level = float(np.trace(covariance)) / len(covariance)
         if not level > 0:
             raise BadInput("joint bridge critic: sigma is 0, all sentences of each path are alike; check the reader")

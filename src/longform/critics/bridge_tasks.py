@@ -77,7 +77,9 @@ class _Discrimination:
         found = [self._features(unit) for unit in units]
         kept = [(row, one) for row, one in enumerate(found) if len(one) > 1]
         if not kept:
-            raise BadInput(f"{type(self).__name__}: 0 of {len(units)} documents have a shuffle that differs; add longer ones")
+            raise BadInput(
+                f"{type(self).__name__}: 0 of {len(units)} documents have a shuffle that differs; add longer ones"
+            )
         counts = [len(one) - 1 for _, one in kept]
         original = np.repeat([one[0] for _, one in kept], counts, axis=0)
         copies = np.concatenate([one[1:] for _, one in kept])
@@ -174,7 +176,9 @@ class JointLocal(LocalDiscrimination):
         return joint_row(self.joint, self.orders(unit), unit)
 
 
-def joint_row(joint: JointBridgeCritic | None, orders: np.ndarray, unit: LatentPath) -> tuple[float, float, float, float]:
+def joint_row(
+    joint: JointBridgeCritic | None, orders: np.ndarray, unit: LatentPath
+) -> tuple[float, float, float, float]:
     """Wins, pairs, negative and excluded of one document under the joint density."""
     if joint is None:
         raise BadInput("joint discrimination is not fitted; call fit(real paths) and use what it returns")
@@ -184,7 +188,9 @@ def joint_row(joint: JointBridgeCritic | None, orders: np.ndarray, unit: LatentP
     return float((values[0] < values[1:]).sum()), len(values) - 1.0, 0.0, 0.0
 
 
-SWEEP = tuple(float(s) for s in np.logspace(-4, 4, 65))  # of sigma^2 over its estimate; ours, the figure's grid is not stated
+SWEEP = tuple(
+    float(s) for s in np.logspace(-4, 4, 65)
+)  # of sigma^2 over its estimate; ours, the figure's grid is not stated
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,9 @@ def token_terms(latents: np.ndarray, token_counts: np.ndarray, window: int, rule
     """
     counts = np.asarray(token_counts, dtype=np.int64)
     if counts.shape != latents.shape[1:2] or (counts < 1).any():
-        raise BadInput(f"token counts {counts.tolist()[:5]}... for {latents.shape[1]} sentences; each needs at least one token")
+        raise BadInput(
+            f"token counts {counts.tolist()[:5]}... for {latents.shape[1]} sentences; each needs at least one token"
+        )
     return _window_terms(latents, counts, window, rule) if window else global_token_terms(latents, counts, rule.score)
 
 
@@ -46,7 +48,7 @@ def span_weights(counts: np.ndarray, shares: Shares) -> SpanWeights:
     u, weight = np.pad(u, 1), np.pad(0.5 / v, 1)
     ends = np.cumsum(counts)
     sums = [np.diff(np.cumsum(weight * u**power)[ends - 1], prepend=0.0) for power in (0, 1, 2)]
-    return SpanWeights(*sums, float(np.log(2 * np.pi * v).mean()))
+    return SpanWeights(sums[0], sums[1], sums[2], float(np.log(2 * np.pi * v).mean()))
 
 
 def global_token_terms(latents: np.ndarray, counts: np.ndarray, shares: Shares) -> Terms:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
@@ -107,7 +108,9 @@ class NetworkRanker:
         """
         documents = rng.permutation(np.unique(pairs.document))
         if len(documents) < 2:
-            raise BadInput(f"network ranker: got {len(documents)} documents with pairs, at least 2 are needed; add documents")
+            raise BadInput(
+                f"network ranker: got {len(documents)} documents with pairs, at least 2 are needed; add documents"
+            )
         held = np.isin(pairs.document, documents[: max(1, len(documents) // 10)])
         scaling = Scaling.of(np.concatenate([pairs.original[~held], pairs.copy[~held]]))
         scaled = Pairs(scaling(pairs.original), scaling(pairs.copy), pairs.document)
@@ -139,7 +142,7 @@ class NetworkRanker:
 
 def initial_layers(widths: Sequence[int], rng: np.random.Generator) -> Layers:
     """Glorot-uniform weights, zero biases."""
-    limits = [np.sqrt(6 / (a + b)) for a, b in zip(widths[:-1], widths[1:], strict=True)]
+    limits = [np.sqrt(6 / (a + b)) for a, b in pairwise(widths)]
     shapes = zip(widths[:-1], widths[1:], limits, strict=True)
     return tuple((rng.uniform(-limit, limit, (a, b)), np.zeros(b)) for a, b, limit in shapes)
 

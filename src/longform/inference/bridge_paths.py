@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,13 +16,16 @@ from longform.units import BadInput, Document, Readout
 def read(
     *,
     documents: Sequence[Document],
+    truth: Mapping[str, np.ndarray],
     reader: Path,
     name: str,
     splits: Sequence[str] | None = None,
     splitter: str | None = None,
     max_tokens: int | None = None,
 ) -> Readout:
-    """Ragged ``latents`` (sentences, dims), ``text_ids``, ``token_counts``; ``dropped_long`` counts, one number.
+    """Ragged ``latents`` (sentences, dims), ``text_ids``, ``token_counts``; ``rating`` where the truth has it.
+
+    ``dropped_long`` is one number, the documents left out by ``max_tokens``.
 
     Args:
         reader: a row of ``bridge_encoder``, or any frozen encoder, whose features are then the latents.
@@ -36,7 +39,8 @@ def read(
     trained = open_bridge(reader) if (reader / "bridge.json").is_file() else None
     encoder = open_encoder(reader if trained is None else trained.base)
     rule = splitter or (trained.splitter if trained else "paper")
-    chosen = [document for document in documents if splits is None or document.split in splits]
+    places = [place for place, document in enumerate(documents) if splits is None or document.split in splits]
+    chosen = [documents[place] for place in places]
     texts = split_sentences(chosen, rule)
     counts = [token_counts(encoder, pieces) for pieces in texts]
     kept = [row for row, count in enumerate(counts) if max_tokens is None or count.sum() < max_tokens]
@@ -52,6 +56,8 @@ def read(
     for key, ragged in (("text_ids", ids), ("token_counts", [counts[row] for row in kept])):
         arrays[key] = np.concatenate(ragged)
         arrays[f"{key}_lengths"] = arrays["latents_lengths"]
+    if "rating" in truth:
+        arrays["rating"] = truth["rating"][[places[row] for row in kept]]
     return Readout(tuple(chosen[r].id for r in kept), tuple(chosen[r].split for r in kept), arrays)
 
 
@@ -68,6 +74,8 @@ def text_ids(sentences: Sequence[str]) -> np.ndarray:
 
 
 @torch.no_grad()
-def _latents(encoder: SentenceEncoder, head: torch.nn.Module | None, texts: Sequence[Sequence[str]], name: str) -> np.ndarray:
+def _latents(
+    encoder: SentenceEncoder, head: torch.nn.Module | None, texts: Sequence[Sequence[str]], name: str
+) -> np.ndarray:
     features = encoder.encode([text for pieces in texts for text in pieces], f"infer {name}")
     return features if head is None else head(torch.from_numpy(features)).numpy()

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,6 @@ import numpy as np
 import pytorch_lightning as pl
 import torch
 from safetensors.torch import load_file, save_file
-from torch.nn.functional import mse_loss
 
 from longform.models.bridge_objectives import likelihood_loss, paper_loss, pin_loss, released_loss
 from longform.models.sentence_features import open_encoder, split_sentences
@@ -45,7 +45,7 @@ class HeadShape:
 def bridge_head(shape: HeadShape) -> torch.nn.Sequential:
     """The four linear maps; the first two compose to one."""
     widths = (shape.features, shape.hidden, shape.hidden, shape.hidden, shape.latent)
-    maps = [torch.nn.Linear(a, b, bias=False) for a, b in zip(widths[:-1], widths[1:], strict=True)]
+    maps = [torch.nn.Linear(a, b, bias=False) for a, b in pairwise(widths)]
     relu = torch.nn.ReLU
     return torch.nn.Sequential(maps[0], maps[1], relu(), maps[2], relu(), maps[3])
 
@@ -153,7 +153,14 @@ class BridgeEncoder(pl.LightningModule):
 
 
 def train_head(
-    data: Mapping[str, Sentences], recipe: Recipe, plan: Schedule, *, seed: int, name: str, scratch: Path, latent: int = 8
+    data: Mapping[str, Sentences],
+    recipe: Recipe,
+    plan: Schedule,
+    *,
+    seed: int,
+    name: str,
+    scratch: Path,
+    latent: int = 8,
 ) -> torch.nn.Sequential:
     """Fit a head on features of the splits train and validation; best validation loss is kept."""
     shape = HeadShape(int(data["train"].features.shape[1]), latent=latent)
@@ -181,7 +188,9 @@ class TrainedBridge:
 
     def save(self, folder: Path) -> None:
         """``head.safetensors`` and ``bridge.json``, which names the frozen encoder's folder among the models."""
-        save_file({key: value.contiguous() for key, value in self.head.state_dict().items()}, folder / "head.safetensors")
+        save_file(
+            {key: value.contiguous() for key, value in self.head.state_dict().items()}, folder / "head.safetensors"
+        )
         named = {"base": self.base.name, "splitter": self.splitter, **asdict(self.recipe)}
         (folder / "bridge.json").write_text(json.dumps(named, sort_keys=True) + "\n", encoding="utf-8")
 
@@ -199,7 +208,9 @@ def open_bridge(folder: Path) -> TrainedBridge:
     if not base.is_dir():
         raise BadInput(f"{folder} reads features of {base}, which is not there; run that train row again")
     weights = load_file(folder / "head.safetensors")
-    head = bridge_head(HeadShape(weights["0.weight"].shape[1], weights["0.weight"].shape[0], weights["5.weight"].shape[0]))
+    head = bridge_head(
+        HeadShape(weights["0.weight"].shape[1], weights["0.weight"].shape[0], weights["5.weight"].shape[0])
+    )
     head.load_state_dict(weights)
     return TrainedBridge(head.eval(), base, splitter, Recipe(**named))
 

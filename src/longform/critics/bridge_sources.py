@@ -1,0 +1,278 @@
+"""Who wrote it? BBScore on human and machine texts (sheng2024 sections 5.2-5.5): Tables 4 and 5, Figures 5, 6 and 7.
+
+Units come in pairs, ``<id>-human`` and ``<id>-machine``, and are split by document: a classifier never sees a test
+document's other side. A tally has one row per pair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from longform.critics.bridge import FITTED, LatentPath, diffusion, units_from_readout
+from longform.critics.bridge_features import BridgeFeatures, identity
+from longform.critics.bridge_joint import JointBridgeCritic, usable
+from longform.critics.bridge_tasks import area, roc_points
+from longform.critics.pair_network import LinearRanker, NetworkRanker, Pairs, ranker
+from longform.numerics import generator
+from longform.protocol import Better, Tally
+from longform.units import BadInput
+
+__all__ = ["MachineGeneral", "MachinePairs", "SourceProfile", "detection", "units_from_readout"]
+HUMAN, MACHINE = "-human", "-machine"
+COMMON_STEPS = 100  # sheng2024 section 5.5 resamples paths to a common length it does not give; ours
+
+
+def sides(units: Sequence[LatentPath]) -> tuple[list[str], list[LatentPath], list[LatentPath]]:
+    """Ids, human paths and machine paths of the documents that have both.
+
+    Raises:
+        BadInput: there is not a single pair.
+    """
+    by_id = {unit.unit_id: unit for unit in units}
+    ids = [i.removesuffix(HUMAN) for i in by_id if i.endswith(HUMAN) and i.removesuffix(HUMAN) + MACHINE in by_id]
+    if not ids:
+        raise BadInput(f"got {len(units)} units but no pair <id>{HUMAN}, <id>{MACHINE}; use a section_completion row")
+    return ids, [by_id[i + HUMAN] for i in ids], [by_id[i + MACHINE] for i in ids]
+
+
+@dataclass(frozen=True)
+class MachinePairs:
+    """Share of pairs in which the human text has the lower value (section 5.2, Table 4).
+
+    Attributes:
+        judge_by: "bbscore", "joint" (comparable between lengths), "linear" or "three_layer" (all five features).
+        same_length: cut both sides to the shorter one's sentences first: a control for the length confound.
+        index: convention of the features.
+    """
+
+    better: ClassVar[Better] = "higher"
+    judge_by: str = "bbscore"
+    same_length: bool = False
+    index: str = "canonical"
+    features: BridgeFeatures | None = field(default=None, repr=False, metadata=FITTED)
+    judge: LinearRanker | NetworkRanker | JointBridgeCritic | None = field(default=None, repr=False, metadata=FITTED)
+
+    def fit(self, real: Sequence[LatentPath]) -> MachinePairs:
+        r"""Estimate $\sigma_m^2$ on human texts; train the classifier on training pairs."""
+        _, human, machine = sides(real)
+        fitted = replace(self, features=BridgeFeatures(self.index).fit(human))
+        if self.judge_by == "bbscore":
+            return fitted
+        if self.judge_by == "joint":
+            return replace(fitted, judge=JointBridgeCritic().fit(human))
+        both = [fitted._matched(pair) for pair in zip(human, machine, strict=True)]
+        kept = [row for row, pair in enumerate(both) if usable(pair[0]) and usable(pair[1])]
+        rows = [np.array([fitted.values(both[row][side]) for row in kept]) for side in (0, 1)]
+        rng = generator("machine pairs", self.judge_by, len(kept))
+        return replace(fitted, judge=ranker(self.judge_by).fit(Pairs(rows[0], rows[1], np.array(kept)), rng))
+
+    def values(self, unit: LatentPath) -> np.ndarray:
+        """The five features of one text, absolute as printed."""
+        if self.features is None:
+            raise BadInput(f"{type(self).__name__} is not fitted; call fit(real pairs) and use what it returns")
+        return np.abs(self.features.signed(unit, identity(unit))[0])
+
+    def _matched(self, pair: tuple[LatentPath, LatentPath]) -> tuple[LatentPath, LatentPath]:
+        if not self.same_length:
+            return pair
+        count = min(len(one.latents) for one in pair)
+        cut = [
+            replace(o, latents=o.latents[:count], text_ids=o.text_ids[:count], token_counts=o.token_counts[:count])
+            for o in pair
+        ]
+        return cut[0], cut[1]
+
+    def value(self, unit: LatentPath) -> float:
+        """One number a text; lower should be human."""
+        if isinstance(self.judge, JointBridgeCritic):
+            return float(self.judge.scores(unit.latents[None])[0])
+        features = self.values(unit)
+        return float(features[0] if self.judge is None else self.judge.judge(features[None])[0])
+
+    def tally(self, units: Sequence[LatentPath]) -> Tally:
+        """Columns wins, pairs, human, machine (their values) and excluded, a row per pair."""
+        ids, human, machine = sides(units)
+        rows = [self._row(*self._matched(pair)) for pair in zip(human, machine, strict=True)]
+        return Tally(tuple(ids), ("wins", "pairs", "human", "machine", "excluded"), np.array(rows, dtype=np.float64))
+
+    def _row(self, human: LatentPath, machine: LatentPath) -> tuple[float, ...]:
+        if not (usable(human) and usable(machine)):
+            return 0.0, 0.0, 0.0, 0.0, 1.0
+        one, other = self.value(human), self.value(machine)
+        return float(one < other), 1.0, one, other, 0.0
+
+    def score(self, tally: Tally) -> float:
+        """Pairwise accuracy; nan without a pair."""
+        pairs = tally.total("pairs")
+        return tally.total("wins") / pairs if pairs else float("nan")
+
+    def describe(self, units: Sequence[LatentPath]) -> dict[str, Any]:
+        """AUC and ROC curve of the pooled values (Figure 5), and how much longer one side is."""
+        tally = self.tally(units)
+        kept = tally.column("pairs") > 0
+        human, machine = tally.column("human")[kept], tally.column("machine")[kept]
+        _, one, other = sides(units)
+        lengths = {
+            "human": float(np.mean([len(u.latents) for u in one])),
+            "machine": float(np.mean([len(u.latents) for u in other])),
+        }
+        return {"auc": area(human, machine), "roc": roc_points(human, machine), "mean_sentences": lengths}
+
+
+@dataclass(frozen=True)
+class MachineGeneral:
+    """One text in, human or machine out: accuracy of a classifier on the five features (section 5.3, Table 5).
+
+    Attributes:
+        classifier: "linear" (logistic) or "three_layer".
+        index: convention of the features.
+    """
+
+    better: ClassVar[Better] = "higher"
+    classifier: str = "three_layer"
+    index: str = "canonical"
+    pairs: MachinePairs | None = field(default=None, repr=False, metadata=FITTED)
+    model: Pipeline | None = field(default=None, repr=False, metadata=FITTED)
+    filling: np.ndarray | None = field(default=None, repr=False, metadata=FITTED)
+
+    def fit(self, real: Sequence[LatentPath]) -> MachineGeneral:
+        """Train on both sides of the training documents."""
+        pairs = MachinePairs(index=self.index).fit(real)
+        kept = [unit for unit in real if usable(unit)]
+        features = np.array([pairs.values(unit) for unit in kept])
+        filling = column_means(features)
+        labels = [unit.unit_id.endswith(MACHINE) for unit in kept]
+        model = text_classifier(self.classifier).fit(np.where(np.isfinite(features), features, filling), labels)
+        return replace(self, pairs=pairs, model=model, filling=filling)
+
+    def tally(self, units: Sequence[LatentPath]) -> Tally:
+        """Columns right, texts and excluded, a row per pair."""
+        ids, human, machine = sides(units)
+        rows = np.array(
+            [self._row(one) + self._row(other) for one, other in zip(human, machine, strict=True)], dtype=np.float64
+        )
+        values = np.stack([rows[:, 0] + rows[:, 2], rows[:, 1] + rows[:, 3], (rows[:, 1] + rows[:, 3]) == 0], axis=1)
+        return Tally(tuple(ids), ("right", "texts", "excluded"), values.astype(np.float64))
+
+    def _row(self, unit: LatentPath) -> tuple[float, float]:
+        if self.model is None or self.pairs is None or self.filling is None:
+            raise BadInput("machine classifier is not fitted; call fit(real pairs) and use what it returns")
+        if not usable(unit):
+            return 0.0, 0.0
+        features = self.pairs.values(unit)
+        guess = self.model.predict(np.where(np.isfinite(features), features, self.filling)[None])[0]
+        return float(guess == unit.unit_id.endswith(MACHINE)), 1.0
+
+    def score(self, tally: Tally) -> float:
+        """Accuracy over texts; nan without any."""
+        texts = tally.total("texts")
+        return tally.total("right") / texts if texts else float("nan")
+
+
+def column_means(features: np.ndarray) -> np.ndarray:
+    """Mean of the finite entries of each column, 0 where there is none; what stands in for a window that did not fit."""
+    there = np.isfinite(features)
+    return np.where(there, features, 0.0).sum(0) / np.maximum(there.sum(0), 1)
+
+
+def text_classifier(name: str) -> Pipeline:
+    """A scikit-learn classifier of single texts' features.
+
+    Raises:
+        BadInput: an unknown name.
+    """
+    made = {
+        "linear": lambda: LogisticRegression(max_iter=1000),
+        "three_layer": lambda: MLPClassifier((64, 32), max_iter=400, random_state=0, alpha=1e-3),
+    }
+    if name not in made:
+        raise BadInput(f"classifier {name!r}; allowed are {sorted(made)}; mend the row")
+    return make_pipeline(StandardScaler(), made[name]())
+
+
+@dataclass(frozen=True)
+class SourceProfile:
+    r"""Mean $\hat\sigma^2(s)$ of one side's texts, with everything that Figures 6 and 7 draw of them in the details.
+
+    Attributes:
+        side: "human" or "machine".
+        index: convention of the estimate.
+    """
+
+    better: ClassVar[Better] = "nearer_real"
+    side: str = "machine"
+    index: str = "canonical"
+    train: tuple[float, ...] = field(default=(), repr=False, metadata=FITTED)
+
+    def __post_init__(self) -> None:
+        if self.side not in ("human", "machine"):
+            raise BadInput(f"side {self.side!r}; allowed are 'human' and 'machine'; mend the row")
+
+    def _own(self, units: Sequence[LatentPath]) -> list[LatentPath]:
+        return [unit for unit in units if unit.unit_id.endswith(f"-{self.side}")]
+
+    def fit(self, real: Sequence[LatentPath]) -> SourceProfile:
+        """Keep the training texts' estimates: the source's own distribution."""
+        return replace(self, train=tuple(diffusion(u.latents, self.index) for u in self._own(real) if usable(u)))
+
+    def tally(self, units: Sequence[LatentPath]) -> Tally:
+        """Columns diffusion, texts and excluded, a row per text of the side."""
+        own = self._own(units)
+        kept = np.array([usable(unit) for unit in own], dtype=bool)
+        each = np.array([diffusion(u.latents, self.index) if good else 0.0 for u, good in zip(own, kept, strict=True)])
+        values = np.stack([each, kept, ~kept], axis=1).astype(np.float64) if own else np.zeros((0, 3))
+        return Tally(tuple(unit.unit_id for unit in own), ("diffusion", "texts", "excluded"), values)
+
+    def score(self, tally: Tally) -> float:
+        """Mean over texts; nan without any."""
+        texts = tally.total("texts")
+        return tally.total("diffusion") / texts if texts else float("nan")
+
+    def describe(self, units: Sequence[LatentPath]) -> dict[str, Any]:
+        """Estimates of training and of judged texts, and the mean trajectory of the judged ones."""
+        tally = self.tally(units)
+        test = tally.column("diffusion")[tally.column("texts") > 0]
+        return {"train": list(self.train), "test": test.tolist(), "trajectory": trajectory(self._own(units))}
+
+
+def trajectory(units: Sequence[LatentPath], steps: int = COMMON_STEPS) -> dict[str, list[float]]:
+    """Mean absolute latent over dims, each path stretched to a common length; its mean and spread over documents."""
+    grid = np.linspace(0, 1, steps)
+    each = [np.abs(u.latents).mean(axis=1) for u in units if usable(u)]
+    bent = np.array([np.interp(grid, np.linspace(0, 1, len(values)), values) for values in each])
+    if not len(bent):
+        return {"mean": [], "spread": []}
+    return {"mean": bent.mean(axis=0).tolist(), "spread": bent.std(axis=0).tolist()}
+
+
+def detection(train: dict[str, Sequence[float]], test: dict[str, Sequence[float]]) -> tuple[np.ndarray, np.ndarray]:
+    r"""Distance of each tested source to each known one, and the same scaled to [1, 2] per tested source (Figure 6).
+
+    $W_{qk} = \int |F_q - F_k|$ between the distributions of $\hat\sigma^2(s)$; rows are tested sources, columns known ones.
+
+    Raises:
+        BadInput: a source without texts.
+    """
+    empty = [name for name, values in (*train.items(), *test.items()) if not len(values)]
+    if empty:
+        raise BadInput(f"source {empty[0]!r} has no usable text; check its row")
+    distances = np.array([[wasserstein(tested, known) for known in train.values()] for tested in test.values()])
+    low, high = distances.min(axis=1, keepdims=True), distances.max(axis=1, keepdims=True)
+    scaled = np.divide(distances - low, high - low, out=np.zeros_like(distances), where=high > low)
+    return distances, 1 + scaled
+
+
+def wasserstein(one: Sequence[float], other: Sequence[float]) -> float:
+    """1-Wasserstein distance of two samples: the area between their distribution functions."""
+    sorted_values = [np.sort(np.asarray(v, dtype=np.float64)) for v in (one, other)]
+    places = np.sort(np.concatenate(sorted_values))
+    shares = [np.searchsorted(v, places[:-1], side="right") / len(v) for v in sorted_values]
+    return float(np.abs(shares[0] - shares[1]) @ np.diff(places))
