@@ -95,9 +95,9 @@ class RatingCorrelation:
         if self.kind not in COEFFICIENTS or self.level not in ("text", "system"):
             raise BadInput(f"rating correlation {self.kind, self.level}; allowed are {sorted(COEFFICIENTS)}, text or system")
 
-    def fit(self, real: Sequence[RatedUnit]) -> RatingCorrelation:
-        """Fit the scorer on the real texts; their marks are not used."""
-        return replace(self, scorer=self.scorer.fit([unit.unit for unit in real]))
+    def fit(self, real: Sequence[Any]) -> RatingCorrelation:
+        """Fit the scorer on real texts, rated or not; marks are not used."""
+        return replace(self, scorer=self.scorer.fit([getattr(unit, "unit", unit) for unit in real]))
 
     def tally(self, units: Sequence[RatedUnit]) -> Tally:
         """Columns: the scorer's value, the mean mark, the number of the system, excluded."""
