@@ -153,6 +153,8 @@ def build(
     sizes = {"num_states": num_states, "subsequences": subsequences, "min_length": min_length, "max_length": max_length}
     made = language(seed=seed, steps=steps, temperatures=temperatures, **sizes)
     names = [(split, index) for split, count in documents.items() for index in range(count)]
+    if not names:
+        raise BadInput(f"corpus {name}: documents={dict(documents)} asks for zero documents, at least one is needed")
     states, emitted = made.sample([generator(seed, name, split, index) for split, index in names])
     texts = [" ".join(made.subsequences[i] for i in row) for row in emitted.tolist()]
     records = [

@@ -92,13 +92,13 @@ PRINTED_CORPORA = ("pubmed", "arxiv", "wiki")
 SIZE = "our corpora and networks are smaller, trained from scratch; orderings are compared, not values"
 
 
-def table_2(*, scores: Records, expected: Mapping[str, Any]) -> Table:
+def table_2(*, scores: Records, expected: Mapping[str, Any], data: Path) -> Table:
     """Word PPL and Latent PPL of section titles, for data and models with and without titles.
 
     Score rows are named ``<corpus>-data-<latent|gold>``, ``<corpus>-titles-accuracy`` and
     ``<corpus>-<family>-<w_title|wo_title>-<word|latent>``.
     """
-    cells: list[Cell] = []
+    cells = [cell for corpus in dict.fromkeys(name.split("-")[0] for name in scores) for cell in _planted(corpus, data)]
     for name, record in scores.items():
         corpus, *system, kind = name.split("-")
         column = {
@@ -119,6 +119,14 @@ def table_2(*, scores: Records, expected: Mapping[str, Any]) -> Table:
         if r.get("comparison") and name.endswith("-latent")
     ]
     return Table("Table 2. Latent PPL of section titles with 95 % intervals", cells, notes + tests)
+
+
+def _planted(corpus: str, data: Path) -> list[Cell]:
+    """The exact Latent PPL of the chain that a planted corpus was drawn from, scored by that chain itself."""
+    facts = json.loads((data / "corpora" / corpus / "facts.json").read_text(encoding="utf-8"))
+    if "section_latent_ppl" not in facts:
+        return []
+    return [_exact(f"{corpus} truth (exact)", "Latent PPL, gold titles", facts["section_latent_ppl"])]
 
 
 def _printed_table_2(expected: Mapping[str, Any], corpus: str, system: Sequence[str], kind: str) -> float | None:

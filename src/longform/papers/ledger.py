@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal
 
 Verdict = Literal[
@@ -37,8 +38,8 @@ def judge_number(printed: float | None, value: float | None, low: float | None, 
 def judge_ordering(claim: str, records: Sequence[Mapping[str, Any]]) -> Finding:
     """Whether values rise strictly from record to record, and whether neighbouring intervals are apart."""
     values = [record["value"] for record in records]
-    rising = all(a < b for a, b in zip(values, values[1:], strict=False))
-    apart = all(a["high"] < b["low"] for a, b in zip(records, records[1:], strict=False))
+    rising = all(a < b for a, b in pairwise(values))
+    apart = all(a["high"] < b["low"] for a, b in pairwise(records))
     numbers = (
         " < ".join(f"{value:.2f}" for value in values) if rising else ", ".join(f"{value:.2f}" for value in values)
     )

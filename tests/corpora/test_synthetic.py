@@ -1,0 +1,115 @@
+"""The synthetic language: its closed forms are the truth that every estimate must meet."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from longform.corpora.synthetic import DELIMITER, build, language, language_from_truth, row_entropy
+from longform.critics.chains import true_markov
+from longform.inference.states import read, released_states, strict_states
+from longform.inference.true_log_probs import read as read_truth
+from longform.metrics.likelihood import Perplexity, units_from_readout
+from longform.units import BadInput, chains_from_readout
+
+SMALL = {"num_states": 3, "subsequences": 7, "min_length": 2, "max_length": 3, "steps": 3}
+HEAT = {"transition": 0.5, "emission": 0.3}
+FULL = {"num_states": 256, "subsequences": 10_000, "min_length": 4, "max_length": 11, "steps": 50}
+
+
+def paths(made):
+    """Every (states, subsequences) path with its probability."""
+    states, words = range(len(made.transitions)), range(len(made.subsequences))
+    for z in itertools.product(states, repeat=made.steps):
+        chain = np.prod([made.transitions[a, b] for a, b in itertools.pairwise((0, *z))])
+        for w in itertools.product(words, repeat=made.steps):
+            emitted = np.prod([made.emissions[a, b] for a, b in zip(z, w, strict=True)])
+            if emitted:
+                yield z, w, chain, chain * emitted
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_closed_forms_equal_enumeration_of_all_texts(seed):
+    made = language(seed=seed, temperatures=HEAT, **SMALL)
+    lengths = [len(text.split()) for text in made.subsequences]
+    nats = tokens = latent = 0.0
+    for _, w, chain, probability in paths(made):
+        nats -= probability * np.log(probability)
+        latent -= probability * np.log(chain)
+        tokens += probability * sum(lengths[i] for i in w)
+    assert made.word_ppl() == pytest.approx(np.exp(nats / tokens), rel=1e-10)
+    assert made.latent_ppl() == pytest.approx(np.exp(latent / made.steps), rel=1e-10)
+
+
+def test_log_probs_equal_the_product_of_the_tables():
+    made = language(seed=3, temperatures=HEAT, **SMALL)
+    z, w, _, probability = next(iter(paths(made)))
+    assert made.log_probs(np.array([z]), np.array([w]))[0] == pytest.approx(np.log(probability))
+
+
+@pytest.fixture(scope="module")
+def full():
+    return build(name="full", seed=1234, documents={"test": 6400}, temperatures=HEAT, **FULL)
+
+
+def test_full_size_lies_where_twelve_redraws_lie(full):
+    assert 41 <= full.facts["latent_ppl"] <= 46  # deng2022 prints 44.30; specification section 2.3
+    assert 1.94 <= full.facts["word_ppl"] <= 2.04  # deng2022 prints 1.99
+    assert full.facts["parameters"] == 2_625_536  # deng2022: 2.63M
+    lengths = [len(document.text.split()) for document in full.documents]
+    assert 365 <= np.mean(lengths) <= 390
+
+
+def test_scorer_on_test_states_agrees_with_the_dynamic_programme(full):
+    readout = read(documents=full.documents, reader_truth=full.truth, rule="released", splits=["test"])
+    critic = true_markov(real=readout)
+    tally = critic.tally(chains_from_readout(readout))
+    assert tally.total("excluded") == 0 and tally.total("transitions") == 6400 * 50
+    assert abs(critic.score(tally) - full.facts["latent_ppl"]) < 0.3
+
+
+def test_true_log_probs_average_to_the_true_word_perplexity(full):
+    readout = read_truth(documents=full.documents, truth=full.truth, reader_truth=full.truth, splits=["test"])
+    metric = Perplexity()
+    assert metric.score(metric.tally(units_from_readout(readout))) == pytest.approx(full.facts["word_ppl"], abs=0.01)
+
+
+def test_the_oracle_reads_every_text_back(full):
+    readout = read(documents=full.documents[:200], reader_truth=full.truth, rule="strict", splits=["test"])
+    for row, chain in enumerate(chains_from_readout(readout)):
+        assert chain.valid and list(map(int, chain.symbols)) == full.truth["states"][row].tolist()
+
+
+def test_the_two_oracle_rules_differ_as_documented():
+    owner = {f"a {DELIMITER}": 0, f"b {DELIMITER}": 1}
+    whole = f"a {DELIMITER} b {DELIMITER}"
+    assert released_states(whole, owner, 2) == strict_states(whole, owner, 100) == [0, 1]
+    assert released_states(f"{whole} c {DELIMITER}", owner, 2) == [0, 1]  # garbage after M valid chunks is forgiven
+    assert strict_states(f"{whole} c {DELIMITER}", owner, 100) is None
+    assert released_states(f"a {DELIMITER} b", owner, 2) is None  # the last delimiter is missing: one state only
+    assert released_states(f"{whole} a {DELIMITER}", owner, 2) is None  # one valid chunk too many
+    assert strict_states(f"{whole} a {DELIMITER}", owner, 100) == [0, 1, 0]
+    assert strict_states(f"{whole} a {DELIMITER}", owner, 2) is None
+
+
+def test_document_seven_is_document_seven_whatever_else_is_made():
+    one = build(name="c", seed=5, documents={"train": 8}, temperatures=HEAT, **SMALL)
+    other = build(name="c", seed=5, documents={"train": 20, "test": 3}, temperatures=HEAT, **SMALL)
+    assert one.documents[7] == other.documents[7]
+
+
+def test_rows_sum_to_one_and_owners_emit_only_their_own():
+    made = language(seed=9, temperatures=HEAT, **SMALL)
+    np.testing.assert_allclose(made.transitions.sum(axis=1), 1, rtol=1e-12)
+    np.testing.assert_allclose(made.emissions.sum(axis=1), 1, rtol=1e-12)
+    assert (made.emissions > 0).sum() == SMALL["subsequences"]
+    assert row_entropy(np.array([[1.0, 0.0]]))[0] == 0
+    again = language_from_truth(build(name="c", seed=9, documents={"test": 1}, temperatures=HEAT, **SMALL).truth)
+    np.testing.assert_array_equal(again.transitions, made.transitions)
+
+
+def test_impossible_sizes_and_foreign_truth_are_errors():
+    with pytest.raises(BadInput, match="subsequences=2 "):
+        language(seed=1, temperatures=HEAT, **{**SMALL, "subsequences": 2})
+    with pytest.raises(BadInput, match="point to a synthetic corpus"):
+        language_from_truth({"other": np.zeros(1)})

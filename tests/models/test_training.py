@@ -1,0 +1,140 @@
+"""Training: a killed run ends with the weights of an unbroken one, and nothing depends on tracking."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+from tiny import bpe_folder, documents, lm_folder
+from transformers import AutoModelForCausalLM
+
+from longform.models import causal_lm
+from longform.models.checkpoints import load_model, load_tokenizer, source
+from longform.models.training import Rounds, Schedule, linear_schedule
+from longform.units import BadInput
+
+SHAPE = {"model_type": "gpt2", "n_layer": 1, "n_head": 2, "n_embd": 16, "resid_pdrop": 0.2}
+PLAN = {"learning_rate": 1e-2, "batch": 2, "epochs": 6, "rounds": 4}
+ROOT = Path(__file__).parents[2]
+
+
+def fit(base, scratch, **over):
+    scratch.mkdir(parents=True, exist_ok=True)
+    settings = {"titles": True, "packing": "stream", "context": 16, "shape": SHAPE, "schedule": PLAN} | over
+    return causal_lm.fit(documents=documents(), base=base, name="tiny", seed=7, scratch=scratch, **settings)
+
+
+@pytest.fixture(autouse=True)
+def no_tracking(monkeypatch):
+    monkeypatch.setenv("WANDB_MODE", "disabled")
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory):
+    return bpe_folder(tmp_path_factory.mktemp("bpe"))
+
+
+def weights(trained):
+    return {name: value.clone() for name, value in trained.network.state_dict().items()}
+
+
+def test_training_lowers_the_loss_and_repeats_bit_for_bit(base, tmp_path):
+    one, two = weights(fit(base, tmp_path / "a")), weights(fit(base, tmp_path / "b"))
+    assert all(torch.equal(one[name], two[name]) for name in one)
+    text = (tmp_path / "a" / "log" / "metrics.csv").read_text()
+    losses = [float(v) for line in text.splitlines()[1:] if (v := line.split(",")[-1])]
+    assert losses[-1] < losses[0]
+
+
+SCRIPT = """
+import sys; sys.path.insert(0, "tests/models"); sys.path.insert(0, "tests")
+from pathlib import Path
+import pytorch_lightning as pl
+from test_training import fit
+class Slow(pl.Callback): pass
+import longform.models.training as training
+whole = training.Progress.on_train_batch_end
+def slow(self, trainer, *rest):
+    import time; time.sleep(0.15); whole(self, trainer, *rest)
+training.Progress.on_train_batch_end = slow
+fit(Path(sys.argv[1]), Path(sys.argv[2]))
+"""
+
+
+def test_a_run_killed_by_sigkill_ends_with_the_weights_of_an_unbroken_one(base, tmp_path):
+    unbroken = weights(fit(base, tmp_path / "unbroken"))
+    scratch, environment = tmp_path / "killed", {**os.environ, "PYTHONPATH": "src", "WANDB_MODE": "disabled"}
+    run = subprocess.Popen([sys.executable, "-c", SCRIPT, str(base), str(scratch)], cwd=ROOT, env=environment)
+    deadline = time.monotonic() + 90
+    while not (scratch / "last.ckpt").is_file() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    time.sleep(0.2)
+    assert run.poll() is None, "the run ended before it could be killed"
+    run.send_signal(signal.SIGKILL)
+    run.wait()
+    assert (scratch / "last.ckpt").is_file()
+    resumed = weights(fit(base, scratch))
+    assert all(torch.equal(unbroken[name], resumed[name]) for name in unbroken)
+
+
+def test_batches_are_a_function_of_seed_and_step():
+    plan = Schedule(1e-3, batch=3, epochs=2, rounds=2, accumulate=2)
+    sampler = Rounds(10, plan, seed=1)
+    sampler.set_epoch(1)
+    later = list(sampler)
+    fresh = Rounds(10, plan, seed=1)
+    first = list(fresh)
+    fresh.set_epoch(1)
+    assert list(fresh) == later and first != later
+    items = [i for batch in first + later for i in batch]
+    assert sorted(items[:10]) == list(range(10))  # the first pass sees every item once
+    assert len(first) == len(sampler) == plan.updates(10) // 2 * 2
+
+
+def test_learning_rate_rises_then_falls_to_zero():
+    rate = linear_schedule(100, 0.1)
+    assert rate(0) == pytest.approx(0.1) and rate(9) == 1.0 and rate(55) == pytest.approx(0.5) and rate(100) == 0
+
+
+def test_finetuning_starts_from_the_checkpoint(tmp_path):
+    start = lm_folder(tmp_path / "lm")
+    before = AutoModelForCausalLM.from_pretrained(start).state_dict()
+    tuned = fit(start, tmp_path / "s", shape=None, schedule={**PLAN, "learning_rate": 0.0})
+    assert all(torch.equal(before[name], value) for name, value in tuned.network.state_dict().items())
+
+
+@pytest.mark.parametrize(
+    ("over", "sentence"),
+    [
+        ({"schedule": {**PLAN, "learningrate": 1}}, "schedule has 'learningrate'; allowed are"),
+        ({"packing": "rows"}, "packing 'rows'; allowed are"),
+        ({"shape": {"model_type": "gtp2"}}, "model_type 'gtp2'; allowed are"),
+        ({"shape": None}, "no model could be opened|holds no model"),
+        ({"context": 10_000}, "zero train items"),
+    ],
+)
+def test_bad_settings_are_one_sentence(base, tmp_path, over, sentence):
+    with pytest.raises(BadInput, match=sentence):
+        fit(base, tmp_path, **over)
+
+
+def test_a_checkpoint_of_another_shape_is_refused(tmp_path):
+    folder = lm_folder(tmp_path)
+    config = (folder / "config.json").read_text()
+    (folder / "config.json").write_text(config.replace('"n_embd": 16', '"n_embd": 24'))
+    with pytest.raises(BadInput, match="another shape|no model could be opened"):
+        load_model(folder, AutoModelForCausalLM)
+
+
+def test_hub_models_need_a_pinned_revision(tmp_path):
+    (tmp_path / "pointer.json").write_text('{"hub": "EleutherAI/pythia-14m"}')
+    with pytest.raises(BadInput, match="pin a commit"):
+        source(tmp_path)
+    (tmp_path / "pointer.json").write_text('{"hub": "EleutherAI/pythia-14m", "revision": "abc"}')
+    assert source(tmp_path) == {"pretrained_model_name_or_path": "EleutherAI/pythia-14m", "revision": "abc"}
+    with pytest.raises(BadInput, match="no tokenizer could be opened"):
+        load_tokenizer(tmp_path / "nowhere")

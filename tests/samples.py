@@ -1,0 +1,42 @@
+"""One sample per critic and metric for the conformance test: (critic, real units, units that are worse)."""
+
+import numpy as np
+
+from longform.critics.chains import BigramCritic, MarkovCritic
+from longform.metrics.likelihood import LogProbs, Perplexity
+from longform.metrics.title_accuracy import ReadTitles, TitleAccuracy
+from longform.numerics import generator
+from longform.units import Chain
+
+TITLES = ("abstract", "history", "geography", "people")
+
+
+def chains(shuffled=False):
+    made = []
+    for i in range(12):
+        order = generator("chain", i).permutation(4) if shuffled else range(2 + i % 3)
+        made.append(Chain(f"d{i}", "test", tuple(TITLES[j] for j in order), valid=i != 7))
+    return made
+
+
+def bigram():
+    return BigramCritic(delta=1), chains(), chains(shuffled=True)
+
+
+def markov():
+    forward = np.array([[0.05, 0.85, 0.05, 0.05], [0.05, 0.05, 0.85, 0.05], [0.05, 0.05, 0.05, 0.85], [0.25] * 4])
+    return MarkovCritic(TITLES, forward, begin=None), chains(), chains(shuffled=True)
+
+
+def log_probs():
+    rng = generator("log probs")
+    real = [LogProbs(f"d{i}", "test", -rng.random(5 + i)) for i in range(10)]
+    return Perplexity(), real, [LogProbs(u.unit_id, "test", u.values - 1) for u in real]
+
+
+def titles():
+    real = [ReadTitles(f"d{i}", "test", TITLES, (*TITLES[:3], None if i == 4 else TITLES[i % 4])) for i in range(8)]
+    return TitleAccuracy(), real, [ReadTitles(u.unit_id, "test", u.predicted[::-1], u.gold) for u in real]
+
+
+SAMPLES = {"BigramCritic": bigram, "MarkovCritic": markov, "Perplexity": log_probs, "TitleAccuracy": titles}

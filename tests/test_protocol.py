@@ -1,0 +1,123 @@
+"""One protocol: intervals cover, tests keep their level, and every critic of the repository obeys it."""
+
+import dataclasses
+import importlib
+import inspect
+import pkgutil
+
+import numpy as np
+import pytest
+from samples import SAMPLES
+
+import longform.critics
+import longform.metrics
+from longform.metrics.likelihood import LogProbs, Perplexity
+from longform.numerics import derived_seed, generator, logsumexp, percentile_interval, perplexity
+from longform.protocol import Critic, Tally, compare, estimate, signature
+from longform.units import BadInput
+
+
+def units(count, mean, name="x"):
+    rng = generator(name, mean)
+    return [LogProbs(f"{name}{i}", "test", rng.normal(mean, 0.5, rng.integers(3, 9))) for i in range(count)]
+
+
+def test_perplexity_divides_sums_not_documents():
+    one, many = LogProbs("a", "test", np.log([0.5])), LogProbs("b", "test", np.log([0.1] * 9))
+    critic = Perplexity()
+    assert critic.score(critic.tally([one, many])) == pytest.approx(np.exp(-(np.log(0.5) + 9 * np.log(0.1)) / 10))
+
+
+def test_bootstrap_interval_covers_the_true_perplexity():
+    critic, hits = Perplexity(), 0
+    for trial in range(60):
+        tally = critic.tally(units(40, -1.0, f"trial{trial}"))
+        found = estimate(critic, tally, generator("bootstrap", trial), resamples=200)
+        hits += found.low <= np.e <= found.high
+    assert hits >= 50  # 95 % of 60 is 57; fewer than 50 has probability below 1e-4
+
+
+def test_permutation_test_keeps_its_level_and_finds_a_difference():
+    critic, rejected = Perplexity(), 0
+    for trial in range(60):
+        a, b = critic.tally(units(20, -1.0, f"a{trial}")), critic.tally(units(20, -1.0, f"b{trial}"))
+        rejected += compare(critic, a, b, generator("null", trial), 200).p_value < 0.05
+    assert rejected <= 9  # 5 % of 60 is 3; more than 9 has probability below 1e-3
+    far = critic.tally(units(20, -1.4, "far"))
+    assert compare(critic, far, critic.tally(units(20, -1.0, "near")), generator("far"), 500).p_value < 0.01
+
+
+def test_comparison_is_paired_exactly_when_units_agree():
+    critic = Perplexity()
+    tally = critic.tally(units(10, -1.0))
+    worse = Tally(tally.unit_ids, tally.columns, tally.values * [1.1, 1, 1])
+    assert compare(critic, worse, tally, generator(1), 200).paired
+    assert not compare(critic, worse, critic.tally(units(10, -1.0, "y")), generator(1), 200).paired
+
+
+def test_paired_permutations_swap_within_units():
+    critic = Perplexity()
+    first = Tally(("a",), ("logprob", "tokens", "excluded"), np.array([[-3.0, 1.0, 0.0]]))
+    second = Tally(("a",), ("logprob", "tokens", "excluded"), np.array([[-1.0, 1.0, 0.0]]))
+    assert compare(critic, first, second, generator(0), 50).p_value == 1.0  # both orders give the same distance
+
+
+def test_an_infinite_score_stays_infinite_and_an_empty_one_is_an_error():
+    critic = Perplexity()
+    found = estimate(critic, critic.tally([LogProbs("a", "test", np.array([-np.inf]))]), generator(0), 10)
+    assert found.value == found.low == found.high == np.inf
+    with pytest.raises(BadInput, match="zero units"):
+        estimate(critic, critic.tally([]), generator(0))
+    assert np.isnan(perplexity(-1.0, 0))
+
+
+def test_numbers_are_named_not_ordered():
+    assert generator("a", 1).random() == generator("a", 1).random() != generator("a", 2).random()
+    assert generator("a", "b").random() != generator("ab").random()
+    assert 0 <= derived_seed("x") < 2**63
+
+
+def test_logsumexp_is_exact_for_large_small_and_impossible_values():
+    assert logsumexp(np.array([1000.0, 1000.0])) == pytest.approx(1000 + np.log(2))
+    assert logsumexp(np.array([-np.inf, -np.inf])) == -np.inf
+    low, high = percentile_interval(np.arange(1001.0))
+    assert (low, high) == (25.0, 975.0)
+
+
+def classes():
+    for package in (longform.critics, longform.metrics):
+        for info in pkgutil.iter_modules(package.__path__):
+            module = importlib.import_module(f"{package.__name__}.{info.name}")
+            for name, member in inspect.getmembers(module, inspect.isclass):
+                own = member.__module__ == module.__name__ and not name.startswith("_")
+                if own and all(hasattr(member, verb) for verb in ("fit", "tally", "score")):
+                    yield name
+
+
+@pytest.mark.parametrize("name", sorted(set(classes())))
+def test_every_critic_conforms(name):
+    assert name in SAMPLES, f"{name} has no sample in tests/samples.py: add (critic, real units, worse units)"
+    critic, real, worse = SAMPLES[name]()
+    before = [getattr(critic, f.name) for f in dataclasses.fields(critic)]
+    fitted = critic.fit(real)
+    assert isinstance(fitted, Critic)
+    assert all(a is b for a, b in zip(before, [getattr(critic, f.name) for f in dataclasses.fields(critic)], strict=True))
+    assert signature(fitted) == signature(critic) and signature(critic).startswith(name)
+    whole, parts = fitted.tally(real), fitted.tally(real[:3]) + fitted.tally(real[3:])
+    assert whole.unit_ids == parts.unit_ids == tuple(unit.unit_id for unit in real)
+    np.testing.assert_allclose(whole.values, parts.values, rtol=1e-12, equal_nan=True)
+    backwards = fitted.tally(real[::-1])
+    np.testing.assert_allclose(fitted.score(backwards), fitted.score(whole), rtol=1e-10)
+    np.testing.assert_allclose(backwards.values[::-1], whole.values, rtol=1e-12, equal_nan=True)
+    good, bad = fitted.score(whole), fitted.score(fitted.tally(worse))
+    if fitted.better == "higher":
+        assert good > bad
+    elif fitted.better == "lower":
+        assert good < bad
+    else:
+        assert abs(bad - good) > 0
+
+
+def test_frozen_critics_cannot_be_changed():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        Perplexity().count_end = False
