@@ -42,7 +42,9 @@ def mentions(lexicon: Lexicon) -> list[list[tuple[int, str, str]]]:
     for d in range(DOCUMENTS):
         rng = generator("benchmark", d)
         pool = rng.choice(nouns, 40, replace=False)
-        rows.append([(i, str(w), "SOX"[k % 3]) for i in range(SENTENCES) for k, w in enumerate(rng.choice(pool, NOUNS))])
+        rows.append(
+            [(i, str(w), "SOX"[k % 3]) for i in range(SENTENCES) for k, w in enumerate(rng.choice(pool, NOUNS))]
+        )
     return rows
 
 
@@ -62,7 +64,9 @@ def main() -> None:
     rows = mentions(lexicon)
     grids = [grid_from_mentions(f"d{i}", "train", SENTENCES, row) for i, row in enumerate(rows)]
     words = len({entity for grid in grids for entity in grid.entities})
-    print(f"{DOCUMENTS} documents, {DOCUMENTS * (SENTENCES - 1)} sentence pairs, {words} nouns, {len(lexicon.synsets)} synsets")
+    print(
+        f"{DOCUMENTS} documents, {DOCUMENTS * (SENTENCES - 1)} sentence pairs, {words} nouns, {len(lexicon.synsets)} synsets"
+    )
     total = sum(measure_lines(lexicon, grids))
     print(f"all word-net measures, first run each: {total:.2f} s (target 20 s)")
     make = best(lambda: [grid_from_mentions(f"d{i}", "train", SENTENCES, row) for i, row in enumerate(rows)])

@@ -35,7 +35,9 @@ class Given:
 def rated(values, marks, systems=None):
     systems = systems or [""] * len(values)
     rows = zip(values, marks, systems, strict=True)
-    return [RatedUnit(Unit(f"u{i}", "test", v), np.atleast_1d(m).astype(float), "c", s) for i, (v, m, s) in enumerate(rows)]
+    return [
+        RatedUnit(Unit(f"u{i}", "test", v), np.atleast_1d(m).astype(float), "c", s) for i, (v, m, s) in enumerate(rows)
+    ]
 
 
 VALUES, MARKS = [1.0, 2.0, 4.0, 3.0, 7.0], [[1, 2], [2, 2], [5, 4], [1, 6], [7, 7]]
@@ -85,7 +87,10 @@ def test_fit_takes_rated_and_unrated_texts_and_changes_nothing():
 def test_marks_travel_in_the_readout():
     arrays = {"marks": np.array([[1, 2], [3, 4]]), "system": np.array(["a", "b"])}
     units = rated_units([Unit("u", "test", 1.0), Unit("v", "test", 2.0)], Readout(("u", "v"), ("test", "test"), arrays))
-    assert [(unit.unit_id, unit.rating, unit.cluster, unit.system) for unit in units] == [("u", 1.5, "", "a"), ("v", 3.5, "", "b")]
+    assert [(unit.unit_id, unit.rating, unit.cluster, unit.system) for unit in units] == [
+        ("u", 1.5, "", "a"),
+        ("v", 3.5, "", "b"),
+    ]
     with pytest.raises(BadInput, match="no marks"):
         rated_units([], Readout((), (), {}))
     with pytest.raises(BadInput, match="allowed are"):
@@ -117,10 +122,10 @@ def test_a_missing_rating_is_named(tmp_path):
 
 
 def test_bad_files_are_named(tmp_path):
-    with pytest.raises(BadInput, match="no \\*.jsonl"):
+    with pytest.raises(BadInput, match=r"no \*.jsonl"):
         build(raw=tmp_path)
     (tmp_path / "x.jsonl").write_text("{}\n")
-    with pytest.raises(BadInput, match="x.jsonl:1"):
+    with pytest.raises(BadInput, match=r"x\.jsonl:1"):
         build(raw=tmp_path)
     (tmp_path / "x.jsonl").write_text("{\n")
     with pytest.raises(BadInput, match="not JSON"):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from longform.corpora.grid_files import build, printed, parse_grid
+from longform.corpora.grid_files import build, parse_grid, printed
 from longform.critics.supplied_orders import CrossValidated, counted, families, ranking, transitions, units_from_readout
 from longform.inference.entity_grids import grids_to_readout, read
 from longform.numerics import generator
@@ -82,6 +82,6 @@ def test_bad_input_is_named(tmp_path):
     with pytest.raises(BadInput, match="folds"):
         transitions(folds=5).tally(families(documents(2)))
     (tmp_path / "x.jsonl").write_text('{"doc": "a"}\n')
-    with pytest.raises(BadInput, match="x.jsonl:1"):
+    with pytest.raises(BadInput, match=r"x\.jsonl:1"):
         build(raw=tmp_path, file="x.jsonl")
     assert len(units_from_readout(grids_to_readout([]))) == 0

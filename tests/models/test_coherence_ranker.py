@@ -94,7 +94,7 @@ def test_it_survives_its_folder_and_wants_its_encoder(tmp_path):
     back = open_ranker(folder)
     features = torch.randn(1, 5, 6)
     torch.testing.assert_close(back.network(features), network(features))
-    with pytest.raises(BadInput, match="no ranker.json"):
+    with pytest.raises(BadInput, match=r"no ranker\.json"):
         open_ranker(base)
 
 

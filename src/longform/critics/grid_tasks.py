@@ -12,7 +12,6 @@ from longform.critics.grid_ranking import GridRanker, TransitionFeatures
 from longform.inference.entity_grids import Grid, grids_from_readout
 from longform.units import BadInput, Readout
 
-
 Settings = Mapping[str, Any] | None
 
 
@@ -39,7 +38,9 @@ def units_from_readout(readout: Readout) -> list[Grid] | list[RatedUnit]:
     return rated_units(grids, readout) if "marks" in readout.arrays else grids
 
 
-def discrimination(*, model: str, task: str = "block", size: int = 1, shuffles: int = 20, settings: Settings = None) -> Discrimination:
+def discrimination(
+    *, model: str, task: str = "block", size: int = 1, shuffles: int = 20, settings: Settings = None
+) -> Discrimination:
     """Pairwise accuracy of a grid model on a shuffle task."""
     return Discrimination(scorer(model, **settings or {}), task, size, shuffles)
 
@@ -47,5 +48,3 @@ def discrimination(*, model: str, task: str = "block", size: int = 1, shuffles: 
 def ratings(*, model: str, kind: str = "pearson", level: str = "text", settings: Settings = None) -> RatingCorrelation:
     """Correlation of a grid model with marks."""
     return RatingCorrelation(scorer(model, **settings or {}), kind, level)
-
-

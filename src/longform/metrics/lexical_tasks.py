@@ -44,6 +44,8 @@ def discrimination(
     return Discrimination(scorer(model, real, **settings or {}), task, size, shuffles)
 
 
-def ratings(*, real: Readout, model: str, kind: str = "pearson", level: str = "text", settings: Settings = None) -> RatingCorrelation:
+def ratings(
+    *, real: Readout, model: str, kind: str = "pearson", level: str = "text", settings: Settings = None
+) -> RatingCorrelation:
     """Correlation of a lexical model with marks."""
     return RatingCorrelation(scorer(model, real, **settings or {}), kind, level)

@@ -14,7 +14,6 @@ from longform.corpora.planted.lexicon import vocabulary
 from longform.corpora.planted.taxonomy import Taxonomy, to_lmf
 from longform.units import BadInput, Document
 
-
 WORLDS = {"everyday": everyday.TOPICS, "medical": science.MEDICAL, "physical": science.PHYSICAL}
 
 
@@ -38,4 +37,3 @@ def fit(*, documents: Sequence[Document], world: str) -> WordNet:
     if world not in WORLDS:
         raise BadInput(f"word net of world {world!r}; allowed are {sorted(WORLDS)}; mend the row")
     return WordNet(to_lmf(Taxonomy.of(vocabulary(WORLDS[world]))))
-

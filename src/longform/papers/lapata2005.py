@@ -204,4 +204,6 @@ def accidents(*, scores: Records, expected: Mapping[str, Any]) -> Table:
         verdict = "not comparable" if printed else ""
         cells.append(cell(name.split("-")[-1], "accuracy", record, printed=printed, verdict=verdict, why=why))
     empty = {int(record["totals"]["empty"]) for record in scores.values()}
-    return Table("Accident reports: original against permutation", cells, [f"empty permutations without a pair: {empty}"])
+    return Table(
+        "Accident reports: original against permutation", cells, [f"empty permutations without a pair: {empty}"]
+    )
