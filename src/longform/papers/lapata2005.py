@@ -146,23 +146,40 @@ def regression(*, scores: Records, expected: Mapping[str, Any]) -> Table:
 TASK_NAMES = {"block": "blocks of {}", "window": "{} windows of 3"}
 
 
+def _tasks(scores: Records) -> list[tuple[str, str, str, Mapping[str, Any]]]:
+    """(texts, scorer, task, record) of every task that rows named ``<texts>-shuffles-<scorer>`` report."""
+    found = []
+    for name, record in scores.items():
+        texts, _, scorer = name.split("-")
+        found += [(texts, scorer, task, row) for task, row in record["details"]["tasks"].items()]
+    return found
+
+
+def _ties(found: Sequence[tuple[str, str, str, Mapping[str, Any]]]) -> list[str]:
+    """Where ties, which count as errors, are more than a tenth of the pairs."""
+    return [
+        f"{texts}, {shown_name(scorer)}, {task}: {row['ties'] / row['pairs']:.0%} of the pairs tie and count as errors"
+        for texts, scorer, task, row in found
+        if row["pairs"] and row["ties"] / row["pairs"] > 0.1
+    ]
+
+
 def shuffles(*, scores: Records, expected: Mapping[str, Any]) -> Table:
     """Every scorer on every shuffle task: pairwise accuracy with intervals.
 
-    Score rows are named ``<texts>-<task>_<size>-<scorer>``, as ``reports-block_1-transitions``.
+    Score rows are named ``<texts>-shuffles-<scorer>`` and report all their tasks.
     """
+    found = _tasks(scores)
     cells = []
-    for name, record in scores.items():
-        texts, task, scorer = name.split("-")
+    for texts, scorer, task, row in found:
         kind, _, size = task.rpartition("_")
-        column = TASK_NAMES.get(kind, kind + " {}").format(size)
-        cells.append(cell(f"{texts}: {shown_name(scorer)}", column, record))
-    notes = [
-        f"{name}: {record['details']['above_mean']:.3f} of the documents lie above the mean of their shuffles"
-        for name, record in scores.items()
-        if "above_mean" in record.get("details", {})
+        cells.append(cell(f"{texts}: {shown_name(scorer)}", TASK_NAMES.get(kind, kind + " {}").format(size), row))
+    above = [
+        f"{texts}, {shown_name(scorer)}: {row['above_mean']:.1%} of the documents lie above the mean of their whole shuffles"
+        for texts, scorer, task, row in found
+        if task == "block_1"
     ]
-    return Table("Pairwise accuracy of every scorer on every shuffle task", cells, notes)
+    return Table("Pairwise accuracy of every scorer on every shuffle task", cells, above + _ties(found))
 
 
 SHENG_ROWS = {"transitions": "EntityGrid", "ranking": "EntityGrid", "ranker": "UnifiedCoherence"}
@@ -179,16 +196,17 @@ def sheng2024_rows(*, scores: Records, expected: Mapping[str, Any]) -> Table:
 
     The ranker is ours and stands where the paper has the unified coherence model; the two are not the same.
     """
+    found = [row for row in _tasks(scores) if row[2] in SHENG_COLUMNS]
     cells = []
-    for name, record in scores.items():
-        texts, task, scorer = name.split("-")
+    for texts, scorer, task, record in found:
         table, place = SHENG_COLUMNS[task]
         printed = expected["sheng2024"][table][SHENG_ROWS[scorer]]["test"][place]
         per_cent = {key: None if record[key] is None else 100 * record[key] for key in ("value", "low", "high")}
         row = f"{texts}: {shown_name(scorer)}, for {SHENG_ROWS[scorer]}"
         why = "other texts, and for UnifiedCoherence another model"
         cells.append(cell(row, task, {**record, **per_cent}, printed=printed, verdict="not comparable", why=why))
-    return Table("Pairwise accuracy (%) where sheng2024 has EntityGrid and UnifiedCoherence (Tables 2, 3)", cells)
+    caption = "Pairwise accuracy (%) where sheng2024 has EntityGrid and UnifiedCoherence (Tables 2, 3)"
+    return Table(caption, cells, _ties(found))
 
 
 def accidents(*, scores: Records, expected: Mapping[str, Any]) -> Table:
