@@ -96,3 +96,13 @@ def test_every_scorer_meets_the_same_orders():
 def test_an_unknown_task_is_named():
     with pytest.raises(BadInput, match="allowed are"):
         Discrimination(FirstPlace(), "spiral")
+
+
+def test_one_row_reports_several_tasks_with_intervals():
+    units = [Unit(f"u{i}", "test", 12) for i in range(6)]
+    critic = Discrimination(FirstPlace(), "block", 1, 5, also=(("window", 1),))
+    tasks = critic.describe(units)["tasks"]
+    assert list(tasks) == ["block_1", "window_1"]
+    assert tasks["block_1"]["value"] == critic.score(critic.tally(units))
+    assert tasks["window_1"]["low"] <= tasks["window_1"]["value"] <= tasks["window_1"]["high"]
+    assert tasks["window_1"]["ties"] > 0

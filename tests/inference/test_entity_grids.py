@@ -5,6 +5,7 @@ import pytest
 
 from longform.corpora.grid_files import cells as published_cells
 from longform.corpora.grid_files import parse_grid
+from longform.corpora.lexicons import Lexicon, closed_links
 from longform.inference.entity_grids import (
     Grid,
     found_grids,
@@ -88,7 +89,7 @@ def _nowhere():
 
 @pytest.mark.parametrize("text", ["A S Q", "A S -\nB S", "A"])
 def test_a_broken_printed_grid_is_named(text):
-    with pytest.raises(BadInput, match="grid|entit"):
+    with pytest.raises(BadInput, match=r"grid|entit"):
         parse_grid(text)
 
 
@@ -159,3 +160,10 @@ def test_a_missing_spacy_model_is_a_sentence():
 def test_cells_must_match_the_entities():
     with pytest.raises(BadInput, match="make them agree"):
         Grid("d", "test", ("a",), np.zeros((2, 2), dtype=np.uint8))
+
+
+def test_a_list_of_nouns_tells_nouns_from_everything_else():
+    words = ("sailor", "boat", "plan")
+    lexicon = Lexicon(words, ("n",) * 3, ("",) * 3, closed_links([]), words, np.arange(3), np.zeros(3, dtype=np.int64))
+    mentions = dict(NounRules(lexicon).mentions("The tall sailor hit the boat and the sailors' plan."))
+    assert mentions == {"sailor": "S", "boat": "O", "sailors": "O", "plan": "O"}

@@ -61,12 +61,9 @@ def checked(rows: Mapping[str, str], where: str) -> dict[str, str]:
 
 def read_grids(path: Path) -> list[PublishedGrid]:
     """Read JSON lines of grids, gzipped or not; empty grids are kept, so that whoever scores can count them."""
-    opened = gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8")
-    grids = []
-    with opened as lines:
-        for number, line in enumerate(lines, 1):
-            grids.append(_grid(line, f"{path}:{number}"))
-    return grids
+    opener = gzip.open if path.suffix == ".gz" else open
+    with opener(path, "rt", encoding="utf-8") as lines:
+        return [_grid(line, f"{path}:{number}") for number, line in enumerate(lines, 1)]
 
 
 def _grid(line: str, where: str) -> PublishedGrid:

@@ -63,6 +63,11 @@ class Lexicon:
         return {word: tuple(synsets) for word, synsets in found.items() if synsets}
 
     @cached_property
+    def nouns_only(self) -> bool:
+        """Whether every synset is a noun."""
+        return set(self.parts_of_speech) <= {"n"}
+
+    @cached_property
     def words(self) -> list[list[str]]:
         """(synsets,) the words of each synset."""
         rows: list[list[str]] = [[] for _ in self.synsets]

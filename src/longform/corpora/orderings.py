@@ -8,13 +8,13 @@ Sentences that read alike count as one: an order that repeats the text is no shu
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from longform.numerics import generator
-from longform.protocol import Better, Tally
+from longform.protocol import Better, Tally, estimate
 from longform.units import BadInput
 
 WINDOW = 3  # sentences of a local shuffle (sheng2024 section 5.1)
@@ -98,6 +98,7 @@ class Discrimination:
         task, size: ``block`` with its block size, or ``window`` with the number of windows.
         shuffles: drawn per document before repeats are dropped.
         name: names the draws, with each unit's id.
+        also: further (task, size) pairs that :meth:`describe` reports.
     """
 
     scorer: Any
@@ -105,6 +106,7 @@ class Discrimination:
     size: int = 1
     shuffles: int = 20
     name: str = "shuffles"
+    also: tuple[tuple[str, int], ...] = ()
     fitted: bool = field(default=False, repr=False, metadata={"fitted": True})
     better: ClassVar[Better] = "higher"
 
@@ -133,11 +135,22 @@ class Discrimination:
         pairs = tally.total("pairs")
         return tally.total("wins") / pairs if pairs else float("nan")
 
-    def describe(self, units: Sequence[Any]) -> dict[str, float]:
-        """Share of documents whose original scores above the mean of its shuffles."""
-        tally = self.tally(units)
-        scored = len(units) - tally.total("excluded")
-        return {"above_mean": tally.total("above_mean") / scored if scored else float("nan")}
+    def describe(self, units: Sequence[Any]) -> dict[str, Any]:
+        """This task and those in ``also``: accuracy with its interval, ties, documents above the mean of their shuffles."""
+        tasks = [(self.task, self.size), *((task, size) for task, size in self.also)]
+        return {"tasks": {f"{task}_{size}": self._described(task, size, units) for task, size in tasks}}
+
+    def _described(self, task: str, size: int, units: Sequence[Any]) -> dict[str, Any]:
+        other = replace(self, task=task, size=size)
+        return described(other, other.tally(units))
+
+
+def described(critic: Any, tally: Tally) -> dict[str, Any]:
+    """Accuracy of a task with its interval, pairs, ties, and the share of documents above the mean of their shuffles."""
+    found = estimate(critic, tally, generator("shuffle tasks", critic.task, critic.size))
+    totals = {name: tally.total(name) for name in ("pairs", "ties")}
+    above = tally.total("above_mean") / found.units if found.units else float("nan")
+    return {**asdict(found), **totals, "above_mean": above}
 
 
 def sentence_keys(unit: Any) -> list[Any]:

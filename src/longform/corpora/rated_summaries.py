@@ -39,7 +39,12 @@ def build(*, raw: Path, dimension: str = "coherence") -> Corpus:
         "system": np.array([system for _, _, system, _ in rows]),
     }
     systems = sorted({record["model_id"] for record in records})
-    facts = {"systems": systems, "articles": len({r["id"] for r in records}), "summaries": len(records), "dimension": dimension}
+    facts = {
+        "systems": systems,
+        "articles": len({r["id"] for r in records}),
+        "summaries": len(records),
+        "dimension": dimension,
+    }
     return Corpus([row[0] for row in rows], truth, facts)
 
 

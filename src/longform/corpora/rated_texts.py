@@ -55,7 +55,9 @@ def rated_units(units: Sequence[Any], readout: Readout) -> list[RatedUnit]:
         BadInput: the readout has no marks.
     """
     if "marks" not in readout.arrays:
-        raise BadInput("rated texts: the readout has no marks; read a corpus whose truth has them (summaries, SummEval)")
+        raise BadInput(
+            "rated texts: the readout has no marks; read a corpus whose truth has them (summaries, SummEval)"
+        )
     blank = np.full(len(units), "")
     names = (readout.arrays.get(key, blank).astype(str).tolist() for key in ("cluster", "system"))
     marks = readout.arrays["marks"].astype(np.float64)
@@ -93,11 +95,13 @@ class RatingCorrelation:
 
     def __post_init__(self) -> None:
         if self.kind not in COEFFICIENTS or self.level not in ("text", "system"):
-            raise BadInput(f"rating correlation {self.kind, self.level}; allowed are {sorted(COEFFICIENTS)}, text or system")
+            raise BadInput(
+                f"rating correlation {self.kind, self.level}; allowed are {sorted(COEFFICIENTS)}, text or system"
+            )
 
-    def fit(self, real: Sequence[RatedUnit]) -> RatingCorrelation:
-        """Fit the scorer on the real texts; their marks are not used."""
-        return replace(self, scorer=self.scorer.fit([unit.unit for unit in real]))
+    def fit(self, real: Sequence[Any]) -> RatingCorrelation:
+        """Fit the scorer on real texts, rated or not; marks are not used."""
+        return replace(self, scorer=self.scorer.fit([getattr(unit, "unit", unit) for unit in real]))
 
     def tally(self, units: Sequence[RatedUnit]) -> Tally:
         """Columns: the scorer's value, the mean mark, the number of the system, excluded."""

@@ -124,10 +124,7 @@ def witten_bell(counts: np.ndarray) -> np.ndarray:
 
     A context that opens with several start symbols is the shorter context with one: a column has one start.
     """
-    if counts.ndim == 1:
-        lower = np.full(SYMBOLS, 1 / SYMBOLS)
-    else:
-        lower = witten_bell(counts.sum(axis=0))
+    lower = np.full(SYMBOLS, 1 / SYMBOLS) if counts.ndim == 1 else witten_bell(counts.sum(axis=0))
     kinds = (counts > 0).sum(axis=-1, keepdims=True)
     weight = counts.sum(axis=-1, keepdims=True) + kinds
     smoothed = (counts + kinds * lower) / np.where(weight > 0, weight, 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from longform.corpora.orderings import Discrimination
@@ -11,7 +11,6 @@ from longform.critics.entity_grid import RoleTransitions
 from longform.critics.grid_ranking import GridRanker, TransitionFeatures
 from longform.inference.entity_grids import Grid, grids_from_readout
 from longform.units import BadInput, Readout
-
 
 Settings = Mapping[str, Any] | None
 
@@ -39,13 +38,14 @@ def units_from_readout(readout: Readout) -> list[Grid] | list[RatedUnit]:
     return rated_units(grids, readout) if "marks" in readout.arrays else grids
 
 
-def discrimination(*, model: str, task: str = "block", size: int = 1, shuffles: int = 20, settings: Settings = None) -> Discrimination:
+def discrimination(
+    *, model: str, task: str = "block", size: int = 1, shuffles: int = 20,
+    also: Sequence[tuple[str, int]] = (), settings: Settings = None
+) -> Discrimination:
     """Pairwise accuracy of a grid model on a shuffle task."""
-    return Discrimination(scorer(model, **settings or {}), task, size, shuffles)
+    return Discrimination(scorer(model, **settings or {}), task, size, shuffles, also=tuple((t, s) for t, s in also))
 
 
 def ratings(*, model: str, kind: str = "pearson", level: str = "text", settings: Settings = None) -> RatingCorrelation:
     """Correlation of a grid model with marks."""
     return RatingCorrelation(scorer(model, **settings or {}), kind, level)
-
-

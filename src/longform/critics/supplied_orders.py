@@ -50,7 +50,9 @@ def families(grids: Sequence[Grid]) -> list[Family]:
         members.setdefault(document, {})[int(permutation)] = grid
     for document, rows in members.items():
         if ORIGINAL not in rows:
-            raise BadInput(f"document {document!r} has permutations {sorted(rows)} but no original ({ORIGINAL}); add it")
+            raise BadInput(
+                f"document {document!r} has permutations {sorted(rows)} but no original ({ORIGINAL}); add it"
+            )
     return [
         Family(name, rows[ORIGINAL].split, rows[ORIGINAL], tuple(rows[k] for k in sorted(rows) if k != ORIGINAL))
         for name, rows in members.items()
@@ -94,7 +96,9 @@ class CrossValidated:
             BadInput: fewer documents than folds.
         """
         if len(units) < self.folds or self.folds < 2:
-            raise BadInput(f"cross-validation: {len(units)} documents, {self.folds} folds; 2 folds and a document each are needed")
+            raise BadInput(
+                f"cross-validation: {len(units)} documents, {self.folds} folds; 2 folds and a document each are needed"
+            )
         fold = np.empty(len(units), dtype=np.int64)
         fold[generator(self.name).permutation(len(units))] = np.arange(len(units)) % self.folds
         rows = np.zeros((len(units), len(COLUMNS)))

@@ -38,26 +38,17 @@ CLOSED["that"] = "break"
 BEFORE_NOUNS = {"determiner", "preposition", "number", ADJECTIVE}
 BEFORE_VERBS = {"pronoun", "auxiliary"}
 ADJECTIVE_ENDINGS = ("ous", "ful", "ive", "able", "ible", "less", "ish", "ical", "ary")
-NOUN_ENDINGS = (
-    "tion",
-    "sion",
-    "ment",
-    "ness",
-    "ity",
-    "ship",
-    "ism",
-    "ist",
-    "ance",
-    "ence",
-    "hood",
-    "dom",
-    "age",
-    "ery",
-    "ure",
-)
-PARTICIPLES = frozenset(
-    ["been", "done", "gone", "seen", "taken", "given", "known", "made", "found", "told", "held", "kept", "left", "lost", "paid", "put", "read", "said", "sent", "set", "shot", "shown", "sold", "spent", "stolen", "struck", "taught", "thought", "thrown", "understood", "won", "worn", "written", "beaten", "begun", "born", "bought", "brought", "broken", "built", "caught", "chosen", "cut", "drawn", "driven", "eaten", "fallen", "fed", "felt", "flown", "forgotten", "frozen", "grown", "heard", "hidden", "hit", "hurt", "laid", "led", "met", "ridden", "rung", "run", "sung", "sunk", "spoken", "stuck", "sworn", "torn"]
-)
+NOUN_ENDINGS_TEXT = """
+    tion sion ment ness ity ship ism ist ance ence hood dom age ery ure
+"""
+NOUN_ENDINGS = tuple(NOUN_ENDINGS_TEXT.split())
+PARTICIPLES_TEXT = """
+    been done gone seen taken given known made found told held kept left lost paid put read said sent set shot
+    shown sold spent stolen struck taught thought thrown understood won worn written beaten begun born bought
+    brought broken built caught chosen cut drawn driven eaten fallen fed felt flown forgotten frozen grown heard
+    hidden hit hurt laid led met ridden rung run sung sunk spoken stuck sworn torn
+"""
+PARTICIPLES = frozenset(PARTICIPLES_TEXT.split())
 _TOKEN = re.compile(r"[A-Za-z][A-Za-z'’.-]*[A-Za-z]|[A-Za-z]|\d[\d,.]*|[^\sA-Za-z\d]")
 
 
@@ -123,9 +114,11 @@ class NounRules:
         return following[0].isalpha() and following not in CLOSED
 
     def _weights(self, lower: str) -> dict[str, float]:
-        """Class -> weight, none zero, at least one."""
-        uses = self._uses(lower) if self.lexicon is not None else {}
-        return uses or _by_ending(lower)
+        """Class -> weight, none zero, at least one; a word that a list of nouns alone lacks is taken for no noun."""
+        if self.lexicon is None:
+            return _by_ending(lower)
+        guessed = {VERB: 1.0, ADJECTIVE: 0.9} if self.lexicon.nouns_only else _by_ending(lower)
+        return self._uses(lower) or guessed
 
     def _uses(self, lower: str) -> dict[str, float]:
         assert self.lexicon is not None
@@ -190,8 +183,13 @@ def _roles(words: Sequence[str], classes: Sequence[str]) -> list[tuple[str, str]
         elif kind == "mark":
             preposition = ""
         elif kind == NOUN:
-            clause.append((word.lower(), _role(verb, passive, preposition)))
+            clause.append((_stripped(word.lower()), _role(verb, passive, preposition)))
     return found + _deep(clause, passive)
+
+
+def _stripped(noun: str) -> str:
+    """Without a possessive ending."""
+    return noun.removesuffix("'s").removesuffix("’s").removesuffix("'")
 
 
 def _role(verb: bool, passive: bool, preposition: str) -> str:

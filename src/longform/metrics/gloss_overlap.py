@@ -16,9 +16,14 @@ import numpy as np
 
 from longform.corpora.lexicons import HYPERNYM, HYPONYM, Lexicon
 
-FUNCTION_WORDS = tuple(
-    ["a", "an", "the", "this", "that", "these", "those", "some", "any", "each", "every", "no", "all", "both", "such", "of", "in", "on", "at", "by", "for", "with", "from", "to", "into", "onto", "upon", "over", "under", "between", "among", "through", "during", "before", "after", "about", "against", "within", "without", "toward", "towards", "as", "than", "per", "via", "off", "out", "up", "down", "and", "or", "but", "nor", "so", "yet", "if", "because", "while", "when", "where", "which", "who", "whom", "whose", "that", "whether", "although", "though", "since", "until", "unless", "i", "you", "he", "she", "it", "we", "they", "me", "him", "her", "us", "them", "my", "your", "his", "its", "our", "their", "one", "something", "someone", "anything", "anyone", "itself", "himself", "herself", "themselves"]
-)
+FUNCTION_TEXT = """
+    a an the this that these those some any each every no all both such of in on at by for with from to into onto
+    upon over under between among through during before after about against within without toward towards as than
+    per via off out up down and or but nor so yet if because while when where which who whom whose that whether
+    although though since until unless i you he she it we they me him her us them my your his its our their one
+    something someone anything anyone itself himself herself themselves
+"""  # pronouns, prepositions, articles, conjunctions
+FUNCTION_WORDS = tuple(dict.fromkeys(FUNCTION_TEXT.split()))
 GLOSS, HYPERNYMS, HYPONYMS = range(3)
 RELATION_PAIRS = ((GLOSS, GLOSS), (HYPERNYMS, HYPERNYMS), (HYPONYMS, HYPONYMS), (HYPERNYMS, GLOSS), (GLOSS, HYPERNYMS))
 GLOSS_LIMIT = 300  # words of a joined definition; ours: bounds the cost of concepts with hundreds of hyponyms
@@ -40,7 +45,7 @@ class Glosses:
     @cached_property
     def numbers(self) -> list[np.ndarray]:
         """(synsets,) int64 word numbers of each definition."""
-        index = {word: i for i, word in enumerate(dict.fromkeys(FUNCTION_WORDS))}
+        index = {word: i for i, word in enumerate(FUNCTION_WORDS)}
         rows = [_WORD.findall(gloss.lower()) for gloss in self.lexicon.glosses]
         return [np.array([index.setdefault(word, len(index)) for word in row], dtype=np.int64) for row in rows]
 
@@ -58,7 +63,7 @@ class Glosses:
         return np.concatenate(parts)[: self.limit] if parts else np.zeros(0, dtype=np.int64)
 
 
-FUNCTIONS = len(dict.fromkeys(FUNCTION_WORDS))
+FUNCTIONS = len(FUNCTION_WORDS)
 
 
 def plain_lesk(glosses: Glosses, synsets: Sequence[int]) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from longform.corpora.orderings import Discrimination
@@ -38,12 +38,15 @@ def units_from_readout(readout: Readout) -> list[Grid] | list[RatedUnit]:
 
 
 def discrimination(
-    *, real: Readout, model: str, task: str = "block", size: int = 1, shuffles: int = 20, settings: Settings = None
+    *, real: Readout, model: str, task: str = "block", size: int = 1, shuffles: int = 20,
+    also: Sequence[tuple[str, int]] = (), settings: Settings = None
 ) -> Discrimination:
     """Pairwise accuracy of a lexical model on a shuffle task."""
-    return Discrimination(scorer(model, real, **settings or {}), task, size, shuffles)
+    return Discrimination(scorer(model, real, **settings or {}), task, size, shuffles, also=tuple((t, s) for t, s in also))
 
 
-def ratings(*, real: Readout, model: str, kind: str = "pearson", level: str = "text", settings: Settings = None) -> RatingCorrelation:
+def ratings(
+    *, real: Readout, model: str, kind: str = "pearson", level: str = "text", settings: Settings = None
+) -> RatingCorrelation:
     """Correlation of a lexical model with marks."""
     return RatingCorrelation(scorer(model, real, **settings or {}), kind, level)

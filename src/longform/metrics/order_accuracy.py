@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
+from longform.corpora.orderings import described
 from longform.protocol import Better, Tally
 from longform.units import BadInput, Readout
 
@@ -61,6 +62,12 @@ class OrderAccuracy:
         """Wins over pairs; nan without a pair."""
         pairs = tally.total("pairs")
         return tally.total("wins") / pairs if pairs else float("nan")
+
+    def describe(self, units: Sequence[ScoredOrders]) -> dict[str, Any]:
+        """Every task of the readout, as :func:`longform.corpora.orderings.described`."""
+        names = units[0].scores if units else {}
+        critics = {name: replace(self, task=name.rpartition("_")[0], size=int(name.rpartition("_")[2])) for name in names}
+        return {"tasks": {name: described(critic, critic.tally(units)) for name, critic in critics.items()}}
 
     def _row(self, unit: ScoredOrders) -> tuple[int, int, int, int, int]:
         key = f"{self.task}_{self.size}"

@@ -44,7 +44,9 @@ class RankerNetwork(nn.Module):
     def __init__(self, shape: RankerShape) -> None:
         super().__init__()
         self.shape = shape
-        self.sentence = nn.Sequential(nn.LayerNorm(shape.features), nn.Linear(shape.features, shape.sentence), nn.Tanh())
+        self.sentence = nn.Sequential(
+            nn.LayerNorm(shape.features), nn.Linear(shape.features, shape.sentence), nn.Tanh()
+        )
         self.adjacent = nn.Sequential(nn.Linear(4 * shape.sentence, shape.pair), nn.ReLU())
         self.convolutions = nn.ModuleList(
             nn.Conv1d(shape.sentence, shape.sentence, KERNEL, padding=KERNEL // 2) for _ in range(2)
@@ -78,7 +80,9 @@ class Features:
 class CoherenceRanker(pl.LightningModule):
     """Network, features and shuffle tasks; each step shuffles each document once, by (seed, step)."""
 
-    def __init__(self, network: RankerNetwork, data: Mapping[str, Features], tasks: Sequence[tuple[str, int]], plan: Schedule):
+    def __init__(
+        self, network: RankerNetwork, data: Mapping[str, Features], tasks: Sequence[tuple[str, int]], plan: Schedule
+    ):
         super().__init__()
         self.network, self.data, self.tasks, self.plan = network, dict(data), list(tasks), plan
 
