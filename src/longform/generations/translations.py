@@ -82,7 +82,6 @@ def _write(
     network, source = translator.network.eval(), padded(sources, PAD)
     if isinstance(network, AutoregressiveTranslator):
         return _one_by_one(network, source, draws, temperature)
-    assert isinstance(network, ParallelTranslator)
     return _all_at_once(network, source, draws, temperature)
 
 

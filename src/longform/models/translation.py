@@ -18,19 +18,29 @@ from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from longform.models.training import Items, Schedule, adamw, fit_module
-from longform.models.translation_networks import END, IGNORED, NETWORKS, PAD, PAPER, Shape, Translator
+from longform.models.translation_networks import (
+    END,
+    IGNORED,
+    NETWORKS,
+    PAD,
+    PAPER,
+    AutoregressiveTranslator,
+    ParallelTranslator,
+    Shape,
+)
 from longform.numerics import derived_seed
 from longform.units import BadInput, Document
 
 CONTROL = ["<pad>", "<s>", "</s>", "<unk>"]
 SOURCE, TARGET = "source", "target"
 Pair = tuple[list[int], list[int]]
+Network = AutoregressiveTranslator | ParallelTranslator
 
 
 class TranslatorTraining(pl.LightningModule):
     """A translator with its optimiser."""
 
-    def __init__(self, network: Translator, schedule: Schedule, updates: int) -> None:
+    def __init__(self, network: Network, schedule: Schedule, updates: int) -> None:
         super().__init__()
         self.network, self.schedule, self.updates = network, schedule, updates
 
@@ -44,7 +54,7 @@ class TranslatorTraining(pl.LightningModule):
         """Log the loss, weighted by target tokens."""
         self.log("validation_loss", self.network.loss(batch), batch_size=int((batch["labels"] != IGNORED).sum()))
 
-    def configure_optimizers(self) -> dict[str, Any]:
+    def configure_optimizers(self) -> Any:
         """AdamW, linear schedule."""
         return adamw(self.network, self.schedule, self.updates)
 
@@ -54,7 +64,7 @@ class TrainedTranslator:
     """Network and subwords; ``kind`` is a key of ``NETWORKS``."""
 
     kind: str
-    network: Translator
+    network: Network
     subwords: Tokenizer
 
     def save(self, folder: Path) -> None:

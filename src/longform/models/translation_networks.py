@@ -51,11 +51,9 @@ class Translator(nn.Module):
         self.embedding = nn.Embedding(vocabulary, shape.width, padding_idx=PAD)
         nn.init.normal_(self.embedding.weight, std=shape.width**-0.5)
         size = (shape.width, shape.heads, shape.inner, shape.dropout)
-        encoder, decoder = (
-            kind(*size, batch_first=True) for kind in (nn.TransformerEncoderLayer, nn.TransformerDecoderLayer)
-        )
+        encoder = nn.TransformerEncoderLayer(*size, batch_first=True)
         self.encoder = nn.TransformerEncoder(encoder, shape.layers, enable_nested_tensor=False)
-        self.decoder = nn.TransformerDecoder(decoder, shape.layers)
+        self.decoder = nn.TransformerDecoder(nn.TransformerDecoderLayer(*size, batch_first=True), shape.layers)
         self.dropout = nn.Dropout(shape.dropout)
 
     def embed(self, ids: Tensor) -> Tensor:
@@ -69,6 +67,8 @@ class Translator(nn.Module):
 
 class AutoregressiveTranslator(Translator):
     r"""$P(x \mid s) = \prod_t P(x_t \mid x_{<t}, s)$, sinusoidal positions."""
+
+    places: Tensor
 
     def __init__(self, shape: Shape, vocabulary: int) -> None:
         super().__init__(shape, vocabulary)
@@ -149,4 +149,7 @@ def sinusoids(positions: int, width: int) -> Tensor:
     return torch.stack([angles.sin(), angles.cos()], dim=2).flatten(1)
 
 
-NETWORKS = {"autoregressive": AutoregressiveTranslator, "non_autoregressive": ParallelTranslator}
+NETWORKS: dict[str, type[AutoregressiveTranslator] | type[ParallelTranslator]] = {
+    "autoregressive": AutoregressiveTranslator,
+    "non_autoregressive": ParallelTranslator,
+}
