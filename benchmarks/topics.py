@@ -194,7 +194,7 @@ def options_of(arguments: list[str] | None = None) -> argparse.Namespace:
     )
     parser.add_argument("--start", default="seed", help="'seed', or the prefix of model files to start from")
     parser.add_argument("--topics", type=int, nargs="+", default=[50, 100])
-    parser.add_argument("--iterations", type=int, help="EM iterations; default 3, or what --settings says")
+    parser.add_argument("--iterations", type=int, help="exactly so many EM iterations; default 3, or --settings")
     parser.add_argument("--documents", type=int, default=500, help="simulated documents")
     parser.add_argument("--floats", choices=["float32", "float64"], default="float32")
     parser.add_argument("--threads", type=int, default=1)
@@ -210,7 +210,7 @@ def main(arguments: list[str] | None = None) -> dict[str, Any]:
     options = options_of(arguments)
     settings = read_settings(options.settings) if options.settings else replace(RELEASED, em_iterations=3)
     if options.iterations:
-        settings = replace(settings, em_iterations=options.iterations)
+        settings = replace(settings, em_iterations=options.iterations, em_tolerance=1e-12)  # no early stop
     settings = replace(settings, floats=options.floats, threads=options.threads)
     with tempfile.TemporaryDirectory() as folder:
         counts = read_corpus(options.corpus) if options.corpus else simulated(options.documents)
@@ -226,7 +226,8 @@ def main(arguments: list[str] | None = None) -> dict[str, Any]:
         "nonzeros": len(counts.terms),
         "tokens": int(counts.tokens.sum()),
     }
-    result = {"corpus": corpus, "threads": settings.threads, "runs": runs}
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    result = {"corpus": corpus, "threads": settings.threads, "peak_mebibytes": peak, "runs": runs}
     print(json.dumps(result)) if options.json else show(result)
     return result
 

@@ -23,6 +23,7 @@ ALPHA_SUM = 1.0  # of the initial alpha, 1/M each (appendix C)
 OPTIMISE_EVERY = 100  # sweeps between re-estimations of alpha (appendix C)
 SWEEPS = 1000  # MALLET 2.0.8's default
 BURN_IN = 200  # sweeps before alpha is first re-estimated; MALLET 2.0.8's default
+RESTARTS = 5  # ours: a chain can settle on a wrong partition, which its likelihood shows
 TARGET = "target"  # title of the section that holds a translation, where a document also holds its source
 
 
@@ -90,10 +91,12 @@ def fit(
     sweeps: int = SWEEPS,
     burn_in: int = BURN_IN,
     optimise_every: int = OPTIMISE_EVERY,
+    restarts: int = RESTARTS,
 ) -> LanguageModel:
     """Fit the mixture to the sentences of split train; empty ones are left out and counted in ``facts``.
 
-    One worker, so that equal seeds give equal models on one kind of machine.
+    One worker, so that equal seeds give equal models on one kind of machine. Of ``restarts`` chains the one of highest
+    likelihood is kept; ``facts`` lists all.
 
     Raises:
         BadInput: fewer than two languages, no word, or a single distinct word.
@@ -107,17 +110,25 @@ def fit(
         raise BadInput(
             f"language model: {len(sentences)} training documents hold {distinct} distinct word(s); 2 or more are needed"
         )
-    model = tomotopy.LDAModel(k=languages, alpha=ALPHA_SUM / languages, eta=BETA, seed=seed % 2**32)
-    for sentence in kept:
-        model.add_doc(sentence)
-    model.optim_interval, model.burn_in = optimise_every, burn_in
-    model.train(sweeps, workers=1)
+    schedule = (sweeps, burn_in, optimise_every)
+    chains = [_chain(kept, languages, (seed + start) % 2**32, schedule) for start in range(max(1, restarts))]
+    model = max(chains, key=lambda chain: chain.ll_per_word)
     phi = np.array([model.get_topic_word_dist(k) for k in range(languages)], np.float64)
     facts = {
         "documents": len(kept),
         "empty_documents": len(sentences) - len(kept),
         "seed": seed,
         "sweeps": sweeps,
+        "nats_per_word": [round(float(chain.ll_per_word), 6) for chain in chains],
         "library": f"tomotopy {tomotopy.__version__}",
     }
     return LanguageModel(tuple(model.used_vocabs), phi, np.array(model.alpha, np.float64), facts)
+
+
+def _chain(sentences: list[list[str]], languages: int, seed: int, schedule: tuple[int, int, int]) -> tomotopy.LDAModel:
+    model = tomotopy.LDAModel(k=languages, alpha=ALPHA_SUM / languages, eta=BETA, seed=seed)
+    for sentence in sentences:
+        model.add_doc(sentence)
+    sweeps, model.burn_in, model.optim_interval = schedule
+    model.train(sweeps, workers=1)
+    return model

@@ -1,0 +1,79 @@
+"""Sentence pairs, planted and read: pure targets, splits by sentence, both file forms, named errors."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections import Counter
+
+import pytest
+
+from longform.corpora import parallel, planted_pairs
+from longform.corpora.planted.languages import language_of
+from longform.units import BadInput
+
+
+def test_a_planted_target_is_pure_and_of_the_recorded_language():
+    corpus = planted_pairs.build(name="p", seed=3, sentences=60)
+    names = corpus.truth["language_names"].tolist()
+    for document, language in zip(corpus.documents, corpus.truth["language"].tolist(), strict=True):
+        source, target = document.sections
+        assert (source.title, target.title) == ("source", "target")
+        assert source.text.startswith("the ") and source.text.endswith(" .")
+        words = [word for word in target.text.split() if word != "."]
+        shown = {language_of(word) for word in words}
+        assert names[language] in shown and not shown - {names[language], None}
+        assert len(words) == len(source.text.split()) - 2  # near and the full stop aside, word for word
+    assert set(Counter(corpus.truth["language"].tolist())) == {0, 1, 2}
+
+
+def test_a_planted_pair_does_not_depend_on_how_many_there_are():
+    few, many = (planted_pairs.build(name="p", seed=3, sentences=n) for n in (5, 25))
+    assert list(few.documents) == list(many.documents)[:5]
+    assert {d.split for d in many.documents} == {"train", "validation", "test"}
+    other = planted_pairs.build(name="p", seed=4, sentences=5)
+    assert other.documents[0] != few.documents[0]
+
+
+def test_json_lines_give_one_pair_per_target_language_in_one_split(tmp_path):
+    rows = [{"id": f"s{i}", "en": f"house {i}", "de": f"Haus {i}", "fr": f"maison {i}", "es": ""} for i in range(40)]
+    with gzip.open(tmp_path / "all.jsonl.gz", "wt") as file:
+        file.write("".join(json.dumps(row) + "\n" for row in rows))
+    corpus = parallel.build(raw=tmp_path, name="r", seed=1)
+    assert len(corpus.documents) == 80
+    assert corpus.facts["pairs_without_a_side"] == 40
+    assert [d.id for d in corpus.documents[:2]] == ["s0-de", "s0-fr"]
+    assert corpus.documents[1].sections[1].text == "maison 0"
+    assert corpus.truth["language"][:2].tolist() == [0, 2]
+    splits = {}
+    for document in corpus.documents:
+        splits.setdefault(document.id.split("-")[0], set()).add(document.split)
+    assert all(len(found) == 1 for found in splits.values())
+    assert 24 <= sum(found == {"train"} for found in splits.values()) <= 39
+
+
+def test_aligned_files_are_read_line_by_line(tmp_path):
+    (tmp_path / "talks.en").write_text("one\ntwo\n")
+    (tmp_path / "talks.de").write_text("eins\nzwei\n")
+    corpus = parallel.build(raw=tmp_path, name="r", seed=1, targets=["de"])
+    assert [d.sections[1].text for d in corpus.documents] == ["eins", "zwei"]
+    assert corpus.documents[0].id == "talks-000000-de"
+
+
+def test_bad_input_is_refused_by_name(tmp_path):
+    with pytest.raises(BadInput, match="no such file or folder"):
+        parallel.build(raw=tmp_path / "none", name="r", seed=1)
+    with pytest.raises(BadInput, match="no pair of en"):
+        parallel.build(raw=tmp_path, name="r", seed=1)
+    (tmp_path / "a.jsonl").write_text("nonsense\n")
+    with pytest.raises(BadInput, match=r"a\.jsonl:1"):
+        parallel.build(raw=tmp_path, name="r", seed=1)
+    (tmp_path / "a.jsonl").unlink()
+    (tmp_path / "t.en").write_text("one\ntwo\n")
+    (tmp_path / "t.de").write_text("eins\n")
+    with pytest.raises(BadInput, match="sentence i must stand on line i"):
+        parallel.build(raw=tmp_path, name="r", seed=1, targets=["de"])
+    with pytest.raises(BadInput, match="sentences is 0"):
+        planted_pairs.build(name="p", seed=1, sentences=0)
+    with pytest.raises(BadInput, match="topics is 99"):
+        planted_pairs.build(name="p", seed=1, sentences=1, topics=99)

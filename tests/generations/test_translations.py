@@ -1,0 +1,88 @@
+"""Writing translations: the distribution that is sampled, company that does not matter, limits and control tokens."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from longform.generations.translations import generate, pick
+from longform.models.translation import TrainedTranslator, fit_subwords
+from longform.models.translation_networks import (
+    BEGIN,
+    PAD,
+    UNKNOWN,
+    AutoregressiveTranslator,
+    ParallelTranslator,
+    Shape,
+)
+from longform.numerics import generator
+from longform.units import BadInput, Document, Section
+
+TEXTS = ["one two three", "two", "three one one two", "one"]
+
+
+def pairs() -> list[Document]:
+    sections = [(Section("source", text), Section("target", text)) for text in TEXTS]
+    return [Document(f"p{i}", "test", part) for i, part in enumerate(sections)]
+
+
+def translator(kind) -> TrainedTranslator:
+    subwords = fit_subwords(TEXTS, 30)
+    torch.manual_seed(3)
+    shape = Shape(layers=1, heads=2, width=16, inner=16, dropout=0.1, positions=12)
+    name = "autoregressive" if kind is AutoregressiveTranslator else "non_autoregressive"
+    return TrainedTranslator(name, kind(shape, subwords.get_vocab_size()), subwords)
+
+
+KINDS = pytest.mark.parametrize("kind", [AutoregressiveTranslator, ParallelTranslator])
+
+
+@KINDS
+def test_every_pair_gets_one_translation_beside_its_source(kind):
+    corpus = generate(model=translator(kind), name="g", seed=1, prefixes=pairs())
+    assert [d.id for d in corpus.documents] == ["g-p0", "g-p1", "g-p2", "g-p3"]
+    assert {d.split for d in corpus.documents} == {"generated"}
+    assert [d.sections[0].text for d in corpus.documents] == TEXTS
+    assert set(" ".join(d.sections[1].text for d in corpus.documents)) <= set("onetwhr ")
+    assert corpus.facts["documents"] == 4
+
+
+@KINDS
+def test_a_sentence_is_translated_alike_in_any_company(kind):
+    model = translator(kind)
+    together = generate(model=model, name="g", seed=1, prefixes=pairs())
+    small = generate(model=model, name="g", seed=1, prefixes=pairs(), batch=1)
+    alone = generate(model=model, name="g", seed=1, prefixes=pairs()[2:3])
+    assert [d.sections for d in together.documents] == [d.sections for d in small.documents]
+    assert together.documents[2].sections == alone.documents[0].sections
+    other = generate(model=model, name="g", seed=2, prefixes=pairs())
+    assert [d.sections for d in other.documents] != [d.sections for d in together.documents]
+
+
+def test_sampling_follows_the_softmax_and_never_writes_control_tokens():
+    logits = torch.tensor([[9.0, 9.0, 0.0, 9.0, np.log(3.0), 0.0]])
+    uniforms = generator("pick").random(4000)
+    drawn = pick(logits.expand(4000, -1), uniforms, 1.0)
+    assert not set(drawn.tolist()) & {PAD, BEGIN, UNKNOWN}
+    np.testing.assert_allclose(np.bincount(drawn, minlength=6)[[2, 4, 5]] / 4000, [0.2, 0.6, 0.2], atol=0.03)
+    assert pick(logits, np.array([0.99]), 0.0).tolist() == [4]
+    cold = pick(logits.expand(4000, -1), uniforms, 0.25)
+    assert (cold == 4).mean() > 0.95
+
+
+def test_an_unending_translation_is_cut_and_counted():
+    model = translator(AutoregressiveTranslator)
+    with torch.no_grad():
+        model.network.embedding.weight[2] = 0  # the end's logit is zero
+        model.network.decoder.layers[0].norm3.bias.copy_(40 * model.network.embedding.weight[5])
+    corpus = generate(model=model, name="g", seed=1, prefixes=pairs(), temperature=0.0)
+    assert corpus.facts["cut"] == 4
+
+
+def test_bad_input_is_refused_by_name():
+    model = translator(ParallelTranslator)
+    with pytest.raises(BadInput, match="no pair of split 'validation'"):
+        generate(model=model, name="g", seed=1, prefixes=pairs(), split="validation")
+    with pytest.raises(BadInput, match="temperature is -1"):
+        generate(model=model, name="g", seed=1, prefixes=pairs(), temperature=-1)

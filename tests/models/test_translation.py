@@ -1,0 +1,135 @@
+"""Translators: the paper's parameter counts, both losses from their definitions, padding, training and the folder."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from longform.models.translation import TrainedTranslator, collate, encoded, fit, fit_subwords, sides_of
+from longform.models.translation_networks import (
+    BEGIN,
+    LENGTH_WEIGHT,
+    LENGTHS,
+    NETWORKS,
+    PAPER,
+    AutoregressiveTranslator,
+    ParallelTranslator,
+    Shape,
+    uniform_copy,
+)
+from longform.units import BadInput, Document, Section
+
+TINY = {"layers": 1, "heads": 2, "width": 16, "inner": 24, "dropout": 0.0, "positions": 16}
+PLAN = {"learning_rate": 1e-2, "batch": 8, "epochs": 8, "rounds": 2}
+
+
+@pytest.fixture(autouse=True)
+def no_tracking(monkeypatch):
+    monkeypatch.setenv("WANDB_MODE", "disabled")
+
+
+def pair(number: int, source: str, target: str, split: str = "train") -> Document:
+    return Document(f"{split}{number}", split, (Section("source", source), Section("target", target)))
+
+
+def pairs() -> list[Document]:
+    words = {"one": "un", "two": "deux", "three": "trois", "four": "quatre"}
+    names = list(words)
+    rows = [(names[i % 4], names[i // 4 % 4], names[i // 16]) for i in range(64)]
+    splits = ["validation" if i % 5 == 0 else "train" for i in range(64)]
+    return [
+        pair(i, " ".join(r), " ".join(words[w] for w in r), s)
+        for i, (r, s) in enumerate(zip(rows, splits, strict=True))
+    ]
+
+
+@pytest.mark.parametrize(("kind", "count"), [("autoregressive", 64_799_744), ("non_autoregressive", 65_981_440)])
+def test_the_papers_sizes_have_the_papers_parameters(kind, count):
+    with torch.device("meta"):
+        network = NETWORKS[kind](PAPER, 40_354)
+    assert sum(p.numel() for p in network.parameters()) == count  # 64.80M and 65.98M in appendix C
+
+
+def network(kind, seed=0):
+    torch.manual_seed(seed)
+    return kind(Shape(**TINY), 12).eval()
+
+
+@torch.no_grad()
+def test_the_autoregressive_loss_is_the_chain_rule():
+    model = network(AutoregressiveTranslator)
+    batch = collate([([5, 6, 2], [7, 8, 9, 2]), ([4, 2], [10, 2])])
+    total = 0.0
+    for source, target in (([5, 6, 2], [7, 8, 9, 2]), ([4, 2], [10, 2])):
+        memory = model.encode(torch.tensor([source]))
+        for t, word in enumerate(target):
+            scores = model.next_scores(memory, torch.tensor([source]), torch.tensor([[BEGIN, *target[:t]]]))
+            total -= float(torch.log_softmax(scores[0, -1], dim=0)[word])
+    assert float(model.loss(batch)) == pytest.approx(total / 6, rel=1e-5)
+
+
+@torch.no_grad()
+def test_the_parallel_loss_is_a_sum_over_places_and_a_tenth_of_the_length():
+    model = network(ParallelTranslator)
+    items = [([5, 6, 2], [7, 8, 9, 2]), ([4, 2], [10, 2])]
+    words, lengths = 0.0, 0.0
+    for source, target in items:
+        ids, size = torch.tensor([source]), torch.tensor([len(target)])
+        memory = model.encode(ids)
+        scores = torch.log_softmax(model.place_scores(memory, ids, size)[0], dim=1)
+        words -= float(scores[torch.arange(len(target)), target].sum())
+        offsets = torch.log_softmax(model.length_scores(memory, ids)[0], dim=0)
+        lengths -= float(offsets[len(target) - len(source) + LENGTHS // 2])
+    assert float(model.loss(collate(items))) == pytest.approx(words / 6 + LENGTH_WEIGHT * lengths / 2, rel=1e-5)
+
+
+@torch.no_grad()
+def test_a_place_of_the_parallel_translator_does_not_see_the_target():
+    model = network(ParallelTranslator)
+    first, second = collate([([5, 6, 2], [7, 8, 2])]), collate([([5, 6, 2], [9, 8, 2])])
+    one = model.place_scores(model.encode(first["source"]), first["source"], torch.tensor([3]))
+    scores = torch.log_softmax(one[0], dim=1)
+    difference = float(model.loss(first) - model.loss(second)) * 3
+    assert difference == pytest.approx(float(scores[0, 9] - scores[0, 7]), abs=1e-5)
+
+
+def test_source_words_are_copied_evenly():
+    copied = uniform_copy(torch.tensor([3, 3, 5]), torch.tensor([5, 1, 3]), torch.arange(5))
+    assert copied[0].tolist() == [0, 1, 1, 2, 2]
+    assert copied[1, 0] == 0
+    assert copied[2, :3].tolist() == [0, 2, 4]
+
+
+@pytest.mark.parametrize("kind", ["autoregressive", "non_autoregressive"])
+def test_training_learns_a_word_for_word_translation_and_comes_back(kind, tmp_path):
+    trained = fit(pairs(), kind=kind, name=kind, seed=1, scratch=tmp_path / "s", schedule=PLAN, shape=TINY, subwords=60)
+    rows = encoded([sides_of(d) for d in pairs() if d.split == "validation"], trained.subwords, 16)
+    loss = float(trained.network.loss(collate(rows)))
+    assert loss < 0.7 * np.log(trained.subwords.get_vocab_size())
+    trained.save(tmp_path / "m")
+    again = TrainedTranslator.load(tmp_path / "m")
+    assert again.kind == kind
+    assert float(again.network.loss(collate(rows))) == pytest.approx(loss, rel=1e-6)
+
+
+def test_subwords_come_back_as_text_and_long_pairs_are_left_out():
+    subwords = fit_subwords(["alpha beta", "alphabet bet"], 40)
+    assert subwords.decode(subwords.encode("beta alpha").ids) == "beta alpha"
+    assert encoded([("alpha " * 20, "beta")], subwords, 16) == []
+    assert len(encoded([("alpha", "beta")], subwords, 16)) == 1
+    assert encoded([], subwords, 16) == []
+
+
+def test_bad_input_is_refused_by_name(tmp_path):
+    given = {"name": "t", "seed": 1, "scratch": tmp_path, "schedule": PLAN}
+    with pytest.raises(BadInput, match="kind is 'both'"):
+        fit(pairs(), kind="both", **given)
+    with pytest.raises(BadInput, match="zero pairs of split train"):
+        fit([pair(1, "a", "b", "test")], kind="autoregressive", **given)
+    with pytest.raises(BadInput, match="no target text"):
+        fit([Document("d", "train", (Section("source", "a"),))], kind="autoregressive", **given)
+    with pytest.raises(BadInput, match="not a multiple of heads"):
+        ParallelTranslator(Shape(width=10, heads=4), 12)
+    with pytest.raises(BadInput, match=r"no model\.safetensors"):
+        TrainedTranslator.load(tmp_path)
