@@ -113,12 +113,15 @@ def table_2(*, scores: Records, expected: Mapping[str, Any], data: Path) -> Tabl
         row = f"{corpus} {'data' if system == ['titles'] else ' '.join(system)}"
         cells.append(cell(row, column, record, printed=paper, verdict=verdict, why=why))
     notes = [f"{f.claim}: {f.verdict} ({f.why})" for f in _table_2_claims(scores)]
-    tests = [
-        f"{name}: differs from real text by {r['comparison']['difference']:+.2f}, p = {r['comparison']['p_value']:.4f}"
-        for name, r in scores.items()
-        if r.get("comparison") and name.endswith("-latent")
-    ]
+    tests = [_test_note(name, r) for name, r in scores.items() if r.get("comparison") and name.endswith("-latent")]
     return Table("Table 2. Latent PPL of section titles with 95 % intervals", cells, notes + tests)
+
+
+def _test_note(name: str, record: Mapping[str, Any]) -> str:
+    """One sentence about a permutation test against real text."""
+    difference, p_value = record["comparison"]["difference"], record["comparison"]["p_value"]
+    shown = "not finite" if difference is None else f"{difference:+.2f}"
+    return f"{name}: minus real text's own score {shown}, p = {p_value:.4f}"
 
 
 def _planted(corpus: str, data: Path) -> list[Cell]:
