@@ -47,17 +47,11 @@ def _exp(x):
     n = np.floor(x * 1.4426950408889634 + 0.5)
     r = x - n * 6.93145751953125e-1 - n * 1.42860682030941723212e-6
     p = r * (1 / 6227020800.0) + 1 / 479001600.0
-    p = p * r + 1 / 39916800.0
-    p = p * r + 1 / 3628800.0
-    p = p * r + 1 / 362880.0
-    p = p * r + 1 / 40320.0
-    p = p * r + 1 / 5040.0
-    p = p * r + 1 / 720.0
-    p = p * r + 1 / 120.0
-    p = p * r + 1 / 24.0
-    p = p * r + 1 / 6.0
-    p = p * r + 0.5
-    p = p * r + 1.0
+    p = (p * r + 1 / 39916800.0) * r + 1 / 3628800.0
+    p = (p * r + 1 / 362880.0) * r + 1 / 40320.0
+    p = (p * r + 1 / 5040.0) * r + 1 / 720.0
+    p = (p * r + 1 / 120.0) * r + 1 / 24.0
+    p = ((p * r + 1 / 6.0) * r + 0.5) * r + 1.0
     p = p * r + 1.0
     power = (np.int64(n) + np.int64(1023)) << np.int64(52)
     return p * np.int64(power).view(np.float64)
@@ -111,9 +105,8 @@ def _tilt(scratch, mass, free):
         value = _exp(np.float64(logit[k]) + 0.5 * spread[k] - top)
         expected[k] = value
         total += value
-    scale = mass / total
     for k in range(logit.size):
-        expected[k] *= scale
+        expected[k] *= mass / total
         curve[k] = expected[k]
     curve[free] = 0
     return top + np.log(total)
@@ -139,9 +132,8 @@ def _solve(scratch, precision, mass):
     direction, product, curve, gradient = scratch[DIRECTION], scratch[PRODUCT], scratch[CURVE], scratch[GRADIENT]
     bent = scratch[BENT]
     norm = np.float64(0.0)
+    step[:], pull[:] = 0, 0
     for k in range(step.size):
-        step[k] = 0
-        pull[k] = 0
         rest[k] = gradient[k]
         scaled[k] = 1 / (precision[k, k] + curve[k] * (1 - curve[k] / mass))
         direction[k] = rest[k] * scaled[k]
@@ -258,10 +250,9 @@ def _ascend(scratch, precision, rows, counts, ratios, limits):
     mass = np.float64(0.0)
     for u in range(counts.size):
         mass += counts[u]
-    value, old = 0.0, 0.0
+    value, old, rounds = 0.0, 0.0, 0
     _pull_back(scratch, precision)
-    words = _assign(scratch, rows, counts, ratios)
-    rounds = 0
+    _assign(scratch, rows, counts, ratios)
     while rounds < max_rounds:
         rounds += 1
         for _ in range(NEWTON_STEPS):
@@ -278,7 +269,7 @@ def _ascend(scratch, precision, rows, counts, ratios, limits):
 
 @numba.njit(**_JIT)
 def ascend_documents(corpus, model, limits, points, found):
-    """Coordinate ascent on documents ``span``; every document starts from its row of ``points``.
+    """Coordinate ascent on some documents; every document starts from its row of ``points``.
 
     Args:
         corpus: (starts, terms, counts, (first, last)): rows of one compressed document-term matrix, and which to do.
