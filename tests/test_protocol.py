@@ -89,7 +89,7 @@ def classes():
         for info in pkgutil.iter_modules(package.__path__):
             module = importlib.import_module(f"{package.__name__}.{info.name}")
             for name, member in inspect.getmembers(module, inspect.isclass):
-                own = member.__module__ == module.__name__ and not name.startswith("_")
+                own = member.__module__ == module.__name__ and not name.startswith("_") and not inspect.isabstract(member)
                 if own and all(hasattr(member, verb) for verb in ("fit", "tally", "score")):
                     yield name
 

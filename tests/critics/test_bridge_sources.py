@@ -14,9 +14,10 @@ from longform.critics.bridge_sources import (
     MachineGeneral,
     MachinePairs,
     SourceProfile,
+    TextPair,
     column_means,
     detection,
-    sides,
+    pairs_of,
     text_classifier,
     trajectory,
     wasserstein,
@@ -25,13 +26,13 @@ from longform.units import BadInput
 from tests.oracles.bridge_loops import bridges, loop_score
 
 
-def both_sides(count: int, seed: int, human: int = 20, machine: int = 20, noise: float = 2.0) -> list[LatentPath]:
+def both_sides(count: int, seed: int, human: int = 20, machine: int = 20, noise: float = 2.0) -> list[TextPair]:
     """Humans keep to a bridge, machines wander off it from sentence to sentence."""
     rng = np.random.default_rng(seed)
     people = bridges(count, human, 4, 1.0, seed)
     robots = bridges(count, machine, 4, 1.0, seed + 1) + noise * rng.normal(size=(count, machine, 4))
     pairs = zip(people, robots, strict=True)
-    return [u for i, (h, m) in enumerate(pairs) for u in (path(h, f"{i}-human"), path(m, f"{i}-machine"))]
+    return pairs_of([u for i, (h, m) in enumerate(pairs) for u in (path(h, f"{i}-human"), path(m, f"{i}-machine"))])
 
 
 def test_wasserstein_equals_scipy_and_sorted_differences():
@@ -60,11 +61,10 @@ def test_detection_scales_each_tested_source_to_one_and_two():
 def test_pair_wins_equal_a_loop():
     units = both_sides(6, 3)
     task = MachinePairs().fit(units)
-    _, human, machine = sides(units)
     wins = [
-        abs(loop_score(h.latents, "canonical", task.features.sigma2))
-        < abs(loop_score(m.latents, "canonical", task.features.sigma2))
-        for h, m in zip(human, machine, strict=True)
+        abs(loop_score(pair.human.latents, "canonical", task.features.sigma2))
+        < abs(loop_score(pair.machine.latents, "canonical", task.features.sigma2))
+        for pair in units
     ]
     assert task.tally(units).column("wins").tolist() == [float(win) for win in wins]
 
@@ -100,8 +100,7 @@ def test_single_texts_are_classified_and_counted_twice_a_pair(classifier):
 def test_profiles_hold_each_sides_own_estimates():
     units = both_sides(5, 11)
     profile = SourceProfile("human").fit(units)
-    _, human, _ = sides(units)
-    assert profile.train == pytest.approx([diffusion(u.latents) for u in human])
+    assert profile.train == pytest.approx([diffusion(u.human.latents) for u in units])
     assert profile.score(profile.tally(units)) == pytest.approx(np.mean(profile.train))
     details = profile.describe(units)
     assert details["test"] == pytest.approx(list(profile.train)) and len(details["trajectory"]["mean"]) == 100
@@ -118,12 +117,12 @@ def test_trajectories_keep_both_ends_and_flatten_what_is_flat():
 
 
 def test_broken_sides_are_excluded_and_missing_ones_refused():
-    units = [*both_sides(4, 13), path(np.eye(2, 4), "x-human"), path(np.ones((9, 4)), "x-machine")]
-    task = MachinePairs().fit(units[:8])
+    units = [*both_sides(4, 13), *pairs_of([path(np.eye(2, 4), "x-human"), path(np.ones((9, 4)), "x-machine")])]
+    task = MachinePairs().fit(units[:4])
     assert task.tally(units).column("excluded").tolist() == [0, 0, 0, 0, 1]
-    assert math.isnan(task.score(task.tally(units[8:])))
+    assert math.isnan(task.score(task.tally(units[4:])))
     with pytest.raises(BadInput, match="no pair"):
-        MachinePairs().fit([path(np.eye(5), "a-human"), path(np.eye(5), "b-machine")])
+        pairs_of([path(np.eye(5), "a-human"), path(np.eye(5), "b-machine")])
     with pytest.raises(BadInput, match="not fitted"):
         MachineGeneral().tally(units)
 

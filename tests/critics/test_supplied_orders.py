@@ -52,8 +52,11 @@ def test_a_fold_is_judged_by_a_model_of_the_other_folds():
 
         return judge
 
-    CrossValidated(learn, folds=3).tally(units)
+    fitted = CrossValidated(learn, folds=3).fit(units)
+    fitted.tally(units)
     assert seen == [(False, 4)] * 6
+    fitted.tally(families(documents(7))[6:])  # a document that was not there when folds were drawn
+    assert seen[6:] == [(False, 6)]
 
 
 def test_empty_permutations_are_counted_and_give_no_pair():
@@ -80,6 +83,8 @@ def test_bad_input_is_named(tmp_path):
     with pytest.raises(BadInput, match="no original"):
         families([grid("S-", unit="d/2")])
     with pytest.raises(BadInput, match="folds"):
+        transitions(folds=5).fit(families(documents(2)))
+    with pytest.raises(BadInput, match="no models yet"):
         transitions(folds=5).tally(families(documents(2)))
     (tmp_path / "x.jsonl").write_text('{"doc": "a"}\n')
     with pytest.raises(BadInput, match=r"x\.jsonl:1"):

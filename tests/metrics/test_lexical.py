@@ -106,5 +106,5 @@ def test_bad_input_is_named():
         LatentSemantics().fit([unit("", "")])
     with pytest.raises(BadInput, match="call fit"):
         LatentSemantics().coherence(REAL)
-    with pytest.raises(TypeError, match="subclasses"):
+    with pytest.raises(TypeError, match="abstract class"):
         AdjacentSimilarity().coherence(REAL)

@@ -1,7 +1,7 @@
 """Who wrote it? BBScore on human and machine texts (sheng2024 sections 5.2-5.5): Tables 4 and 5, Figures 5, 6 and 7.
 
-Units come in pairs, ``<id>-human`` and ``<id>-machine``, and are split by document: a classifier never sees a test
-document's other side. A tally has one row per pair.
+A unit is a pair, made of ``<id>-human`` and ``<id>-machine``, so that splits and resamples keep both sides together: a
+classifier never sees a test document's other side. A tally has one row per pair.
 """
 
 from __future__ import annotations
@@ -16,22 +16,32 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from longform.critics.bridge import FITTED, LatentPath, diffusion, units_from_readout
+from longform.critics.bridge import FITTED, LatentPath, diffusion
+from longform.critics.bridge import units_from_readout as paths_from_readout
 from longform.critics.bridge_features import BridgeFeatures, identity
 from longform.critics.bridge_joint import JointBridgeCritic, usable
 from longform.critics.bridge_tasks import area, roc_points
 from longform.critics.pair_network import LinearRanker, NetworkRanker, Pairs, ranker
 from longform.numerics import generator
 from longform.protocol import Better, Tally
-from longform.units import BadInput
+from longform.units import BadInput, Readout
 
-__all__ = ["MachineGeneral", "MachinePairs", "SourceProfile", "detection", "units_from_readout"]
 HUMAN, MACHINE = "-human", "-machine"
 COMMON_STEPS = 100  # sheng2024 section 5.5 resamples paths to a common length it does not give; ours
 
 
-def sides(units: Sequence[LatentPath]) -> tuple[list[str], list[LatentPath], list[LatentPath]]:
-    """Ids, human paths and machine paths of the documents that have both.
+@dataclass(frozen=True)
+class TextPair:
+    """The human and the machine text of one document."""
+
+    unit_id: str
+    split: str
+    human: LatentPath
+    machine: LatentPath
+
+
+def pairs_of(units: Sequence[LatentPath]) -> list[TextPair]:
+    """The documents that have both sides; the split is the human text's.
 
     Raises:
         BadInput: there is not a single pair.
@@ -40,7 +50,12 @@ def sides(units: Sequence[LatentPath]) -> tuple[list[str], list[LatentPath], lis
     ids = [i.removesuffix(HUMAN) for i in by_id if i.endswith(HUMAN) and i.removesuffix(HUMAN) + MACHINE in by_id]
     if not ids:
         raise BadInput(f"got {len(units)} units but no pair <id>{HUMAN}, <id>{MACHINE}; use a section_completion row")
-    return ids, [by_id[i + HUMAN] for i in ids], [by_id[i + MACHINE] for i in ids]
+    return [TextPair(i, by_id[i + HUMAN].split, by_id[i + HUMAN], by_id[i + MACHINE]) for i in ids]
+
+
+def units_from_readout(readout: Readout) -> list[TextPair]:
+    """Pairs of the readout's paths."""
+    return pairs_of(paths_from_readout(readout))
 
 
 @dataclass(frozen=True)
@@ -60,15 +75,15 @@ class MachinePairs:
     features: BridgeFeatures | None = field(default=None, repr=False, metadata=FITTED)
     judge: LinearRanker | NetworkRanker | JointBridgeCritic | None = field(default=None, repr=False, metadata=FITTED)
 
-    def fit(self, real: Sequence[LatentPath]) -> MachinePairs:
+    def fit(self, real: Sequence[TextPair]) -> MachinePairs:
         r"""Estimate $\sigma_m^2$ on human texts; train the classifier on training pairs."""
-        _, human, machine = sides(real)
+        human = [pair.human for pair in real]
         fitted = replace(self, features=BridgeFeatures(self.index).fit(human))
         if self.judge_by == "bbscore":
             return fitted
         if self.judge_by == "joint":
             return replace(fitted, judge=JointBridgeCritic().fit(human))
-        both = [fitted._matched(pair) for pair in zip(human, machine, strict=True)]
+        both = [fitted._matched(pair) for pair in real]
         kept = [row for row, pair in enumerate(both) if usable(pair[0]) and usable(pair[1])]
         rows = [np.array([fitted.values(both[row][side]) for row in kept]) for side in (0, 1)]
         rng = generator("machine pairs", self.judge_by, len(kept))
@@ -80,13 +95,14 @@ class MachinePairs:
             raise BadInput(f"{type(self).__name__} is not fitted; call fit(real pairs) and use what it returns")
         return np.abs(self.features.signed(unit, identity(unit))[0])
 
-    def _matched(self, pair: tuple[LatentPath, LatentPath]) -> tuple[LatentPath, LatentPath]:
+    def _matched(self, pair: TextPair) -> tuple[LatentPath, LatentPath]:
+        both = (pair.human, pair.machine)
         if not self.same_length:
-            return pair
-        count = min(len(one.latents) for one in pair)
+            return both
+        count = min(len(one.latents) for one in both)
         cut = [
             replace(o, latents=o.latents[:count], text_ids=o.text_ids[:count], token_counts=o.token_counts[:count])
-            for o in pair
+            for o in both
         ]
         return cut[0], cut[1]
 
@@ -97,11 +113,11 @@ class MachinePairs:
         features = self.values(unit)
         return float(features[0] if self.judge is None else self.judge.judge(features[None])[0])
 
-    def tally(self, units: Sequence[LatentPath]) -> Tally:
-        """Columns wins, pairs, human, machine (their values) and excluded, a row per pair."""
-        ids, human, machine = sides(units)
-        rows = [self._row(*self._matched(pair)) for pair in zip(human, machine, strict=True)]
-        return Tally(tuple(ids), ("wins", "pairs", "human", "machine", "excluded"), np.array(rows, dtype=np.float64))
+    def tally(self, units: Sequence[TextPair]) -> Tally:
+        """Columns wins, pairs, human, machine (their values) and excluded."""
+        rows = np.array([self._row(*self._matched(pair)) for pair in units], dtype=np.float64)
+        names = ("wins", "pairs", "human", "machine", "excluded")
+        return Tally(tuple(pair.unit_id for pair in units), names, rows.reshape(len(units), len(names)))
 
     def _row(self, human: LatentPath, machine: LatentPath) -> tuple[float, ...]:
         if not (usable(human) and usable(machine)):
@@ -114,15 +130,14 @@ class MachinePairs:
         pairs = tally.total("pairs")
         return tally.total("wins") / pairs if pairs else float("nan")
 
-    def describe(self, units: Sequence[LatentPath]) -> dict[str, Any]:
+    def describe(self, units: Sequence[TextPair]) -> dict[str, Any]:
         """AUC and ROC curve of the pooled values (Figure 5), and how much longer one side is."""
         tally = self.tally(units)
         kept = tally.column("pairs") > 0
         human, machine = tally.column("human")[kept], tally.column("machine")[kept]
-        _, one, other = sides(units)
         lengths = {
-            "human": float(np.mean([len(u.latents) for u in one])),
-            "machine": float(np.mean([len(u.latents) for u in other])),
+            "human": float(np.mean([len(u.human.latents) for u in units])),
+            "machine": float(np.mean([len(u.machine.latents) for u in units])),
         }
         return {"auc": area(human, machine), "roc": roc_points(human, machine), "mean_sentences": lengths}
 
@@ -143,24 +158,22 @@ class MachineGeneral:
     model: Pipeline | None = field(default=None, repr=False, metadata=FITTED)
     filling: np.ndarray | None = field(default=None, repr=False, metadata=FITTED)
 
-    def fit(self, real: Sequence[LatentPath]) -> MachineGeneral:
+    def fit(self, real: Sequence[TextPair]) -> MachineGeneral:
         """Train on both sides of the training documents."""
         pairs = MachinePairs(index=self.index).fit(real)
-        kept = [unit for unit in real if usable(unit)]
+        kept = [text for pair in real for text in (pair.human, pair.machine) if usable(text)]
         features = np.array([pairs.values(unit) for unit in kept])
         filling = column_means(features)
         labels = [unit.unit_id.endswith(MACHINE) for unit in kept]
         model = text_classifier(self.classifier).fit(np.where(np.isfinite(features), features, filling), labels)
         return replace(self, pairs=pairs, model=model, filling=filling)
 
-    def tally(self, units: Sequence[LatentPath]) -> Tally:
-        """Columns right, texts and excluded, a row per pair."""
-        ids, human, machine = sides(units)
-        rows = np.array(
-            [self._row(one) + self._row(other) for one, other in zip(human, machine, strict=True)], dtype=np.float64
-        )
+    def tally(self, units: Sequence[TextPair]) -> Tally:
+        """Columns right, texts (up to two a pair) and excluded."""
+        both = [self._row(pair.human) + self._row(pair.machine) for pair in units]
+        rows = np.array(both, dtype=np.float64).reshape(len(units), 4)
         values = np.stack([rows[:, 0] + rows[:, 2], rows[:, 1] + rows[:, 3], (rows[:, 1] + rows[:, 3]) == 0], axis=1)
-        return Tally(tuple(ids), ("right", "texts", "excluded"), values.astype(np.float64))
+        return Tally(tuple(pair.unit_id for pair in units), ("right", "texts", "excluded"), values.astype(np.float64))
 
     def _row(self, unit: LatentPath) -> tuple[float, float]:
         if self.model is None or self.pairs is None or self.filling is None:
@@ -216,27 +229,27 @@ class SourceProfile:
         if self.side not in ("human", "machine"):
             raise BadInput(f"side {self.side!r}; allowed are 'human' and 'machine'; mend the row")
 
-    def _own(self, units: Sequence[LatentPath]) -> list[LatentPath]:
-        return [unit for unit in units if unit.unit_id.endswith(f"-{self.side}")]
+    def _own(self, units: Sequence[TextPair]) -> list[LatentPath]:
+        return [unit.human if self.side == "human" else unit.machine for unit in units]
 
-    def fit(self, real: Sequence[LatentPath]) -> SourceProfile:
+    def fit(self, real: Sequence[TextPair]) -> SourceProfile:
         """Keep the training texts' estimates: the source's own distribution."""
         return replace(self, train=tuple(diffusion(u.latents, self.index) for u in self._own(real) if usable(u)))
 
-    def tally(self, units: Sequence[LatentPath]) -> Tally:
-        """Columns diffusion, texts and excluded, a row per text of the side."""
+    def tally(self, units: Sequence[TextPair]) -> Tally:
+        """Columns diffusion, texts and excluded, of one text a pair."""
         own = self._own(units)
         kept = np.array([usable(unit) for unit in own], dtype=bool)
         each = np.array([diffusion(u.latents, self.index) if good else 0.0 for u, good in zip(own, kept, strict=True)])
         values = np.stack([each, kept, ~kept], axis=1).astype(np.float64) if own else np.zeros((0, 3))
-        return Tally(tuple(unit.unit_id for unit in own), ("diffusion", "texts", "excluded"), values)
+        return Tally(tuple(unit.unit_id for unit in units), ("diffusion", "texts", "excluded"), values)
 
     def score(self, tally: Tally) -> float:
         """Mean over texts; nan without any."""
         texts = tally.total("texts")
         return tally.total("diffusion") / texts if texts else float("nan")
 
-    def describe(self, units: Sequence[LatentPath]) -> dict[str, Any]:
+    def describe(self, units: Sequence[TextPair]) -> dict[str, Any]:
         """Estimates of training and of judged texts, and the mean trajectory of the judged ones."""
         tally = self.tally(units)
         test = tally.column("diffusion")[tally.column("texts") > 0]

@@ -7,7 +7,7 @@ parsed on its own, so a permutation's grid is not the original's with its rows m
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -65,48 +65,59 @@ def units_from_readout(readout: Readout) -> list[Family]:
 
 
 Judge = Callable[[Sequence[Grid]], np.ndarray]
+FITTED = {"fitted": True}
 
 
 @dataclass(frozen=True)
 class CrossValidated:
     """A grid model fitted on all documents but a fold, judged on the fold: the share of permutations ranked below.
 
-    A tie is an error, counted apart. An empty permutation gives no pair and is counted; a document whose original is
+    A document that was not fitted on is judged by a model of all documents that were. A tie is an error, counted apart. An empty permutation gives no pair and is counted; a document whose original is
     empty, or that has no permutation left, is excluded.
 
     Attributes:
         learn: families -> coherence of grids, higher is better.
         folds: groups of documents.
         name: names the draw of folds.
+        fold_of: fitted; the fold of each document.
+        judges: fitted; one a fold, that has not seen the fold, and last one that has seen everything.
     """
 
     learn: Callable[[Sequence[Family]], Judge]
     folds: int = 10
     name: str = "supplied-orders"
+    fold_of: Mapping[str, int] = field(default_factory=dict, repr=False, metadata=FITTED)
+    judges: tuple[Judge, ...] = field(default=(), repr=False, metadata=FITTED)
     better: ClassVar[Better] = "higher"
 
     def fit(self, real: Sequence[Family]) -> CrossValidated:
-        """Nothing: every fold is fitted on the others."""
-        return self
+        """Draw the folds, and fit one model without each of them and one on everything.
+
+        Raises:
+            BadInput: fewer documents than folds.
+        """
+        if len(real) < self.folds or self.folds < 2:
+            raise BadInput(
+                f"cross-validation: {len(real)} documents, {self.folds} folds; 2 folds and a document each are needed: "
+                "mend folds, or prepare the grids in split 'train' and judge that split"
+            )
+        fold = np.empty(len(real), dtype=np.int64)
+        fold[generator(self.name).permutation(len(real))] = np.arange(len(real)) % self.folds
+        judges = [self.learn([real[i] for i in np.flatnonzero(fold != k)]) for k in range(self.folds + 1)]
+        named = {unit.unit_id: int(k) for unit, k in zip(real, fold, strict=True)}
+        return replace(self, fold_of=named, judges=tuple(judges))
 
     def tally(self, units: Sequence[Family]) -> Tally:
         """Wins, ties, pairs and empty permutations per document, each under a model that has not seen the document.
 
         Raises:
-            BadInput: fewer documents than folds.
+            BadInput: not fitted.
         """
-        if len(units) < self.folds or self.folds < 2:
-            raise BadInput(
-                f"cross-validation: {len(units)} documents, {self.folds} folds; 2 folds and a document each are needed"
-            )
-        fold = np.empty(len(units), dtype=np.int64)
-        fold[generator(self.name).permutation(len(units))] = np.arange(len(units)) % self.folds
-        rows = np.zeros((len(units), len(COLUMNS)))
-        for k in range(self.folds):
-            judge = self.learn([units[i] for i in np.flatnonzero(fold != k)])
-            for i in np.flatnonzero(fold == k):
-                rows[i] = counted(judge, units[i])
-        return Tally(tuple(unit.unit_id for unit in units), COLUMNS, rows)
+        if not self.judges:
+            raise BadInput("cross-validation has no models yet; call fit(families) and use what it returns")
+        rows = [counted(self.judges[self.fold_of.get(unit.unit_id, self.folds)], unit) for unit in units]
+        values = np.array(rows, dtype=np.float64).reshape(len(rows), len(COLUMNS))
+        return Tally(tuple(unit.unit_id for unit in units), COLUMNS, values)
 
     def score(self, tally: Tally) -> float:
         """Wins over pairs; nan without a pair."""

@@ -6,6 +6,7 @@ word vectors by cosine. Measures over a word net are in :mod:`longform.metrics.w
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
@@ -23,14 +24,14 @@ COLUMNS = ("similarity", "pairs", "bare", "unknown", "excluded")
 FITTED = {"fitted": True}
 
 
-class AdjacentSimilarity:
+class AdjacentSimilarity(ABC):
     """What all lexical critics share; each says how alike the sentences of a unit are."""
 
     better: ClassVar[Better] = "higher"
 
+    @abstractmethod
     def sentence_matrices(self, units: Sequence[Grid]) -> list[np.ndarray]:
         """Similarity of every two sentences, one float64 (sentences, sentences) per unit."""
-        raise TypeError(f"{type(self).__name__} must say how similar two sentences are; use one of its subclasses")
 
     def unknown(self, unit: Grid) -> int:
         """Entities of a unit that the measure knows nothing of."""

@@ -8,6 +8,7 @@ a distance such pairs are left out of sum and count, since 0 would be the best v
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -38,9 +39,9 @@ class WordnetSimilarity(AdjacentSimilarity):
 
     taxonomy: Taxonomy = field(default_factory=Taxonomy, repr=False, metadata=FITTED)
 
+    @abstractmethod
     def synset_matrix(self, synsets: Sequence[int]) -> np.ndarray:
         """The measure between every two synsets: float64 (synsets, synsets)."""
-        raise TypeError(f"{type(self).__name__} must say how related two synsets are; use one of its subclasses")
 
     def word_matrix(self, words: Sequence[str]) -> np.ndarray:
         """The best value over the senses of every two words: float64 (words, words), nan where a word has no entry."""
