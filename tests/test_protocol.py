@@ -89,7 +89,9 @@ def classes():
         for info in pkgutil.iter_modules(package.__path__):
             module = importlib.import_module(f"{package.__name__}.{info.name}")
             for name, member in inspect.getmembers(module, inspect.isclass):
-                own = member.__module__ == module.__name__ and not name.startswith("_") and not inspect.isabstract(member)
+                own = (
+                    member.__module__ == module.__name__ and not name.startswith("_") and not inspect.isabstract(member)
+                )
                 if own and all(hasattr(member, verb) for verb in ("fit", "tally", "score")):
                     yield name
 
@@ -101,7 +103,9 @@ def test_every_critic_conforms(name):
     before = [getattr(critic, f.name) for f in dataclasses.fields(critic)]
     fitted = critic.fit(real)
     assert isinstance(fitted, Critic)
-    assert all(a is b for a, b in zip(before, [getattr(critic, f.name) for f in dataclasses.fields(critic)], strict=True))
+    assert all(
+        a is b for a, b in zip(before, [getattr(critic, f.name) for f in dataclasses.fields(critic)], strict=True)
+    )
     assert signature(fitted) == signature(critic) and signature(critic).startswith(name)
     whole, parts = fitted.tally(real), fitted.tally(real[:3]) + fitted.tally(real[3:])
     assert whole.unit_ids == parts.unit_ids == tuple(unit.unit_id for unit in real)

@@ -10,7 +10,26 @@ from longform.models.whitespace import fit as fit_words
 from longform.numerics import generator
 from longform.units import Document, Section
 
-WORDS = ["the", "town", "lies", "on", "a", "river", "and", "has", "many", "old", "houses", "its", "people", "work", "in", "fields", "near", "hills"]
+WORDS = [
+    "the",
+    "town",
+    "lies",
+    "on",
+    "a",
+    "river",
+    "and",
+    "has",
+    "many",
+    "old",
+    "houses",
+    "its",
+    "people",
+    "work",
+    "in",
+    "fields",
+    "near",
+    "hills",
+]
 TITLES = ("abstract", "history", "geography")
 
 
@@ -40,7 +59,9 @@ def lm_folder(path: Path, window=32, seed=0) -> Path:
     """A random two-layer GPT-2 with its tokenizer, saved as a user would have it."""
     bpe_folder(path)
     torch.manual_seed(seed)
-    config = GPT2Config(vocab_size=300, n_positions=window, n_embd=16, n_layer=2, n_head=2, bos_token_id=0, eos_token_id=0)
+    config = GPT2Config(
+        vocab_size=300, n_positions=window, n_embd=16, n_layer=2, n_head=2, bos_token_id=0, eos_token_id=0
+    )
     network = GPT2LMHeadModel(config)
     network.save_pretrained(path)
     return path
@@ -50,6 +71,8 @@ def classifier_folder(path: Path) -> Path:
     bpe_folder(path)
     torch.manual_seed(0)
     sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
-    config = BertConfig(vocab_size=300, id2label=dict(enumerate(TITLES)), label2id={t: i for i, t in enumerate(TITLES)}, **sizes)
+    config = BertConfig(
+        vocab_size=300, id2label=dict(enumerate(TITLES)), label2id={t: i for i, t in enumerate(TITLES)}, **sizes
+    )
     BertForSequenceClassification(config).save_pretrained(path)
     return path

@@ -22,11 +22,11 @@ import numpy as np
 
 from longform.corpora.synthetic import SyntheticLanguage, language
 from longform.inference.states import released_states, strict_states
-from longform.models.semi_markov.fitting import held_out
-from longform.models.semi_markov.ngrams import build_ngrams, token_types
-from longform.models.semi_markov.lm import SemiMarkovLM
 from longform.models.semi_markov.em import Fit, fit_em, initial_model, iteration_of, load_fit, save_fit
+from longform.models.semi_markov.fitting import held_out
 from longform.models.semi_markov.latent import latent_reading
+from longform.models.semi_markov.lm import SemiMarkovLM
+from longform.models.semi_markov.ngrams import build_ngrams, token_types
 from longform.models.semi_markov.paths import draw, tokens_of
 from longform.models.semi_markov.sparse_em import SparseFit, fit_sparse
 from longform.models.semi_markov.steps import Compute, expectation, maximise

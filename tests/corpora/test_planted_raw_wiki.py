@@ -5,11 +5,11 @@ from collections import Counter
 import pytest
 
 from longform.corpora import scientific, wikisection
-from longform.corpora.wikipedia import building as wikipedia
 from longform.corpora.planted import raw_corpora, raw_wiki
 from longform.corpora.planted.articles import write
 from longform.corpora.planted.corpus import to_document
 from longform.corpora.titles import normalise
+from longform.corpora.wikipedia import building as wikipedia
 from longform.corpora.wikipedia.articles import Shards
 from longform.corpora.wikipedia.shards import Extraction, extract
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from longform.corpora.suites.schemas import read_schemas
 from longform.corpora.suites.builders import winograd
-from longform.inference.token_scores.log_probs import open_reader
+from longform.corpora.suites.schemas import read_schemas
 from longform.inference.surprisal import suite_readout
+from longform.inference.token_scores.log_probs import open_reader
 from longform.inference.token_scores.rows import Encoder
 from longform.metrics.suite_accuracy import SuiteAccuracy, units_from_readout
 

@@ -27,8 +27,8 @@ from longform.inference.coreference.fcoref import FcorefResolver, load_fcoref, p
 from longform.inference.coreference.gold import gold_chains, gold_mentions
 from longform.inference.coreference.gold import read as gold_read
 from longform.inference.coreference.parse import load_spacy, parsed_chain
-from longform.inference.coreference.rules import read as rules_read
 from longform.inference.coreference.person_lexicon import FIRST_NAMES
+from longform.inference.coreference.rules import read as rules_read
 from longform.units import BadInput, Document, Section, chains_from_readout
 
 

@@ -17,7 +17,9 @@ def test_windows_score_every_position_once():
     for length in range(2, 40):
         scored = [p for start, stop, first in windows(length, 8) for p in range(first, stop)]
         assert scored == list(range(1, length))
-        assert all(stop - start <= 8 and (first - start >= 4 or first == 1) for start, stop, first in windows(length, 8))
+        assert all(
+            stop - start <= 8 and (first - start >= 4 or first == 1) for start, stop, first in windows(length, 8)
+        )
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +47,10 @@ def test_long_documents_are_scored_in_windows(tmp_path):
 def test_titles_equal_a_plain_forward_pass_and_keep_gold(tmp_path):
     reader = classifier_folder(tmp_path)
     out = section_titles.read(documents=documents(), reader=reader, name="t", splits=["test"], max_length=16, batch=2)
-    network, tokenizer = AutoModelForSequenceClassification.from_pretrained(reader).eval(), AutoTokenizer.from_pretrained(reader)
+    network, tokenizer = (
+        AutoModelForSequenceClassification.from_pretrained(reader).eval(),
+        AutoTokenizer.from_pretrained(reader),
+    )
     for chain, document in zip(chains_from_readout(out), [d for d in documents() if d.split == "test"], strict=True):
         for title, section in zip(chain.symbols, document.sections, strict=True):
             ids = tokenizer(section.text, truncation=True, max_length=16, return_tensors="pt")["input_ids"]

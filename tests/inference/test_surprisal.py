@@ -24,9 +24,9 @@ from transformers import (
 
 from longform.corpora.suites.documents import suites_to_corpus
 from longform.corpora.suites.items import Suite, pair
+from longform.inference.surprisal import condition_bits, read, suite_readout
 from longform.inference.token_scores.log_probs import open_reader
 from longform.inference.token_scores.parallel_reading import read_on_devices
-from longform.inference.surprisal import condition_bits, read, suite_readout
 from longform.inference.token_scores.rows import ENDS, Encoder
 from longform.inference.token_scores.trees import batches, common_prefix, grow
 from longform.units import BadInput

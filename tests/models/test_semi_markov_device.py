@@ -8,8 +8,8 @@ import torch
 from semi_markov_cases import bursts, enumerated_log_likelihood, random_case
 
 from longform.models.semi_markov import device
-from longform.models.semi_markov.lm import SemiMarkovLM
 from longform.models.semi_markov.em import fit_em
+from longform.models.semi_markov.lm import SemiMarkovLM
 from longform.models.semi_markov.steps import Compute, expectation
 
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from semi_markov_cases import bursts, paths, random_case
 
-from longform.models.semi_markov.ngrams import build_ngrams
-from longform.models.semi_markov.lm import SemiMarkovLM
 from longform.models.semi_markov.em import Fit, fit_em, load_fit, save_fit
+from longform.models.semi_markov.lm import SemiMarkovLM
+from longform.models.semi_markov.ngrams import build_ngrams
 from longform.models.semi_markov.steps import Compute, expectation, maximise
 from longform.units import BadInput
 

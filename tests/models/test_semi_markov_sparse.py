@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from semi_markov_cases import bursts, random_case
 
-from longform.models.semi_markov.lm import SemiMarkovLM
 from longform.models.semi_markov.em import fit_em
+from longform.models.semi_markov.lm import SemiMarkovLM
 from longform.models.semi_markov.sparse import (
     SparseSemiMarkovLM,
     sparse_expectation,

@@ -14,9 +14,9 @@ from longform.critics.logistic_normal import LogisticNormalCritic, TopicReading
 from longform.models.topics import kernels as topic_kernels
 from longform.models.topics.counts import TermCounts, from_rows
 from longform.models.topics.expectation import Expectation, columns_of, expectation, word_counts
+from longform.models.topics.fitting import RELEASED_SEED, fit, m_step, maximise, random_model, seeded_model
 from longform.models.topics.model import RELEASED, TopicModel, TopicSettings, gaussian, inverse
 from longform.models.topics.words import tausworthe
-from longform.models.topics.fitting import RELEASED_SEED, fit, m_step, maximise, random_model, seeded_model
 from longform.numerics import generator
 from longform.units import BadInput, Document, Section
 

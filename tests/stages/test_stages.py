@@ -24,14 +24,35 @@ LANGUAGE = {
     "temperatures": {"transition": 0.5, "emission": 0.3},
 }  # fmt: skip
 STATES = {"code": "states.py", "texts": "corpora/s", "reader": "corpora/s", "rule": "released", "splits": ["test"]}
-SCORE = {"paper": "deng2022", "code": "chains.py", "critic": "true_markov", "fit": "s-data", "real": "s-data", "units": "s-data"}
+SCORE = {
+    "paper": "deng2022",
+    "code": "chains.py",
+    "critic": "true_markov",
+    "fit": "s-data",
+    "real": "s-data",
+    "units": "s-data",
+}
 
 
 @pytest.fixture
 def home(tmp_path):
-    rows = {"seed": 1, "prepare": {"s": LANGUAGE}, "infer": {"s-data": STATES}, "score": {"synthetic-data-latent": SCORE}}
-    table = {"paper": "deng2022", "code": "deng2022.py", "table": "table_1", "corpus": "s", "rows": ["synthetic-data-latent"]}
-    rows |= {"report": {"t": table}, "train": {"words": {"code": "whitespace.py", "texts": "corpora/s", "base": "corpora/s"}}}
+    rows = {
+        "seed": 1,
+        "prepare": {"s": LANGUAGE},
+        "infer": {"s-data": STATES},
+        "score": {"synthetic-data-latent": SCORE},
+    }
+    table = {
+        "paper": "deng2022",
+        "code": "deng2022.py",
+        "table": "table_1",
+        "corpus": "s",
+        "rows": ["synthetic-data-latent"],
+    }
+    rows |= {
+        "report": {"t": table},
+        "train": {"words": {"code": "whitespace.py", "texts": "corpora/s", "base": "corpora/s"}},
+    }
     (tmp_path / "data" / "raw").mkdir(parents=True)
     write_params(tmp_path, rows)
     return tmp_path
@@ -53,7 +74,13 @@ def run(home, verb, row):
 
 def test_a_study_runs_from_nothing_to_a_table(home, monkeypatch):
     monkeypatch.chdir(ROOT)
-    for verb, row in (("prepare", "s"), ("train", "words"), ("infer", "s-data"), ("score", "synthetic-data-latent"), ("report", "t")):
+    for verb, row in (
+        ("prepare", "s"),
+        ("train", "words"),
+        ("infer", "s-data"),
+        ("score", "synthetic-data-latent"),
+        ("report", "t"),
+    ):
         assert run(home, verb, row) == 0
     record = read_json(home / "data/scores/deng2022/synthetic-data-latent.json")
     assert record["low"] <= record["value"] <= record["high"] and record["units"] == 20 and record["excluded"] == 0
@@ -191,5 +218,7 @@ def test_readouts_refuse_repeated_units():
 
 def test_score_and_report_stages_start_without_torch(home):
     code = "import sys; import longform.stages.__main__, longform.stages.score, longform.stages.report; print(sorted({m.split('.')[0] for m in sys.modules}))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": "src"}, cwd=ROOT)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": "src"}, cwd=ROOT
+    )
     assert "'numpy'" in done.stdout and "'torch'" not in done.stdout and "'transformers'" not in done.stdout

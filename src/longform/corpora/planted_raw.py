@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from longform.corpora import scientific, wikisection
-from longform.corpora.wikipedia import building as wikipedia
 from longform.corpora.planted import raw_corpora, raw_wiki
 from longform.corpora.planted.articles import write
+from longform.corpora.wikipedia import building as wikipedia
 from longform.units import BadInput, Corpus
 
 

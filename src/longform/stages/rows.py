@@ -63,7 +63,7 @@ class Row:
         code = self.settings.get("code")
         if not isinstance(code, str):
             raise BadInput(f"row {self.verb}.{self.name} lacks 'code'; name a file of src/longform/{group}/")
-        return importlib.import_module(f"longform.{group}.{code.removesuffix('.py')}")
+        return importlib.import_module(f"longform.{group}.{code.removesuffix('.py').replace('/', '.')}")
 
 
 def read_row(home: Path, verb: str, name: str) -> Row:

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from longform.corpora.perturbations import Edit, connective_replaced, context_shuffled, rementioned, shuffled
 from longform.corpora.suites.connective_uses import CONNECTIVES, ConnectiveUse
 from longform.corpora.suites.dialogues import StatementPair
-from longform.corpora.perturbations import Edit, connective_replaced, context_shuffled, rementioned, shuffled
+from longform.corpora.suites.items import Suite, SuiteItem, checked, pair
 from longform.corpora.suites.re_mentions import ReMention
 from longform.corpora.suites.schemas import Schema, in_sentence_case
 from longform.corpora.suites.stories import Story
-from longform.corpora.suites.items import Suite, SuiteItem, checked, pair
 from longform.numerics import generator
 from longform.units import BadInput
 

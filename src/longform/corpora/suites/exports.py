@@ -11,8 +11,8 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from longform.corpora.suites.prediction_formulas import Binary, RegionValue
 from longform.corpora.suites.items import Condition, Suite, SuiteItem, suite_to_record
+from longform.corpora.suites.prediction_formulas import Binary, RegionValue
 from longform.numerics import generator
 from longform.units import BadInput
 

@@ -10,12 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from longform.corpora.suites.connective_uses import ConnectiveUse, read_connective_lines, read_disco_annotation, read_ted_mdb
-from longform.corpora.suites.dialogues import Dialogue, read_dialogue_nli, read_persona_chat, read_synthetic_persona_chat
-from longform.corpora.suites.re_mentions import ReMention, read_arrau, read_conll, read_gap
-from longform.corpora.suites.schemas import read_schemas
 from longform.corpora.segmentation import sentence_texts
-from longform.corpora.suites.stories import read_stories
 from longform.corpora.suites.builders import (
     connectives,
     entity_re_mention,
@@ -24,8 +19,23 @@ from longform.corpora.suites.builders import (
     story_cloze,
     winograd,
 )
+from longform.corpora.suites.connective_uses import (
+    ConnectiveUse,
+    read_connective_lines,
+    read_disco_annotation,
+    read_ted_mdb,
+)
+from longform.corpora.suites.dialogues import (
+    Dialogue,
+    read_dialogue_nli,
+    read_persona_chat,
+    read_synthetic_persona_chat,
+)
 from longform.corpora.suites.documents import suites_to_corpus
 from longform.corpora.suites.items import Suite, read_suite
+from longform.corpora.suites.re_mentions import ReMention, read_arrau, read_conll, read_gap
+from longform.corpora.suites.schemas import read_schemas
+from longform.corpora.suites.stories import read_stories
 from longform.units import BadInput, Corpus
 
 

@@ -1,0 +1,1 @@
+"""MediaWiki dumps become articles: streaming, sharded, counted."""

@@ -10,7 +10,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from longform.inference.coreference.chains import RELEASED, ChainRules, Mention, PersonChain, clause_starts, person_chain
+from longform.inference.coreference.chains import (
+    RELEASED,
+    ChainRules,
+    Mention,
+    PersonChain,
+    clause_starts,
+    person_chain,
+)
 from longform.units import BadInput
 
 

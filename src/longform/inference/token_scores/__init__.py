@@ -1,0 +1,1 @@
+"""Log-probabilities of tokens: rows, shared prefixes, alignment of tokens to characters."""

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
-from longform.models.semi_markov.lm import SemiMarkovLM
 from longform.models.semi_markov.blocks import blocks_of, pack
+from longform.models.semi_markov.lm import SemiMarkovLM
 from longform.models.semi_markov.scan import AGREEMENT, backward, forward, in_float64
 from longform.models.semi_markov.scan import transition_counts as scan_transition_counts
 from longform.models.semi_markov.steps import Compute, Expectation, accumulate

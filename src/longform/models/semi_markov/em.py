@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-from longform.models.semi_markov.ngrams import NgramTable, build_ngrams, token_types
-from longform.models.semi_markov.lm import SemiMarkovLM
 from longform.models.semi_markov.device import device_expectation
+from longform.models.semi_markov.lm import SemiMarkovLM
+from longform.models.semi_markov.ngrams import NgramTable, build_ngrams, token_types
 from longform.models.semi_markov.steps import Compute, Expectation, expectation, maximise
 from longform.numerics import generator, perplexity
 from longform.units import BadInput

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from longform.models.semi_markov.em import Fit, fit_em, load_fit, save_fit
+from longform.models.semi_markov.gradient import Epoch, GradientSettings, fit_gradient
 from longform.models.semi_markov.lm import SemiMarkovLM
-from longform.models.semi_markov.em import Compute, Fit, fit_em, load_fit, save_fit
+from longform.models.semi_markov.ngrams import build_ngrams, token_types
 from longform.units import BadInput, Document
 
 FLOORS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)  # ours: weights of the uniform mixture tried on validation text
@@ -40,58 +43,83 @@ def fit(
     scratch: Path,
     num_states: int,
     max_duration: int,
-    iterations: int,
-    pretraining: int,
     cap: int,
-    restarts: int = 1,
+    em: Mapping[str, int] | None = None,
+    gradient: Mapping[str, Any] | None = None,
 ) -> TrainedHsmm:
-    """EM from ``restarts`` random starts; the one of best validation likelihood is kept (deng2022 appendix D: Adam)."""
+    """Fit by exact EM, or as the paper does by Adam on the same exact likelihood (deng2022 appendix D).
+
+    Args:
+        cap: n-grams kept of each length.
+        em: ``iterations``, ``pretraining`` and ``restarts``, of which the one of best validation likelihood is kept.
+        gradient: fields of :class:`GradientSettings`; exactly one of ``em`` and ``gradient`` is given.
+    """
     texts = {split: token_lists(documents, split) for split in ("train", "validation")}
     if not texts["train"] or not texts["validation"]:
+        got = f"{len(texts['train'])} train and {len(texts['validation'])} validation texts"
+        raise BadInput(f"train {name}: got {got}; both are needed")
+    if (em is None) == (gradient is None):
         raise BadInput(
-            f"train {name}: got {len(texts['train'])} train and {len(texts['validation'])} validation texts; both are needed"
+            f"train {name}: give exactly one of em and gradient; the row has {'none' if em is None else 'both'}"
         )
+    sizes = {"num_states": num_states, "max_duration": max_duration, "cap": cap}
+    if gradient is not None:
+        return TrainedHsmm(by_gradient(texts, gradient, name=name, seed=seed, **sizes))
+    return TrainedHsmm(by_em(texts, dict(em or {}), name=name, seed=seed, scratch=scratch, **sizes))
+
+
+def by_em(
+    texts: Mapping[str, list[list[str]]],
+    settings: dict[str, int],
+    *,
+    name: str,
+    seed: int,
+    scratch: Path,
+    **sizes: int,
+) -> Fit:
+    """The best of ``restarts`` EM fits by validation likelihood; a killed run goes on from its last iteration."""
     fits = []
-    for start in range(restarts):
+    for start in range(settings.pop("restarts", 1)):
         folder = scratch / f"start_{start}"
         begun = load_fit(folder) if folder.is_dir() or folder.with_name(folder.name + ".old").is_dir() else None
         progress = _Progress(f"train {name} start {start}", folder)
-        sizes = {
-            "num_states": num_states,
-            "max_duration": max_duration,
-            "iterations": iterations,
-            "pretraining": pretraining,
-        }
-        found = fit_em(
-            texts["train"], **sizes, cap=cap, seed=seed + start, start=begun, compute=Compute(), on_iteration=progress
-        )
-        fits.append(found)
-    best = max(
-        (smoothed(one, texts["validation"]) for one in fits), key=lambda one: held_out(one.model, texts["validation"])
-    )
+        fits.append(fit_em(texts["train"], **sizes, **settings, seed=seed + start, start=begun, on_iteration=progress))
+    mixed = [smoothed(one, texts["validation"]) for one in fits]
+    best = max(mixed, key=lambda one: held_out(one.model, texts["validation"]))
     last = best.history[-1]
     print(f"train {name}: training ppl {last.perplexity:.4f}, {last.states_in_use} states in use", flush=True)
-    return TrainedHsmm(best)
+    return best
+
+
+def by_gradient(
+    texts: Mapping[str, list[list[str]]],
+    settings: Mapping[str, Any],
+    *,
+    name: str,
+    seed: int,
+    num_states: int,
+    max_duration: int,
+    cap: int,
+) -> Fit:
+    """The paper's fit: tables of logits, Adam, a frozen first phase; the epoch of best validation PPL is kept."""
+    plan = GradientSettings(num_states=num_states, seed=seed, **settings)
+    tokens = token_types(texts["train"])
+    place = {token: i for i, token in enumerate(tokens)}
+    ids = [np.array([place[token] for token in text], dtype=np.int64) for text in texts["train"]]
+    ngrams = build_ngrams(ids, tokens=tokens, max_duration=max_duration, cap=cap)
+
+    def report(epoch: Epoch) -> None:
+        ppl = f"ppl {epoch.train_ppl:.4f} train, {epoch.validation_ppl:.4f} validation"
+        print(f"train {name}: epoch {epoch.number}, {ppl}, rate {epoch.rate:.4g}", flush=True)
+
+    model, _ = fit_gradient(texts["train"], ngrams, plan, validation=texts["validation"], on_epoch=report)
+    return Fit(model)
 
 
 def smoothed(fit: Fit, validation: Sequence[list[str]]) -> Fit:
-    """Give every state a little of every single token and every next state, as much as validation text likes best.
-
-    EM leaves n-grams and transitions that training never used at zero, so an unseen text would have probability
-    zero; the paper's softmax tables cannot reach zero. The mixture weight is chosen from ``FLOORS``.
-    """
-    candidates = [replace(fit, model=mixed(fit.model, floor)) for floor in FLOORS]
+    """Give every state a little of everything, as much as validation text likes best (:meth:`SemiMarkovLM.mixed`)."""
+    candidates = [replace(fit, model=fit.model.mixed(floor)) for floor in FLOORS]
     return max(candidates, key=lambda one: held_out(one.model, validation))
-
-
-def mixed(model: SemiMarkovLM, floor: float) -> SemiMarkovLM:
-    """(1 - floor) of the model's tables and ``floor`` of uniform tables over next states and single tokens."""
-    singles = int(model.ngrams.starts[1])
-    joint = model.joint * (1 - floor)
-    joint[:singles] += floor / singles
-    transitions = model.transitions * (1 - floor) + floor / model.num_states
-    kind = model.joint.dtype.type
-    return replace(model, joint=joint.astype(kind), transitions=transitions.astype(model.transitions.dtype))
 
 
 def held_out(model: SemiMarkovLM, texts: Sequence[list[str]]) -> float:

@@ -14,9 +14,9 @@ import numpy as np
 import torch
 from torch import nn
 
-from longform.models.semi_markov.ngrams import RESERVED_ROWS, NgramTable
-from longform.models.semi_markov.lm import SemiMarkovLM
 from longform.models.semi_markov.blocks import pack
+from longform.models.semi_markov.lm import SemiMarkovLM
+from longform.models.semi_markov.ngrams import RESERVED_ROWS, NgramTable
 from longform.models.semi_markov.scan import (
     Tables,
     Workspace,

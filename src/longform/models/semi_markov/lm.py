@@ -18,8 +18,8 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
-from longform.models.semi_markov.ngrams import NgramTable
 from longform.models.semi_markov.blocks import ROWS_PER_BLOCK, blocks_of, pack
+from longform.models.semi_markov.ngrams import NgramTable
 from longform.models.semi_markov.paths import Segmentation, draw, tokens_of, viterbi
 from longform.models.semi_markov.scan import Tables, Workspace, full_scans, log_partitions, segment_posteriors
 from longform.units import BadInput

@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from longform.models.semi_markov.ngrams import NgramTable
-from longform.models.semi_markov.lm import SemiMarkovLM
 from longform.models.semi_markov.blocks import blocks_of
+from longform.models.semi_markov.lm import SemiMarkovLM
+from longform.models.semi_markov.ngrams import NgramTable
 from longform.models.semi_markov.paths import viterbi
 from longform.models.semi_markov.sparse_kernels import sparse_backward, sparse_forward
 from longform.models.semi_markov.steps import Compute, Expectation

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 from safetensors.numpy import load_file, save_file
 
-from longform.models.semi_markov.ngrams import NgramTable
 from longform.models.semi_markov.em import ONE_THREAD, Fit, Iteration, iteration_of
+from longform.models.semi_markov.ngrams import NgramTable
 from longform.models.semi_markov.sparse import (
     LEAST_COUNT,
     SparseSemiMarkovLM,

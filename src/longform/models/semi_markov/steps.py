@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from longform.models.semi_markov.lm import SemiMarkovLM
 from longform.models.semi_markov.blocks import ROWS_PER_BLOCK, blocks_of, pack
+from longform.models.semi_markov.lm import SemiMarkovLM
 from longform.models.semi_markov.scan import FullScan, Workspace, add_segment_counts, full_scans, transition_counts
 
 ROWS_PER_SLICE = 65_536  # ours: table rows normalised at once, so that the M-step needs no third table
