@@ -96,7 +96,7 @@ def classes():
 
 @pytest.mark.parametrize("name", sorted(set(classes())))
 def test_every_critic_conforms(name):
-    assert name in SAMPLES, f"{name} has no sample in tests/samples.py: add (critic, real units, worse units)"
+    assert name in SAMPLES, f"{name} has no sample in tests/samples: add (critic, real units, worse units)"
     critic, real, worse = SAMPLES[name]()
     before = [getattr(critic, f.name) for f in dataclasses.fields(critic)]
     fitted = critic.fit(real)

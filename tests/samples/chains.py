@@ -1,4 +1,4 @@
-"""One sample per critic and metric for the conformance test: (critic, real units, units that are worse)."""
+"""Chains of section titles and mention tags, and the token metrics."""
 
 import numpy as np
 
@@ -62,4 +62,8 @@ SAMPLES = {
     "MentionCritic": lambda: (MentionCritic(), mentions(), mentions(shuffled=True)),
     "KneserNeyCritic": lambda: (KneserNeyCritic(), mentions(), mentions(shuffled=True)),
     "CorefAgreement": coref_agreement,
-} | {"BigramCritic": bigram, "MarkovCritic": markov, "Perplexity": log_probs, "TitleAccuracy": titles}
+    "BigramCritic": bigram,
+    "MarkovCritic": markov,
+    "Perplexity": log_probs,
+    "TitleAccuracy": titles,
+}
