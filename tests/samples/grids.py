@@ -23,12 +23,12 @@ SUBJECTS = (("dog", "puppy", "cat"), ("house", "door", "doghouse"), ("day", "nig
 
 
 def grids():
-    """Eight sentences, two of each subject; the fifth document has no noun."""
+    """Eight sentences, four on each of two subjects; the fifth document has no noun."""
     made = []
     for i in range(12):
         rng = generator("grid", i)
         order = rng.permutation(len(SUBJECTS))
-        nouns = [rng.choice(SUBJECTS[order[s // 2]], 2, replace=False).tolist() for s in range(8)]
+        nouns = [rng.choice(SUBJECTS[order[s // 4]], 2, replace=False).tolist() for s in range(8)]
         mentions = [(s, noun, "SO"[k]) for s, pair in enumerate(nouns) for k, noun in enumerate(pair)]
         made.append(grid_from_mentions(f"d{i}", "test", 8, [] if i == 4 else mentions))
     return made
