@@ -217,17 +217,21 @@ def main() -> None:
     short = make_pairs(chosen.pairs, 0, vocabulary)
     long = make_pairs(max(chosen.pairs // 20, 10), chosen.context, vocabulary)
     tokenizer = make_tokenizer([text for both in short for text in both] + vocabulary, VOCABULARY)
-    found = {
+    found: dict[str, object] = {
         "machine": {"processor": platform.processor() or platform.machine(), "threads": torch.get_num_threads()},
         "versions": {name: importlib.metadata.version(name) for name in ("torch", "transformers", "minicons")},
-        "equality on 200 texts, bits": equality([text for both in short[:100] for text in both]),
-        "short pairs": speed(short, tokenizer, chosen.rounds, chosen.sample),
-        "long shared contexts": speed(long, tokenizer, chosen.rounds, min(chosen.sample, len(long))),
     }
-    text = json.dumps(found, indent=2)
-    print(text)
-    if chosen.json:
-        chosen.json.write_text(text + "\n", encoding="utf-8")
+    parts: dict[str, Callable[[], object]] = {
+        "equality on 200 texts, bits": lambda: equality([text for both in short[:100] for text in both]),
+        "short pairs": lambda: speed(short, tokenizer, chosen.rounds, chosen.sample),
+        "long shared contexts": lambda: speed(long, tokenizer, chosen.rounds, min(chosen.sample, len(long))),
+    }
+    for name, measure in parts.items():  # written after each, since the whole takes minutes
+        found[name] = measure()
+        text = json.dumps(found, indent=2)
+        print(text, flush=True)
+        if chosen.json:
+            chosen.json.write_text(text + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ def test_a_killed_parser_is_replaced_and_its_page_scanned():
 
 
 def test_a_parser_that_sleeps_is_ended_by_the_wall_clock():
-    with GuardedParser(page_seconds=1, wall_factor=2) as parser:
+    with GuardedParser(page_seconds=1, wall_factor=8) as parser:
         parser.read(GOOD)
         parser._child.send_signal(signal.SIGSTOP)
         assert parser.read(GOOD) == (SECTIONS, "time-out: scanned")

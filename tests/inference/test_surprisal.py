@@ -25,6 +25,7 @@ from transformers import (
 from longform.corpora.suite_documents import suites_to_corpus
 from longform.corpora.suites import Suite, pair
 from longform.inference.log_probs import open_reader
+from longform.inference.parallel_reading import read_on_devices
 from longform.inference.surprisal import condition_bits, read, suite_readout
 from longform.inference.token_rows import ENDS, Encoder
 from longform.inference.token_trees import batches, common_prefix, grow
@@ -283,3 +284,10 @@ def test_tokens_equal_minicons_on_the_same_texts(tmp_path):
         for expected, found in zip(theirs, ours, strict=True):
             assert len(expected) == len(found.bits), kind
             np.testing.assert_allclose(found.bits, [value for _, value in expected], atol=1e-4)
+
+
+def test_batches_dealt_out_by_lightning_give_the_same_numbers():
+    reader = open_reader(network().float(), 64)
+    made = [(1, 2, 3), (4,), (1, 2, 3, 5), (6, 7, 8, 9, 10), (1, 2, 3)]
+    for alone, dealt in zip(reader.read(made), read_on_devices(reader, made, 1), strict=True):
+        np.testing.assert_array_equal(alone, dealt)

@@ -188,3 +188,15 @@ def test_a_scan_keeps_four_vectors_per_position_and_nothing_larger() -> None:
     held = sum(buffer.nbytes for buffer in workspace.held.values())
     assert held == 4 * positions * model.num_states * model.joint.itemsize
     assert 4 * 376 * 800 * 4 < 8e6
+
+
+def test_mixing_with_uniform_tables_keeps_sums_and_gives_every_text_a_path() -> None:
+    model, _ = random_case(0)
+    silent = model.joint.copy()
+    silent[: model.ngrams.starts[1]] = 0
+    mute = SemiMarkovLM(model.ngrams, model.transitions, silent / silent.sum(axis=0))
+    mixed = mute.mixed(0.1)
+    assert mute.log_likelihood([["a"]])[0] == -np.inf and np.isfinite(mixed.log_likelihood([["a"]])[0])
+    np.testing.assert_allclose(mixed.joint.sum(axis=0), 1, rtol=1e-12)
+    np.testing.assert_allclose(mixed.transitions.sum(axis=1), 1, rtol=1e-12)
+    np.testing.assert_allclose(mixed.durations[0], 0.1 / 3, rtol=1e-12)

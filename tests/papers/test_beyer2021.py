@@ -17,16 +17,13 @@ EXPECTED = yaml.safe_load(
 
 
 def record(real: str, **suites: tuple[int, int, int, int]) -> dict:
-    totals = {}
-    for name, counts in suites.items():
-        totals |= {
-            f"{column}:{name}": float(n)
-            for column, n in zip(("items", "correct", "gained", "lost"), counts, strict=True)
-        }
-    bits = {
-        name: {"token_bits": {"original": {"1": 3.0, "2": 2.0}, "shuffled": {"1": 3.5, "2": 2.5}}} for name in suites
+    bits = {"original": {"1": 3.0, "2": 2.0}, "shuffled": {"1": 3.5, "2": 2.5}}
+    names = ("items", "correct", "gained", "lost")
+    details = {
+        name: {"counts": dict(zip(names, map(float, counts), strict=True)), "token_bits": bits}
+        for name, counts in suites.items()
     }
-    return {"totals": totals, "signature": "SuiteAccuracy()", "inputs": {"real": real}, "details": bits}
+    return {"signature": "SuiteAccuracy()", "inputs": {"real": real}, "details": details}
 
 
 SCORES = {

@@ -7,25 +7,33 @@ from longform.critics.logistic_normal import LogisticNormalCritic, TopicReading
 from longform.numerics import generator
 
 
-def topics(shift=0.0):
-    """Logits about a mean; the fifth document has no known word."""
-    rng = generator("topic sample")
-    rows = rng.normal(shift, 1, (12, 3))
-    return [TopicReading(f"d{i}", "test", row, np.full(3, 0.2), 30, valid=i != 4) for i, row in enumerate(rows)]
+def topic_logits(scale=1.0):
+    rng = generator("topic logits")
+    rows = rng.normal(size=(12, 3)) @ np.tril(np.ones((3, 3))) * scale
+    spreads = rng.uniform(0.1, 0.4, (12, 3))
+    pairs = zip(rows, spreads, strict=True)
+    return [TopicReading(f"d{i}", "test", mean, wide, 20, valid=i != 4) for i, (mean, wide) in enumerate(pairs)]
 
 
-def languages(weight=(20, 1, 1)):
-    """Sentences mostly in one language; the fifth has no known word."""
-    rng = generator("language sample")
+def logistic_normal():
+    return LogisticNormalCritic(full_expectation=True), topic_logits(), topic_logits(scale=3.0)
+
+
+def mixes(pure=True):
+    rng = generator("language mixes")
     made = []
-    for i in range(12):
-        posterior = 0.5 + rng.poisson(weight)
-        made.append(MixtureReading(f"s{i}", "test", rng.dirichlet(posterior), posterior, valid=i != 4))
+    for i in range(10):
+        posterior = np.full(3, 0.2) + (np.eye(3)[i % 3] * 9 if pure else 3)
+        made.append(MixtureReading(f"d{i}", "test", rng.dirichlet(posterior), posterior, valid=i != 2))
     return made
 
 
-SAMPLES = {
-    "LogisticNormalCritic": lambda: (LogisticNormalCritic(full_expectation=True), topics(), topics(3.0)),
-    "DirichletCritic": lambda: (DirichletCritic(), languages(), languages((8, 8, 8))),
-    "LanguageDispersion": lambda: (LanguageDispersion(), languages(), languages((8, 8, 8))),
-}
+def dirichlet():
+    return DirichletCritic(), mixes(), mixes(pure=False)
+
+
+def dispersion():
+    return LanguageDispersion(), mixes(), mixes(pure=False)
+
+
+SAMPLES = {"LogisticNormalCritic": logistic_normal, "DirichletCritic": dirichlet, "LanguageDispersion": dispersion}

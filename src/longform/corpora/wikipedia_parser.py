@@ -24,7 +24,7 @@ from typing import IO, Any, Self
 from longform.corpora.wikitext import scanned_sections, sections
 
 MEMORY = 800 * 2**20  # bytes of address space a parser may use, so that worker and parser stay under 1 GB together
-WALL_FACTOR = 6  # a page may take this many times its CPU seconds on the wall before its parser counts as asleep
+WALL_FACTOR = 30  # wall seconds per CPU second before a parser counts as asleep: a crowded machine must not trip it
 
 _FRAME = struct.Struct(">cI")
 _BOOT = "import sys; sys.path.insert(0, {!r}); from longform.corpora.wikipedia_parser import serve; serve({}, {})"

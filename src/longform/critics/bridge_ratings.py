@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.pipeline import Pipeline
 
 from longform.critics.bridge import FITTED, LatentPath, units_from_readout
 from longform.critics.bridge_features import BridgeFeatures, identity
@@ -40,7 +39,7 @@ class RatedClasses:
     length: bool = False
     only_length: bool = False
     features: BridgeFeatures | None = field(default=None, repr=False, metadata=FITTED)
-    model: Pipeline | None = field(default=None, repr=False, metadata=FITTED)
+    model: Any = field(default=None, repr=False, metadata=FITTED)
     filling: np.ndarray | None = field(default=None, repr=False, metadata=FITTED)
     majority: int = field(default=-1, repr=False, metadata=FITTED)
 

@@ -11,10 +11,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.linear_model import LogisticRegression
-from sklearn.neural_network import MLPClassifier
-from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from longform.critics.bridge import FITTED, LatentPath, diffusion
 from longform.critics.bridge import units_from_readout as paths_from_readout
@@ -155,7 +151,7 @@ class MachineGeneral:
     classifier: str = "three_layer"
     index: str = "canonical"
     pairs: MachinePairs | None = field(default=None, repr=False, metadata=FITTED)
-    model: Pipeline | None = field(default=None, repr=False, metadata=FITTED)
+    model: Any = field(default=None, repr=False, metadata=FITTED)
     filling: np.ndarray | None = field(default=None, repr=False, metadata=FITTED)
 
     def fit(self, real: Sequence[TextPair]) -> MachineGeneral:
@@ -196,12 +192,17 @@ def column_means(features: np.ndarray) -> np.ndarray:
     return np.where(there, features, 0.0).sum(0) / np.maximum(there.sum(0), 1)
 
 
-def text_classifier(name: str) -> Pipeline:
+def text_classifier(name: str) -> Any:
     """A scikit-learn classifier of single texts' features.
 
     Raises:
         BadInput: an unknown name.
     """
+    from sklearn.linear_model import LogisticRegression  # a second to import, needed here only
+    from sklearn.neural_network import MLPClassifier
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
     made = {
         "linear": lambda: LogisticRegression(max_iter=1000),
         "three_layer": lambda: MLPClassifier((64, 32), max_iter=400, random_state=0, alpha=1e-3),

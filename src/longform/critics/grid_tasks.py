@@ -39,8 +39,13 @@ def units_from_readout(readout: Readout) -> list[Grid] | list[RatedUnit]:
 
 
 def discrimination(
-    *, model: str, task: str = "block", size: int = 1, shuffles: int = 20,
-    also: Sequence[tuple[str, int]] = (), settings: Settings = None
+    *,
+    model: str,
+    task: str = "block",
+    size: int = 1,
+    shuffles: int = 20,
+    also: Sequence[tuple[str, int]] = (),
+    settings: Settings = None,
 ) -> Discrimination:
     """Pairwise accuracy of a grid model on a shuffle task."""
     return Discrimination(scorer(model, **settings or {}), task, size, shuffles, also=tuple((t, s) for t, s in also))

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import numpy as np
-from sklearn.linear_model import LogisticRegression
 
 from longform.critics.bridge import FITTED
 from longform.units import BadInput
@@ -68,6 +67,8 @@ class LinearRanker:
 
     def fit(self, pairs: Pairs, rng: np.random.Generator) -> LinearRanker:
         """Maximum likelihood with scikit-learn's default L2 penalty; each pair once in either direction."""
+        from sklearn.linear_model import LogisticRegression  # a second to import, needed here only
+
         scaling = Scaling.of(np.concatenate([pairs.original, pairs.copy]))
         gaps = scaling(pairs.copy) - scaling(pairs.original)
         line = LogisticRegression(fit_intercept=False).fit(np.concatenate([gaps, -gaps]), np.repeat([1, 0], len(gaps)))

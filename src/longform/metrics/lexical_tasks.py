@@ -38,11 +38,19 @@ def units_from_readout(readout: Readout) -> list[Grid] | list[RatedUnit]:
 
 
 def discrimination(
-    *, real: Readout, model: str, task: str = "block", size: int = 1, shuffles: int = 20,
-    also: Sequence[tuple[str, int]] = (), settings: Settings = None
+    *,
+    real: Readout,
+    model: str,
+    task: str = "block",
+    size: int = 1,
+    shuffles: int = 20,
+    also: Sequence[tuple[str, int]] = (),
+    settings: Settings = None,
 ) -> Discrimination:
     """Pairwise accuracy of a lexical model on a shuffle task."""
-    return Discrimination(scorer(model, real, **settings or {}), task, size, shuffles, also=tuple((t, s) for t, s in also))
+    return Discrimination(
+        scorer(model, real, **settings or {}), task, size, shuffles, also=tuple((t, s) for t, s in also)
+    )
 
 
 def ratings(

@@ -66,7 +66,9 @@ class OrderAccuracy:
     def describe(self, units: Sequence[ScoredOrders]) -> dict[str, Any]:
         """Every task of the readout, as :func:`longform.corpora.orderings.described`."""
         names = units[0].scores if units else {}
-        critics = {name: replace(self, task=name.rpartition("_")[0], size=int(name.rpartition("_")[2])) for name in names}
+        critics = {
+            name: replace(self, task=name.rpartition("_")[0], size=int(name.rpartition("_")[2])) for name in names
+        }
         return {"tasks": {name: described(critic, critic.tally(units)) for name, critic in critics.items()}}
 
     def _row(self, unit: ScoredOrders) -> tuple[int, int, int, int, int]:

@@ -31,6 +31,7 @@ METRICS: dict[str, Callable[[np.ndarray], float]] = {
     "max": lambda bits: float(bits.max()),
     "min": lambda bits: float(bits.min()),
 }
+COLUMNS = ("items", "correct", "gained", "lost")
 NORMAL_95 = 1.959963984540054  # two-sided 95 % quantile of the normal distribution
 
 
@@ -91,7 +92,7 @@ def _head(text: str) -> tuple[str, str, tuple[Formula, ...]]:
 
 @dataclass(frozen=True)
 class SuiteAccuracy:
-    """Accuracy over items, with a pair of columns for each suite, so that one tally fills a table.
+    """Accuracy over items; its description counts each suite apart, so that one score row fills a table.
 
     Attributes:
         metric: of a region, overriding the suites' own; None takes theirs.
@@ -120,17 +121,10 @@ class SuiteAccuracy:
         return replace(self, reference={item.unit_id: self.succeeds(item) for item in self._chosen(items)})
 
     def tally(self, units: Sequence[ReadItem]) -> Tally:
-        """Per item ``items, correct, gained, lost`` and, for each suite, the same four and ``suite:...``."""
+        """Per item ``items, correct, gained, lost``; counts of each suite are in :meth:`describe`."""
         chosen = self._chosen(units)
-        names = sorted({item.suite for item in chosen})
-        columns = ("items", "correct", "gained", "lost")
-        values = np.zeros((len(chosen), 4 * (len(names) + 1)))
-        for row, item in enumerate(chosen):
-            counts = self._counts(item)
-            place = 4 * (names.index(item.suite) + 1)
-            values[row, :4] = values[row, place : place + 4] = counts
-        every = columns + tuple(f"{column}:{name}" for name in names for column in columns)
-        return Tally(tuple(item.unit_id for item in chosen), every, values)
+        values = np.array([self._counts(item) for item in chosen], dtype=np.float64).reshape(-1, len(COLUMNS))
+        return Tally(tuple(item.unit_id for item in chosen), COLUMNS, values)
 
     def score(self, tally: Tally) -> float:
         """Share of items that succeed."""
@@ -160,16 +154,19 @@ class SuiteAccuracy:
         return METRICS[name](bits)
 
     def describe(self, units: Sequence[ReadItem]) -> dict[str, Any]:
-        """Means and population deviations that the paper's plots show, by suite and then by region.
+        """Counts of each suite, and the means and population deviations that the paper's plots show.
 
-        ``formula_bits``: for each region that a prediction names, [mean, deviation] over items of its sum of bits, over
+        ``counts``: the sums of the tally's columns. ``formula_bits``: for each region that a prediction names, [mean, deviation] over items of its sum of bits, over
         all, the successful and the failed items. ``token_bits``: for each condition and region, mean bits a token.
         """
-        suites = sorted({item.suite for item in self._chosen(units)})
-        return {name: self._described([item for item in units if item.suite == name]) for name in suites}
+        suites: dict[str, list[ReadItem]] = {}
+        for item in self._chosen(units):
+            suites.setdefault(item.suite, []).append(item)
+        return {name: self._described(items) for name, items in sorted(suites.items())}
 
     def _described(self, items: Sequence[ReadItem]) -> dict[str, Any]:
-        success = np.array([self.succeeds(item) for item in items])
+        counts = np.array([self._counts(item) for item in items])
+        success = counts[:, COLUMNS.index("correct")] > 0
         groups = {"all": np.ones(len(items), dtype=bool), "true": success, "false": ~success}
         named = dict.fromkeys(place for formula in items[0].formulas for place in region_values(formula))
         sums = {
@@ -179,7 +176,8 @@ class SuiteAccuracy:
             place: {name: _mean_and_deviation(bits[rows]) for name, rows in groups.items()}
             for place, bits in sums.items()
         }
-        return {"formula_bits": tables, "token_bits": _token_means(items)}
+        sums_of_counts = dict(zip(COLUMNS, counts.sum(axis=0).tolist(), strict=True))
+        return {"counts": sums_of_counts, "formula_bits": tables, "token_bits": _token_means(items)}
 
     def _counts(self, item: ReadItem) -> tuple[float, float, float, float]:
         correct = self.succeeds(item)

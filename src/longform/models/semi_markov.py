@@ -88,6 +88,19 @@ class SemiMarkovLM:
         block = pack([self.ngrams.index(self.ngrams.encode(sequence))])
         return segment_posteriors(full_scans(block, self.tables)[-1])
 
+    def mixed(self, weight: float) -> SemiMarkovLM:
+        """(1 - weight) of the tables and ``weight`` of uniform ones: next states, lengths, n-grams of a length.
+
+        EM leaves at zero what training never used, so an unseen text could have no path; the paper's softmax
+        tables never reach zero. Every single token of the vocabulary gets some mass, so every text gets a path.
+        """
+        sizes = np.diff(self.ngrams.starts)
+        uniform = 1 / (np.count_nonzero(sizes) * sizes[self.ngrams.durations - 1])
+        joint = self.joint * (1 - weight)
+        joint += (weight * uniform)[:, None].astype(joint.dtype)
+        transitions = self.transitions * (1 - weight) + weight / self.num_states
+        return SemiMarkovLM(self.ngrams, transitions.astype(self.transitions.dtype), joint)
+
     def viterbi(self, sequence: Sequence) -> Segmentation:
         """See :func:`longform.models.semi_markov_paths.viterbi`."""
         return viterbi(self, sequence)

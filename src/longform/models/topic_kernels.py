@@ -12,13 +12,19 @@ The last topic's logit is fixed at zero. Vectors are padded to whole vector regi
 
 from __future__ import annotations
 
+from typing import Any
+
 import numba
 import numpy as np
 
-from longform.models.topic_vectors import JIT, dot, exp, row_products, weighted_rows
-
 LANES = 16  # one 512-bit register of float32; rows are padded to a multiple
 ABSENT = -1.0e4  # logit of a padded topic: its exponential is zero in either precision
+_JIT: dict[str, Any] = {
+    "nogil": True,
+    "cache": True,
+    "error_model": "numpy",
+    "fastmath": {"reassoc", "contract", "arcp", "nsz"},
+}
 
 # Rows of the scratch matrix: current point, then what one round needs.
 LAMBDA, NU, WEIGHT, EXPECTED, SHARE, CURVE, GRADIENT, PULL = range(8)
@@ -34,7 +40,60 @@ LONGEST = 3.0  # largest change of log nu in one step
 TINY = 1.0e-35  # least word probability: float32 keeps a count over it finite
 
 
-@numba.njit(**JIT)
+@numba.njit(forceinline=True, **_JIT)
+def _exp(x):
+    """exp by range reduction and a Taylor polynomial of degree 13 (2 ulp); the compiler can vectorise it."""
+    x = min(max(np.float64(x), -700.0), 700.0)
+    n = np.floor(x * 1.4426950408889634 + 0.5)
+    r = x - n * 6.93145751953125e-1 - n * 1.42860682030941723212e-6
+    p = r * (1 / 6227020800.0) + 1 / 479001600.0
+    p = (p * r + 1 / 39916800.0) * r + 1 / 3628800.0
+    p = (p * r + 1 / 362880.0) * r + 1 / 40320.0
+    p = (p * r + 1 / 5040.0) * r + 1 / 720.0
+    p = (p * r + 1 / 120.0) * r + 1 / 24.0
+    p = ((p * r + 1 / 6.0) * r + 0.5) * r + 1.0
+    p = p * r + 1.0
+    power = (np.int64(n) + np.int64(1023)) << np.int64(52)
+    return p * np.int64(power).view(np.float64)
+
+
+@numba.njit(**_JIT)
+def _weighted_rows(rows, weights, size, out):
+    """out = sum over the first ``size`` rows of weight times row, eight rows at a time."""
+    out[:] = 0
+    whole = size - size % 8
+    for j in range(0, whole, 8):
+        a, b, c, d = weights[j], weights[j + 1], weights[j + 2], weights[j + 3]
+        e, f, g, h = weights[j + 4], weights[j + 5], weights[j + 6], weights[j + 7]
+        for k in range(out.size):
+            first = a * rows[j, k] + b * rows[j + 1, k] + c * rows[j + 2, k] + d * rows[j + 3, k]
+            second = e * rows[j + 4, k] + f * rows[j + 5, k] + g * rows[j + 6, k] + h * rows[j + 7, k]
+            out[k] += first + second
+    for j in range(whole, size):
+        a = weights[j]
+        for k in range(out.size):
+            out[k] += a * rows[j, k]
+
+
+@numba.njit(**_JIT)
+def _row_products(rows, vector, size, out):
+    """out[j] = rows[j] · vector for the first ``size`` rows."""
+    for j in range(size):
+        total = rows.dtype.type(0)
+        for k in range(vector.size):
+            total += rows[j, k] * vector[k]
+        out[j] = total
+
+
+@numba.njit(**_JIT)
+def _dot(a, b):
+    total = a.dtype.type(0)
+    for k in range(a.size):
+        total += a[k] * b[k]
+    return np.float64(total)
+
+
+@numba.njit(**_JIT)
 def _tilt(scratch, mass, free):
     r"""Set $N \mathrm{softmax}(\lambda + \nu / 2)$, and the same with the fixed topic blanked; return $\log\zeta$."""
     logit, spread, expected, curve = scratch[LAMBDA], scratch[NU], scratch[EXPECTED], scratch[CURVE]
@@ -43,18 +102,17 @@ def _tilt(scratch, mass, free):
         top = max(top, np.float64(logit[k] + 0.5 * spread[k]))
     total = np.float64(0.0)
     for k in range(logit.size):
-        value = exp(np.float64(logit[k]) + 0.5 * spread[k] - top)
+        value = _exp(np.float64(logit[k]) + 0.5 * spread[k] - top)
         expected[k] = value
         total += value
-    scale = mass / total
     for k in range(logit.size):
-        expected[k] *= scale
+        expected[k] *= mass / total
         curve[k] = expected[k]
     curve[free] = 0
     return top + np.log(total)
 
 
-@numba.njit(**JIT)
+@numba.njit(**_JIT)
 def _log_zeta_along(scratch, length):
     r"""$\log\zeta$ at a fraction ``length`` of the current Newton step."""
     logit, spread, step = scratch[LAMBDA], scratch[NU], scratch[STEP]
@@ -63,20 +121,19 @@ def _log_zeta_along(scratch, length):
         top = max(top, np.float64(logit[k]) + length * step[k] + 0.5 * spread[k])
     total = np.float64(0.0)
     for k in range(logit.size):
-        total += exp(np.float64(logit[k]) + length * step[k] + 0.5 * spread[k] - top)
+        total += _exp(np.float64(logit[k]) + length * step[k] + 0.5 * spread[k] - top)
     return top + np.log(total)
 
 
-@numba.njit(**JIT)
+@numba.njit(**_JIT)
 def _solve(scratch, precision, mass):
     r"""Newton system $(S + \mathrm{diag}(q) - q q^\top / N)\, d = g$ by preconditioned conjugate gradients."""
     step, pull, rest, scaled = scratch[STEP], scratch[STEP_PULL], scratch[RESIDUAL], scratch[SCALED]
     direction, product, curve, gradient = scratch[DIRECTION], scratch[PRODUCT], scratch[CURVE], scratch[GRADIENT]
     bent = scratch[BENT]
     norm = np.float64(0.0)
+    step[:], pull[:] = 0, 0
     for k in range(step.size):
-        step[k] = 0
-        pull[k] = 0
         rest[k] = gradient[k]
         scaled[k] = 1 / (precision[k, k] + curve[k] * (1 - curve[k] / mass))
         direction[k] = rest[k] * scaled[k]
@@ -85,8 +142,8 @@ def _solve(scratch, precision, mass):
     for _ in range(CG_PRODUCTS):
         if norm <= goal:
             break
-        weighted_rows(precision, direction, direction.size, product)
-        along = dot(curve, direction) / mass
+        _weighted_rows(precision, direction, direction.size, product)
+        along = _dot(curve, direction) / mass
         bend = np.float64(0.0)
         for k in range(step.size):
             bent[k] = product[k] + curve[k] * (direction[k] - along)
@@ -104,7 +161,7 @@ def _solve(scratch, precision, mass):
             direction[k] = rest[k] * scaled[k] + turn * direction[k]
 
 
-@numba.njit(**JIT)
+@numba.njit(**_JIT)
 def _newton(scratch, precision, mass, free):
     """One truncated Newton step on lambda with the word assignments fixed, halved until the bound rises."""
     logit, share, expected, gradient = scratch[LAMBDA], scratch[SHARE], scratch[EXPECTED], scratch[GRADIENT]
@@ -114,9 +171,9 @@ def _newton(scratch, precision, mass, free):
         gradient[k] = share[k] - expected[k] - pull[k]
     gradient[free] = 0
     _solve(scratch, precision, mass)
-    rise = dot(gradient, step)
-    linear = dot(share, step) - dot(pull, step)
-    square = dot(step, step_pull)
+    rise = _dot(gradient, step)
+    linear = _dot(share, step) - _dot(pull, step)
+    square = _dot(step, step_pull)
     length = 1.0
     for _ in range(HALVINGS):
         gain = length * linear - 0.5 * length * length * square
@@ -130,7 +187,7 @@ def _newton(scratch, precision, mass, free):
     return 0.0
 
 
-@numba.njit(**JIT)
+@numba.njit(**_JIT)
 def _widen(scratch, precision, mass, free):
     r"""Newton steps on $\log\nu$ with $\zeta$ fixed; the root lies below $1 / S_{ii}$, and is neared from above."""
     logit, nu = scratch[LAMBDA], scratch[NU]
@@ -138,14 +195,14 @@ def _widen(scratch, precision, mass, free):
     for _ in range(VARIANCE_STEPS):
         for k in range(free):
             value, own = np.float64(nu[k]), np.float64(precision[k, k])
-            rate = mass * exp(logit[k] + 0.5 * value - log_zeta)
+            rate = mass * _exp(logit[k] + 0.5 * value - log_zeta)
             slope = 0.5 - 0.5 * value * (own + rate)
             bend = -0.5 * value * (own + rate) - 0.25 * value * value * rate
-            value *= exp(min(max(-slope / bend, -LONGEST), LONGEST))
+            value *= _exp(min(max(-slope / bend, -LONGEST), LONGEST))
             nu[k] = min(value, 1.0 / own)
 
 
-@numba.njit(**JIT)
+@numba.njit(**_JIT)
 def _assign(scratch, rows, counts, ratios):
     r"""Word assignments at lambda: expected topic counts, ratios $c_w / s_w$; return $\sum_w c_w \log s_w$."""
     logit, weight, share = scratch[LAMBDA], scratch[WEIGHT], scratch[SHARE]
@@ -153,20 +210,20 @@ def _assign(scratch, rows, counts, ratios):
     for k in range(logit.size):
         top = max(top, logit[k])
     for k in range(logit.size):
-        weight[k] = exp(logit[k] - top)
-    row_products(rows, weight, counts.size, ratios)
+        weight[k] = _exp(logit[k] - top)
+    _row_products(rows, weight, counts.size, ratios)
     value = np.float64(0.0)
     for u in range(counts.size):
         chance = max(np.float64(ratios[u]), TINY)
         value += counts[u] * (np.log(chance) + top)
         ratios[u] = counts[u] / chance
-    weighted_rows(rows, ratios, counts.size, share)
+    _weighted_rows(rows, ratios, counts.size, share)
     for k in range(logit.size):
         share[k] *= weight[k]
     return value
 
 
-@numba.njit(**JIT)
+@numba.njit(**_JIT)
 def _gaussian_terms(scratch, precision, mass, free):
     """The bound of one document without its word term and without the constants of the Gaussian."""
     logit, nu, mean, pull = scratch[LAMBDA], scratch[NU], scratch[MEAN], scratch[PULL]
@@ -177,26 +234,25 @@ def _gaussian_terms(scratch, precision, mass, free):
     return value
 
 
-@numba.njit(**JIT)
+@numba.njit(**_JIT)
 def _pull_back(scratch, precision):
     r"""$S (\lambda - \mu)$ afresh, so that rounding does not add up over rounds."""
     step = scratch[STEP]
     for k in range(step.size):
         step[k] = scratch[LAMBDA, k] - scratch[MEAN, k]
-    weighted_rows(precision, step, step.size, scratch[PULL])
+    _weighted_rows(precision, step, step.size, scratch[PULL])
 
 
-@numba.njit(**JIT)
+@numba.njit(**_JIT)
 def _ascend(scratch, precision, rows, counts, ratios, limits):
     """Rounds on one document until the bound stands still; returns the bound (no constants) and the rounds."""
     free, max_rounds, tolerance, constant = limits
     mass = np.float64(0.0)
     for u in range(counts.size):
         mass += counts[u]
-    value, old = 0.0, 0.0
+    value, old, rounds = 0.0, 0.0, 0
     _pull_back(scratch, precision)
-    words = _assign(scratch, rows, counts, ratios)
-    rounds = 0
+    _assign(scratch, rows, counts, ratios)
     while rounds < max_rounds:
         rounds += 1
         for _ in range(NEWTON_STEPS):
@@ -211,9 +267,9 @@ def _ascend(scratch, precision, rows, counts, ratios, limits):
     return value, rounds
 
 
-@numba.njit(**JIT)
+@numba.njit(**_JIT)
 def ascend_documents(corpus, model, limits, points, found):
-    """Coordinate ascent on documents ``span``; every document starts from its row of ``points``.
+    """Coordinate ascent on some documents; every document starts from its row of ``points``.
 
     Args:
         corpus: (starts, terms, counts, (first, last)): rows of one compressed document-term matrix, and which to do.

@@ -126,7 +126,7 @@ def region_surprisal(*, scores: Records, expected: Mapping[str, Any], suites: Se
 
 def suite_names(record: Mapping[str, Any]) -> list[str]:
     """The suites that a score record counts."""
-    return [column.removeprefix("items:") for column in record["totals"] if column.startswith("items:")]
+    return list(record["details"])
 
 
 def phenomenon(name: str) -> str:
@@ -182,11 +182,9 @@ def _printed(key: str, column: str, value: float) -> Cell:
 
 def _cell(row: str, column: str, record: Mapping[str, Any], suite: str, printed: float | None = None) -> Cell:
     """One suite of one system; a suite that the run lacks is an empty cell."""
-    totals = record["totals"]
-    items = totals.get(f"items:{suite}", 0.0)
-    if not items:
+    if suite not in record["details"]:
         return Cell(row, column, None, why="no such suite in this run")
-    counts = [totals[f"{name}:{suite}"] for name in COUNTS]
+    counts = [record["details"][suite]["counts"][name] for name in COUNTS]
     return _share(row, column, counts, record["signature"], printed)
 
 
@@ -203,7 +201,7 @@ def _share(row: str, column: str, counts: Sequence[float], signature: str, print
 def _pooled(system: str, group: str, record: Mapping[str, Any]) -> Cell:
     """All suites of one phenomenon together."""
     names = [name for name in suite_names(record) if phenomenon(name) == group]
-    counts = [sum(record["totals"][f"{column}:{name}"] for name in names) for column in COUNTS]
+    counts = [sum(record["details"][name]["counts"][column] for name in names) for column in COUNTS]
     return _share(system, group, counts, record["signature"])
 
 

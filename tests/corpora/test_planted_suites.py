@@ -1,0 +1,58 @@
+"""Planted sources go through the readers of real files and come out as all seven suites; training texts share no index with them."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from longform.corpora import planted_mixture, planted_suites
+from longform.corpora.perturbations import restored
+from longform.corpora.planted.languages import LANGUAGES
+from longform.corpora.planted.stories import write_story
+from longform.corpora.planted_sources import story_text, translated
+from longform.corpora.suite_documents import suites_from_documents
+from longform.units import BadInput
+
+
+@pytest.fixture(scope="module")
+def suites():
+    corpus = planted_suites.build(name="s", seed=3, counts={"stories": 40, "dialogues": 8, "articles": 12})
+    return {suite.name: suite for suite in suites_from_documents(corpus.documents, corpus.truth)}
+
+
+def test_all_seven_phenomena_and_a_second_language_are_there(suites):
+    kinds = Counter(name.split("_")[0] for name in suites)
+    assert kinds["connective"] >= 30
+    assert {"N", "D", "story", "winograd", "coreference", "speaker", "kothic"} <= kinds.keys()
+
+
+def test_the_right_ending_is_the_planted_one(suites):
+    story = write_story(3, 9)  # the first of split test
+    regions = [region.content for region in suites["story_cloze"].items[0].condition("original_ending").regions]
+    assert " ".join(regions) == story_text(story)
+
+
+def test_every_order_item_differs_and_its_record_undoes_it(suites):
+    for name in ("N_all", "D_context", "kothic_all"):
+        for item in suites[name].items:
+            order = item.edits[0]["order"]
+            assert restored(order, item.edits[0]) == sorted(order)
+            assert item.conditions[0].regions != item.conditions[1].regions
+
+
+def test_models_read_other_stories_than_the_suites_ask_about(suites):
+    counts = {kind: {"train": 30, "validation": 5} for kind in ("stories", "dialogues", "articles", "translations")}
+    mixture = planted_mixture.build(name="m", seed=3, counts=counts)
+    asked = {" ".join(r.content for r in item.condition("original").regions) for item in suites["N_all"].items}
+    assert not asked & {document.text for document in mixture.documents}
+    assert Counter(document.split for document in mixture.documents) == {"train": 120, "validation": 20}
+    with pytest.raises(BadInput, match="poems"):
+        planted_mixture.build(name="m", seed=3, counts={"poems": {"train": 1}})
+
+
+def test_a_translation_keeps_sentences_and_is_a_function_of_words():
+    assert LANGUAGES[1] == "kothic"
+    text = translated("The cat sat. The cat ran!", "kothic")
+    assert text.count(" ") == 5
+    assert text.split(". ")[0].split()[:2] == text.split(". ")[1].split()[:2]
