@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from longform.corpora.coreference_annotation import AnnotatedText, GapItem, read_gap, read_litbank
-from longform.inference.coreference import CorefResolver, Mention, is_person, root_offset
-from longform.inference.coreference_rules import RuleResolver
-from longform.inference.person_lexicon import FEMALE, FIRST_NAMES, MALE, MALE_PRONOUNS
+from longform.inference.coreference.chains import CorefResolver, Mention, is_person, root_offset
+from longform.inference.coreference.rules import RuleResolver
+from longform.inference.coreference.person_lexicon import FEMALE, FIRST_NAMES, MALE, MALE_PRONOUNS
 from longform.metrics.coreference_agreement import ClusterPair, CorefAgreement, clusters
 from longform.numerics import generator
 from longform.protocol import estimate

@@ -25,8 +25,8 @@ import torch
 import torch_struct
 from torch_struct.semirings import LogSemiring
 
-from longform.models.semi_markov_gradient import LogPartition
-from longform.models.semi_markov_scan import Workspace
+from longform.models.semi_markov.gradient import LogPartition
+from longform.models.semi_markov.scan import Workspace
 from longform.numerics import generator
 
 TOKENS, DURATIONS, ROWS = 375, 11, 2_000  # deng2022's mean length and K; a table that stays in cache for both sides

@@ -27,10 +27,10 @@ from minicons.scorer import IncrementalLMScorer
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
-from longform.corpora.suites import Suite, pair
-from longform.inference.log_probs import open_reader
+from longform.corpora.suites.items import Suite, pair
+from longform.inference.token_scores.log_probs import open_reader
 from longform.inference.surprisal import condition_bits
-from longform.inference.token_rows import Encoder
+from longform.inference.token_scores.rows import Encoder
 from longform.numerics import generator
 
 END = "<|endoftext|>"

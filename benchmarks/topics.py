@@ -30,12 +30,12 @@ from typing import Any
 
 import numpy as np
 
-from longform.models.topic_counts import TermCounts, from_rows
-from longform.models.topic_expectation import expectation
-from longform.models.topic_files import read_corpus, read_model, read_settings, write_corpus, write_settings
-from longform.models.topic_kernels import NEWTON_STEPS
-from longform.models.topic_model import RELEASED, Progress, TopicModel, TopicSettings
-from longform.models.topics import RELEASED_SEED, maximise, seeded_model
+from longform.models.topics.counts import TermCounts, from_rows
+from longform.models.topics.expectation import expectation
+from longform.models.topics.files import read_corpus, read_model, read_settings, write_corpus, write_settings
+from longform.models.topics.kernels import NEWTON_STEPS
+from longform.models.topics.model import RELEASED, Progress, TopicModel, TopicSettings
+from longform.models.topics.fitting import RELEASED_SEED, maximise, seeded_model
 from longform.numerics import generator
 
 

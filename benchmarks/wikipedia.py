@@ -60,7 +60,7 @@ def _options() -> argparse.Namespace:
 
 def multiplied(source: Path, target: Path, copies: int, pages_per_stream: int = 100) -> Path:
     """The dump's pages, some times over, as a multistream dump."""
-    from longform.corpora.wikipedia_dump import Shard, raw_pages
+    from longform.corpora.wikipedia.dump import Shard, raw_pages
 
     pages, number = [], 0
     with target.open("wb") as out:
@@ -141,7 +141,7 @@ def _read(reader: str, dump: Path, folder: Path, shard_bytes: int) -> None:
         articles = sum(1 for _ in (folder / "articles.jsonl").open(encoding="utf-8"))
         print(json.dumps({"articles": articles}))
         return
-    from longform.corpora.wikipedia_shards import Extraction, extract
+    from longform.corpora.wikipedia.shards import Extraction, extract
 
     workers = 2 if reader == "ours_two_workers" else 1
     started = time.monotonic()

@@ -22,14 +22,14 @@ import numpy as np
 
 from longform.corpora.synthetic import SyntheticLanguage, language
 from longform.inference.states import released_states, strict_states
-from longform.models.hsmm import held_out
-from longform.models.ngrams import build_ngrams, token_types
-from longform.models.semi_markov import SemiMarkovLM
-from longform.models.semi_markov_em import Fit, fit_em, initial_model, iteration_of, load_fit, save_fit
-from longform.models.semi_markov_latent import latent_reading
-from longform.models.semi_markov_paths import draw, tokens_of
-from longform.models.semi_markov_sparse_em import SparseFit, fit_sparse
-from longform.models.semi_markov_steps import Compute, expectation, maximise
+from longform.models.semi_markov.fitting import held_out
+from longform.models.semi_markov.ngrams import build_ngrams, token_types
+from longform.models.semi_markov.lm import SemiMarkovLM
+from longform.models.semi_markov.em import Fit, fit_em, initial_model, iteration_of, load_fit, save_fit
+from longform.models.semi_markov.latent import latent_reading
+from longform.models.semi_markov.paths import draw, tokens_of
+from longform.models.semi_markov.sparse_em import SparseFit, fit_sparse
+from longform.models.semi_markov.steps import Compute, expectation, maximise
 from longform.numerics import generator
 
 WEIGHTS = (3e-4, 1e-3, 3e-3, 1e-2, 3e-2)  # ours: shares of uniform tables tried on validation texts

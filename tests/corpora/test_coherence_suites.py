@@ -9,16 +9,16 @@ import json
 import pytest
 import yaml
 
-from longform.corpora import suite_exports
-from longform.corpora.coherence_suites import build, read_re_mentions, read_uses
-from longform.corpora.connective_uses import read_ted_mdb
-from longform.corpora.dialogues import read_dialogue_nli, read_persona_chat, read_synthetic_persona_chat
+from longform.corpora.suites import exports as suite_exports
+from longform.corpora.suites.native import build, read_re_mentions, read_uses
+from longform.corpora.suites.connective_uses import read_ted_mdb
+from longform.corpora.suites.dialogues import read_dialogue_nli, read_persona_chat, read_synthetic_persona_chat
 from longform.corpora.perturbations import restored
-from longform.corpora.re_mentions import ReMention
-from longform.corpora.schemas import gap, in_sentence_case, read_schemas
-from longform.corpora.stories import read_stories
-from longform.corpora.suite_documents import suites_from_documents
-from longform.corpora.suites import suite_from_record
+from longform.corpora.suites.re_mentions import ReMention
+from longform.corpora.suites.schemas import gap, in_sentence_case, read_schemas
+from longform.corpora.suites.stories import read_stories
+from longform.corpora.suites.documents import suites_from_documents
+from longform.corpora.suites.items import suite_from_record
 from longform.units import BadInput
 
 STORY_COLUMNS = [

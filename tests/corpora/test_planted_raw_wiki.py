@@ -4,13 +4,14 @@ from collections import Counter
 
 import pytest
 
-from longform.corpora import scientific, wikipedia, wikisection
+from longform.corpora import scientific, wikisection
+from longform.corpora.wikipedia import building as wikipedia
 from longform.corpora.planted import raw_corpora, raw_wiki
 from longform.corpora.planted.articles import write
 from longform.corpora.planted.corpus import to_document
 from longform.corpora.titles import normalise
-from longform.corpora.wikipedia_articles import Shards
-from longform.corpora.wikipedia_shards import Extraction, extract
+from longform.corpora.wikipedia.articles import Shards
+from longform.corpora.wikipedia.shards import Extraction, extract
 
 PAGES = [raw_wiki.write_page(3, number) for number in range(240)]
 ARTICLES = [page for page in PAGES if page.kind == "article"]

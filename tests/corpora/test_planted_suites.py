@@ -6,12 +6,13 @@ from collections import Counter
 
 import pytest
 
-from longform.corpora import planted_mixture, planted_suites
+from longform.corpora.suites import planted_mixture
+from longform.corpora.suites import planted as planted_suites
 from longform.corpora.perturbations import restored
 from longform.corpora.planted.languages import LANGUAGES
 from longform.corpora.planted.stories import write_story
-from longform.corpora.planted_sources import story_text, translated
-from longform.corpora.suite_documents import suites_from_documents
+from longform.corpora.suites.planted_sources import story_text, translated
+from longform.corpora.suites.documents import suites_from_documents
 from longform.units import BadInput
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from longform.corpora.prediction_formulas import Binary, Number, RegionValue, evaluate, parse, region_values
+from longform.corpora.suites.prediction_formulas import Binary, Number, RegionValue, evaluate, parse, region_values
 from longform.units import BadInput
 
 

@@ -7,8 +7,8 @@ import json
 
 import pytest
 
-from longform.corpora.suite_documents import suites_from_documents, suites_to_corpus
-from longform.corpora.suites import pair, read_suite, suite_from_record, suite_to_record
+from longform.corpora.suites.documents import suites_from_documents, suites_to_corpus
+from longform.corpora.suites.items import pair, read_suite, suite_from_record, suite_to_record
 from longform.units import BadInput, Document
 
 RECORD = {

@@ -5,7 +5,7 @@ from collections import Counter
 import mediawiki
 import pytest
 
-from longform.corpora.wikipedia import build, dump_files
+from longform.corpora.wikipedia.building import build, dump_files
 from longform.units import BadInput
 
 FILTERS = {"min_title_count": 3}

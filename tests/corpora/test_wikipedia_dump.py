@@ -6,7 +6,7 @@ from collections import Counter
 import mediawiki
 import pytest
 
-from longform.corpora.wikipedia_dump import Page, PageScanner, Shard, parse_page, plan, raw_pages, recut
+from longform.corpora.wikipedia.dump import Page, PageScanner, Shard, parse_page, plan, raw_pages, recut
 from longform.units import BadInput
 
 

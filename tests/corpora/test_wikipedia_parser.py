@@ -4,7 +4,7 @@ import signal
 
 import pytest
 
-from longform.corpora.wikipedia_parser import GuardedParser
+from longform.corpora.wikipedia.parser import GuardedParser
 
 GOOD = "Intro.\n== One ==\nText."
 SECTIONS = [("abstract", "Intro."), ("One", "Text.")]

@@ -12,8 +12,8 @@ from pathlib import Path
 import mediawiki
 import pytest
 
-from longform.corpora.wikipedia_articles import Shards
-from longform.corpora.wikipedia_shards import Extraction, extract
+from longform.corpora.wikipedia.articles import Shards
+from longform.corpora.wikipedia.shards import Extraction, extract
 from longform.units import BadInput
 
 SMALL = Extraction(shard_bytes=1)
@@ -139,7 +139,7 @@ def test_a_bad_extraction_setting_is_named(settings):
 RUN = """
 import sys
 from pathlib import Path
-from longform.corpora.wikipedia_shards import Extraction, extract
+from longform.corpora.wikipedia.shards import Extraction, extract
 
 if __name__ == "__main__":
     dump, index, folder, workers = sys.argv[1:]

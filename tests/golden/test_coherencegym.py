@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from longform.corpora.schemas import read_schemas
-from longform.corpora.suite_builders import winograd
-from longform.inference.log_probs import open_reader
+from longform.corpora.suites.schemas import read_schemas
+from longform.corpora.suites.builders import winograd
+from longform.inference.token_scores.log_probs import open_reader
 from longform.inference.surprisal import suite_readout
-from longform.inference.token_rows import Encoder
+from longform.inference.token_scores.rows import Encoder
 from longform.metrics.suite_accuracy import SuiteAccuracy, units_from_readout
 
 PLOTTED = {  # sums of bits, mean over 273 items, GPT2-small; the full suite keeps the source's capital articles

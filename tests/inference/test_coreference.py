@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from longform.inference.coreference import (
+from longform.inference.coreference.chains import (
     RELEASED,
     ChainRules,
     GivenMentions,
@@ -23,12 +23,12 @@ from longform.inference.coreference import (
     read_chains,
     root_offset,
 )
-from longform.inference.coreference_fcoref import FcorefResolver, load_fcoref, patch_tied_weights, person_name_spans
-from longform.inference.coreference_gold import gold_chains, gold_mentions
-from longform.inference.coreference_gold import read as gold_read
-from longform.inference.coreference_parse import load_spacy, parsed_chain
-from longform.inference.coreference_rules import read as rules_read
-from longform.inference.person_lexicon import FIRST_NAMES
+from longform.inference.coreference.fcoref import FcorefResolver, load_fcoref, patch_tied_weights, person_name_spans
+from longform.inference.coreference.gold import gold_chains, gold_mentions
+from longform.inference.coreference.gold import read as gold_read
+from longform.inference.coreference.parse import load_spacy, parsed_chain
+from longform.inference.coreference.rules import read as rules_read
+from longform.inference.coreference.person_lexicon import FIRST_NAMES
 from longform.units import BadInput, Document, Section, chains_from_readout
 
 

@@ -6,9 +6,9 @@ import pytest
 
 from longform.corpora.planted import build
 from longform.critics.mention_chains import KneserNeyCritic, MentionCritic
-from longform.inference.coreference import ChainRules, is_person, read_chains
-from longform.inference.coreference_gold import gold_chains, gold_mentions
-from longform.inference.coreference_rules import RuleResolver
+from longform.inference.coreference.chains import ChainRules, is_person, read_chains
+from longform.inference.coreference.gold import gold_chains, gold_mentions
+from longform.inference.coreference.rules import RuleResolver
 from longform.metrics.coreference_agreement import ClusterPair, CorefAgreement, clusters
 
 

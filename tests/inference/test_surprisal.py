@@ -22,13 +22,13 @@ from transformers import (
     PreTrainedTokenizerFast,
 )
 
-from longform.corpora.suite_documents import suites_to_corpus
-from longform.corpora.suites import Suite, pair
-from longform.inference.log_probs import open_reader
-from longform.inference.parallel_reading import read_on_devices
+from longform.corpora.suites.documents import suites_to_corpus
+from longform.corpora.suites.items import Suite, pair
+from longform.inference.token_scores.log_probs import open_reader
+from longform.inference.token_scores.parallel_reading import read_on_devices
 from longform.inference.surprisal import condition_bits, read, suite_readout
-from longform.inference.token_rows import ENDS, Encoder
-from longform.inference.token_trees import batches, common_prefix, grow
+from longform.inference.token_scores.rows import ENDS, Encoder
+from longform.inference.token_scores.trees import batches, common_prefix, grow
 from longform.units import BadInput
 
 TEXT = "the cat sat on the mat . the naïve dog ’s ball rolled away , however the cat ran ; since then the dog ran too ."

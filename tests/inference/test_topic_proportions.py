@@ -9,8 +9,8 @@ import pytest
 
 from longform.critics.logistic_normal import LogisticNormalCritic, released, units_from_readout
 from longform.inference.topic_proportions import read
-from longform.models.topic_model import TopicModel, TopicSettings
-from longform.models.topics import fit
+from longform.models.topics.model import TopicModel, TopicSettings
+from longform.models.topics.fitting import fit
 from longform.numerics import generator
 from longform.units import BadInput, Document, Section
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from longform.corpora.prediction_formulas import RegionValue, parse
+from longform.corpora.suites.prediction_formulas import RegionValue, parse
 from longform.metrics.suite_accuracy import ReadItem, SuiteAccuracy, mcnemar, wilson
 from longform.numerics import generator
 from longform.protocol import estimate, signature

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from longform.models.ngrams import build_ngrams
-from longform.models.semi_markov import SemiMarkovLM
+from longform.models.semi_markov.ngrams import build_ngrams
+from longform.models.semi_markov.lm import SemiMarkovLM
 
 
 def random_case(seed: int, *, states: int = 3, duration: int = 3, cap: int = 9, dtype: str = "float64"):

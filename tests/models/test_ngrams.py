@@ -7,8 +7,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from longform.models import ngrams
-from longform.models.ngrams import build_ngrams, token_types
+from longform.models.semi_markov import ngrams
+from longform.models.semi_markov.ngrams import build_ngrams, token_types
 from longform.units import BadInput
 
 

@@ -11,11 +11,11 @@ import torch
 import torch_struct
 from semi_markov_cases import bursts, enumerated_log_likelihood, paths, random_case
 
-from longform.models.semi_markov import SemiMarkovLM
-from longform.models.semi_markov_blocks import pack
-from longform.models.semi_markov_paths import draw, tokens_of
-from longform.models.semi_markov_scan import Workspace, full_scans
-from longform.models.semi_markov_steps import Compute, expectation
+from longform.models.semi_markov.lm import SemiMarkovLM
+from longform.models.semi_markov.blocks import pack
+from longform.models.semi_markov.paths import draw, tokens_of
+from longform.models.semi_markov.scan import Workspace, full_scans
+from longform.models.semi_markov.steps import Compute, expectation
 from longform.numerics import generator
 from longform.units import BadInput
 

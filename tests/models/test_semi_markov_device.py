@@ -7,10 +7,10 @@ import pytest
 import torch
 from semi_markov_cases import bursts, enumerated_log_likelihood, random_case
 
-from longform.models import semi_markov_device as device
-from longform.models.semi_markov import SemiMarkovLM
-from longform.models.semi_markov_em import fit_em
-from longform.models.semi_markov_steps import Compute, expectation
+from longform.models.semi_markov import device
+from longform.models.semi_markov.lm import SemiMarkovLM
+from longform.models.semi_markov.em import fit_em
+from longform.models.semi_markov.steps import Compute, expectation
 
 
 def _scanned(model: SemiMarkovLM, texts: list[list[str]]) -> device.DeviceScan:

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from semi_markov_cases import bursts, paths, random_case
 
-from longform.models.ngrams import build_ngrams
-from longform.models.semi_markov import SemiMarkovLM
-from longform.models.semi_markov_em import Fit, fit_em, load_fit, save_fit
-from longform.models.semi_markov_steps import Compute, expectation, maximise
+from longform.models.semi_markov.ngrams import build_ngrams
+from longform.models.semi_markov.lm import SemiMarkovLM
+from longform.models.semi_markov.em import Fit, fit_em, load_fit, save_fit
+from longform.models.semi_markov.steps import Compute, expectation, maximise
 from longform.units import BadInput
 
 EXACT = Compute(dtype="float64")

@@ -8,8 +8,8 @@ import torch
 import torch_struct
 from semi_markov_cases import bursts, random_case
 
-from longform.models.ngrams import build_ngrams
-from longform.models.semi_markov_gradient import FactoredTables, GradientSettings, LogPartition, Plateau, fit_gradient
+from longform.models.semi_markov.ngrams import build_ngrams
+from longform.models.semi_markov.gradient import FactoredTables, GradientSettings, LogPartition, Plateau, fit_gradient
 from longform.units import BadInput
 
 torch_struct.StructDistribution.arg_constraints = {}

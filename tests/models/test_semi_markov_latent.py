@@ -9,10 +9,10 @@ import pytest
 
 from longform.corpora.synthetic import SyntheticLanguage, language
 from longform.inference.states import released_states
-from longform.models.ngrams import build_ngrams
-from longform.models.semi_markov import SemiMarkovLM
-from longform.models.semi_markov_latent import emitted_owners, latent_reading
-from longform.models.semi_markov_paths import draw, tokens_of
+from longform.models.semi_markov.ngrams import build_ngrams
+from longform.models.semi_markov.lm import SemiMarkovLM
+from longform.models.semi_markov.latent import emitted_owners, latent_reading
+from longform.models.semi_markov.paths import draw, tokens_of
 from longform.numerics import generator
 from longform.units import BadInput
 

@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 from semi_markov_cases import bursts, random_case
 
-from longform.models.semi_markov import SemiMarkovLM
-from longform.models.semi_markov_em import fit_em
-from longform.models.semi_markov_sparse import (
+from longform.models.semi_markov.lm import SemiMarkovLM
+from longform.models.semi_markov.em import fit_em
+from longform.models.semi_markov.sparse import (
     SparseSemiMarkovLM,
     sparse_expectation,
     sparse_maximise,
     sparsify,
 )
-from longform.models.semi_markov_sparse_em import SparseFit, fit_sparse
-from longform.models.semi_markov_steps import Compute, expectation
+from longform.models.semi_markov.sparse_em import SparseFit, fit_sparse
+from longform.models.semi_markov.steps import Compute, expectation
 
 EXACT = Compute(dtype="float64")
 

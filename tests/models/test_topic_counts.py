@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from longform.models.stop_words import STOP_WORDS
-from longform.models.topic_counts import build_vocabulary, count_terms
+from longform.models.topics.stop_words import STOP_WORDS
+from longform.models.topics.counts import build_vocabulary, count_terms
 from longform.units import BadInput, Document, Section
 
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from longform.models.topic_counts import from_rows
-from longform.models.topic_expectation import expectation
-from longform.models.topic_files import (
+from longform.models.topics.counts import from_rows
+from longform.models.topics.expectation import expectation
+from longform.models.topics.files import (
     read_corpus,
     read_model,
     read_posteriors,
@@ -19,7 +19,7 @@ from longform.models.topic_files import (
     write_posteriors,
     write_settings,
 )
-from longform.models.topic_model import RELEASED, RELEASED_INFERENCE, TopicModel, inverse
+from longform.models.topics.model import RELEASED, RELEASED_INFERENCE, TopicModel, inverse
 from longform.units import BadInput
 
 SHIPPED = """em max iter 1000

@@ -11,12 +11,12 @@ from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 
 from longform.critics.logistic_normal import LogisticNormalCritic, TopicReading
-from longform.models import topic_kernels
-from longform.models.topic_counts import TermCounts, from_rows
-from longform.models.topic_expectation import Expectation, columns_of, expectation, word_counts
-from longform.models.topic_model import RELEASED, TopicModel, TopicSettings, gaussian, inverse
-from longform.models.topic_words import tausworthe
-from longform.models.topics import RELEASED_SEED, fit, m_step, maximise, random_model, seeded_model
+from longform.models.topics import kernels as topic_kernels
+from longform.models.topics.counts import TermCounts, from_rows
+from longform.models.topics.expectation import Expectation, columns_of, expectation, word_counts
+from longform.models.topics.model import RELEASED, TopicModel, TopicSettings, gaussian, inverse
+from longform.models.topics.words import tausworthe
+from longform.models.topics.fitting import RELEASED_SEED, fit, m_step, maximise, random_model, seeded_model
 from longform.numerics import generator
 from longform.units import BadInput, Document, Section
 

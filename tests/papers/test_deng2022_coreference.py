@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from longform.critics.mention_chains import MentionCritic
-from longform.inference.coreference import Mention, person_chain
+from longform.inference.coreference.chains import Mention, person_chain
 from longform.numerics import generator
 from longform.papers.coreference_figures import figure_5, figure_doses, label
 from longform.papers.coreference_page import article_figure, article_html, marks, wrap

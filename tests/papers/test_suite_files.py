@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import yaml
 
-from longform.corpora.suite_documents import suites_to_corpus
-from longform.corpora.suites import Suite, pair, read_suite
+from longform.corpora.suites.documents import suites_to_corpus
+from longform.corpora.suites.items import Suite, pair, read_suite
 from longform.papers import suite_files
 from longform.units import BadInput
 

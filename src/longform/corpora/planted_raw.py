@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from longform.corpora import scientific, wikipedia, wikisection
+from longform.corpora import scientific, wikisection
+from longform.corpora.wikipedia import building as wikipedia
 from longform.corpora.planted import raw_corpora, raw_wiki
 from longform.corpora.planted.articles import write
 from longform.units import BadInput, Corpus

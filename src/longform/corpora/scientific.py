@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from longform.corpora.titles import Filters, facts, select, token_counter
-from longform.corpora.wikipedia import settings
+from longform.corpora.wikipedia.building import settings
 from longform.corpora.wikisection import SHARES, split_by_seed
 from longform.units import BadInput, Corpus, Document, Section
 

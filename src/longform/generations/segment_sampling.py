@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from longform.models.semi_markov import SemiMarkovLM
-from longform.models.semi_markov_paths import draw, tokens_of
+from longform.models.semi_markov.lm import SemiMarkovLM
+from longform.models.semi_markov.paths import draw, tokens_of
 from longform.numerics import generator
 from longform.units import BadInput, Corpus, Document, Section
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from longform.models.semi_markov import SemiMarkovLM
+from longform.models.semi_markov.lm import SemiMarkovLM
 from longform.units import Document, Readout
 
 

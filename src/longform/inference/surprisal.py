@@ -19,11 +19,11 @@ import numpy as np
 import torch
 from transformers import AutoModelForCausalLM
 
-from longform.corpora.suite_documents import suite_head, suites_from_documents
-from longform.corpora.suites import Suite
-from longform.inference.log_probs import LogProbReader, open_reader
-from longform.inference.parallel_reading import read_on_devices
-from longform.inference.token_rows import Encoder, TokenRow
+from longform.corpora.suites.documents import suite_head, suites_from_documents
+from longform.corpora.suites.items import Suite
+from longform.inference.token_scores.log_probs import LogProbReader, open_reader
+from longform.inference.token_scores.parallel_reading import read_on_devices
+from longform.inference.token_scores.rows import Encoder, TokenRow
 from longform.models.checkpoints import load_model, load_tokenizer
 from longform.units import BadInput, Document, Readout
 
@@ -46,7 +46,7 @@ def read(
     """Token surprisals of a corpus of suites; see :func:`suite_readout` for the arrays.
 
     Args:
-        ends, separator: conventions of :class:`longform.inference.token_rows.Encoder`.
+        ends, separator: conventions of :class:`longform.inference.token_scores.rows.Encoder`.
         precision: one of ``PRECISIONS``.
         budget: padded tokens of a batch; changes no result beyond rounding.
         share: read common prefixes once; changes no result beyond rounding.

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from transformers import AutoModelForCausalLM
 
-from longform.inference.log_probs import open_reader
+from longform.inference.token_scores.log_probs import open_reader
 from longform.models.causal_lm import document_rows
 from longform.models.checkpoints import load_model, load_tokenizer
 from longform.units import Document, Readout

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from longform.models.topic_counts import TermCounts, count_terms
-from longform.models.topic_expectation import Expectation, expectation
-from longform.models.topic_model import RELEASED_INFERENCE, TopicModel, TopicSettings
+from longform.models.topics.counts import TermCounts, count_terms
+from longform.models.topics.expectation import Expectation, expectation
+from longform.models.topics.model import RELEASED_INFERENCE, TopicModel, TopicSettings
 from longform.units import SPLITS, BadInput, Document, Readout
 
 

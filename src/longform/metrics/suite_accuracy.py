@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.stats import binom
 
-from longform.corpora.prediction_formulas import Formula, RegionValue, evaluate, parse, region_values
+from longform.corpora.suites.prediction_formulas import Formula, RegionValue, evaluate, parse, region_values
 from longform.protocol import Better, Tally
 from longform.units import BadInput, Readout
 

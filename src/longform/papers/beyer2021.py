@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from longform.corpora.connective_uses import CONNECTIVES
+from longform.corpora.suites.connective_uses import CONNECTIVES
 from longform.metrics.suite_accuracy import mcnemar, wilson
 from longform.papers.layout import Cell, Figure, Table
 from longform.papers.ledger import judge_number

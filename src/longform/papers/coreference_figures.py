@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from matplotlib.figure import Figure
 
 from longform.critics.ngram_windows import split_symbol
-from longform.inference.coreference import STOP
+from longform.inference.coreference.chains import STOP
 from longform.papers.coreference_page import OTHERS, Mark, entity_colours, wrap
 from longform.protocol import Estimate
 

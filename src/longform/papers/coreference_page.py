@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
 
 from longform.critics.ngram_windows import split_symbol, window_keys
-from longform.inference.coreference import STOP, PersonChain
+from longform.inference.coreference.chains import STOP, PersonChain
 from longform.papers.deng2022_coreference import RARE_LOG_PROBABILITY, NgramCritic, best_successor
 
 COLOURS = (

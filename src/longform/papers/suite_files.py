@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from longform.corpora.suite_documents import suites_from_documents
-from longform.corpora.suite_exports import harness_task, judgement_sheet, syntaxgym_file
-from longform.corpora.suites import Suite
+from longform.corpora.suites.documents import suites_from_documents
+from longform.corpora.suites.exports import harness_task, judgement_sheet, syntaxgym_file
+from longform.corpora.suites.items import Suite
 from longform.units import BadInput, Document
 
 
