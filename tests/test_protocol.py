@@ -86,8 +86,8 @@ def test_logsumexp_is_exact_for_large_small_and_impossible_values():
 
 def classes():
     for package in (longform.critics, longform.metrics):
-        for info in pkgutil.iter_modules(package.__path__):
-            module = importlib.import_module(f"{package.__name__}.{info.name}")
+        for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            module = importlib.import_module(info.name)
             for name, member in inspect.getmembers(module, inspect.isclass):
                 own = member.__module__ == module.__name__ and not name.startswith("_") and not inspect.isabstract(member)
                 if own and all(hasattr(member, verb) for verb in ("fit", "tally", "score")):

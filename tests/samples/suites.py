@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from longform.corpora.prediction_formulas import parse
+from longform.corpora.suites.prediction_formulas import parse
 from longform.metrics.suite_accuracy import ReadItem, SuiteAccuracy
 from longform.numerics import generator
 
