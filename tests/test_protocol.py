@@ -86,8 +86,8 @@ def test_logsumexp_is_exact_for_large_small_and_impossible_values():
 
 def classes():
     for package in (longform.critics, longform.metrics):
-        for info in pkgutil.iter_modules(package.__path__):
-            module = importlib.import_module(f"{package.__name__}.{info.name}")
+        for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            module = importlib.import_module(info.name)
             for name, member in inspect.getmembers(module, inspect.isclass):
                 own = (
                     member.__module__ == module.__name__ and not name.startswith("_") and not inspect.isabstract(member)
@@ -98,7 +98,7 @@ def classes():
 
 @pytest.mark.parametrize("name", sorted(set(classes())))
 def test_every_critic_conforms(name):
-    assert name in SAMPLES, f"{name} has no sample in tests/samples.py: add (critic, real units, worse units)"
+    assert name in SAMPLES, f"{name} has no sample in tests/samples: add (critic, real units, worse units)"
     critic, real, worse = SAMPLES[name]()
     before = [getattr(critic, f.name) for f in dataclasses.fields(critic)]
     fitted = critic.fit(real)

@@ -1,10 +1,8 @@
-"""One sample per critic and metric for the conformance test: (critic, real units, units that are worse)."""
+"""Chains of section titles and mention tags, and the token metrics."""
 
 import numpy as np
 
 from longform.critics.chains import BigramCritic, MarkovCritic
-from longform.critics.dirichlet import DirichletCritic, LanguageDispersion, MixtureReading
-from longform.critics.logistic_normal import LogisticNormalCritic, TopicReading
 from longform.critics.mention_chains import KneserNeyCritic, MentionCritic
 from longform.metrics.coreference_agreement import ClusterPair, CorefAgreement
 from longform.metrics.likelihood import LogProbs, Perplexity
@@ -64,36 +62,8 @@ SAMPLES = {
     "MentionCritic": lambda: (MentionCritic(), mentions(), mentions(shuffled=True)),
     "KneserNeyCritic": lambda: (KneserNeyCritic(), mentions(), mentions(shuffled=True)),
     "CorefAgreement": coref_agreement,
-} | {"BigramCritic": bigram, "MarkovCritic": markov, "Perplexity": log_probs, "TitleAccuracy": titles}
-
-
-def topic_logits(scale=1.0):
-    rng = generator("topic logits")
-    rows = rng.normal(size=(12, 3)) @ np.tril(np.ones((3, 3))) * scale
-    spreads = rng.uniform(0.1, 0.4, (12, 3))
-    pairs = zip(rows, spreads, strict=True)
-    return [TopicReading(f"d{i}", "test", mean, wide, 20, valid=i != 4) for i, (mean, wide) in enumerate(pairs)]
-
-
-def logistic_normal():
-    return LogisticNormalCritic(full_expectation=True), topic_logits(), topic_logits(scale=3.0)
-
-
-def mixes(pure=True):
-    rng = generator("language mixes")
-    made = []
-    for i in range(10):
-        posterior = np.full(3, 0.2) + (np.eye(3)[i % 3] * 9 if pure else 3)
-        made.append(MixtureReading(f"d{i}", "test", rng.dirichlet(posterior), posterior, valid=i != 2))
-    return made
-
-
-def dirichlet():
-    return DirichletCritic(), mixes(), mixes(pure=False)
-
-
-def dispersion():
-    return LanguageDispersion(), mixes(), mixes(pure=False)
-
-
-SAMPLES |= {"LogisticNormalCritic": logistic_normal, "DirichletCritic": dirichlet, "LanguageDispersion": dispersion}
+    "BigramCritic": bigram,
+    "MarkovCritic": markov,
+    "Perplexity": log_probs,
+    "TitleAccuracy": titles,
+}

@@ -1,0 +1,5 @@
+"""One sample per critic and metric for the conformance test: (critic, real units, units that are worse)."""
+
+from samples import bridges, chains, grids, mixtures, suites
+
+SAMPLES = chains.SAMPLES | bridges.SAMPLES | grids.SAMPLES | mixtures.SAMPLES | suites.SAMPLES

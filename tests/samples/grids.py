@@ -1,0 +1,81 @@
+"""Entity grids: nouns that stay a while and go, and the same sentences in disorder."""
+
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from longform.corpora.lexicons import read_lmf
+from longform.critics.entity_grid import RoleTransitions
+from longform.critics.grid_ranking import GridRanker
+from longform.critics.supplied_orders import Family, transitions
+from longform.inference.entity_grids import grid_from_mentions
+from longform.metrics.lexical import LatentSemantics, Overlap
+from longform.metrics.order_accuracy import OrderAccuracy, ScoredOrders
+from longform.metrics.taxonomy import Taxonomy
+from longform.metrics.wordnet_relatedness import HirstStOnge, JiangConrath, Lesk, Lin, Resnik
+from longform.numerics import generator
+from tests.metrics.tiny_wordnet import write_lmf
+
+SUBJECTS = (("dog", "puppy", "cat"), ("house", "door", "doghouse"), ("day", "night", "noon"), ("unheard", "land"))
+
+
+def grids():
+    """Eight sentences, four on each of two subjects; the fifth document has no noun."""
+    made = []
+    for i in range(12):
+        rng = generator("grid", i)
+        order = rng.permutation(len(SUBJECTS))
+        nouns = [rng.choice(SUBJECTS[order[s // 4]], 2, replace=False).tolist() for s in range(8)]
+        mentions = [(s, noun, "SO"[k]) for s, pair in enumerate(nouns) for k, noun in enumerate(pair)]
+        made.append(grid_from_mentions(f"d{i}", "test", 8, [] if i == 4 else mentions))
+    return made
+
+
+def disordered(units):
+    """First the odd sentences, then the even ones: neighbours part."""
+    order = np.array([0, 2, 4, 6, 1, 3, 5, 7])
+    return [unit.reordered(order) for unit in units]
+
+
+def judged(critic):
+    return lambda: (critic, grids(), disordered(grids()))
+
+
+def families():
+    """Each original with its disordered grid; in the worse families they change places."""
+    rows = list(zip(grids(), disordered(grids()), strict=True))
+    real = [Family(one.unit_id, "test", one, (other,)) for one, other in rows]
+    return (
+        transitions(folds=3), real,
+        [replace(unit, original=unit.others[0], others=(unit.original,)) for unit in real],
+    )  # fmt: skip
+
+
+def scored_orders():
+    """Originals that beat two of three shuffles; the fifth text has no shuffle."""
+    tables = [np.array([2.0, 1.0, 0.0, 3.0])[: 1 if i == 4 else 4] for i in range(8)]
+    real = [ScoredOrders(f"d{i}", "test", {"block_1": row}) for i, row in enumerate(tables)]
+    return OrderAccuracy(), real, [replace(unit, scores={"block_1": -unit.scores["block_1"]}) for unit in real]
+
+
+@cache
+def taxonomy():
+    with TemporaryDirectory() as folder:
+        return Taxonomy(read_lmf(write_lmf(Path(folder) / "tiny.xml")))
+
+
+def related(measure):
+    return lambda: (measure(taxonomy=taxonomy()), grids(), disordered(grids()))
+
+
+SAMPLES = {
+    "RoleTransitions": judged(RoleTransitions()),
+    "GridRanker": judged(GridRanker()),
+    "CrossValidated": families,
+    "Overlap": judged(Overlap()),
+    "LatentSemantics": judged(LatentSemantics(dims=8)),
+    "OrderAccuracy": scored_orders,
+} | {kind.__name__: related(kind) for kind in (HirstStOnge, Lesk, Resnik, Lin, JiangConrath)}

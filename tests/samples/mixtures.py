@@ -1,0 +1,39 @@
+"""Mixes of topics and of languages, and mixes from elsewhere."""
+
+import numpy as np
+
+from longform.critics.dirichlet import DirichletCritic, LanguageDispersion, MixtureReading
+from longform.critics.logistic_normal import LogisticNormalCritic, TopicReading
+from longform.numerics import generator
+
+
+def topic_logits(scale=1.0):
+    rng = generator("topic logits")
+    rows = rng.normal(size=(12, 3)) @ np.tril(np.ones((3, 3))) * scale
+    spreads = rng.uniform(0.1, 0.4, (12, 3))
+    pairs = zip(rows, spreads, strict=True)
+    return [TopicReading(f"d{i}", "test", mean, wide, 20, valid=i != 4) for i, (mean, wide) in enumerate(pairs)]
+
+
+def logistic_normal():
+    return LogisticNormalCritic(full_expectation=True), topic_logits(), topic_logits(scale=3.0)
+
+
+def mixes(pure=True):
+    rng = generator("language mixes")
+    made = []
+    for i in range(10):
+        posterior = np.full(3, 0.2) + (np.eye(3)[i % 3] * 9 if pure else 3)
+        made.append(MixtureReading(f"d{i}", "test", rng.dirichlet(posterior), posterior, valid=i != 2))
+    return made
+
+
+def dirichlet():
+    return DirichletCritic(), mixes(), mixes(pure=False)
+
+
+def dispersion():
+    return LanguageDispersion(), mixes(), mixes(pure=False)
+
+
+SAMPLES = {"LogisticNormalCritic": logistic_normal, "DirichletCritic": dirichlet, "LanguageDispersion": dispersion}
