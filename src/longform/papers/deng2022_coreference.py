@@ -33,7 +33,8 @@ COLUMNS = {
 }
 WHY = "planted text, a resolver by rules, networks trained from scratch"
 READERS = (
-    "gold chains: critic and text are the world's own, persons mentioned once among them, as the exact value has it; "
+    "gold chains: critic and text are the world's own, persons mentioned once among them, as the exact value has it (over "
+    "all splits); "
     "Latent PPL: one resolver reads the critic's real text and the judged text, as in the paper; critic of gold "
     "chains: fitted on the world's own chains, so the resolver's errors count against every text, data included"
 )
