@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ from longform.critics.mention_chains import KneserNeyCritic, MentionCritic
 from longform.critics.ngram_tables import count_keys
 from longform.critics.ngram_windows import form_vocabulary, window_keys
 from longform.numerics import generator
+from longform.papers.critic_tables import Records, cells_of, comparison_lines, exact_cells, left_out, orderings
+from longform.papers.layout import Table
 from longform.protocol import Comparison, Critic, Estimate, compare, estimate
 from longform.units import BadInput, Chain
 
@@ -20,6 +23,21 @@ NgramCritic = MentionCritic | KneserNeyCritic
 RARE_LOG_PROBABILITY = -7.0  # deng2022 Table 15
 LEAST_COUNT = 5  # deng2022 Tables 16 and 17: n-grams met at least so often in both
 BEGIN_NAME, UNKNOWN_NAME = "", "<unk>"  # the paper prints padding as a blank
+COLUMNS = {
+    "mentions_gold": "Latent PPL, gold chains",
+    "mentions_gold_kn": "Latent PPL, gold chains, Kneser-Ney",
+    "mentions_read": "Latent PPL",
+    "mentions_read_kn": "Latent PPL, Kneser-Ney",
+    "mentions": "Latent PPL, critic of gold chains",
+    "mentions_kn": "Latent PPL, critic of gold chains, Kneser-Ney",
+}
+WHY = "planted text, a resolver by rules, networks trained from scratch"
+READERS = (
+    "gold chains: critic and text are the world's own, persons mentioned once among them, as the exact value has it (over "
+    "all splits); "
+    "Latent PPL: one resolver reads the critic's real text and the judged text, as in the paper; critic of gold "
+    "chains: fitted on the world's own chains, so the resolver's errors count against every text, data included"
+)
 
 
 @dataclass(frozen=True)
@@ -111,6 +129,31 @@ def latent_ppl_rows(
         tested = compare(critic, tally, reference, generator(name, row, "compare"))
         rows.append(LatentPplRow(row, estimate(critic, tally, generator(name, row)), tested))
     return rows
+
+
+def table_7(*, scores: Records, expected: Mapping[str, Any], data: Path) -> Table:
+    """Latent PPL of mentions of persons, for data and models with and without titles, beside the exact value.
+
+    Score rows are named ``<corpus>-<data|family-w_title|family-wo_title>-<kind>`` with a kind of ``COLUMNS``; the
+    printed numbers, of models with titles, stand beside the paper's protocol, one resolver on both sides.
+
+    Raises:
+        BadInput: a row of another kind.
+    """
+    block = expected["table_07"]["wiki_films"]["latent_ppl"]
+    printed = {("data", "mentions_read"): block["data"], ("gpt2-w_title", "mentions_read"): block["lm1"]["w_title"]}
+    truth = exact_cells(scores, data, "mention_latent_ppl", COLUMNS["mentions_gold"])
+    aside = left_out(scores)
+    persons = (
+        f"up to {aside} articles set aside by the film filter"
+        if aside
+        else "persons of all articles, films alone in the paper"
+    )
+    claims = orderings(scores, COLUMNS, "data < W/ Title", "data", "gpt2-w_title", source="Table 7")
+    claims += orderings(scores, COLUMNS, "data < W/O Title", "data", "gpt2-wo_title", source="not in the paper")
+    notes = [*claims, *comparison_lines(scores), f"printed values are not comparable: {WHY}", READERS, persons]
+    caption = "Table 7. Latent PPL of mentions of persons with 95 % intervals"
+    return Table(caption, truth + cells_of(scores, COLUMNS, printed, WHY), notes)
 
 
 def best_successor(critic: NgramCritic, key: int, stop: str = ".") -> tuple[str, float] | None:
