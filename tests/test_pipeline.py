@@ -1,6 +1,7 @@
 """The shape of the pipeline: which way imports flow, what stages depend on, what rows are called and where they lead."""
 
 import ast
+import os
 import re
 import subprocess
 import sys
@@ -99,7 +100,8 @@ sys.meta_path.insert(0, Absent())
 for name in {names!r}:
     importlib.import_module(name)
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    source = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, env=source)
     assert done.returncode == 0, done.stderr
 
 

@@ -4,35 +4,11 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections import Counter
 
 import pytest
 
-from longform.corpora import parallel, planted_pairs
-from longform.corpora.planted.languages import language_of
+from longform.corpora import parallel
 from longform.units import BadInput
-
-
-def test_a_planted_target_is_pure_and_of_the_recorded_language():
-    corpus = planted_pairs.build(name="p", seed=3, sentences=60)
-    names = corpus.truth["language_names"].tolist()
-    for document, language in zip(corpus.documents, corpus.truth["language"].tolist(), strict=True):
-        source, target = document.sections
-        assert (source.title, target.title) == ("source", "target")
-        assert source.text.startswith("the ") and source.text.endswith(" .")
-        words = [word for word in target.text.split() if word != "."]
-        shown = {language_of(word) for word in words}
-        assert names[language] in shown and not shown - {names[language], None}
-        assert len(words) == len(source.text.split()) - 2  # near and the full stop aside, word for word
-    assert set(Counter(corpus.truth["language"].tolist())) == {0, 1, 2}
-
-
-def test_a_planted_pair_does_not_depend_on_how_many_there_are():
-    few, many = (planted_pairs.build(name="p", seed=3, sentences=n) for n in (5, 25))
-    assert list(few.documents) == list(many.documents)[:5]
-    assert {d.split for d in many.documents} == {"train", "validation", "test"}
-    other = planted_pairs.build(name="p", seed=4, sentences=5)
-    assert other.documents[0] != few.documents[0]
 
 
 def test_json_lines_give_one_pair_per_target_language_in_one_split(tmp_path):
@@ -73,7 +49,3 @@ def test_bad_input_is_refused_by_name(tmp_path):
     (tmp_path / "t.de").write_text("eins\n")
     with pytest.raises(BadInput, match="sentence i must stand on line i"):
         parallel.build(raw=tmp_path, name="r", seed=1, targets=["de"])
-    with pytest.raises(BadInput, match="sentences is 0"):
-        planted_pairs.build(name="p", seed=1, sentences=0)
-    with pytest.raises(BadInput, match="topics is 99"):
-        planted_pairs.build(name="p", seed=1, sentences=1, topics=99)

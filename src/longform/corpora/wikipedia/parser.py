@@ -77,7 +77,7 @@ class GuardedParser:
         return ([(title, text) for title, text in answer], "parsed") if status == b"K" else (None, answer)
 
     def _start(self) -> subprocess.Popen[bytes]:
-        code = _BOOT.format(str(Path(__file__).parents[2]), self.page_seconds, self.memory)
+        code = _BOOT.format(str(Path(__file__).parents[3]), self.page_seconds, self.memory)
         return subprocess.Popen(
             [sys.executable, "-c", code],
             stdin=subprocess.PIPE,
