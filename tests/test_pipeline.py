@@ -141,7 +141,8 @@ def test_row_names_are_legal_and_slots_lead_to_rows(home):
         for name, row in rows.get(verb, {}).items():
             assert re.fullmatch(r"[a-z0-9_]+(-[a-z0-9_]+)*", name), name
             for slot in ("texts", "base", "model", "prefixes", "reader", "raw"):
-                folder, _, target = str(row.get(slot, "raw/")).partition("/")
+                value = row.get(slot, "raw/")
+                folder, _, target = value.partition("/") if isinstance(value, str) else ("raw", "", "")
                 if folder != "raw":
                     assert target.split("/")[0] in rows[made[folder]], (
                         f"{verb}.{name}: {slot} leads nowhere: {row[slot]}"
@@ -167,6 +168,7 @@ def test_every_row_reaches_a_table(home):
             str(value) for row in rows.get(verb, {}).values() for value in row.values() if isinstance(value, str)
         }
         reached |= {str(r[s]) for r in rows["report"].values() for s in ("texts", "reader") if s in r}
+        reached |= {f"corpora/{name}" for r in rows["report"].values() for name in r.get("corpora", {})}
         for name in rows.get(verb, {}):
             users = [r for v in VERBS for r in rows.get(v, {}).values() if f"{folder}/{name}" in r.values()]
             assert f"{folder}/{name}" in reached or users, f"{verb}.{name} is read by nothing"

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from longform.artefacts import write_corpus
 from longform.stages.rows import Row, call
+from longform.stages.scratch import resumable
 
 
 def run(row: Row) -> None:
-    """Call ``corpora.<code>.build`` and write the corpus whole."""
+    """Call ``corpora.<code>.build`` and write the corpus whole; a reader that keeps shards takes them up after a kill."""
     build = row.module("corpora").build
-    corpus = call(build, row, row.others("raw"), name=row.name, seed=row.seed, raw=row.slot("raw"))
-    count = write_corpus(row.data / "corpora" / row.name, corpus)
+    with resumable(row, row.slot("raw")) as scratch:
+        given = {"name": row.name, "seed": row.seed, "raw": row.slot("raw"), "scratch": scratch}
+        corpus = call(build, row, row.others("raw"), **given)
+        count = write_corpus(row.data / "corpora" / row.name, corpus)
     print(f"prepare {row.name}: {count} documents")
