@@ -14,26 +14,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytorch_lightning as pl
 import torch
 from transformers import CONFIG_MAPPING, AutoModelForCausalLM, PreTrainedTokenizerBase
 
 from longform.corpora.rendering import render
 from longform.models.checkpoints import has_model, load_model, load_tokenizer
-from longform.models.training import Items, Schedule, adamw, fit_module
+from longform.models.training import Items, Learner, Schedule, fit_module
 from longform.numerics import derived_seed
 from longform.units import BadInput, Document
 
 IGNORED = -100  # transformers' label for "no loss here"
 
 
-class CausalLanguageModel(pl.LightningModule):
+class CausalLanguageModel(Learner):
     """A transformers causal LM with its optimiser."""
-
-    def __init__(self, network: torch.nn.Module, schedule: Schedule, updates: int) -> None:
-        super().__init__()
-        self.network, self.schedule, self.updates = network, schedule, updates
-        self.run = torch.compile(network) if schedule.compile else network
 
     def loss(self, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
         """Mean nats per predicted token."""
@@ -42,19 +36,9 @@ class CausalLanguageModel(pl.LightningModule):
             logits[:, :-1].flatten(0, 1).float(), batch["labels"][:, 1:].flatten(), ignore_index=IGNORED
         )
 
-    def training_step(self, batch: Mapping[str, torch.Tensor], index: int) -> torch.Tensor:
-        """Log and return the loss."""
-        loss = self.loss(batch)
-        self.log("loss", loss)
-        return loss
-
-    def validation_step(self, batch: Mapping[str, torch.Tensor], index: int) -> None:
-        """Log the loss, weighted by predicted tokens."""
-        self.log("validation_loss", self.loss(batch), batch_size=int((batch["labels"][:, 1:] != IGNORED).sum()))
-
-    def configure_optimizers(self) -> dict[str, Any]:
-        """AdamW, linear schedule."""
-        return adamw(self.network, self.schedule, self.updates)
+    def weight(self, batch: Mapping[str, torch.Tensor]) -> int:
+        """Predicted tokens."""
+        return int((batch["labels"][:, 1:] != IGNORED).sum())
 
 
 @dataclass(frozen=True)

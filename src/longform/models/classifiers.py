@@ -12,41 +12,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytorch_lightning as pl
 import torch
 from transformers import CONFIG_MAPPING, AutoModelForSequenceClassification, PreTrainedTokenizerBase
 
 from longform.models.checkpoints import has_model, load_model, load_tokenizer
-from longform.models.training import Items, Schedule, adamw, fit_module
+from longform.models.training import Items, Learner, Schedule, fit_module
 from longform.numerics import derived_seed
 from longform.units import BadInput, Document
 
 
-class TitleClassifier(pl.LightningModule):
+class TitleClassifier(Learner):
     """A transformers sequence classifier with its optimiser."""
-
-    def __init__(self, network: torch.nn.Module, schedule: Schedule, updates: int) -> None:
-        super().__init__()
-        self.network, self.schedule, self.updates = network, schedule, updates
 
     def loss(self, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
         """Mean cross-entropy in nats per section."""
-        logits = self.network(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"]).logits
+        logits = self.run(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"]).logits
         return torch.nn.functional.cross_entropy(logits.float(), batch["labels"])
-
-    def training_step(self, batch: Mapping[str, torch.Tensor], index: int) -> torch.Tensor:
-        """Log and return the loss."""
-        loss = self.loss(batch)
-        self.log("loss", loss)
-        return loss
-
-    def validation_step(self, batch: Mapping[str, torch.Tensor], index: int) -> None:
-        """Log the loss, weighted by sections."""
-        self.log("validation_loss", self.loss(batch), batch_size=len(batch["labels"]))
-
-    def configure_optimizers(self) -> dict[str, Any]:
-        """AdamW, linear schedule."""
-        return adamw(self.network, self.schedule, self.updates)
 
 
 @dataclass(frozen=True)

@@ -147,6 +147,42 @@ def adamw(module: torch.nn.Module, schedule: Schedule, updates: int) -> dict[str
     return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}
 
 
+class Learner(pl.LightningModule):
+    """A network with a loss and AdamW; a subclass says what the loss of a batch is and how much the batch weighs.
+
+    Attributes:
+        network: what is trained and saved.
+        schedule, updates: how fast, and for how many optimiser updates.
+    """
+
+    def __init__(self, network: torch.nn.Module, schedule: Schedule, updates: int) -> None:
+        super().__init__()
+        self.network, self.schedule, self.updates = network, schedule, updates
+        self.run = torch.compile(network) if schedule.compile else network
+
+    def loss(self, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
+        """Mean loss of a batch in nats."""
+        raise TypeError(f"{type(self).__name__} has no loss; write one")
+
+    def weight(self, batch: Mapping[str, torch.Tensor]) -> int:
+        """How many predictions the mean of a batch is over."""
+        return len(batch["labels"])
+
+    def training_step(self, batch: Mapping[str, torch.Tensor], index: int) -> torch.Tensor:
+        """Log and return the loss."""
+        loss = self.loss(batch)
+        self.log("loss", loss)
+        return loss
+
+    def validation_step(self, batch: Mapping[str, torch.Tensor], index: int) -> None:
+        """Log the loss, weighted by predictions."""
+        self.log("validation_loss", self.loss(batch), batch_size=self.weight(batch))
+
+    def configure_optimizers(self) -> dict[str, Any]:
+        """AdamW, linear schedule."""
+        return adamw(self.network, self.schedule, self.updates)
+
+
 @dataclass(frozen=True)
 class Items:
     """Training and validation items with the function that makes a batch of them."""
