@@ -1,6 +1,6 @@
 """Time and agreement of the 5-gram critics against nltk.lm and, where installed, KenLM (its reader and its lmplz).
 
-Run from the repository root:  python benchmarks/mention_chains.py --tokens 5000000 --out benchmarks/mention_chains.json
+Run from the repository root:  python benchmarks/mention_chains.py --tokens 5000000 --out benchmarks/measured/mention_chains.json
 Needs nltk and kenlm (development extras); lmplz is used where --lmplz names the program. Times are CPU seconds.
 """
 
