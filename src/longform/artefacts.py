@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from longform.numerics import save_arrays
 from longform.units import BadInput, Corpus, Document, Readout
 
 
@@ -93,8 +94,8 @@ def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
     for name, array in arrays.items():
         if np.asarray(array).dtype == object:
             raise BadInput(f"{path}: array {name!r} has dtype object, which needs pickle; use numbers or strings")
-    with whole(path) as partial, partial.open("wb") as file:
-        np.savez_compressed(file, allow_pickle=False, **dict(sorted(arrays.items())))
+    with whole(path) as partial:
+        save_arrays(partial, arrays)
 
 
 def read_arrays(path: Path) -> dict[str, np.ndarray]:

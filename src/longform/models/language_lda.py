@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import tomotopy
 
+from longform.numerics import save_arrays
 from longform.units import BadInput, Document
 
 BETA = 0.01  # Dirichlet of the words of a language (appendix C)
@@ -61,7 +62,7 @@ class LanguageModel:
         """Write ``languages.npz`` and ``languages.json``."""
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        np.savez(folder / "languages.npz", phi=self.phi, alpha=self.alpha)
+        save_arrays(folder / "languages.npz", {"phi": self.phi, "alpha": self.alpha})
         record = {"vocabulary": list(self.vocabulary), "facts": dict(self.facts)}
         text = json.dumps(record, sort_keys=True, ensure_ascii=False, indent=1)
         (folder / "languages.json").write_text(text + "\n", encoding="utf-8")

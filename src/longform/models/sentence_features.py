@@ -23,6 +23,7 @@ from transformers import AutoModel
 
 from longform.corpora.wikisection import SPLITTERS
 from longform.models.checkpoints import load_model, load_tokenizer
+from longform.numerics import save_arrays
 from longform.units import BadInput, Document
 
 CACHE = "features.npz"
@@ -110,7 +111,7 @@ class KeptFeatures:
                 shutil.copyfile(file, folder / file.name)
         keys = sorted(self.encoder.known)
         features = np.array([self.encoder.known[key] for key in keys], dtype=np.float32)
-        np.savez(folder / CACHE, allow_pickle=False, keys=np.array(keys), features=features)
+        save_arrays(folder / CACHE, {"keys": np.array(keys), "features": features})
         (folder / "sentence_features.json").write_text(
             json.dumps({"sentences": len(keys), "truncated": self.encoder.truncated}) + "\n", encoding="utf-8"
         )

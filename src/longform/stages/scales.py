@@ -27,7 +27,11 @@ def derive(base: Mapping[str, Any], overrides: Mapping[str, Any], home: str) -> 
     Raises:
         BadInput: a pattern that matches no row.
     """
-    params = copy.deepcopy(dict(base)) | {"root": "/".join([".."] * len(Path(home).parts)), "home": home}
+    params = copy.deepcopy(dict(base)) | {
+        "root": "/".join([".."] * len(Path(home).parts)),
+        "home": home,
+        "at": f"{home}/",
+    }
     for pattern, settings in overrides.items():
         verb, _, rows = pattern.partition(".")
         matched = [row for row in params.get(verb, {}) if fnmatch.fnmatchcase(row, rows)] if verb in VERBS else []

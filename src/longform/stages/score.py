@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -28,7 +28,7 @@ def run(row: Row) -> None:
     critic = call(make, row, row.others(*SLOTS, *CHOICES), real=readouts["fit"])
     units = {slot: module.units_from_readout(readout) for slot, readout in readouts.items()}
     record = judge(critic, row, **units)
-    write_json(row.data / "scores" / row.settings["paper"] / f"{row.name}.json", record)
+    write_json(row.data / "scores" / row.settings["paper"] / f"{row.name}.json", rounded(record))
     print(f"score {row.name}: {record['value']:.4f} [{record['low']:.4f}, {record['high']:.4f}]")
 
 
@@ -51,3 +51,12 @@ def judge(
         comparison = compare(fitted, tally, reference, generator(row.seed, row.name, "permutation"))
         record |= {"real": fitted.score(reference), "comparison": asdict(comparison)}
     return record
+
+
+def rounded(value: Any) -> Any:
+    """Floats to twelve significant digits: the last bits of a BLAS product depend on where memory happens to lie."""
+    if isinstance(value, Mapping):
+        return {key: rounded(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [rounded(item) for item in value]
+    return float(f"{value:.12g}") if isinstance(value, float) else value

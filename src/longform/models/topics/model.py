@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from longform.numerics import save_arrays
 from longform.units import BadInput
 
 LOG_ZERO = -1000.0  # log of probability zero in model files; authors' program, safe_log
@@ -140,7 +141,7 @@ class TopicModel:
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         arrays = {name: getattr(self, name) for name in ("beta", "mean", "covariance", "precision")}
-        np.savez(folder / "topics.npz", **arrays)
+        save_arrays(folder / "topics.npz", arrays)
         history = [asdict(step) for step in self.history]
         record = {"vocabulary": list(self.vocabulary), "history": history, "facts": dict(self.facts)}
         text = json.dumps(record, sort_keys=True, ensure_ascii=False, indent=1)
@@ -203,9 +204,18 @@ def gaussian(points: np.ndarray, variances: np.ndarray) -> tuple[np.ndarray, np.
     """
     mean = points.mean(axis=0)
     centred = points - mean
-    covariance = centred.T @ centred / len(points)
+    covariance = scatter(centred) / len(points)
     covariance[np.diag_indices_from(covariance)] += variances.mean(axis=0)
     return mean, covariance, inverse(covariance)
+
+
+def scatter(rows: np.ndarray, block: int = 256) -> np.ndarray:
+    """Sum of outer products of the rows, added one after another: a BLAS product's last bits depend on memory's alignment."""
+    total = np.zeros((rows.shape[1], rows.shape[1]))
+    for start in range(0, len(rows), block):
+        part = rows[start : start + block]
+        total += np.add.reduce(part[:, :, None] * part[:, None, :], axis=0)
+    return total
 
 
 def inverse(covariance: np.ndarray) -> np.ndarray:
