@@ -8,7 +8,7 @@ from toy_language import DEPTH, PROMPT, TOKENS, next_log_probs, step_log_probs, 
 from transformers import LogitsProcessorList, StoppingCriteriaList
 
 from longform.generations.beam_search import Beam, beam_search
-from longform.generations.decoding import KINDS, decode, generate, is_random, settings_of
+from longform.generations.decoding import KINDS, decode, generate, is_random, prefix_of, settings_of
 from longform.generations.delayed_beam import Delayed, Sampled, delayed, delayed_beam_search, draw, sample
 from longform.generations.token_rules import BlockRepeats, SentenceEnds
 from longform.numerics import generator
@@ -186,7 +186,7 @@ def articles(count=3):
 
 
 def make(model, tmp_path, decoder=None, **over):
-    given = {"prefixes": articles(), "name": "row", "seed": 1, "new_tokens": 8} | over
+    given = {"prefixes": articles(), "name": "row", "seed": 1, "new_tokens": 8, "title_from": "first_section"} | over
     return generate(model=model, decoder=decoder or {"kind": "delayed_beam", "beams": 2, "top_k": 5}, **given)
 
 
@@ -213,6 +213,28 @@ def test_prefixes_that_cannot_be_used_are_counted(model, tmp_path):
     assert (made.facts["prefixes"], made.facts["prefixes_too_long"], made.facts["prefixes_empty"]) == (1, 1, 1)
     with pytest.raises(BadInput, match="no prefix of 1"):
         make(model, tmp_path, {"kind": "greedy"}, prefixes=[long])
+
+
+@pytest.mark.parametrize(
+    ("first", "title"),
+    [
+        ("Ulm is a city.", "Ulm"),
+        ("The Hunter of Ulm is a film.", "The Hunter of Ulm"),
+        ("Ann Lee (1 May 1900 - 2 June 1980) was a spy.", "Ann Lee"),
+        ("Rain fell.", ""),
+    ],
+)
+def test_a_title_can_be_read_off_a_definition(first, title):
+    document = Document("d", "test", (Section("abstract", f"{first} More text."),))
+    assert prefix_of(document, "paper", "definition")[0] == title
+    assert prefix_of(document, "paper", "first_section") == ("abstract", first, "More text.")
+
+
+def test_articles_without_a_title_are_counted(model, tmp_path):
+    rain = Document("rain", "test", (Section("abstract", "Rain fell. It was cold."),))
+    ulm = Document("ulm", "test", (Section("abstract", "Ulm is a town. It was cold."),))
+    made = make(model, tmp_path, {"kind": "greedy"}, prefixes=[rain, ulm], title_from="definition")
+    assert made.facts["prefixes_untitled"] == 1 and [d.sections[0].title for d in made.documents] == ["Ulm"]
 
 
 def test_an_empty_generation_is_kept_and_counted(model, tmp_path, monkeypatch):

@@ -7,6 +7,7 @@ tokens: the end token is banned unless ``allow_end`` is set.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +29,19 @@ CONTINUATION, REFERENCE = "continuation", "reference"
 NEW_TOKENS = 256  # massarelli2020, section 5
 SEEDS = 3  # massarelli2020, section 5: three generations with different seeds for every stochastic strategy
 Settings = Sampled | Beam | Delayed
+_DEFINED = re.compile(r"(.+?),? (?:\([^)]*\) )?(?:is|was|are|were) ")
+
+
+def _defined(document: Document, first: str) -> str:
+    match = _DEFINED.match(first)
+    return match[1] if match else ""
+
+
+TITLES: Mapping[str, Callable[[Document, str], str]] = {  # where a page's title stands
+    "definition": _defined,  # what the first sentence defines: the words before its first "is" or "was"
+    "first_section": lambda document, first: document.sections[0].title or "",
+    "id": lambda document, first: document.id,
+}
 
 
 def _delayed(top_k: int = 100, beams: int = 6, delay: int = 1, blocking: int = 0) -> Delayed:
@@ -97,6 +111,8 @@ class _Prefix:
     document: Document
     repeat: int
     ids: list[int]
+    title: str
+    first: str
     reference: str
 
 
@@ -113,6 +129,7 @@ def generate(
     documents: int | None = None,
     batch: int = 16,
     splitter: str = "paper",
+    title_from: str = "definition",
     allow_end: bool = False,
 ) -> Corpus:
     """Continue the prefix of every article of ``split``: its title, a point, and the first sentence of its text.
@@ -121,38 +138,34 @@ def generate(
         decoder: see the module's text.
         repeats: continuations per prefix; by default three where the decoder draws, else one.
         documents: how many articles; all by default.
+        title_from: a key of ``TITLES``.
 
     Returns:
         One document per continuation, split ``generated``: section 0 holds the page's title and the prefix's sentence,
-        section 1 the continuation, section 2 what the article has there, cut to as many tokens. Facts count
-        prefixes that are empty or too long for the window, and continuations that are empty or cut short.
+        section 1 the continuation, section 2 what the article has there, cut to as many tokens. Facts count prefixes
+        without title or sentence, those too long for the window, and continuations that are empty or cut short.
 
     Raises:
-        BadInput: an unknown decoder or splitter, or no prefix that can be used.
+        BadInput: an unknown decoder, splitter or ``title_from``, or no prefix that can be used.
     """
     settings = settings_of(decoder)
-    if splitter not in SPLITTERS:
-        raise BadInput(f"generate {name}: splitter {splitter!r}, allowed are {sorted(SPLITTERS)}")
+    if splitter not in SPLITTERS or title_from not in TITLES:
+        allowed = f"{sorted(SPLITTERS)} and {sorted(TITLES)}"
+        raise BadInput(f"generate {name}: splitter {splitter!r}, title_from {title_from!r}; allowed are {allowed}")
     tokenizer, network = load_tokenizer(model), load_model(model, AutoModelForCausalLM).eval()
     chosen = [d for d in prefixes if split is None or d.split == split][:documents]
     repeats = repeats if repeats is not None else SEEDS if is_random(settings) else 1
     window = getattr(network.config, "max_position_embeddings", None)
     room = None if window is None else window - new_tokens
-    rows, counts = _prefixes(chosen, tokenizer, splitter, new_tokens, room, repeats)
+    parts = [(document, *prefix_of(document, splitter, title_from)) for document in chosen]
+    rows, counts = _prefixes(parts, tokenizer, new_tokens, room, repeats)
     if not rows:
         raise BadInput(f"generate {name}: no prefix of {len(chosen)} can be used ({counts}); mend split or new_tokens")
-    banned = [] if allow_end else [tokenizer.eos_token_id]
     ends = SentenceEnds.of_tokenizer(tokenizer, network.config.vocab_size) if isinstance(settings, Delayed) else None
-    made: dict[int, list[int]] = {}
-    order = sorted(range(len(rows)), key=lambda i: len(rows[i].ids))
-    for first in range(0, len(order), batch):
-        part = order[first : first + batch]
-        rngs = [generator("decoding", seed, name, rows[i].document.id, rows[i].repeat) for i in part]
-        prompts = [rows[i].ids for i in part]
-        made |= zip(part, decode(network, prompts, settings, new_tokens, rngs, banned, ends), strict=True)
-        print(f"generate {name}: {len(made)}/{len(rows)} continuations", flush=True)
+    banned = [] if allow_end else [tokenizer.eos_token_id]
+    written = _write(network, rows, settings, new_tokens, batch, (seed, name), banned, ends)
     end = tokenizer.eos_token_id
-    kept = [made[i][: made[i].index(end)] if end in made[i] else made[i] for i in range(len(rows))]
+    kept = [ids[: ids.index(end)] if end in ids else ids for ids in written]
     texts = [tokenizer.decode(ids) for ids in kept]
     counts |= {
         "empty": sum(not text.strip() for text in texts),
@@ -160,37 +173,56 @@ def generate(
         "tokens": sum(map(len, kept)),
         "guarded_points": sum(ends.guarded(ids) for ids in kept) if ends is not None else 0,
     }
-    made_documents = [_document(name, row, text, splitter) for row, text in zip(rows, texts, strict=True)]
     facts = {"corpus": name, "decoder": dict(decoder), "repeats": repeats, "new_tokens": new_tokens, **counts}
-    return Corpus(made_documents, facts=facts)
+    return Corpus([_document(name, row, text) for row, text in zip(rows, texts, strict=True)], facts=facts)
 
 
-def prefix_of(document: Document, splitter: str) -> tuple[str, str, str]:
-    """Title, first sentence, and the rest of the text; the title is the first section's, else the document's id."""
-    title = document.sections[0].title or document.id
+def _write(
+    network: Any,
+    rows: Sequence[_Prefix],
+    settings: Settings,
+    new_tokens: int,
+    batch: int,
+    names: tuple[Any, ...],
+    banned: Sequence[int],
+    ends: SentenceEnds | None,
+) -> list[list[int]]:
+    """Continuations in the order of ``rows``; batches hold prefixes of like length."""
+    made: dict[int, list[int]] = {}
+    order = sorted(range(len(rows)), key=lambda i: len(rows[i].ids))
+    for first in range(0, len(order), batch):
+        part = order[first : first + batch]
+        rngs = [generator("decoding", *names, rows[i].document.id, rows[i].repeat) for i in part]
+        prompts = [rows[i].ids for i in part]
+        made |= zip(part, decode(network, prompts, settings, new_tokens, rngs, banned, ends), strict=True)
+        print(f"generate {names[-1]}: {len(made)}/{len(rows)} continuations", flush=True)
+    return [made[row] for row in range(len(rows))]
+
+
+def prefix_of(document: Document, splitter: str, title_from: str) -> tuple[str, str, str]:
+    """Page title (see ``TITLES``; empty where there is none), first sentence, and the rest of the text."""
     text = " ".join(document.text.split())
     sentences = SPLITTERS[splitter](text)
     first = sentences[0] if sentences else ""
-    return title, first, text[text.find(first) + len(first) :].strip()
+    return TITLES[title_from](document, first), first, text[text.find(first) + len(first) :].strip()
 
 
 def _prefixes(
-    documents: Sequence[Document], tokenizer: Any, splitter: str, new_tokens: int, room: int | None, repeats: int
+    parts: Sequence[tuple[Document, str, str, str]], tokenizer: Any, new_tokens: int, room: int | None, repeats: int
 ) -> tuple[list[_Prefix], dict[str, int]]:
     rows: list[_Prefix] = []
-    counts = {"prefixes": 0, "prefixes_empty": 0, "prefixes_too_long": 0}
-    for document in documents:
-        title, first, rest = prefix_of(document, splitter)
+    counts = {"prefixes": 0, "prefixes_empty": 0, "prefixes_untitled": 0, "prefixes_too_long": 0}
+    for document, title, first, rest in parts:
         ids = [tokenizer.eos_token_id, *encode(f"{title}. {first}", tokenizer)]
-        fault = "prefixes_empty" if not first else "prefixes_too_long" if room is not None and len(ids) > room else None
-        counts[fault or "prefixes"] += 1
+        too_long = room is not None and len(ids) > room
+        fault = "empty" if not first else "untitled" if not title else "too_long" if too_long else None
+        counts[f"prefixes_{fault}" if fault else "prefixes"] += 1
         if fault is None:
             reference = tokenizer.decode(encode(rest, tokenizer)[:new_tokens]) if rest else ""
-            rows += [_Prefix(document, repeat, ids, reference) for repeat in range(repeats)]
+            rows += [_Prefix(document, repeat, ids, title, first, reference) for repeat in range(repeats)]
     return rows, counts
 
 
-def _document(name: str, row: _Prefix, text: str, splitter: str) -> Document:
-    title, first, _ = prefix_of(row.document, splitter)
-    sections = (Section(title, first), Section(CONTINUATION, text), Section(REFERENCE, row.reference))
+def _document(name: str, row: _Prefix, text: str) -> Document:
+    sections = (Section(row.title, row.first), Section(CONTINUATION, text), Section(REFERENCE, row.reference))
     return Document(f"{name}-{row.document.id}-{row.repeat}", "generated", sections)
