@@ -8,8 +8,9 @@ from toy_language import DEPTH, PROMPT, TOKENS, next_log_probs, step_log_probs, 
 from transformers import LogitsProcessorList, StoppingCriteriaList
 
 from longform.generations.beam_search import Beam, beam_search
-from longform.generations.decoding import KINDS, decode, generate, is_random, prefix_of, settings_of
+from longform.generations.decoding import KINDS, decode, generate, is_random, settings_of
 from longform.generations.delayed_beam import Delayed, Sampled, delayed, delayed_beam_search, draw, sample
+from longform.generations.prefixes import prefix_of
 from longform.generations.token_rules import BlockRepeats, SentenceEnds
 from longform.numerics import generator
 from longform.units import BadInput, Document, Section

@@ -7,12 +7,11 @@ import pytest
 import yaml
 from samples.verifiability import texts
 
+from longform.inference.token_texts import TokenText, texts_to_readout
 from longform.metrics.repetition import (
     DistinctGrams,
     GramProportion,
-    TokenText,
     distinct_grams,
-    texts_to_readout,
     units_from_readout,
 )
 from longform.numerics import generator

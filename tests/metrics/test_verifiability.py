@@ -5,11 +5,10 @@ import math
 import pytest
 from samples.verifiability import checked
 
+from longform.inference.verdicts import CheckedText, checks_to_readout
 from longform.metrics.verifiability import (
-    CheckedText,
     SupportedPerGeneration,
     SupportedPerVerified,
-    checks_to_readout,
     units_from_readout,
 )
 from longform.units import BadInput

@@ -2,8 +2,10 @@
 
 import numpy as np
 
-from longform.metrics.repetition import DistinctGrams, GramProportion, TokenText
-from longform.metrics.verifiability import CheckedText, SupportedPerGeneration, SupportedPerVerified
+from longform.inference.token_texts import TokenText
+from longform.inference.verdicts import CheckedText
+from longform.metrics.repetition import DistinctGrams, GramProportion
+from longform.metrics.verifiability import SupportedPerGeneration, SupportedPerVerified
 from longform.numerics import generator
 
 

@@ -7,7 +7,6 @@ tokens: the end token is banned unless ``allow_end`` is set.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,29 +18,16 @@ from transformers import AutoModelForCausalLM
 from longform.corpora.wikisection import SPLITTERS
 from longform.generations.beam_search import Beam, beam_search
 from longform.generations.delayed_beam import Delayed, Sampled, delayed, sample
+from longform.generations.prefixes import CONTINUATION, REFERENCE, TITLES, prefix_of
 from longform.generations.token_rules import SentenceEnds
 from longform.models.causal_lm import encode
 from longform.models.checkpoints import load_model, load_tokenizer
 from longform.numerics import generator
 from longform.units import BadInput, Corpus, Document, Section
 
-CONTINUATION, REFERENCE = "continuation", "reference"
 NEW_TOKENS = 256  # massarelli2020, section 5
 SEEDS = 3  # massarelli2020, section 5: three generations with different seeds for every stochastic strategy
 Settings = Sampled | Beam | Delayed
-_DEFINED = re.compile(r"(.+?),? (?:\([^)]*\) )?(?:is|was|are|were) ")
-
-
-def _defined(document: Document, first: str) -> str:
-    match = _DEFINED.match(first)
-    return match[1] if match else ""
-
-
-TITLES: Mapping[str, Callable[[Document, str], str]] = {  # where a page's title stands
-    "definition": _defined,  # what the first sentence defines: the words before its first "is" or "was"
-    "first_section": lambda document, first: document.sections[0].title or "",
-    "id": lambda document, first: document.id,
-}
 
 
 def _delayed(top_k: int = 100, beams: int = 6, delay: int = 1, blocking: int = 0) -> Delayed:
@@ -197,14 +183,6 @@ def _write(
         made |= zip(part, decode(network, prompts, settings, new_tokens, rngs, banned, ends), strict=True)
         print(f"generate {names[-1]}: {len(made)}/{len(rows)} continuations", flush=True)
     return [made[row] for row in range(len(rows))]
-
-
-def prefix_of(document: Document, splitter: str, title_from: str) -> tuple[str, str, str]:
-    """Page title (see ``TITLES``; empty where there is none), first sentence, and the rest of the text."""
-    text = " ".join(document.text.split())
-    sentences = SPLITTERS[splitter](text)
-    first = sentences[0] if sentences else ""
-    return TITLES[title_from](document, first), first, text[text.find(first) + len(first) :].strip()
 
 
 def _prefixes(

@@ -13,20 +13,11 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from longform.inference.token_texts import TokenText
 from longform.protocol import Better, Tally
 from longform.units import Readout
 
 N = 4  # massarelli2020, section 5
-
-
-@dataclass(frozen=True)
-class TokenText:
-    """Tokens of one generation, and of the human text in its place, int (tokens,) each."""
-
-    unit_id: str
-    split: str
-    tokens: np.ndarray
-    reference: np.ndarray
 
 
 def distinct_grams(tokens: np.ndarray, n: int) -> int:
@@ -95,16 +86,7 @@ class GramProportion:
         return tally.total(top) / tally.total(bottom) if tally.total(bottom) else math.nan
 
 
-def texts_to_readout(units: Sequence[TokenText]) -> Readout:
-    """Pack token texts for ``data/inference``."""
-    arrays = {}
-    for name, rows in (("token", [u.tokens for u in units]), ("reference", [u.reference for u in units])):
-        arrays[name] = np.concatenate([np.asarray(row, dtype=np.int64) for row in rows] or [np.zeros(0, np.int64)])
-        arrays[f"{name}_lengths"] = np.array([len(row) for row in rows], dtype=np.int64)
-    return Readout(tuple(unit.unit_id for unit in units), tuple(unit.split for unit in units), arrays)
-
-
 def units_from_readout(readout: Readout) -> list[TokenText]:
-    """Inverse of :func:`texts_to_readout`."""
+    """Inverse of :func:`longform.inference.token_texts.texts_to_readout`."""
     rows = zip(readout.unit_ids, readout.splits, readout.ragged("token"), readout.ragged("reference"), strict=True)
     return [TokenText(unit, split, tokens, human) for unit, split, tokens, human in rows]

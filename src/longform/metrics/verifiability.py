@@ -17,35 +17,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from longform.inference.verdicts import CheckedText, Evidence
 from longform.protocol import Better, Tally
-from longform.units import BadInput, Readout
+from longform.units import Readout
 
 SENTENCES = 5  # k, massarelli2020 section 3
-LABELS = ("supported", "refuted", "not_enough_info")
-Evidence = frozenset[tuple[str, int]]  # (page, line)
-
-
-@dataclass(frozen=True)
-class CheckedText:
-    """The checker's verdicts on the first sentences of one generation, in order.
-
-    Attributes:
-        labels: one of ``LABELS`` per sentence; may be empty (an empty generation supports nothing).
-        evidence: what the verdict rests on, one set per sentence.
-    """
-
-    unit_id: str
-    split: str
-    labels: tuple[str, ...]
-    evidence: tuple[Evidence, ...]
-
-    def __post_init__(self) -> None:
-        if len(self.labels) != len(self.evidence):
-            raise BadInput(
-                f"{self.unit_id}: {len(self.labels)} labels and {len(self.evidence)} evidence sets; one each"
-            )
-        if wrong := set(self.labels) - set(LABELS):
-            raise BadInput(f"{self.unit_id}: labels {sorted(wrong)}, allowed are {LABELS}; rename them")
 
 
 def verified(unit: CheckedText, sentences: int, unique: bool) -> list[str]:
@@ -115,23 +91,8 @@ class SupportedPerVerified:
         return tally.total(top) / tally.total(bottom) if tally.total(bottom) else math.nan
 
 
-def checks_to_readout(units: Sequence[CheckedText]) -> Readout:
-    """Pack verdicts for ``data/inference``: ``label`` indexes ``label_names``; evidence is one string a sentence."""
-    labels = [LABELS.index(label) for unit in units for label in unit.labels]
-    evidence = ["\n".join(f"{line}\t{page}" for page, line in sorted(e)) for unit in units for e in unit.evidence]
-    lengths = np.array([len(unit.labels) for unit in units], dtype=np.int64)
-    arrays = {
-        "label": np.array(labels, dtype=np.int8),
-        "label_lengths": lengths,
-        "evidence": np.array(evidence, dtype=np.str_),
-        "evidence_lengths": lengths,
-        "label_names": np.array(LABELS, dtype=np.str_),
-    }
-    return Readout(tuple(unit.unit_id for unit in units), tuple(unit.split for unit in units), arrays)
-
-
 def units_from_readout(readout: Readout) -> list[CheckedText]:
-    """Inverse of :func:`checks_to_readout`."""
+    """Inverse of :func:`longform.inference.verdicts.checks_to_readout`."""
     names = readout.arrays["label_names"].tolist()
     rows = zip(readout.unit_ids, readout.splits, readout.ragged("label"), readout.ragged("evidence"), strict=True)
     return [
