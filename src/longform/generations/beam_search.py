@@ -115,15 +115,15 @@ class _Search:
         rows = list(range(len(limits)))
         self.stream.repeat(self.settings.beams)
         while rows:
-            parents, tokens, scores, choosable = self._choose(rows)
+            parents, tokens, scores = self._choose(rows)
             length = self.stream.ids.shape[1] + 1 - self.width
-            stays = []
+            alive, stays = torch.isfinite(scores).flatten(1).any(1).tolist(), []
             for place, row in enumerate(rows):
-                if not choosable[place]:
-                    made[row] = self._best(place, row)
-                elif len(self.finished[row]) >= self.settings.beams:
+                if len(self.finished[row]) >= self.settings.beams:
                     made[row] = self._top(row)
-                elif length == limits[row] or not torch.isfinite(scores[place]).any():
+                elif not alive[place]:
+                    made[row] = self._best(place, row)
+                elif length == limits[row]:
                     made[row] = self._best_child(row, parents[place], tokens[place], scores[place])
                 else:
                     stays.append(place)
@@ -131,7 +131,7 @@ class _Search:
             self._keep(stays, parents, tokens, scores)
         return [best for best in made if best is not None]
 
-    def _choose(self, rows: list[int]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, list[bool]]:
+    def _choose(self, rows: list[int]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Parents (rows of the stream), tokens and scores of the next hypotheses, each (N, G, K)."""
         log_probs = self.stream.log_probs()
         for rule in self.rules:
@@ -148,9 +148,8 @@ class _Search:
                 self._finish(rows, group, children, ends[:, group])
                 children = children.masked_fill(ends[:, group], -torch.inf)
             kept.append(self._best_children(children, group, counts))
-        choosable = torch.isfinite(self.scores[..., None] + log_probs).flatten(1).any(1).tolist()
         parents, tokens, scores = (torch.stack(parts, dim=1) for parts in zip(*kept, strict=True))
-        return parents, tokens, scores, choosable
+        return parents, tokens, scores
 
     def _best_children(self, children: torch.Tensor, group: int, counts: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """The K best of a group; ``counts`` grows by what it chose."""
@@ -181,7 +180,7 @@ class _Search:
         return max(self.finished[row], key=lambda found: found.score)
 
     def _best(self, place: int, row: int) -> Found:
-        """Where no token may follow: the best ended hypothesis, else the best one as it stands."""
+        """Where no unfinished child is left: the best ended hypothesis, else the best one as it stands."""
         if self.finished[row]:
             return self._top(row)
         scores = self.scores[place].flatten()
