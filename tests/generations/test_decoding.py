@@ -38,7 +38,7 @@ def kept_by(settings, probabilities):
 @pytest.mark.parametrize("settings", [Sampled(), Sampled(top_k=2), Sampled(top_p=0.6), Sampled(top_p=0.2)])
 def test_samples_follow_the_truncated_distribution_of_all_texts(settings):
     """Five tokens deep: the probability of every text is the product of its renormalised steps."""
-    network, drawn = toy(5), 1500
+    network, drawn = toy(5), 1000
     wanted = {(): 1.0}
     for _ in range(DEPTH):
         deeper = {}

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from transformers import LogitsProcessor
 
 from longform.generations.token_rules import BanTokens, BlockRepeats, SentenceEnds, SiblingRanks
 from longform.generations.token_streams import TokenStream, check_room
@@ -103,7 +104,7 @@ class _Search:
         self.scores = self.stream.logits.new_full(shape, -torch.inf)
         self.scores[:, :, 0] = 0.0  # a prompt is one hypothesis before its first token
         self.finished: list[list[Found]] = [[] for _ in prompts]
-        self.rules = [BanTokens(banned)] if len(banned) else []
+        self.rules: list[LogitsProcessor] = [BanTokens(banned)] if len(banned) else []
         if settings.blocking:
             self.rules.append(BlockRepeats(settings.blocking))
         if settings.sibling_penalty:

@@ -152,7 +152,7 @@ def generate(
     written = _write(network, rows, settings, new_tokens, batch, (seed, name), banned, ends)
     end = tokenizer.eos_token_id
     kept = [ids[: ids.index(end)] if end in ids else ids for ids in written]
-    texts = [tokenizer.decode(ids) for ids in kept]
+    texts = [str(tokenizer.decode(ids)) for ids in kept]
     counts |= {
         "empty": sum(not text.strip() for text in texts),
         "cut_short": sum(len(ids) < new_tokens for ids in kept),

@@ -80,9 +80,11 @@ def sample(
         return list(zip(made, ended, strict=True))
     for row in rows:
         check_room(network, [prompts[row]], limits[row])
-    stream, rules = TokenStream(network, [prompts[row] for row in rows]), settings.rules(banned)
+    stream, rules = TokenStream(network, [prompts[row] for row in rows]), list(settings.rules(banned))
     while True:
-        scores = rules(stream.ids, stream.logits)
+        scores: Any = stream.logits
+        for rule in rules:
+            scores = rule(stream.ids, scores)
         closing = ends.next_ends(stream.ids) if ends is not None else torch.zeros_like(scores, dtype=torch.bool)
         stays = []
         for place, row in enumerate(rows):
@@ -193,5 +195,5 @@ def delayed_beam_search(
     rngs = [generator("delayed beam search", delayed_seed, row) for row in range(len(prompts))]
     count = generation_config.max_length - input_ids.shape[1]
     made = delayed(model, prompts, settings, count, rngs, sentence_ends, banned)
-    whole = torch.cat([input_ids, torch.tensor(made, device=input_ids.device).view(len(made), -1)], dim=1)
+    whole: Any = torch.cat([input_ids, torch.tensor(made, device=input_ids.device).view(len(made), -1)], dim=1)
     return GenerateDecoderOnlyOutput(sequences=whole) if generation_config.return_dict_in_generate else whole

@@ -46,7 +46,7 @@ class TokenStream:
         self.network = network
         width = max(map(len, prompts))
         rows = [[PAD] * (width - len(prompt)) + list(prompt) for prompt in prompts]
-        self.ids = torch.tensor(rows, dtype=torch.long, device=network.device)
+        self.ids: Any = torch.tensor(rows, dtype=torch.long, device=network.device)
         last_only = "logits_to_keep" in inspect.signature(network.forward).parameters
         self._extra = {"logits_to_keep": 1} if last_only else {}
         self._cache: Any = None
@@ -65,7 +65,7 @@ class TokenStream:
             **self._extra,
         )
         self._cache, last = output.past_key_values, output.logits[:, -1]
-        self.logits = last.to(torch.promote_types(last.dtype, torch.float32))
+        self.logits: Any = last.to(torch.promote_types(last.dtype, torch.float32))
 
     def log_probs(self) -> torch.Tensor:
         """(rows, vocabulary) log-probabilities of the next token."""
