@@ -1,0 +1,222 @@
+"""Beams against exhaustive enumeration and plain loops on a language of five tokens, and their identities."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from toy_language import DEPTH, PROMPT, TOKENS, next_log_probs, step_log_probs, toy
+
+from longform.generations.beam_search import Beam, beam_search
+from longform.generations.token_rules import BlockRepeats, SentenceEnds
+from longform.numerics import generator
+from longform.units import BadInput
+
+ALL = TOKENS ** (DEPTH - 1)  # with so many beams nothing is ever pruned
+
+
+def best(network, settings, prompt=PROMPT, limit=DEPTH, **over):
+    return beam_search(network, [prompt], settings, [limit], **over)[0]
+
+
+def repeats(ids, n):
+    grams = [tuple(ids[i : i + n]) for i in range(len(ids) - n + 1)]
+    return len(grams) != len(set(grams))
+
+
+def plain(network, prompt, limit, size, fine=lambda step, parent, ids, token, rank: 0.0, starts=1):
+    """A beam by lists and sorting: hypotheses (score, tokens); ``fine`` is taken off a child's score."""
+    beam = [(0.0, [])] * starts
+    for step in range(limit):
+        children = []
+        for parent, (score, made) in enumerate(beam):
+            log_probs = next_log_probs(network, [*prompt, *made])
+            order = sorted(range(len(log_probs)), key=lambda token: -log_probs[token])
+            for rank, token in enumerate(order, start=1):
+                less = fine(step, parent, [*prompt, *made], token, rank)
+                children.append((score + log_probs[token] - less, [*made, token]))
+        beam = sorted(children, key=lambda child: -child[0])[:size]
+    return beam
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_beam_that_prunes_nothing_finds_the_most_probable_text(seed):
+    network = toy(seed)
+    texts, log_probs = step_log_probs(network)
+    found = best(network, Beam(ALL))
+    assert list(found.tokens) == texts[log_probs.sum(1).argmax()].tolist()
+    assert found.score * DEPTH == pytest.approx(float(log_probs.sum(1).max()))
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7])
+def test_a_small_beam_is_the_plain_loop(size):
+    for seed in range(4):
+        network = toy(seed)
+        score, tokens = plain(network, PROMPT, 8, size)[0]
+        found = best(network, Beam(size), limit=8)
+        assert list(found.tokens) == tokens and found.score * 8 == pytest.approx(score)
+
+
+def test_one_beam_is_greedy():
+    network, ids = toy(1), list(PROMPT)
+    for _ in range(10):
+        ids.append(int(np.argmax(next_log_probs(network, ids))))
+    assert list(best(network, Beam(1), limit=10).tokens) == ids[len(PROMPT) :]
+
+
+@pytest.mark.parametrize("size", [1, 3, 6])
+def test_the_beam_agrees_with_transformers(size):
+    network = toy(2)
+    given = {"max_new_tokens": 9, "num_beams": size, "do_sample": False, "pad_token_id": 0}
+    theirs = network.generate(torch.tensor([PROMPT]), attention_mask=torch.ones(1, len(PROMPT)), **given)
+    assert list(best(network, Beam(size), limit=9).tokens) == theirs[0, len(PROMPT) :].tolist()
+
+
+def test_without_penalties_the_diverse_beams_are_the_plain_one():
+    for seed in range(4):
+        network = toy(seed)
+        wanted = best(network, Beam(3), limit=8)
+        assert (
+            best(network, Beam(6, groups=2), limit=8).tokens == wanted.tokens
+        )  # both groups are the same beam of three
+        assert best(network, Beam(3, sibling_penalty=1e-300), limit=8).tokens == wanted.tokens
+
+
+@pytest.mark.parametrize("penalty", [0.3, 2.0])
+def test_the_sibling_beam_is_the_best_penalised_text_of_all(penalty):
+    for seed in range(3):
+        network = toy(seed)
+        texts, log_probs = step_log_probs(network)
+        scores = log_probs.sum(1)
+        for row, text in enumerate(texts.tolist()):
+            for step in range(1, DEPTH):
+                siblings = next_log_probs_of(network, text[:step])
+                scores[row] -= penalty * (1 + sum(other > siblings[text[step]] for other in siblings))
+        found = best(network, Beam(ALL, sibling_penalty=penalty))
+        assert list(found.tokens) == texts[scores.argmax()].tolist()
+        assert found.score * DEPTH == pytest.approx(float(scores.max()))
+
+
+_KNOWN = {}
+
+
+def next_log_probs_of(network, made):
+    key = (id(network), tuple(made))
+    if key not in _KNOWN:
+        _KNOWN[key] = (network, next_log_probs(network, [*PROMPT, *made]))
+    return _KNOWN[key][1]
+
+
+@pytest.mark.parametrize("candidates", [False, True])
+def test_groups_pay_for_the_choices_of_earlier_groups(candidates):
+    for seed in range(4):
+        network, size, groups, penalty = toy(seed), 2, 3, 0.7
+        beams = [[(0.0, [])] for _ in range(groups)]
+        for _ in range(6):
+            counts = [0] * TOKENS
+            for group in range(groups):
+                children = []
+                for score, made in beams[group]:
+                    log_probs = next_log_probs(network, [*PROMPT, *made])
+                    children += [(score + log_probs[t] - penalty * counts[t], [*made, t]) for t in range(TOKENS)]
+                children.sort(key=lambda child: -child[0])
+                beams[group] = children[:size]
+                for _, made in children[: 2 * size if candidates else size]:
+                    counts[made[-1]] += 1
+        score, tokens = max((child for beam in beams for child in beam), key=lambda child: child[0])
+        settings = Beam(size * groups, groups=groups, group_penalty=penalty, count_candidates=candidates)
+        found = best(network, settings, limit=6)
+        assert list(found.tokens) == tokens and found.score * 6 == pytest.approx(score)
+
+
+def test_groups_part_when_the_penalty_is_large():
+    network = toy(0)
+    _, log_probs = step_log_probs(network)
+    alone = best(network, Beam(2, groups=2, group_penalty=100.0))
+    assert alone.score * DEPTH <= float(log_probs.sum(1).max()) + 1e-9
+    assert alone.tokens == best(network, Beam(1)).tokens  # the first group is free, the second one starts elsewhere
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_blocking_finds_the_most_probable_text_without_repeats(n):
+    for seed in range(3):
+        network = toy(seed)
+        texts, log_probs = step_log_probs(network)
+        scores = log_probs.sum(1)
+        for row, text in enumerate(texts.tolist()):
+            if repeats([*PROMPT, *text], n):
+                scores[row] = -math.inf
+        assert list(best(network, Beam(ALL, blocking=n)).tokens) == texts[scores.argmax()].tolist()
+
+
+def test_blocking_forbids_exactly_the_repeats():
+    rng = generator("blocking")
+    for n in (1, 2, 3, 4):
+        ids = torch.tensor(rng.integers(0, 3, (20, 9)))
+        scores = BlockRepeats(n)(ids, torch.zeros(20, 3))
+        for row, line in enumerate(ids.tolist()):
+            grams = {tuple(line[i : i + n]) for i in range(len(line) - n + 1)}
+            for token in range(3):
+                assert bool(torch.isinf(scores[row, token])) == (tuple([*line, token][-n:]) in grams)
+
+
+def test_padding_is_no_token_to_blocking():
+    ids = torch.tensor([[-1, -1, -1, 0, 1]])
+    assert torch.isfinite(BlockRepeats(2)(ids, torch.zeros(1, 3))).all()
+
+
+def test_where_blocking_leaves_no_token_the_text_stops():
+    found = best(toy(0), Beam(2, blocking=1), limit=9)
+    assert len(found.tokens) == TOKENS - len(set(PROMPT)) and not repeats([*PROMPT, *found.tokens], 1)
+
+
+def test_to_a_sentences_end_the_best_normalised_sentence_is_found():
+    for seed in range(4):
+        network, ends = toy(seed), SentenceEnds.of_tokens([2], TOKENS)
+        texts, log_probs = step_log_probs(network)
+        scores = {}
+        for text, row in zip(texts.tolist(), log_probs.tolist(), strict=True):
+            if 2 in text:
+                length = text.index(2) + 1
+                scores[tuple(text[:length])] = sum(row[:length]) / length
+        wide = Beam(4 * ALL)  # more than there are sentences, so the search never stops early
+        found = best(network, wide, ends=ends)
+        assert found.ended and found.tokens == max(scores, key=scores.get)
+        assert found.score == pytest.approx(max(scores.values()))
+
+
+def test_an_endless_sentence_stops_at_the_limit():
+    found = best(toy(0), Beam(3), limit=12, ends=SentenceEnds.of_tokens([], TOKENS))
+    assert len(found.tokens) == 12 and not found.ended
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [Beam(1), Beam(4), Beam(4, groups=2, group_penalty=0.5), Beam(4, sibling_penalty=0.4), Beam(4, blocking=3)],
+)
+@pytest.mark.parametrize("ends", [None, SentenceEnds.of_tokens([2], 9)])
+def test_sixteen_at_once_are_sixteen_alone(settings, ends):
+    network, rng = toy(3, tokens=9), generator("batch")
+    prompts = [rng.integers(0, 9, rng.integers(1, 8)).tolist() for _ in range(16)]
+    limits = [6 + row % 5 for row in range(16)]
+    together = beam_search(network, prompts, settings, limits, ends=ends)
+    alone = [
+        beam_search(network, [p], settings, [limit], ends=ends)[0] for p, limit in zip(prompts, limits, strict=True)
+    ]
+    assert [found.tokens for found in together] == [found.tokens for found in alone]
+    assert [found.score for found in together] == pytest.approx([found.score for found in alone])
+
+
+def test_banned_tokens_are_never_written():
+    assert 2 not in best(toy(0), Beam(3), limit=10, banned=[2]).tokens
+
+
+def test_bad_input_is_named():
+    with pytest.raises(BadInput, match="window is 32"):
+        best(toy(0), Beam(2), prompt=[0] * 30, limit=5)
+    with pytest.raises(BadInput, match="no token"):
+        best(toy(0), Beam(2), prompt=[])
+    with pytest.raises(BadInput, match="multiple of groups"):
+        Beam(15, groups=2)
+    with pytest.raises(BadInput, match="below 0"):
+        Beam(2, sibling_penalty=-1)

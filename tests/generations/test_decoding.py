@@ -1,0 +1,263 @@
+"""Sampling, delayed beam search and the stage entry: distributions, identities, batches, and input that cannot be used."""
+
+import numpy as np
+import pytest
+import torch
+from tiny import lm_folder
+from toy_language import DEPTH, PROMPT, TOKENS, next_log_probs, step_log_probs, toy
+from transformers import LogitsProcessorList, StoppingCriteriaList
+
+from longform.generations.beam_search import Beam, beam_search
+from longform.generations.decoding import KINDS, decode, generate, is_random, settings_of
+from longform.generations.delayed_beam import Delayed, Sampled, delayed, delayed_beam_search, draw, sample
+from longform.generations.prefixes import prefix_of
+from longform.generations.token_rules import BlockRepeats, SentenceEnds
+from longform.numerics import generator
+from longform.units import BadInput, Document, Section
+
+NEVER = SentenceEnds.of_tokens([], TOKENS)
+AT_TWO = SentenceEnds.of_tokens([2], TOKENS)
+
+
+def rngs(count=1, name="rows"):
+    return [generator(name, row) for row in range(count)]
+
+
+def kept_by(settings, probabilities):
+    """Renormalised probabilities after truncation, by sorting."""
+    order = sorted(range(len(probabilities)), key=lambda token: -probabilities[token])
+    kept, mass = [], 0.0
+    for token in order[: settings.top_k or None]:
+        kept.append(token)
+        mass += probabilities[token]
+        if mass >= settings.top_p:
+            break
+    return {token: probabilities[token] / mass for token in kept}
+
+
+@pytest.mark.parametrize("settings", [Sampled(), Sampled(top_k=2), Sampled(top_p=0.6), Sampled(top_p=0.2)])
+def test_samples_follow_the_truncated_distribution_of_all_texts(settings):
+    """Five tokens deep: the probability of every text is the product of its renormalised steps."""
+    network, drawn = toy(5), 1000
+    wanted = {(): 1.0}
+    for _ in range(DEPTH):
+        deeper = {}
+        for text, mass in wanted.items():
+            probabilities = np.exp(next_log_probs(network, [*PROMPT, *text]))
+            deeper |= {(*text, token): mass * p for token, p in kept_by(settings, probabilities).items()}
+        wanted = deeper
+    assert sum(wanted.values()) == pytest.approx(1)
+    made = sample(network, [PROMPT] * drawn, settings, [DEPTH] * drawn, rngs(drawn, "distribution"))
+    counts = {}
+    for tokens, _ in made:
+        counts[tuple(tokens)] = counts.get(tuple(tokens), 0) + 1
+    assert set(counts) <= set(wanted)
+    for text, mass in wanted.items():
+        assert abs(counts.get(text, 0) / drawn - mass) < 5 * np.sqrt(mass * (1 - mass) / drawn) + 3 / drawn
+
+
+def test_the_enumerated_log_probabilities_are_a_distribution():
+    assert float(step_log_probs(toy(5))[1].sum(1).exp().sum()) == pytest.approx(1)
+
+
+def test_the_token_that_crosses_the_mass_is_kept():
+    scores = torch.tensor([[0.5, 0.3, 0.15, 0.05]], dtype=torch.float64).log()
+    assert torch.isfinite(Sampled(top_p=0.6).rules([])(torch.zeros(1, 1), scores)).tolist() == [
+        [True, True, False, False]
+    ]
+    assert torch.isfinite(Sampled(top_p=0.01).rules([])(torch.zeros(1, 1), scores)).tolist()[0] == [True] + [False] * 3
+
+
+def test_one_token_of_top_k_is_greedy():
+    network = toy(1)
+    assert sample(network, [PROMPT], Sampled(top_k=1), [9], rngs())[0][0] == list(
+        beam_search(network, [PROMPT], Beam(1), [9])[0].tokens
+    )
+
+
+def test_a_draw_never_takes_a_forbidden_token():
+    scores = np.array([-np.inf, 0.0, -np.inf, -1.0, -np.inf])
+    assert {draw(scores, generator("draw", i)) for i in range(80)} == {1, 3}
+
+
+@pytest.mark.parametrize("beams", [1, 3])
+def test_without_delay_and_sentence_ends_delayed_search_is_the_beam(beams):
+    network = toy(1)
+    made = delayed(network, [PROMPT], Delayed(Sampled(2), Beam(beams), 0), 20, rngs(), NEVER)
+    assert made[0] == list(beam_search(network, [PROMPT], Beam(beams), [20])[0].tokens)
+
+
+def test_without_delay_the_beam_commits_at_every_sentence_end():
+    for seed in range(4):
+        network, made = toy(seed), []
+        while len(made) < 20:
+            made += beam_search(network, [[*PROMPT, *made]], Beam(3), [20 - len(made)], ends=AT_TWO)[0].tokens
+        assert delayed(network, [PROMPT], Delayed(Sampled(2), Beam(3), 0), 20, rngs(), AT_TWO)[0] == made
+        assert len(made) == 20
+
+
+def test_with_a_long_delay_delayed_search_is_sampling():
+    network = toy(2)
+    wanted = sample(network, [PROMPT], Sampled(top_k=3), [20], rngs())[0][0]
+    assert delayed(network, [PROMPT], Delayed(Sampled(3), Beam(3), 256), 20, rngs(), AT_TWO)[0] == wanted
+
+
+def test_delayed_search_is_its_steps_taken_by_hand():
+    for seed in range(3):
+        network, made, rng = toy(seed), [], generator("rows", 0)
+        while len(made) < 18:
+            scores = np.array(next_log_probs(network, [*PROMPT, *made]))
+            scores[np.argsort(-scores)[3:]] = -np.inf
+            made.append(draw(scores, rng))
+            if made[-1] != 2 and len(made) < 18:
+                made += beam_search(network, [[*PROMPT, *made]], Beam(2), [18 - len(made)], ends=AT_TWO)[0].tokens
+        assert delayed(network, [PROMPT], Delayed(Sampled(3), Beam(2), 1), 18, rngs(), AT_TWO)[0] == made
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_sixteen_at_once_are_sixteen_alone(kind):
+    network, rng = toy(4, tokens=9), generator("batch")
+    ends, settings = SentenceEnds.of_tokens([2], 9), settings_of({"kind": kind, "blocking": 4})
+    prompts = [rng.integers(0, 9, rng.integers(1, 9)).tolist() for _ in range(16)]
+    together = decode(network, prompts, settings, 12, rngs(16), (), ends)
+    assert together == [
+        decode(network, [p], settings, 12, [g], (), ends)[0] for p, g in zip(prompts, rngs(16), strict=True)
+    ]
+
+
+def test_a_user_can_hand_delayed_beam_search_to_generate():
+    network = toy(2)
+    given = {"sentence_ends": AT_TWO, "delay": 1, "delayed_beams": 3, "delayed_top_k": 2, "delayed_seed": 5}
+    prompts = [PROMPT, [4, 1]]
+    ids, mask = torch.tensor([PROMPT, [0, 4, 1]]), torch.tensor([[1, 1, 1], [0, 1, 1]])
+    made = network.generate(
+        ids, attention_mask=mask, custom_generate=delayed_beam_search, max_new_tokens=14, pad_token_id=0, **given
+    )
+    seeds = [generator("delayed beam search", 5, row) for row in range(2)]
+    wanted = delayed(network, prompts, Delayed(Sampled(2), Beam(3), 1), 14, seeds, AT_TWO)
+    assert made[:, :3].tolist() == ids.tolist() and made[:, 3:].tolist() == wanted
+    with pytest.raises(BadInput, match="sentence_ends is missing"):
+        network.generate(
+            ids, attention_mask=mask, custom_generate=delayed_beam_search, max_new_tokens=4, pad_token_id=0
+        )
+
+
+def test_the_rules_work_inside_generate():
+    network = toy(2)
+    given = {"max_new_tokens": 12, "do_sample": False, "pad_token_id": 0, "attention_mask": torch.ones(1, 3)}
+    made = network.generate(torch.tensor([PROMPT]), logits_processor=LogitsProcessorList([BlockRepeats(2)]), **given)
+    assert made[0, 3:].tolist() == list(beam_search(network, [PROMPT], Beam(1, blocking=2), [12])[0].tokens)
+    made = network.generate(torch.tensor([PROMPT]), stopping_criteria=StoppingCriteriaList([AT_TWO]), **given)[
+        0
+    ].tolist()
+    assert 2 not in made[3:-1] and (made[-1] == 2 or len(made) == 15)
+
+
+class Pieces:
+    """A tokenizer of a few pieces."""
+
+    texts = ("Dr", ".", " town", '."', "\n", " 3.5", " J", "?!", ")", "...")
+
+    def __len__(self):
+        return len(self.texts)
+
+    def decode(self, ids):
+        return "".join(self.texts[i] for i in ids)
+
+
+def test_sentences_end_at_closing_marks_but_not_after_abbreviations():
+    ends = SentenceEnds.of_tokenizer(Pieces(), 12)
+    after = {text: ends.next_ends(torch.tensor([[row]]))[0].tolist() for row, text in enumerate(Pieces.texts)}
+    assert [i for i, end in enumerate(after[" town"]) if end] == [1, 3, 4, 7, 9]
+    assert (
+        [i for i, end in enumerate(after["Dr"]) if end] == [3, 4, 7, 9] == [i for i, e in enumerate(after[" J"]) if e]
+    )
+    assert ends(torch.tensor([[0, 1], [2, 1]]), None).tolist() == [False, True]
+    assert ends.guarded([0, 1, 2, 1, 6, 1]) == 2
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    return lm_folder(tmp_path_factory.mktemp("lm"), window=64)
+
+
+def articles(count=3):
+    text = "The town lies on a river. Its people work in the old fields. It has many houses."
+    return [Document(f"d{i}", "test", (Section(f"Town {i}", text),)) for i in range(count)]
+
+
+def make(model, tmp_path, decoder=None, **over):
+    given = {"prefixes": articles(), "name": "row", "seed": 1, "new_tokens": 8, "title_from": "first_section"} | over
+    return generate(model=model, decoder=decoder or {"kind": "delayed_beam", "beams": 2, "top_k": 5}, **given)
+
+
+def test_generations_hold_prefix_continuation_and_human_text(model, tmp_path):
+    made = make(model, tmp_path)
+    assert len(made.documents) == 9 and made.facts["tokens"] == 72 and made.facts["cut_short"] == 0
+    title, continuation, reference = made.documents[0].sections
+    assert (title.title, title.text) == ("Town 0", "The town lies on a river.") and continuation.title == "continuation"
+    assert "Its people work in the old fields. It".startswith(reference.text.strip()) and reference.text.strip()
+    assert len({document.sections[1].text for document in made.documents[:3]}) > 1  # three seeds, not one text
+    assert len(make(model, tmp_path, {"kind": "beam", "beams": 2}).documents) == 3
+
+
+def test_generations_do_not_depend_on_the_batch_or_on_other_documents(model, tmp_path):
+    whole = make(model, tmp_path, {"kind": "top_k", "k": 20}).documents
+    assert make(model, tmp_path, {"kind": "top_k", "k": 20}, batch=1).documents == whole
+    assert make(model, tmp_path, {"kind": "top_k", "k": 20}, documents=1).documents == whole[:3]
+
+
+def test_prefixes_that_cannot_be_used_are_counted(model, tmp_path):
+    long = Document("long", "test", (Section("Long", "word " * 80 + "."),))
+    blank = Document("blank", "test", (Section("Blank", " "),))
+    made = make(model, tmp_path, {"kind": "greedy"}, prefixes=[*articles(1), long, blank])
+    assert (made.facts["prefixes"], made.facts["prefixes_too_long"], made.facts["prefixes_empty"]) == (1, 1, 1)
+    with pytest.raises(BadInput, match="no prefix of 1"):
+        make(model, tmp_path, {"kind": "greedy"}, prefixes=[long])
+
+
+@pytest.mark.parametrize(
+    ("first", "title"),
+    [
+        ("Ulm is a city.", "Ulm"),
+        ("The Hunter of Ulm is a film.", "The Hunter of Ulm"),
+        ("Ann Lee (1 May 1900 - 2 June 1980) was a spy.", "Ann Lee"),
+        ("Rain fell.", ""),
+    ],
+)
+def test_a_title_can_be_read_off_a_definition(first, title):
+    document = Document("d", "test", (Section("abstract", f"{first} More text."),))
+    assert prefix_of(document, "paper", "definition")[0] == title
+    assert prefix_of(document, "paper", "first_section") == ("abstract", first, "More text.")
+
+
+def test_articles_without_a_title_are_counted(model, tmp_path):
+    rain = Document("rain", "test", (Section("abstract", "Rain fell. It was cold."),))
+    ulm = Document("ulm", "test", (Section("abstract", "Ulm is a town. It was cold."),))
+    made = make(model, tmp_path, {"kind": "greedy"}, prefixes=[rain, ulm], title_from="definition")
+    assert made.facts["prefixes_untitled"] == 1 and [d.sections[0].title for d in made.documents] == ["Ulm"]
+
+
+def test_an_empty_generation_is_kept_and_counted(model, tmp_path, monkeypatch):
+    monkeypatch.setattr("longform.generations.decoding.decode", lambda network, prompts, *rest: [[0]] * len(prompts))
+    made = make(model, tmp_path, {"kind": "greedy"}, allow_end=True)
+    assert made.facts["empty"] == 3 == made.facts["cut_short"] and made.documents[0].sections[1].text == ""
+
+
+def test_decoders_are_checked():
+    assert [is_random(settings_of({"kind": kind})) for kind in ("greedy", "top_p", "delayed_beam")] == [
+        False,
+        True,
+        True,
+    ]
+    assert settings_of({"kind": "delayed_beam"}) == Delayed(Sampled(100), Beam(6), 1)  # Table 3
+    for wrong in (
+        {"kind": "contrastive"},
+        {"kind": "greedy", "k": 3},
+        {"kind": "top_p", "p": 0},
+        {"kind": "beam", "beams": 0},
+    ):
+        with pytest.raises(BadInput):
+            settings_of(wrong)
+    with pytest.raises(BadInput, match="where sentences end"):
+        decode(toy(0), [PROMPT], settings_of({"kind": "delayed_beam"}), 2, rngs())

@@ -1,0 +1,96 @@
+"""Distinct 4-grams and their proportion, by hand, by sets, and against the paper's own table."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+from samples.verifiability import texts
+
+from longform.inference.token_texts import TokenText, texts_to_readout
+from longform.metrics.repetition import (
+    DistinctGrams,
+    GramProportion,
+    distinct_grams,
+    units_from_readout,
+)
+from longform.numerics import generator
+
+EXPECTED = Path(__file__).parents[2] / "experiments" / "massarelli2020" / "expected.yaml"
+
+
+def text(tokens, reference=(), name="g"):
+    return TokenText(name, "generated", np.array(tokens, dtype=np.int64), np.array(reference, dtype=np.int64))
+
+
+def score(critic, *units):
+    return critic.score(critic.tally(units))
+
+
+def test_grams_are_counted_as_sets_of_tuples():
+    rng = generator("grams")
+    for length in (0, 3, 4, 5, 60):
+        tokens = rng.integers(0, 3, length)
+        wanted = len({tuple(tokens[i : i + 4].tolist()) for i in range(length - 3)})
+        assert distinct_grams(tokens, 4) == wanted
+
+
+def test_a_text_of_256_different_tokens_has_253_grams():
+    assert score(DistinctGrams(), text(range(256))) == 253
+
+
+def test_one_word_for_ever_has_one_gram_and_an_empty_text_none():
+    assert score(DistinctGrams(), text([7] * 256), text([])) == 0.5
+
+
+def test_the_two_readings_differ_where_lengths_differ():
+    units = text(range(8), range(13), "a"), text(range(5), range(5), "b")
+    assert score(GramProportion(), *units) == pytest.approx((5 + 2) / (10 + 2))
+    assert score(GramProportion("average_of_ratios"), *units) == pytest.approx((0.5 + 1) / 2)
+
+
+def test_human_text_against_itself_is_one():
+    same = [TokenText(u.unit_id, u.split, u.reference, u.reference) for u in texts()]
+    assert score(GramProportion(), *same) == 1 == score(GramProportion("average_of_ratios"), *same)
+
+
+def test_texts_without_a_human_text_are_left_out_and_counted():
+    tally = GramProportion().tally([text(range(9), range(2)), text(range(9), range(9))])
+    assert tally.total("excluded") == 1 and GramProportion().score(tally) == 1
+
+
+def test_the_printed_proportions_are_ratios_of_the_printed_averages():
+    table = yaml.safe_load(EXPECTED.read_text(encoding="utf-8"))["table_1"]
+    rows = {name: row for name, row in table.items() if name != "columns"}
+    assert len(rows) == 9
+    for row in rows.values():
+        assert 100 * row[0] / rows["human_wikipedia"][0] == pytest.approx(row[1], abs=0.011)
+
+
+def test_the_printed_precisions_cannot_count_empty_generations_as_zero():
+    table = yaml.safe_load(EXPECTED.read_text(encoding="utf-8"))["table_1"]
+    for name in ("top_k", "top_p"):
+        assert 5 * table[name][2] < table[name][3]  # with zeros SPV is at most 5 SPG
+    assert all(5 * row[4] < row[5] for name, row in table.items() if name not in ("columns", "human_wikipedia"))
+
+
+def test_texts_survive_the_readout():
+    for before, after in zip(texts(), units_from_readout(texts_to_readout(texts())), strict=True):
+        assert before.unit_id == after.unit_id
+        assert np.array_equal(before.tokens, after.tokens) and np.array_equal(before.reference, after.reference)
+
+
+def test_the_orderings_that_we_check_are_those_of_the_printed_table():
+    printed = yaml.safe_load(EXPECTED.read_text(encoding="utf-8"))
+    for claim, table, column in (
+        ("distinct_4grams", "table_1", "distinct_4grams"),
+        ("USPG", "table_1", "USPG"),
+        ("USPV", "table_1", "USPV"),
+        ("people_REP", "table_2", "REP"),
+    ):
+        place = printed[table]["columns"].index(column)
+        groups = [row if isinstance(row, list) else [row] for row in printed["claims"][claim]]
+        values = [{printed[table][name][place] for name in group} for group in groups]
+        assert all(len(group) == 1 for group in values)
+        assert [min(group) for group in values] == sorted((min(group) for group in values), reverse=True)
+        assert len({min(group) for group in values}) == len(values)

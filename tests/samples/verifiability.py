@@ -1,0 +1,37 @@
+"""Checked sentences and token texts."""
+
+import numpy as np
+
+from longform.inference.token_texts import TokenText
+from longform.inference.verdicts import CheckedText
+from longform.metrics.repetition import DistinctGrams, GramProportion
+from longform.metrics.verifiability import SupportedPerGeneration, SupportedPerVerified
+from longform.numerics import generator
+
+
+def checked(shift=0):
+    made = []
+    for i in range(10):
+        draws = generator("checked", i).integers(0, 3, 1 + i % 5)
+        labels = tuple(("supported", "refuted", "not_enough_info")[min(draw + shift, 2)] for draw in draws)
+        labels = ("refuted", *labels) if i != 4 else ("not_enough_info",)
+        evidence = tuple(frozenset({("Page", int(j % 3))}) for j in range(len(labels)))
+        made.append(CheckedText(f"g{i}", "generated", labels, evidence))
+    return made
+
+
+def texts(words=30):
+    made = []
+    for i in range(9):
+        rng = generator("texts", i)
+        reference = rng.integers(0, 50, 40) if i != 3 else np.zeros(0, np.int64)
+        made.append(TokenText(f"g{i}", "generated", rng.integers(0, words, 40 - i), reference))
+    return made
+
+
+SAMPLES = {
+    "SupportedPerGeneration": lambda: (SupportedPerGeneration(unique=True), checked(), checked(shift=1)),
+    "SupportedPerVerified": lambda: (SupportedPerVerified(), checked(), checked(shift=1)),
+    "DistinctGrams": lambda: (DistinctGrams(), texts(), texts(words=2)),
+    "GramProportion": lambda: (GramProportion(), texts(), texts(words=2)),
+}
