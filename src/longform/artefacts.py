@@ -7,6 +7,7 @@ import math
 import os
 import shutil
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -75,12 +76,12 @@ def read_documents(path: Path) -> list[Document]:
         BadInput: naming file, line and what is wrong with it.
     """
     documents = []
-    with _existing(path).open(encoding="utf-8") as lines:
+    with _existing(path).open("rb") as lines:
         for number, line in enumerate(lines, 1):
             try:
-                record = json.loads(line)
-            except json.JSONDecodeError as error:
-                raise BadInput(f"{path}:{number}: not JSON ({error}); mend or drop the line") from error
+                record = json.loads(line.decode("utf-8"))
+            except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+                raise BadInput(f"{path}:{number}: not JSON in UTF-8 ({error}); mend or drop the line") from error
             documents.append(Document.from_record(record, f"{path}:{number}"))
     if not documents:
         raise BadInput(
@@ -104,10 +105,11 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
     Raises:
         BadInput: absent, truncated, or holding pickled objects.
     """
+    present = _existing(path)
     try:
-        with np.load(_existing(path), allow_pickle=False) as file:
+        with np.load(present, allow_pickle=False) as file:
             return {name: file[name] for name in file.files}
-    except (zipfile.BadZipFile, ValueError, EOFError, OSError) as error:
+    except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, OSError) as error:
         raise BadInput(
             f"{path}: not a whole npz of plain arrays ({error}); remove it and run its stage again"
         ) from error
@@ -126,9 +128,10 @@ def write_corpus(folder: Path, corpus: Corpus) -> int:
 
 
 def read_corpus(folder: Path) -> Corpus:
-    """Inverse of :func:`write_corpus`."""
+    """Inverse of :func:`write_corpus`; text brought from elsewhere needs only ``documents.jsonl``."""
     documents = read_documents(folder / "documents.jsonl")
-    return Corpus(documents, read_arrays(folder / "truth.npz"), read_json(folder / "facts.json"))
+    truth, facts = folder / "truth.npz", folder / "facts.json"
+    return Corpus(documents, read_arrays(truth) if truth.exists() else {}, read_json(facts) if facts.exists() else {})
 
 
 def write_readout(path: Path, readout: Readout) -> None:
@@ -140,11 +143,17 @@ def write_readout(path: Path, readout: Readout) -> None:
 def read_readout(path: Path) -> Readout:
     """Inverse of :func:`write_readout`."""
     arrays = read_arrays(path)
+    if not {"unit_ids", "splits"} <= arrays.keys():
+        raise BadInput(
+            f"{path}: arrays are {sorted(arrays)}, a readout has unit_ids and splits; run its infer row again"
+        )
     ids, splits = arrays.pop("unit_ids"), arrays.pop("splits")
     return Readout(tuple(ids.tolist()), tuple(splits.tolist()), arrays)
 
 
 def _existing(path: Path) -> Path:
+    if path.is_dir():
+        raise BadInput(f"{path}: a folder stands where a file is needed; move it away and run the stage that writes it")
     if not path.is_file():
         raise BadInput(
             f"{path}: no such file; run the stage that writes it (dvc repro) or mend the path in params.yaml"

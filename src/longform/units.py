@@ -82,6 +82,8 @@ class Document:
         split = record.get("split", "test")
         if split not in SPLITS:
             raise BadInput(f"{where}: split {split!r} is not one of {list(SPLITS)}; rename it")
+        if not isinstance(record.get("edits") or [], list):
+            raise BadInput(f"{where}: edits is {record['edits']!r}, allowed is a list of objects; mend or drop it")
         sections = _sections(record["sections"], f"{where} (document {record['id']!r})")
         return cls(record["id"], split, sections, tuple(record.get("edits") or ()))
 
@@ -134,7 +136,14 @@ class Readout:
             raise BadInput("readout has repeated unit ids; make them unique, results are kept per id")
 
     def ragged(self, name: str) -> Iterator[np.ndarray]:
-        """Rows of a ragged array, one per unit, as views."""
+        """Rows of a ragged array, one per unit, as views.
+
+        Raises:
+            BadInput: no such array, or lengths that do not add up to it.
+        """
+        lengths = self.arrays.get(name + "_lengths")
+        if lengths is None or name not in self.arrays or lengths.sum() != len(self.arrays[name]):
+            raise BadInput(f"readout has no whole ragged array {name!r}; its arrays are {sorted(self.arrays)}")
         ends = np.cumsum(self.arrays[name + "_lengths"])
         starts = ends - self.arrays[name + "_lengths"]
         return (self.arrays[name][start:end] for start, end in zip(starts, ends, strict=True))

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from longform.numerics import generator
-from longform.units import BadInput, Corpus, Document, Section
+from longform.units import SPLITS, BadInput, Corpus, Document, Section
 
 DELIMITER = "<space>"
 LETTERS = string.ascii_letters  # 52 letters (deng2022 appendix D; released generator)
@@ -152,6 +152,10 @@ def build(
     """The corpus of one row: documents, the language as truth, its exact perplexities as facts."""
     sizes = {"num_states": num_states, "subsequences": subsequences, "min_length": min_length, "max_length": max_length}
     made = language(seed=seed, steps=steps, temperatures=temperatures, **sizes)
+    if not isinstance(documents, Mapping) or not set(documents) <= set(SPLITS) or min(documents.values()) < 0:
+        raise BadInput(
+            f"corpus {name}: documents is {documents!r}, allowed are counts from 0 for splits {list(SPLITS)}"
+        )
     names = [(split, index) for split, count in documents.items() for index in range(count)]
     if not names:
         raise BadInput(f"corpus {name}: documents={dict(documents)} asks for zero documents, at least one is needed")

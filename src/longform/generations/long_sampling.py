@@ -72,11 +72,12 @@ def generate(
     Returns:
         The generated corpus; facts count documents, redraws, cut and failed ones.
     """
-    if documents < 1:
+    if not isinstance(documents, int) or documents < 1:
         raise BadInput(f"generate {name}: documents={documents}; at least one is needed")
     tokenizer = load_tokenizer(model)
     network = load_model(model, AutoModelForCausalLM).eval()
     settings = Sampling(max_tokens, keep, top_k, temperature)
+    checked(settings, batch, network.config.max_position_embeddings, name)
     prefix = [tokenizer.eos_token_id, *encode("\n", tokenizer), tokenizer.eos_token_id]
     writer = _Writer(tokenizer, titles, prefix, (seed, name), redraws, scratch / "drafts.jsonl")
     pending = writer.pending(documents)
@@ -87,6 +88,21 @@ def generate(
         pending = pending[batch:] + writer.accept(drafts, settings)
         writer.report(documents, started)
     return writer.corpus(documents)
+
+
+def checked(settings: Sampling, batch: int, window: int, name: str) -> None:
+    """Refuse settings that cannot sample.
+
+    Raises:
+        BadInput: naming the setting, its value and what is allowed.
+    """
+    keep = window - 1 if settings.keep is None else settings.keep
+    whole = {"batch": (batch, 1, 10**9), "max_tokens": (settings.max_tokens, 5, 10**9), "keep": (keep, 1, window - 1)}
+    for setting, (value, least, most) in {**whole, "top_k": (settings.top_k, 0, 10**9)}.items():
+        if not isinstance(value, int) or not least <= value <= most:
+            raise BadInput(f"generate {name}: {setting} is {value!r}, allowed is {least} to {most}; mend the row")
+    if not isinstance(settings.temperature, int | float) or settings.temperature <= 0:
+        raise BadInput(f"generate {name}: temperature is {settings.temperature!r}, allowed is above 0; mend the row")
 
 
 class _Writer:
@@ -193,6 +209,7 @@ def draw(logits: np.ndarray, rng: np.random.Generator, settings: Sampling) -> in
     """One token by inversion of the cumulative distribution, in float64, from one uniform."""
     scaled = logits / settings.temperature
     if settings.top_k:
-        scaled = np.where(scaled < np.partition(scaled, -settings.top_k)[-settings.top_k], -np.inf, scaled)
+        kept = min(settings.top_k, len(scaled))
+        scaled = np.where(scaled < np.partition(scaled, -kept)[-kept], -np.inf, scaled)
     cumulative = np.cumsum(np.exp(scaled - scaled.max()))
     return int(min(np.searchsorted(cumulative, rng.random() * cumulative[-1], side="right"), len(logits) - 1))

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from safetensors import SafetensorError
 from transformers import AutoConfig, AutoTokenizer, PreTrainedTokenizerBase
 from transformers.utils import logging
 
@@ -55,6 +56,9 @@ def load_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
     Raises:
         BadInput: there is none, or the hub cannot be reached.
     """
+    files = [*folder.glob("pointer.json"), *folder.glob("tokenizer*"), *folder.glob("vocab*"), *folder.glob("*.model")]
+    if not files:
+        raise BadInput(f"{folder}: no tokenizer could be opened (no tokenizer.json there); train its row again")
     try:
         return AutoTokenizer.from_pretrained(**source(folder))
     except (OSError, ValueError) as error:
@@ -73,11 +77,12 @@ def load_model(folder: Path, auto: Any, **settings: Any) -> Any:
         model, report = auto.from_pretrained(
             **source(folder), use_safetensors=True, output_loading_info=True, **settings
         )
-    except (OSError, ValueError, RuntimeError, KeyError) as error:
+    except (OSError, ValueError, RuntimeError, KeyError, TypeError, AttributeError, SafetensorError) as error:
         raise BadInput(
             f"{folder}: no model could be opened ({_first_line(error)}); train its row again or mend the path"
         ) from error
-    wrong = sorted(map(str, report.get("mismatched_keys") or [])) + sorted(map(str, report.get("missing_keys") or []))
+    kinds = ("mismatched_keys", "missing_keys", *(() if (folder / "pointer.json").is_file() else ("unexpected_keys",)))
+    wrong = sorted(str(key) for kind in kinds for key in report.get(kind) or [])
     if wrong and not settings.get("num_labels"):
         raise BadInput(
             f"{folder}: weights do not fit config.json (first: {wrong[0]}); the checkpoint has another shape, train it again"

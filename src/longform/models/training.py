@@ -56,6 +56,16 @@ class Schedule:
     strategy: str = "auto"
     compile: bool = False
 
+    def __post_init__(self) -> None:
+        for name in ("batch", "accumulate", "rounds"):
+            value = getattr(self, name)
+            if not isinstance(value, int) or value < 1:
+                raise BadInput(f"schedule has {name}={value!r}, allowed is a whole number from 1; mend the row")
+        for name in ("learning_rate", "epochs", "clip"):
+            value = getattr(self, name)
+            if not isinstance(value, int | float) or value < 0 or (name == "epochs" and value == 0):
+                raise BadInput(f"schedule has {name}={value!r}, allowed is a positive number (2.0e-3, not 2e-3)")
+
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> Schedule:
         """Build from a row.

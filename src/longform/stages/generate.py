@@ -12,7 +12,7 @@ def run(row: Row) -> None:
     prefixes = read_documents(row.slot("prefixes") / "documents.jsonl")
     with resumable(row, row.slot("model"), row.slot("prefixes")) as scratch:
         given = {"name": row.name, "seed": row.seed, "model": row.slot("model"), "scratch": scratch}
-        generate = row.module("generations").generate
+        generate = row.function("generations", "generate")
         corpus = call(generate, row, row.others("model", "prefixes"), prefixes=prefixes, **given)
         count = write_corpus(row.data / "generations" / row.name, corpus)
     print(f"generate {row.name}: {count} documents")

@@ -9,7 +9,7 @@ from longform.stages.scratch import resumable
 
 def run(row: Row) -> None:
     """Call ``corpora.<code>.build`` and write the corpus whole; a reader that keeps shards takes them up after a kill."""
-    build = row.module("corpora").build
+    build = row.function("corpora", "build")
     with resumable(row, row.slot("raw")) as scratch:
         given = {"name": row.name, "seed": row.seed, "raw": row.slot("raw"), "scratch": scratch}
         corpus = call(build, row, row.others("raw"), **given)

@@ -9,18 +9,15 @@ import yaml
 
 from longform.artefacts import read_json, whole
 from longform.stages.rows import Row, call
-from longform.units import BadInput
 
 EXPECTED = Path("experiments")
 
 
 def run(row: Row) -> None:
     """Call ``papers.<code>.<table>`` on the paper's scores and save what it returns."""
+    row.require("paper", "table", "rows", "code")
     paper = row.settings["paper"]
-    module = row.module("papers")
-    draw = getattr(module, row.settings["table"], None)
-    if draw is None:
-        raise BadInput(f"row report.{row.name}: {module.__name__} has no {row.settings['table']!r}; mend the row")
+    draw = row.function("papers", row.settings["table"])
     scores = {name: read_json(row.data / "scores" / paper / f"{name}.json") for name in row.settings["rows"]}
     expected = yaml.safe_load((EXPECTED / paper / "expected.yaml").read_text(encoding="utf-8"))
     sheet = call(draw, row, row.others("paper", "table", "rows"), scores=scores, expected=expected, data=row.data)

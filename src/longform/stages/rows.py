@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import importlib.util
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -50,7 +51,7 @@ class Row:
         Raises:
             BadInput: the row lacks the slot.
         """
-        if key not in self.settings:
+        if not isinstance(self.settings.get(key), str):
             raise BadInput(f"row {self.verb}.{self.name} lacks {key!r}; name what it reads, as the other rows do")
         return self.data / self.settings[key]
 
@@ -63,7 +64,32 @@ class Row:
         code = self.settings.get("code")
         if not isinstance(code, str):
             raise BadInput(f"row {self.verb}.{self.name} lacks 'code'; name a file of src/longform/{group}/")
-        return importlib.import_module(f"longform.{group}.{code.removesuffix('.py').replace('/', '.')}")
+        name = f"longform.{group}.{code.removesuffix('.py').replace('/', '.')}"
+        if not _exists(name):
+            raise BadInput(f"row {self.verb}.{self.name}: no file src/longform/{group}/{code}; mend code or group")
+        return importlib.import_module(name)
+
+    def function(self, group: str, name: str) -> Any:
+        """The function or class ``name`` of the row's module.
+
+        Raises:
+            BadInput: the module has none of that name.
+        """
+        module = self.module(group)
+        found = getattr(module, name, None)
+        if not callable(found):
+            raise BadInput(f"row {self.verb}.{self.name}: {module.__name__} has no function {name!r}; mend the row")
+        return found
+
+    def require(self, *keys: str) -> None:
+        """Refuse a row that lacks one of the settings.
+
+        Raises:
+            BadInput: naming what is missing.
+        """
+        missing = [key for key in keys if self.settings.get(key) is None]
+        if missing:
+            raise BadInput(f"row {self.verb}.{self.name} lacks {missing}; add them, as the other rows do")
 
 
 def read_row(home: Path, verb: str, name: str) -> Row:
@@ -75,10 +101,17 @@ def read_row(home: Path, verb: str, name: str) -> Row:
     path = home / "params.yaml"
     if not path.is_file():
         raise BadInput(f"{path}: no such file; --home must name the repository or a folder of experiments/scales/")
-    params = yaml.safe_load(path.read_text(encoding="utf-8"))
+    try:
+        params = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise BadInput(f"{path}: not YAML in UTF-8 ({' '.join(str(error).split())[:160]}); mend it") from error
+    if not isinstance(params, dict) or not isinstance(params.get("seed"), int):
+        raise BadInput(f"{path}: no whole number 'seed' at the top level; add one, as in the root's params.yaml")
     rows = params.get(verb) or {}
     if name not in rows:
         raise BadInput(f"{path} has no row {verb}.{name}{_near(name, rows)}; add it or mend the name")
+    if not isinstance(rows[name], dict):
+        raise BadInput(f"{path}: row {verb}.{name} is {rows[name]!r}, allowed is a mapping of settings; mend it")
     return Row(verb, name, rows[name], home, params["seed"])
 
 
@@ -102,6 +135,13 @@ def call(function: Callable[..., Any], row: Row, settings: Mapping[str, Any], **
             f"row {row.verb}.{row.name} lacks {missing}, which {function.__name__} needs; add them to params.yaml"
         )
     return function(**settings, **{key: value for key, value in given.items() if key in known})
+
+
+def _exists(name: str) -> bool:
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ModuleNotFoundError:
+        return False
 
 
 def _near(name: str, names: Any) -> str:

@@ -10,7 +10,6 @@ from longform.artefacts import read_readout, write_json
 from longform.numerics import generator
 from longform.protocol import Critic, compare, estimate
 from longform.stages.rows import Row, call
-from longform.units import BadInput
 
 SLOTS = ("fit", "real", "units")
 CHOICES = ("paper", "group", "critic", "split")
@@ -18,13 +17,10 @@ CHOICES = ("paper", "group", "critic", "split")
 
 def run(row: Row) -> None:
     """Fit the critic on ``fit`` (split train), judge ``units``, compare with the held-out split of ``real``."""
+    row.require(*SLOTS, "paper", "critic", "code")
     readouts = {slot: read_readout(row.data / "inference" / f"{row.settings[slot]}.npz") for slot in SLOTS}
     module = row.module(row.settings.get("group", "critics"))
-    make = getattr(module, row.settings["critic"], None)
-    if make is None:
-        raise BadInput(
-            f"row score.{row.name}: {module.__name__} has no {row.settings['critic']!r}; mend critic or code"
-        )
+    make = row.function(row.settings.get("group", "critics"), row.settings["critic"])
     critic = call(make, row, row.others(*SLOTS, *CHOICES), real=readouts["fit"])
     units = {slot: module.units_from_readout(readout) for slot, readout in readouts.items()}
     record = judge(critic, row, **units)

@@ -12,7 +12,7 @@ def run(row: Row) -> None:
     documents = read_documents(row.slot("texts") / "documents.jsonl")
     settings = row.others("texts", "base")
     with resumable(row, row.slot("texts"), row.slot("base")) as scratch:
-        fit = row.module("models").fit
+        fit = row.function("models", "fit")
         given = {"name": row.name, "seed": row.seed, "base": row.slot("base"), "scratch": scratch}
         model = call(fit, row, settings, documents=documents, **given)
         with whole(row.data / "models" / row.name) as folder:
