@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -54,7 +54,7 @@ class Tally:
 class Critic(Protocol[Unit_contra]):
     """Fitted on real units, then judges any units. With nothing to fit, ``fit`` returns the critic itself."""
 
-    better: Better
+    better: ClassVar[Better]
 
     def fit(self, real: Sequence[Unit_contra]) -> Critic[Unit_contra]:
         """A new, fitted critic; the old one is unchanged."""

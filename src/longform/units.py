@@ -170,7 +170,7 @@ def chains_to_readout(chains: Sequence[Chain]) -> Readout:
     names = sorted({symbol for chain in chains for symbol in chain.symbols})
     index = {name: i for i, name in enumerate(names)}
     flat = [index[symbol] for chain in chains for symbol in chain.symbols]
-    arrays = {
+    arrays: dict[str, np.ndarray] = {
         "chain": np.array(flat, dtype=np.int32),
         "chain_lengths": np.array([len(chain.symbols) for chain in chains], dtype=np.int64),
         "symbol_names": np.array(names, dtype=np.str_),
