@@ -166,8 +166,13 @@ def workers_of(run):
     """Process ids of the Dask workers below a run."""
     import psutil
 
-    children = psutil.Process(run.pid).children(recursive=True)
-    return [child.pid for child in children if "spawn_main" in " ".join(child.cmdline())]
+    found = []
+    for child in psutil.Process(run.pid).children(recursive=True):
+        try:
+            found += [child.pid] if "spawn_main" in " ".join(child.cmdline()) else []
+        except psutil.NoSuchProcess:  # a child that has just ended, a zombie among them
+            continue
+    return found
 
 
 def test_a_killed_worker_loses_nothing(tmp_path, dump, unbroken):

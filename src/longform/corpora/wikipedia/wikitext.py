@@ -21,7 +21,8 @@ _UNSEEN_TAGS = (
 )
 _EMPTY_TAG = re.compile(rf"<(?:{_UNSEEN_TAGS}|references|section|nowiki)\b[^<>]*/>", re.IGNORECASE)
 _UNSEEN_TAG = re.compile(
-    rf"<(?P<name>{_UNSEEN_TAGS}|references)\b[^<>]*(?<!/)>(?:(?!</?(?P=name)\b).)*+</(?P=name)\s*>",
+    # a lookahead and its backreference stand for a possessive repeat, which Python 3.11.2 gets wrong beside groups
+    rf"<(?P<name>{_UNSEEN_TAGS}|references)\b[^<>]*(?<!/)>(?=(?P<inside>(?:(?!</?(?P=name)\b).)*))(?P=inside)</(?P=name)\s*>",
     re.IGNORECASE | re.DOTALL,
 )
 _BRACKETS = re.compile(r"\{{2,}|\}{2,}|^[ \t:]*\{\||^[ \t]*\|\}(?!\})", re.MULTILINE)
