@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ import torch
 from transformers import CONFIG_MAPPING, AutoModelForCausalLM, PreTrainedTokenizerBase
 
 from longform.corpora.rendering import render
-from longform.models.checkpoints import has_model, load_model, load_tokenizer
+from longform.models.checkpoints import SavedModel, has_model, load_model, load_tokenizer
 from longform.models.training import Items, Learner, Schedule, fit_module
 from longform.numerics import derived_seed
 from longform.units import BadInput, Document
@@ -41,19 +40,6 @@ class CausalLanguageModel(Learner):
         return int((batch["labels"][:, 1:] != IGNORED).sum())
 
 
-@dataclass(frozen=True)
-class TrainedLM:
-    """Network and tokenizer, saved together in the Hugging Face layout."""
-
-    network: Any
-    tokenizer: PreTrainedTokenizerBase
-
-    def save(self, folder: Path) -> None:
-        """Safetensors, configuration, tokenizer."""
-        self.network.save_pretrained(folder)
-        self.tokenizer.save_pretrained(folder)
-
-
 def fit(
     *,
     documents: Sequence[Document],
@@ -66,7 +52,7 @@ def fit(
     context: int,
     schedule: Mapping[str, Any],
     shape: Mapping[str, Any] | None = None,
-) -> TrainedLM:
+) -> SavedModel:
     """Train on the documents of split train, choosing the round of best loss on split validation.
 
     Args:
@@ -91,7 +77,7 @@ def fit(
     module = CausalLanguageModel(network, plan, plan.updates(len(blocks["train"])))
     items = Items(blocks["train"], blocks["validation"], collate)
     fit_module(module, items, plan, seed=seed, name=name, scratch=scratch)
-    return TrainedLM(network, tokenizer)
+    return SavedModel(network, tokenizer)
 
 
 def from_scratch(shape: Mapping[str, Any], tokenizer: PreTrainedTokenizerBase, context: int, seed: int) -> Any:

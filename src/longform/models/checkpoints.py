@@ -22,6 +22,19 @@ logging.set_verbosity_error()
 
 
 @dataclass(frozen=True)
+class SavedModel:
+    """A network and its tokenizer, which a train stage saves together in the Hugging Face layout."""
+
+    network: Any
+    tokenizer: PreTrainedTokenizerBase
+
+    def save(self, folder: Path) -> None:
+        """Safetensors, configuration, tokenizer."""
+        self.network.save_pretrained(folder)
+        self.tokenizer.save_pretrained(folder)
+
+
+@dataclass(frozen=True)
 class SavedTokenizer:
     """A tokenizer that a train stage can save in the Hugging Face layout."""
 

@@ -7,15 +7,14 @@ $P_c(z_{1:M} \mid x) = \prod_m P_c(z_m \mid x^m)$: each section is classified fr
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from transformers import CONFIG_MAPPING, AutoModelForSequenceClassification, PreTrainedTokenizerBase
+from transformers import CONFIG_MAPPING, AutoModelForSequenceClassification
 
-from longform.models.checkpoints import has_model, load_model, load_tokenizer
+from longform.models.checkpoints import SavedModel, has_model, load_model, load_tokenizer
 from longform.models.training import Items, Learner, Schedule, fit_module
 from longform.numerics import derived_seed
 from longform.units import BadInput, Document
@@ -30,19 +29,6 @@ class TitleClassifier(Learner):
         return torch.nn.functional.cross_entropy(logits.float(), batch["labels"])
 
 
-@dataclass(frozen=True)
-class TrainedClassifier:
-    """Network and tokenizer; the titles are the network's ``id2label``."""
-
-    network: Any
-    tokenizer: PreTrainedTokenizerBase
-
-    def save(self, folder: Path) -> None:
-        """The Hugging Face layout."""
-        self.network.save_pretrained(folder)
-        self.tokenizer.save_pretrained(folder)
-
-
 def fit(
     *,
     documents: Sequence[Document],
@@ -53,7 +39,7 @@ def fit(
     max_length: int,
     schedule: Mapping[str, Any],
     shape: Mapping[str, Any] | None = None,
-) -> TrainedClassifier:
+) -> SavedModel:
     """Train on the titled sections of split train; the round with the best validation loss is kept.
 
     Args:
@@ -74,7 +60,7 @@ def fit(
     plan = Schedule.from_settings(schedule)
     module = TitleClassifier(network, plan, plan.updates(len(items["train"])))
     fit_module(module, Items(items["train"], items["validation"], collate), plan, seed=seed, name=name, scratch=scratch)
-    return TrainedClassifier(network, tokenizer)
+    return SavedModel(network, tokenizer)
 
 
 def _network(

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from longform.models.causal_lm import TrainedLM, from_scratch
-from longform.models.checkpoints import load_tokenizer
+from longform.models.causal_lm import from_scratch
+from longform.models.checkpoints import SavedModel, load_tokenizer
 
 
-def fit(*, base: Path, seed: int, context: int, shape: Mapping[str, Any]) -> TrainedLM:
+def fit(*, base: Path, seed: int, context: int, shape: Mapping[str, Any]) -> SavedModel:
     """A network of the given shape with the seeded weights from which training would start."""
     tokenizer = load_tokenizer(base)
-    return TrainedLM(from_scratch(shape, tokenizer, context, seed), tokenizer)
+    return SavedModel(from_scratch(shape, tokenizer, context, seed), tokenizer)
