@@ -27,12 +27,29 @@ def distinct_grams(tokens: np.ndarray, n: int) -> int:
     return len(np.unique(np.lib.stride_tricks.sliding_window_view(tokens, n), axis=0))
 
 
+def first_grams(tokens: np.ndarray, n: int) -> np.ndarray:
+    """Per n-gram in reading order 1 where it has not been met before, else 0."""
+    if len(tokens) < n:
+        return np.zeros(0)
+    windows = np.lib.stride_tricks.sliding_window_view(tokens, n)
+    fresh = np.zeros(len(windows))
+    fresh[np.unique(windows, axis=0, return_index=True)[1]] = 1
+    return fresh
+
+
 @dataclass(frozen=True)
 class DistinctGrams:
     """Mean number of different n-grams per generation; an empty generation counts with zero."""
 
     n: int = N
     better: ClassVar[Better] = "higher"
+    parts: ClassVar[str] = "n-grams"
+    attributed: ClassVar[tuple[str, ...]] = ("distinct",)
+    blame: ClassVar[int] = -1
+
+    def attribute(self, units: Sequence[TokenText]) -> list[np.ndarray]:
+        """Per n-gram of the text 1 where it is met first, 0 where it repeats."""
+        return [first_grams(unit.tokens, self.n) for unit in units]
 
     def fit(self, real: Sequence[TokenText]) -> DistinctGrams:
         """Nothing is fitted."""
