@@ -68,6 +68,36 @@ class DistinctGrams:
 
 
 @dataclass(frozen=True)
+class RepeatedGrams:
+    """Share of n-grams that were met before in the same text, over all texts; unlike a count it does not grow with length."""
+
+    n: int = N
+    better: ClassVar[Better] = "nearer_real"
+    parts: ClassVar[str] = "n-grams"
+    attributed: ClassVar[tuple[str, ...]] = ("repeated",)
+    blame: ClassVar[int] = 1
+
+    def fit(self, real: Sequence[TokenText]) -> RepeatedGrams:
+        """Nothing is fitted."""
+        return self
+
+    def attribute(self, units: Sequence[TokenText]) -> list[np.ndarray]:
+        """Per n-gram of the text 1 where it repeats an earlier one, else 0."""
+        return [1 - first_grams(unit.tokens, self.n) for unit in units]
+
+    def tally(self, units: Sequence[TokenText]) -> Tally:
+        """Columns repeated, grams, excluded (shorter than n)."""
+        rows = [(part.sum(), len(part), not len(part)) for part in self.attribute(units)]
+        values = np.array(rows, dtype=np.float64).reshape(len(rows), 3)
+        return Tally(tuple(unit.unit_id for unit in units), ("repeated", "grams", "excluded"), values)
+
+    def score(self, tally: Tally) -> float:
+        """A share; nan where no text is as long as n."""
+        grams = tally.total("grams")
+        return tally.total("repeated") / grams if grams else math.nan
+
+
+@dataclass(frozen=True)
 class GramProportion:
     """Different n-grams of the generations over those of the human texts; generations without a human text are counted out.
 
