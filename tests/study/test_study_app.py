@@ -84,6 +84,13 @@ def test_verify_shows_gold_and_does_not_finish_the_item(visitor, store):
     assert [one["last"] for one in store.answers()] == [False, True] and visitor.item() != item
 
 
+def test_a_late_draft_does_not_hide_what_was_verified(visitor):
+    item = visitor.item()
+    visitor.answer(item, action="verify", section_0="result")
+    visitor.post("/draft", {"item": item.id, "section_1": "result"})
+    assert "Gold: introduction" in visitor.client.get("/").text
+
+
 def test_gold_and_systems_are_never_sent_in_testing(visitor):
     for item in visitor.study.items[:2]:
         visitor.answer(item)

@@ -82,7 +82,7 @@ def test_a_whole_session_by_keyboard_alone(browser, server):
             page.keyboard.press("Tab")
             kind = page.evaluate("document.activeElement.tagName + (document.activeElement.value || '')")
             if kind.startswith("SELECT"):
-                page.keyboard.press("i")
+                page.keyboard.press("ArrowDown")
             elif kind.startswith("INPUT"):
                 page.keyboard.press("Space")
             elif kind == "BUTTONsubmit":

@@ -120,8 +120,7 @@ def create_app(study: Study, store: Store, hosts: Sequence[str] = LOCAL) -> Fast
         if token is None or item is None:
             return JSONResponse({"error": "not known"}, 403)
         if item.id not in store.done(token):
-            kept = {key: value for key, value in store.drafted(token, item.id).items() if key == "verified"}
-            store.draft(token, item.id, _chosen(item, form)[0] | kept)
+            store.draft(token, item.id, _chosen(item, form)[0])
         return JSONResponse({"kept": True})
 
     return app

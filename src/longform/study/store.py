@@ -94,9 +94,14 @@ class Store:
                 held.execute("DELETE FROM drafts WHERE token = ? AND item = ?", (token, item))
 
     def draft(self, token: str, item: str, answer: Mapping[str, Any]) -> None:
-        """Keep what is chosen so far, so that a reload shows it again."""
+        """Keep what is chosen so far, so that a reload shows it again; a draft once verified stays so.
+
+        Posts of one page may overtake one another, so reading and writing are one transaction.
+        """
         with self._writing() as held:
-            text = json.dumps(dict(answer), ensure_ascii=False)
+            query = "SELECT json_extract(answer, '$.verified') FROM drafts WHERE token = ? AND item = ?"
+            verified = any(row[0] for row in held.execute(query, (token, item)))
+            text = json.dumps(dict(answer) | ({"verified": True} if verified else {}), ensure_ascii=False)
             held.execute("INSERT OR REPLACE INTO drafts VALUES (?, ?, ?)", (token, item, text))
 
     def drafted(self, token: str, item: str) -> dict[str, Any]:
