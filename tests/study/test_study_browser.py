@@ -74,6 +74,7 @@ def test_a_whole_session_with_verify_and_a_reload_in_the_middle(browser, server,
 def test_a_whole_session_by_keyboard_alone(browser, server):
     page = browser.new_context().new_page()
     page.goto(server.invite("ben"))
+    page.wait_for_function("document.activeElement.tagName === 'BUTTON'")
     page.keyboard.press("Enter")
     page.wait_for_selector("select")
     for _ in range(5):
