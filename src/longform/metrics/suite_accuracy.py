@@ -225,6 +225,22 @@ def wilson(correct: float, items: float, quantile: float = NORMAL_95) -> tuple[f
     return max((middle - spread) / (1 + ratio), 0.0), min((middle + spread) / (1 + ratio), 1.0)
 
 
+def newcombe(first: tuple[float, float], second: tuple[float, float]) -> tuple[float, float]:
+    r"""Interval of a difference of two independent shares, each given as (share, trials) (Newcombe 1998, method 10).
+
+    .. math:: d - \sqrt{(p_1 - l_1)^2 + (u_2 - p_2)^2},\quad d + \sqrt{(u_1 - p_1)^2 + (p_2 - l_2)^2}
+
+    with Wilson's limits :math:`l_i, u_i` of each share.
+    """
+    (one, one_trials), (two, two_trials) = first, second
+    one_low, one_high = wilson(one * one_trials, one_trials)
+    two_low, two_high = wilson(two * two_trials, two_trials)
+    difference = one - two
+    return difference - math.hypot(one - one_low, two_high - two), difference + math.hypot(
+        one_high - one, two - two_low
+    )
+
+
 def mcnemar(gained: float, lost: float) -> float:
     """Exact two-sided p-value that gains and losses are equally likely (McNemar 1947; binomial form)."""
     changed = int(gained + lost)

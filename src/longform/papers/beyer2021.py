@@ -11,6 +11,7 @@ from typing import Any
 
 from longform.corpora.suites.connective_uses import CONNECTIVES
 from longform.metrics.suite_accuracy import mcnemar, wilson
+from longform.papers.beyer2021_claims import CHANCE, pooled
 from longform.papers.layout import Cell, Figure, Table
 from longform.papers.ledger import judge_number
 
@@ -21,7 +22,6 @@ COLUMNS = {
     "table_5": ("speaker_commitment",),
 }
 COUNTS = ("items", "correct", "gained", "lost")
-CHANCE = 0.5  # a model that cannot tell two conditions apart prefers either
 
 
 def table_1(*, scores: Records, expected: Mapping[str, Any], published: Mapping[str, str] | None = None) -> Table:
@@ -88,7 +88,7 @@ def size_sweep(*, scores: Records, expected: Mapping[str, Any]) -> Figure:
     def draw(canvas: Any) -> None:
         axes = canvas.add_subplot()
         for group in sorted(groups):
-            chosen = [cell for cell in cells if cell.column == group]
+            chosen = [cell for cell in cells if cell.column == group and cell.value is not None]
             _line(axes, systems, chosen, group)
         axes.axhline(CHANCE, color="0.6", linewidth=0.8, linestyle=":")
         axes.set_xticks(range(len(systems)), systems, rotation=20)
@@ -199,10 +199,12 @@ def _share(row: str, column: str, counts: Sequence[float], signature: str, print
 
 
 def _pooled(system: str, group: str, record: Mapping[str, Any]) -> Cell:
-    """All suites of one phenomenon together."""
-    names = [name for name in suite_names(record) if phenomenon(name) == group]
-    counts = [sum(record["details"][name]["counts"][column] for name in names) for column in COUNTS]
-    return _share(system, group, counts, record["signature"])
+    """All suites of one phenomenon together; the interval counts texts (see :mod:`longform.papers.beyer2021_claims`)."""
+    share = pooled(record, lambda name: phenomenon(name) == group)
+    if share is None:
+        return Cell(system, group, None, why="no such suite in this run")
+    low, high = share.interval
+    return Cell(system, group, share.value, low, high, int(share.items), 0, signature=record["signature"])
 
 
 def _connective_cells(
