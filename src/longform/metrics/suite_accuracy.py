@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -20,17 +20,10 @@ import numpy as np
 from scipy.stats import binom
 
 from longform.corpora.suites.prediction_formulas import Formula, RegionValue, evaluate, parse, region_values
+from longform.corpora.suites.region_metrics import METRICS
 from longform.protocol import Better, Tally
 from longform.units import BadInput, Readout
 
-METRICS: dict[str, Callable[[np.ndarray], float]] = {
-    "sum": lambda bits: float(bits.sum()),
-    "mean": lambda bits: float(bits.mean()),
-    "median": lambda bits: float(np.median(bits)),
-    "range": lambda bits: float(np.ptp(bits)),
-    "max": lambda bits: float(bits.max()),
-    "min": lambda bits: float(bits.min()),
-}
 COLUMNS = ("items", "correct", "gained", "lost")
 NORMAL_95 = 1.959963984540054  # two-sided 95 % quantile of the normal distribution
 

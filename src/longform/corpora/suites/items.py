@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from longform.corpora.suites.prediction_formulas import Formula, parse, region_values
+from longform.corpora.suites.region_metrics import METRICS
 from longform.units import BadInput
 
-METRICS = ("sum", "mean", "median", "range", "max", "min")  # syntaxgym-core, metrics of a region
 FREE = {"name", "metric", "edits"}
 
 
