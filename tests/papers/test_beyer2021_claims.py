@@ -57,6 +57,7 @@ def test_an_order_holds_only_where_the_difference_is_certain():
     assert verdict(name, "large") == "differs"
     table = claims(scores=SCORES, expected=EXPECTED)
     assert not any(cell.row.startswith(name) and cell.column == "untrained" for cell in table.cells)
+    assert f"{EXPECTED['claims']['orderings'][0]['claim']}: ordering holds (small); differs (large)" in table.notes
     assert any("small < large): ordering holds (0.60 < 0.80" in note for note in table.notes)
 
 

@@ -245,8 +245,9 @@ def _region_cells(system: str, record: Mapping[str, Any], suite: str) -> Iterato
 def _line(axes: Any, systems: Sequence[str], cells: Sequence[Cell], label: str) -> None:
     places = [systems.index(cell.row) for cell in cells]
     values = [cell.value for cell in cells]
-    spread = [[cell.value - cell.low for cell in cells], [cell.high - cell.value for cell in cells]]  # type: ignore[operator]
-    axes.errorbar(places, values, yerr=spread, marker="o", markersize=3, linewidth=1, capsize=2, label=label)
+    below = [max(cell.value - cell.low, 0.0) for cell in cells]  # type: ignore[operator]  # rounding at shares of 0 and 1
+    above = [max(cell.high - cell.value, 0.0) for cell in cells]  # type: ignore[operator]
+    axes.errorbar(places, values, yerr=[below, above], marker="o", markersize=3, linewidth=1, capsize=2, label=label)
 
 
 def _bars(axes: Any, cells: Sequence[Cell]) -> None:

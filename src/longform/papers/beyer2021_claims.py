@@ -6,7 +6,7 @@ replacements of one connective share their text and its surprisal, so an interva
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,11 +68,20 @@ def claims(*, scores: Records, expected: Mapping[str, Any], floor: str = "untrai
         "What the paper claims, and what a trained and an untrained model are to show; intervals of 95 %",
         cells,
         [
+            *_summary(cells),
             f"{growth.claim} ({' < '.join(trained)}): {growth.verdict} ({growth.why})",
             "a claim of order holds only where the interval of the difference (Newcombe) is above 0",
             "connectives: intervals count texts, since six replacements share one",
         ],
     )
+
+
+def _summary(cells: Sequence[Cell]) -> Iterator[str]:
+    """One sentence a claim: how it came out in which systems."""
+    for row in dict.fromkeys(cell.row for cell in cells):
+        mine = [cell for cell in cells if cell.row == row]
+        found = {name: [cell.column for cell in mine if cell.verdict == name] for name in (SUPPORTED, REFUTED, ABSENT)}
+        yield f"{row}: " + "; ".join(f"{name} ({', '.join(columns)})" for name, columns in found.items() if columns)
 
 
 def _against_chance(systems: Records, start: str, floor: str) -> Iterator[Cell]:
