@@ -9,6 +9,7 @@ import yaml
 
 from longform.metrics.suite_accuracy import wilson
 from longform.papers.beyer2021_claims import beginning, claims, pooled
+from longform.units import BadInput
 
 EXPECTED = yaml.safe_load(
     (Path(__file__).parents[2] / "experiments" / "beyer2021" / "expected.yaml").read_text(encoding="utf-8")
@@ -71,3 +72,8 @@ def test_the_claims_follow_from_the_printed_tables(claim):
             values = [value for value in row[model] if value is not None]
             flat[model, f"connective_{name}"] = sum(values) / len(values)
         assert flat[model, claim["more"]] > flat[model, claim["less"]]
+
+
+def test_claims_need_a_floor_and_a_trained_system():
+    with pytest.raises(BadInput, match="'untrained' and a trained one are needed"):
+        claims(scores={"suites-small": SCORES["suites-small"]}, expected=EXPECTED)

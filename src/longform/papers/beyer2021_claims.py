@@ -13,6 +13,7 @@ from typing import Any
 from longform.metrics.suite_accuracy import newcombe, wilson
 from longform.papers.layout import Cell, Table
 from longform.papers.ledger import judge_ordering
+from longform.units import BadInput
 
 Records = Mapping[str, Mapping[str, Any]]
 CHANCE = 0.5  # a model that cannot tell two conditions apart prefers either
@@ -58,8 +59,13 @@ def claims(*, scores: Records, expected: Mapping[str, Any], floor: str = "untrai
 
     Args:
         floor: the system that has read nothing: held to chance where the others are to be above it.
+
+    Raises:
+        BadInput: the floor or every other system is missing.
     """
     systems = {name.split("-")[1]: record for name, record in scores.items()}
+    if floor not in systems or len(systems) < 2:
+        raise BadInput(f"claims: systems are {list(systems)}, {floor!r} and a trained one are needed; mend the row")
     trained = {system: record for system, record in systems.items() if system != floor}
     cells = [cell for start in expected["claims"]["above_chance"] for cell in _against_chance(systems, start, floor)]
     cells += [cell for claim in expected["claims"]["orderings"] for cell in _orderings(trained, claim)]
