@@ -206,11 +206,11 @@ def test_without_earlier_times_the_number_of_stages_on_the_way_decides(project):
     )
 
 
-def test_the_committed_lock_files_are_what_this_writer_would_write():
-    for path in (ROOT / "dvc.lock", ROOT / "experiments" / "scales" / "wikisection" / "dvc.lock"):
-        contents = load_yaml(path)
-        lock = LockText(path, contents, list(contents["stages"]))
-        assert "".join(lock._stages.values()) == path.read_text(encoding="utf-8").split("stages:\n", 1)[1]
+def test_a_lock_file_that_dvc_wrote_is_what_this_writer_would_write():
+    path = ROOT / "experiments" / "scales" / "wikisection" / "dvc.lock"
+    contents = load_yaml(path)
+    lock = LockText(path, contents, list(contents["stages"]))
+    assert "".join(lock._stages.values()) == path.read_text(encoding="utf-8").split("stages:\n", 1)[1]
 
 
 def test_new_stages_take_their_place_in_the_order_of_the_plan_whichever_ends_first(tmp_path):

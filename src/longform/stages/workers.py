@@ -44,8 +44,15 @@ def run_commands(commands: Sequence[str], folder: str, variables: Mapping[str, s
     with open(log, "w", encoding="utf-8") as written:
         for command in commands:
             line = command if NOT_PLAIN.search(command) else f"exec env {command}"
-            how = {"cwd": folder, "env": environment, "stdout": written, "stderr": subprocess.STDOUT}
-            status = subprocess.run(["/bin/sh", "-c", line], preexec_fn=_die_with_parent, **how).returncode
+            shell = subprocess.Popen(
+                ["/bin/sh", "-c", line],
+                cwd=folder,
+                env=environment,
+                stdout=written,
+                stderr=subprocess.STDOUT,
+                preexec_fn=_die_with_parent,
+            )
+            status = shell.wait()
             if status:
                 break
     said = Path(log).read_text(encoding="utf-8", errors="replace").strip().splitlines()[-5:]
