@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
 import os
 import signal
 import sys
@@ -38,6 +39,8 @@ class Run:
         self.to_check = {stage for stage, needs in self.waiting.items() if not needs}
         self.to_run: set[Any] = set()
         self.stages = {stage.addressing: stage for stage in pipeline.stages}
+        one_file = len({stage.path for stage in pipeline.stages}) == 1
+        self.called = {stage: stage.name if one_file else stage.addressing for stage in pipeline.stages}
         self.left = len(self.stages)
         self.counts = dict.fromkeys(("run", "restored", "unchanged", "failed", "skipped"), 0)
 
@@ -75,7 +78,7 @@ class Run:
             if self.pipeline.up_to_date(stage):
                 self._settle(stage, "unchanged")
             elif self.pipeline.restore(stage):
-                self._settle(stage, "restored", f"{stage.addressing}: restored from the run cache")
+                self._settle(stage, "restored", f"{self.called[stage]}: restored from the run cache")
             else:
                 self.to_run.add(stage)
         except (DvcException, BadInput, OSError) as error:
@@ -92,7 +95,7 @@ class Run:
         except (DvcException, BadInput, OSError) as error:
             return self._fail(stage, str(error))
         self.times.note(stage, ended.seconds)
-        self._settle(stage, "run", f"{stage.addressing}: {ended.seconds:.1f} s")
+        self._settle(stage, "run", f"{self.called[stage]}: {ended.seconds:.1f} s")
 
     def _settle(self, stage: Any, how: str, line: str | None = None) -> None:
         self.counts[how] += 1
@@ -109,14 +112,14 @@ class Run:
     def _fail(self, stage: Any, why: str) -> None:
         self.counts["failed"] += 1
         self.left -= 1
-        self.say(f"FAILED {stage.addressing}: {' '.join(why.split())}")
+        self.say(f"FAILED {self.called[stage]}: {' '.join(why.split())}")
         reached = list(self.pipeline.users[stage])
         while reached:
             user = reached.pop()
             if self.waiting.pop(user, None) is not None:
                 self.counts["skipped"] += 1
                 self.left -= 1
-                self.say(f"skipped {user.addressing}: it needs {stage.addressing}")
+                self.say(f"skipped {self.called[user]}: it needs {self.called[stage]}")
                 reached += self.pipeline.users[user]
 
 
@@ -186,9 +189,8 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Parse, run, and tell what DVC or the scheduler refuses in one sentence (exit status 2)."""
-    parser = argparse.ArgumentParser(prog="python -m longform.stages.repro", description=__doc__)
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """What to run and on which workers."""
     parser.add_argument("targets", nargs="*", help="as for dvc repro: files or stages; by default HOME's dvc.yaml")
     parser.add_argument("--home", type=Path, default=Path("."), help="folder of a scale, with dvc.yaml and params.yaml")
     parser.add_argument("--workers", type=int, default=cores(), help="local processes; default: as many as cores")
@@ -196,12 +198,19 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--scheduler", metavar="ADDRESS", help="of a running Dask scheduler, instead of local processes"
     )
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Parse, run, and tell what DVC or the scheduler refuses in one sentence (exit status 2)."""
+    parser = argparse.ArgumentParser(prog="python -m longform.stages.repro", description=__doc__)
+    add_options(parser)
     chosen = parser.parse_args(arguments)
     if chosen.workers < 1 or not 0 <= chosen.gpus <= chosen.workers:
         parser.error(
             f"--workers {chosen.workers} --gpus {chosen.gpus}: at least one worker, and no more GPUs than workers"
         )
     targets = chosen.targets or [str(chosen.home / "dvc.yaml")]
+    logging.getLogger("dvc").setLevel(logging.ERROR)  # one line per stage is said here
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         workers = Workers(chosen.workers, chosen.gpus, chosen.scheduler)
