@@ -198,6 +198,14 @@ def test_the_longest_way_to_the_end_starts_first(project):
     assert started[:2] == ["train@c", "train@a"]  # 9 + 5 (typical) + 1, then 5 + 5 + 1, then 1 + 5 + 1
 
 
+@pytest.mark.parametrize("targets", [["dvc.yaml"], ["report"], ["report", "infer@b", "train@b"]])
+def test_each_stage_is_one_object_wherever_the_graph_names_it(project, targets):
+    with opened(Path("."), targets) as pipeline:
+        own = {id(stage) for stage in pipeline.stages}
+        named = [other for near in (pipeline.needs, pipeline.users) for stage in near for other in near[stage]]
+        assert named and {id(stage) for stage in named} <= own
+
+
 def test_without_earlier_times_the_number_of_stages_on_the_way_decides(project):
     with opened(Path("."), ["dvc.yaml"]) as pipeline:
         height = {stage.name: value[0] for stage, value in heights(pipeline, Times()).items()}

@@ -41,9 +41,11 @@ class Pipeline:
         graph = get_active_graph(repo.index.graph)
         self.repo = repo
         self.stages: list[Stage] = plan_repro(graph, collect_stages(repo, targets))
-        self.needs = {stage: list(graph.successors(stage)) for stage in self.stages}
-        planned = set(self.stages)
-        self.users = {stage: [s for s in graph.predecessors(stage) if s in planned] for stage in self.stages}
+        one = {
+            stage: stage for stage in self.stages
+        }  # the graph holds equal objects; a stage's state is in one of them
+        self.needs = {stage: [one[need] for need in graph.successors(stage)] for stage in self.stages}
+        self.users = {stage: [one[user] for user in graph.predecessors(stage) if user in one] for stage in self.stages}
         self._locks: dict[str, LockText] = {}
         kept = Kept()
         for dependency in (dep for stage in self.stages for dep in stage.deps):

@@ -49,12 +49,17 @@ def prepared(name: str, settings: Sequence[str], home: Path) -> Path:
     folder = (FOLDER / name).resolve()
     if not folder.exists():
         subprocess.run(["git", "worktree", "add", "--quiet", "--detach", str(folder), "HEAD"], check=True)
-        apply_overrides(folder / home / "params.yaml", list(settings))
+        try:
+            apply_overrides(folder / home / "params.yaml", list(settings))
+        except DvcException:
+            subprocess.run(["git", "worktree", "remove", "--force", str(folder)], check=True)
+            raise
     with Repo() as repo:
         cache = str(Path(repo.cache.local_cache_dir).resolve())
     subprocess.run([*DVC, "cache", "dir", "--quiet", "--local", cache], cwd=folder, check=True)
     for raw in (home / "data" / "raw").glob("*"):
         if not (folder / raw).exists():
+            (folder / raw).parent.mkdir(parents=True, exist_ok=True)
             (folder / raw).symlink_to(raw.resolve())
     return folder
 
