@@ -3,6 +3,7 @@
 import copy
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -107,11 +108,16 @@ def files(folder):
     return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
 
 
+def blocks(lock):
+    """The text of every stage in a lock file; the order in which DVC runs new stages differs from run to run."""
+    return sorted(re.split(r"^(?=  \w)", lock.read_text(), flags=re.M))
+
+
 def test_lock_file_outputs_and_both_caches_are_the_bytes_that_dvc_repro_writes(project):
     counts, _, _ = run()
     assert counts == {"run": 7} and status() == {}
     ours = {
-        "lock": Path("dvc.lock").read_bytes(),
+        "lock": blocks(Path("dvc.lock")),
         "cache": files(project / ".dvc/cache"),
         "all": files(project / "folder_a"),
     }
@@ -119,7 +125,7 @@ def test_lock_file_outputs_and_both_caches_are_the_bytes_that_dvc_repro_writes(p
     with Repo() as repo:
         repo.reproduce()
     theirs = {
-        "lock": Path("dvc.lock").read_bytes(),
+        "lock": blocks(Path("dvc.lock")),
         "cache": files(project / ".dvc/cache"),
         "all": files(project / "folder_a"),
     }
@@ -196,6 +202,15 @@ def test_the_longest_way_to_the_end_starts_first(project):
     )
     started = run(InTurn(slots=1))[2]
     assert started[:2] == ["train@c", "train@a"]  # 9 + 5 (typical) + 1, then 5 + 5 + 1, then 1 + 5 + 1
+
+
+def test_the_order_is_that_of_dvc_yaml_and_the_lock_file_has_it_too(project):
+    names = ["train@a", "train@b", "train@c", "infer@a", "infer@b", "infer@c", "report"]
+    for _ in range(2):
+        with opened(Path("."), ["dvc.yaml"]) as pipeline:
+            assert [stage.name for stage in pipeline.stages] == names
+    run()
+    assert list(load_yaml("dvc.lock")["stages"]) == names
 
 
 @pytest.mark.parametrize("targets", [["dvc.yaml"], ["report"], ["report", "infer@b", "train@b"]])

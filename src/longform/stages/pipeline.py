@@ -25,6 +25,7 @@ from dvc.stage.cache import RunCacheNotFoundError
 from dvc.stage.run import prepare_kwargs
 from dvc.stage.serialize import to_single_stage_lockfile
 from dvc.utils.serialize import dumps_yaml, load_path
+from networkx import lexicographical_topological_sort
 
 from longform.units import BadInput
 
@@ -33,19 +34,19 @@ class Pipeline:
     """The stages that some targets need.
 
     Attributes:
-        stages: dependencies first, in the order of ``dvc repro``.
+        stages: dependencies first, else as they stand in ``dvc.yaml``; DVC's own order differs from run to run.
         needs, users: the stages right before and right after one.
     """
 
     def __init__(self, repo: Repo, targets: Sequence[str]) -> None:
+        place = {stage: index for index, stage in enumerate(repo.index.stages)}
+        one = {stage: stage for stage in place}  # collecting and the graph give equal objects; state is kept in one
         graph = get_active_graph(repo.index.graph)
+        planned = graph.subgraph(plan_repro(graph, collect_stages(repo, targets)))
         self.repo = repo
-        self.stages: list[Stage] = plan_repro(graph, collect_stages(repo, targets))
-        one = {
-            stage: stage for stage in self.stages
-        }  # the graph holds equal objects; a stage's state is in one of them
-        self.needs = {stage: [one[need] for need in graph.successors(stage)] for stage in self.stages}
-        self.users = {stage: [one[user] for user in graph.predecessors(stage) if user in one] for stage in self.stages}
+        self.stages = [one[s] for s in lexicographical_topological_sort(planned.reverse(), key=place.__getitem__)]
+        self.needs = {stage: [one[need] for need in planned.successors(stage)] for stage in self.stages}
+        self.users = {stage: [one[user] for user in planned.predecessors(stage)] for stage in self.stages}
         self._locks: dict[str, LockText] = {}
         kept = Kept()
         for dependency in (dep for stage in self.stages for dep in stage.deps):
@@ -195,7 +196,7 @@ class LockText:
         self._stages = {name: _block(name, record) for name, record in contents.get("stages", {}).items()}
 
     def put(self, name: str, record: Mapping[str, Any]) -> None:
-        """Write the file with this stage; a new one comes after the stage that ``dvc repro`` would have run before it."""
+        """Write the file with this stage; a new one comes after the one before it in the pipeline."""
         if name not in self._stages:
             self._stages = self._with_room_for(name)
         self._stages[name] = _block(name, record)

@@ -158,7 +158,7 @@ class Times:
 def heights(pipeline: Pipeline, times: Times) -> Mapping[Any, tuple[float, int]]:
     """Longest way from each stage to the end of the graph in seconds of the last run; stages without one count as typical.
 
-    Without any earlier run it is the number of stages on the way. Ties go to the stage that DVC would run first.
+    Without any earlier run it is the number of stages on the way. Ties go to the stage that stands first in ``dvc.yaml``.
     """
     known = {stage: times.of(stage) for stage in pipeline.stages}
     measured = [seconds for seconds in known.values() if seconds is not None]
