@@ -88,9 +88,8 @@ def ended(said: list[str]) -> list[str]:
 
 def chaos(work: Path, scale: str, kills: int, workers: int, seed: int, reference: Path | None) -> dict[str, object]:
     """The unbroken run, the broken one, and what differs."""
-    if reference is None:
-        reference = clone(work / "unbroken")
-        whole_life(reference, scale, workers)
+    reference = reference or clone(work / "unbroken")
+    whole_life(reference, scale, 1)
     expected, broken = results(reference / scale), clone(work / "broken")
     drawn, begun, lives = random.Random(seed), time.monotonic(), []
     stages = len(re.findall(r"^  \w+@", (reference / scale / "dvc.lock").read_text(encoding="utf-8"), re.M))
@@ -120,7 +119,9 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--seed", type=int, default=1, help="of the moments")
     parser.add_argument("--scale", default="experiments/scales/smoke")
-    parser.add_argument("--reference", type=Path, help="a clone in which the scale has been run unbroken already")
+    parser.add_argument(
+        "--reference", type=Path, help="a clone for the unbroken run, perhaps one in which it stands already"
+    )
     parser.add_argument("--write", type=Path, help="where the record goes")
     chosen = parser.parse_args()
     work = Path(tempfile.mkdtemp(prefix="chaos-"))
