@@ -22,6 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -30,36 +31,51 @@ LEAD = 10.0  # seconds: a kill in the start-up comes within these
 LAG = 3.0  # seconds: a kill after some stages comes up to so much later
 
 
+@dataclass(frozen=True)
+class Study:
+    """What is run: a scale, some of its stages (all if none is named), and by how many workers."""
+
+    scale: str
+    stages: tuple[str, ...]
+    workers: int
+
+    @property
+    def targets(self) -> list[str]:
+        """As ``dvc repro`` names them."""
+        pipeline = f"{self.scale}/dvc.yaml"
+        return [f"{pipeline}:{stage}" for stage in self.stages] or [pipeline]
+
+
 def clone(folder: Path) -> Path:
     """A fresh clone of what is committed, with an empty cache."""
     subprocess.run(["git", "clone", "--quiet", str(ROOT), str(folder)], check=True)
     return folder
 
 
-def start(folder: Path, scale: str, workers: int) -> subprocess.Popen[str]:
+def start(folder: Path, study: Study) -> subprocess.Popen[str]:
     """The runner in a process group of its own."""
     environment = os.environ | {"PYTHONPATH": "src", "OMP_NUM_THREADS": "1", "WANDB_MODE": "offline"}
-    command = [sys.executable, "-m", "longform.stages.repro", "--home", scale, "--workers", str(workers)]
+    command = [sys.executable, "-m", "longform.stages.repro", "--workers", str(study.workers), *study.targets]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     return subprocess.Popen(command, cwd=folder, env=environment, start_new_session=True, **pipes)
 
 
-def whole_life(folder: Path, scale: str, workers: int) -> list[str]:
+def whole_life(folder: Path, study: Study) -> list[str]:
     """Run to the end; returns what was said.
 
     Raises:
         RuntimeError: the run failed.
     """
-    process = start(folder, scale, workers)
+    process = start(folder, study)
     said = process.communicate()[0].splitlines()
     if process.returncode:
         raise RuntimeError("\n".join(said[-20:]))
     return said
 
 
-def cut_life(folder: Path, scale: str, workers: int, stages: int | None, delay: float) -> list[str]:
+def cut_life(folder: Path, study: Study, stages: int | None, delay: float) -> list[str]:
     """Run until so many stages have ended (or none is asked for), wait a while, and kill; returns what was said."""
-    process, said = start(folder, scale, workers), []
+    process, said = start(folder, study), []
     while stages and (line := process.stdout.readline()):
         said.append(line.rstrip())
         stages -= bool(ENDED.search(line.rstrip()))
@@ -74,9 +90,9 @@ def results(home: Path) -> dict[str, str]:
     return {str(path.relative_to(home)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
-def settled(folder: Path, scale: str) -> bool:
+def settled(folder: Path, study: Study) -> bool:
     """Whether ``dvc status`` has nothing to say."""
-    command = [sys.executable, "-m", "dvc", "status", "--json", f"{scale}/dvc.yaml"]
+    command = [sys.executable, "-m", "dvc", "status", "--json", *study.targets]
     told = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout
     return json.loads(told) == {}
 
@@ -86,29 +102,29 @@ def ended(said: list[str]) -> list[str]:
     return [line.split(": ")[0] for line in said if ENDED.search(line)]
 
 
-def chaos(work: Path, scale: str, kills: int, workers: int, seed: int, reference: Path | None) -> dict[str, object]:
+def chaos(work: Path, study: Study, kills: int, seed: int, reference: Path | None) -> dict[str, object]:
     """The unbroken run, the broken one, and what differs."""
     reference = reference or clone(work / "unbroken")
-    whole_life(reference, scale, 1)
-    expected, broken = results(reference / scale), clone(work / "broken")
+    whole_life(reference, replace(study, workers=1))
+    expected, broken = results(reference / study.scale), clone(work / "broken")
     drawn, begun, lives = random.Random(seed), time.monotonic(), []
-    stages = len(re.findall(r"^  \w+@", (reference / scale / "dvc.lock").read_text(encoding="utf-8"), re.M))
+    stages = len(re.findall(r"^  \w+@", (reference / study.scale / "dvc.lock").read_text(encoding="utf-8"), re.M))
     for index in range(kills):
         early = index % 4 == 3
         count = None if early else drawn.randint(1, max(1, 2 * stages // kills))
         delay = drawn.uniform(0, LEAD if early else LAG)
-        lives.append(ended(cut_life(broken, scale, workers, count, delay)))
+        lives.append(ended(cut_life(broken, study, count, delay)))
         print(f"kill {index + 1}: {len(lives[-1])} stages ended, then {delay:.1f} s", flush=True)
-    lives.append(ended(whole_life(broken, scale, workers)))
-    found = results(broken / scale)
+    lives.append(ended(whole_life(broken, study)))
+    found = results(broken / study.scale)
     differing = sorted(name for name in expected.keys() | found.keys() if expected.get(name) != found.get(name))
     names = [name for life in lives for name in life]
     return {
-        "kills": kills, "seed": seed, "workers": workers, "scale": scale, "stages": stages,
+        "kills": kills, "seed": seed, "workers": study.workers, "scale": study.scale, "stages": stages,
         "stages_ended_in_each_life": [len(life) for life in lives],
         "ended_twice": sorted({name for name in names if names.count(name) > 1}),
         "files_compared": len(expected), "files_differing": differing,
-        "dvc_status_clean": settled(broken, scale), "seconds": round(time.monotonic() - begun),
+        "dvc_status_clean": settled(broken, study), "seconds": round(time.monotonic() - begun),
     }  # fmt: skip
 
 
@@ -124,9 +140,10 @@ def main() -> int:
     )
     parser.add_argument("--write", type=Path, help="where the record goes")
     chosen = parser.parse_args()
+    study = Study(chosen.scale, tuple(chosen.stages), chosen.workers)
     work = Path(tempfile.mkdtemp(prefix="chaos-"))
     try:
-        record = chaos(work, chosen.scale, chosen.kills, chosen.workers, chosen.seed, chosen.reference)
+        record = chaos(work, study, chosen.kills, chosen.seed, chosen.reference)
     finally:
         shutil.rmtree(work, ignore_errors=True)
     print(json.dumps(record, indent=2))
