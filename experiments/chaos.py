@@ -135,6 +135,7 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--seed", type=int, default=1, help="of the moments")
     parser.add_argument("--scale", default="experiments/scales/smoke")
+    parser.add_argument("--stages", nargs="*", default=[], help="only these, with what they need; else the whole scale")
     parser.add_argument(
         "--reference", type=Path, help="a clone for the unbroken run, perhaps one in which it stands already"
     )
