@@ -129,7 +129,10 @@ class Workers:
             from distributed import Client
 
             self._cluster = None if self._address else _local(self._count, self._gpus)
-            self._client = Client(self._address or self._cluster)
+            try:
+                self._client = Client(self._address or self._cluster)
+            except ValueError as error:
+                raise BadInput(f"scheduler {self._address!r}: {error}; an address is tcp://host:port") from error
         return self._client
 
 
