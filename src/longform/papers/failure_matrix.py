@@ -1,7 +1,8 @@
 """What each critic sees: every critic's answer to every planted failure, as a table and as one figure.
 
-No paper has this table. A response is the paired difference from the sound text in units of its own bootstrap spread, so
-critics of different scales stand side by side; a critic answers to a failure where the paired permutation test says so.
+No paper has this table. A response is the paired difference from the sound text; in the figure it is in units of the
+critic's median bootstrap spread, so that critics of different scales stand side by side. A critic sees a failure where the
+paired permutation test says so.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ LEVEL = 0.01  # at which a response counts as seen
 AT = 0.2  # the dose at which a critic must see its own failure
 
 
-def table_matrix(*, scores: Records, critics: Mapping[str, str], own: Mapping[str, Sequence[str]], at: float = AT) -> Table:
+def table_matrix(
+    *, scores: Records, critics: Mapping[str, str], own: Mapping[str, Sequence[str]], at: float = AT
+) -> Table:
     """Paired difference at one dose, per critic and failure.
 
     Args:
@@ -44,6 +47,8 @@ def table_matrix(*, scores: Records, critics: Mapping[str, str], own: Mapping[st
 
 
 def _seen(one: Mapping[str, Any]) -> str:
+    if one["difference"] is None:
+        return "not scored"
     return "seen" if one["p_value"] < LEVEL and one["difference"] != 0 else "not seen"
 
 
@@ -93,8 +98,9 @@ def failure_matrix(
         raise BadInput(f"matrix: own names {unknown} are no critics, or rows and critics differ; mend the row")
     table = table_matrix(scores=scores, critics=critics, own=own, at=at)
     cells = [
-        Cell(critics[row], f"{_words(one['failure'])} {one['dose']:g}", *_effect(one), p_value=one["p_value"])
+        Cell(critics[row], f"{_words(one['failure'])} {one['dose']:g}", *_effect(one, scale), p_value=one["p_value"])
         for row, record in scores.items()
+        for scale in (_scale(record["responses"]),)
         for one in record["responses"]
         if one["failure"] != SOUND
     ]
@@ -103,17 +109,23 @@ def failure_matrix(
     size = (1.6 + 0.78 * len(failures), 1.2 + 0.62 * len(names))
     caption = (
         "Each panel: a critic's difference from sound text against the share of places damaged (0 to 1), in units of its "
-        "own bootstrap spread, grey band its 95 % interval. A framed panel is the failure that the critic is meant for; a "
+        "median bootstrap spread (one scale a row), grey band its 95 % interval. A framed panel is the failure that the critic is meant for; a "
         f"dot marks doses at which the paired test has p < {LEVEL:g}."
     )
     figure = Figure(caption, cells, lambda canvas: _draw(canvas, rows, names, failures, own), size)
     return Both(table, figure)
 
 
-def _effect(one: Mapping[str, Any]) -> tuple[float, float, float]:
-    """Difference and interval in units of the bootstrap spread; zero where nothing moved."""
-    spread = one["spread"]
-    return tuple(one[key] / spread if spread > 0 else 0.0 for key in ("difference", "low", "high"))  # type: ignore[return-value]
+def _scale(responses: Sequence[Mapping[str, Any]]) -> float:
+    """The critic's median bootstrap spread over the responses that have one."""
+    spreads = sorted(one["spread"] for one in responses if one["failure"] != SOUND and one["spread"])
+    return spreads[len(spreads) // 2] if spreads else 1.0
+
+
+def _effect(one: Mapping[str, Any], scale: float) -> tuple[float, float, float]:
+    """Difference and interval on that scale; zero where nothing could be scored."""
+    at, low, high = (one[key] or 0.0 for key in ("difference", "low", "high"))
+    return at / scale, low / scale, high / scale
 
 
 def _draw(
@@ -125,12 +137,13 @@ def _draw(
 ) -> None:
     panels = canvas.subplots(len(names), len(failures), sharex=True, squeeze=False)
     for i, name in enumerate(names):
-        effects = [abs(v) for one in rows[name] if one["failure"] != SOUND for v in _effect(one)]
+        scale = _scale(rows[name])
+        effects = [abs(v) for one in rows[name] if one["failure"] != SOUND for v in _effect(one, scale)]
         limit = max([*effects, 3.0])
         for j, failure in enumerate(failures):
             axes = panels[i][j]
             found = sorted((o for o in rows[name] if _words(o["failure"]) == failure), key=lambda o: o["dose"])
-            _panel(axes, found, limit)
+            _panel(axes, found, limit, scale)
             framed = name in own.get(failure.replace(" ", "_"), ())
             for side in axes.spines.values():
                 side.set_linewidth(1.8 if framed else 0.3)
@@ -141,13 +154,13 @@ def _draw(
                 axes.set_title(failure.replace(" ", "\n", 1), fontsize=7)
 
 
-def _panel(axes: Any, found: Sequence[Mapping[str, Any]], limit: float) -> None:
+def _panel(axes: Any, found: Sequence[Mapping[str, Any]], limit: float, scale: float) -> None:
     doses = [0.0, *(one["dose"] for one in found)]
-    at, low, high = ([0.0, *column] for column in zip(*map(_effect, found), strict=True))
+    at, low, high = ([0.0, *column] for column in zip(*(_effect(one, scale) for one in found), strict=True))
     axes.axhline(0, color="0.8", linewidth=0.5)
     axes.fill_between(doses, low, high, color="0.8", linewidth=0)
     axes.plot(doses, at, color="black", linewidth=0.9)
-    seen = [(one["dose"], _effect(one)[0]) for one in found if _seen(one) == "seen"]
+    seen = [(one["dose"], _effect(one, scale)[0]) for one in found if _seen(one) == "seen"]
     axes.plot([dose for dose, _ in seen], [value for _, value in seen], ".", color="black", markersize=4)
     axes.set_xlim(0, 1)
     axes.set_ylim(-1.1 * limit, 1.1 * limit)
