@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +46,7 @@ class Sampling:
 
     max_tokens: int
     keep: int | None
-    truncation: Truncation = Truncation()
+    truncation: Truncation = field(default_factory=Truncation)
 
 
 def generate(
@@ -184,12 +184,20 @@ class Sampler(pl.LightningModule):
 
 @torch.no_grad()
 def sample(
-    referee: Referee, drafts: Sequence[Draft], settings: Sampling, end: int, tick: Callable[[int], None] = lambda _: None
+    referee: Referee,
+    drafts: Sequence[Draft],
+    settings: Sampling,
+    end: int,
+    tick: Callable[[int], None] = lambda _: None,
 ) -> None:
     """Extend the drafts in place until each has drawn the end token or is full."""
     network = referee.network
     window, device = network.config.max_position_embeddings, network.device
-    length, cache, start = len(drafts[0].ids), None, -1  # all active drafts are equally long: one prefix, one token a step
+    length, cache, start = (
+        len(drafts[0].ids),
+        None,
+        -1,
+    )  # all active drafts are equally long: one prefix, one token a step
     ids = torch.zeros(len(drafts), settings.max_tokens, dtype=torch.int64, device=device)
     ids[:, :length] = torch.tensor([draft.ids for draft in drafts])
     active = list(drafts)
@@ -218,7 +226,12 @@ def sample(
 
 
 def draws(
-    referee: Referee, logits: torch.Tensor, contexts: torch.Tensor, active: Sequence[Draft], settings: Sampling, place: int
+    referee: Referee,
+    logits: torch.Tensor,
+    contexts: torch.Tensor,
+    active: Sequence[Draft],
+    settings: Sampling,
+    place: int,
 ) -> torch.Tensor:
     """The token (draft,) at a place of each draft: float32's where it is certain, else the referee's."""
     words = keys([draft.key for draft in active], place, logits.device)
