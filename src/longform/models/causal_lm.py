@@ -30,7 +30,7 @@ class CausalLanguageModel(Learner):
 
     def loss(self, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
         """Mean nats per predicted token."""
-        logits = self.run(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"]).logits
+        logits = self.run(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"], use_cache=False).logits
         return torch.nn.functional.cross_entropy(
             logits[:, :-1].flatten(0, 1).float(), batch["labels"][:, 1:].flatten(), ignore_index=IGNORED
         )
@@ -64,6 +64,7 @@ def fit(
     """
     tokenizer = load_tokenizer(base)
     network = load_model(base, AutoModelForCausalLM) if shape is None else from_scratch(shape, tokenizer, context, seed)
+    network = network.float()  # some published checkpoints are halves, in which small updates vanish
     if shape is None and not has_model(base):
         raise BadInput(f"train {name}: {base} holds no model and the row gives no shape; add one of the two")
     pack = {"stream": stream_blocks, "documents": document_rows}.get(packing)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytorch_lightning as pl
+from pytorch_lightning.strategies import FSDPStrategy
 from torch.utils.data import DataLoader
 
 from longform.units import BadInput
@@ -40,6 +41,15 @@ class Launch:
         return self.devices * self.nodes
 
 
+def strategy_for(module: pl.LightningModule, launch: Launch) -> Any:
+    """Lightning's strategy; "fsdp" shards a transformers network block by block and keeps one whole checkpoint."""
+    if launch.strategy != "fsdp":
+        return launch.strategy
+    names = set(getattr(getattr(module, "network", None), "_no_split_modules", None) or ())
+    blocks = {type(part) for part in module.modules() if type(part).__name__ in names}
+    return FSDPStrategy(auto_wrap_policy=blocks or None, state_dict_type="full")
+
+
 def predict(module: pl.LightningModule, items: Sequence[Any], batch: int, launch: Launch) -> None:
     """Hand batches (lists of items) to the module's ``predict_step``; process r of n takes items r, r + n, r + 2n …"""
     quiet()
@@ -47,7 +57,7 @@ def predict(module: pl.LightningModule, items: Sequence[Any], batch: int, launch
         accelerator="auto",
         devices=launch.devices,
         num_nodes=launch.nodes,
-        strategy=launch.strategy,
+        strategy=strategy_for(module, launch),
         logger=False,
         enable_checkpointing=False,
         enable_progress_bar=False,
