@@ -36,7 +36,10 @@ class NamedDraws(pl.Callback):
 
     def on_train_batch_start(self, trainer: pl.Trainer, module: pl.LightningModule, batch: Any, index: int) -> None:
         step = trainer.current_epoch * trainer.num_training_batches + index
-        torch.manual_seed(derived_seed(self.seed, "step", step * trainer.world_size + trainer.global_rank))
+        seed = derived_seed(self.seed, "step", step * trainer.world_size + trainer.global_rank)
+        torch.default_generator.manual_seed(seed)
+        if module.device.type != "cpu":  # without a device this queues a call and a stack trace for later, every step
+            torch.manual_seed(seed)
 
 
 class Clipping(pl.Callback):

@@ -13,7 +13,6 @@ from pathlib import Path
 from longform.artefacts import read_json, write_json
 from longform.stages.rows import Row
 
-
 RANKS = ("RANK", "SLURM_PROCID", "LOCAL_RANK")  # torchrun's, Slurm's, and what Lightning gives to those that it starts
 
 
