@@ -79,6 +79,10 @@ def test_two_processes_write_the_same_documents(model, whole, tmp_path, keep):
     assert hashes(made) == whole[keep] and lines == [DOCUMENTS // 2, DOCUMENTS // 2]
 
 
+def test_a_process_without_a_document_does_no_harm(model, whole, tmp_path):
+    assert hashes(make(model, tmp_path, documents=1, devices=2, strategy="ddp_fork")) == whole[10][:1]
+
+
 SCRIPT = """
 import sys; sys.path[:0] = ["tests/generations", "tests"]
 from pathlib import Path

@@ -162,7 +162,10 @@ class Sampler(pl.LightningModule):
 
     def predict_step(self, batch: list[tuple[int, int]], index: int) -> None:
         """Sample a batch of drafts and remember them."""
+        if not batch:
+            return
         if self.referee is None:
+            self.started = time.monotonic()
             self.referee = calibrated(self.network, self.text, self.network.config.max_position_embeddings)
         drafts = [self.job.draft(*one) for one in batch]
         sample(self.referee, drafts, self.settings, self.job.tokenizer.eos_token_id, self._tick)

@@ -12,10 +12,9 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import torch
-from torch import distributed
 from torch.utils.data import Sampler
 
-from longform.models.launching import Launch
+from longform.models.launching import Launch, rank
 from longform.numerics import generator
 from longform.units import BadInput
 
@@ -136,11 +135,6 @@ class Shares(Sampler[list[int]]):
     def counts(self, step: int) -> bool:
         """Whether this process's batch of a step is its own."""
         return step * self.world + rank() < self.batches
-
-
-def rank() -> int:
-    """The number of this process, zero where there is one."""
-    return distributed.get_rank() if distributed.is_available() and distributed.is_initialized() else 0
 
 
 def linear_schedule(updates: int, warmup: float) -> Callable[[int], float]:
