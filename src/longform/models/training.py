@@ -119,8 +119,7 @@ class Learner(pl.LightningModule):
     def training_step(self, batch: Mapping[str, torch.Tensor], index: int) -> torch.Tensor:
         """Log and return the loss."""
         loss = self.loss(batch)
-        if self.trainer._logger_connector.should_update_logs:  # Lightning keeps books of what it will not write
-            self.log("loss", loss)
+        self.log("loss", loss)
         return loss
 
     def validation_step(self, batch: Mapping[str, torch.Tensor], index: int) -> None:
