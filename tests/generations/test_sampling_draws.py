@@ -11,6 +11,7 @@ from transformers import AutoModelForCausalLM, GPTNeoConfig, GPTNeoForCausalLM, 
 from longform.generations.sampling.contexts import context_start, positions_read
 from longform.generations.sampling.draws import Referee, Truncation, calibrated, certain_draws, in_double, spread
 from longform.generations.sampling.noise import gumbel, keys
+from longform.units import BadInput
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +99,14 @@ def test_a_margin_found_too_small_grows(network):
     assert referee.largest > 0.24 and referee.margin > 0.9
 
 
-def test_half_precision_weights_are_restored_to_single_even_after_an_error(network):
+def test_weights_that_are_no_numbers_are_refused(network):
+    broken = copy.deepcopy(network)
+    broken.transformer.h[0].mlp.c_fc.weight.data[0, 0] = torch.nan
+    with pytest.raises(BadInput, match="not all numbers"):
+        calibrated(broken, [1, 2, 3], 32)
+
+
+def test_weights_are_single_again_even_after_an_error(network):
     with pytest.raises(RuntimeError, match="on purpose"), in_double(network):
         raise RuntimeError("on purpose")
     assert all(p.dtype == torch.float32 for p in network.parameters())

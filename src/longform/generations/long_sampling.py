@@ -119,7 +119,7 @@ def checked(settings: Sampling, window: int, name: str, **counts: int) -> None:
 def calibration_text(prefixes: Sequence[Document], tokenizer: Any, titles: bool, tokens: int) -> list[int]:
     """The first tokens of a corpus, one document behind the other."""
     ids = itertools.chain.from_iterable(
-        [tokenizer.eos_token_id, *encode(render(d, titles and d.sections[0].title is not None), tokenizer)]
+        [tokenizer.eos_token_id, *encode(render(d, titles and all(s.title is not None for s in d.sections)), tokenizer)]
         for d in prefixes
     )
     return list(itertools.islice(ids, tokens)) or [tokenizer.eos_token_id]

@@ -9,6 +9,7 @@ pass itself. With a margin of 1e-4 that is about one draw in 10,000.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from typing import Any
 import torch
 
 from longform.generations.sampling.noise import gumbel
+from longform.units import BadInput
 
 SAFETY = 8.0  # ours: margin over the largest difference measured in calibration
 ARITHMETIC = 2e-5  # float32 rounding of scores below 64 (4e-6 a step, five steps)
@@ -107,6 +109,9 @@ def calibrated(network: Any, text: Sequence[int], window: int) -> Referee:
     """A referee whose margin is ``SAFETY`` times the largest difference that float32 made on a text.
 
     The text is read alone in float64, and in float32 alone, in a batch of ``ROWS``, and through the cache.
+
+    Raises:
+        BadInput: logits that are not numbers.
     """
     referee = Referee(network)
     ids = torch.tensor(list(text)[:window], device=network.device)
@@ -114,6 +119,8 @@ def calibrated(network: Any, text: Sequence[int], window: int) -> Referee:
     exact = referee.logits(ids, compared)
     seen = (logits.double() - exact[-len(logits) :] for logits in _float32_passes(network, ids, compared))
     referee.margin = SAFETY * max(spread(difference) for difference in seen)
+    if not math.isfinite(referee.margin):
+        raise BadInput("the model's logits are not all numbers; its weights hold nan or infinity, train its row again")
     return referee
 
 
