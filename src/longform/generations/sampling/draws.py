@@ -4,7 +4,7 @@ The logits of a float32 pass depend a little on the batch that they were compute
 the text of a draft is *defined* as what the Gumbel-max rule draws from a float64 pass over the draw's context alone,
 without a cache. A float32 batch may decide a draw only if its winner leads by more than the margin, a multiple of the
 largest difference between the two passes that was measured on real text; any other draw is decided by the float64
-pass itself. With a margin of 1e-4 that is about one draw in 10,000.
+pass itself. A margin of m nats sends fewer than one draw in 1 / m there.
 """
 
 from __future__ import annotations
