@@ -20,6 +20,7 @@ from longform.critics.title_posterior import (
     terms,
 )
 from longform.numerics import generator
+from longform.protocol import estimate
 
 
 @pytest.mark.parametrize("sections", [1, 2, 4])
@@ -80,6 +81,13 @@ def test_one_chain_over_and_over_has_no_diversity_whatever_its_latent_ppl():
     fitted = ChainEntropy().fit(of(real(), "train"))
     once = len(set(units[0].symbols)) == len(units[0].symbols)
     assert once and fitted.score(fitted.tally(units)) == pytest.approx(1.0)
+
+
+def test_the_interval_of_a_diversity_holds_its_value():
+    fitted = ChainEntropy().fit(of(real(), "train"))
+    wild = articles(60, "wild", transitions=np.full((5, 5), 0.2))
+    found = estimate(fitted, fitted.tally(wild), generator("diversity"), resamples=200)
+    assert found.low < found.value < found.high
 
 
 def test_unknown_titles_and_unread_articles_are_counted():
