@@ -180,6 +180,8 @@ def _page(caption: str, kind: str, scores: Records, data: Path, texts: str) -> A
 
 
 def _texts(path: Path, unit: str) -> list[str]:
+    if not path.is_file():
+        raise BadInput(f"{path}: no such file; the row's texts must name a generated corpus, as generations/<row>")
     for line in path.read_text(encoding="utf-8").splitlines():
         document = json.loads(line)
         if document["id"] == unit:
