@@ -23,6 +23,7 @@ from longform.critics.mention_blame import (
 )
 from longform.critics.mention_chains import ORDER, MentionCritic
 from longform.critics.ngram_windows import window_keys
+from longform.inference.kept_texts import unpack
 from longform.numerics import generator
 from longform.units import BadInput, Chain, Readout, chains_from_readout
 
@@ -128,13 +129,12 @@ def blaming(*, real: Readout, order: int = ORDER, threshold: float = RARE_LOG_PR
 
 def units_from_readout(readout: Readout) -> list[Chain]:
     """Chains, with spans and text where the reader kept the text."""
-    chains = chains_from_readout(readout)
     if "text" not in readout.arrays:
-        return chains
-    rows = zip(chains, readout.ragged("span"), readout.ragged("text"), strict=True)
+        return chains_from_readout(readout)
+    rows = zip(chains_from_readout(readout), readout.ragged("span"), unpack(readout), strict=True)
     return [
-        ChainInText(c.unit_id, c.split, c.symbols, c.valid, tuple(map(tuple, span.tolist())), bytes(text).decode())
-        for c, span, text in rows
+        ChainInText(c.unit_id, c.split, c.symbols, c.valid, tuple((a, b) for a, b in spans.tolist()), text)
+        for c, spans, text in rows
     ]
 
 

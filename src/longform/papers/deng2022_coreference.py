@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +47,7 @@ def table_7(*, scores: Records, expected: Mapping[str, Any], data: Path) -> Tabl
     """
     block = expected["table_07"]["wiki_films"]["latent_ppl"]
     printed = {("data", "mentions_read"): block["data"], ("gpt2-w_title", "mentions_read"): block["lm1"]["w_title"]}
+    printed["gpt_neo-w_title", "mentions_read"] = block["lm2"]["w_title"]
     truth = exact_cells(scores, data, "mention_latent_ppl", COLUMNS["mentions_gold"])
     aside = left_out(scores)
     persons = (
@@ -55,53 +56,48 @@ def table_7(*, scores: Records, expected: Mapping[str, Any], data: Path) -> Tabl
         else "persons of all articles, films alone in the paper"
     )
     claims = orderings(scores, COLUMNS, "data < W/ Title", "data", "gpt2-w_title", source="Table 7")
+    claims += orderings(
+        scores, COLUMNS, "data < LM2 < LM1", "data", "gpt_neo-w_title", "gpt2-w_title", source="Table 7"
+    )
     claims += orderings(scores, COLUMNS, "data < W/O Title", "data", "gpt2-wo_title", source="not in the paper")
     notes = [*claims, *comparison_lines(scores), f"printed values are not comparable: {WHY}", READERS, persons]
     caption = "Table 7. Latent PPL of mentions of persons with 95 % intervals"
     return Table(caption, truth + cells_of(scores, COLUMNS, printed, WHY), notes)
 
 
-SIZES = ("gpt2_s", "gpt2_m", "gpt2_l", "gpt2_xl")  # Table 8, smallest first
-SMALL = "gpt2"  # the small size where it is the family's only one
+PAPER_SIZES = ("gpt2_s", "gpt2_m", "gpt2_l", "gpt2_xl")  # Table 8, smallest first
 
 
-def table_8(*, scores: Records, expected: Mapping[str, Any]) -> Table:
+def table_8(*, scores: Records, expected: Mapping[str, Any], sizes: Sequence[str]) -> Table:
     """Latent PPL of mentions of persons by model size, models with titles, as in Table 8.
 
-    Score rows are named ``<corpus>-<data|gpt2_s|gpt2_m|gpt2_l|gpt2_xl>-...-mentions_read``; ``gpt2`` stands for
-    ``gpt2_s``. Sizes that have no row are named in the notes.
+    Score rows are named ``<corpus>-<data|family-w_title>-mentions_read``; ``sizes`` are the families, smallest first,
+    in the places of the paper's S, M, L and XL.
+
+    Raises:
+        BadInput: a row of no size, or not as many sizes as the paper has.
     """
     printed = expected["table_08"]["wiki_films"]["latent_ppl"]
-    records = {_size(name): record for name, record in scores.items()}
+    records = {parts(name)[1].split("-")[0]: record for name, record in scores.items()}
+    if set(records) != {"data", *sizes} or len(sizes) != len(PAPER_SIZES):
+        raise BadInput(
+            f"table_8: rows are of {sorted(records)}, sizes {list(sizes)}; want data and {len(PAPER_SIZES)} sizes"
+        )
+    beside = {
+        "data": printed["data"],
+        **{ours: printed[theirs] for ours, theirs in zip(sizes, PAPER_SIZES, strict=True)},
+    }
     cells = [
-        cell(size, "Latent PPL", record, printed=printed[size], verdict="not comparable", why=WHY)
+        cell(size, "Latent PPL", record, printed=beside[size], verdict="not comparable", why=WHY)
         for size, record in records.items()
     ]
-    absent = [size for size in SIZES if size not in records]
-    notes = _size_claims(records) + comparison_lines(scores)
-    notes += [f"sizes without a model here: {', '.join(absent)}"] if absent else []
-    notes.append(f"printed values are not comparable: {WHY}")
-    return Table("Table 8. Latent PPL of mentions of persons by model size, 95 % intervals", cells, notes)
-
-
-def _size(name: str) -> str:
-    family = parts(name)[1].split("-")[0]
-    size = "gpt2_s" if family == SMALL else family
-    if size not in {"data", *SIZES}:
-        raise BadInput(f"score row {name!r}: size is {family!r}, allowed are data and {SIZES}; mend the rows")
-    return size
-
-
-def _size_claims(records: Records) -> list[str]:
-    """Every size above data, and no fall from size to size (section 5: larger models are no better)."""
-    sizes = [size for size in SIZES if size in records]
     claims = [judge_ordering(f"data < {size} (Table 8)", [records["data"], records[size]]) for size in sizes]
-    lines = [f"{found.claim}: {found.verdict} ({found.why})" for found in claims]
-    if len(sizes) > 1:
-        best = min(sizes, key=lambda size: records[size]["value"])
-        verdict = "differs" if best == sizes[-1] else "ordering holds"
-        lines.append(f"the largest size is not the one nearest to data (Table 8): {verdict} (nearest: {best})")
-    return lines
+    notes = [f"{found.claim}: {found.verdict} ({found.why})" for found in claims]
+    best = min(sizes, key=lambda size: records[size]["value"])
+    verdict = "differs" if best == sizes[-1] else "ordering holds"
+    notes.append(f"the largest size is not the one nearest to data (Table 8): {verdict} (nearest: {best})")
+    notes += [*comparison_lines(scores), f"printed values are not comparable: {WHY}"]
+    return Table("Table 8. Latent PPL of mentions of persons by model size, 95 % intervals", cells, notes)
 
 
 RESOLVERS = {"gold_repeated": "gold", "read": "rules", "nearest": "nearest mention"}

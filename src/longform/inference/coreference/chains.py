@@ -16,6 +16,7 @@ import numpy as np
 
 from longform.corpora.segmentation import sentences
 from longform.inference.coreference.person_lexicon import NEITHER, NO_PERSONS, PERSON_PRONOUNS, VOTES
+from longform.inference.kept_texts import pack
 from longform.units import BadInput, Chain, Document, Readout, chains_to_readout
 
 STOP = "."
@@ -198,10 +199,7 @@ def person_chains_to_readout(
     lengths = np.array([len(item.spans) for item in chains], dtype=np.int64)
     arrays: dict[str, Any] = {"span": np.array(spans, dtype=np.int64).reshape(-1, 2), "span_lengths": lengths}
     arrays["header_names"] = np.array([f"{key}={value}" for key, value in (header or {}).items()], dtype=np.str_)
-    if texts is not None:
-        encoded = [np.frombuffer(text.encode(), dtype=np.uint8) for text in texts]
-        arrays["text"] = np.concatenate([np.zeros(0, np.uint8), *encoded])
-        arrays["text_lengths"] = np.array([len(row) for row in encoded], dtype=np.int64)
+    arrays |= pack(texts) if texts is not None else {}
     return Readout(packed.unit_ids, packed.splits, {**packed.arrays, **arrays})
 
 
