@@ -12,7 +12,7 @@ from longform.protocol import Critic, compare, estimate
 from longform.stages.rows import Row, call
 
 SLOTS = ("fit", "real", "units")
-CHOICES = ("paper", "group", "critic", "split")
+CHOICES = ("paper", "group", "critic", "split", "system")
 
 
 def run(row: Row) -> None:
@@ -31,10 +31,15 @@ def run(row: Row) -> None:
 def judge(
     critic: Critic[Any], row: Row, *, fit: Sequence[Any], real: Sequence[Any], units: Sequence[Any]
 ) -> dict[str, Any]:
-    """The score record: estimate, totals of every column, inputs; beside real text's own score and the comparison."""
-    split = row.settings.get("split", "test")
+    """The score record: estimate, totals of every column, inputs; beside real text's own score and the comparison.
+
+    A row's ``system`` keeps the units of one system of a readout that holds several (ids ``<system>/<unit>``).
+    """
+    split, system = row.settings.get("split", "test"), row.settings.get("system")
     fitted = critic.fit([unit for unit in fit if unit.split == "train"])
     judged = [unit for unit in units if unit.split in (split, "generated")]
+    if system is not None:
+        judged = [unit for unit in judged if unit.unit_id.startswith(f"{system}/")]
     tally = fitted.tally(judged)
     record = asdict(estimate(fitted, tally, generator(row.seed, row.name, "bootstrap")))
     record["totals"] = {name: tally.total(name) for name in tally.columns}
