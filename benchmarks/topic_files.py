@@ -35,7 +35,9 @@ def ours_to_theirs(original: Path, counts: TermCounts, topics: int, folder: Path
     found = expectation(counts, read_model(folder / "ours"), replace(RELEASED_INFERENCE, floats="float64"))
     write_settings(folder / "inf.txt", RELEASED_INFERENCE)
     run(original, "inf", folder / "corpus.dat", folder / "ours", folder / "theirs", folder / "inf.txt")
-    return agreement(found, *read_posteriors(folder / "theirs", topics=topics), numbers(folder / "theirs-ctm-lhood.dat"))
+    return agreement(
+        found, *read_posteriors(folder / "theirs", topics=topics), numbers(folder / "theirs-ctm-lhood.dat")
+    )
 
 
 def theirs_to_ours(original: Path, counts: TermCounts, topics: int, folder: Path) -> dict[str, float]:
