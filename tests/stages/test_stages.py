@@ -224,3 +224,15 @@ def test_score_and_report_stages_start_without_torch(home):
         [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": "src"}, cwd=ROOT
     )
     assert "'numpy'" in done.stdout and "'torch'" not in done.stdout and "'transformers'" not in done.stdout
+
+
+def test_a_score_row_keeps_the_units_of_its_system():
+    from longform.critics.chains import BigramCritic
+    from longform.stages.score import judge
+    from longform.units import Chain
+
+    fit = [Chain(f"d{i}", "train", ("a", "b")) for i in range(5)]
+    units = [Chain(f"{system}/{i}", "generated", ("a", "b")) for system in ("lm", "lm-large") for i in range(3)]
+    settings = {"fit": "f", "real": "u", "units": "u", "system": "lm"}
+    record = judge(BigramCritic(), Row("score", "s", settings, Path("."), 1), fit=fit, real=units, units=units)
+    assert record["units"] == 3
