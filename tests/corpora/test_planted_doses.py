@@ -19,6 +19,6 @@ def test_every_dose_is_the_corpus_of_that_dose_under_ids_that_say_so():
 
 
 def test_doses_without_a_sound_side_or_repeated_are_refused():
-    for doses in ([0.5, 1], [0, 1, 1]):
+    for doses in ([0.5, 1], [0, 1, 1], None, "0"):
         with pytest.raises(BadInput, match="distinct ones with 0"):
             build(**SETTINGS, doses=doses)

@@ -8,6 +8,7 @@ import pytest
 from longform.corpora.planted.languages import LANGUAGES, translate_word
 from longform.papers.deng2022_languages import figure_7, table_10
 from longform.papers.deng2022_topics import figure_6, figure_8, table_14
+from longform.units import BadInput
 
 EXPECTED = {"figures": {"fig_06": {"latent_nll": {"test": 124.7, "lm1": 123.3, "lm1_trained_on_pubmed": 140.1}}}}
 
@@ -83,6 +84,15 @@ def test_covariance_panels_are_drawn_in_one_order_and_clamped():
     panels = [axes.images[0].get_array() for axes in canvas.axes[:3]]
     assert panels[2].max() == 5.0
     assert np.argsort(np.diag(panels[0])).tolist() == np.argsort(np.diag(panels[1])).tolist()
+
+
+def test_sheets_without_their_rows_are_refused():
+    with pytest.raises(BadInput, match="list no words"):
+        table_10(scores={"p-data-languages": record(1.0)})
+    with pytest.raises(BadInput, match="data-corners"):
+        figure_7(scores={"p-data-dispersion": record(1.0)})
+    with pytest.raises(BadInput, match="none of data"):
+        figure_8(scores={"w-gpt2-wo_title-topics": record(1.0, details=covariance(1.0))})
 
 
 def test_outliers_come_with_the_beginning_of_their_text():

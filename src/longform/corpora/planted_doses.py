@@ -26,8 +26,8 @@ def build(
     Raises:
         BadInput: no dose 0, a repeated dose, or what :func:`longform.corpora.planted.build` refuses.
     """
-    if 0 not in doses or len(set(doses)) < len(doses):
-        raise BadInput(f"corpus {name!r}: doses are {list(doses)}, allowed are distinct ones with 0 among them")
+    if not isinstance(doses, list | tuple) or 0 not in doses or len(set(doses)) < len(doses):
+        raise BadInput(f"corpus {name!r}: doses are {doses!r}, allowed are distinct ones with 0 among them")
     made = [(dose, planted(name=name, seed=seed, domain=domain, documents=documents, failure=failure, dose=dose))
             for dose in doses]  # fmt: skip
     found = [replace(document, id=f"{document.id}@{dose:g}") for dose, corpus in made for document in corpus.documents]

@@ -28,7 +28,7 @@ from longform.numerics import generator
 from longform.units import BadInput, Chain, Readout, chains_from_readout
 
 ARTICLES = 4  # as many as Figures 10 to 13
-LEAST_SYMBOLS = 20  # ours: a shorter chain makes no page
+LEAST_SYMBOLS = 20  # ours: shorter chains make a page only where there are too few others
 
 
 @dataclass(frozen=True)
@@ -107,11 +107,13 @@ class BlamingCritic(MentionCritic):
         return {"rare": float(np.sum(log_probs < self.threshold)), "windows": float(len(log_probs))}
 
     def _articles(self, units: Sequence[Chain]) -> list[dict[str, Any]]:
-        """Of chains that carry their text: those with most improbable symbols per symbol, the worst first."""
-        shown = [u for u in units if isinstance(u, ChainInText) and u.text and len(u.symbols) >= LEAST_SYMBOLS]
+        """Of chains that carry their text: those with most improbable symbols per symbol, the worst first, long before short."""
+        shown = [unit for unit in units if isinstance(unit, ChainInText) and unit.text]
         log_probs = self.attribute(shown) if shown else []
         shares = [float(np.mean(row < self.threshold)) for row in log_probs]
-        order = sorted(range(len(shown)), key=lambda i: (-shares[i], shown[i].unit_id))[:ARTICLES]
+        order = sorted(
+            range(len(shown)), key=lambda i: (len(shown[i].symbols) < LEAST_SYMBOLS, -shares[i], shown[i].unit_id)
+        )[:ARTICLES]
         return [self._article(shown[i]) for i in order]
 
     def _article(self, unit: ChainInText) -> dict[str, Any]:

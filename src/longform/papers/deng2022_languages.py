@@ -14,6 +14,7 @@ from longform.papers.critic_tables import Records, comparison_lines, parts
 from longform.papers.layout import Cell, Figure, cell, short
 from longform.papers.ledger import judge_ordering
 from longform.papers.listings import Listing
+from longform.units import BadInput
 
 COLUMNS = {
     "dispersion": "dispersion, 1 - Σ z²",
@@ -27,8 +28,9 @@ WHY = "invented languages and small translators here, English into German, Spani
 
 def table_10(*, scores: Records) -> Listing:
     """The most probable words of each language of the mixture, and which planted language they belong to."""
-    (record,) = scores.values()
-    listed = record["details"]["top_words"]
+    listed = [words for record in scores.values() for words in (record.get("details") or {}).get("top_words", [])]
+    if not listed:
+        raise BadInput(f"table_10: rows {list(scores)} list no words; give one of critic 'released' of dirichlet.py")
     rows = [[*_named(words), " ".join(words)] for words in listed]
     distinct = {row[0] for row in rows} - {""}
     notes = [
@@ -53,6 +55,11 @@ def figure_7(*, scores: Records) -> Figure:
     """
     cells = [cell(parts(name)[1], COLUMNS[parts(name)[2]], record) for name, record in scores.items()]
     by = {parts(name)[1:]: record for name, record in scores.items()}
+    missing = [
+        f"{system}-{kind}" for system in SYSTEMS for kind in ("dispersion", "corners") if (system, kind) not in by
+    ]
+    if missing:
+        raise BadInput(f"figure_7: no score row <corpus>-{missing[0]}; name the rows of every system in the report")
     lines = ["Figure 7. Mixes of languages of sentences, a draw of the posterior each, over the simplex of three.", ""]
     lines += [f"- {_in_words(one)}" for one in cells]
     lines += [f"- {claim}" for claim in _claims(by)]

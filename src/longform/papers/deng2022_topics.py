@@ -13,6 +13,7 @@ from longform.papers.critic_tables import Records, cells_of, comparison_lines, e
 from longform.papers.layout import Cell, Figure, Table, cell, short
 from longform.papers.ledger import judge_ordering
 from longform.papers.listings import Listing
+from longform.units import BadInput
 
 COLUMNS = {
     "topics": "Latent NLL (nats), at the posterior's mean",
@@ -95,6 +96,8 @@ def _covariances(scores: Records, title: str, printed: Mapping[str, float]) -> F
     """One panel per row; the first row is data, whose clusters order the topics of every panel."""
     found = {parts(name)[1]: np.array(record["details"]["covariance_of_means"]) for name, record in scores.items()}
     records = {parts(name)[1]: record for name, record in scores.items()}
+    if "data" not in found:
+        raise BadInput(f"{title}: rows {list(scores)} have none of data, whose clusters order the topics; name it")
     order = cluster_order(found["data"])
     apart = {system: float(np.linalg.norm(matrix - found["data"])) for system, matrix in found.items()}
     paper = {system: printed.get(system if system in ("data", OFF_DOMAIN) else "model") for system in records}
