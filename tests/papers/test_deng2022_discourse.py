@@ -123,11 +123,14 @@ def failing():
 def test_table_12_counts_failures_and_repetitions_by_hand():
     table = table_12(scores=failing(), expected=EXPECTED)
     cells = at(table)
-    assert cells["gpt2 wo_title", "career → career"].value == pytest.approx(8.0)
-    assert cells["gpt2 wo_title", "total failures"].value == pytest.approx(10.0)
-    assert cells["gpt2 wo_title", "total failures"].printed == 7.54
-    assert cells["gpt2 wo_title", "total failures, begin and end in the denominator"].value == pytest.approx(1000 / 120)
-    assert cells["gpt2 wo_title", "repetitions among failures"].value == pytest.approx(80.0)
+
+    def percent(what):
+        return cells[f"gpt2 wo_title: {what}", "frequency, %"]
+
+    assert percent("career → career").value == pytest.approx(8.0)
+    assert percent("total failures").value == pytest.approx(10.0) and percent("total failures").printed == 7.54
+    assert percent("total failures, of all transitions, begin and end included").value == pytest.approx(1000 / 120)
+    assert percent("repetitions among failures").value == pytest.approx(80.0)
     notes = "\n".join(table.notes)
     assert "gpt2: total failures, W/ Title < W/O Title: ordering holds (4.00 % with, 10.00 % without)" in notes
     assert "gpt2: repetitions among failures, W/ Title < W/O Title: ordering holds" in notes
@@ -138,8 +141,8 @@ def test_figure_4_draws_differences_of_conditional_shares_and_marks_the_improbab
     scores = failing()
     sheet = figure_4(scores={k: scores[k] for k in ("world-data-latent", "world-gpt2-wo_title-latent")})
     cells = {cell.row: cell for cell in sheet.cells}
-    assert cells["career → career"].value == pytest.approx(8 / 10 - 2 / 2)  # ends are left out
-    assert cells["abstract → career"].value == 0.0
+    assert cells["career → career"].value == pytest.approx(8 / 20 - 2 / 12)  # ends count below the line
+    assert cells["abstract → career"].value == 0.0 and not any("<" in row for row in cells)
     assert all(cell.low <= cell.value <= cell.high for cell in sheet.cells)
     assert "Of 2 red transitions drawn, 1 repeat the title" in sheet.caption
     sheet.save(tmp_path, "figure_4")

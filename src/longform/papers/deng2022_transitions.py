@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from longform.critics.chains import BEGIN, END, FAILURE_PROBABILITY
-from longform.papers.deng2022 import Records
+from longform.papers.deng2022 import SIZE, Records
 from longform.papers.deng2022_discourse import wilson
 from longform.papers.layout import Cell, Figure, Table
 from longform.papers.ledger import Finding, Verdict
@@ -37,39 +38,40 @@ def table_12(*, scores: Records, expected: Mapping[str, Any]) -> Table:
         inner = _inner(record)
         total, failed = sum(n for *_, n, _ in inner), [row for row in inner if row[3] < FAILURE_PROBABILITY]
         failed.sort(key=lambda row: (-row[2], row[0], row[1]))
-        for a, b, count, _ in failed[:TOP_ERRORS]:
-            cells.append(_percent(system, f"{a} → {b}", count, total))
+        cells += [_percent(f"{system}: {a} → {b}", count, total) for a, b, count, _ in failed[:TOP_ERRORS]]
         wrong = sum(row[2] for row in failed)
         repeated = sum(row[2] for row in failed if row[0] == row[1])
         with_edges = sum(row[2] for row in record["details"]["transitions"])
-        cells.append(_percent(system, "total failures", wrong, total, _printed(expected, system)))
-        cells.append(_percent(system, "total failures, begin and end in the denominator", wrong, with_edges))
-        if wrong:
-            cells.append(_percent(system, "repetitions among failures", repeated, wrong, _repeats(expected, system)))
-        kinds = len({(a, b) for a, b, *_ in failed})
-        cells.append(Cell(system, "kinds of failing transition", kinds, units=total, signature="count"))
+        cells.append(_percent(f"{system}: total failures", wrong, total, _printed(expected, system)))
+        cells.append(
+            _percent(f"{system}: total failures, of all transitions, begin and end included", wrong, with_edges)
+        )
+        cells.append(_percent(f"{system}: repetitions among failures", repeated, wrong, _repeats(expected, system)))
         same = sum(row[2] for row in inner if row[0] == row[1])
-        cells.append(_percent(system, "repeated titles, probable or not", same, total))
+        cells.append(_percent(f"{system}: repeated titles, probable or not", same, total))
         totals[system] = (wrong / max(total, 1), repeated / max(wrong, 1), same / max(total, 1))
     notes = [f"{f.claim}: {f.verdict} ({f.why})" for f in _failure_claims(totals)]
-    notes.append(
-        f"a transition fails where the critic's probability is below {FAILURE_PROBABILITY}; the prior's smoothing decides "
-        "about transitions that training never made, so planted text fails only where the classifier misread"
-    )
+    notes.append(f"a transition fails where the critic's probability is below {FAILURE_PROBABILITY}; {COUNTED}")
     return Table("Table 12. Section transition errors, % of transitions between sections", cells, notes)
 
 
+def _counts(record: Mapping[str, Any]) -> list[tuple[str, str, int, float]]:
+    return [(a, b, int(n), float(p)) for a, b, n, p in record["details"]["transitions"]]
+
+
 def _inner(record: Mapping[str, Any]) -> list[tuple[str, str, int, float]]:
-    rows = record["details"]["transitions"]
-    return [(a, b, int(n), float(p)) for a, b, n, p in rows if BEGIN not in (a, b) and END not in (a, b)]
+    """Transitions between two sections."""
+    return [row for row in _counts(record) if BEGIN not in row[:2] and END not in row[:2]]
 
 
-def _percent(row: str, column: str, hits: int, trials: int, printed: float | None = None) -> Cell:
+def _percent(row: str, hits: int, trials: int, printed: float | None = None) -> Cell:
     if not trials:
-        return Cell(row, column, None, signature=COUNTED)
+        return Cell(row, "frequency, %", None, signature=COUNTED)
     low, high = wilson(hits, trials)
-    held = {"printed": printed, "verdict": "not comparable"} if printed is not None else {}
-    return Cell(row, column, 100 * hits / trials, 100 * low, 100 * high, units=trials, signature=COUNTED, **held)
+    held = {"printed": printed, "verdict": "not comparable", "why": SIZE} if printed is not None else {}
+    return Cell(
+        row, "frequency, %", 100 * hits / trials, 100 * low, 100 * high, units=trials, signature=COUNTED, **held
+    )
 
 
 def _printed(expected: Mapping[str, Any], system: str) -> float | None:
@@ -107,7 +109,7 @@ def figure_4(*, scores: Records) -> Figure:
     if len(scores) != 2:
         raise BadInput(f"figure 4 got {len(scores)} score rows, it wants two: real text, then a model")
     (_, data), (name, model) = scores.items()
-    edges = _edges(_inner(data), _inner(model))
+    edges = _edges(_counts(data), _counts(model))
     cells = [
         Cell(f"{e.earlier} → {e.later}", "P model - P data", e.difference, e.low, e.high, signature="Newcombe 1998")
         for e in edges
@@ -124,13 +126,14 @@ def figure_4(*, scores: Records) -> Figure:
 
 
 def _edges(data: Sequence[tuple[str, str, int, float]], model: Sequence[tuple[str, str, int, float]]) -> list[Edge]:
+    """Edges between the common titles, largest difference first; a title's end counts among what may follow it."""
     probability = {(a, b): p for a, b, _, p in (*data, *model)}
     counts = [{(a, b): n for a, b, n, _ in rows} for rows in (data, model)]
-    visits: dict[str, int] = {}
+    visits: Counter[str] = Counter()
     for rows in (data, model):
-        for a, b, n, _ in rows:
-            visits[a], visits[b] = visits.get(a, 0) + n, visits.get(b, 0) + n
-    common = sorted(visits, key=lambda title: (-visits[title], title))[:TOP_TITLES]
+        for _, later, n, _ in rows:
+            visits[later] += n
+    common = sorted(set(visits) - {BEGIN, END}, key=lambda title: (-visits[title], title))[:TOP_TITLES]
     edges = []
     for (a, b), p in sorted(probability.items()):
         if a in common and b in common:
