@@ -20,6 +20,7 @@ from longform.critics.title_posterior import (
     terms,
 )
 from longform.numerics import generator
+from longform.protocol import estimate
 
 
 @pytest.mark.parametrize("sections", [1, 2, 4])
@@ -34,18 +35,18 @@ def test_the_terms_are_those_of_enumeration(sections):
     joint = prior + likelihood
     posterior = np.exp(joint - np.log(np.exp(joint).sum()))
     found = terms(initial, inner, final, emissions)
-    assert found.prior == pytest.approx(posterior @ prior, abs=1e-10)
-    assert found.likelihood == pytest.approx(posterior @ likelihood, abs=1e-10)
-    assert found.entropy == pytest.approx(-(posterior @ np.log(posterior)), abs=1e-10)
-    assert found.evidence == pytest.approx(found.prior + found.likelihood + found.entropy, abs=1e-10)
+    assert found.prior.sum() == pytest.approx(posterior @ prior, abs=1e-10)
+    assert found.likelihood.sum() == pytest.approx(posterior @ likelihood, abs=1e-10)
+    assert found.entropy.sum() == pytest.approx(-(posterior @ np.log(posterior)), abs=1e-10)
+    assert found.evidence == pytest.approx(found.prior.sum() + found.likelihood.sum() + found.entropy.sum(), abs=1e-10)
 
 
 def test_impossible_transitions_carry_no_weight():
     inner = np.log(np.array([[0.5, 0.5], [1.0, 0.0]]) + 0.0, where=np.array([[True, True], [True, False]]),
                    out=np.full((2, 2), -np.inf))  # fmt: skip
     found = terms(np.log([0.5, 0.5]), inner, np.log([1.0, 1.0]), np.zeros((3, 2)))
-    assert np.isfinite([found.prior, found.entropy, found.evidence]).all()
-    assert found.evidence == pytest.approx(found.prior + found.likelihood + found.entropy, abs=1e-10)
+    assert np.isfinite([*found.prior, *found.entropy, found.evidence]).all()
+    assert found.evidence == pytest.approx(found.prior.sum() + found.likelihood.sum() + found.entropy.sum(), abs=1e-10)
 
 
 def test_the_three_terms_of_a_set_add_up_to_its_evidence():
@@ -80,6 +81,13 @@ def test_one_chain_over_and_over_has_no_diversity_whatever_its_latent_ppl():
     fitted = ChainEntropy().fit(of(real(), "train"))
     once = len(set(units[0].symbols)) == len(units[0].symbols)
     assert once and fitted.score(fitted.tally(units)) == pytest.approx(1.0)
+
+
+def test_the_interval_of_a_diversity_holds_its_value():
+    fitted = ChainEntropy().fit(of(real(), "train"))
+    wild = articles(60, "wild", transitions=np.full((5, 5), 0.2))
+    found = estimate(fitted, fitted.tally(wild), generator("diversity"), resamples=200)
+    assert found.low < found.value < found.high
 
 
 def test_unknown_titles_and_unread_articles_are_counted():

@@ -70,6 +70,15 @@ def test_table_2_judges_titles_families_and_words_and_counts_failed_articles(dat
     assert at(table)["world truth (exact)", "Latent PPL, gold titles"].value == 2.0
 
 
+def test_a_score_that_is_not_finite_is_a_verdict_and_not_a_crash(data):
+    scores = systems(gpt2=(10.0, 10.1, 3.0, 5.0), gpt_neo=(9.0, 9.1, 4.0, 4.5))
+    for name in ("world-gpt2-wo_title-latent", "world-gpt_neo-w_title-word"):
+        scores[name] = scores[name] | {"value": None, "low": None, "high": None}
+    notes = "\n".join(table_2(scores=scores, expected=EXPECTED, data=data).notes)
+    assert "world-gpt2: Latent PPL data < W/ Title < W/O Title: not runnable here" in notes
+    assert "word PPL: LM2 < LM1 on most corpora: ordering holds (in 1 of 1 rows)" in notes
+
+
 def test_table_3_holds_no_planted_number_to_a_printed_one(data):
     scores = systems(gpt2=(10.0, 10.1, 3.0, 5.0))
     cells = at(table_3(scores=scores, expected=EXPECTED, data=data))

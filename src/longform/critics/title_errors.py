@@ -54,9 +54,9 @@ class CorrectedTitleCritic(TitleCritic):
         return replace(fitted, channel=_embedded(_mean(self.confusion_counts), self.confusion_names, fitted.names))
 
     def tally(self, units: Sequence[TitledArticle]) -> Tally:  # type: ignore[override]
-        """Counts of every predicted transition (``a|b``), transitions with an unknown title, exclusions.
+        """Counts of every predicted transition (``a|b``), their corrected log probability, unknown titles, exclusions.
 
-        The division by the channel is left to ``score``, so that an interval can draw the channel anew.
+        ``score`` goes back to the counts, so that an interval can draw the channel anew.
         """
         chains = self.judged(units)
         pairs = _read_transitions(chains, {name: i for i, name in enumerate(self.names)}, self.begin, self.end)
@@ -65,8 +65,16 @@ class CorrectedTitleCritic(TitleCritic):
         np.add.at(counts, (pairs.unit[known], (pairs.earlier * size + pairs.later)[known]), 1.0)
         unknown = np.bincount(pairs.unit, pairs.unknown, len(chains))
         excluded = [float(not chain.valid) for chain in chains]
-        columns = (*(f"{a}|{b}" for a in self.names for b in self.names), "unknown", "excluded")
-        return Tally(tuple(c.unit_id for c in chains), columns, np.column_stack([counts, unknown, excluded]))
+        logprob = counts @ self.corrected_table().ravel()
+        columns = (*(f"{a}|{b}" for a in self.names for b in self.names), "logprob", "unknown", "excluded")
+        return Tally(tuple(c.unit_id for c in chains), columns, np.column_stack([counts, logprob, unknown, excluded]))
+
+    def attribute(self, units: Sequence[TitledArticle]) -> list[np.ndarray]:  # type: ignore[override]
+        """Corrected log probability of each transition as read; nan at an unknown title."""
+        return replace(self, log_transitions=self.corrected_table())._plain_attribute(units)
+
+    def _plain_attribute(self, units: Sequence[TitledArticle]) -> list[np.ndarray]:
+        return super().attribute(units)
 
     def score(self, tally: Tally) -> float:
         """Corrected Latent PPL; it may fall below 1 where the channel overstates the errors."""

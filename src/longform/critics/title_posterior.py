@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from typing import ClassVar
 
 import numpy as np
 
@@ -34,11 +35,17 @@ COLUMNS = ("prior", "likelihood", "entropy", "evidence", "transitions", "unknown
 
 @dataclass(frozen=True)
 class Terms:
-    """The terms of one document in nats; ``evidence`` is their sum, computed on its own by the forward pass."""
+    """The terms of one document in nats, part by part; their sum is the evidence, which the forward pass gives alone.
 
-    prior: float
-    likelihood: float
-    entropy: float
+    Attributes:
+        prior: (transitions,), begin and end included.
+        likelihood: (sections,).
+        entropy: (sections,), of each title given the one before.
+    """
+
+    prior: np.ndarray
+    likelihood: np.ndarray
+    entropy: np.ndarray
     evidence: float
 
 
@@ -58,16 +65,17 @@ def terms(initial: np.ndarray, inner: np.ndarray, final: np.ndarray, emissions: 
     evidence = float(logsumexp(forward[-1] + final))
     one = forward + backward - evidence  # log P(z_m | x)
     two = forward[:-1, :, None] + inner + (emissions[1:] + backward[1:])[:, None, :] - evidence  # log P(z_m, z_m+1 | x)
-    prior = _expected(one[0], initial) + _expected(two, np.broadcast_to(inner, two.shape)) + _expected(one[-1], final)
-    likelihood = _expected(one, emissions)
-    # a Markov chain's entropy: its pairs' entropies less those of the titles that two pairs share
-    entropy = _expected(one[1:-1], one[1:-1]) - _expected(two, two) if len(two) else -_expected(one, one)
-    return Terms(prior, likelihood, entropy, evidence)
+    moves = _expected(two, np.broadcast_to(inner, two.shape), (1, 2))
+    prior = np.concatenate([[_expected(one[0], initial, 0)], moves, [_expected(one[-1], final, 0)]])
+    # H(z) = H(z_1) + sum of H(z_m+1 | z_m), each a pair's entropy less that of the title it shares
+    pairs = _expected(one[:-1], one[:-1], 1) - _expected(two, two, (1, 2))
+    entropy = np.concatenate([[-_expected(one[0], one[0], 0)], pairs])
+    return Terms(prior, _expected(one, emissions, 1), entropy, evidence)
 
 
-def _expected(log_weights: np.ndarray, values: np.ndarray) -> float:
+def _expected(log_weights: np.ndarray, values: np.ndarray, axis: int | tuple[int, ...]) -> np.ndarray:
     weights = np.exp(log_weights)
-    return float((weights * np.where(weights > 0, values, 0.0)).sum())
+    return (weights * np.where(weights > 0, values, 0.0)).sum(axis=axis)
 
 
 @dataclass(frozen=True)
@@ -78,6 +86,7 @@ class ExpectedTitleCritic(TitleCritic):
         log_shares: (titles,) fitted; log share of each of ``share_names`` among the training sections.
     """
 
+    attributed: ClassVar[tuple[str, ...]] = ("prior",)
     share_names: tuple[str, ...] = field(default=(), repr=False, metadata=FITTED)
     log_shares: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False, metadata=FITTED)
 
@@ -93,15 +102,26 @@ class ExpectedTitleCritic(TitleCritic):
         values = np.array([self._row(unit) for unit in units], dtype=np.float64).reshape(len(units), len(COLUMNS))
         return Tally(tuple(unit.unit_id for unit in units), COLUMNS, values)
 
+    def attribute(self, units: Sequence[TitledArticle]) -> list[np.ndarray]:  # type: ignore[override]
+        """Parts of the term that is scored, nats; empty where nothing could be read."""
+        found = [self._terms(unit) for unit in units]
+        return [getattr(one, self.attributed[0]) if one else np.zeros(0) for one in found]
+
     def _row(self, unit: TitledArticle) -> tuple[float, ...]:
-        if not unit.valid or not len(unit.symbols):
+        found = self._terms(unit)
+        if found is None:
             return (0.0,) * (len(COLUMNS) - 1) + (1.0,)
+        sums = (float(part.sum()) for part in (found.prior, found.likelihood, found.entropy))
+        return (*sums, found.evidence, float(len(found.prior)), 0.0, 0.0)
+
+    def _terms(self, unit: TitledArticle) -> Terms | None:
+        if not unit.valid or not len(unit.symbols):
+            return None
         columns = [unit.title_names.index(name) for name in self.share_names]
         places = [self.names.index(name) for name in self.share_names]
         logs, begin = self.log_transitions, self.names.index(str(self.begin))
         emissions = unit.log_posterior[:, columns] - self.log_shares
-        found = terms(logs[begin, places], logs[np.ix_(places, places)], logs[places, self.names.index(END)], emissions)
-        return found.prior, found.likelihood, found.entropy, found.evidence, len(emissions) + 1, 0.0, 0.0
+        return terms(logs[begin, places], logs[np.ix_(places, places)], logs[places, self.names.index(END)], emissions)
 
     def score(self, tally: Tally) -> float:
         """Latent PPL of term (1)."""
@@ -115,26 +135,27 @@ class ExpectedTitleCritic(TitleCritic):
 class _PerTransition(ExpectedTitleCritic):
     """A term in nats per transition."""
 
-    column = ""
+    parts: ClassVar[str] = "sections"
 
     def score(self, tally: Tally) -> float:
         """Nats per transition."""
         count = tally.total("transitions")
-        return tally.total(self.column) / count if count else float("nan")
+        return tally.total(self.attributed[0]) / count if count else float("nan")
 
 
 @dataclass(frozen=True)
 class LikelihoodTerm(_PerTransition):
     """Term (2), nats per transition, relative to sections without an order."""
 
-    column = "likelihood"
+    attributed: ClassVar[tuple[str, ...]] = ("likelihood",)
 
 
 @dataclass(frozen=True)
 class EntropyTerm(_PerTransition):
     """Term (3), nats per transition: how undecided the reader is about one document's titles."""
 
-    column = "entropy"
+    attributed: ClassVar[tuple[str, ...]] = ("entropy",)
+    blame: ClassVar[int] = 1
 
 
 @dataclass(frozen=True)
@@ -142,11 +163,14 @@ class ChainEntropy(TitleCritic):
     r"""Diversity of a set, $\exp(H)$ of its own title bigram: what its Latent PPL would be at KL zero.
 
     The plug-in entropy of a small set is too low by about (bigrams met - titles met) / 2 n nats (Miller 1955), which is
-    added back.
+    added back. A resample with replacement meets fewer kinds of bigram than the set, so the interval is centred on the
+    value.
     """
 
+    centred: ClassVar[bool] = True
+
     def tally(self, units: Sequence[TitledArticle]) -> Tally:  # type: ignore[override]
-        """Counts of every transition (``a|b``), unknown titles, exclusions."""
+        """Counts of every transition (``a|b``), their log probability under the prior, unknown titles, exclusions."""
         chains = self.judged(units)
         index = {name: i for i, name in enumerate(self.names)}
         counts = np.zeros((len(chains), len(index) ** 2))
@@ -158,9 +182,10 @@ class ChainEntropy(TitleCritic):
                     counts[row, index[a] * len(index) + index[b]] += 1
                 else:
                     unknown[row] += 1
-        columns = (*(f"{a}|{b}" for a in self.names for b in self.names), "unknown", "excluded")
+        columns = (*(f"{a}|{b}" for a in self.names for b in self.names), "logprob", "unknown", "excluded")
         excluded = [float(not chain.valid) for chain in chains]
-        return Tally(tuple(c.unit_id for c in chains), columns, np.column_stack([counts, unknown, excluded]))
+        logprob = counts @ np.where(np.isfinite(self.log_transitions), self.log_transitions, 0.0).ravel()
+        return Tally(tuple(c.unit_id for c in chains), columns, np.column_stack([counts, logprob, unknown, excluded]))
 
     def score(self, tally: Tally) -> float:
         """Exponential of the conditional entropy of the next title, bias taken out."""

@@ -189,15 +189,21 @@ def title_claims(scores: Records) -> list[Finding]:
         data = f"{name.split('-')[0]}-data-latent"
         if other != name and other in scores and data in scores:
             claim = f"{name.removesuffix('-w_title-latent')}: Latent PPL data < W/ Title < W/O Title"
-            findings.append(judge_ordering(claim, [scores[data], scores[name], scores[other]]))
+            findings.append(_ordered(claim, [scores[data], scores[name], scores[other]]))
     return findings
+
+
+def _ordered(claim: str, records: Sequence[Mapping[str, Any]]) -> Finding:
+    if any(record[key] is None for record in records for key in ("value", "low", "high")):
+        return Finding(claim, "not runnable here", "a score is not finite")
+    return judge_ordering(claim, records)
 
 
 def family_claims(scores: Records) -> list[Finding]:
     """LM1 greatly outperforms LM2 in Latent PPL, in either setting (section 4)."""
     pairs = [(name, name.replace("-gpt2-", "-gpt_neo-")) for name in scores if "-gpt2-" in name]
     return [
-        judge_ordering(f"{first.removesuffix('-latent')}: Latent PPL LM1 < LM2", [scores[first], scores[second]])
+        _ordered(f"{first.removesuffix('-latent')}: Latent PPL LM1 < LM2", [scores[first], scores[second]])
         for first, second in pairs
         if first.endswith("-latent") and second in scores
     ]
@@ -206,7 +212,7 @@ def family_claims(scores: Records) -> list[Finding]:
 def word_claims(scores: Records) -> list[Finding]:
     """LM2 has the lower word PPL on two of three corpora; titles change word PPL less than Latent PPL (section 4)."""
     pairs = [(n, n.replace("-gpt2-", "-gpt_neo-")) for n in scores if n.endswith("-word") and "-gpt2-" in n]
-    pairs = [(a, b) for a, b in pairs if b in scores]
+    pairs = [(a, b) for a, b in pairs if b in scores and None not in (scores[a]["value"], scores[b]["value"])]
     lower = [a for a, b in pairs if scores[b]["value"] < scores[a]["value"]]
     findings = []
     if pairs:

@@ -77,7 +77,7 @@ def size_claims(scores: Records, sizes: Sequence[str]) -> list[Finding]:
 def _falls(claim: str, records: Sequence[Mapping[str, Any]], wanted: bool) -> Finding:
     """Whether the largest is below the smallest with intervals apart, which a claim may want or deny."""
     values = [record["value"] for record in records]
-    if any(value is None for value in values):
+    if any(record[key] is None for record in records for key in ("value", "low", "high")):
         return Finding(claim, "not runnable here", "a score is not finite")
     improved = records[-1]["high"] < records[0]["low"]
     steps = "every step down" if all(a > b for a, b in pairwise(values)) else "not at every step"
@@ -156,7 +156,7 @@ def inference_error(*, scores: Records) -> Table:
             )
             findings.append(_covered(f"{corpus}: corrected Data covers the exact value", scores, corpus, exact))
         gold = scores.get(f"{corpus}-data-gold", {}).get("value")
-        if gold is not None:
+        if gold is not None and f"{corpus}-data-corrected" in scores:
             findings.append(_covered(f"{corpus}: corrected Data covers its own gold titles", scores, corpus, gold))
     for name, record in scores.items():
         corpus, *system, kind = name.split("-")
@@ -175,6 +175,8 @@ def inference_error(*, scores: Records) -> Table:
 
 def _covered(claim: str, scores: Records, corpus: str, value: float) -> Finding:
     record = scores[f"{corpus}-data-corrected"]
+    if any(record[key] is None for key in ("value", "low", "high")):
+        return Finding(claim, "not runnable here", "the corrected value is not finite")
     inside = record["low"] <= value <= record["high"]
     why = f"{value:.3f}; corrected {record['value']:.3f} [{record['low']:.3f}, {record['high']:.3f}]"
     return Finding(claim, "within interval" if inside else "differs", why)
