@@ -25,7 +25,7 @@ from longform.numerics import generator
 from longform.units import Chain
 
 FORMS = tuple(sorted(["M", "F", "P", "N", ".", *(f"{p}{i}" for p in ("he", "she", "they", "who") for i in range(46))]))
-NLTK_TOKENS, NLTK_QUERIES = 1_000_000, 300
+NLTK_TOKENS, NLTK_QUERIES = 100_000, 300
 
 
 def timed(work: Callable[[], Any]) -> tuple[Any, float]:
