@@ -99,7 +99,7 @@ class DecomposableAttention(nn.Module):
         return self.label(torch.cat(pooled, dim=-1))
 
     def _states(self, ids: torch.Tensor, shared: torch.Tensor) -> torch.Tensor:
-        states = self.embed(ids) + self.shared(shared.long())
+        states = (self.embed(ids) + self.shared(shared.long())) * (ids > 0)[..., None]  # nothing beyond a text's end
         return states + torch.relu(self.near(states.transpose(1, 2)).transpose(1, 2))
 
     def _pool(self, own: torch.Tensor, other: torch.Tensor, kept: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
