@@ -19,18 +19,15 @@ from longform.models.fact_checker.entailment import (
     SHAPES,
     DecomposableAttention,
     Entailment,
-    Labelled,
     Pair,
     TrainedEntailment,
     Vocabulary,
-    train,
 )
-from longform.models.fact_checker.hugging_face import open_entailment
 from longform.models.fact_checker.retrieval import Bm25Lines, PageRetrieval, Pages, SentenceSelection, TitlesAndBm25
 from longform.units import BadInput, Document
 
 __all__ = ["SavedChecker", "fit", "open_checker"]
-PARTS = {"retrieval": TitlesAndBm25, "selection": Bm25Lines}
+Labelled = tuple[Pair, str]
 NEGATIVES = 2  # selected lines a claim that say nothing about it, as pairs of "not enough information"
 
 
@@ -93,7 +90,7 @@ def fit(
         raise BadInput(f"train {name}: {got}; needed are pages, claims, and 'trained' or 'brought'; mend texts or row")
     settings = {"retrieval": dict(retrieval or {}), "selection": dict(selection or {}), "sure": sure}
     if entailment == "brought":
-        return SavedChecker(pages, settings, open_entailment(base))
+        return SavedChecker(pages, settings, _brought(base))
     if schedule is None:
         raise BadInput(f"train {name}: entailment 'trained' needs a schedule; add one, as other train rows have")
     parts = _parts(pages, settings)
@@ -101,6 +98,8 @@ def fit(
         split: [pair for at, claim in claims if at == split for pair in labelled_pairs(claim, pages, *parts)]
         for split in ("train", "validation")
     }
+    from longform.models.fact_checker.learning import train  # only here: opening a checker needs no trainer
+
     made = train(pairs, size=size, least=least, schedule=schedule, seed=seed, name=name, scratch=scratch)
     return SavedChecker(pages, settings, made)
 
@@ -127,7 +126,7 @@ def _parts(pages: Pages, settings: Mapping[str, Any]) -> tuple[PageRetrieval, Se
     try:
         return TitlesAndBm25(pages, **settings["retrieval"]), Bm25Lines(pages, **settings["selection"])
     except TypeError as error:
-        raise BadInput(f"fact checker: {error}; see {', '.join(p.__name__ for p in PARTS.values())}") from None
+        raise BadInput(f"fact checker: {error}; see TitlesAndBm25 and Bm25Lines for their settings") from None
 
 
 def open_checker(folder: Path) -> Checker:
@@ -147,8 +146,14 @@ def open_checker(folder: Path) -> Checker:
 
 def _entailment(folder: Path, record: Mapping[str, Any]) -> Entailment:
     if (folder / "entailment").is_dir():
-        return open_entailment(folder / "entailment")
+        return _brought(folder / "entailment")
     vocabulary = Vocabulary({word: len(SHAPES) + i for i, word in enumerate(record["words"])})
     network = DecomposableAttention(len(SHAPES) + len(record["words"]), record["size"])
     network.load_state_dict(load_file(folder / "entailment.safetensors"))
     return TrainedEntailment(network.eval(), vocabulary)
+
+
+def _brought(folder: Path) -> Entailment:
+    from longform.models.fact_checker.hugging_face import open_entailment  # only here: transformers is slow to import
+
+    return open_entailment(folder)
