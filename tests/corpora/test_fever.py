@@ -10,7 +10,8 @@ from longform.corpora.planted.articles import write
 from longform.corpora.planted.claims import UNKNOWN, Verifier
 from longform.corpora.planted.corpus import indices
 from longform.corpora.planted_fever import build as planted
-from longform.corpora.planted_readings import FORMS, build as readings
+from longform.corpora.planted_readings import FORMS
+from longform.corpora.planted_readings import build as readings
 from longform.units import BadInput
 
 COUNTS = {"train": 24, "validation": 6, "test": 6}
@@ -19,7 +20,9 @@ COUNTS = {"train": 24, "validation": 6, "test": 6}
 def folder(path: Path, claims, pages) -> Path:
     (path / "wiki-pages").mkdir(parents=True)
     (path / "claims.jsonl").write_text("".join(json.dumps(row) + "\n" for row in claims), encoding="utf-8")
-    (path / "wiki-pages" / "wiki-001.jsonl").write_text("".join(json.dumps(row) + "\n" for row in pages), encoding="utf-8")
+    (path / "wiki-pages" / "wiki-001.jsonl").write_text(
+        "".join(json.dumps(row) + "\n" for row in pages), encoding="utf-8"
+    )
     return path
 
 
@@ -29,7 +32,11 @@ def claim(number, label, text, *evidence):
 
 
 PAGES = [
-    {"id": "Soul_Food_-LRB-film-RRB-", "text": "", "lines": "0\tSoul Food is a film .\tfilm\tFilm\n1\t\n2\tIt was -LRB- well -RRB- liked ."},
+    {
+        "id": "Soul_Food_-LRB-film-RRB-",
+        "text": "",
+        "lines": "0\tSoul Food is a film .\tfilm\tFilm\n1\t\n2\tIt was -LRB- well -RRB- liked .",
+    },
     {"id": "Telemundo", "text": "", "lines": "0\tTelemundo is a network ."},
 ]
 CLAIMS = [

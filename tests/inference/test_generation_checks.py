@@ -9,11 +9,11 @@ import types
 import numpy as np
 import pytest
 
+from longform.corpora.planted_fever import build
 from longform.inference.checked_generations import generations_from_readout
 from longform.inference.claim_checks import read as read_claims
 from longform.inference.generation_checks import read, verifier_of_lines
 from longform.inference.sentence_traits import PageSimilarity, conjunctions, entities, link_parser, mean_nats
-from longform.corpora.planted_fever import build
 from longform.models.fact_checker import SavedChecker
 from longform.models.fact_checker.entailment import SHAPES, DecomposableAttention, TrainedEntailment, Vocabulary
 from longform.units import BadInput, Document, Section
@@ -37,7 +37,11 @@ def folder(tmp_path_factory):
 def generated(*texts, setting="beam", title="Inghaven"):
     documents, truth = [], {}
     for number, text in enumerate(texts):
-        sections = (Section(title, "Inghaven is a town in Quenovia."), Section("continuation", text), Section("reference", ""))
+        sections = (
+            Section(title, "Inghaven is a town in Quenovia."),
+            Section("continuation", text),
+            Section("reference", ""),
+        )
         documents.append(Document(f"g{number}", "generated", sections))
     words = [text.split() for text in texts]
     for key, values in {
@@ -59,7 +63,9 @@ def units(folder, *texts, domain="encyclopedia", **given):
 
 def test_the_planted_truth_stands_beside_the_verdicts(folder, monkeypatch):
     monkeypatch.setattr(socket, "socket", lambda *given, **named: pytest.fail("a socket was opened"))
-    (unit,) = units(folder, "Inghaven was founded in 1456. It was founded in 1457. The harpists slept. Nowhere was founded in 1.")
+    (unit,) = units(
+        folder, "Inghaven was founded in 1456. It was founded in 1457. The harpists slept. Nowhere was founded in 1."
+    )
     assert unit.truth.labels == ("supported", "refuted", "not_enough_info", "not_enough_info")
     assert unit.truth.evidence[0] == unit.truth.evidence[1] == frozenset({("Inghaven", 1)})
     assert unit.column("pronouns").tolist() == [0, 1, 0, 0] and unit.column("named").tolist() == [0, 0, 1, 0]
@@ -107,7 +113,9 @@ def test_texts_of_another_kind_are_named(folder):
 
 def test_claims_with_known_labels_are_units_of_one_sentence(folder, tmp_path):
     corpus = build(name="c", seed=1, raw=tmp_path, pages={"train": 10})
-    found = generations_from_readout(read_claims(documents=corpus.documents, reader=folder, name="row", splits=["test"]))
+    found = generations_from_readout(
+        read_claims(documents=corpus.documents, reader=folder, name="row", splits=["test"])
+    )
     assert found and all(len(unit.checks.labels) == 1 == len(unit.truth.labels) for unit in found)
     with pytest.raises(BadInput, match="no claims in splits"):
         read_claims(documents=corpus.documents[:3], reader=folder, name="row")
@@ -143,7 +151,9 @@ def test_link_grammar_is_asked_where_it_is_installed(monkeypatch):
     fake.__spec__ = types.SimpleNamespace(name="linkgrammar")
     fake.ParseOptions = lambda **given: given
     fake.Dictionary = lambda name: name
-    fake.Sentence = lambda text, dictionary, options: types.SimpleNamespace(parse=lambda: ["one"] if "slept" in text else [])
+    fake.Sentence = lambda text, dictionary, options: types.SimpleNamespace(
+        parse=lambda: ["one"] if "slept" in text else []
+    )
     monkeypatch.setitem(sys.modules, "linkgrammar", fake)
     parse = link_parser()
     assert (parse("Ulm slept."), parse("Ulm the.")) == (1.0, 0.0)

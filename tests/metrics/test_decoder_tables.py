@@ -14,7 +14,7 @@ from longform.inference.checked_generations import (
 )
 from longform.inference.token_texts import TokenText
 from longform.inference.verdicts import LABELS, CheckedText
-from longform.metrics.checker_accuracy import PAIRS, CheckerAccuracy, confusion_of
+from longform.metrics.checker_accuracy import CheckerAccuracy, confusion_of
 from longform.metrics.corrected_verifiability import corrected_supports, true_shares
 from longform.metrics.decoder_tables import MEASURES, DecoderTable, clustered, correlations, decoder_table, pearson
 from longform.metrics.verifiability import SupportedPerGeneration

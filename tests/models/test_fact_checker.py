@@ -17,7 +17,7 @@ from longform.models import fact_checker
 from longform.models.fact_checker.checking import Checker, verdict
 from longform.models.fact_checker.entailment import LABELS, DecomposableAttention, Pair, Vocabulary, collate, encoded
 from longform.models.fact_checker.hugging_face import MiniCheckEntailment, columns_of, open_entailment
-from longform.models.fact_checker.retrieval import B, K1, Bm25Lines, TitlesAndBm25, _scores, _bm25, words
+from longform.models.fact_checker.retrieval import K1, B, Bm25Lines, TitlesAndBm25, _bm25, _scores, words
 from longform.units import BadInput
 
 PAGES = {
@@ -148,7 +148,9 @@ def test_checking_opens_no_socket(trained, monkeypatch):
 def test_a_saved_checker_says_the_same(trained):
     folder, corpus, made = trained
     pairs = [Pair("Ulm was founded in 1456.", "Ulm", line) for line in PAGES["Ulm"]]
-    assert np.array_equal(fact_checker.open_checker(folder).entailment.probabilities(pairs), made.entailment.probabilities(pairs))
+    assert np.array_equal(
+        fact_checker.open_checker(folder).entailment.probabilities(pairs), made.entailment.probabilities(pairs)
+    )
     assert fact_checker.open_checker(folder).pages == pages_of(corpus.documents)
 
 
@@ -163,7 +165,9 @@ def test_a_pair_does_not_depend_on_its_batch(trained):
 
 def test_names_and_numbers_are_read_by_shape_and_compared_by_letter():
     vocabulary = Vocabulary({"was": 5, "founded": 6})
-    claim, sentence, equal = encoded(Pair("Ulm was founded in 1456.", "Ulm", "Ulm was founded by Ann in 1457."), vocabulary)
+    claim, sentence, equal = encoded(
+        Pair("Ulm was founded in 1456.", "Ulm", "Ulm was founded by Ann in 1457."), vocabulary
+    )
     assert claim == [4, 5, 6, 3, 1] and sentence == [4, 5, 6, 3, 2, 3, 1]
     assert equal == [(0, 0), (1, 1), (2, 2), (3, 5)]
     batch = collate([((claim, sentence, equal), 2)])

@@ -55,7 +55,9 @@ def corpus(
     names = list(dict.fromkeys(about))
     split = dict(zip(names, split_by_seed(names, shares, seed), strict=True))
     lost = sum(any(page not in pages for page, _ in claim.evidence) for claim in claims)
-    documents = [Document(f"page:{title}", "train", (Section(PAGE, "\n".join(lines)),)) for title, lines in pages.items()]
+    documents = [
+        Document(f"page:{title}", "train", (Section(PAGE, "\n".join(lines)),)) for title, lines in pages.items()
+    ]
     documents += [claim_document(c, pages, split[key]) for c, key in zip(claims, about, strict=True)]
     facts = {"corpus": name, "pages": len(pages), "claims": len(claims), "claims_without_their_page": lost}
     return Corpus(documents, facts=facts)
@@ -74,7 +76,9 @@ def claim_document(claim: FeverClaim, pages: Mapping[str, Sequence[str]], split:
     """A claim with the text of its evidence; lines that do not exist are left out."""
     found = [f"{page}: {pages[page][line]}" for page, line in claim.evidence if line < len(pages.get(page, ()))]
     record = {"label": claim.label, "evidence": [list(line) for line in claim.evidence]}
-    return Document(f"claim:{claim.id}", split, (Section(CLAIM, claim.text), Section(EVIDENCE, "\n".join(found))), (record,))
+    return Document(
+        f"claim:{claim.id}", split, (Section(CLAIM, claim.text), Section(EVIDENCE, "\n".join(found))), (record,)
+    )
 
 
 def claims_of(documents: Iterable[Document]) -> Iterator[tuple[Document, FeverClaim]]:
@@ -107,7 +111,9 @@ def read_claims(path: Path) -> Iterator[FeverClaim]:
         sets = record.get("evidence") or []
         first = sets[0] if sets and isinstance(sets[0], list) else []
         lines = [(title_of(entry[2]), int(entry[3])) for entry in first if entry[2] is not None]
-        yield FeverClaim(str(record.get("id", where)), record["claim"], LABELS[record["label"]], tuple(dict.fromkeys(lines)))
+        yield FeverClaim(
+            str(record.get("id", where)), record["claim"], LABELS[record["label"]], tuple(dict.fromkeys(lines))
+        )
 
 
 def read_pages(paths: Sequence[Path]) -> Iterator[tuple[str, tuple[str, ...]]]:

@@ -27,7 +27,9 @@ FALSE, ELSEWHERE = 0.5, 0.5  # shares of fact sentences that are falsified, and 
 SILENT = 3  # sentences of a page that state nothing and are taken for claims
 
 
-def build(*, name: str, seed: int, raw: Path, pages: Mapping[str, int], shares: Mapping[str, float] = fever.SHARES) -> Corpus:
+def build(
+    *, name: str, seed: int, raw: Path, pages: Mapping[str, int], shares: Mapping[str, float] = fever.SHARES
+) -> Corpus:
     """Pages and claims; see :mod:`longform.corpora.fever`.
 
     Args:
@@ -61,7 +63,12 @@ def sentence_claims(articles: list[Article], seed: int) -> Iterator[LabelledClai
                 silent += 1
                 yield LabelledClaim(sentence.text, Verdict(UNKNOWN, frozenset()), Triple(article.title, "", ""))
             relations = [r for r in sentence.relations if r not in _stated(other)]
-            if relations and other.kind != article.kind and article.title in sentence.text and draws.uniform() < ELSEWHERE:
+            if (
+                relations
+                and other.kind != article.kind
+                and article.title in sentence.text
+                and draws.uniform() < ELSEWHERE
+            ):
                 text = sentence.text.replace(article.title, other.title)
                 yield LabelledClaim(text, Verdict(UNKNOWN, frozenset()), Triple(other.title, relations[0], ""))
 
@@ -82,4 +89,3 @@ def _told(article: Article, line: int, draws: Draws) -> LabelledClaim:
         text = text.replace(shown(value), shown(wrong), 1)
         return LabelledClaim(text, Verdict(REFUTED, evidence), Triple(article.title, relation, wrong))
     return LabelledClaim(text, Verdict(SUPPORTED, evidence), Triple(article.title, relation, value))
-

@@ -87,4 +87,6 @@ def build(
         Document(f"{form}-{number:06d}-{telling}", split, (Section(None, write_one(seed, number, telling, fillers)),))
         for number, telling, split in rows
     ]
-    return Corpus(made, facts={"corpus": name, "form": form, "planted": True, "pages": len(numbers), "tellings": tellings})
+    return Corpus(
+        made, facts={"corpus": name, "form": form, "planted": True, "pages": len(numbers), "tellings": tellings}
+    )

@@ -32,7 +32,9 @@ def _delayed(top_k: int = 100, beams: int = 6, delay: int = 1, blocking: int = 0
     return Delayed(Sampled(top_k, blocking=blocking), Beam(beams, blocking=blocking), delay)
 
 
-def _group_beam(beams: int = 6, groups: int = 2, penalty: float = 0.2, count_candidates: bool = False, blocking: int = 0) -> Beam:
+def _group_beam(
+    beams: int = 6, groups: int = 2, penalty: float = 0.2, count_candidates: bool = False, blocking: int = 0
+) -> Beam:
     return Beam(beams, groups, penalty, count_candidates, blocking=blocking)
 
 
@@ -46,7 +48,9 @@ KINDS: Mapping[str, Callable[..., Settings]] = {  # defaults: Table 3, beam size
     "sibling_beam": lambda beams=15, penalty=0.1, blocking=0: Beam(beams, sibling_penalty=penalty, blocking=blocking),
     "delayed_beam": _delayed,
     "min_p": lambda p=0.1, blocking=0: Sampled(min_p=p, blocking=blocking),  # Nguyen et al. 2024: 0.05 to 0.1
-    "typical": lambda mass=0.2, blocking=0: Sampled(typical=mass, blocking=blocking),  # Meister et al. 2023: 0.2 for stories
+    "typical": lambda mass=0.2, blocking=0: Sampled(
+        typical=mass, blocking=blocking
+    ),  # Meister et al. 2023: 0.2 for stories
     "contrastive": lambda k=5, alpha=0.6, blocking=0: Contrastive(k, alpha, blocking),  # Su et al. 2022, section 4
 }
 

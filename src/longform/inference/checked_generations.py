@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -82,7 +82,9 @@ def generations_from_readout(readout: Readout) -> list[CheckedGeneration]:
     arrays = readout.arrays
     ids, splits = readout.unit_ids, readout.splits
     checks = list(_checks(readout, ""))
-    truths: Sequence[CheckedText | None] = list(_checks(readout, "true_")) if "true_label" in arrays else [None] * len(ids)
+    truths: Sequence[CheckedText | None] = (
+        list(_checks(readout, "true_")) if "true_label" in arrays else [None] * len(ids)
+    )
     texts = zip(readout.ragged("token"), readout.ragged("reference"), strict=True)
     tokens = [TokenText(unit, split, *pair) for unit, split, pair in zip(ids, splits, texts, strict=True)]
     rows = zip(arrays["setting"].tolist(), arrays["page"].tolist(), checks, truths, tokens, strict=True)
@@ -97,12 +99,10 @@ def _checks(readout: Readout, prefix: str) -> list[CheckedText]:
     ends = np.cumsum(readout.arrays[f"{prefix}label_lengths"])[:-1]
     labels = np.split(readout.arrays[f"{prefix}label"], ends)
     evidence = np.split(readout.arrays[f"{prefix}evidence"], ends)
-    rows: Mapping[str, tuple[np.ndarray, np.ndarray]] = {
-        unit: pair for unit, pair in zip(readout.unit_ids, zip(labels, evidence, strict=True), strict=True)
-    }
+    rows = zip(readout.unit_ids, readout.splits, labels, evidence, strict=True)
     return [
-        CheckedText(unit, split, tuple(LABELS[i] for i in rows[unit][0].tolist()), tuple(map(evidence_of, rows[unit][1].tolist())))
-        for unit, split in zip(readout.unit_ids, readout.splits, strict=True)
+        CheckedText(unit, split, tuple(LABELS[i] for i in one.tolist()), tuple(map(evidence_of, lines.tolist())))
+        for unit, split, one, lines in rows
     ]
 
 

@@ -104,7 +104,15 @@ def written_of(documents: Sequence[Document], truth: Mapping[str, np.ndarray], n
         raise BadInput(f"infer {name}: {len(documents)} documents, truth of {len(columns[0])}; run generate again")
     rows = zip(*columns, *(ragged[key] for key in ("token_nats", "token_marks", "token", "reference")), strict=True)
     return [
-        Written(setting, page, repeat, math.exp(-nats / count) if count else math.nan, values.tolist(), marks.tolist(), *rest)
+        Written(
+            setting,
+            page,
+            repeat,
+            math.exp(-nats / count) if count else math.nan,
+            values.tolist(),
+            marks.tolist(),
+            *rest,
+        )
         for setting, page, repeat, nats, count, values, marks, *rest in rows
     ]
 
@@ -193,9 +201,7 @@ def _checked(unit: str, split: str, rows: Sequence[Label]) -> CheckedText:
     return CheckedText(unit, split, tuple(labels), tuple(evidence))
 
 
-def claim_readout(
-    claims: Sequence[tuple[str, str, str, str]], checker: Checker, true: Sequence[Label]
-) -> Readout:
+def claim_readout(claims: Sequence[tuple[str, str, str, str]], checker: Checker, true: Sequence[Label]) -> Readout:
     """Claims with known labels as units of one sentence each, (id, split, kind, text)."""
     verdicts = checker.check([text for _, _, _, text in claims])
     units = []

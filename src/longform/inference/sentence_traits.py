@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import itertools
 import math
 import re
 from collections import Counter
@@ -29,7 +30,9 @@ def entities(sentence: str) -> int:
     found = _WORD.findall(sentence)
     kinds = [_kind(word, place) for place, word in enumerate(found)]
     names = sum(kind == "name" and (not place or kinds[place - 1] != "name") for place, kind in enumerate(kinds))
-    opening = int(bool(found) and kinds[0] == "name" and found[0].lower() in CLOSED and (len(kinds) < 2 or kinds[1] != "name"))
+    opening = int(
+        bool(found) and kinds[0] == "name" and found[0].lower() in CLOSED and (len(kinds) < 2 or kinds[1] != "name")
+    )
     return names + kinds.count("number") - opening
 
 
@@ -96,7 +99,7 @@ class PageSimilarity:
 
 def _grams(text: str) -> list[str]:
     found = [word.lower() for word in _WORD.findall(text)]
-    return found + [f"{a} {b}" for a, b in zip(found, found[1:], strict=False)]
+    return found + [f"{a} {b}" for a, b in itertools.pairwise(found)]
 
 
 def mean_nats(sentences: Sequence[str], nats: Sequence[float], marks: Sequence[int]) -> list[float]:

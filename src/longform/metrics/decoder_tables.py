@@ -24,8 +24,7 @@ Units = Sequence[CheckedGeneration]
 
 @dataclass(frozen=True)
 class SentenceMean:
-    """Mean of one column over sentences; sentences without a value (nan) are counted out.
-    """
+    """Mean of one column over sentences; sentences without a value (nan) are counted out."""
 
     column: str
     better: ClassVar[Better] = "nearer_real"
@@ -207,7 +206,13 @@ def _correlation(
     kept = [draw for draw in draws if not math.isnan(draw)]
     low, high = np.quantile(kept, [0.025, 0.975]).tolist() if kept else (math.nan, math.nan)
     excluded = int(np.isnan(values).sum())
-    return {"value": pearson(values, hits), "low": low, "high": high, "units": len(values) - excluded, "excluded": excluded}
+    return {
+        "value": pearson(values, hits),
+        "low": low,
+        "high": high,
+        "units": len(values) - excluded,
+        "excluded": excluded,
+    }
 
 
 def pearson(values: np.ndarray, hits: np.ndarray) -> float:

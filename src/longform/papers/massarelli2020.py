@@ -11,7 +11,7 @@ from typing import Any
 
 from longform.inference.verdicts import LABELS
 from longform.papers.layout import Cell, Table, cell
-from longform.papers.orderings import ordering
+from longform.papers.orderings import numbers, ordering
 
 Records = Mapping[str, Mapping[str, Any]]
 Expected = Mapping[str, Any]
@@ -20,6 +20,7 @@ TABLE_4 = ("distinct_sentences", "entities", "tokens", "conjunctions", "link_gra
 PERCENT = {"proportion_4grams", "link_grammar_percent", "SPG", "SPV", "USPG", "USPV"}
 FAMILIES = ("top_k", "top_p", "greedy", "beam_blocked", "beam", "group_beam", "sibling_beam", "delayed",
             "min_p", "typical", "contrastive")  # fmt: skip
+ORDER = ("human", "top_k", "top_p", "greedy", "beam", "group_beam", "sibling_beam", "delayed_beam", "beam_blocked")
 PAPERS_CHOICE = {  # Table 3 in the names of the sweep; beams of the two diverse searches are not printed
     "top_k": "top_k_2",
     "top_p": "top_p_04",
@@ -55,7 +56,15 @@ def run_of(name: str) -> str:
 def settings(scores: Records, run: str) -> Mapping[str, Mapping[str, Any]]:
     """``{decoder: {measure: estimate}}`` of a run; empty where the report has no row of it."""
     record = scores.get(f"verifiability-{run}-table", {})
-    return record.get("details", {}).get("settings", {})
+    found = record.get("details", {}).get("settings", {})
+    return {name: found[name] for name in sorted(found, key=reading_order)}
+
+
+def reading_order(setting: str) -> tuple[int, str, tuple[int, ...]]:
+    """People first, then the paper's order of strategies, then the settings as numbers."""
+    family = family_of(setting)
+    place = ORDER.index(family) if family in ORDER else len(ORDER)
+    return place, family, tuple(int(part) for part in setting.split("_") if part.isdigit())
 
 
 def scaled(record: Mapping[str, Any], measure: str) -> dict[str, Any]:
@@ -92,7 +101,9 @@ def table_1(*, scores: Records, expected: Expected) -> Table:
             paper = None if values is None else values[place]
             held = {} if paper is None else {"printed": paper, "verdict": "not comparable", "why": OTHER}
             cells.append(cell(name, measure, scaled(measures[measure], measure), **held))
-        cells += [cell(name, f"planted {m}", scaled(measures[f"true_{m}"], m)) for m in COLUMNS[2:] if f"true_{m}" in measures]
+        cells += [
+            cell(name, f"planted {m}", scaled(measures[f"true_{m}"], m)) for m in COLUMNS[2:] if f"true_{m}" in measures
+        ]
     notes = [*_orderings(test, expected), *_group_claims(test), *_choices(scores, test)]
     caption = "Table 1. Repetition and verifiability by decoder, test prefixes (percent, but for distinct 4-grams)"
     return Table(caption, cells, notes)
@@ -113,8 +124,11 @@ def _group_claims(test: Mapping[str, Any]) -> list[str]:
     for text, measure, above, below in GROUPS:
         if not {*above, *below} <= test.keys():
             continue
-        top = min((scaled(test[name][measure], measure) for name in above), key=lambda r: r["value"])
-        rest = max((scaled(test[name][measure], measure) for name in below), key=lambda r: r["value"])
+        sides = [[numbers(scaled(test[name][measure], measure)) for name in names] for names in (above, below)]
+        if any(record["value"] != record["value"] for side in sides for record in side):
+            lines.append(f"{text} ({measure}): not runnable here (a score is not a number: nothing was verified)")
+            continue
+        top, rest = min(sides[0], key=lambda r: r["value"]), max(sides[1], key=lambda r: r["value"])
         holds = top["value"] > rest["value"]
         apart = "intervals apart" if top["low"] > rest["high"] else "intervals overlap"
         verdict = f"ordering holds ({apart})" if holds else "differs"
@@ -128,7 +142,11 @@ def _choices(scores: Records, test: Mapping[str, Any]) -> list[str]:
         if family in PAPERS_CHOICE and best == PAPERS_CHOICE[family]:
             lines.append(f"{family}: validation chooses the paper's own setting ({best})")
         elif family in PAPERS_CHOICE:
-            there = f"its test row is {best}" if best in test else f"there is no test row of it yet: add {best} to the test row"
+            there = (
+                f"its test row is {best}"
+                if best in test
+                else f"there is no test row of it yet: add {best} to the test row"
+            )
             lines.append(f"{family}: validation chooses {best} where the paper has {PAPERS_CHOICE[family]}; {there}")
     return lines
 
@@ -150,7 +168,9 @@ def table_3(*, scores: Records, expected: Expected) -> Table:
 def table_4(*, scores: Records, expected: Expected) -> Table:
     """Counts of sentences by decoder on validation prefixes; by rules, where the paper has spaCy's parser."""
     block = expected["table_4"]
-    names = {key.replace(".", "").replace("top_p_1", "top_p_10" if key == "top_p_1" else "top_p_1"): key for key in block}
+    names = {
+        key.replace(".", "").replace("top_p_1", "top_p_10" if key == "top_p_1" else "top_p_1"): key for key in block
+    }
     cells = []
     for name, measures in settings(scores, "sweep").items():
         values = block.get(names.get(name, ""))
@@ -186,7 +206,9 @@ def _accuracy_cells(run: str, details: Mapping[str, Any], paper: Mapping[str, An
         for kind in ("precision", "recall"):
             printed = paper[kind].get(label)
             held = {} if printed is None else {"printed": printed, "verdict": "not comparable", "why": OTHER}
-            cells.append(cell(f"checker on {run}", f"{kind} of {label}", _percent(details[f"{kind} of {label}"]), **held))
+            cells.append(
+                cell(f"checker on {run}", f"{kind} of {label}", _percent(details[f"{kind} of {label}"]), **held)
+            )
     return cells
 
 
@@ -194,7 +216,9 @@ def _corrected_cells(kind: str, details: Mapping[str, Any]) -> list[Cell]:
     cells = []
     for decoder, found in details.items():
         cells.append(Cell(decoder, "SPG as given", 100 * found["given"], units=found["units"]))
-        cells.append(cell(decoder, f"SPG {kind}", _percent(found), signature="confusion inverted, both samples resampled"))
+        cells.append(
+            cell(decoder, f"SPG {kind}", _percent(found), signature="confusion inverted, both samples resampled")
+        )
         if found["true"] is not None:
             cells.append(Cell(decoder, "planted SPG", 100 * found["true"], signature="exact rules"))
     return list({(c.row, c.column): c for c in cells}.values())

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from longform.papers.layout import Cell, Figure, cell
 from longform.papers.massarelli2020 import Records, family_of, run_of, scaled, settings
+from longform.papers.orderings import numbers
 
 Measures = Mapping[str, Mapping[str, Any]]
 CORPORA = {"wiki": "W", "books": "B", "web": "O", "news": "C"}  # the paper's letters
@@ -25,6 +27,11 @@ def of_model(scores: Records, corpus: str, size: str) -> dict[str, Measures]:
         sweep = settings(scores, "sweep")
         return {name: sweep[key] for name, key in SWEEP_OF_SMALL.items() if key in sweep}
     return dict(settings(scores, f"{corpus}-{size}"))
+
+
+def value_of(found: Measures, measure: str) -> float:
+    """The number that is drawn: percent for shares, nan where there is none."""
+    return numbers(scaled(found[measure], measure))["value"]
 
 
 def figure_2(*, scores: Records) -> Figure:
@@ -50,7 +57,7 @@ def figure_2(*, scores: Records) -> Figure:
 def _best_corpus(panel: Mapping[str, Mapping[str, Measures]]) -> str:
     """The paper's claim: the news model has the best recall for all strategies."""
     names = panel.get("C", {})
-    first = [name for name in names if all(names[name]["USPG"]["value"] >= other[name]["USPG"]["value"]
+    first = [name for name in names if all(value_of(names[name], "USPG") >= value_of(other[name], "USPG")
                                            for other in panel.values() if name in other)]  # fmt: skip
     return f"The news model has the highest USPG for {len(first)} of {len(names)} decoders (paper: for all)."
 
@@ -60,7 +67,7 @@ def _scatters(canvas: Any, panels: Sequence[Mapping[str, Mapping[str, Measures]]
     for one, panel, title in zip(axes, panels, ("(a) corpora", "(b) sizes"), strict=True):
         for number, (letter, decoders) in enumerate(panel.items()):
             for place, (name, found) in enumerate(decoders.items()):
-                x, y = (scaled(found[m], m)["value"] for m in ("USPG", "USPV"))
+                x, y = (value_of(found, m) for m in ("USPG", "USPV"))
                 one.plot(x, y, MARKS[place], color=f"C{number}", markersize=5, label=name if not number else None)
                 one.annotate(letter, (x, y), fontsize=6, xytext=(3, 3), textcoords="offset points")
         one.set(xlabel="USPG (%)", ylabel="USPV (%)", title=title)
@@ -70,7 +77,10 @@ def _scatters(canvas: Any, panels: Sequence[Mapping[str, Mapping[str, Measures]]
 def figure_3(*, scores: Records) -> Figure:
     """SPG, SPV and proportion of 4-grams by delay length (delayed beam search) and by blocking size (beam search)."""
     sweep = settings(scores, "sweep")
-    lines = {"delay length L": _series(sweep, DELAYED, 3, {1: "100"}), "blocking size n": _series(sweep, BLOCKED, 2, {})}
+    lines = {
+        "delay length L": _series(sweep, DELAYED, 3, {1: "100"}),
+        "blocking size n": _series(sweep, BLOCKED, 2, {}),
+    }
     measures = ("SPG", "SPV", "proportion_4grams")
     cells = [
         cell(f"{axis} {at}", measure, scaled(found[measure], measure))
@@ -78,7 +88,7 @@ def figure_3(*, scores: Records) -> Figure:
         for at, found in rows
         for measure in measures
     ]
-    falls = _monotone([found["proportion_4grams"]["value"] for _, found in lines["blocking size n"]])
+    falls = _monotone([value_of(found, "proportion_4grams") for _, found in lines["blocking size n"]])
     caption = (
         "Figure 3. SPG, SPV and 4-gram proportion (percent) by delay length (top-100, six beams; bottom axis) and by blocking "
         f"size (15 beams; top axis). The paper says that diversity falls as n grows: here it {falls}."
@@ -86,7 +96,9 @@ def figure_3(*, scores: Records) -> Figure:
     return Figure(caption, cells, lambda canvas: _two_axes(canvas, lines, measures), (8.0, 3.0))
 
 
-def _series(sweep: Mapping[str, Any], form: re.Pattern[str], place: int, fixed: Mapping[int, str]) -> list[tuple[int, Measures]]:
+def _series(
+    sweep: Mapping[str, Any], form: re.Pattern[str], place: int, fixed: Mapping[int, str]
+) -> list[tuple[int, Measures]]:
     """(value of the group ``place``, measures) of the sweep's decoders of a form, in rising order."""
     found = [(form.fullmatch(name), measures) for name, measures in sweep.items()]
     kept = [(m, r) for m, r in found if m and all(m[group] == value for group, value in fixed.items())]
@@ -94,9 +106,9 @@ def _series(sweep: Mapping[str, Any], form: re.Pattern[str], place: int, fixed: 
 
 
 def _monotone(values: Sequence[float]) -> str:
-    if all(a >= b for a, b in zip(values, values[1:], strict=False)):
+    if all(a >= b for a, b in pairwise(values)):
         return "falls"
-    return "rises" if all(a <= b for a, b in zip(values, values[1:], strict=False)) else "does not fall steadily"
+    return "rises" if all(a <= b for a, b in pairwise(values)) else "does not fall steadily"
 
 
 def _two_axes(canvas: Any, lines: Mapping[str, list[tuple[int, Measures]]], measures: Sequence[str]) -> None:
@@ -104,7 +116,7 @@ def _two_axes(canvas: Any, lines: Mapping[str, list[tuple[int, Measures]]], meas
     for one, measure in zip(axes, measures, strict=True):
         upper = one.twiny()
         for axis, (name, rows), colour in zip((one, upper), lines.items(), ("C0", "C1"), strict=True):
-            records = [scaled(found[measure], measure) for _, found in rows]
+            records = [numbers(scaled(found[measure], measure)) for _, found in rows]
             low = [r["value"] - r["low"] for r in records]
             high = [r["high"] - r["value"] for r in records]
             values = [r["value"] for r in records]
@@ -160,10 +172,10 @@ def figure_5(*, scores: Records) -> Figure:
 def _delays(canvas: Any, curves: Mapping[int, Any], plain: Mapping[str, Measures], measure: str) -> None:
     axes = canvas.subplots()
     for number, (k, rows) in enumerate(curves.items()):
-        values = [found[measure]["value"] for _, found in rows]
+        values = [value_of(found, measure) for _, found in rows]
         axes.plot([at for at, _ in rows], values, marker="o", color=f"C{number}", label=f"delayed, top-{k}")
     for number, (name, found) in enumerate(plain.items()):
-        axes.axhline(found[measure]["value"], linestyle="--", linewidth=0.8, color=f"C{number}", label=name)
+        axes.axhline(value_of(found, measure), linestyle="--", linewidth=0.8, color=f"C{number}", label=name)
     axes.set(xlabel="delay length L", ylabel="different supported sentences")
     axes.legend(fontsize=6, ncols=2)
 
@@ -174,7 +186,9 @@ def trade_off(*, scores: Records) -> Figure:
     cells: list[Cell] = []
     for run, decoders in runs.items():
         for name, found in decoders.items():
-            cells += [cell(f"{run}: {name}", m, scaled(found[m], m)) for m in ("proportion_4grams", "SPG", "SPV", "USPG")]
+            cells += [
+                cell(f"{run}: {name}", m, scaled(found[m], m)) for m in ("proportion_4grams", "SPG", "SPV", "USPG")
+            ]
     caption = (
         "Support against repetition, every decoder and model: SPG and USPG (percent) over different 4-grams as a share of the "
         "human text's. One colour a model; marks are the decoder's family."
@@ -186,9 +200,9 @@ def _trade(canvas: Any, runs: Mapping[str, Mapping[str, Measures]]) -> None:
     axes = canvas.subplots(1, 2)
     families = list(dict.fromkeys(family_of(name) for decoders in runs.values() for name in decoders))
     for one, measure in zip(axes, ("SPG", "USPG"), strict=True):
-        for number, (run, decoders) in enumerate(runs.items()):
+        for number, decoders in enumerate(runs.values()):
             for name, found in decoders.items():
-                x, y = (scaled(found[m], m)["value"] for m in ("proportion_4grams", measure))
+                x, y = (value_of(found, m) for m in ("proportion_4grams", measure))
                 one.plot(x, y, MARKS[families.index(family_of(name)) % len(MARKS)], color=f"C{number}", markersize=4)
         one.set(xlabel="4-gram proportion (%)", ylabel=f"{measure} (%)")
     for number, run in enumerate(runs):
