@@ -42,6 +42,8 @@ class CheckedGeneration:
         tokens: the continuation, and the human text in its place.
         sentences: float64 (sentences, SENTENCE_COLUMNS).
         about: float64 (UNIT_COLUMNS,).
+        texts: what was checked, one claim a sentence; for people who check it again.
+        lines: the text of the lines that each was judged on.
     """
 
     unit_id: str
@@ -53,6 +55,8 @@ class CheckedGeneration:
     tokens: TokenText
     sentences: np.ndarray
     about: np.ndarray
+    texts: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()
 
     def column(self, name: str) -> np.ndarray:
         """One column of the sentences."""
@@ -72,6 +76,10 @@ def generations_to_readout(units: Sequence[CheckedGeneration]) -> Readout:
         "page": np.array([unit.page for unit in units], dtype=np.str_),
         "sentence": np.concatenate([unit.sentences for unit in units] or [empty]),
         "sentence_lengths": np.array([len(unit.sentences) for unit in units], dtype=np.int64),
+        "claim": np.array([text for unit in units for text in unit.texts], dtype=np.str_),
+        "claim_lengths": np.array([len(unit.texts) for unit in units], dtype=np.int64),
+        "line": np.array([text for unit in units for text in unit.lines], dtype=np.str_),
+        "line_lengths": np.array([len(unit.lines) for unit in units], dtype=np.int64),
         "about": np.array([unit.about for unit in units], dtype=np.float64).reshape(len(units), len(UNIT_COLUMNS)),
     }
     return Readout(tuple(unit.unit_id for unit in units), tuple(unit.split for unit in units), arrays)
@@ -88,7 +96,8 @@ def generations_from_readout(readout: Readout) -> list[CheckedGeneration]:
     texts = zip(readout.ragged("token"), readout.ragged("reference"), strict=True)
     tokens = [TokenText(unit, split, *pair) for unit, split, pair in zip(ids, splits, texts, strict=True)]
     rows = zip(arrays["setting"].tolist(), arrays["page"].tolist(), checks, truths, tokens, strict=True)
-    tables = zip(readout.ragged("sentence"), arrays["about"], strict=True)
+    words = [[tuple(row.tolist()) for row in readout.ragged(name)] for name in ("claim", "line")]
+    tables = zip(readout.ragged("sentence"), arrays["about"], *words, strict=True)
     return [
         CheckedGeneration(unit, split, *row, *table)
         for unit, split, row, table in zip(ids, splits, rows, tables, strict=True)

@@ -159,7 +159,12 @@ class Marker:
             TokenText(unit, split, written.tokens, written.reference),
             np.array(rows, dtype=np.float64).reshape(len(rows), len(SENTENCE_COLUMNS)),
             np.array([written.prefix_perplexity, similarity.score(text, title), written.repeat]),
+            tuple(claim.text for claim in claims),
+            tuple(self._lines(verdict) for verdict in verdicts),
         )
+
+    def _lines(self, verdict: Verdict) -> str:
+        return " ".join(f"{page}: {self.checker.pages[page][line]}" for page, line in verdict.lines)
 
     def _true(self, claim: Claim) -> Label | None:
         if self.verifier is None:

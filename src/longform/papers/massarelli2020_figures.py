@@ -63,12 +63,13 @@ def _best_corpus(panel: Mapping[str, Mapping[str, Measures]]) -> str:
 
 
 def _scatters(canvas: Any, panels: Sequence[Mapping[str, Mapping[str, Measures]]]) -> None:
-    axes = canvas.subplots(1, 2)
+    axes, seen = canvas.subplots(1, 2), set[str]()
     for one, panel, title in zip(axes, panels, ("(a) corpora", "(b) sizes"), strict=True):
         for number, (letter, decoders) in enumerate(panel.items()):
             for place, (name, found) in enumerate(decoders.items()):
                 x, y = (value_of(found, m) for m in ("USPG", "USPV"))
-                one.plot(x, y, MARKS[place], color=f"C{number}", markersize=5, label=name if not number else None)
+                one.plot(x, y, MARKS[place], color=f"C{number}", markersize=5, label=None if name in seen else name)
+                seen.add(name)
                 one.annotate(letter, (x, y), fontsize=6, xytext=(3, 3), textcoords="offset points")
         one.set(xlabel="USPG (%)", ylabel="USPV (%)", title=title)
     axes[0].legend(fontsize=6)
@@ -117,10 +118,8 @@ def _two_axes(canvas: Any, lines: Mapping[str, list[tuple[int, Measures]]], meas
         upper = one.twiny()
         for axis, (name, rows), colour in zip((one, upper), lines.items(), ("C0", "C1"), strict=True):
             records = [numbers(scaled(found[measure], measure)) for _, found in rows]
-            low = [r["value"] - r["low"] for r in records]
-            high = [r["high"] - r["value"] for r in records]
-            values = [r["value"] for r in records]
-            axis.errorbar([at for at, _ in rows], values, [low, high], color=colour, marker="o", capsize=2)
+            values, errors = [r["value"] for r in records], _errors(records)
+            axis.errorbar([at for at, _ in rows], values, errors, color=colour, marker="o", capsize=2)
             axis.set_xlabel(name, color=colour)
         one.set_ylabel(f"{measure} (%)")
 
@@ -148,7 +147,7 @@ def _bars(canvas: Any, found: Mapping[str, Mapping[str, Any]]) -> None:
     names = list(dict.fromkeys(name.rsplit("-", 1)[0] for name in found))
     for shift, side in ((-0.2, "supported"), (0.2, "verified")):
         rows = [(n, found[f"{name}-{side}"]) for n, name in enumerate(names) if f"{name}-{side}" in found]
-        errors = [[r["value"] - r["low"] for _, r in rows], [r["high"] - r["value"] for _, r in rows]]
+        errors = _errors([numbers(r) for _, r in rows])
         axes.barh([n + shift for n, _ in rows], [r["value"] for _, r in rows], 0.38, xerr=errors, label=side)
     axes.set_yticks(range(len(names)), names)
     axes.axvline(0, color="0.4", linewidth=0.8)
@@ -167,6 +166,12 @@ def figure_5(*, scores: Records) -> Figure:
     cells += [cell(name, measure, found[measure]) for name, found in plain.items()]
     caption = "Figure 5. Different supported sentences among five, by delay length; dashed: plain top-k sampling."
     return Figure(caption, cells, lambda canvas: _delays(canvas, curves, plain, measure))
+
+
+def _errors(records: Sequence[Mapping[str, float]]) -> list[list[float]]:
+    """Arms of the error bars; a value outside its percentile interval has no arm on that side."""
+    low = [max(r["value"] - r["low"], 0.0) for r in records]
+    return [low, [max(r["high"] - r["value"], 0.0) for r in records]]
 
 
 def _delays(canvas: Any, curves: Mapping[int, Any], plain: Mapping[str, Measures], measure: str) -> None:
