@@ -9,7 +9,7 @@ as $C$ is the same for the generated sentences as for the known ones, which is w
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -23,7 +23,7 @@ from longform.metrics.decoder_tables import clustered
 from longform.metrics.verifiability import SENTENCES
 from longform.numerics import generator, percentile_interval
 from longform.protocol import Better, Tally
-from longform.units import BadInput, Readout
+from longform.units import Readout
 
 SUM_WEIGHT = 1e3  # of the equation that shares sum to one, beside equations about shares: exact to six digits
 
@@ -39,6 +39,12 @@ def true_shares(observed: np.ndarray, confusion: np.ndarray) -> np.ndarray:
     equations = np.vstack([rates.T, np.full((1, len(observed)), SUM_WEIGHT)])
     found, _ = nnls(equations, np.append(observed, SUM_WEIGHT))
     return found / found.sum()
+
+
+def missing_labels(known: np.ndarray) -> list[str]:
+    """Labels that no known sentence truly has: their error rates are not known, so nothing can be corrected."""
+    counts = known.reshape(len(LABELS), -1).sum(1)
+    return [label for label, count in zip(LABELS, counts, strict=True) if not count]
 
 
 @dataclass(frozen=True)
@@ -66,12 +72,12 @@ class CorrectedSupports:
         return Tally(tuple(unit.unit_id for unit in units), (*LABELS, "generations", "excluded"), values)
 
     def score(self, tally: Tally) -> float:
-        """Corrected SPG in [0, 1]; the interval beside it holds the known sentences fixed."""
+        """Corrected SPG in [0, 1], nan where it cannot be known; the interval beside it holds the known sentences fixed."""
         return self._spg(tally.values.sum(0), self.known.sum(0))
 
     def _spg(self, counts: np.ndarray, known: np.ndarray) -> float:
         given, generations = counts[: len(LABELS)], counts[len(LABELS)]
-        if not given.sum() or not generations:
+        if not given.sum() or not generations or missing_labels(known):
             return math.nan
         share = true_shares(given / given.sum(), known.reshape(len(LABELS), -1))[0]
         return float(share * given.sum() / (generations * self.sentences))
@@ -90,28 +96,22 @@ class CorrectedSupports:
         for _ in range(self.resamples):
             counts = rows[rng.integers(0, len(rows), len(rows))].sum(0)
             known = self.known[rng.integers(0, len(self.known), len(self.known))].sum(0)
-            whole = known.reshape(len(LABELS), -1).sum(1).all()  # a resample without one of the labels says nothing
-            draws.append(self._spg(counts, known) if whole else math.nan)
+            draws.append(self._spg(counts, known))
         low, high = percentile_interval(np.array(draws))
         given = rows[:, 0].sum() / (rows[:, len(LABELS)].sum() * self.sentences)
         truths = [u.truth.labels[: self.sentences].count(LABELS[0]) for u in units if u.truth is not None]
         true = sum(truths) / (len(units) * self.sentences) if len(truths) == len(units) else None
         value = self._spg(rows.sum(0), self.known.sum(0))
-        return {"given": float(given), "value": value, "low": low, "high": high, "true": true, "units": len(units)}
+        missing = missing_labels(self.known.sum(0))
+        found = {"given": float(given), "value": value, "low": low, "high": high, "true": true, "units": len(units)}
+        return found | {"labels_without_known_sentences": missing}
 
 
 def corrected_supports(*, real: Readout, resamples: int = 500) -> CorrectedSupports:
-    """The measure with ``real``, a readout of sentences with known labels, for its error rates.
-
-    Raises:
-        BadInput: a label that no known sentence has.
-    """
+    """The measure with ``real``, a readout of sentences with known labels, for its error rates."""
     units = [unit for unit in generations_from_readout(real) if unit.setting != "human"]
     tally = clustered(CheckerAccuracy().tally(units), [unit.page for unit in units])
     known = tally.values[:, : len(PAIRS)]
-    seen: Mapping[str, float] = dict(zip(LABELS, known.sum(0).reshape(len(LABELS), -1).sum(1), strict=True))
-    if missing := [label for label, count in seen.items() if not count]:
-        raise BadInput(f"corrected supports: no known sentence is truly {missing}; name a larger readout in 'fit'")
     return CorrectedSupports(resamples=resamples, known=known)
 
 

@@ -197,6 +197,8 @@ def checker(*, scores: Records, expected: Expected) -> Table:
             notes.append(f"{run}: {shares}; the most frequent true label makes {100 * found['majority']:.1f} %")
         else:
             cells += _corrected_cells(kind.replace("_", " "), record["details"])
+            missing = next(iter(record["details"].values()), {}).get("labels_without_known_sentences")
+            notes += [f"{kind}: no known sentence is truly {missing}, so nothing is corrected"] if missing else []
     return Table("The checker against the planted truth, and support corrected for its errors (percent)", cells, notes)
 
 
