@@ -82,8 +82,12 @@ def test_validation_chooses_the_highest_uspg_and_of_equals_the_smaller_setting()
     assert found["top_k"] == "top_k_2" and found["beam"] == "beam_6" and found["beam_blocked"] == "beam_blocked_15_20"
     assert found["delayed_beam"] == "delayed_5_6_1"
     scores = {"verifiability-sweep-table": record(SWEEP), "verifiability-test-table": record(as_printed())}
-    notes = tables.table_1(scores=scores, expected=EXPECTED).notes
-    assert any("beam: validation chooses beam_6" in n and "no test row of it yet" in n for n in notes)
+    scores["verifiability-grid-table"] = record({**SWEEP, "beam_6": measures(0.6)})
+    made = tables.table_1(scores=scores, expected=EXPECTED)
+    assert "beam: validation chooses beam_6, where the paper has beam_15" in made.notes
+    assert "top_k: validation chooses top_k_2, the paper's own setting" in made.notes
+    found = {(c.row, c.column): c.value for c in made.cells}
+    assert found["small model, chosen: beam_6", "USPG"] == pytest.approx(60)
     table = tables.table_3(scores={"verifiability-sweep-table": record(SWEEP)}, expected=EXPECTED)
     assert {c.row for c in table.cells if "chosen" in c.row} >= {"top_k_2 (chosen) (the paper's)", "beam_6 (chosen)"}
 

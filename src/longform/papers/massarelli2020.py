@@ -104,7 +104,8 @@ def table_1(*, scores: Records, expected: Expected) -> Table:
         cells += [
             cell(name, f"planted {m}", scaled(measures[f"true_{m}"], m)) for m in COLUMNS[2:] if f"true_{m}" in measures
         ]
-    notes = [*_orderings(test, expected), *_group_claims(test), *_choices(scores, test)]
+    cells += _chosen_cells(scores)
+    notes = [*_orderings(test, expected), *_group_claims(test), *_choices(scores)]
     caption = "Table 1. Repetition and verifiability by decoder, test prefixes (percent, but for distinct 4-grams)"
     return Table(caption, cells, notes)
 
@@ -136,18 +137,20 @@ def _group_claims(test: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def _choices(scores: Records, test: Mapping[str, Any]) -> list[str]:
+def _chosen_cells(scores: Records) -> list[Cell]:
+    """Test prefixes under the decoder that validation chose for each strategy, both with the small model of the sweep."""
+    grid = settings(scores, "grid")
+    best = [name for name in chosen(settings(scores, "sweep")).values() if name in grid]
+    return [cell(f"small model, chosen: {name}", m, scaled(grid[name][m], m)) for name in best for m in COLUMNS]
+
+
+def _choices(scores: Records) -> list[str]:
     lines = []
     for family, best in chosen(settings(scores, "sweep")).items():
-        if family in PAPERS_CHOICE and best == PAPERS_CHOICE[family]:
-            lines.append(f"{family}: validation chooses the paper's own setting ({best})")
-        elif family in PAPERS_CHOICE:
-            there = (
-                f"its test row is {best}"
-                if best in test
-                else f"there is no test row of it yet: add {best} to the test row"
-            )
-            lines.append(f"{family}: validation chooses {best} where the paper has {PAPERS_CHOICE[family]}; {there}")
+        papers = PAPERS_CHOICE.get(family)
+        if papers is not None:
+            told = "the paper's own setting" if best == papers else f"where the paper has {papers}"
+            lines.append(f"{family}: validation chooses {best}, {told}")
     return lines
 
 
