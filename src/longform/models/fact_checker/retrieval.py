@@ -69,6 +69,10 @@ class TitlesAndBm25:
         return found
 
     @cached_property
+    def _names(self) -> list[str]:
+        return list(self.pages)
+
+    @cached_property
     def _index(self) -> Any:
         return _bm25([words(f"{title} {' '.join(lines)}") for title, lines in self.pages.items()])
 
@@ -92,8 +96,7 @@ class TitlesAndBm25:
 
     def _searched(self, tokens: Sequence[str]) -> list[str]:
         scores = _scores(self._index, tokens, len(self.pages))
-        names, inside = list(self.pages), set(tokens)
-        best = [names[i] for i in np.argsort(-scores, kind="stable")[: self.limit] if scores[i] > 0]
+        best, inside = [self._names[i] for i in _best(scores, self.limit)], set(tokens)
         return [t for t in best if not self.filtered or set(words(_BRACKET.sub("", t))) <= inside]
 
 
@@ -118,7 +121,7 @@ class Bm25Lines:
             self._indices[known] = rows, index
         rows, index = self._indices[known]
         scores = _scores(index, words(claim), len(rows))
-        return [rows[i] for i in np.argsort(-scores, kind="stable")[: self.limit] if scores[i] > 0]
+        return [rows[i] for i in _best(scores, self.limit)]
 
 
 def _bm25(texts: Sequence[Sequence[str]]) -> Any:
@@ -133,3 +136,9 @@ def _scores(index: Any, tokens: Sequence[str], rows: int) -> np.ndarray:
     """(rows,) scores; zero where a text shares no word with the query."""
     known = [token for token in tokens if index is not None and token in index.vocab_dict]
     return np.asarray(index.get_scores(known), dtype=np.float64) if known else np.zeros(rows)
+
+
+def _best(scores: np.ndarray, limit: int) -> list[int]:
+    """Places of the highest positive scores, of equals the first; only places with a score are sorted."""
+    found = np.flatnonzero(scores > 0)
+    return found[np.argsort(-scores[found], kind="stable")[:limit]].tolist()
