@@ -10,8 +10,9 @@ import yaml
 from longform.metrics.decoder_tables import MEASURES
 from longform.papers import massarelli2020 as tables
 from longform.papers import massarelli2020_figures as figures
-from longform.papers.massarelli2020_people import table_2
+from longform.papers.massarelli2020_people import CHOICES, read_answers, table_2
 from longform.papers.orderings import ordering
+from longform.study.items import CLAIM_LABELS
 from longform.units import BadInput
 
 EXPECTED = yaml.safe_load((Path(__file__).parents[2] / "experiments/massarelli2020/expected.yaml").read_text())
@@ -144,18 +145,14 @@ def test_the_correlation_figure_reads_signs(tmp_path):
 
 def test_the_study_sheet_is_saved_without_its_key_and_answers_come_back(tmp_path):
     key = {"decoder": "beam", "page": "p", "generation": "g", "sentence": 0}
-    items = [{"item": "s0", "before": "", "claim": 'A, "b".', "evidence": "P: A.", "key": key}]
+    items = [{"item": "s0", "before": "Z.", "claim": 'A, "b".', "evidence": "P: A.", "key": key}]
     scores = {"row": {"details": {"items": items, "exact_repeats": {"beam": 0.5}, "prefixes": 1}}}
     sheet = table_2(scores=scores, expected=EXPECTED, data=tmp_path)
     sheet.save(tmp_path, "table_2")
     (row,) = csv.DictReader((tmp_path / "sheet.csv").open())
     assert row["claim"] == 'A, "b".' and "beam" not in (tmp_path / "sheet.csv").read_text()
     shown = json.loads((tmp_path / "sheet.jsonl").read_text())
-    assert (
-        "key" not in shown
-        and shown["labels"][0] == "supported"
-        and shown["flags"] == ["repetition", "not_a_claim", "ungrammatical"]
-    )
+    assert shown == {"item_id": "s0", "claim": 'A, "b".', "evidence": "P: A. Said before: Z."}
     assert {c.column: c.printed for c in sheet.table.cells}["SPG"] == 44.6
     form = (tmp_path / "answers.csv").read_text()
     (tmp_path / "answers.csv").write_text(form + "s0,x,supported,0,0,0\ns0,y,supported,1,0,0\n")
@@ -166,3 +163,25 @@ def test_the_study_sheet_is_saved_without_its_key_and_answers_come_back(tmp_path
     (tmp_path / "bad.csv").write_text("x\n1\n")
     with pytest.raises(BadInput, match="are missing"):
         table_2(scores=scores, expected=EXPECTED, data=tmp_path, answers="bad.csv")
+
+
+def test_the_study_apps_export_is_read_as_answers(tmp_path):
+    head = "annotator,item,source,phase,check,question,answer,gold,at,last\n"
+    lines = [
+        "x,s0,,testing,,label,refuted,,1,False",
+        "x,s0,,testing,,label,supported,,2,True",
+        "y,s0,,testing,,label,repetition,,2,True",
+    ]
+    (tmp_path / "export.csv").write_text(head + "\n".join(lines) + "\n")
+    found = read_answers(tmp_path / "export.csv")
+    assert [(row["annotator"], row["label"], row.get("repetition", "")) for row in found] == [
+        ("x", "supported", ""),
+        ("y", "not_enough_info", "1"),
+    ]
+    (tmp_path / "export.csv").write_text(head + "x,s0,,testing,,label,perhaps,,2,True\n")
+    with pytest.raises(BadInput, match="'perhaps'"):
+        read_answers(tmp_path / "export.csv")
+
+
+def test_the_choices_are_those_of_the_study_app():
+    assert tuple(CHOICES) == CLAIM_LABELS

@@ -16,15 +16,24 @@ from longform.units import BadInput
 
 Records = Mapping[str, Mapping[str, Any]]
 MEASURES = ("REP", "NAC", "UNG", "SPG", "SPV", "USPG", "USPV")
-SHOWN = ("item", "before", "claim", "evidence")
+SHOWN = ("item_id", "claim", "evidence")
+CHOICES = {  # what the study app offers, one choice an item: a flag alone says nothing of support
+    "supported": {"label": LABELS[0]},
+    "refuted": {"label": LABELS[1]},
+    "not enough information": {"label": LABELS[2]},
+    "repetition": {"label": LABELS[2], "repetition": "1"},
+    "not a claim": {"label": LABELS[2], "not_a_claim": "1"},
+    "ungrammatical": {"label": LABELS[2], "ungrammatical": "1"},
+}
 
 
 @dataclass(frozen=True)
 class StudySheet:
     """A table with the files of its study beside it.
 
-    ``sheet.csv`` and ``sheet.jsonl`` are for annotators, ``answers.csv`` is the empty form of what they give back (one
-    line per item and annotator), and ``key.csv``, which annotators do not see, says which decoder wrote what.
+    ``sheet.csv`` and ``sheet.jsonl`` are what ``python -m longform.study make claim --sheet`` takes (item_id, claim, evidence, with
+    what was said before it); ``answers.csv`` is an empty form for those who work without the app (one line per item
+    and annotator); ``key.csv``, which annotators do not see, says which decoder wrote what.
     """
 
     table: Table
@@ -33,14 +42,18 @@ class StudySheet:
     def save(self, folder: Path, stem: str) -> None:
         """The table's files and the study's."""
         self.table.save(folder, stem)
-        shown = [{name: item[name] for name in SHOWN} for item in self.items]
-        choices = {"labels": list(LABELS), "flags": list(FLAGS)}
-        lines = [json.dumps({**item, **choices}, ensure_ascii=False, sort_keys=True) for item in shown]
+        shown = [dict(zip(SHOWN, (item["item"], item["claim"], _evidence(item)), strict=True)) for item in self.items]
+        lines = [json.dumps(item, ensure_ascii=False, sort_keys=True) for item in shown]
         (folder / "sheet.jsonl").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
         _write(folder / "sheet.csv", SHOWN, shown)
         _write(folder / "key.csv", ("item", "decoder", "page", "generation", "sentence"),
                [{"item": item["item"], **item["key"]} for item in self.items])  # fmt: skip
         _write(folder / "answers.csv", ("item", "annotator", "label", *FLAGS), [])
+
+
+def _evidence(item: Mapping[str, Any]) -> str:
+    said = f" Said before: {item['before']}" if item["before"] else ""
+    return f"{item['evidence'] or 'No page was found.'}{said}"
 
 
 def _write(path: Path, columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
@@ -96,16 +109,24 @@ def _notes(found: Mapping[str, Any], ours: Mapping[str, Any] | None, block: Mapp
 
 
 def read_answers(path: Path) -> list[dict[str, str]]:
-    """Rows of a filled form.
+    """Rows of a filled form, or of the study app's export, of which the last answer to each item counts.
 
     Raises:
-        BadInput: no such file, or columns are missing.
+        BadInput: no such file, columns are missing, or a choice that the app does not have.
     """
     if not path.is_file():
-        raise BadInput(f"{path}: no such file; put the filled answers.csv there, or leave `answers` out of the row")
+        raise BadInput(f"{path}: no such file; put the answers there, or leave `answers` out of the row")
     with path.open(encoding="utf-8", newline="") as file:
         reader = csv.DictReader(file)
-        missing = {"item", "label"} - set(reader.fieldnames or ())
-        if missing:
-            raise BadInput(f"{path}: columns {sorted(missing)} are missing; it has {reader.fieldnames}")
-        return list(reader)
+        columns, rows = set(reader.fieldnames or ()), list(reader)
+    if {"item", "annotator", "answer"} <= columns:
+        return [_chosen(row, path) for row in rows if row.get("last", "True") == "True"]
+    if missing := {"item", "label"} - columns:
+        raise BadInput(f"{path}: columns {sorted(missing)} are missing; it has {sorted(columns)}")
+    return rows
+
+
+def _chosen(row: Mapping[str, str], path: Path) -> dict[str, str]:
+    if row["answer"] not in CHOICES:
+        raise BadInput(f"{path}: answer {row['answer']!r} of item {row['item']!r}; allowed are {list(CHOICES)}")
+    return {"item": row["item"], "annotator": row["annotator"], **CHOICES[row["answer"]]}
