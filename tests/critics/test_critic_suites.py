@@ -100,9 +100,23 @@ def test_long_documents_are_excluded_and_counted_and_classifiers_learn_from_so_m
     assert few.critic.judge.weights.tolist() == all_of_three.judge.weights.tolist()
 
 
+def test_broken_documents_are_excluded_from_every_cell_and_alone_give_nan():
+    train = two_heads(8, 10)
+    broken = [path(np.eye(2, 4), "two"), path(np.zeros((0, 4)), "none"), path(np.full((9, 4), np.nan), "nan")]
+    same = path(np.ones((15, 4)), "same")
+    suite = shuffle_tasks(judges=["bbscore", "joint"], areas=True).fit([*train, *broken, same])
+    cells = suite.describe([*train, *broken, same])["cells"]
+    for cell in (cells[name] for name in cells if name.startswith(("b1-", "w"))):
+        assert cell["units"] == 8 and cell["excluded"] == 4
+    assert all(np.isnan(cell["value"]) for cell in suite.describe(broken)["cells"].values())
+
+
 def test_suites_refuse_unknown_judges_and_claims_about_nothing():
     with pytest.raises(BadInput, match="judges"):
         shuffle_tasks(judges=["oracle"])
+    for setting in ({"index": "best"}, {"time": "words"}):
+        with pytest.raises(BadInput, match="mend the row"):
+            shuffle_tasks(**setting)
     with pytest.raises(BadInput, match="claims and chance name"):
         Suite({"a": OverHeads(GlobalDiscrimination())}, [("a", "b")])
     for make in (source_tasks, source_profiles):

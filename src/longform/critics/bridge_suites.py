@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from longform.critics.bridge import LatentPath, units_from_readout
+from longform.critics.bridge_features import BridgeFeatures
 from longform.critics.bridge_tasks import (
     GlobalDiscrimination,
     JointGlobal,
@@ -46,8 +47,9 @@ def shuffle_tasks(
         learned: how many training documents a classifier learns from; all by default.
 
     Raises:
-        BadInput: an unknown judge.
+        BadInput: an unknown judge, index or time.
     """
+    BridgeFeatures(index, time)
     unknown = [judge for judge in judges if judge not in JUDGES]
     if unknown or not judges:
         raise BadInput(f"judges {list(judges)}; allowed are {list(JUDGES)}; mend the row")
