@@ -244,7 +244,7 @@ def text_classifier(name: str) -> Any:
 
     made = {
         "linear": lambda: LogisticRegression(max_iter=1000),
-        "three_layer": lambda: MLPClassifier((64, 32), max_iter=400, random_state=0, alpha=1e-3),
+        "three_layer": lambda: MLPClassifier((64, 32), max_iter=400, random_state=0, alpha=1e-3, tol=1e-3),
     }
     if name not in made:
         raise BadInput(f"classifier {name!r}; allowed are {sorted(made)}; mend the row")

@@ -110,9 +110,15 @@ def table_3(*, scores: Records, expected: Expected) -> Table:
 def _accuracy_table(caption: str, scores: Records, block: Expected, columns: Sequence[str]) -> Table:
     found = {name: record for name, record in flat(scores).items() if name.split("-")[1] in columns}
     cells = [c for name, record in found.items() for c in _cells(name, record, block)]
-    ordered = sorted(cells, key=lambda c: columns.index(c.column))
+    ordered = sorted(cells, key=lambda c: (_rank(c.row), columns.index(c.column)))
     notes = [*_claims(found, tests_of(scores), columns), *_remarks(found)]
     return HeadsTable(caption, sorted(ordered, key=lambda c: HEAD in c.row), notes)
+
+
+def _rank(row: str) -> int:
+    """Judges in the order of ``JUDGES``, each with all systems."""
+    judge = row.partition(": ")[2].partition(HEAD)[0]
+    return list(JUDGES.values()).index(judge)
 
 
 def _cells(name: str, record: Mapping[str, Any], block: Expected) -> list[Cell]:
