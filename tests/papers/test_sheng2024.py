@@ -105,7 +105,13 @@ def test_counts_come_from_the_totals():
     assert table.cells[0].value == 120 and table.cells[0].printed == 8600 and len(table.cells) == 8
 
 
+def lengths() -> dict:
+    heads = {"heads": {"paper_0": record(0.4)}, "spread": 0.1}
+    return {"gpt2-length": suite({"length-bbscore": record(0.5, **heads), "length-joint": record(-0.1)})}
+
+
 SHEETS = {
+    "length": lengths(),
     "table_1": shuffles(),
     "table_2": shuffles(),
     "table_3": shuffles(),

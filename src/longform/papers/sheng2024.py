@@ -178,6 +178,24 @@ def _remarks(found: Records) -> list[str]:
     return notes
 
 
+def length(*, scores: Records) -> Table:
+    """Rank correlation of a score with a document's number of sentences; not in the paper."""
+    cells, notes = [], []
+    found = flat(scores)
+    for name, record in found.items():
+        system, _, judge = name.split("-")
+        row = f"{system}: {JUDGES[judge]}"
+        cells.append(cell(row, "correlation", record))
+        cells += [cell(f"{row}{HEAD}{head}", "correlation", one) for head, one in record.get("heads", {}).items()]
+    for system in dict.fromkeys(name.split("-")[0] for name in found):
+        pair = (f"{system}-length-joint", f"{system}-length-bbscore")
+        sizes = [abs(found[name]["value"]) for name in pair]
+        verdict = "ordering holds" if sizes[0] < sizes[1] else "differs"
+        notes.append(f"{system}: the joint density follows length less: {verdict} ({sizes[0]:.2f} and {sizes[1]:.2f})")
+    caption = "Length. Spearman correlation of a score with the number of sentences, unshuffled test documents (ours)"
+    return HeadsTable(caption, sorted(cells, key=lambda c: HEAD in c.row), notes)
+
+
 def areas_of(scores: Records) -> dict[str, dict[str, Any]]:
     """The cells that are areas under a ROC curve of originals against shuffles."""
     return {name: record for name, record in flat(scores).items() if name.split("-")[1].startswith("auc_")}
