@@ -92,7 +92,8 @@ def table_1(*, scores: Records, expected: Expected) -> Table:
             Cell(system, task, int(record["totals"]["pairs"]), units=record["units"], excluded=record["excluded"],
                  printed=printed, verdict="not comparable", why=why, signature=record["signature"])
         )  # fmt: skip
-    return Table("Table 1. Pairs of original and distinct shuffle in the test set", cells)
+    ordered = sorted(cells, key=lambda c: (GLOBAL + LOCAL).index(c.column))
+    return Table("Table 1. Pairs of original and distinct shuffle in the test set", ordered)
 
 
 def table_2(*, scores: Records, expected: Expected) -> Table:
