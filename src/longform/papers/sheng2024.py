@@ -142,7 +142,9 @@ def _claims(found: Records, tests: Mapping[tuple[str, str], Any], columns: Seque
         for task in columns:
             raw, classified = f"{system}-{task}-bbscore", f"{system}-{task}-three_layer"
             notes += _ordered(found, f"{system}, {task}: BBScore < BBScore + CLF", (raw, classified), tests)
-            grid = f"{system}-{task}-grid_ranking"
+            grid = next(
+                (name for name in found if name.endswith(f"-{task}-grid_ranking")), ""
+            )  # one grid for all encoders
             if task in ("b5", "b10"):
                 notes += _ordered(found, f"{system}, {task}: entity grid < BBScore", (grid, raw), tests)
             if task == "w123":
