@@ -67,7 +67,8 @@ def test_a_misspelt_key_is_refused_and_leaves_no_worktree_to_be_taken_up(project
     assert main(["-S", "train.a-b.shape.n_embdd=16"]) == 2
 
 
-def test_a_sweep_ends_as_experiments_of_dvc(project):
+def test_a_sweep_ends_as_experiments_of_dvc(project, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2] / "src"))
     assert main(["-S", "train.a-b.shape.n_embd=8,16", "--workers", "1"]) == 0
     listed = subprocess.run(
         [sys.executable, "-m", "dvc", "exp", "list", "--name-only"], capture_output=True, text=True, check=True

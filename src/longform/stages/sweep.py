@@ -66,7 +66,7 @@ def prepared(name: str, settings: Sequence[str], home: Path) -> Path:
 
 def reproduced(name: str, folder: Path, targets: Sequence[str], workers: Sequence[str]) -> int:
     """Run the worktree's targets and keep them as an experiment named after its settings; returns the exit status."""
-    environment = os.environ | {"PYTHONPATH": "src"}
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(["src", os.environ.get("PYTHONPATH", "")])}
     command = [sys.executable, "-m", "longform.stages.repro", *workers, *targets]
     status = subprocess.run(command, cwd=folder, env=environment).returncode
     if status == 0:
