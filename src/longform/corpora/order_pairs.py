@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from longform.corpora.orderings import COLUMNS, accuracy, described, preferred
+from longform.corpora.orderings import COLUMNS, TIE, accuracy, described, preferred
 from longform.corpora.shuffled_texts import ORIGINAL
 from longform.protocol import Better, Tally
 from longform.units import BadInput
@@ -68,11 +68,14 @@ class OrderPairs:
     Attributes:
         scorer: any critic of the units that the families hold.
         task, size: of the shuffles.
+        tolerance: relative margin below which a pair ties; rounding by default, more where a reader's own convergence
+            tells two readings of one bag of words apart.
     """
 
     scorer: Any
     task: str = "block"
     size: int = 1
+    tolerance: float = TIE
     better: ClassVar[Better] = "higher"
 
     def fit(self, real: Sequence[Family]) -> OrderPairs:
@@ -94,6 +97,10 @@ class OrderPairs:
         tallies = self._tallies(units, tasks)
         return {"tasks": {t: described(named[t], tally) for t, tally in zip(tasks, tallies, strict=True)}}
 
+    @property
+    def _sign(self) -> int:
+        return 1 if self.scorer.better == "higher" else -1
+
     def _tallies(self, units: Sequence[Family], tasks: Sequence[str]) -> list[Tally]:
         """One tally per task; each text is scored once, whatever the number of tasks."""
         chosen = [[family.original, *(u for t in tasks for u in family.shuffles.get(t, ()))] for family in units]
@@ -104,6 +111,6 @@ class OrderPairs:
             original = next(values)
             for found, task in zip(rows, tasks, strict=True):
                 others = [next(values) for _ in family.shuffles.get(task, ())]
-                found.append(preferred(np.array([original, *others]), -1 if self.scorer.better != "higher" else 1))
+                found.append(preferred(np.array([original, *others]), self._sign, self.tolerance))
         ids = tuple(family.unit_id for family in units)
         return [Tally(ids, COLUMNS, np.array(row, dtype=np.float64).reshape(len(ids), len(COLUMNS))) for row in rows]

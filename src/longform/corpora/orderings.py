@@ -20,6 +20,8 @@ from longform.units import BadInput
 SHUFFLES = 20  # sheng2024 section 4.1; at most as many in Barzilay and Lapata (2008)
 WINDOW = 3  # sentences of a local shuffle (sheng2024 section 4.2)
 LONGEST_WITHOUT_LOCAL = 10  # sheng2024, released code: local shuffles only of documents with more sentences than this
+HUGE = 1e300  # stands for infinity where margins are averaged
+TIE = 1e-12  # sums of the same terms in another order differ by rounding; a smaller margin is no preference
 COLUMNS = ("wins", "ties", "pairs", "above_mean", "excluded")
 Draw = Callable[[int, int, int, np.random.Generator], np.ndarray]
 
@@ -217,7 +219,7 @@ def preferences(scorer: Any, unit: Any, orders: np.ndarray) -> tuple[int, int, i
     return preferred(scores, -1 if scorer.better == "lower" else 1)
 
 
-def preferred(scores: np.ndarray, sign: int) -> tuple[int, int, int, int, int]:
+def preferred(scores: np.ndarray, sign: int, tolerance: float = TIE) -> tuple[int, int, int, int, int]:
     """(wins, ties, pairs, above mean, excluded) from scores, the original's first; ``sign`` is -1 where lower is better.
 
     Without a shuffle, or with a score that is nan, the document is excluded.
@@ -226,9 +228,5 @@ def preferred(scores: np.ndarray, sign: int) -> tuple[int, int, int, int, int]:
         return 0, 0, 0, 0, 1
     with np.errstate(invalid="ignore"):
         margins = np.clip(np.nan_to_num((scores[0] - scores[1:]) * sign), -HUGE, HUGE)  # two infinite scores tie
-    tied = np.abs(margins) <= TIE * max(1.0, float(np.abs(scores[np.isfinite(scores)]).max(initial=0.0)))
+    tied = np.abs(margins) <= tolerance * max(1.0, float(np.abs(scores[np.isfinite(scores)]).max(initial=0.0)))
     return int(((margins > 0) & ~tied).sum()), int(tied.sum()), len(margins), int(margins.mean() > TIE), 0
-
-
-HUGE = 1e300  # stands for infinity where margins are averaged
-TIE = 1e-12  # sums of the same terms in another order differ by rounding; a smaller margin is no preference

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from longform.numerics import generator
-from longform.protocol import Better, Tally, estimate
+from longform.protocol import Better, Tally
 from longform.units import BadInput
 
 
@@ -17,11 +16,9 @@ class Panel:
 
     Attributes:
         members: critic by the name that tables know it by.
-        resamples: of the members' intervals; 0 leaves them to whoever reads the details.
     """
 
     members: Mapping[str, Any]
-    resamples: int = 0
     better: ClassVar[Better] = "higher"
 
     def __post_init__(self) -> None:
@@ -46,15 +43,15 @@ class Panel:
         return self.first.score(tally)
 
     def describe(self, units: Sequence[Any]) -> dict[str, Any]:
-        """By name of member: what it describes, and its own number with its interval where the panel resamples."""
-        return {"models": {name: self._described(name, member, units) for name, member in self.members.items()}}
+        """By name of member: what it describes.
 
-    def _described(self, name: str, member: Any, units: Sequence[Any]) -> dict[str, Any]:
-        details = {"details": member.describe(units)}
-        if not self.resamples:
-            return details
-        found = estimate(member, member.tally(units), generator("panel", name), self.resamples)
-        return {**asdict(found), **details}
+        What all members say alike (the texts' names, people's marks) stands once, under ``shared``.
+        """
+        told = {name: member.describe(units) for name, member in self.members.items()}
+        rows = list(told.values())
+        alike = {key for key, value in rows[0].items() if all(key in row and row[key] == value for row in rows[1:])}
+        own = {name: {key: row[key] for key in row if key not in alike} for name, row in told.items()}
+        return {"shared": {key: rows[0][key] for key in rows[0] if key in alike}, "models": own}
 
 
 Settings = Mapping[str, Mapping[str, Any] | None]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from longform.corpora.order_pairs import Family, OrderPairs, families
+from longform.corpora.orderings import TIE
 from longform.corpora.panels import Panel, Settings, panel
 from longform.critics import bridge, bridge_joint, chains, logistic_normal, mention_chains
 from longform.critics.grid_tasks import scorer as grid_scorer
@@ -40,9 +41,9 @@ def units_from_readout(readout: Readout) -> list[Family]:
     raise BadInput(f"order pairs: the readout holds {sorted(readout.arrays)}, one of {sorted(READINGS)} is needed")
 
 
-def accuracy(*, models: Settings, task: str = "block", size: int = 1) -> Panel:
+def accuracy(*, models: Settings, task: str = "block", size: int = 1, tolerance: float = TIE) -> Panel:
     """Pairwise accuracy of several critics; the details hold every task of the texts."""
-    return panel(models, lambda model, **settings: OrderPairs(_critic(model, **settings), task, size))
+    return panel(models, lambda model, **settings: OrderPairs(_critic(model, **settings), task, size, tolerance))
 
 
 def _critic(model: str, **settings: Any) -> Any:

@@ -53,7 +53,8 @@ def members(scores: Records, task: str) -> dict[str, dict[str, Mapping[str, Any]
     for name, record in scores.items():
         texts, _, what = name.rpartition(f"-{task}-")
         if texts and what:
-            rows = {model: row["details"] for model, row in record["details"]["models"].items()}
+            shared = record["details"]["shared"]
+            rows = {model: {**shared, **own} for model, own in record["details"]["models"].items()}
             found.setdefault(texts, {}).update(rows)
     if not found:
         raise BadInput(f"no score row named <texts>-{task}-<what> among {sorted(scores)}; mend the row's list")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from longform.papers.lapata2005 import members, shown_name
+from longform.papers.lapata2005 import OTHER_NAMES, PRINTED_NAMES, members, shown_name
 from longform.papers.layout import Cell, Table, cell
 from longform.units import BadInput
 
@@ -14,7 +14,7 @@ TASK_NAMES = {"block": "blocks of {}", "window": "{} windows of 3", "section": "
 SCORERS = {
     "titles": "section-title chain", "mentions": "mention chain (absolute discounting)",
     "mentions_kneser_ney": "mention chain (Kneser-Ney)", "topics": "topic proportions", "likelihood": "LM log-probability",
-    "ranker": "neural ranker (ours)", "bridge": "BBScore", "joint_bridge": "joint bridge density",
+    "ranker": "neural ranker (ours)", "bridge": "BBScore (frozen features)", "joint_bridge": "joint bridge density (frozen features)",
 }  # fmt: skip
 MANY_TIES = 0.1  # share of ties from which a note says so, as ties count as errors
 Row = tuple[str, str, str, Mapping[str, Any]]  # texts, model, task, record
@@ -39,11 +39,18 @@ def task_rows(scores: Records) -> list[Row]:
         )
     found = [(texts, models) for task in named for texts, models in members(scores, task).items()]
     return [
-        (texts, model, task, record)
+        (texts, model, task, models[model]["tasks"][task])
         for texts, models in found
-        for model, details in models.items()
-        for task, record in details["tasks"].items()
+        for model in sorted(models, key=_place)
+        for task in sorted(
+            models[model]["tasks"], key=lambda task: (task.partition("_")[0], int(task.rpartition("_")[2]))
+        )
     ]
+
+
+def _place(model: str) -> int:
+    known = [*PRINTED_NAMES, *OTHER_NAMES, *SCORERS]
+    return known.index(model) if model in known else len(known)
 
 
 def matrix(*, scores: Records, expected: Mapping[str, Any]) -> Table:
@@ -56,49 +63,62 @@ def matrix(*, scores: Records, expected: Mapping[str, Any]) -> Table:
     return Table("Pairwise accuracy of every scorer on every shuffle task (95 % intervals)", cells, _notes(rows))
 
 
-def _name(texts: str, model: str) -> str:
-    return f"{texts}: {SCORERS.get(model) or shown_name(model)}"
+def _name(model: str) -> str:
+    return SCORERS.get(model) or shown_name(model)
 
 
 def _task_cell(texts: str, model: str, task: str, record: Mapping[str, Any]) -> Cell:
     made = {"p_value": record["p_value"], "why": "p: sign test over documents against a coin"}
-    if record["pairs"] and record["ties"] == record["pairs"]:
+    if _blind(record):
         made |= {"value": None, "low": None, "high": None, "why": "every pair ties: blind to this order"}
-    return cell(_name(texts, model), task_name(task), record, **made)
+    return cell(f"{texts}: {_name(model)}", task_name(task), record, **made)
 
 
 def _notes(rows: Sequence[Row]) -> list[str]:
     """Pairs per task, documents above the mean of their whole shuffles, ties, and scorers below chance."""
-    pairs: dict[tuple[str, str], int] = {}
-    for texts, _, task, record in rows:
-        pairs[texts, task] = max(int(record["pairs"]), pairs.get((texts, task), 0))
-    notes = []
+    notes = ["a tie counts as an error; p values (in the CSV) are sign tests over documents against a coin"]
     for texts in dict.fromkeys(row[0] for row in rows):
-        shown = ", ".join(f"{task_name(task)} {n}" for (other, task), n in pairs.items() if other == texts)
+        own = [row for row in rows if row[0] == texts]
+        pairs = {task: max(int(r["pairs"]) for _, _, other, r in own if other == task) for _, _, task, _ in own}
+        above = [f"{_name(m)} {r['above_mean']:.1%}" for _, m, task, r in own if task == "block_1" and not _blind(r)]
+        shown = ", ".join(f"{task_name(task)} {n}" for task, n in pairs.items())
         notes.append(f"{texts}: pairs by task, at most: {shown}")
-    notes += [
-        f"{_name(texts, model)}: {r['above_mean']:.1%} of the documents lie above the mean of their whole shuffles"
-        for texts, model, task, r in rows
-        if task == "block_1" and r["ties"] < r["pairs"]
-    ]
-    return [*notes, *ties(rows), *_below(rows)]
+        notes.append(f"{texts}: documents above the mean of their whole shuffles: {', '.join(above)}")
+    return [*notes, *_ties(rows), *_below(rows)]
 
 
-def ties(rows: Sequence[Row]) -> list[str]:
-    """Where ties, which count as errors, are more than a tenth of the pairs."""
-    return [
-        f"{_name(texts, model)}, {task_name(task)}: {r['ties'] / r['pairs']:.0%} of the pairs tie and count as errors"
-        for texts, model, task, r in rows
-        if r["pairs"] and r["ties"] / r["pairs"] > MANY_TIES
-    ]
+def _blind(record: Mapping[str, Any]) -> bool:
+    return bool(record["pairs"]) and record["ties"] == record["pairs"]
+
+
+def _by_scorer(rows: Sequence[Row], shown: Callable[[Mapping[str, Any]], str]) -> dict[str, str]:
+    """Per scorer, the tasks of which ``shown`` says something."""
+    found: dict[str, list[str]] = {}
+    for texts, model, task, record in rows:
+        if text := shown(record):
+            found.setdefault(f"{texts}: {_name(model)}", []).append(f"{task_name(task)} {text}")
+    return {name: ", ".join(parts) for name, parts in found.items()}
+
+
+def _ties(rows: Sequence[Row]) -> list[str]:
+    """Where ties are more than a tenth of the pairs."""
+
+    def shown(record: Mapping[str, Any]) -> str:
+        share = record["ties"] / record["pairs"] if record["pairs"] else 0.0
+        return f"{share:.0%}" if share > MANY_TIES else ""
+
+    return [f"ties of {name}: {text}" for name, text in _by_scorer(rows, shown).items()]
 
 
 def _below(rows: Sequence[Row]) -> list[str]:
-    return [
-        f"{_name(texts, model)}, {task_name(task)}: prefers the shuffle, p = {r['p_value']:.4f}"
-        for texts, model, task, r in rows
-        if r["p_value"] < 0.05 and r["value"] is not None and 2 * r["value"] * r["pairs"] < r["pairs"] - r["ties"]
-    ]
+    """Where a scorer prefers the shuffles, more often than a coin would."""
+
+    def shown(record: Mapping[str, Any]) -> str:
+        wins = (record["value"] or 0.0) * record["pairs"]
+        lost = record["pairs"] - record["ties"] - wins
+        return f"(p = {record['p_value']:.4f})" if record["p_value"] < 0.05 and wins < lost else ""
+
+    return [f"prefers the shuffles, {name}: {text}" for name, text in _by_scorer(rows, shown).items()]
 
 
 def accidents(*, scores: Records, expected: Mapping[str, Any]) -> Table:
