@@ -37,10 +37,10 @@ def main() -> None:
         _read(options.reader, options.dump, Path(options.folder), options.shard_bytes)
         return
     with tempfile.TemporaryDirectory() as place:
-        dump = multiplied(options.dump, Path(place) / "dump.xml.bz2", options.copies)
+        dump, xml_bytes = multiplied(options.dump, Path(place) / "dump.xml.bz2", options.copies)
         shard_bytes = max(1, dump.stat().st_size // SHARDS)
         rounds = [_round(dump, Path(place), shard_bytes, options) for _ in range(options.rounds)]
-    report = summary(rounds)
+    report = {"xml_mb": xml_bytes / 1e6} | summary(rounds)
     print(json.dumps(report, indent=2) if options.json else told(report))
 
 
@@ -58,11 +58,11 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def multiplied(source: Path, target: Path, copies: int, pages_per_stream: int = 100) -> Path:
-    """The dump's pages, some times over, as a multistream dump."""
+def multiplied(source: Path, target: Path, copies: int, pages_per_stream: int = 100) -> tuple[Path, int]:
+    """The dump's pages, some times over, as a multistream dump; and the bytes of XML in it."""
     from longform.corpora.wikipedia.dump import Shard, raw_pages
 
-    pages, number = [], 0
+    pages, number, size = [], 0, 0
     with target.open("wb") as out:
         out.write(bz2.compress(NAMESPACE))
         for _ in range(copies):
@@ -70,12 +70,13 @@ def multiplied(source: Path, target: Path, copies: int, pages_per_stream: int = 
                 number += 1
                 before, _, after = page.partition(b"<id>")
                 pages.append(before + b"<id>%d<" % number + after.partition(b"<")[2])
+                size += len(pages[-1])
                 if len(pages) == pages_per_stream:
                     out.write(bz2.compress(b"\n".join(pages) + b"\n"))
                     pages.clear()
         out.write(bz2.compress(b"\n".join(pages) + b"\n"))
         out.write(bz2.compress(b"</mediawiki>\n"))
-    return target
+    return target, size
 
 
 def _round(dump: Path, place: Path, shard_bytes: int, options: argparse.Namespace) -> dict[str, Any]:
@@ -182,7 +183,7 @@ def summary(rounds: list[dict[str, Any]]) -> dict[str, Any]:
 def told(report: dict[str, Any]) -> str:
     """The report as lines of text."""
     lines = [
-        f"{report['wikitext_mb']:.1f} MB of wikitext, mean article {report['mean_article_kb']:.1f} kB, {report['rounds']} rounds"
+        f"{report['xml_mb']:.1f} MB of XML, {report['wikitext_mb']:.1f} MB of wikitext, mean article {report['mean_article_kb']:.1f} kB, {report['rounds']} rounds"
     ]
     lines += [
         f"{name:>18}: {m['mb_per_cpu_second']:6.2f} MB per CPU second, {m['cpu_seconds']:6.1f} s CPU, {m['wall_seconds']:6.1f} s wall"

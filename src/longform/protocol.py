@@ -66,6 +66,31 @@ class Critic(Protocol[Unit_contra]):
         """The one number."""
 
 
+@runtime_checkable
+class Attributing(Protocol[Unit_contra]):
+    """A critic that says which parts of a unit its score comes from.
+
+    Attributes:
+        parts: what one part is: transitions, mentions, topics, sentences, cells, tokens, claims ...
+        attributed: the columns of the tally that a unit's parts sum to.
+        blame: +1 where a large part is a bad sign, -1 where a small one is.
+    """
+
+    parts: ClassVar[str]
+    attributed: tuple[str, ...]
+    blame: ClassVar[int]
+
+    def attribute(self, units: Sequence[Unit_contra]) -> list[np.ndarray]:
+        """Parts of each unit in reading order, float64 of any shape; nan is a part without a number, and counts 0."""
+
+
+def worst_parts(critic: Attributing[Unit_contra], unit: Unit_contra, count: int = 3) -> list[int]:
+    """Places of the parts that speak most against a unit, worst first, in its flattened parts."""
+    values = critic.blame * critic.attribute([unit])[0].ravel()
+    order = np.argsort(-values, kind="stable")
+    return [int(i) for i in order if not np.isnan(values[i])][:count]
+
+
 @dataclass(frozen=True)
 class Estimate:
     """A number with its interval and everything that would change it."""

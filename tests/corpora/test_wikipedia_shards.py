@@ -196,3 +196,51 @@ def test_a_killed_run_is_taken_up_and_ends_with_the_bytes_of_an_unbroken_one(tmp
     assert done["redone"] <= done["shards"] - 2
     assert contents(tmp_path / "shards") == unbroken
     assert json.loads((tmp_path / "shards" / "shard-00003.json").read_text())["counts"]["article"] == 6
+
+
+def dask(*arguments):
+    """A `dask` command as a process of its own, as a person would start it on another machine."""
+    source = {**os.environ, "PYTHONPATH": SOURCE}
+    return subprocess.Popen([sys.executable, "-m", "dask", *arguments], env=source, start_new_session=True)
+
+
+@pytest.fixture
+def scheduler(tmp_path):
+    """Address of a scheduler with two workers, none of them children of this process's Dask."""
+    said = tmp_path / "scheduler.json"
+    processes = [
+        dask("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(said))
+    ]
+    processes += [
+        dask(
+            "worker",
+            "--scheduler-file",
+            str(said),
+            "--nthreads",
+            "1",
+            "--no-dashboard",
+            "--local-directory",
+            str(tmp_path),
+        )
+        for _ in range(2)
+    ]
+    deadline = time.monotonic() + 30
+    while not said.is_file() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    yield json.loads(said.read_text())["address"]
+    for process in processes:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def test_a_scheduler_by_address_writes_the_same_bytes(tmp_path, dump, unbroken, scheduler):
+    done = extract(dump[0], tmp_path / "shards", index=dump[1], extraction=SMALL, scheduler=scheduler)
+    assert contents(tmp_path / "shards") == unbroken
+    assert done["redone"] == done["shards"]
+
+
+def test_an_address_without_a_scheduler_is_bad_input(tmp_path, dump, monkeypatch):
+    monkeypatch.setattr("longform.corpora.wikipedia.shards.CONNECT_SECONDS", 1)
+    for address in ("tcp://127.0.0.1:9", "nowhere"):
+        with pytest.raises(BadInput, match="no Dask scheduler at"):
+            extract(dump[0], tmp_path / "shards", index=dump[1], extraction=SMALL, scheduler=address)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.cluster.hierarchy import leaves_list, linkage
@@ -64,6 +64,25 @@ class LogisticNormalCritic:
     mean: np.ndarray | None = field(default=None, repr=False, metadata={"fitted": True})
     precision: np.ndarray | None = field(default=None, repr=False, metadata={"fitted": True})
     better: Better = field(default="nearer_real", init=False, repr=False, metadata={"fitted": True})
+    parts: ClassVar[str] = "topics"
+    blame: ClassVar[int] = 1
+
+    @property
+    def attributed(self) -> tuple[str, ...]:
+        """The columns that ``score`` adds up."""
+        return COLUMNS[:2] if self.full_expectation else COLUMNS[:1]
+
+    def attribute(self, units: Sequence[TopicReading]) -> list[np.ndarray]:
+        r"""Per topic logit $\tfrac12 d_i (S d)_i$, its share of the constant, and of the spread where that is scored."""
+        mean, precision = self._prior()
+        constant = negative_log_density(mean, mean, precision) / len(mean)
+        found = []
+        for unit in units:
+            apart = unit.logits - mean
+            spread = 0.5 * unit.variances * np.diag(precision) if self.full_expectation else 0.0
+            nats = 0.5 * apart * (precision @ apart) + constant + spread
+            found.append(nats if unit.valid else np.zeros(0))
+        return found
 
     def fit(self, real: Sequence[TopicReading]) -> LogisticNormalCritic:
         r"""The Gaussian that maximises the bound: mean of $\lambda$, $\Sigma = \bar\nu + \mathrm{cov}(\lambda)$.

@@ -28,6 +28,9 @@ class AdjacentSimilarity(ABC):
     """What all lexical critics share; each says how alike the sentences of a unit are."""
 
     better: ClassVar[Better] = "higher"
+    parts: ClassVar[str] = "pairs of sentences"
+    attributed: ClassVar[tuple[str, ...]] = ("similarity",)
+    blame: ClassVar[int] = -1
 
     @abstractmethod
     def sentence_matrices(self, units: Sequence[Grid]) -> list[np.ndarray]:
@@ -41,12 +44,17 @@ class AdjacentSimilarity(ABC):
         """Nothing is fitted."""
         return self
 
+    def attribute(self, units: Sequence[Grid]) -> list[np.ndarray]:
+        """Similarity of each sentence to the next, float64 (sentences - 1,); empty where the text is excluded."""
+        matrices = self.sentence_matrices(units)
+        return [_adjacent(unit, matrix) for unit, matrix in zip(units, matrices, strict=True)]
+
     def tally(self, units: Sequence[Grid]) -> Tally:
         """Columns: summed similarity, adjacent pairs, pairs with a sentence without nouns (similarity 0), unknown entities.
 
         Excluded are units without nouns and of fewer than two sentences.
         """
-        rows = [self._row(unit, matrix) for unit, matrix in zip(units, self.sentence_matrices(units), strict=True)]
+        rows = [self._row(unit, parts) for unit, parts in zip(units, self.attribute(units), strict=True)]
         values = np.array(rows, dtype=np.float64).reshape(len(rows), len(COLUMNS))
         return Tally(tuple(unit.unit_id for unit in units), COLUMNS, values)
 
@@ -68,12 +76,16 @@ class AdjacentSimilarity(ABC):
         matrix = self.sentence_matrices([unit])[0]
         return matrix[orders[:, :-1], orders[:, 1:]].mean(axis=1)
 
-    def _row(self, unit: Grid, matrix: np.ndarray) -> tuple[float, int, int, int, bool]:
-        if unit.empty or len(unit.cells) < 2:
+    def _row(self, unit: Grid, parts: np.ndarray) -> tuple[float, int, int, int, bool]:
+        if not len(parts):
             return 0.0, 0, 0, 0, True
         mentioned = present(unit).any(axis=1)
         bare = int((~(mentioned[:-1] & mentioned[1:])).sum())
-        return float(np.diag(matrix, 1).sum()), len(unit.cells) - 1, bare, self.unknown(unit), False
+        return float(parts.sum()), len(parts), bare, self.unknown(unit), False
+
+
+def _adjacent(unit: Grid, matrix: np.ndarray) -> np.ndarray:
+    return np.zeros(0) if unit.empty or len(unit.cells) < 2 else np.diag(matrix, 1)
 
 
 def present(unit: Grid) -> np.ndarray:

@@ -1,7 +1,7 @@
 """Derive a smaller or larger scale from the root's ``params.yaml``: ``python -m longform.stages.scales experiments/scales/smoke``.
 
 ``overrides.yaml`` maps patterns of ``verb.row`` to settings that are merged over the root's; so a scale follows every
-new row by itself. A test holds the written ``params.yaml`` to what this module derives.
+new row by itself. Under ``only`` it may list patterns of the rows that it wants. A test holds the written ``params.yaml`` to what this module derives.
 """
 
 from __future__ import annotations
@@ -32,14 +32,23 @@ def derive(base: Mapping[str, Any], overrides: Mapping[str, Any], home: str) -> 
         "home": home,
         "at": f"{home}/",
     }
+    overrides = dict(overrides)
+    if "only" in overrides:
+        wanted = {place for pattern in overrides.pop("only") for place in _matched(params, pattern, home)}
+        for verb in VERBS:
+            params[verb] = {row: settings for row, settings in params[verb].items() if (verb, row) in wanted}
     for pattern, settings in overrides.items():
-        verb, _, rows = pattern.partition(".")
-        matched = [row for row in params.get(verb, {}) if fnmatch.fnmatchcase(row, rows)] if verb in VERBS else []
-        if not matched:
-            raise BadInput(f"overrides of {home}: {pattern!r} matches no row; mend the pattern")
-        for row in matched:
+        for verb, row in _matched(params, pattern, home):
             params[verb][row] = _merged(params[verb][row], settings)
     return params
+
+
+def _matched(params: Mapping[str, Any], pattern: str, home: str) -> list[tuple[str, str]]:
+    verb, _, rows = pattern.partition(".")
+    matched = [(verb, row) for row in params.get(verb, {}) if fnmatch.fnmatchcase(row, rows)] if verb in VERBS else []
+    if not matched:
+        raise BadInput(f"overrides of {home}: {pattern!r} matches no row; mend the pattern")
+    return matched
 
 
 def _merged(base: Any, over: Any) -> Any:

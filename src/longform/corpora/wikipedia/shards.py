@@ -27,6 +27,7 @@ from longform.units import BadInput
 VERSION = 1  # of what a shard holds; raised when the reading changes, so that old shards are redone
 RETRIES = 2  # of a shard whose worker raised; a killed worker is retried by Dask itself
 WORKER_MEMORY = "1GB"  # above this Dask restarts a local worker; its shard is tried again
+CONNECT_SECONDS = 20  # ours: to a scheduler that may still be starting
 
 
 @dataclass(frozen=True)
@@ -189,12 +190,22 @@ def _client(scheduler: str | None, workers: int) -> Iterator[Any]:
             f"more than one worker needs Dask ({error}); pip install distributed, or set workers to 1"
         ) from error
     if scheduler is not None:
-        with Client(scheduler) as client:
+        with _connected(Client, scheduler) as client:
             yield client
         return
     limits = {"threads_per_worker": 1, "memory_limit": WORKER_MEMORY, "dashboard_address": ":0"}
     with LocalCluster(n_workers=workers, processes=True, **limits) as cluster, Client(cluster) as client:
         yield client
+
+
+def _connected(client: type, scheduler: str) -> Any:
+    try:
+        return client(scheduler, timeout=CONNECT_SECONDS)
+    except (OSError, ValueError) as error:  # ValueError: an address of no known form
+        raise BadInput(
+            f"no Dask scheduler at {scheduler!r} ({' '.join(str(error).split())[:120]}); start one with `dask scheduler`, "
+            "mend the address, or leave it out for local processes"
+        ) from error
 
 
 def _gathered(client: Any, tasks: Sequence[Task]) -> dict[int, str]:
