@@ -124,6 +124,8 @@ def test_a_panel_tells_what_its_members_share_once():
     assert set(told["models"]) == {"one", "two"} and told["shared"] == {}
     assert made.score(made.tally(units)) == 0.5
     alone = Panel({"one": OrderPairs(Cost())}).describe(units)
-    assert alone["shared"]["tasks"] and alone["models"] == {"one": {}}
+    assert alone["shared"] == {} and list(alone["models"]["one"]) == ["tasks"]
+    twice = Panel({"one": OrderPairs(Cost()), "same": OrderPairs(Cost())}).describe(units)
+    assert list(twice["shared"]) == ["tasks"] and twice["models"] == {"one": {}, "same": {}}
     with pytest.raises(BadInput, match="no critic"):
         Panel({})

@@ -49,7 +49,8 @@ class Panel:
         """
         told = {name: member.describe(units) for name, member in self.members.items()}
         rows = list(told.values())
-        alike = {key for key, value in rows[0].items() if all(key in row and row[key] == value for row in rows[1:])}
+        alike = {k for k, value in rows[0].items() if all(k in row and row[k] == value for row in rows[1:])}
+        alike = alike if len(rows) > 1 else set()
         own = {name: {key: row[key] for key in row if key not in alike} for name, row in told.items()}
         return {"shared": {key: rows[0][key] for key in rows[0] if key in alike}, "models": own}
 

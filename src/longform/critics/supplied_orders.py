@@ -158,8 +158,14 @@ def learn_tuned(
         choices: what the model may see; an earlier one wins a tie, as does an earlier penalty.
         penalties: factors of SVM-light's default C.
         inner: folds of the choice.
+
+    Raises:
+        BadInput: fewer usable documents than inner folds, or nothing to choose from.
     """
     usable = [family for family in training if not family.original.empty and family.scored]
+    if len(usable) < inner or inner < 2 or not choices or not penalties:
+        asked = f"{len(usable)} documents, {inner} inner folds, {len(choices)} choices, {len(penalties)} penalties"
+        raise BadInput(f"tuned ranking: {asked}; a document a fold, two folds and one of each are needed; mend the row")
     fold = np.empty(len(usable), dtype=np.int64)
     fold[generator("tuned ranking", *(f.unit_id for f in usable)).permutation(len(usable))] = (
         np.arange(len(usable)) % inner
@@ -187,8 +193,10 @@ def _inner_accuracy(rows: Sequence[np.ndarray], fold: np.ndarray, factor: float)
 
 
 def scaled_weights(rows: Sequence[np.ndarray], factor: float) -> np.ndarray:
-    """Weights from differences of each document, C being ``factor`` times SVM-light's default."""
+    """Weights from differences of each document, C being ``factor`` times SVM-light's default; zeros where none differs."""
     differences = np.concatenate(rows)
+    if not differences.any():
+        return np.zeros(differences.shape[1])
     return rank_weights(differences, factor / float(np.mean(np.sum(differences**2, axis=1))))
 
 
