@@ -184,7 +184,11 @@ def _claim(what: str, said: Sequence[str], found: Sequence[str]) -> Finding:
 
 
 def _told(r: Correlation) -> str:
-    return f"r = {r.value:.2f} [{r.low:.2f}, {r.high:.2f}], p = {r.p_value:.4f}"
+    return f"r = {r.value:.2f} [{r.low:.2f}, {r.high:.2f}], {_p(r.p_value)}"
+
+
+def _p(value: float) -> str:
+    return "p < 0.0001" if value < 0.0001 else f"p = {value:.4f}"
 
 
 def _minus_signs(
@@ -222,7 +226,7 @@ def _williams_note(best: str, model: str, columns: Mapping[str, np.ndarray], peo
     test = williams_test(float(table[0, 1]), float(table[0, 2]), float(table[1, 2]), int(kept.sum()))
     return (
         f"{shown_name(best)} against {shown_name(model)}, absolute values: Williams t({test.degrees}) = {test.t:.2f}, "
-        f"p = {test.p_two_sided:.4f}"
+        f"{_p(test.p_two_sided)}"
     )
 
 

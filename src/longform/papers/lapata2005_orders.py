@@ -38,6 +38,7 @@ def task_rows(scores: Records) -> list[Row]:
             f"no score row named <texts>-<shuffles|pairs>-<what> among {sorted(scores)}; mend the row's list"
         )
     found = [(texts, models) for task in named for texts, models in members(scores, task).items()]
+    found.sort(key=lambda pair: -max(len(details["tasks"]) for details in pair[1].values()))  # all columns at the top
     return [
         (texts, model, task, models[model]["tasks"][task])
         for texts, models in found
