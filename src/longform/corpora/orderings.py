@@ -146,8 +146,8 @@ class Discrimination:
             raise BadInput(f"shuffle task {asked}; allowed are {sorted(TASKS)}, a size and a number of shuffles from 1")
 
     def fit(self, real: Sequence[Any]) -> Discrimination:
-        """Fit the scorer on real units."""
-        return replace(self, scorer=self.scorer.fit(real), fitted=True)
+        """Fit the scorer on real units, rated or not."""
+        return replace(self, scorer=self.scorer.fit([getattr(unit, "unit", unit) for unit in real]), fitted=True)
 
     def orders(self, unit: Any) -> np.ndarray:
         """This task's orders of one unit, the same for every scorer."""
@@ -156,7 +156,8 @@ class Discrimination:
 
     def tally(self, units: Sequence[Any]) -> Tally:
         """Per document: wins, ties, pairs, and whether the original lies above the mean of its shuffles."""
-        rows = [preferences(self.scorer, unit, self.orders(unit)) for unit in units]
+        bare = [getattr(unit, "unit", unit) for unit in units]
+        rows = [preferences(self.scorer, unit, self.orders(unit)) for unit in bare]
         values = np.array(rows, dtype=np.float64).reshape(len(rows), len(COLUMNS))
         return Tally(tuple(unit.unit_id for unit in units), COLUMNS, values)
 
