@@ -30,7 +30,7 @@ class CausalLanguageModel(Learner):
 
     def loss(self, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
         """Mean nats per predicted token."""
-        logits = self.run(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"]).logits
+        logits = self.run(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"], use_cache=False).logits
         return torch.nn.functional.cross_entropy(
             logits[:, :-1].flatten(0, 1).float(), batch["labels"][:, 1:].flatten(), ignore_index=IGNORED
         )
@@ -64,6 +64,7 @@ def fit(
     """
     tokenizer = load_tokenizer(base)
     network = load_model(base, AutoModelForCausalLM) if shape is None else from_scratch(shape, tokenizer, context, seed)
+    network = network.float()  # some published checkpoints are halves, in which small updates vanish
     if shape is None and not has_model(base):
         raise BadInput(f"train {name}: {base} holds no model and the row gives no shape; add one of the two")
     pack = {"stream": stream_blocks, "documents": document_rows}.get(packing)
@@ -113,11 +114,15 @@ def article_ids(document: Document, tokenizer: PreTrainedTokenizerBase, titles: 
     return end + encode(render(document, titles), tokenizer) + end + encode("\n", tokenizer)
 
 
-def stream_blocks(documents: Sequence[Document], tokenizer: Any, titles: bool, context: int) -> list[list[int]]:
-    """One stream cut into consecutive blocks of ``context`` tokens; the last, partial block is dropped."""
-    stream = [token for document in documents for token in article_ids(document, tokenizer, titles)]
-    whole = len(stream) // context * context
-    return [stream[start : start + context] for start in range(0, whole, context)]
+def stream_blocks(documents: Sequence[Document], tokenizer: Any, titles: bool, context: int) -> Sequence[Sequence[int]]:
+    """One stream cut into consecutive blocks of ``context`` tokens; the last, partial block is dropped.
+
+    Returns:
+        int32 (block, context): the papers' corpora have 10^8 tokens, for which lists are too large.
+    """
+    pieces = [np.array(article_ids(document, tokenizer, titles), dtype=np.int32) for document in documents]
+    stream = np.concatenate([np.zeros(0, dtype=np.int32), *pieces])
+    return stream[: len(stream) // context * context].reshape(-1, context)
 
 
 def document_rows(documents: Sequence[Document], tokenizer: Any, titles: bool, context: int) -> list[list[int]]:
@@ -126,7 +131,7 @@ def document_rows(documents: Sequence[Document], tokenizer: Any, titles: bool, c
     return [(end + encode(render(d, titles), tokenizer) + end)[:context] for d in documents]
 
 
-def collate(rows: list[list[int]]) -> dict[str, torch.Tensor]:
+def collate(rows: Sequence[Sequence[int]]) -> dict[str, torch.Tensor]:
     """Pad to the longest row; padding is masked and carries no loss."""
     width = max(map(len, rows))
     ids, labels, mask = (np.full((len(rows), width), fill, dtype=np.int64) for fill in (0, IGNORED, 0))
