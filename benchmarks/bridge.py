@@ -25,9 +25,9 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 
 from longform.artefacts import read_readout
+from longform.corpora.orderings import block_orders, local_orders
 from longform.critics.bridge import WINDOWS, LatentPath, path, units_from_readout
 from longform.critics.bridge_features import BridgeFeatures
-from longform.critics.sentence_orders import block_orders, local_orders
 from longform.numerics import generator
 
 BLOCKS, WINDOWS_SHUFFLED, COPIES, ROUNDS = (1, 2, 5, 10), (1, 2, 3), 20, 3

@@ -16,8 +16,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "src"))
 
+from longform.corpora.orderings import block_orders, distinct_orders, local_orders
 from longform.corpora.wikisection import build, paper_sentences
-from longform.critics.sentence_orders import block_orders, distinct_orders, local_orders
 from longform.numerics import generator
 
 KEPT, PAPERS = 434, 430

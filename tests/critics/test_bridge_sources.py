@@ -11,13 +11,13 @@ from scipy.stats import wasserstein_distance
 from longform.critics.bridge import LatentPath, diffusion, path
 from longform.critics.bridge_profiles import (
     SourceDetection,
+    SourceProfile,
     detection,
     shuffled,
     trajectory,
     wasserstein,
 )
 from longform.critics.bridge_ratings import RatedClasses
-from longform.critics.bridge_profiles import SourceProfile
 from longform.critics.bridge_sources import (
     MachineArea,
     MachineGeneral,

@@ -12,11 +12,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from longform.corpora.orderings import SHUFFLES, block_orders, distinct_orders, local_orders
 from longform.critics.bridge import FITTED, WINDOWS, LatentPath, units_from_readout
 from longform.critics.bridge_features import BridgeFeatures, identity
 from longform.critics.bridge_joint import JointBridgeCritic, usable
 from longform.critics.pair_network import LinearRanker, NetworkRanker, Pairs, ranker
-from longform.critics.sentence_orders import SHUFFLES, block_orders, distinct_orders, local_orders
 from longform.numerics import generator
 from longform.protocol import Better, Tally
 from longform.units import BadInput
