@@ -243,7 +243,7 @@ class ShuffleAUC(GlobalDiscrimination):
             "sweep": {
                 "sigma2": grid,
                 "auc": [area(*pair) for pair in pairs],
-                "accuracy": [float((original < shuffled).mean()) for original, shuffled in pairs],
+                "accuracy": [float((one < two).mean()) if len(one) else float("nan") for one, two in pairs],
             },
         }
 
