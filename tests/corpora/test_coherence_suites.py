@@ -14,7 +14,7 @@ from longform.corpora.suites import exports as suite_exports
 from longform.corpora.suites.connective_uses import read_ted_mdb
 from longform.corpora.suites.dialogues import read_dialogue_nli, read_persona_chat, read_synthetic_persona_chat
 from longform.corpora.suites.documents import suites_from_documents
-from longform.corpora.suites.items import suite_from_record
+from longform.corpora.suites.items import pair, suite_from_record
 from longform.corpora.suites.native import build, read_re_mentions, read_uses
 from longform.corpora.suites.re_mentions import ReMention
 from longform.corpora.suites.schemas import gap, in_sentence_case, read_schemas
@@ -347,7 +347,10 @@ def test_a_harness_task_asks_the_suites_question(suites):
         "{{continuation}}",
         "multiple_choice",
     )
-    whole = json.loads(suite_exports.harness_task(suites["N_all"])["N_all.jsonl"].splitlines()[0])
+    assert task["target_delimiter"] == " "
+    order = suite_exports.harness_task(suites["N_all"])
+    assert yaml.safe_load(order["N_all.yaml"])["target_delimiter"] == ""  # nothing stands before a whole text
+    whole = json.loads(order["N_all.jsonl"].splitlines()[0])
     assert whole["context"] == ""
     assert whole["choices"][whole["target"]] == " ".join([*STORIES[0][1:5], "She slept."])
 
@@ -361,6 +364,33 @@ def test_the_judgement_sheet_hides_the_key(suites):
         if row["item"] == "story_cloze/1":
             assert row[answer["coherent"]].endswith("She slept.")
     assert files == suite_exports.judgement_sheet([suites["story_cloze"], suites["N_all"]], 2, 5)
+
+
+def test_a_studys_file_says_which_side_is_coherent_and_what_spoilt_the_other(suites):
+    names = ["story_cloze", "N_all", "speaker_commitment"]
+    files = suite_exports.judgement_sheet([suites[name] for name in names], 2, 5)
+    lines = [json.loads(line) for line in files["study.jsonl"].splitlines()]
+    assert lines == list(csv.DictReader(io.StringIO(files["study.csv"])))
+    key = {row["item"]: row["coherent"] for row in csv.DictReader(io.StringIO(files["key.csv"]))}
+    for line in lines:
+        assert set(line) == {"item_id", "left", "right", "gold_side", "suite", "condition"}
+        assert key[line["item_id"]] == line["gold_side"]
+        item = next(i for i in suites[line["suite"]].items if f"{line['suite']}/{i.number}" == line["item_id"])
+        spoilt = " ".join(r.content for r in item.condition(line["condition"]).regions)
+        other = {"left": "right", "right": "left"}[line["gold_side"]]
+        shown = line[other].replace("\n– ", " [SEP] ").removeprefix("– ")
+        assert shown == spoilt
+        assert "[SEP]" not in line["left"] + line["right"]
+
+
+def test_pairs_that_read_alike_are_not_put_before_judges(suites):
+    suite = suites["story_cloze"]
+    same = pair(9, {"original_ending": ["a", "b"], "distractor_ending": ["a", "b"]})
+    with_one = suite.__class__(**{**suite.__dict__, "items": (*suite.items, same)})
+    assert "story_cloze/9" not in suite_exports.judgement_sheet([with_one], 99, 1)["key.csv"]
+    alone = suite.__class__(**{**suite.__dict__, "items": (same,)})
+    with pytest.raises(BadInput, match="read alike"):
+        suite_exports.judgement_sheet([alone], 99, 1)
 
 
 def test_a_native_file_is_exported_and_read_back(suites):

@@ -57,3 +57,14 @@ def test_a_translation_keeps_sentences_and_is_a_function_of_words():
     text = translated("The cat sat. The cat ran!", "kothic")
     assert text.count(" ") == 5
     assert text.split(". ")[0].split()[:2] == text.split(". ")[1].split()[:2]
+
+
+@pytest.mark.parametrize("counts", [{"stories": 4}, {"stories": 4, "dialogues": 2, "articles": 2, "poems": 1}])
+def test_counts_of_other_kinds_of_source_are_refused(counts):
+    with pytest.raises(BadInput, match=r"allowed are those of \['stories', 'dialogues', 'articles'\]"):
+        planted_suites.build(name="s", seed=3, counts=counts)
+
+
+def test_a_mixture_counts_by_split():
+    with pytest.raises(BadInput, match=r"\['stories'\] have one count"):
+        planted_mixture.build(name="m", seed=3, counts={"stories": 4})

@@ -92,6 +92,13 @@ def strip_notes(record):
         (changed(items__1__conditions=RECORD["items"][1]["conditions"][:1]), "item 1: conditions are ['a']"),
         (changed(items__1__item_number=0), "item numbers repeat"),
         (changed(items=[]), "0 items"),
+        (changed(items=None), "items: got None, allowed is a list"),
+        (changed(items__1=3), "got 3, allowed is an object"),
+        (changed(items__1__item_number="one"), "item_number: got 'one', allowed is a whole number"),
+        (changed(items__1__conditions__0__regions="x"), "item 1, condition a, regions: got 'x'"),
+        (changed(items__1__conditions__0__regions__1__region_number=1), "region numbers are [1, 1]"),
+        (changed(predictions__0="(2;%a%) > 0"), "prediction: got '(2;%a%) > 0', allowed is an object"),
+        (changed(meta=None), "meta: got None"),
     ],
 )
 def test_a_bad_suite_says_what_is_wrong(record, says):

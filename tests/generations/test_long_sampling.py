@@ -1,84 +1,195 @@
-"""Sampling: the model's own distribution, one generator a document, past the window, and through a kill."""
+"""Long sampling: one document's text is the same in any batch, order, shard, process, and through a kill."""
 
+import hashlib
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 from tiny import documents, lm_folder
-from transformers import AutoModelForCausalLM
+from transformers import AutoModelForCausalLM, GPT2LMHeadModel
 
-from longform.generations.long_sampling import Sampling, draw, generate, sample
-from longform.numerics import generator
+from longform.generations import long_sampling
+from longform.generations.long_sampling import Sampling, generate, sample
+from longform.generations.sampling import drafts as files
+from longform.generations.sampling.contexts import context_start
+from longform.generations.sampling.drafts import Draft
+from longform.generations.sampling.draws import Referee, Truncation
+from longform.generations.sampling.noise import gumbel, keys
 from longform.units import BadInput
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS, TOKENS = 64, 40
+PROTOCOLS = [None, 10]
 
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
-    return lm_folder(tmp_path_factory.mktemp("lm"), window=32)
+    return lm_folder(tmp_path_factory.mktemp("lm"), window=16)
 
 
 def make(model, scratch, **over):
     scratch.mkdir(parents=True, exist_ok=True)
-    settings = {"documents": 6, "titles": False, "batch": 4, "max_tokens": 60, "keep": 16} | over
+    settings = {"documents": DOCUMENTS, "titles": False, "batch": 64, "max_tokens": TOKENS, "keep": 10} | over
     return generate(model=model, name="tiny", seed=3, scratch=scratch, prefixes=documents(), **settings)
 
 
-def test_documents_do_not_depend_on_batch_or_number(model, tmp_path):
-    whole = make(model, tmp_path / "a").documents
-    assert make(model, tmp_path / "b", batch=1).documents == whole
-    assert make(model, tmp_path / "c", documents=3).documents == whole[:3]
+def hashes(corpus):
+    return [hashlib.sha256(json.dumps(d.to_record(), sort_keys=True).encode()).hexdigest() for d in corpus.documents]
 
 
-def test_a_killed_run_goes_on_where_it_was(model, tmp_path):
-    whole = make(model, tmp_path / "a").documents
-    (tmp_path / "b").mkdir()
-    kept = {"index": 0, "attempts": 0, "cut": False, "tokens": 1, "sections": [[None, "kept"]]}
-    (tmp_path / "b" / "drafts.jsonl").write_text(json.dumps(kept) + '\n{"index": 1, "att')  # cut off in mid-line
-    resumed = make(model, tmp_path / "b").documents
-    assert resumed[0].text == "kept" and resumed[1:] == whole[1:]
+@pytest.fixture(scope="module")
+def whole(model, tmp_path_factory):
+    """Hashes of all documents under each protocol, from one batch of 64."""
+    return {k: hashes(make(model, tmp_path_factory.mktemp("whole"), keep=k)) for k in PROTOCOLS}
 
 
-@pytest.mark.parametrize("keep", [None, 12])
-def test_each_protocol_sees_exactly_the_context_that_it_promises(model, keep):
-    """Replay every drawn token with a plain forward pass over the context that the protocol defines."""
+@pytest.mark.parametrize("keep", PROTOCOLS)
+@pytest.mark.parametrize("batch", [1, 8])
+def test_hashes_are_those_of_batch_64(model, whole, tmp_path, keep, batch):
+    assert len(set(whole[keep])) == DOCUMENTS
+    assert hashes(make(model, tmp_path, keep=keep, batch=batch)) == whole[keep]
+
+
+@pytest.mark.parametrize("keep", PROTOCOLS)
+def test_hashes_do_not_depend_on_order_or_shard(model, whole, tmp_path, monkeypatch, keep):
+    shuffle = torch.randperm(DOCUMENTS, generator=torch.Generator().manual_seed(5)).tolist()
+    pending, shard = files.pending, iter([slice(0, None, 2), slice(1, None, 2)])
+
+    def shuffled_half(*args):
+        left = pending(*args)
+        return [left[i] for i in shuffle if i < len(left)][next(shard)] if len(left) > 1 else left
+
+    monkeypatch.setattr(files, "pending", shuffled_half)  # the first round draws one half, the second the other
+    monkeypatch.setattr(files, "corpus", lambda done, *_: done)
+    make(model, tmp_path, keep=keep, batch=7, redraws=1)
+    monkeypatch.undo()
+    assert hashes(make(model, tmp_path, keep=keep)) == whole[keep]
+
+
+@pytest.mark.parametrize("keep", PROTOCOLS)
+def test_two_processes_write_the_same_documents(model, whole, tmp_path, keep):
+    made = make(model, tmp_path, keep=keep, batch=16, devices=2, strategy="ddp_fork")
+    lines = [len(p.read_text().splitlines()) for p in sorted(tmp_path.glob("drafts-*.jsonl"))]
+    assert hashes(made) == whole[keep] and lines == [DOCUMENTS // 2, DOCUMENTS // 2]
+
+
+def test_a_process_without_a_document_does_no_harm(model, whole, tmp_path):
+    assert hashes(make(model, tmp_path, documents=1, devices=2, strategy="ddp_fork")) == whole[10][:1]
+
+
+SCRIPT = """
+import sys; sys.path[:0] = ["tests/generations", "tests"]
+from pathlib import Path
+from test_long_sampling import make
+import longform.generations.sampling.drafts as files, time
+whole = files.append
+def slow(*rest): whole(*rest); time.sleep(0.5)
+files.append = slow
+make(Path(sys.argv[1]), Path(sys.argv[2]), keep=eval(sys.argv[3]), batch=8)
+"""
+
+
+@pytest.mark.parametrize("keep", PROTOCOLS)
+def test_a_run_killed_by_sigkill_ends_with_the_same_documents(model, whole, tmp_path, keep):
+    command = [sys.executable, "-c", SCRIPT, str(model), str(tmp_path), str(keep)]
+    run = subprocess.Popen(command, cwd=ROOT, env={**os.environ, "PYTHONPATH": "src"})
+    deadline = time.monotonic() + 120
+    while not (tmp_path / "drafts-0.jsonl").is_file() and run.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert run.poll() is None, "the run ended before it could be killed"
+    run.send_signal(signal.SIGKILL)
+    run.wait()
+    before = (tmp_path / "drafts-0.jsonl").read_bytes()
+    assert 0 < before.count(b"\n") < DOCUMENTS
+    (tmp_path / "drafts-0.jsonl").write_bytes(before[:-9])  # as if the kill had come in mid-line
+    assert hashes(make(model, tmp_path, keep=keep)) == whole[keep]
+    assert (tmp_path / "drafts-0.jsonl").read_bytes().startswith(before[:-9] + b"\n")  # taken up, not begun again
+
+
+@pytest.mark.parametrize("keep", PROTOCOLS)
+def test_each_text_is_that_of_the_float64_model_read_alone(model, keep):
+    """The definition, replayed draw by draw with a plain forward pass over the context of the protocol."""
     network = AutoModelForCausalLM.from_pretrained(model).eval()
-    from longform.generations.long_sampling import _Draft
+    drafts = [Draft(i, 0, 100 + i, [0, 5, 0]) for i in range(3)]
+    sample(Referee(network, margin=1e-4), drafts, Sampling(50, keep), end=-1)
+    network = network.double()
+    for draft in drafts:
+        assert len(draft.ids) == 50
+        for place in range(3, 50):
+            context = torch.tensor([draft.ids[context_start(place, 16, keep) : place]])
+            with torch.no_grad():
+                scores = network(context).logits[0, -1] + gumbel(keys([draft.key], place), 300, torch.float64)[0]
+            assert int(scores.argmax()) == draft.ids[place], place
 
-    draft = _Draft(0, 0, generator("replay"), [0, 5, 0])
-    settings = Sampling(max_tokens=70, keep=keep)
-    sample(network, [draft], settings, end=-1)
-    rng, start = generator("replay"), 0
-    for place in range(3, 70):
-        if keep is None:
-            start = place - 31 if place >= 32 else 0
-        elif place - start > 32:
-            start = place - keep
+
+def rough(monkeypatch, size):
+    """Let every float32 pass err by a number that depends on the shape of its batch, as a GEMM's rounding does."""
+    plain = GPT2LMHeadModel.forward
+
+    def forward(self, input_ids, **rest):
+        output = plain(self, input_ids=input_ids, **rest)
+        if output.logits.dtype == torch.float32:
+            errors = torch.Generator().manual_seed(1000 * len(input_ids) + input_ids.shape[1])
+            output.logits = output.logits + size * torch.rand(output.logits.shape, generator=errors)
+        return output
+
+    monkeypatch.setattr(GPT2LMHeadModel, "forward", forward)
+
+
+@pytest.mark.parametrize("keep", PROTOCOLS)
+def test_errors_that_differ_from_batch_to_batch_change_no_text(model, whole, tmp_path, monkeypatch, keep):
+    rough(monkeypatch, 1e-2)
+    assert hashes(make(model, tmp_path, keep=keep, batch=16)) == whole[keep]
+
+
+def test_without_the_referee_such_errors_change_texts(model, whole, tmp_path, monkeypatch):
+    rough(monkeypatch, 1e-2)
+    monkeypatch.setattr(long_sampling, "calibrated", lambda network, *_: Referee(network, margin=0.0))
+    monkeypatch.setattr(Referee, "decide", lambda self, context, seen, words, rule: int(seen.argmax()))
+    assert hashes(make(model, tmp_path, batch=16)) != whole[10]
+
+
+def test_a_document_is_the_same_when_more_are_drawn(model, whole, tmp_path):
+    assert hashes(make(model, tmp_path, documents=5)) == whole[10][:5]
+
+
+def test_the_released_preset_keeps_the_fifty_tokens_that_the_authors_code_inherited(model, tmp_path):
+    free, released = make(model, tmp_path / "a"), make(model, tmp_path / "b", preset="released")
+    assert hashes(released) == hashes(make(model, tmp_path / "c", top_k=50)) != hashes(free)
+    network = AutoModelForCausalLM.from_pretrained(model).eval()
+    draft = Draft(0, 0, 1, [0, 5, 0])
+    sample(Referee(network, margin=1e-4), [draft], Sampling(40, 10, Truncation(50)), end=-1)
+    for place in range(3, 40):
         with torch.no_grad():
-            logits = network(torch.tensor([draft.ids[start:place]])).logits[0, -1].double().numpy()
-        assert draw(logits, rng, settings) == draft.ids[place], place
-
-
-def test_draws_follow_the_softmax():
-    logits, rng = np.log([0.5, 0.3, 0.15, 0.05]), generator("draws")
-    counts = np.bincount([draw(logits, rng, Sampling(1, None)) for _ in range(4000)], minlength=4)
-    expected = 4000 * np.array([0.5, 0.3, 0.15, 0.05])
-    assert ((counts - expected) ** 2 / expected).sum() < 16.3  # chi-squared, 3 degrees of freedom, p = 0.001
-
-
-def test_top_k_keeps_only_k_tokens():
-    rng = generator("top")
-    seen = {draw(np.arange(10.0), rng, Sampling(1, None, top_k=3)) for _ in range(300)}
-    assert seen <= {7, 8, 9} and len(seen) == 3
+            logits = network(torch.tensor([draft.ids[context_start(place, 16, 10) : place]])).logits[0, -1]
+        assert int((logits > logits[draft.ids[place]]).sum()) < 50
 
 
 def test_malformed_titled_articles_are_drawn_again_and_counted(model, tmp_path):
-    made = make(model, tmp_path, titles=True, redraws=2, max_tokens=20)
+    made = make(model, tmp_path, titles=True, redraws=2, max_tokens=20, documents=6)
     assert made.facts["redraws"] > 0
     assert made.facts["documents"] + made.facts["failed"] == 6 == len(made.documents) + made.facts["failed"]
     assert all(section.title for document in made.documents for section in document.sections)
 
 
-def test_zero_documents_is_an_error(model, tmp_path):
-    with pytest.raises(BadInput, match="at least one"):
-        make(model, tmp_path, documents=0)
+@pytest.mark.parametrize(
+    ("over", "sentence"),
+    [
+        ({"documents": 0}, "documents is 0, allowed is 1"),
+        ({"batch": 0}, "batch is 0"),
+        ({"batch": 2.5}, r"batch is 2\.5"),
+        ({"keep": 16}, "keep is 16, allowed is 1 to 15"),
+        ({"temperature": 0}, "temperature is 0"),
+        ({"preset": "authors"}, "preset 'authors', allowed are"),
+        ({"devices": 0}, "devices is 0"),
+    ],
+)
+def test_bad_settings_are_one_sentence(model, tmp_path, over, sentence):
+    with pytest.raises(BadInput, match=sentence):
+        make(model, tmp_path, **over)

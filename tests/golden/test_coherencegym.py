@@ -1,6 +1,7 @@
-"""Region sums that CoherenceGym's repository plots (AnneBeyer/coherencegym, commit 225940e) from the real GPT-2 small.
+"""Region sums that CoherenceGym's repository plots (AnneBeyer/coherencegym, commit 225940e): their definitions, and their values.
 
-Needs the network for the weights, and in ``WSC273`` the path of a copy of the schemas; run with ``pytest -m network``.
+The values are of the real GPT-2 small: those tests need the network for the weights, and in ``WSC273`` the path of a copy
+of the schemas; run them with ``pytest -m network``.
 """
 
 from __future__ import annotations
@@ -8,14 +9,18 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
+import yaml
 
 from longform.corpora.suites.builders import winograd
+from longform.corpora.suites.prediction_formulas import parse
 from longform.corpora.suites.schemas import read_schemas
 from longform.inference.surprisal import suite_readout
 from longform.inference.token_scores.log_probs import open_reader
 from longform.inference.token_scores.rows import Encoder
-from longform.metrics.suite_accuracy import SuiteAccuracy, units_from_readout
+from longform.metrics.suite_accuracy import ReadItem, SuiteAccuracy, units_from_readout
+from longform.numerics import generator
 
 PLOTTED = {  # sums of bits, mean over 273 items, GPT2-small; the full suite keeps the source's capital articles
     "full": {"(*;%target%)": 113.331, "(*;%distractor%)": 113.849},
@@ -37,3 +42,49 @@ def test_gpt2_small_gives_the_plotted_sums_of_bits(kind):
     found = SuiteAccuracy().describe(units)["w"]["formula_bits"]
     for place, bits in PLOTTED[kind].items():
         assert found[place]["all"][0] == pytest.approx(bits, rel=0.01)
+
+
+PLOTS = yaml.safe_load((Path(__file__).parent / "coherencegym_plots.yaml").read_text(encoding="utf-8"))
+READ = [(suite, model) for suite, found in PLOTS.items() for model in found if model != "items"]
+THIRD_DECIMAL = 0.02  # of sums near 200 bits: plotted numbers have three decimals, and squares add them up
+
+
+def mixture(share: float, true: list[float], false: list[float]) -> tuple[float, float]:
+    """Mean and population deviation of all items from those of the two groups."""
+    mean = share * true[0] + (1 - share) * false[0]
+    square = share * (true[0] ** 2 + true[1] ** 2) + (1 - share) * (false[0] ** 2 + false[1] ** 2)
+    return mean, float(np.sqrt(square - mean**2))
+
+
+@pytest.mark.parametrize(("suite", "model"), READ)
+@pytest.mark.parametrize("condition", ["orig", "manipulation"])
+def test_the_plots_hold_means_and_population_deviations_over_items(suite, model, condition):
+    found = PLOTS[suite][model]
+    groups = found[condition]
+    assert mixture(found["share"], groups["passed"], groups["failed"]) == pytest.approx(
+        groups["all"], abs=THIRD_DECIMAL
+    )
+    right = round(found["share"] * PLOTS[suite]["items"])
+    wrong = PLOTS[suite]["items"] - right
+    sample = [
+        [mean, deviation * np.sqrt((n - 1) / n)]
+        for (mean, deviation), n in ((groups["passed"], right), (groups["failed"], wrong))
+    ]
+    all_items = groups["all"][1] * np.sqrt((right + wrong - 1) / (right + wrong))
+    assert abs(mixture(found["share"], *sample)[1] - all_items) > 5 * THIRD_DECIMAL  # they are no sample deviations
+
+
+def test_a_description_of_ours_is_made_by_the_same_definitions():
+    rng, formula = generator("golden", "plots"), parse("(2;%manipulation%) > (2;%orig%)")
+    items = []
+    for number in range(25):
+        regions = {(name, 2): rng.gamma(2.0, 3.0, int(rng.integers(5, 60))) for name in ("orig", "manipulation")}
+        items.append(ReadItem(f"s/{number}", "test", "s", "mean", (formula,), regions))
+    found = SuiteAccuracy().describe(items)["s"]
+    share = found["counts"]["correct"] / found["counts"]["items"]
+    assert 0 < share < 1
+    for name in ("orig", "manipulation"):
+        groups = found["formula_bits"][f"(2;%{name}%)"]
+        assert mixture(share, groups["true"], groups["false"]) == pytest.approx(groups["all"], rel=1e-12)
+        sums = [item.regions[name, 2].sum() for item in items]  # of bits, although the suite decides by means
+        assert groups["all"] == pytest.approx([np.mean(sums), np.std(sums)])

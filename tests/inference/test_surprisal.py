@@ -29,6 +29,7 @@ from longform.inference.token_scores.log_probs import open_reader
 from longform.inference.token_scores.parallel_reading import read_on_devices
 from longform.inference.token_scores.rows import ENDS, Encoder
 from longform.inference.token_scores.trees import batches, common_prefix, grow
+from longform.metrics.suite_accuracy import SuiteAccuracy, units_from_readout
 from longform.units import BadInput
 
 TEXT = "the cat sat on the mat . the naïve dog ’s ball rolled away , however the cat ran ; since then the dog ran too ."
@@ -291,3 +292,30 @@ def test_batches_dealt_out_by_lightning_give_the_same_numbers():
     made = [(1, 2, 3), (4,), (1, 2, 3, 5), (6, 7, 8, 9, 10), (1, 2, 3)]
     for alone, dealt in zip(reader.read(made), read_on_devices(reader, made, 1), strict=True):
         np.testing.assert_array_equal(alone, dealt)
+
+
+def test_a_bfloat16_row_decides_as_float32_does(tmp_path, capsys):
+    network().float().save_pretrained(tmp_path)
+    TOKENIZERS["byte-level"].save_pretrained(tmp_path)
+    words = TEXT.split()
+    items = [
+        pair(i, {"a": [" ".join(words[:i]), words[i]], "b": [" ".join(words[:i]), words[-i]]}) for i in range(2, 22)
+    ]
+    many = Suite("many", "mean", ("(2;%a%) > (2;%b%)",), tuple(items))
+    corpus = suites_to_corpus([many])
+    rows = {"documents": corpus.documents, "truth": corpus.truth, "reader": tmp_path, "name": "row"}
+    signs = {}
+    for label, more in {"fine": {}, "confirmed": {"precision": "bfloat16"}}.items():
+        judged = units_from_readout(read(**rows, **more))
+        signs[label] = [SuiteAccuracy().succeeds(item) for item in judged]
+    assert signs["confirmed"] == signs["fine"]
+    assert "of 20 items read again in full precision" in capsys.readouterr().out
+    coarse = read(**rows, precision="bfloat16", confirm=False)
+    assert not np.allclose(coarse.arrays["token_bits"], read(**rows).arrays["token_bits"], atol=1e-3)
+
+
+def test_two_processes_read_what_one_reads():
+    reader = open_reader(network().float(), 64)
+    made = [tuple(1 + (7 * i + j) % 300 for j in range(3 + i % 9)) for i in range(40)]
+    for alone, dealt in zip(reader.read(made), read_on_devices(reader, made, 2, "fork"), strict=True):
+        np.testing.assert_allclose(alone, dealt, atol=1e-5)

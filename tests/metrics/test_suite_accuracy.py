@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import binomtest
 
 from longform.corpora.suites.prediction_formulas import RegionValue, parse
-from longform.metrics.suite_accuracy import ReadItem, SuiteAccuracy, mcnemar, wilson
+from longform.metrics.suite_accuracy import ReadItem, SuiteAccuracy, mcnemar, newcombe, wilson
 from longform.numerics import generator
 from longform.protocol import estimate, signature
 from longform.units import BadInput
@@ -123,3 +123,9 @@ def test_mcnemar_is_the_exact_binomial_test():
     for gained, lost in [(0, 0), (1, 0), (9, 2), (5, 5), (0, 12)]:
         expected = binomtest(gained, gained + lost).pvalue if gained + lost else 1.0
         assert mcnemar(gained, lost) == pytest.approx(expected)
+
+
+def test_the_interval_of_a_difference_is_newcombes():
+    low, high = newcombe((56 / 70, 70), (48 / 80, 80))  # Newcombe (1998), table II, case (a), method 10
+    assert (low, high) == (pytest.approx(0.0524, abs=5e-5), pytest.approx(0.3339, abs=5e-5))
+    assert newcombe((0.5, 10), (0.5, 10))[0] == pytest.approx(-newcombe((0.5, 10), (0.5, 10))[1])

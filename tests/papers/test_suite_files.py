@@ -50,3 +50,13 @@ def test_the_human_sheet_names_suites_that_exist(data):
     assert "left" not in files.contents["sheet.csv"].splitlines()[1]
     with pytest.raises(BadInput, match="no suites"):
         suite_files.human_sheet(data=data, corpus="toy", suites=["three"], per_suite=5, seed=1)
+
+
+def test_a_sheet_of_nothing_and_a_corpus_of_something_else_are_refused(data):
+    with pytest.raises(BadInput, match="per_suite is 0"):
+        suite_files.human_sheet(data=data, corpus="toy", suites=["one"], per_suite=0, seed=1)
+    with pytest.raises(BadInput, match="no such corpus"):
+        suite_files.harness_tasks(data=data, corpus="absent")
+    np.savez(data / "corpora" / "toy" / "truth.npz", other=np.zeros(1))
+    with pytest.raises(BadInput, match="no suites"):
+        suite_files.harness_tasks(data=data, corpus="toy")

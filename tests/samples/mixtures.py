@@ -4,6 +4,7 @@ import numpy as np
 
 from longform.critics.dirichlet import DirichletCritic, LanguageDispersion, MixtureReading
 from longform.critics.logistic_normal import LogisticNormalCritic, TopicReading
+from longform.metrics.mauve import Mauve, TextFeature
 from longform.numerics import generator
 
 
@@ -36,4 +37,19 @@ def dispersion():
     return LanguageDispersion(), mixes(), mixes(pure=False)
 
 
-SAMPLES = {"LogisticNormalCritic": logistic_normal, "DirichletCritic": dirichlet, "LanguageDispersion": dispersion}
+def text_features(shift=0.0):
+    rng = generator("text features", shift)
+    points = rng.normal(size=(60, 6)) + shift * np.eye(6)[0]
+    return [TextFeature(f"t{i}", "test", row, valid=i != 5) for i, row in enumerate(points)]
+
+
+def mauve():
+    return Mauve(), text_features(), text_features(shift=3.0)
+
+
+SAMPLES = {
+    "Mauve": mauve,
+    "LogisticNormalCritic": logistic_normal,
+    "DirichletCritic": dirichlet,
+    "LanguageDispersion": dispersion,
+}

@@ -4,7 +4,7 @@ import numpy as np
 
 from longform.inference.token_texts import TokenText
 from longform.inference.verdicts import CheckedText
-from longform.metrics.repetition import DistinctGrams, GramProportion
+from longform.metrics.repetition import DistinctGrams, GramProportion, RepeatedGrams
 from longform.metrics.verifiability import SupportedPerGeneration, SupportedPerVerified
 from longform.numerics import generator
 
@@ -33,5 +33,6 @@ SAMPLES = {
     "SupportedPerGeneration": lambda: (SupportedPerGeneration(unique=True), checked(), checked(shift=1)),
     "SupportedPerVerified": lambda: (SupportedPerVerified(), checked(), checked(shift=1)),
     "DistinctGrams": lambda: (DistinctGrams(), texts(), texts(words=2)),
+    "RepeatedGrams": lambda: (RepeatedGrams(), texts(), texts(words=2)),
     "GramProportion": lambda: (GramProportion(), texts(), texts(words=2)),
 }

@@ -224,3 +224,34 @@ def test_score_and_report_stages_start_without_torch(home):
         [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": "src"}, cwd=ROOT
     )
     assert "'numpy'" in done.stdout and "'torch'" not in done.stdout and "'transformers'" not in done.stdout
+
+
+def test_only_the_first_process_of_a_distributed_stage_clears_its_scratch_and_writes(home, monkeypatch):
+    row = Row("train", "words", {"code": "whitespace.py"}, home, 1)
+    row.scratch.mkdir(parents=True)
+    (row.scratch / "last.ckpt").write_text("being written by the first process")
+    for name in ("RANK", "SLURM_PROCID", "LOCAL_RANK"):
+        with monkeypatch.context() as patch:
+            patch.setenv(name, "1")
+            with resumable(row) as scratch:
+                assert scratch == row.scratch
+            assert (row.scratch / "last.ckpt").is_file()
+    assert main(["prepare", "s", "--home", str(home)]) == 0
+    monkeypatch.setenv("RANK", "1")
+    assert main(["train", "words", "--home", str(home)]) == 0
+    assert not (home / "data" / "models" / "words").exists()
+    monkeypatch.setenv("RANK", "0")
+    assert main(["train", "words", "--home", str(home)]) == 0
+    assert (home / "data" / "models" / "words" / "tokenizer.json").is_file()
+
+
+def test_a_score_row_keeps_the_units_of_its_system():
+    from longform.critics.chains import BigramCritic
+    from longform.stages.score import judge
+    from longform.units import Chain
+
+    fit = [Chain(f"d{i}", "train", ("a", "b")) for i in range(5)]
+    units = [Chain(f"{system}/{i}", "generated", ("a", "b")) for system in ("lm", "lm-large") for i in range(3)]
+    settings = {"fit": "f", "real": "u", "units": "u", "system": "lm"}
+    record = judge(BigramCritic(), Row("score", "s", settings, Path("."), 1), fit=fit, real=units, units=units)
+    assert record["units"] == 3

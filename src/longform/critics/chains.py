@@ -29,6 +29,9 @@ class _MarkovScores:
     """Scoring shared by fitted and given transition matrices: both have names, log probabilities, begin and end."""
 
     better: ClassVar[Better] = "nearer_real"
+    parts: ClassVar[str] = "transitions"
+    attributed: ClassVar[tuple[str, ...]] = ("logprob",)
+    blame: ClassVar[int] = -1
     names: tuple[str, ...]
     log_transitions: np.ndarray
     begin: str | None

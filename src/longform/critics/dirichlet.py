@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import digamma, gammaln, polygamma
@@ -53,11 +53,22 @@ class DirichletCritic:
 
     Attributes:
         own_prior: fit to real sentences; False keeps the mixture model's alpha, as the paper does.
+        alpha, top_words: fitted; the Dirichlet, and the most probable words of each language of the mixture model.
     """
 
     own_prior: bool = True
     alpha: np.ndarray | None = field(default=None, repr=False, metadata={"fitted": True})
+    top_words: tuple[tuple[str, ...], ...] = field(default=(), repr=False, metadata={"fitted": True})
     better: Better = field(default="nearer_real", init=False, repr=False, metadata={"fitted": True})
+    parts: ClassVar[str] = "languages"
+    attributed: ClassVar[tuple[str, ...]] = ("nats",)
+    blame: ClassVar[int] = 1
+
+    def attribute(self, units: Sequence[MixtureReading]) -> list[np.ndarray]:
+        """Nats per language; the normaliser's common part is shared out evenly."""
+        alpha = self._alpha()
+        fixed = gammaln(alpha) - gammaln(alpha.sum()) / len(alpha)
+        return [fixed - (alpha - 1) * expected_logs(unit.posterior) if unit.valid else np.zeros(0) for unit in units]
 
     def fit(self, real: Sequence[MixtureReading]) -> DirichletCritic:
         """The Dirichlet that maximises the expected log density of real sentences' posteriors."""
@@ -77,14 +88,12 @@ class DirichletCritic:
 
     def tally(self, units: Sequence[MixtureReading]) -> Tally:
         """Per sentence: nats, 1, excluded."""
-        if self.alpha is None:
-            raise BadInput("language critic: not fitted; call fit on real sentences or with_prior on a model's alpha")
-        rows = np.zeros((len(units), 3))
+        alpha, rows = self._alpha(), np.zeros((len(units), 3))
         for row, unit in zip(rows, units, strict=True):
-            if unit.valid and len(unit.posterior) != len(self.alpha):
+            if unit.valid and len(unit.posterior) != len(alpha):
                 raise BadInput(
                     f"language critic: sentence {unit.unit_id!r} mixes {len(unit.posterior)} languages, the critic knows "
-                    f"{len(self.alpha)}; read it with the same model"
+                    f"{len(alpha)}; read it with the same model"
                 )
             row[:] = (self._nats(unit.posterior), 1, 0) if unit.valid else (0, 0, 1)
         return Tally(tuple(unit.unit_id for unit in units), ("nats", "documents", "excluded"), rows)
@@ -93,15 +102,25 @@ class DirichletCritic:
         """Nats per sentence."""
         return _ratio(tally, "nats")
 
+    def describe(self, units: Sequence[MixtureReading]) -> dict[str, Any]:
+        """The Dirichlet, and the words that each language's row of Table 10 shows."""
+        return {"alpha": np.asarray(self.alpha).tolist(), "top_words": [list(words) for words in self.top_words]}
+
+    def _alpha(self) -> np.ndarray:
+        if self.alpha is None:
+            raise BadInput("language critic: not fitted; call fit on real sentences or with_prior on a model's alpha")
+        return np.asarray(self.alpha)
+
     def _nats(self, posterior: np.ndarray) -> float:
-        alpha = np.asarray(self.alpha)
+        alpha = self._alpha()
         log_normaliser = gammaln(alpha).sum() - gammaln(alpha.sum())
         return float(log_normaliser - (alpha - 1) @ expected_logs(posterior))
 
 
 def released(*, real: Readout) -> DirichletCritic:
     """The paper's critic: the mixture model's own alpha, as the readout carries it; fitting changes nothing."""
-    return DirichletCritic(own_prior=False).with_prior(real.arrays["alpha_names"])
+    words = tuple(tuple(row) for row in real.arrays["top_word_names"].tolist())
+    return replace(DirichletCritic(own_prior=False).with_prior(real.arrays["alpha_names"]), top_words=words)
 
 
 @dataclass(frozen=True)
@@ -113,6 +132,13 @@ class LanguageDispersion:
 
     corners: bool = False
     better: Better = field(default="nearer_real", init=False, repr=False, metadata={"fitted": True})
+    parts: ClassVar[str] = "languages"
+    attributed: ClassVar[tuple[str, ...]] = ("dispersion",)
+    blame: ClassVar[int] = 1
+
+    def attribute(self, units: Sequence[MixtureReading]) -> list[np.ndarray]:
+        """Per language $z_i (1 - z_i)$: the chance that a word in it meets one in another; sums to the dispersion."""
+        return [unit.share * (1 - unit.share) if unit.valid else np.zeros(0) for unit in units]
 
     def fit(self, real: Sequence[MixtureReading]) -> LanguageDispersion:
         """Nothing is fitted."""

@@ -47,6 +47,9 @@ class RoleTransitions:
     fitted_units: int = field(default=0, repr=False, metadata=FITTED)
     fitted_excluded: int = field(default=0, repr=False, metadata=FITTED)
     better: ClassVar[Better] = "higher"
+    parts: ClassVar[str] = "cells"
+    attributed: ClassVar[tuple[str, ...]] = ("logprob",)
+    blame: ClassVar[int] = -1
 
     def __post_init__(self) -> None:
         if not 0 <= self.history <= MAX_HISTORY:
@@ -71,7 +74,7 @@ class RoleTransitions:
 
     def tally(self, units: Sequence[Grid]) -> Tally:
         """Columns: sum of log probabilities (nats), cells scored, and 1 for an empty grid."""
-        rows = [self._row(grid) for grid in units]
+        rows = [(float(parts.sum()), parts.size, not parts.size) for parts in self.attribute(units)]
         values = np.array(rows, dtype=np.float64).reshape(len(rows), len(COLUMNS))
         return Tally(tuple(grid.unit_id for grid in units), COLUMNS, values)
 
@@ -93,11 +96,12 @@ class RoleTransitions:
         logprobs = self._fitted().ravel()[self._codes(unit.cells[orders], self.count_end)]
         return logprobs.mean(axis=(1, 2))
 
-    def _row(self, grid: Grid) -> tuple[float, int, bool]:
-        if grid.empty:
-            return 0.0, 0, True
-        logprobs = self._fitted().ravel()[self._codes(grid.cells[None], self.count_end)]
-        return float(logprobs.sum()), logprobs.size, False
+    def attribute(self, units: Sequence[Grid]) -> list[np.ndarray]:
+        """Log probability of each cell, float64 (sentences [+ 1 for the end], entities); empty for an empty grid."""
+        flat = self._fitted().ravel()
+        return [
+            np.zeros((0, 0)) if grid.empty else flat[self._codes(grid.cells[None], self.count_end)[0]] for grid in units
+        ]
 
     def _fitted(self) -> np.ndarray:
         if not self.log_probs.size:

@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 from sklearn.svm import LinearSVC
 
-from longform.corpora.orderings import block_shuffle, distinct_orders
+from longform.corpora.orderings import SHUFFLES, shuffled_orders
 from longform.inference.entity_grids import ABSENT, ROLES, Grid, grids_from_readout
 from longform.numerics import generator
 from longform.protocol import Better, Tally
@@ -107,12 +107,20 @@ class GridRanker:
 
     features: TransitionFeatures = TransitionFeatures()
     penalty: float = 0.0
-    shuffles: int = 20
+    shuffles: int = SHUFFLES
     name: str = "grid-ranker"
     weights: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False, metadata=FITTED)
     fitted_units: int = field(default=0, repr=False, metadata=FITTED)
     fitted_excluded: int = field(default=0, repr=False, metadata=FITTED)
     better: ClassVar[Better] = "higher"
+    parts: ClassVar[str] = "kinds of transition"
+    attributed: ClassVar[tuple[str, ...]] = ("value",)
+    blame: ClassVar[int] = -1
+
+    def attribute(self, units: Sequence[Grid]) -> list[np.ndarray]:
+        """What each kind of transition adds to the value, float64 (features,); empty for an empty grid."""
+        weights = self._fitted()
+        return [np.zeros(0) if grid.empty else self.features.of_texts([grid])[0] * weights for grid in units]
 
     def fit(self, real: Sequence[Grid]) -> GridRanker:
         """Learn from each real text against its own shuffles.
@@ -138,13 +146,13 @@ class GridRanker:
 
     def _pair(self, grid: Grid) -> Pair:
         rng = generator(self.name, grid.unit_id)
-        orders = distinct_orders(block_shuffle(1), grid.sentence_keys, self.shuffles, rng)
+        orders = shuffled_orders("block", 1, grid.sentence_keys, self.shuffles, rng)
         return self.features.of_texts([grid]), self.features.of_orders(grid, orders)
 
     def tally(self, units: Sequence[Grid]) -> Tally:
         """Columns: value of the text, 1 per scored text, 1 for an empty grid."""
         empty = np.array([grid.empty for grid in units], dtype=float)
-        values = [0.0 if grid.empty else float(self.features.of_texts([grid])[0] @ self._fitted()) for grid in units]
+        values = [float(parts.sum()) for parts in self.attribute(units)]
         rows = np.stack([np.array(values), 1 - empty, empty], axis=1) if len(units) else np.zeros((0, 3))
         return Tally(tuple(grid.unit_id for grid in units), COLUMNS, rows)
 

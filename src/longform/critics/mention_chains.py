@@ -44,6 +44,9 @@ class _NgramScores(ABC):
     """Scoring shared by both models; the subclasses differ in what they count and how they discount."""
 
     better: ClassVar[Better] = "nearer_real"
+    parts: ClassVar[str] = "mentions and sentence ends"
+    attributed: ClassVar[tuple[str, ...]] = ("logprob",)
+    blame: ClassVar[int] = -1
     padded: ClassVar[bool]
 
     order: int = ORDER

@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +20,9 @@ from transformers import AutoModelForCausalLM
 
 from longform.corpora.suites.documents import suite_head, suites_from_documents
 from longform.corpora.suites.items import Suite
+from longform.inference.token_scores.close_calls import Judged, confirmed
+from longform.inference.token_scores.conditions import ConditionBits
 from longform.inference.token_scores.log_probs import LogProbReader, open_reader
-from longform.inference.token_scores.parallel_reading import read_on_devices
 from longform.inference.token_scores.rows import Encoder, TokenRow
 from longform.models.checkpoints import load_model, load_tokenizer
 from longform.units import BadInput, Document, Readout
@@ -42,6 +42,7 @@ def read(
     budget: int = 1024,
     share: bool = True,
     devices: int = 1,
+    confirm: bool = True,
 ) -> Readout:
     """Token surprisals of a corpus of suites; see :func:`suite_readout` for the arrays.
 
@@ -51,33 +52,27 @@ def read(
         budget: padded tokens of a batch; changes no result beyond rounding.
         share: read common prefixes once; changes no result beyond rounding.
         devices: processes that share the batches; changes no result beyond rounding.
+        confirm: read items in float32 once more where a bfloat16 reading is too close to decide them
+            (:mod:`longform.inference.token_scores.close_calls`), so that decisions are those of float32.
     """
     if precision not in PRECISIONS:
         raise BadInput(f"infer {name}: precision {precision!r} is not one of {sorted(PRECISIONS)}; mend the row")
-    network = load_model(reader, AutoModelForCausalLM).to(PRECISIONS[precision])
     encoder = Encoder(load_tokenizer(reader), ends, separator)
     suites = suites_from_documents(documents, truth)
-    opened = open_reader(network, budget, share, f"infer {name}")
-    return suite_readout(suites, encoder, opened, devices)
-
-
-@dataclass(frozen=True)
-class ConditionBits:
-    """One condition read: bits and region index of each counted token, and the number of each region."""
-
-    bits: np.ndarray
-    regions: np.ndarray
-    numbers: tuple[int, ...]
-
-    def by_region(self) -> list[np.ndarray]:
-        """Bits of the tokens of each region; a region without tokens is empty."""
-        return [self.bits[self.regions == index] for index in range(len(self.numbers))]
+    kinds = [precision, "float32"] if precision == "bfloat16" and confirm else [precision]
+    networks = [load_model(reader, AutoModelForCausalLM).to(PRECISIONS[kind]) for kind in kinds]
+    opened, *fine = (open_reader(network, budget, share, f"infer {name}") for network in networks)
+    return suite_readout(suites, encoder, opened, devices, *fine)
 
 
 def condition_bits(
-    suites: Sequence[Suite], encoder: Encoder, reader: LogProbReader, devices: int = 1
+    suites: Sequence[Suite],
+    encoder: Encoder,
+    reader: LogProbReader,
+    devices: int = 1,
+    fine: LogProbReader | None = None,
 ) -> list[ConditionBits]:
-    """Every condition of every item of every suite, in that order.
+    """Every condition of every item of every suite, in that order; what is close is read again by ``fine``.
 
     Raises:
         BadInput: an item without tokens or longer than the model's window, by name.
@@ -87,12 +82,42 @@ def condition_bits(
     names = [f"suite {s.name}, item {item.number}, condition {condition.name}" for s, item, condition in places]
     ids = [row.ids for row in rows]
     reader.check(ids, names)
-    log_probs = reader.read(ids) if devices == 1 else read_on_devices(reader, ids, devices)
-    found = zip(places, rows, log_probs, strict=True)
-    return [
-        ConditionBits(*_counted(row, values), tuple(region.number for region in condition.regions))
-        for (_, _, condition), row, values in found
-    ]
+    numbers = [tuple(region.number for region in condition.regions) for _, _, condition in places]
+
+    def read_by(one: LogProbReader, chosen: list[int]) -> list[ConditionBits]:
+        asked = [ids[place] for place in chosen]
+        read = one.read(asked) if devices == 1 else _shared_out(one, asked, devices)
+        return [
+            ConditionBits(*_counted(rows[place], values), numbers[place])
+            for place, values in zip(chosen, read, strict=True)
+        ]
+
+    found = read_by(reader, list(range(len(places))))
+    if fine is None:
+        return found
+    settled, again = confirmed(_judged(suites), found, lambda chosen: read_by(fine, chosen))
+    print(f"{reader.label}: {again} of {sum(len(s.items) for s in suites)} items read again in full precision")
+    return settled
+
+
+def _shared_out(reader: LogProbReader, rows: Sequence[tuple[int, ...]], devices: int) -> list[np.ndarray]:
+    from longform.inference.token_scores.parallel_reading import read_on_devices  # Lightning: three seconds to import
+
+    return read_on_devices(reader, rows, devices)
+
+
+def _judged(suites: Sequence[Suite]) -> list[Judged]:
+    """How every item is judged, its conditions numbered as :func:`condition_bits` reads them."""
+    place, items = 0, []
+    for suite in suites:
+        formulas = suite.formulas()
+        for item in suite.items:
+            names = [condition.name for condition in item.conditions]
+            items.append(
+                Judged(suite.metric, formulas, dict(zip(names, range(place, place + len(names)), strict=True)))
+            )
+            place += len(names)
+    return items
 
 
 def _counted(row: TokenRow, log_probs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -102,7 +127,13 @@ def _counted(row: TokenRow, log_probs: np.ndarray) -> tuple[np.ndarray, np.ndarr
     return bits[counted], row.regions[counted]
 
 
-def suite_readout(suites: Sequence[Suite], encoder: Encoder, reader: LogProbReader, devices: int = 1) -> Readout:
+def suite_readout(
+    suites: Sequence[Suite],
+    encoder: Encoder,
+    reader: LogProbReader,
+    devices: int = 1,
+    fine: LogProbReader | None = None,
+) -> Readout:
     """One unit per item, id ``suite/item``.
 
     Arrays:
@@ -111,7 +142,7 @@ def suite_readout(suites: Sequence[Suite], encoder: Encoder, reader: LogProbRead
             the condition is an index into ``condition_names``.
         token_bits: float32, ragged over tokens, region after region.
     """
-    conditions = iter(condition_bits(suites, encoder, reader, devices))
+    conditions = iter(condition_bits(suites, encoder, reader, devices, fine))
     names = sorted({condition.name for s in suites for condition in s.items[0].conditions})
     columns: dict[str, list[Any]] = {"region_condition": [], "region_number": [], "region_tokens": [], "token_bits": []}
     for suite in suites:

@@ -32,20 +32,27 @@ class Perplexity:
 
     count_end: bool = True
     better: ClassVar[Better] = "lower"
+    parts: ClassVar[str] = "tokens"
+    attributed: ClassVar[tuple[str, ...]] = ("logprob",)
+    blame: ClassVar[int] = -1
 
     def fit(self, real: Sequence[LogProbs]) -> Perplexity:
         """Nothing is fitted."""
         return self
 
+    def attribute(self, units: Sequence[LogProbs]) -> list[np.ndarray]:
+        """Log-probability of each counted token, nats."""
+        return [np.asarray(unit.values if self.count_end else unit.values[:-1], np.float64) for unit in units]
+
     def tally(self, units: Sequence[LogProbs]) -> Tally:
         """Columns logprob (nats), tokens, excluded (no token at all)."""
-        rows = [self._row(unit.values if self.count_end else unit.values[:-1]) for unit in units]
+        rows = [self._row(values) for values in self.attribute(units)]
         values = np.array(rows, dtype=np.float64).reshape(len(rows), 3)
         return Tally(tuple(unit.unit_id for unit in units), ("logprob", "tokens", "excluded"), values)
 
     @staticmethod
     def _row(values: np.ndarray) -> tuple[float, int, bool]:
-        return float(values.sum(dtype=np.float64)), len(values), not len(values)
+        return float(values.sum()), len(values), not len(values)
 
     def score(self, tally: Tally) -> float:
         """Perplexity per token."""

@@ -27,12 +27,29 @@ def distinct_grams(tokens: np.ndarray, n: int) -> int:
     return len(np.unique(np.lib.stride_tricks.sliding_window_view(tokens, n), axis=0))
 
 
+def first_grams(tokens: np.ndarray, n: int) -> np.ndarray:
+    """Per n-gram in reading order 1 where it has not been met before, else 0."""
+    if len(tokens) < n:
+        return np.zeros(0)
+    windows = np.lib.stride_tricks.sliding_window_view(tokens, n)
+    fresh = np.zeros(len(windows))
+    fresh[np.unique(windows, axis=0, return_index=True)[1]] = 1
+    return fresh
+
+
 @dataclass(frozen=True)
 class DistinctGrams:
     """Mean number of different n-grams per generation; an empty generation counts with zero."""
 
     n: int = N
     better: ClassVar[Better] = "higher"
+    parts: ClassVar[str] = "n-grams"
+    attributed: ClassVar[tuple[str, ...]] = ("distinct",)
+    blame: ClassVar[int] = -1
+
+    def attribute(self, units: Sequence[TokenText]) -> list[np.ndarray]:
+        """Per n-gram of the text 1 where it is met first, 0 where it repeats."""
+        return [first_grams(unit.tokens, self.n) for unit in units]
 
     def fit(self, real: Sequence[TokenText]) -> DistinctGrams:
         """Nothing is fitted."""
@@ -48,6 +65,36 @@ class DistinctGrams:
         """Mean over generations."""
         count = tally.total("generations")
         return tally.total("distinct") / count if count else math.nan
+
+
+@dataclass(frozen=True)
+class RepeatedGrams:
+    """Share of n-grams that were met before in the same text, over all texts; unlike a count it does not grow with length."""
+
+    n: int = N
+    better: ClassVar[Better] = "nearer_real"
+    parts: ClassVar[str] = "n-grams"
+    attributed: ClassVar[tuple[str, ...]] = ("repeated",)
+    blame: ClassVar[int] = 1
+
+    def fit(self, real: Sequence[TokenText]) -> RepeatedGrams:
+        """Nothing is fitted."""
+        return self
+
+    def attribute(self, units: Sequence[TokenText]) -> list[np.ndarray]:
+        """Per n-gram of the text 1 where it repeats an earlier one, else 0."""
+        return [1 - first_grams(unit.tokens, self.n) for unit in units]
+
+    def tally(self, units: Sequence[TokenText]) -> Tally:
+        """Columns repeated, grams, excluded (shorter than n)."""
+        rows = [(part.sum(), len(part), not len(part)) for part in self.attribute(units)]
+        values = np.array(rows, dtype=np.float64).reshape(len(rows), 3)
+        return Tally(tuple(unit.unit_id for unit in units), ("repeated", "grams", "excluded"), values)
+
+    def score(self, tally: Tally) -> float:
+        """A share; nan where no text is as long as n."""
+        grams = tally.total("grams")
+        return tally.total("repeated") / grams if grams else math.nan
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -20,17 +20,10 @@ import numpy as np
 from scipy.stats import binom
 
 from longform.corpora.suites.prediction_formulas import Formula, RegionValue, evaluate, parse, region_values
+from longform.corpora.suites.region_metrics import METRICS
 from longform.protocol import Better, Tally
 from longform.units import BadInput, Readout
 
-METRICS: dict[str, Callable[[np.ndarray], float]] = {
-    "sum": lambda bits: float(bits.sum()),
-    "mean": lambda bits: float(bits.mean()),
-    "median": lambda bits: float(np.median(bits)),
-    "range": lambda bits: float(np.ptp(bits)),
-    "max": lambda bits: float(bits.max()),
-    "min": lambda bits: float(bits.min()),
-}
 COLUMNS = ("items", "correct", "gained", "lost")
 NORMAL_95 = 1.959963984540054  # two-sided 95 % quantile of the normal distribution
 
@@ -223,6 +216,22 @@ def wilson(correct: float, items: float, quantile: float = NORMAL_95) -> tuple[f
     middle = share + ratio / 2
     spread = quantile * math.sqrt(share * (1 - share) / items + ratio / (4 * items))
     return max((middle - spread) / (1 + ratio), 0.0), min((middle + spread) / (1 + ratio), 1.0)
+
+
+def newcombe(first: tuple[float, float], second: tuple[float, float]) -> tuple[float, float]:
+    r"""Interval of a difference of two independent shares, each given as (share, trials) (Newcombe 1998, method 10).
+
+    .. math:: d - \sqrt{(p_1 - l_1)^2 + (u_2 - p_2)^2},\quad d + \sqrt{(u_1 - p_1)^2 + (p_2 - l_2)^2}
+
+    with Wilson's limits :math:`l_i, u_i` of each share.
+    """
+    (one, one_trials), (two, two_trials) = first, second
+    one_low, one_high = wilson(one * one_trials, one_trials)
+    two_low, two_high = wilson(two * two_trials, two_trials)
+    difference = one - two
+    return difference - math.hypot(one - one_low, two_high - two), difference + math.hypot(
+        one_high - one, two - two_low
+    )
 
 
 def mcnemar(gained: float, lost: float) -> float:

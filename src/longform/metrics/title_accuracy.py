@@ -27,6 +27,16 @@ class TitleAccuracy:
     """Share of titled sections whose predicted title is the gold one (deng2022 appendix E: 89.48, 72.52, 88.15 %)."""
 
     better: ClassVar[Better] = "higher"
+    parts: ClassVar[str] = "sections"
+    attributed: ClassVar[tuple[str, ...]] = ("correct",)
+    blame: ClassVar[int] = -1
+
+    def attribute(self, units: Sequence[ReadTitles]) -> list[np.ndarray]:
+        """Per section 1 where the predicted title is the gold one, 0 where not, nan where there is no gold title."""
+        return [
+            np.array([np.nan if g is None else p == g for p, g in zip(u.predicted, u.gold, strict=True)], np.float64)
+            for u in units
+        ]
 
     def fit(self, real: Sequence[ReadTitles]) -> TitleAccuracy:
         """Nothing is fitted."""
@@ -34,13 +44,13 @@ class TitleAccuracy:
 
     def tally(self, units: Sequence[ReadTitles]) -> Tally:
         """Columns correct, titled, excluded (documents without any gold title)."""
-        values = np.array([self._row(unit) for unit in units], dtype=np.float64).reshape(len(units), 3)
+        values = np.array([self._row(parts) for parts in self.attribute(units)]).reshape(len(units), 3)
         return Tally(tuple(unit.unit_id for unit in units), ("correct", "titled", "excluded"), values)
 
     @staticmethod
-    def _row(unit: ReadTitles) -> tuple[int, int, bool]:
-        pairs = [(p, g) for p, g in zip(unit.predicted, unit.gold, strict=True) if g is not None]
-        return sum(p == g for p, g in pairs), len(pairs), not pairs
+    def _row(parts: np.ndarray) -> tuple[float, float, float]:
+        titled = float(np.sum(~np.isnan(parts)))
+        return float(np.nansum(parts)), titled, float(not titled)
 
     def score(self, tally: Tally) -> float:
         """A share between 0 and 1; nan without any gold title."""

@@ -31,6 +31,15 @@ def verified(unit: CheckedText, sentences: int, unique: bool) -> list[str]:
     return [label for label, _ in (dict.fromkeys(kept) if unique else kept)]
 
 
+def supported(unit: CheckedText, sentences: int, unique: bool) -> np.ndarray:
+    """Per sentence among the first so many 1 where it is supported, and with ``unique`` not said before; else 0."""
+    seen, found = set(), []
+    for pair in list(zip(unit.labels, unit.evidence, strict=True))[:sentences]:
+        found.append(pair[0] == "supported" and not (unique and pair in seen))
+        seen.add(pair)
+    return np.array(found, dtype=np.float64)
+
+
 @dataclass(frozen=True)
 class SupportedPerGeneration:
     """SPG, or USPG with ``unique``: the share of the k sentences that is supported; missing sentences count against it."""
@@ -38,6 +47,13 @@ class SupportedPerGeneration:
     unique: bool = False
     sentences: int = SENTENCES
     better: ClassVar[Better] = "higher"
+    parts: ClassVar[str] = "sentences"
+    attributed: ClassVar[tuple[str, ...]] = ("supported",)
+    blame: ClassVar[int] = -1
+
+    def attribute(self, units: Sequence[CheckedText]) -> list[np.ndarray]:
+        """Per sentence among the first k 1 where it counts as supported, else 0."""
+        return [supported(unit, self.sentences, self.unique) for unit in units]
 
     def fit(self, real: Sequence[CheckedText]) -> SupportedPerGeneration:
         """Nothing is fitted."""

@@ -16,8 +16,8 @@ import numpy as np
 import torch
 from transformers import CONFIG_MAPPING, AutoModelForCausalLM, PreTrainedTokenizerBase
 
-from longform.corpora.rendering import render
 from longform.models.checkpoints import SavedModel, has_model, load_model, load_tokenizer
+from longform.models.token_rows import document_rows, stream_blocks
 from longform.models.training import Items, Learner, Schedule, fit_module
 from longform.numerics import derived_seed
 from longform.units import BadInput, Document
@@ -30,7 +30,7 @@ class CausalLanguageModel(Learner):
 
     def loss(self, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
         """Mean nats per predicted token."""
-        logits = self.run(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"]).logits
+        logits = self.run(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"], use_cache=False).logits
         return torch.nn.functional.cross_entropy(
             logits[:, :-1].flatten(0, 1).float(), batch["labels"][:, 1:].flatten(), ignore_index=IGNORED
         )
@@ -64,6 +64,7 @@ def fit(
     """
     tokenizer = load_tokenizer(base)
     network = load_model(base, AutoModelForCausalLM) if shape is None else from_scratch(shape, tokenizer, context, seed)
+    network = network.float()  # some published checkpoints are halves, in which small updates vanish
     if shape is None and not has_model(base):
         raise BadInput(f"train {name}: {base} holds no model and the row gives no shape; add one of the two")
     pack = {"stream": stream_blocks, "documents": document_rows}.get(packing)
@@ -102,31 +103,7 @@ def from_scratch(shape: Mapping[str, Any], tokenizer: PreTrainedTokenizerBase, c
     return AutoModelForCausalLM.from_config(copy.deepcopy(config))
 
 
-def encode(text: str, tokenizer: PreTrainedTokenizerBase) -> list[int]:
-    """Token ids of a text without added control tokens."""
-    return tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
-
-
-def article_ids(document: Document, tokenizer: PreTrainedTokenizerBase, titles: bool) -> list[int]:
-    """``EOT body EOT newline``: what one article adds to the stream (the newline only where the tokenizer has one)."""
-    end = [tokenizer.eos_token_id]
-    return end + encode(render(document, titles), tokenizer) + end + encode("\n", tokenizer)
-
-
-def stream_blocks(documents: Sequence[Document], tokenizer: Any, titles: bool, context: int) -> list[list[int]]:
-    """One stream cut into consecutive blocks of ``context`` tokens; the last, partial block is dropped."""
-    stream = [token for document in documents for token in article_ids(document, tokenizer, titles)]
-    whole = len(stream) // context * context
-    return [stream[start : start + context] for start in range(0, whole, context)]
-
-
-def document_rows(documents: Sequence[Document], tokenizer: Any, titles: bool, context: int) -> list[list[int]]:
-    """``EOT body EOT`` of each document, cut at ``context`` tokens."""
-    end = [tokenizer.eos_token_id]
-    return [(end + encode(render(d, titles), tokenizer) + end)[:context] for d in documents]
-
-
-def collate(rows: list[list[int]]) -> dict[str, torch.Tensor]:
+def collate(rows: Sequence[Sequence[int]]) -> dict[str, torch.Tensor]:
     """Pad to the longest row; padding is masked and carries no loss."""
     width = max(map(len, rows))
     ids, labels, mask = (np.full((len(rows), width), fill, dtype=np.int64) for fill in (0, IGNORED, 0))

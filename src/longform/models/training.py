@@ -6,13 +6,11 @@ checkpoints are written at the end of rounds, so a run that was killed ends with
 
 from __future__ import annotations
 
-import logging
-import math
+import copy
 import os
 import time
-import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,111 +18,46 @@ import pytorch_lightning as pl
 import torch
 from pytorch_lightning.callbacks import ModelCheckpoint
 from pytorch_lightning.loggers import CSVLogger, WandbLogger
-from torch.utils.data import DataLoader, Dataset, Sampler
+from torch.utils.data import DataLoader, Dataset
 
-from longform.numerics import derived_seed, generator
+from longform.models.launching import quiet, strategy_for
+from longform.models.schedules import Rounds, Schedule, Shares, linear_schedule
+from longform.numerics import derived_seed
 from longform.units import BadInput
 
-
-@dataclass(frozen=True)
-class Schedule:
-    """How long and how fast to train.
-
-    Attributes:
-        learning_rate: peak of AdamW.
-        batch: items a step (after accumulation: ``batch * accumulate`` items an update).
-        epochs: passes over the training items, fractions allowed.
-        rounds: validations and checkpoints in the whole run.
-        warmup: share of updates with a rising rate; then a linear fall to zero.
-        clip: largest gradient norm.
-        precision: Lightning's name of it.
-        devices, nodes, strategy: Lightning's; "ddp" or "fsdp" over several machines.
-        compile: pass the network through ``torch.compile`` (slower on CPU, as measured; for GPUs).
-    """
-
-    learning_rate: float
-    batch: int
-    epochs: float
-    accumulate: int = 1
-    rounds: int = 4
-    warmup: float = 0.05
-    weight_decay: float = 0.0
-    clip: float = 1.0
-    precision: str = "32-true"
-    devices: int = 1
-    nodes: int = 1
-    strategy: str = "auto"
-    compile: bool = False
-
-    def __post_init__(self) -> None:
-        for name in ("batch", "accumulate", "rounds"):
-            value = getattr(self, name)
-            if not isinstance(value, int) or value < 1:
-                raise BadInput(f"schedule has {name}={value!r}, allowed is a whole number from 1; mend the row")
-        for name in ("learning_rate", "epochs", "clip"):
-            value = getattr(self, name)
-            if not isinstance(value, int | float) or value < 0 or (name == "epochs" and value == 0):
-                raise BadInput(f"schedule has {name}={value!r}, allowed is a positive number (2.0e-3, not 2e-3)")
-
-    @classmethod
-    def from_settings(cls, settings: Mapping[str, Any]) -> Schedule:
-        """Build from a row.
-
-        Raises:
-            BadInput: a name that is not a field.
-        """
-        known = [field.name for field in fields(cls)]
-        unknown = sorted(settings.keys() - set(known))
-        if unknown:
-            raise BadInput(f"schedule has {unknown[0]!r}; allowed are {known}; mend the row")
-        return cls(**settings)
-
-    def updates(self, items: int) -> int:
-        """Optimiser updates in the whole run, a multiple of the rounds."""
-        wanted = self.epochs * items / (self.batch * self.accumulate)
-        return self.rounds * max(1, math.ceil(wanted / self.rounds))
-
-
-class Rounds(Sampler[list[int]]):
-    """Batches of item indices for one round; each pass over the items has its own named permutation."""
-
-    def __init__(self, items: int, schedule: Schedule, seed: int) -> None:
-        self.items, self.batch, self.seed = items, schedule.batch, seed
-        self.batches = schedule.updates(items) // schedule.rounds * schedule.accumulate
-        self.round = 0
-
-    def set_epoch(self, epoch: int) -> None:
-        """Called by Lightning: its epochs are our rounds."""
-        self.round = epoch
-
-    def __len__(self) -> int:
-        return self.batches
-
-    def __iter__(self) -> Iterator[list[int]]:
-        orders: dict[int, Any] = {}
-        for number in range(self.round * self.batches, (self.round + 1) * self.batches):
-            yield [self._item(n, orders) for n in range(number * self.batch, (number + 1) * self.batch)]
-
-    def _item(self, draw: int, orders: dict[int, Any]) -> int:
-        epoch, place = divmod(draw, self.items)
-        if epoch not in orders:
-            orders[epoch] = generator(self.seed, "order", epoch).permutation(self.items)
-        return int(orders[epoch][place])
+__all__ = ["Items", "Learner", "Rounds", "Schedule", "adamw", "fit_module", "linear_schedule"]
 
 
 class NamedDraws(pl.Callback):
-    """Seed torch before every step by (seed, step), so that dropout after a resume is dropout of the unbroken run."""
+    """Seed torch before every step by (seed, batch number), so that dropout after a resume is that of the unbroken run."""
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
 
     def on_train_batch_start(self, trainer: pl.Trainer, module: pl.LightningModule, batch: Any, index: int) -> None:
         step = trainer.current_epoch * trainer.num_training_batches + index
-        torch.manual_seed(derived_seed(self.seed, "step", step))
+        seed = derived_seed(self.seed, "step", step * trainer.world_size + trainer.global_rank)
+        torch.default_generator.manual_seed(seed)
+        if module.device.type != "cpu":  # without a device this queues a call and a stack trace for later, every step
+            torch.manual_seed(seed)
+
+
+class Clipping(pl.Callback):
+    """Cut gradients at a norm; Lightning's own clipping refuses fused optimisers in mixed precision, and shards."""
+
+    def __init__(self, norm: float) -> None:
+        self.norm = norm
+
+    def on_before_optimizer_step(self, trainer: pl.Trainer, module: pl.LightningModule, optimizer: Any) -> None:
+        sharded: Any = trainer.strategy.model
+        if hasattr(sharded, "clip_grad_norm_"):  # a norm over all shards, which only the sharded network knows
+            sharded.clip_grad_norm_(self.norm)
+        else:
+            torch.nn.utils.clip_grad_norm_(module.parameters(), self.norm)
 
 
 class Progress(pl.Callback):
-    """One line every ten seconds: updates done, loss, tokens a second."""
+    """One line every ten seconds: updates done, loss, tokens a second over all processes."""
 
     def __init__(self, name: str, updates: int) -> None:
         self.name, self.updates = name, updates
@@ -132,9 +65,9 @@ class Progress(pl.Callback):
 
     def on_train_batch_end(self, trainer: pl.Trainer, module: Any, outputs: Any, batch: Any, index: int) -> None:
         self.tokens += int(batch["labels"].numel())
-        if time.monotonic() - self.since > 10:
+        if trainer.global_rank == 0 and time.monotonic() - self.since > 10:
             self.since = time.monotonic()
-            speed = self.tokens / (self.since - self.started)
+            speed = trainer.world_size * self.tokens / (self.since - self.started)
             loss = float(outputs["loss"])
             print(
                 f"train {self.name}: {trainer.global_step}/{self.updates}, loss {loss:.3f}, {speed:,.0f} tokens/s",
@@ -142,16 +75,11 @@ class Progress(pl.Callback):
             )
 
 
-def linear_schedule(updates: int, warmup: float) -> Callable[[int], float]:
-    """Multiplier of the learning rate at an update: up over the warm-up share, then linearly down to zero."""
-    rising = max(1, round(updates * warmup))
-    return lambda step: min((step + 1) / rising, max(0.0, (updates - step) / max(1, updates - rising)))
-
-
 def adamw(module: torch.nn.Module, schedule: Schedule, updates: int) -> dict[str, Any]:
     """AdamW with the linear schedule, in Lightning's form."""
+    fused = not schedule.precision.startswith("16")  # with a loss scale, a fused step would see unclipped gradients
     optimizer = torch.optim.AdamW(
-        module.parameters(), lr=schedule.learning_rate, weight_decay=schedule.weight_decay, fused=True
+        module.parameters(), lr=schedule.learning_rate, weight_decay=schedule.weight_decay, fused=fused
     )
     scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, linear_schedule(updates, schedule.warmup))
     return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}
@@ -163,12 +91,22 @@ class Learner(pl.LightningModule):
     Attributes:
         network: what is trained and saved.
         schedule, updates: how fast, and for how many optimiser updates.
+        shares: which validation batches are this process's.
     """
 
     def __init__(self, network: torch.nn.Module, schedule: Schedule, updates: int) -> None:
         super().__init__()
         self.network, self.schedule, self.updates = network, schedule, updates
-        self.run = torch.compile(network) if schedule.compile else network
+        self.shares: Shares | None = None
+        if schedule.compile:
+            network.compile()  # in place: names and saved files stay as they are
+        if schedule.checkpointing:
+            _checkpoint_activations(network)
+
+    @property
+    def run(self) -> Any:
+        """The network, to be called in the loss."""
+        return self.network
 
     def loss(self, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
         """Mean loss of a batch in nats."""
@@ -185,12 +123,22 @@ class Learner(pl.LightningModule):
         return loss
 
     def validation_step(self, batch: Mapping[str, torch.Tensor], index: int) -> None:
-        """Log the loss, weighted by predictions."""
-        self.log("validation_loss", self.loss(batch), batch_size=self.weight(batch))
+        """Log the loss, weighted by predictions, over all processes."""
+        weight = self.weight(batch) if self.shares is None or self.shares.counts(index) else 0
+        weight *= self.trainer.world_size  # Lightning averages these whole numbers over processes and drops the rest
+        self.log("validation_loss", self.loss(batch), batch_size=weight, sync_dist=self.shares is not None)
 
     def configure_optimizers(self) -> dict[str, Any]:
         """AdamW, linear schedule."""
         return adamw(self.network, self.schedule, self.updates)
+
+
+def _checkpoint_activations(network: torch.nn.Module) -> None:
+    if not hasattr(network, "gradient_checkpointing_enable"):
+        raise BadInput(
+            f"schedule has checkpointing, which {type(network).__name__} does not know; drop it from the row"
+        )
+    network.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
 
 
 @dataclass(frozen=True)
@@ -205,7 +153,7 @@ class Items:
 def fit_module(
     module: pl.LightningModule, items: Items, schedule: Schedule, *, seed: int, name: str, scratch: Path
 ) -> None:
-    """Train in place and leave the module with the weights of its best validation loss.
+    """Train in place and leave the module with the weights of its best validation loss, on every process.
 
     Raises:
         BadInput: no training or no validation items.
@@ -213,35 +161,61 @@ def fit_module(
     for split in ("train", "validation"):
         if not len(getattr(items, split)):
             raise BadInput(f"train {name}: got zero {split} items; the corpus needs documents of split {split!r}")
-    _quiet()
+    quiet()
+    updates = schedule.updates(len(items.train))
+    spare = copy.deepcopy(module) if schedule.strategy.startswith("fsdp") else module  # sharding takes tensors apart
+    trainer = make_trainer(module, schedule, [NamedDraws(seed), Progress(name, updates)], name, scratch)
+    last = scratch / "last.ckpt"
+    start = str(last) if last.is_file() else None
+    trainer.fit(module, *_loaders(module, items, schedule, seed), ckpt_path=start, weights_only=True)
+    best = Path(trainer.checkpoint_callback.best_model_path)
+    state = torch.load(best, weights_only=True, map_location="cpu", mmap=True)
+    spare.load_state_dict(state["state_dict"])
+    if spare is not module:
+        vars(module.network).update(vars(spare.network))  # whoever holds the network holds whole weights again
+    trainer.strategy.barrier()
+    if trainer.global_rank == 0:
+        loss = next(value for key, value in state["callbacks"].items() if key.startswith("ModelCheckpoint"))
+        print(
+            f"train {name}: {updates} updates, best validation loss {float(loss['best_model_score']):.4f} nats",
+            flush=True,
+        )
+
+
+def make_trainer(
+    module: pl.LightningModule, schedule: Schedule, callbacks: Sequence[pl.Callback], name: str, scratch: Path
+) -> pl.Trainer:
+    """Lightning's Trainer with the settings of a schedule."""
     best = ModelCheckpoint(
         scratch, "best-{epoch}", monitor="validation_loss", save_last=True, enable_version_counter=False
     )
-    updates = schedule.updates(len(items.train))
-    trainer = pl.Trainer(
+    return pl.Trainer(
         max_epochs=schedule.rounds,
         accumulate_grad_batches=schedule.accumulate,
-        gradient_clip_val=schedule.clip,
         precision=schedule.precision,
         accelerator="auto",
         devices=schedule.devices,
         num_nodes=schedule.nodes,
-        strategy=schedule.strategy,
+        strategy=strategy_for(module, schedule.launch),
         logger=_loggers(name, scratch),
-        callbacks=[best, NamedDraws(seed), Progress(name, updates)],
+        callbacks=[best, Clipping(schedule.clip), *callbacks],
         log_every_n_steps=50,
         num_sanity_val_steps=0,
         use_distributed_sampler=False,
         enable_progress_bar=False,
         enable_model_summary=False,
     )
-    train = DataLoader(items.train, batch_sampler=Rounds(len(items.train), schedule, seed), collate_fn=items.collate)
-    validation = DataLoader(items.validation, batch_size=schedule.batch, collate_fn=items.collate)
-    last = scratch / "last.ckpt"
-    trainer.fit(module, train, validation, ckpt_path=str(last) if last.is_file() else None, weights_only=True)
-    state = torch.load(best.best_model_path, weights_only=True, map_location="cpu")
-    module.load_state_dict(state["state_dict"])
-    print(f"train {name}: {updates} updates, best validation loss {float(best.best_model_score):.4f} nats", flush=True)
+
+
+def _loaders(module: pl.LightningModule, items: Items, schedule: Schedule, seed: int) -> list[DataLoader[Any]]:
+    """Training and validation batches of this process; only a :class:`Learner` can add up shares of validation."""
+    world = schedule.launch.world if isinstance(module, Learner) else 1
+    shares = Shares(len(items.validation), schedule.batch, world)
+    if isinstance(module, Learner):
+        module.shares = shares
+    orders = Rounds(len(items.train), schedule, seed)
+    pairs = ((items.train, orders), (items.validation, shares))
+    return [DataLoader(split, batch_sampler=order, collate_fn=items.collate) for split, order in pairs]
 
 
 def _loggers(name: str, scratch: Path) -> list[Any]:
@@ -252,11 +226,3 @@ def _loggers(name: str, scratch: Path) -> list[Any]:
     folder = Path(os.environ.get("WANDB_DIR", "wandb"))
     folder.mkdir(parents=True, exist_ok=True)
     return [csv, WandbLogger(name=name, project="longform", save_dir=str(folder))]
-
-
-def _quiet() -> None:
-    for logger in ("pytorch_lightning", "lightning.pytorch", "lightning.fabric", "wandb"):
-        logging.getLogger(logger).setLevel(logging.ERROR)
-    os.environ.setdefault("WANDB_SILENT", "true")
-    warnings.filterwarnings("ignore", module="pytorch_lightning|lightning")
-    warnings.filterwarnings("ignore", message=".*LeafSpec.*")

@@ -11,6 +11,7 @@ from typing import Any
 
 from longform.corpora.suites.connective_uses import CONNECTIVES
 from longform.metrics.suite_accuracy import mcnemar, wilson
+from longform.papers.beyer2021_claims import CHANCE, pooled
 from longform.papers.layout import Cell, Figure, Table
 from longform.papers.ledger import judge_number
 
@@ -20,8 +21,8 @@ COLUMNS = {
     "table_2": ("story_cloze", "winograd_full", "winograd_partial"),
     "table_5": ("speaker_commitment",),
 }
+LINES, COLOURS = ("-", "--", ":"), 10  # matplotlib's colours come again after ten lines: then the dashes change
 COUNTS = ("items", "correct", "gained", "lost")
-CHANCE = 0.5  # a model that cannot tell two conditions apart prefers either
 
 
 def table_1(*, scores: Records, expected: Mapping[str, Any], published: Mapping[str, str] | None = None) -> Table:
@@ -87,14 +88,14 @@ def size_sweep(*, scores: Records, expected: Mapping[str, Any]) -> Figure:
 
     def draw(canvas: Any) -> None:
         axes = canvas.add_subplot()
-        for group in sorted(groups):
-            chosen = [cell for cell in cells if cell.column == group]
-            _line(axes, systems, chosen, group)
+        for place, group in enumerate(sorted(groups)):
+            chosen = [cell for cell in cells if cell.column == group and cell.value is not None]
+            _line(axes, systems, chosen, group, LINES[place // COLOURS % len(LINES)])
         axes.axhline(CHANCE, color="0.6", linewidth=0.8, linestyle=":")
         axes.set_xticks(range(len(systems)), systems, rotation=20)
         axes.set_ylabel("share of items")
-        axes.set_ylim(0, 1)
-        axes.legend(fontsize=7, ncols=2)
+        axes.set_ylim(0, 1.03)
+        axes.legend(fontsize=7, ncols=2, loc="lower right")
 
     return Figure(
         "Accuracy of each phenomenon by model, with Wilson intervals; dotted: chance.", cells, draw, (7.0, 4.5)
@@ -199,10 +200,12 @@ def _share(row: str, column: str, counts: Sequence[float], signature: str, print
 
 
 def _pooled(system: str, group: str, record: Mapping[str, Any]) -> Cell:
-    """All suites of one phenomenon together."""
-    names = [name for name in suite_names(record) if phenomenon(name) == group]
-    counts = [sum(record["details"][name]["counts"][column] for name in names) for column in COUNTS]
-    return _share(system, group, counts, record["signature"])
+    """All suites of one phenomenon together; the interval counts texts (see :mod:`longform.papers.beyer2021_claims`)."""
+    share = pooled(record, lambda name: phenomenon(name) == group)
+    if share is None:
+        return Cell(system, group, None, why="no such suite in this run")
+    low, high = share.interval
+    return Cell(system, group, share.value, low, high, int(share.items), 0, signature=record["signature"])
 
 
 def _connective_cells(
@@ -240,11 +243,22 @@ def _region_cells(system: str, record: Mapping[str, Any], suite: str) -> Iterato
             yield Cell(f"{system}: {suite}", f"{condition}, region {number}", bits, signature="bits a token")
 
 
-def _line(axes: Any, systems: Sequence[str], cells: Sequence[Cell], label: str) -> None:
+def _line(axes: Any, systems: Sequence[str], cells: Sequence[Cell], label: str, style: str) -> None:
     places = [systems.index(cell.row) for cell in cells]
     values = [cell.value for cell in cells]
-    spread = [[cell.value - cell.low for cell in cells], [cell.high - cell.value for cell in cells]]  # type: ignore[operator]
-    axes.errorbar(places, values, yerr=spread, marker="o", markersize=3, linewidth=1, capsize=2, label=label)
+    below = [max(cell.value - cell.low, 0.0) for cell in cells]  # type: ignore[operator]  # rounding at shares of 0 and 1
+    above = [max(cell.high - cell.value, 0.0) for cell in cells]  # type: ignore[operator]
+    axes.errorbar(
+        places,
+        values,
+        yerr=[below, above],
+        marker="o",
+        markersize=3,
+        linewidth=1,
+        linestyle=style,
+        capsize=2,
+        label=label,
+    )
 
 
 def _bars(axes: Any, cells: Sequence[Cell]) -> None:
@@ -257,4 +271,5 @@ def _bars(axes: Any, cells: Sequence[Cell]) -> None:
         offsets = [places.index(place) + 0.4 * index for place in found]
         axes.bar(offsets, list(found.values()), width=0.38, label=condition)
     axes.set_xticks([place + 0.2 for place in range(len(places))], [f"region {place}" for place in places], fontsize=6)
-    axes.legend(fontsize=5)
+    axes.set_ylim(0, 1.25 * max((cell.value or 0.0 for cell in cells), default=1.0))  # room for the legend
+    axes.legend(fontsize=5, ncols=2, loc="upper center")

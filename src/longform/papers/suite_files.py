@@ -56,7 +56,9 @@ def human_sheet(*, data: Path, corpus: str, suites: Sequence[str], per_suite: in
 
 
 def _suites(folder: Path) -> list[Suite]:
+    if not (folder / "documents.jsonl").is_file():
+        raise BadInput(f"{folder}: no such corpus; name one that a prepare row has made")
     lines = (folder / "documents.jsonl").read_text(encoding="utf-8").splitlines()
     documents = [Document.from_record(json.loads(line), str(folder)) for line in lines]
     with np.load(folder / "truth.npz", allow_pickle=False) as truth:
-        return suites_from_documents(documents, {"suite_heads": truth["suite_heads"]})
+        return suites_from_documents(documents, {name: truth[name] for name in truth.files if name == "suite_heads"})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from longform.artefacts import read_documents, write_corpus
 from longform.stages.rows import Row, call
-from longform.stages.scratch import resumable
+from longform.stages.scratch import first_process, resumable
 
 
 def run(row: Row) -> None:
@@ -14,5 +14,7 @@ def run(row: Row) -> None:
         given = {"name": row.name, "seed": row.seed, "model": row.slot("model"), "scratch": scratch}
         generate = row.function("generations", "generate")
         corpus = call(generate, row, row.others("model", "prefixes"), prefixes=prefixes, **given)
+        if not first_process():
+            return
         count = write_corpus(row.data / "generations" / row.name, corpus)
     print(f"generate {row.name}: {count} documents")

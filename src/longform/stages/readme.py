@@ -12,10 +12,11 @@ def fill(text: str, figures: Path) -> str:
     """The README's text with every marked table as ``report`` last wrote it."""
 
     def table(mark: re.Match[str]) -> str:
-        written = next(figures.glob(f"*/{mark.group(1)}/{mark.group(1)}.md")).read_text(encoding="utf-8")
+        name = mark.group(1).rpartition("/")[2]
+        written = (figures / mark.group(1) / f"{name}.md").read_text(encoding="utf-8")
         return f"<!-- {mark.group(1)} -->\n{written.strip()}\n<!-- end -->"
 
-    return re.sub(r"<!-- (\w+_\d+) -->\n.*?<!-- end -->", table, text, flags=re.S)
+    return re.sub(r"<!-- (\w+(?:/\w+)?) -->\n.*?<!-- end -->", table, text, flags=re.S)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """Derive a smaller or larger scale from the root's ``params.yaml``: ``python -m longform.stages.scales experiments/scales/smoke``.
 
 ``overrides.yaml`` maps patterns of ``verb.row`` to settings that are merged over the root's; so a scale follows every
-new row by itself. Under ``only`` it may list patterns of the rows that it wants. A test holds the written ``params.yaml`` to what this module derives.
+new row by itself. Under ``only`` it may list patterns of the rows that it wants; ``rows.yaml`` beside it
+adds rows of its own (:mod:`ladders`). A test holds the written ``params.yaml`` to what this module derives.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 
 import yaml
 
+from longform.stages.ladders import expand
 from longform.stages.rows import VERBS
 from longform.units import BadInput
 
@@ -70,7 +72,11 @@ def derived(folder: Path) -> dict[str, Any]:
     """What ``params.yaml`` of a scale folder must say."""
     base = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
     overrides = yaml.safe_load((folder / "overrides.yaml").read_text(encoding="utf-8"))
-    return derive(base, overrides, str(folder.resolve().relative_to(ROOT)))
+    params = derive(base, overrides, str(folder.resolve().relative_to(ROOT)))
+    if (folder / "rows.yaml").is_file():  # rows that the root does not have
+        for verb, rows in expand(yaml.safe_load((folder / "rows.yaml").read_text(encoding="utf-8"))).items():
+            params[verb] |= rows
+    return params
 
 
 if __name__ == "__main__":

@@ -9,10 +9,11 @@ from typing import Any
 from longform.artefacts import read_readout, write_json
 from longform.numerics import generator
 from longform.protocol import Critic, compare, estimate
+from longform.stages.doses import responses
 from longform.stages.rows import Row, call
 
 SLOTS = ("fit", "real", "units")
-CHOICES = ("paper", "group", "critic", "split")
+CHOICES = ("paper", "group", "critic", "split", "system", "doses")
 
 
 def run(row: Row) -> None:
@@ -31,10 +32,16 @@ def run(row: Row) -> None:
 def judge(
     critic: Critic[Any], row: Row, *, fit: Sequence[Any], real: Sequence[Any], units: Sequence[Any]
 ) -> dict[str, Any]:
-    """The score record: estimate, totals of every column, inputs; beside real text's own score and the comparison."""
-    split = row.settings.get("split", "test")
+    """The score record: estimate, totals of every column, inputs; beside real text's own score and the comparison.
+
+    A row's ``system`` keeps the units of one system of a readout that holds several (ids ``<system>/<unit>``); one with
+    ``doses: true`` adds the critic's answer to every failure and dose of ``corpora.planted_failures``.
+    """
+    split, system = row.settings.get("split", "test"), row.settings.get("system")
     fitted = critic.fit([unit for unit in fit if unit.split == "train"])
     judged = [unit for unit in units if unit.split in (split, "generated")]
+    if system is not None:
+        judged = [unit for unit in judged if unit.unit_id.startswith(f"{system}/")]
     tally = fitted.tally(judged)
     record = asdict(estimate(fitted, tally, generator(row.seed, row.name, "bootstrap")))
     record["totals"] = {name: tally.total(name) for name in tally.columns}
@@ -42,6 +49,8 @@ def judge(
     describe: Callable[..., Any] | None = getattr(fitted, "describe", None)
     if describe is not None:
         record["details"] = describe(judged)
+    if row.settings.get("doses"):
+        record["responses"] = responses(fitted, judged, row.seed, row.name)
     if row.settings["real"] != row.settings["units"]:
         reference = fitted.tally([unit for unit in real if unit.split == split])
         comparison = compare(fitted, tally, reference, generator(row.seed, row.name, "permutation"))

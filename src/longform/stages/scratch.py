@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,10 +13,24 @@ from pathlib import Path
 from longform.artefacts import read_json, write_json
 from longform.stages.rows import Row
 
+RANKS = ("RANK", "SLURM_PROCID", "LOCAL_RANK")  # torchrun's, Slurm's, and what Lightning gives to those that it starts
+
+
+def first_process() -> bool:
+    """Whether this process is the one that writes; the others of a distributed stage only work."""
+    return all(os.environ.get(name, "0") == "0" for name in RANKS)
+
 
 @contextmanager
 def resumable(row: Row, *inputs: Path) -> Iterator[Path]:
-    """The row's scratch folder: emptied when settings, code or inputs differ from those it was begun with, gone after success."""
+    """The row's scratch folder: emptied when settings, code or inputs differ from those it was begun with, gone after success.
+
+    Of several processes only the first empties and removes it.
+    """
+    if not first_process():
+        row.scratch.mkdir(parents=True, exist_ok=True)
+        yield row.scratch
+        return
     stamp = {"settings": json.loads(json.dumps(row.settings)), "seed": row.seed, "inputs": [_digest(p) for p in inputs]}
     stamp["code"] = _digest(Path(__file__).parents[1])
     marker = row.scratch / "begun.json"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from longform.artefacts import read_documents, whole
 from longform.stages.rows import Row, call
-from longform.stages.scratch import resumable
+from longform.stages.scratch import first_process, resumable
 
 
 def run(row: Row) -> None:
@@ -15,6 +15,8 @@ def run(row: Row) -> None:
         fit = row.function("models", "fit")
         given = {"name": row.name, "seed": row.seed, "base": row.slot("base"), "scratch": scratch}
         model = call(fit, row, settings, documents=documents, **given)
+        if not first_process():
+            return
         with whole(row.data / "models" / row.name) as folder:
             folder.mkdir()
             model.save(folder)

@@ -8,14 +8,15 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 
 from longform.corpora.suites.items import Condition, Suite, SuiteItem, suite_to_record
 from longform.corpora.suites.prediction_formulas import Binary, RegionValue
 from longform.numerics import generator
 from longform.units import BadInput
 
+SPEAKERS = "[SEP]"
 SHEET = ("item", "left", "right", "more_coherent", "comment")
 
 
@@ -53,17 +54,26 @@ def syntaxgym_file(suite: Suite) -> dict[str, str]:
 def harness_task(suite: Suite) -> dict[str, str]:
     """A task of lm-evaluation-harness: a YAML file and its documents as JSON lines.
 
-    Where both conditions share what follows, the model chooses between contexts, else between continuations; ``acc``
-    compares sums of log-probabilities, which is the suite's decision under metric "sum". Neither of the harness's
-    accuracies is the mean over tokens.
+    Where both conditions of every item share what follows, the model chooses between contexts; where they share what
+    comes before, between continuations; else between whole texts. ``acc`` compares sums of log-probabilities, which is
+    the suite's decision under metric "sum"; neither of the harness's accuracies is the mean over tokens. A mark
+    ``[SEP]`` stays in the text: the harness has no notion of a change of speaker.
     """
     sides = contrast(suite)
     documents = [_harness_document(item, sides) for item in suite.items]
-    shared = all(len(set(document["continuations"])) == 1 for document in documents)
+    form = _form(documents)
     lines = "".join(
-        json.dumps(_harness_line(document, shared), ensure_ascii=False, sort_keys=True) + "\n" for document in documents
+        json.dumps(_harness_line(document, form), ensure_ascii=False, sort_keys=True) + "\n" for document in documents
     )
-    return {f"{suite.name}.yaml": _harness_yaml(suite, shared), f"{suite.name}.jsonl": lines}
+    return {f"{suite.name}.yaml": _harness_yaml(suite, form), f"{suite.name}.jsonl": lines}
+
+
+def _form(documents: Sequence[Mapping[str, Sequence[str]]]) -> str:
+    """What the two sides of every item differ in: "contexts", "continuations", or "texts" where both may differ."""
+    if all(len(set(document["continuations"])) == 1 for document in documents):
+        return "contexts"
+    alike = all(len(set(document["contexts"])) == 1 and document["contexts"][0] for document in documents)
+    return "continuations" if alike else "texts"
 
 
 def _harness_document(item: SuiteItem, sides: Contrast) -> dict[str, list[str]]:
@@ -86,11 +96,11 @@ def _parts(condition: Condition, region: int | None) -> tuple[str, str]:
     return " ".join(before), " ".join(judged)
 
 
-def _harness_line(document: dict[str, list[str]], shared: bool) -> dict[str, object]:
+def _harness_line(document: Mapping[str, Sequence[str]], form: str) -> dict[str, object]:
     target = document["order"].index(document["better"][0])
-    if shared:
+    if form == "contexts":
         return {"choices": document["contexts"], "target": target, "continuation": document["continuations"][0]}
-    if len(set(document["contexts"])) == 1:
+    if form == "continuations":
         return {"context": document["contexts"][0], "choices": document["continuations"], "target": target}
     whole = [
         " ".join(filter(None, parts)) for parts in zip(document["contexts"], document["continuations"], strict=True)
@@ -98,9 +108,12 @@ def _harness_line(document: dict[str, list[str]], shared: bool) -> dict[str, obj
     return {"context": "", "choices": whole, "target": target}
 
 
-def _harness_yaml(suite: Suite, shared: bool) -> str:
-    """With shared continuations ``doc_to_text`` is the number of the right context, as in the harness's wsc273 task."""
-    places = ("{{target}}", "{{continuation}}") if shared else ("{{context}}", "{{target}}")
+def _harness_yaml(suite: Suite, form: str) -> str:
+    """Choices between contexts put the right context's number in ``doc_to_text``, as the harness's own wsc273 does.
+
+    Whole texts stand behind an empty context, so no blank goes between the two.
+    """
+    places = ("{{target}}", "{{continuation}}") if form == "contexts" else ("{{context}}", "{{target}}")
     return f"""task: coherencegym_{suite.name}
 dataset_path: json
 dataset_kwargs:
@@ -111,7 +124,7 @@ output_type: multiple_choice
 doc_to_text: "{places[0]}"
 doc_to_target: "{places[1]}"
 doc_to_choice: "{{{{choices}}}}"
-target_delimiter: " "
+target_delimiter: "{"" if form == "texts" else " "}"
 metric_list:
   - metric: acc
     aggregation: mean
@@ -121,32 +134,71 @@ metadata:
 """
 
 
-def judgement_sheet(suites: Sequence[Suite], per_suite: int, seed: int) -> dict[str, str]:
-    """A sheet of text pairs with sides and items drawn by seed, and, apart from it, the key.
+@dataclass(frozen=True)
+class Judgement:
+    """A pair of texts for a human judge; ``gold_side`` is the side of the coherent one, ``condition`` what spoilt the other."""
 
-    ``sheet.csv``: item, left, right, and two empty columns for the judge. ``key.csv``: item and the coherent side.
+    item_id: str
+    left: str
+    right: str
+    gold_side: str
+    suite: str
+    condition: str
+
+
+def judgements(suites: Sequence[Suite], per_suite: int, seed: int) -> list[Judgement]:
+    """Pairs with items, sides and order drawn by seed; pairs whose two sides read alike are never drawn.
+
+    Raises:
+        BadInput: a suite that is no contrast, or of which all pairs read alike; no pair asked for.
     """
+    if per_suite < 1:
+        raise BadInput(f"judgement sheet: per_suite is {per_suite!r}, allowed is a whole number from 1; mend the row")
     drawn = [(suite, item) for suite in suites for item in _drawn(suite, per_suite, seed)]
     order = generator(seed, "judgement order").permutation(len(drawn))
-    sheet, key = [], []
-    for place in order:
-        suite, item = drawn[int(place)]
-        sides, unit = contrast(suite), f"{suite.name}/{item.number}"
-        swap = bool(generator(seed, "judgement side", unit).integers(2))
-        names = [sides.worse, sides.better] if swap else [sides.better, sides.worse]
-        sheet.append((unit, *(_whole(item.condition(name)) for name in names), "", ""))
-        key.append((unit, "right" if swap else "left"))
-    return {"sheet.csv": _csv(SHEET, sheet), "key.csv": _csv(("item", "coherent"), key)}
+    return [_judgement(*drawn[int(place)], seed) for place in order]
+
+
+def _judgement(suite: Suite, item: SuiteItem, seed: int) -> Judgement:
+    sides, unit = contrast(suite), f"{suite.name}/{item.number}"
+    swap = bool(generator(seed, "judgement side", unit).integers(2))
+    names = [sides.worse, sides.better] if swap else [sides.better, sides.worse]
+    left, right = (_shown(item.condition(name)) for name in names)
+    return Judgement(unit, left, right, "right" if swap else "left", suite.name, sides.worse)
+
+
+def judgement_sheet(suites: Sequence[Suite], per_suite: int, seed: int) -> dict[str, str]:
+    """The pairs of :func:`judgements` as files.
+
+    ``sheet.csv``: item, left, right, and two empty columns for the judge; ``key.csv``: item and the coherent side, apart
+    from it. ``study.jsonl`` and ``study.csv``: all fields of :class:`Judgement`, for a program that shows the pairs.
+    """
+    pairs = judgements(suites, per_suite, seed)
+    fields = tuple(Judgement.__annotations__)
+    lines = "".join(json.dumps(asdict(pair), ensure_ascii=False, sort_keys=True) + "\n" for pair in pairs)
+    return {
+        "sheet.csv": _csv(SHEET, [(p.item_id, p.left, p.right, "", "") for p in pairs]),
+        "key.csv": _csv(("item", "coherent"), [(p.item_id, p.gold_side) for p in pairs]),
+        "study.csv": _csv(fields, [[getattr(p, field) for field in fields] for p in pairs]),
+        "study.jsonl": lines,
+    }
 
 
 def _drawn(suite: Suite, count: int, seed: int) -> list[SuiteItem]:
+    sides = contrast(suite)
+    unlike = [i for i in suite.items if _shown(i.condition(sides.better)) != _shown(i.condition(sides.worse))]
+    if not unlike:
+        raise BadInput(f"suite {suite.name}: both sides of every item read alike, so no one can judge; leave it out")
     rng = generator(seed, "judgement items", suite.name)
-    chosen = rng.choice(len(suite.items), min(count, len(suite.items)), replace=False)
-    return [suite.items[int(i)] for i in chosen]
+    chosen = rng.choice(len(unlike), min(count, len(unlike)), replace=False)
+    return [unlike[int(i)] for i in chosen]
 
 
-def _whole(condition: Condition) -> str:
-    return " ".join(region.content for region in condition.regions if region.content)
+def _shown(condition: Condition) -> str:
+    """The text as people read it: a change of speaker begins a line with a dash."""
+    text = " ".join(region.content for region in condition.regions if region.content)
+    turns = [turn.strip() for turn in text.split(SPEAKERS) if turn.strip()]
+    return "\n".join(f"– {turn}" for turn in turns) if SPEAKERS in text else text
 
 
 def _csv(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from longform.corpora.suites.prediction_formulas import Formula, parse, region_values
+from longform.corpora.suites.region_metrics import METRICS
 from longform.units import BadInput
 
-METRICS = ("sum", "mean", "median", "range", "max", "min")  # syntaxgym-core, metrics of a region
 FREE = {"name", "metric", "edits"}
 
 
@@ -108,23 +108,31 @@ def suite_from_record(record: Any, where: str = "suite") -> Suite:
         raise BadInput(
             f"{where}: a suite is an object with meta, region_meta, predictions and items; add what is missing"
         )
-    meta = record["meta"]
-    edits = meta.get("edits", {})
-    items = tuple(_item(item, edits, where) for item in record["items"])
+    meta = _a(dict, record["meta"], f"{where}, meta")
+    edits = _a(dict, meta.get("edits", {}), f"{where}, meta.edits")
+    items = tuple(_item(item, edits, where) for item in _a(list, record["items"], f"{where}, items"))
     free = {key: value for key, value in meta.items() if key not in FREE}
-    formulas = tuple(_formula(prediction, where) for prediction in record["predictions"])
-    names = {str(key): value for key, value in record["region_meta"].items()}
+    formulas = tuple(_formula(each, where) for each in _a(list, record["predictions"], f"{where}, predictions"))
+    names = {str(key): value for key, value in _a(dict, record["region_meta"], f"{where}, region_meta").items()}
     return checked(Suite(_field(meta, "name", where), _field(meta, "metric", where), formulas, items, names, free))
 
 
-def _field(record: Mapping[str, Any], key: str, where: str) -> Any:
-    if key not in record:
+def _a(kind: type, value: Any, where: str) -> Any:
+    """The value, if it is of that kind: dict, list or int."""
+    if not isinstance(value, kind):
+        names = {dict: "an object", list: "a list", int: "a whole number"}
+        raise BadInput(f"{where}: got {value!r:.60}, allowed is {names[kind]}; mend the file")
+    return value
+
+
+def _field(record: Any, key: str, where: str) -> Any:
+    if key not in _a(dict, record, where):
         raise BadInput(f"{where}: got fields {sorted(record)}, {key!r} is missing; add it")
     return record[key]
 
 
 def _formula(prediction: Mapping[str, Any], where: str) -> str:
-    if prediction.get("type") != "formula":
+    if _a(dict, prediction, f"{where}, prediction").get("type") != "formula":
         raise BadInput(
             f"{where}: a prediction has type {prediction.get('type')!r}, allowed is 'formula'; rewrite it as one"
         )
@@ -132,22 +140,28 @@ def _formula(prediction: Mapping[str, Any], where: str) -> str:
 
 
 def _item(record: Mapping[str, Any], edits: Mapping[str, Any], where: str) -> SuiteItem:
-    number = int(_field(record, "item_number", where))
+    number = _a(int, _field(record, "item_number", where), f"{where}, item_number")
     place = f"{where}, item {number}"
-    conditions = tuple(_condition(condition, place) for condition in _field(record, "conditions", place))
+    conditions = tuple(
+        _condition(condition, place) for condition in _a(list, _field(record, "conditions", place), place)
+    )
     return SuiteItem(number, conditions, tuple(edits.get(str(number), ())))
 
 
 def _condition(record: Mapping[str, Any], where: str) -> Condition:
     name = str(_field(record, "condition_name", where))
     place = f"{where}, condition {name}"
-    regions = [_region(region, place) for region in _field(record, "regions", place)]
+    regions = [_region(region, place) for region in _a(list, _field(record, "regions", place), f"{place}, regions")]
+    numbers = [region.number for region in regions]
+    if len(set(numbers)) < len(numbers):
+        raise BadInput(f"{place}: region numbers are {numbers}; give every region a number of its own")
     return Condition(name, tuple(regions))
 
 
 def _region(record: Mapping[str, Any], where: str) -> Region:
+    number = _a(int, _field(record, "region_number", where), f"{where}, region_number")
     notes = {key: value for key, value in record.items() if key not in ("region_number", "content")}
-    return Region(int(_field(record, "region_number", where)), str(_field(record, "content", where)), notes)
+    return Region(number, str(_field(record, "content", where)), notes)
 
 
 def checked(suite: Suite) -> Suite:

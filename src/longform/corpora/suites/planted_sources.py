@@ -19,6 +19,7 @@ from longform.corpora.planted.languages import translate_word
 from longform.corpora.planted.mentions import OBJECT, POSSESSIVE, SUBJECT
 from longform.corpora.planted.stories import Story, write_story
 from longform.corpora.suites.stories import CONTEXT, ENDINGS
+from longform.units import BadInput
 
 PRONOUNS = {form.lower() for forms in (SUBJECT, OBJECT, POSSESSIVE) for form in forms.values()}
 PLACES = (re.compile(r"to the ([a-z]+) in "), re.compile(r"looked behind the ([a-z]+)\."))
@@ -26,11 +27,14 @@ GAPS = (
     re.compile(r"^()The ([a-z]+) ((?:was still for sale|had been sold that morning|was lying in the grass)\.)$"),
     re.compile(r"^(In the end )the ([a-z]+) (fell to pieces\.)$"),
 )
+KINDS = ("stories", "dialogues", "articles")
 LANGUAGE = "kothic"  # the planted language whose word order is furthest from English
 
 
 def source_files(seed: int, counts: Mapping[str, int], language: str = LANGUAGE) -> dict[str, str]:
     """Native files by name; ``counts`` says how many stories, dialogues and articles of split test they draw on."""
+    if set(counts) != set(KINDS):
+        raise BadInput(f"planted suites: counts of {sorted(counts)}, allowed are those of {list(KINDS)}; mend the row")
     numbers = {kind: indices({"test": count}) for kind, count in counts.items()}
     stories = [write_story(seed, index) for index in numbers["stories"]]
     dialogues = [write_dialogue(seed, index) for index in numbers["dialogues"]]

@@ -51,14 +51,20 @@ class RankFiles(BasePredictionWriter):
         np.savez(self.folder / f"rank_{trainer.global_rank}.npz", **arrays)
 
 
-def read_on_devices(reader: LogProbReader, rows: Sequence[tuple[int, ...]], devices: int) -> list[np.ndarray]:
-    """What ``reader.read`` gives, read by ``devices`` processes (GPUs where there are any)."""
+def read_on_devices(
+    reader: LogProbReader, rows: Sequence[tuple[int, ...]], devices: int, start: str = "spawn"
+) -> list[np.ndarray]:
+    """What ``reader.read`` gives, read by ``devices`` processes (GPUs where there are any).
+
+    Args:
+        start: how processes come to be: "spawn", or "fork", which is quicker and only for one thread on CPUs.
+    """
     planned = reader.plan(rows)
     found: list[np.ndarray] = [np.zeros(0, dtype=np.float32)] * len(rows)
     with tempfile.TemporaryDirectory() as folder:
         trainer = pl.Trainer(
             devices=devices,
-            strategy="ddp_spawn" if devices > 1 else "auto",
+            strategy=f"ddp_{start}" if devices > 1 else "auto",
             callbacks=[RankFiles(Path(folder))],
             logger=False,
             enable_checkpointing=False,

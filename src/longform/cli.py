@@ -1,0 +1,52 @@
+"""``longform criticize REAL GENERATED``: a person's own texts under every critic that applies."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from longform.units import BadInput
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Command line; bad input is one sentence and exit code 2."""
+    parser = argparse.ArgumentParser(prog="longform", description="Does long generated text hang together?")
+    verbs = parser.add_subparsers(required=True, metavar="COMMAND")
+    verb = verbs.add_parser("criticize", help="compare generated with real texts under every critic that applies")
+    verb.add_argument("real", type=Path, help="a .jsonl file, or a folder of .txt and .md files")
+    verb.add_argument("generated", type=Path, help="likewise")
+    verb.add_argument("--out", type=Path, default=Path("criticism"), help="folder for the report (criticism)")
+    verb.add_argument("--model", type=Path, help="folder of a causal language model, for perplexity")
+    verb.add_argument("--encoder", type=Path, help="folder of a sentence encoder, for BBScore")
+    verb.add_argument("--seed", type=int, default=1234, help="of every draw (1234)")
+    given = parser.parse_args(arguments)
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    try:
+        return _criticize(given)
+    except BadInput as error:
+        print(f"longform: {error}", file=sys.stderr)
+        return 2
+
+
+def _criticize(given: argparse.Namespace) -> int:
+    from longform.criticize import criticize
+
+    if given.out.exists() and not given.out.is_dir():
+        raise BadInput(f"--out {given.out}: a file is there; name a folder")
+
+    def told(line: str) -> None:
+        print(f"  {line}", file=sys.stderr, flush=True)
+
+    found = criticize(
+        given.real, given.generated, model=given.model, encoder=given.encoder, seed=given.seed, progress=told
+    )
+    print(found.table())
+    print(f"report: {found.save(given.out)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

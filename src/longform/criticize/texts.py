@@ -1,0 +1,158 @@
+"""Reading a person's own texts: a JSONL file, or a folder of plain text and Markdown; what cannot be read is set aside."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from longform.units import BadInput, Document, Section
+
+SUFFIXES = (".txt", ".md")
+_HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t#]*$", re.M)
+_UNSHOWN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+
+
+@dataclass(frozen=True)
+class Texts:
+    """One side's documents.
+
+    Attributes:
+        documents: with ids unique within the side.
+        set_aside: (place, why) of every record that is not among them.
+    """
+
+    documents: tuple[Document, ...]
+    set_aside: tuple[tuple[str, str], ...] = ()
+
+
+def read_texts(path: Path) -> Texts:
+    """Documents of a ``.jsonl`` file or of a folder's ``.txt`` and ``.md`` files, in the order of lines or names.
+
+    A line is a JSON object with ``text`` (or ``sections``, a list of ``{"title", "text"}``), and perhaps ``id`` and
+    ``title``. Headings of Markdown files begin sections; a plain text file is one section.
+
+    Raises:
+        BadInput: no such place, another kind of file, or no text in it.
+    """
+    if path.is_dir():
+        records = _files(path)
+    elif path.suffix == ".jsonl" and path.is_file():
+        records = _lines(path)
+    else:
+        raise BadInput(f"{path}: not a folder of .txt and .md files, nor a .jsonl file; give one of these")
+    documents: dict[str, Document] = {}
+    aside = []
+    for place, found in records:
+        why = found if isinstance(found, str) else _trouble(found, documents)
+        if why:
+            aside.append((place, why))
+        else:
+            documents[found.id] = found
+    if not documents:
+        told = "; ".join(f"{place}: {why}" for place, why in aside[:3]) or "it is empty"
+        raise BadInput(f"{path}: no text to read ({told}); give at least one text")
+    return Texts(tuple(documents.values()), tuple(aside))
+
+
+def _trouble(document: Document, known: dict[str, Document]) -> str:
+    if not any(character.isalpha() for character in document.text):
+        return "no word in it"
+    return f"the id {document.id!r} was met before" if document.id in known else ""
+
+
+def _files(folder: Path) -> Iterator[tuple[str, Document | str]]:
+    for path in sorted(p for p in folder.rglob("*") if p.is_file() and not p.name.startswith(".")):
+        name = path.relative_to(folder).as_posix()
+        if path.suffix not in SUFFIXES:
+            yield name, f"neither {' nor '.join(SUFFIXES)}"
+            continue
+        try:
+            text = path.read_text(encoding="utf-8-sig")
+        except UnicodeDecodeError as error:
+            yield name, f"not UTF-8 (byte {error.start})"
+            continue
+        sections = _markdown(text) if path.suffix == ".md" else ((None, text),)
+        yield name, _document(name, sections)
+
+
+def _markdown(text: str) -> tuple[tuple[str | None, str], ...]:
+    """(title, text) of each heading's section; text before the first heading has no title."""
+    marks = list(_HEADING.finditer(text))
+    starts = [0, *(mark.end() for mark in marks)]
+    stops = [*(mark.start() for mark in marks), len(text)]
+    titles = [None, *(mark.group(1) for mark in marks)]
+    return tuple(zip(titles, (text[a:b] for a, b in zip(starts, stops, strict=True)), strict=True))
+
+
+def _lines(path: Path) -> Iterator[tuple[str, Document | str]]:
+    with path.open("rb") as file:
+        for number, raw in enumerate(file, 1):
+            if raw.strip():
+                yield f"line {number}", _record(raw, number)
+
+
+def _record(raw: bytes, number: int) -> Document | str:
+    try:
+        record = json.loads(raw.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        return "not UTF-8"
+    except (json.JSONDecodeError, RecursionError):
+        return "not JSON"
+    if not isinstance(record, dict):
+        return f"{type(record).__name__}, not an object"
+    name, sections = record.get("id", f"line-{number}"), _given(record)
+    if not isinstance(name, str | int):
+        return f"id is {name!r}, allowed is a string"
+    return sections if isinstance(sections, str) else _document(str(name), sections)
+
+
+def _given(record: dict[str, Any]) -> tuple[tuple[str | None, str], ...] | str:
+    """(title, text) of each section of a record, or what is wrong with it."""
+    if "sections" not in record:
+        text = record.get("text")
+        return ((record.get("title"), text),) if isinstance(text, str) else "neither 'text' nor 'sections'"
+    sections = record["sections"]
+    if not isinstance(sections, list) or not sections:
+        return "sections is not a list with something in it"
+    pairs = [(s.get("title"), s.get("text")) if isinstance(s, dict) else (None, None) for s in sections]
+    if not all(isinstance(text, str) and isinstance(title, str | None) for title, text in pairs):
+        return "a section is not {'title': text or null, 'text': text}"
+    return tuple(pairs)
+
+
+def _document(name: str, sections: tuple[tuple[str | None, str], ...]) -> Document:
+    cleaned = tuple((title, _clean(text)) for title, text in sections)
+    kept = tuple(Section(_title(title), text) for title, text in cleaned if text)
+    return Document(name, "test", kept or (Section(None, ""),))
+
+
+def _title(title: Any) -> str | None:
+    return _clean(title).casefold() or None if isinstance(title, str) else None
+
+
+def _clean(text: str) -> str:
+    """Unix line ends, no control characters, no blank line inside (it is what joins sections), no blanks around."""
+    text = _UNSHOWN.sub(" ", text.replace("\r\n", "\n").replace("\r", "\n").encode("utf-8", "replace").decode())
+    return re.sub(r"\n\s*\n+", "\n", text).strip()
+
+
+def halves(documents: tuple[Document, ...]) -> tuple[Document, ...]:
+    """Real texts, half of them for fitting (train) and half to be compared with (test), by a hash of their text.
+
+    Raises:
+        BadInput: fewer than two.
+    """
+    if len(documents) < 2:
+        raise BadInput(
+            f"got {len(documents)} real text, at least two are needed: one to learn from, one to compare with"
+        )
+    digests = [hashlib.blake2b(d.text.encode(), digest_size=8).hexdigest() + d.id for d in documents]
+    first = set(sorted(digests)[: len(documents) // 2])
+    return tuple(
+        replace(d, split="train" if key in first else "test") for d, key in zip(documents, digests, strict=True)
+    )

@@ -1,0 +1,1 @@
+"""Parts of long sampling: named noise, certain draws, contexts, drafts on disk."""

@@ -1,0 +1,149 @@
+"""``python -m longform.study make|invite|serve|export``: a study from texts, links for annotators, the pages, the answers."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from longform.study.items import Study, load_study, needed, questions, rows_study, sections_study
+from longform.study.store import Store
+from longform.units import BadInput, Document
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Command line; bad input is one sentence and exit code 2."""
+    given = _parser().parse_args(arguments)
+    try:
+        given.run(given)
+    except BadInput as error:
+        print(f"study: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m longform.study", description=__doc__)
+    verbs = parser.add_subparsers(required=True, metavar="VERB")
+    make = verbs.add_parser("make", help="a study file from corpora, or from an exported sheet")
+    make.add_argument("kind", choices=("sections", "claim", "pair"))
+    make.add_argument("--name", required=True)
+    make.add_argument("--out", type=Path, required=True)
+    make.add_argument("--train", type=Path, help="sections: folder of real articles with titles")
+    make.add_argument("--articles", type=int, default=5, help="sections: training articles (5)")
+    make.add_argument(
+        "--system", action="append", default=[], metavar="NAME=FOLDER", help="sections: texts to be judged"
+    )
+    make.add_argument("--per-system", type=int, default=20)
+    make.add_argument("--sheet", type=Path, help="claim, pair: a .jsonl or .csv sheet")
+    make.add_argument("--seed", type=int, default=1234)
+    make.set_defaults(run=_make)
+    invite = verbs.add_parser("invite", help="a link for each annotator")
+    invite.add_argument("labels", nargs="+")
+    invite.add_argument("--host", default="127.0.0.1:8000")
+    serve = verbs.add_parser("serve", help="the pages, on this machine alone unless told otherwise")
+    serve.add_argument("--host", default="127.0.0.1")
+    serve.add_argument("--port", type=int, default=8000)
+    export = verbs.add_parser("export", help="answers as JSONL (.jsonl) or as a table (.csv)")
+    export.add_argument("--out", type=Path, required=True)
+    for verb, run in ((invite, _invite), (serve, _serve), (export, _export)):
+        verb.add_argument("--study", type=Path, required=True)
+        verb.add_argument("--answers", type=Path, required=True, help="the SQLite file")
+        verb.set_defaults(run=run)
+    power = verbs.add_parser("power", help="judgements per system to tell two shares apart")
+    power.add_argument("shares", type=float, nargs=2)
+    power.set_defaults(run=lambda given: print(needed(*given.shares)))
+    return parser
+
+
+def _make(given: argparse.Namespace) -> None:
+    if given.kind == "sections":
+        if given.train is None or not given.system:
+            raise BadInput("a sections study needs --train FOLDER and at least one --system NAME=FOLDER")
+        systems = {name: _documents(Path(folder)) for name, _, folder in (one.partition("=") for one in given.system)}
+        training = [d for d in _documents(given.train) if d.split == "train"][: given.articles]
+        study = sections_study(training, systems, name=given.name, per_system=given.per_system, seed=given.seed)
+    else:
+        if given.sheet is None:
+            raise BadInput(f"a {given.kind} study needs --sheet FILE")
+        study = rows_study(_sheet(given.sheet), name=given.name, kind=given.kind)
+    study.save(given.out)
+    print(f"{given.out}: {len(study.items)} items")
+
+
+def _documents(folder: Path) -> list[Document]:
+    path = folder / "documents.jsonl" if folder.is_dir() else folder
+    if not path.is_file():
+        raise BadInput(f"{path}: no such file; name a folder of data/corpora or data/generations")
+    with path.open(encoding="utf-8") as lines:
+        return [Document.from_record(json.loads(line), f"{path}:{n}") for n, line in enumerate(lines, 1)]
+
+
+def _sheet(path: Path) -> list[dict[str, Any]]:
+    if not path.is_file():
+        raise BadInput(f"{path}: no such file")
+    with path.open(encoding="utf-8", newline="") as file:
+        try:
+            return list(csv.DictReader(file)) if path.suffix == ".csv" else [json.loads(line) for line in file]
+        except (json.JSONDecodeError, csv.Error) as error:
+            raise BadInput(f"{path}: cannot be read ({error}); mend it") from error
+
+
+def _invite(given: argparse.Namespace) -> None:
+    load_study(given.study)
+    store = Store(given.answers)
+    for label in given.labels:
+        print(f"{label}: http://{given.host}/enter/{store.invite(label)}")
+
+
+def _serve(given: argparse.Namespace) -> None:
+    import uvicorn
+
+    from longform.study.app import LOCAL, create_app
+
+    hosts = LOCAL if given.host in ("127.0.0.1", "localhost", "::1") else (*LOCAL, given.host)
+    if hosts is not LOCAL:
+        print(f"study: serving on {given.host}, which other machines may reach", file=sys.stderr)
+    app = create_app(load_study(given.study), Store(given.answers), hosts)
+    uvicorn.run(app, host=given.host, port=given.port, log_level="warning")
+
+
+def _export(given: argparse.Namespace) -> None:
+    study = load_study(given.study)
+    rows = exported(study, Store(given.answers))
+    with given.out.open("w", encoding="utf-8", newline="") as file:
+        if given.out.suffix == ".csv":
+            writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows)
+        else:
+            file.writelines(json.dumps(row, ensure_ascii=False, sort_keys=True) + "\n" for row in rows)
+    print(f"{given.out}: {len(rows)} answers")
+
+
+COLUMNS = ("annotator", "item", "source", "phase", "check", "question", "answer", "gold", "at", "last")
+
+
+def exported(study: Study, store: Store) -> list[dict[str, Any]]:
+    """One row per question of every answer; earlier answers to the same item have ``last`` false."""
+    rows = []
+    for one in store.answers():
+        item = study.item(one["item"])
+        for place, (name, _) in enumerate(questions(item)):
+            gold = item.gold[place] if place < len(item.gold) else ""
+            rows.append(
+                {
+                    "annotator": one["annotator"], "item": item.id, "source": item.source, "phase": item.phase,
+                    "check": item.check, "question": name, "answer": one["answer"].get(name, ""), "gold": gold,
+                    "at": one["at"], "last": one["last"],
+                }
+            )  # fmt: skip
+    return rows
+
+
+if __name__ == "__main__":
+    sys.exit(main())

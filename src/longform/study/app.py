@@ -1,0 +1,163 @@
+"""The study's pages: consent, instructions, training, testing; every annotator behind a token of their own."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from fastapi.staticfiles import StaticFiles
+from jinja2 import Environment, FileSystemLoader
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+
+from longform.study.items import Item, Study, questions
+from longform.study.store import Store
+
+HERE = Path(__file__).parent
+COOKIE = "study"
+LOCAL = ("127.0.0.1", "localhost", "[::1]")
+LIMIT = 1_000_000  # bytes of one post: answers are labels, not texts
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_POLICY = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'"
+)
+HEADERS = {
+    "Content-Security-Policy": _POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+
+def visible(text: str) -> str:
+    """Control characters, which HTML cannot hold, as their pictures; nothing else is changed."""
+    return _CONTROLS.sub(
+        lambda match: chr(0x2400 + ord(match.group())) if ord(match.group()) < 0x20 else "\u2421", text
+    )
+
+
+def create_app(study: Study, store: Store, hosts: Sequence[str] = LOCAL) -> FastAPI:
+    """The application.
+
+    Args:
+        hosts: names that a request may address the server by; others are refused.
+    """
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+    app.add_middleware(TrustedHostMiddleware, allowed_hosts=[host.strip("[]") for host in hosts] + list(hosts))
+    app.mount("/static", StaticFiles(directory=HERE / "static"), name="static")
+    pages = Environment(loader=FileSystemLoader(HERE / "templates"), autoescape=True)
+    pages.filters["visible"] = visible
+
+    def show(template: str, status: int = 200, **values: Any) -> HTMLResponse:
+        return HTMLResponse(pages.get_template(template).render(study=study, **values), status)
+
+    def annotator(request: Request) -> str | None:
+        token = request.cookies.get(COOKIE, "")
+        return token if token and store.label(token) is not None else None
+
+    @app.middleware("http")
+    async def guard(request: Request, call_next: Any) -> Response:
+        refused = _refusal(request)
+        response = JSONResponse({"error": refused}, 403) if refused else await call_next(request)
+        response.headers.update(HEADERS)
+        return response
+
+    @app.get("/enter/{token}")
+    def enter(token: str) -> Response:
+        if store.label(token) is None:
+            return show("message.html", 403, message="This link is not known. Ask for another one.")
+        response = RedirectResponse("/", 303)
+        response.set_cookie(COOKIE, token, httponly=True, samesite="strict", max_age=90 * 86400)
+        return response
+
+    @app.get("/")
+    def home(request: Request) -> Response:
+        token = annotator(request)
+        if token is None:
+            return show("message.html", 403, message="Open the link that you were sent; it holds your code.")
+        if not store.consented(token):
+            return show("consent.html", form=stamp(token))
+        order, done = study.order(token), store.done(token)
+        left = [item for item in order if item.id not in done]
+        if not left:
+            return show("message.html", message="You are done. Thank you! You may close this page.")
+        values = {"form": stamp(token), "number": len(order) - len(left) + 1, "of": len(order)}
+        return show("item.html", **values, **_shown(left[0], store.drafted(token, left[0].id)))
+
+    @app.post("/consent")
+    async def consent(request: Request) -> Response:
+        token, _ = await _form(request, annotator(request))
+        if token is None:
+            return show("message.html", 403, message="This page is out of date. Open your link again.")
+        store.consent(token)
+        return RedirectResponse("/", 303)
+
+    @app.post("/answer")
+    async def answer(request: Request) -> Response:
+        token, form = await _form(request, annotator(request))
+        item = {one.id: one for one in study.items}.get(form.get("item", "")) if token else None
+        if token is None or item is None or not store.consented(token):
+            return show("message.html", 403, message="This page is out of date. Open your link again.")
+        chosen, missing = _chosen(item, form)
+        if missing:
+            store.draft(token, item.id, chosen)
+            return RedirectResponse("/", 303)
+        verifying = form.get("action") == "verify" and item.phase == "training"
+        store.add(token, item.id, chosen | ({"verified_only": True} if verifying else {}))
+        if verifying:
+            store.draft(token, item.id, chosen | {"verified": True})
+        return RedirectResponse("/", 303)
+
+    @app.post("/draft")
+    async def draft(request: Request) -> Response:
+        token, form = await _form(request, annotator(request))
+        item = {one.id: one for one in study.items}.get(form.get("item", "")) if token else None
+        if token is None or item is None:
+            return JSONResponse({"error": "not known"}, 403)
+        if item.id not in store.done(token):
+            store.draft(token, item.id, _chosen(item, form)[0])
+        return JSONResponse({"kept": True})
+
+    return app
+
+
+def stamp(token: str) -> str:
+    """What a form must carry to be taken: known only to pages that this server showed to this annotator."""
+    return hashlib.blake2b(token.encode(), key=b"longform study form", digest_size=16).hexdigest()
+
+
+async def _form(request: Request, token: str | None) -> tuple[str | None, dict[str, str]]:
+    """The annotator, if the form is theirs, and its fields."""
+    form = {key: value for key, value in (await request.form()).items() if isinstance(value, str)}
+    return (token if token is not None and form.get("form") == stamp(token) else None), form
+
+
+def _refusal(request: Request) -> str:
+    """Why a request is refused: a post from another site, or a very large one."""
+    if request.method in ("GET", "HEAD"):
+        return ""
+    length = request.headers.get("content-length", "")
+    if not length.isdigit() or int(length) > LIMIT:
+        return "too large, or of unknown length"
+    if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+        return "a post from another site"
+    origin = request.headers.get("origin")
+    return "a post from another site" if origin and origin.split("://", 1)[-1] != request.headers.get("host") else ""
+
+
+def _chosen(item: Item, form: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
+    """Allowed answers by question, and the questions without one."""
+    asked = questions(item)
+    chosen = {name: form[name] for name, allowed in asked if form.get(name) in allowed}
+    return chosen, [name for name, _ in asked if name not in chosen]
+
+
+def _shown(item: Item, drafted: Mapping[str, Any]) -> dict[str, Any]:
+    """What the template of an item needs; gold only after Verify, and only in training."""
+    gold = item.gold if item.phase == "training" and drafted.get("verified") else ()
+    return {"item": item, "chosen": drafted, "gold": gold, "questions": dict(questions(item))}

@@ -1,0 +1,209 @@
+"""What annotators are shown: sections to label, claims to check, pairs to choose from; read from and written to JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from longform.numerics import generator
+from longform.units import BadInput, Document
+
+KINDS = ("sections", "claim", "pair")
+PHASES = ("training", "testing")
+CLAIM_LABELS = (
+    "supported", "refuted", "not enough information", "repetition", "not a claim", "ungrammatical",
+)  # fmt: skip # massarelli2020, its human table
+PAIR_LABELS = ("left", "right")
+COHERENT = ("coherent", "incoherent")  # deng2022 Figure 15
+
+
+@dataclass(frozen=True)
+class Item:
+    """One thing to judge.
+
+    Attributes:
+        id: unique within the study.
+        kind: one of ``KINDS``.
+        phase: training items show the gold labels on request and come first, in order; testing items come shuffled.
+        body: ``{"sections": [text]}``, ``{"claim", "evidence"}`` or ``{"left", "right"}``; shown as text, kept exactly.
+        labels: choices of each drop-down (sections), or of the one question.
+        gold: the right answers where they are known, one per section or one; never shown in testing.
+        check: an attention check: a testing item whose gold answer everybody sees at once.
+        source: where it comes from (a system, a suite); never shown.
+    """
+
+    id: str
+    kind: str
+    phase: str
+    body: Mapping[str, Any]
+    labels: tuple[str, ...]
+    gold: tuple[str, ...] = ()
+    check: bool = False
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class Study:
+    """A named set of items with what annotators are told."""
+
+    name: str
+    title: str
+    consent: str
+    instructions: Mapping[str, str]
+    items: tuple[Item, ...] = field(repr=False)
+
+    def order(self, annotator: str) -> list[Item]:
+        """Training items in order, then testing items in this annotator's own random order."""
+        training = [item for item in self.items if item.phase == "training"]
+        testing = [item for item in self.items if item.phase == "testing"]
+        draw = generator("study", self.name, "order", annotator)
+        return training + [testing[i] for i in draw.permutation(len(testing))]
+
+    def item(self, item_id: str) -> Item:
+        """The item of that id.
+
+        Raises:
+            BadInput: there is none.
+        """
+        for item in self.items:
+            if item.id == item_id:
+                return item
+        raise BadInput(f"study {self.name!r} has no item {item_id!r}")
+
+    def save(self, path: Path) -> None:
+        """One JSON file."""
+        path.write_text(json.dumps(asdict(self), ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+
+
+def load_study(path: Path) -> Study:
+    """A study as :meth:`Study.save` wrote it.
+
+    Raises:
+        BadInput: no such file, not JSON, or an item that is not whole.
+    """
+    try:
+        held = json.loads(path.read_text(encoding="utf-8"))
+        items = tuple(_item(one, place) for place, one in enumerate(held["items"]))
+        study = Study(held["name"], held["title"], held["consent"], held["instructions"], items)
+    except FileNotFoundError as error:
+        raise BadInput(f"{path}: no such file; make one with `python -m longform.study make`") from error
+    except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError) as error:
+        raise BadInput(f"{path}: not a study ({type(error).__name__}: {error}); make one anew") from error
+    ids = [item.id for item in items]
+    if not ids or len(set(ids)) < len(ids):
+        raise BadInput(f"{path}: a study needs items, each with an id of its own; got {len(ids)}, {len(set(ids))} ids")
+    return study
+
+
+def _item(held: Mapping[str, Any], place: int) -> Item:
+    item = Item(**{**held, "labels": tuple(held["labels"]), "gold": tuple(held.get("gold", ()))})
+    if item.kind not in KINDS or item.phase not in PHASES or not item.labels:
+        raise BadInput(f"item {place}: kind {item.kind!r}, phase {item.phase!r}; allowed are {KINDS} and {PHASES}")
+    return item
+
+
+def questions(item: Item) -> list[tuple[str, tuple[str, ...]]]:
+    """(name, choices) of every question that an item asks."""
+    if item.kind != "sections":
+        return [("label", item.labels)]
+    asked = [(f"section_{i}", item.labels) for i in range(len(item.body["sections"]))]
+    return asked + ([("coherent", COHERENT)] if item.phase == "testing" else [])
+
+
+def sections_study(
+    training: Sequence[Document], testing: Mapping[str, Sequence[Document]], *, name: str, per_system: int, seed: int
+) -> Study:
+    """deng2022's study: label the sections of real training articles, then of articles of every system, blind.
+
+    Args:
+        training: real articles with titles, shown with their gold titles on request.
+        testing: system -> its articles; ``per_system`` of each are drawn.
+
+    Raises:
+        BadInput: no titled training article.
+    """
+    titled = [document for document in training if all(section.title for section in document.sections)]
+    if not titled:
+        raise BadInput(f"study {name!r}: none of {len(training)} training articles has all its titles; give others")
+    labels = tuple(sorted({section.title for document in titled for section in document.sections if section.title}))
+    items = [_sections(document, "training", labels, "data") for document in titled]
+    for system, documents in testing.items():
+        drawn = generator("study", name, seed, system).permutation(len(documents))[:per_system]
+        items += [_sections(documents[i], "testing", labels, system) for i in sorted(drawn)]
+    items += [_check(labels, number) for number in range(max(1, len(items) // 20))]
+    return Study(name, "Section types and coherence", CONSENT, SECTION_INSTRUCTIONS, tuple(items))
+
+
+def _sections(document: Document, phase: str, labels: tuple[str, ...], system: str) -> Item:
+    gold = tuple(section.title or "" for section in document.sections) if phase == "training" else ()
+    body = {"sections": [section.text for section in document.sections]}
+    return Item(f"{phase}/{system}/{document.id}", "sections", phase, body, labels, gold, source=system)
+
+
+def _check(labels: tuple[str, ...], number: int) -> Item:
+    wanted = labels[number % len(labels)]
+    text = f"This is an attention check. Choose “{wanted}” here and “incoherent” below."
+    gold = (wanted, COHERENT[1])
+    return Item(f"testing/check/{number}", "sections", "testing", {"sections": [text]}, labels, gold, True, "check")
+
+
+def rows_study(rows: Sequence[Mapping[str, Any]], *, name: str, kind: str) -> Study:
+    """Claims (``item_id``, ``claim``, ``evidence``) or pairs (``item_id``, ``left``, ``right``) from an exported sheet.
+
+    Raises:
+        BadInput: a row lacks a field.
+    """
+    fields, labels = {"claim": (("claim", "evidence"), CLAIM_LABELS), "pair": (("left", "right"), PAIR_LABELS)}[kind]
+    items = []
+    for place, row in enumerate(rows):
+        missing = [key for key in ("item_id", *fields) if not isinstance(row.get(key), str)]
+        if missing:
+            raise BadInput(f"study {name!r}, row {place}: {missing} is no text; a {kind} needs item_id, {fields}")
+        body = {key: row[key] for key in fields}
+        items.append(Item(row["item_id"], kind, "testing", body, labels, source=str(row.get("suite", ""))))
+    title = {"claim": "Checking claims", "pair": "Which text is better?"}[kind]
+    return Study(name, title, CONSENT, {"testing": ROW_INSTRUCTIONS[kind]}, tuple(items))
+
+
+def needed(first: float, second: float, level: float = 0.05, power: float = 0.8) -> int:
+    """Judgements per system so that a two-sided test of two shares finds their difference (normal approximation).
+
+    Raises:
+        BadInput: equal shares, or one outside 0 to 1.
+    """
+    if first == second or not (0 <= first <= 1 and 0 <= second <= 1):
+        raise BadInput(f"power of {first} against {second}: allowed are two different shares from 0 to 1")
+    from scipy.stats import norm
+
+    mean = (first + second) / 2
+    spread = norm.ppf(1 - level / 2) * math.sqrt(2 * mean * (1 - mean))
+    spread += norm.ppf(power) * math.sqrt(first * (1 - first) + second * (1 - second))
+    return math.ceil((spread / (first - second)) ** 2)
+
+
+CONSENT = (
+    "Taking part is voluntary, and you may stop at any time. What is kept: your answers, when you gave them, and the code in "
+    "your link; no name, no address. The answers will be used for research and may be published, without your code."
+)
+SECTION_INSTRUCTIONS = {
+    "training": (
+        "Read each section and choose its type. “Verify” shows the right types beside those that you got wrong. The point is to "
+        "learn how articles of this kind are organised. When you are done, go on to the next article."
+    ),
+    "testing": (
+        "Choose the type of each section first. Then say whether the article is coherent in the way its sections are organised. "
+        "Judge by the types that you chose. Some articles were written by machines, and you are not told which. If a section is too "
+        "bad to tell its type, choose any, and call the article incoherent."
+    ),
+}  # the tasks of deng2022 Figures 16 and 17, in our words
+ROW_INSTRUCTIONS = {
+    "claim": (
+        "Judge the claim by the evidence alone. Choose “repetition” where the claim says again what was said before, “not a claim” where "
+        "it states nothing that could be checked, and “ungrammatical” where it cannot be understood."
+    ),
+    "pair": "Choose the text that hangs together better. There is always a choice; guess where you cannot tell.",
+}

@@ -1,0 +1,135 @@
+"""Answers in SQLite: an answer that was acknowledged is on the disk, whatever happens to the process next."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import sqlite3
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from longform.units import BadInput
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS annotators (token TEXT PRIMARY KEY, label TEXT NOT NULL UNIQUE, consented TEXT);
+CREATE TABLE IF NOT EXISTS answers (
+    number INTEGER PRIMARY KEY, token TEXT NOT NULL REFERENCES annotators(token), item TEXT NOT NULL,
+    answer TEXT NOT NULL, at TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS drafts (token TEXT, item TEXT, answer TEXT NOT NULL, PRIMARY KEY (token, item));
+CREATE INDEX IF NOT EXISTS by_token ON answers (token, item);
+"""
+
+
+class Store:
+    """One study's annotators, answers and drafts. Answers are only ever added; the last one of an item counts.
+
+    Raises:
+        BadInput: the file is no database.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._lock = threading.Lock()
+        try:
+            self._held = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
+            self._held.execute("PRAGMA journal_mode = WAL")
+            self._held.execute("PRAGMA synchronous = FULL")  # a commit returns when it is on the disk
+            self._held.executescript(_SCHEMA)
+        except sqlite3.DatabaseError as error:
+            raise BadInput(f"{path}: not a study's database ({error}); name another file") from error
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        with self._lock:
+            self._held.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._held
+            except BaseException:
+                self._held.execute("ROLLBACK")
+                raise
+            self._held.execute("COMMIT")
+
+    def _rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
+        with self._lock:
+            return self._held.execute(query, values).fetchall()
+
+    def invite(self, label: str) -> str:
+        """A new annotator's token; the label is for the one who runs the study.
+
+        Raises:
+            BadInput: the label is taken.
+        """
+        token = secrets.token_urlsafe(24)
+        try:
+            with self._writing() as held:
+                held.execute("INSERT INTO annotators VALUES (?, ?, NULL)", (token, label))
+        except sqlite3.IntegrityError as error:
+            raise BadInput(f"annotator {label!r} is already invited; choose another label") from error
+        return token
+
+    def label(self, token: str) -> str | None:
+        """The annotator's label, or None for a token that was never given out."""
+        rows = self._rows("SELECT label FROM annotators WHERE token = ?", token)
+        return rows[0][0] if rows else None
+
+    def consented(self, token: str) -> bool:
+        """Whether the annotator has agreed."""
+        return bool(self._rows("SELECT 1 FROM annotators WHERE token = ? AND consented IS NOT NULL", token))
+
+    def consent(self, token: str) -> None:
+        """Keep that the annotator has agreed, and when."""
+        with self._writing() as held:
+            held.execute("UPDATE annotators SET consented = ? WHERE token = ? AND consented IS NULL", (_now(), token))
+
+    def add(self, token: str, item: str, answer: Mapping[str, Any]) -> None:
+        """Keep an answer; when this returns it is on the disk."""
+        text = json.dumps(dict(answer), ensure_ascii=False, sort_keys=True)
+        with self._writing() as held:
+            row = (token, item, text, _now())
+            held.execute("INSERT INTO answers (token, item, answer, at) VALUES (?, ?, ?, ?)", row)
+            if not answer.get("verified_only"):
+                held.execute("DELETE FROM drafts WHERE token = ? AND item = ?", (token, item))
+
+    def draft(self, token: str, item: str, answer: Mapping[str, Any]) -> None:
+        """Keep what is chosen so far, so that a reload shows it again; a draft once verified stays so.
+
+        Posts of one page may overtake one another, so reading and writing are one transaction.
+        """
+        with self._writing() as held:
+            query = "SELECT json_extract(answer, '$.verified') FROM drafts WHERE token = ? AND item = ?"
+            verified = any(row[0] for row in held.execute(query, (token, item)))
+            text = json.dumps(dict(answer) | ({"verified": True} if verified else {}), ensure_ascii=False)
+            held.execute("INSERT OR REPLACE INTO drafts VALUES (?, ?, ?)", (token, item, text))
+
+    def drafted(self, token: str, item: str) -> dict[str, Any]:
+        """What was chosen so far."""
+        rows = self._rows("SELECT answer FROM drafts WHERE token = ? AND item = ?", token, item)
+        return json.loads(rows[0][0]) if rows else {}
+
+    def done(self, token: str) -> set[str]:
+        """Items that the annotator has finished."""
+        rows = self._rows("SELECT item, answer FROM answers WHERE token = ?", token)
+        return {item for item, answer in rows if not json.loads(answer).get("verified_only")}
+
+    def answers(self) -> list[dict[str, Any]]:
+        """Every answer with its annotator's label, oldest first; ``last`` marks the one of its item that counts."""
+        query = (
+            "SELECT a.number, n.label, a.item, a.answer, a.at FROM answers a JOIN annotators n USING (token) ORDER BY 1"
+        )
+        rows = [(number, label, item, json.loads(text), at) for number, label, item, text, at in self._rows(query)]
+        final = {(label, item): number for number, label, item, answer, _ in rows if not answer.get("verified_only")}
+        return [
+            {"annotator": label, "item": item, "at": at, "last": final.get((label, item)) == number, "answer": answer}
+            for number, label, item, answer, at in rows
+        ]
+
+    def close(self) -> None:
+        """Close the file."""
+        self._held.close()
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -1,0 +1,135 @@
+"""A person's own texts: what can be read is judged, what cannot is named, a planted failure is found, text stays text."""
+
+import csv
+import json
+
+import pytest
+
+from longform.cli import main
+from longform.corpora.planted import build
+from longform.criticize import criticize
+from longform.criticize.pages import marks, page
+from longform.criticize.texts import halves, read_texts
+from longform.units import BadInput
+
+
+def records(documents):
+    return [{"id": d.id, "sections": [{"title": s.title, "text": s.text} for s in d.sections]} for d in documents]
+
+
+def write(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    """Real texts; other true texts; the same with sections in a wrong order."""
+    folder = tmp_path_factory.mktemp("world")
+    made = {
+        failure: build(name="criticize", seed=5, domain="wiki", documents={"test": 60}, failure=failure, dose=dose)
+        for failure, dose in (("", 0.0), ("section_order", 1.0))
+    }
+    true, broken = (list(one.documents) for one in made.values())
+    return {
+        "real": write(folder / "real.jsonl", records(true[:40])),
+        "true": write(folder / "true.jsonl", records(true[40:])),
+        "broken": write(folder / "broken.jsonl", records(broken[40:])),
+    }
+
+
+def by_name(found):
+    return {one.panel.name: one for one in found.judged}
+
+
+@pytest.fixture(scope="module")
+def broken(world):
+    return criticize(world["real"], world["broken"])
+
+
+def test_a_wrong_order_of_sections_moves_the_section_critic_and_true_text_does_not(world, broken):
+    assert by_name(broken)["section order"].difference.p_value < 0.01
+    assert by_name(broken)["section order"].verdict == "higher than real text"
+    assert by_name(criticize(world["real"], world["true"]))["section order"].difference.p_value > 0.01
+
+
+def test_every_critic_either_judges_or_says_why_not(broken):
+    judged, left = set(by_name(broken)), {name for name, _ in broken.left_out}
+    assert {"section order", "persons", "entity grid", "shared nouns", "repetition", "topics"} <= judged
+    assert "language model" in left and len(judged) + len(left) == 9
+    assert all(why for _, why in broken.left_out)
+
+
+def test_the_report_holds_every_number_and_a_page_per_text(tmp_path, broken):
+    index = broken.save(tmp_path / "out")
+    assert index.is_file() and (tmp_path / "out" / "critics.png").is_file()
+    with (tmp_path / "out" / "results.csv").open() as file:
+        assert len(list(csv.DictReader(file))) == 2 * len(broken.judged)
+    assert len(list((tmp_path / "out" / "texts").glob("*.html"))) == 20
+    assert "<mark" in next((tmp_path / "out" / "texts").glob("*.html")).read_text()
+
+
+def test_marks_lie_in_the_text_and_the_worst_transition_is_marked(broken):
+    document = broken.generated.documents[0]
+    found = marks(document, broken.judged)
+    assert found and all(0 <= start < end <= len(document.text) for start, end, _, _ in found)
+
+
+def test_text_is_shown_as_text(tmp_path):
+    hostile = "<script>alert(1)</script> & \"quoted\" 'single' \u202e \x07 bell. It ends here."
+    write(tmp_path / "one.jsonl", [{"id": "<b>x</b>", "text": hostile}])
+    document = read_texts(tmp_path / "one.jsonl").documents[0]
+    shown = page(document, [])
+    assert "<script>" not in shown and "&lt;script&gt;" in shown
+    assert "<b>x" not in shown and "\x07" not in shown
+
+
+def test_bad_records_are_set_aside_with_their_place(tmp_path):
+    lines = [
+        '{"id": "a", "text": "A good text."}', "not json", '{"text": 3}', "[1]", '{"id": "a", "text": "Again."}',
+        '{"text": "   "}', '{"sections": []}', '{"sections": [{"title": 1, "text": "x"}]}', '{"id": [1], "text": "x"}', "",
+    ]  # fmt: skip
+    (tmp_path / "t.jsonl").write_bytes("\n".join(lines).encode() + b'\n{"text": "\xff"}\n')
+    found = read_texts(tmp_path / "t.jsonl")
+    assert [d.id for d in found.documents] == ["a"]
+    assert [place for place, _ in found.set_aside] == [f"line {n}" for n in (2, 3, 4, 5, 6, 7, 8, 9, 11)]
+
+
+def test_folders_are_read_by_name_and_markdown_headings_begin_sections(tmp_path):
+    (tmp_path / "b.txt").write_text("Plain text.\n\nWith a gap.", encoding="utf-8")
+    (tmp_path / "a.md").write_text("Before.\n# History #\nThen.\n## Later\nNow.", encoding="utf-8")
+    (tmp_path / "c.pdf").write_bytes(b"%PDF")
+    (tmp_path / "d.txt").write_bytes(b"\xff\xfe bad")
+    found = read_texts(tmp_path)
+    assert [d.id for d in found.documents] == ["a.md", "b.txt"]
+    assert [(s.title, s.text) for s in found.documents[0].sections] == [
+        (None, "Before."),
+        ("history", "Then."),
+        ("later", "Now."),
+    ]
+    assert found.documents[1].text == "Plain text.\nWith a gap."
+    assert dict(found.set_aside) == {"c.pdf": "neither .txt nor .md", "d.txt": "not UTF-8 (byte 0)"}
+
+
+def test_halves_depend_on_the_texts_not_on_their_order(tmp_path):
+    rows = [{"id": f"t{i}", "text": f"Text number {i} is here."} for i in range(9)]
+    one = halves(read_texts(write(tmp_path / "a.jsonl", rows)).documents)
+    other = halves(read_texts(write(tmp_path / "b.jsonl", rows[::-1])).documents)
+    assert {d.id: d.split for d in one} == {d.id: d.split for d in other}
+    assert sorted(d.split for d in one) == ["test"] * 5 + ["train"] * 4
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_a_few_short_texts_end_in_a_sentence_or_a_report(tmp_path, capsys, count):
+    rows = [{"id": f"t{i}", "text": f"Anna met Ben {i} times. She liked the garden."} for i in range(count)]
+    real, mine = write(tmp_path / "r.jsonl", rows), write(tmp_path / "g.jsonl", rows[:1])
+    code = main(["criticize", str(real), str(mine), "--out", str(tmp_path / "out")])
+    told = capsys.readouterr()
+    assert (code, "at least two" in told.err) == (2, True) if count == 1 else code == 0 and "| repetition |" in told.out
+
+
+def test_a_wrong_path_is_one_sentence(tmp_path, capsys):
+    assert main(["criticize", str(tmp_path / "no"), str(tmp_path), "--out", str(tmp_path / "o")]) == 2
+    assert "give one of these" in capsys.readouterr().err
+    with pytest.raises(BadInput, match="no text to read"):
+        read_texts(tmp_path)

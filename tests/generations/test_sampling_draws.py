@@ -1,0 +1,126 @@
+"""Certain draws: what a float32 batch decides is what float64 would decide; the rest goes to the referee."""
+
+import copy
+
+import numpy as np
+import pytest
+import torch
+from tiny import lm_folder
+from transformers import AutoModelForCausalLM, GPTNeoConfig, GPTNeoForCausalLM, GPTNeoXConfig, GPTNeoXForCausalLM
+
+from longform.generations.sampling.contexts import context_start, positions_read
+from longform.generations.sampling.draws import Referee, Truncation, calibrated, certain_draws, in_double, spread
+from longform.generations.sampling.noise import gumbel, keys
+from longform.units import BadInput
+
+
+@pytest.fixture(scope="module")
+def network(tmp_path_factory):
+    return AutoModelForCausalLM.from_pretrained(lm_folder(tmp_path_factory.mktemp("lm"))).eval()
+
+
+def exact_draws(logits, words, rule):
+    """The definition, written out: keep the k best, add noise, take the largest."""
+    drawn = []
+    for row, word in zip(logits.double() / rule.temperature, words, strict=True):
+        allowed = row >= row.sort(descending=True).values[min(rule.top_k or len(row), len(row)) - 1]
+        scores = torch.where(allowed, row + gumbel(word[None], len(row), torch.float64)[0], -torch.inf)
+        drawn.append(int(scores.argmax()))
+    return drawn
+
+
+@pytest.mark.parametrize("rule", [Truncation(), Truncation(3), Truncation(0, 0.5), Truncation(5, 2.0), Truncation(99)])
+def test_no_error_below_the_margin_changes_a_certain_draw(rule):
+    rng = torch.Generator().manual_seed(0)
+    exact = torch.randn(600, 12, generator=rng, dtype=torch.float64)
+    words, margin = keys(range(600), 3), 0.05
+    seen = (exact + (torch.rand(600, 12, generator=rng) - 0.5) * margin).float()  # spread of errors below the margin
+    tokens, certain = certain_draws(seen, words, rule, margin)
+    wanted = torch.tensor(exact_draws(exact, words, rule))
+    assert torch.equal(tokens[certain], wanted[certain])
+    assert 0.5 < certain.float().mean() < 1
+    assert (tokens != wanted).any(), "the errors were too small for the test to show anything"
+
+
+def test_draws_follow_the_softmax():
+    logits = torch.log(torch.tensor([[0.5, 0.3, 0.15, 0.05]])).repeat(4000, 1)
+    counts = np.bincount(certain_draws(logits, keys(range(4000), 0), Truncation(), 0.0)[0], minlength=4)
+    expected = 4000 * np.array([0.5, 0.3, 0.15, 0.05])
+    assert ((counts - expected) ** 2 / expected).sum() < 16.3  # chi-squared, 3 degrees of freedom, p = 0.001
+
+
+def test_top_k_keeps_only_k_tokens():
+    tokens, _ = certain_draws(torch.arange(10.0).repeat(300, 1), keys(range(300), 0), Truncation(3), 1e-4)
+    assert set(tokens.tolist()) == {7, 8, 9}
+
+
+def test_float64_passes_leave_the_network_as_it_was(network):
+    before = {name: value.clone() for name, value in network.state_dict().items()}
+    ids = torch.arange(1, 20)
+    found = Referee(network).logits(ids, 5)
+    after = network.state_dict()
+    assert all(torch.equal(before[name], after[name]) and after[name].dtype == before[name].dtype for name in before)
+    with torch.no_grad():
+        wanted = copy.deepcopy(network).double()(ids[None]).logits[0, -5:]
+    assert found.dtype == torch.float64 and torch.allclose(found, wanted, rtol=0, atol=1e-12)
+
+
+NEO = {"hidden_size": 16, "num_layers": 2, "num_heads": 2, "max_position_embeddings": 32, "vocab_size": 50}
+NEOX = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32, "vocab_size": 50}
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        GPTNeoForCausalLM(GPTNeoConfig(**NEO, attention_types=[[["global", "local"], 1]], window_size=8)),
+        GPTNeoXForCausalLM(GPTNeoXConfig(**NEOX, max_position_embeddings=32)),
+    ],
+    ids=["gpt_neo", "pythia"],
+)
+def test_the_papers_other_architectures_can_be_refereed(other):
+    referee = calibrated(other.eval(), list(range(40)), 32)
+    assert 0 < referee.margin < 1e-3 and all(p.dtype == torch.float32 for p in other.parameters())
+
+
+def test_the_margin_is_well_above_what_batches_do_to_logits(network):
+    referee = calibrated(network, list(range(1, 33)), 32)
+    ids = torch.randint(0, 300, (50, 20), generator=torch.Generator().manual_seed(1))
+    with torch.no_grad():
+        batch = network(ids).logits[:, -1].double()
+    worst = max(spread(row - referee.logits(context)[0]) for row, context in zip(batch, ids, strict=True))
+    assert 0 < worst < referee.margin
+
+
+def test_a_margin_found_too_small_grows(network):
+    referee, ids = Referee(network, margin=1e-9), torch.arange(5)
+    off = referee.logits(ids)[0].float()
+    off[3] += 0.25
+    referee.decide(ids, off, keys([1], 5)[0], Truncation())
+    assert referee.largest > 0.24 and referee.margin > 0.9
+
+
+def test_weights_that_are_no_numbers_are_refused(network):
+    broken = copy.deepcopy(network)
+    broken.transformer.h[0].mlp.c_fc.weight.data[0, 0] = torch.nan
+    with pytest.raises(BadInput, match="not all numbers"):
+        calibrated(broken, [1, 2, 3], 32)
+
+
+def test_weights_are_single_again_even_after_an_error(network):
+    with pytest.raises(RuntimeError, match="on purpose"), in_double(network):
+        raise RuntimeError("on purpose")
+    assert all(p.dtype == torch.float32 for p in network.parameters())
+
+
+@pytest.mark.parametrize(("window", "keep"), [(8, None), (8, 3), (8, 7), (8, 1), (5, 4)])
+def test_contexts_are_those_of_the_protocol_played_by_hand(window, keep):
+    start, passed = 0, 0
+    for length in range(1, 60):
+        if keep is None:
+            start, passed = max(0, length - window + 1), passed + (min(length, window - 1) if length >= window else 1)
+        elif length - start > window:
+            start, passed = length - keep, passed + keep
+        else:
+            passed += 1
+        assert context_start(length, window, keep) == start
+        assert positions_read(length + 1, window, keep) == passed

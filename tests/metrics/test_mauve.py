@@ -1,0 +1,88 @@
+"""MAUVE: closed forms, the published program on the same features, seeds' spread, and bad input."""
+
+import numpy as np
+import pytest
+
+from longform.metrics.mauve import (
+    SEEDS,
+    Mauve,
+    TextFeature,
+    area,
+    divergence_curve,
+    mauve,
+    quantise,
+    relative_entropy,
+)
+from longform.numerics import generator
+from longform.units import BadInput
+
+
+def features(count, shift, name):
+    rng = generator("mauve", name)
+    return rng.normal(size=(count, 12)) * np.linspace(2, 0.2, 12) + shift * np.eye(12)[0]
+
+
+def units(points):
+    return [TextFeature(f"d{i}", "test", row) for i, row in enumerate(points)]
+
+
+def test_equal_histograms_score_one_and_disjoint_ones_almost_nothing():
+    share = np.array([0.2, 0.3, 0.5])
+    assert area(share, share) == pytest.approx(1.0)
+    assert area(np.array([1.0, 0.0]), np.array([0.0, 1.0])) < 0.01
+
+
+def test_relative_entropy_in_closed_form():
+    assert relative_entropy(np.array([0.5, 0.5]), np.array([0.25, 0.75])) == pytest.approx(0.5 * np.log(4 / 3))
+    assert relative_entropy(np.array([0.5, 0.5]), np.array([1.0, 0.0])) == np.inf
+
+
+def test_the_curve_runs_from_one_axis_to_the_other_and_the_area_is_symmetric():
+    p, q = np.array([0.7, 0.2, 0.1]), np.array([0.1, 0.3, 0.6])
+    curve = divergence_curve(p, q)
+    assert curve[0].tolist() == [1.0, 0.0] and curve[-1].tolist() == [0.0, 1.0]
+    assert np.all(np.diff(curve[:, 0]) <= 0) and np.all(np.diff(curve[:, 1]) >= 0)
+    assert area(p, q) == pytest.approx(area(q, p), abs=1e-12)
+
+
+@pytest.mark.parametrize(("shift", "buckets"), [(0.0, None), (0.7, None), (2.0, 7)])
+def test_equals_the_published_program_on_the_same_features_buckets_and_seeds(shift, buckets):
+    published = pytest.importorskip("mauve")
+    real, other = features(150, 0, "p"), features(120, shift, "q")
+    for seed in SEEDS[:3]:
+        theirs = published.compute_mauve(
+            p_features=real, q_features=other, seed=seed, num_buckets=buckets or "auto", verbose=False
+        )
+        ours = mauve(real, other, generator("b"), seeds=[seed], buckets=buckets, resamples=2)
+        assert ours.buckets == theirs.num_buckets
+        assert ours.value == pytest.approx(theirs.mauve, abs=1e-3)
+        assert ours.smoothed[0] == pytest.approx(theirs.mauve_star, abs=1e-3)
+
+
+def test_the_spread_of_seeds_is_reported_and_the_interval_holds_the_value():
+    found = mauve(features(100, 0, "a"), features(100, 0.5, "b"), generator("b"), resamples=100)
+    assert len(found.values) == len(SEEDS) >= 5 and found.spread > 0
+    assert found.low < found.high and found.low > 0
+
+
+def test_further_texts_score_lower():
+    real = features(200, 0, "real")
+    critic = Mauve().fit(units(real))
+    scores = [critic.score(critic.tally(units(features(200, shift, "other")))) for shift in (0.0, 1.0, 2.0, 4.0)]
+    assert scores == sorted(scores, reverse=True) and scores[0] > 0.9 > scores[2]
+    described = critic.describe(units(features(100, 1.0, "other")))
+    assert described["spread"] > 0 and described["low"] <= described["mauve"] <= described["high"] + 0.1
+
+
+def test_bad_input_is_named():
+    points = features(30, 0, "x")
+    with pytest.raises(BadInput, match="two of each"):
+        quantise(points[:1], points, 0)
+    with pytest.raises(BadInput, match="not finite"):
+        quantise(points * np.nan, points, 0)
+    with pytest.raises(BadInput, match="at most one per text"):
+        quantise(points[:2], points[:2], 0, buckets=9)
+    with pytest.raises(BadInput, match="two are needed"):
+        Mauve().fit([TextFeature("a", "test", points[0]), TextFeature("b", "test", points[1], valid=False)])
+    with pytest.raises(BadInput, match="no clusters yet"):
+        Mauve().tally([])

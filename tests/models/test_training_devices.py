@@ -1,0 +1,105 @@
+"""Training on several processes is training on one with more accumulation; settings for large models change no result."""
+
+import csv
+import math
+
+import pytest
+import torch
+from test_training import PLAN, SHAPE, fit, weights
+from tiny import bpe_folder
+
+from longform.models.launching import Launch
+from longform.models.schedules import Rounds, Schedule, Shares
+from longform.units import BadInput
+
+REORDERED = 2e-6  # Adam divides by the root of squared gradients: sums in another order move a weight by a few ulp
+
+
+@pytest.fixture(autouse=True, scope="module")
+def no_tracking():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WANDB_MODE", "disabled")
+        yield
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory):
+    return bpe_folder(tmp_path_factory.mktemp("bpe"))
+
+
+def validation_losses(scratch):
+    with (scratch / "log" / "metrics.csv").open() as lines:
+        return [float(row["validation_loss"]) for row in csv.DictReader(lines) if row.get("validation_loss")]
+
+
+def farthest(one, two):
+    return max(float((one[name] - two[name]).abs().max()) for name in one)
+
+
+@pytest.fixture(scope="module")
+def alone(no_tracking, base, tmp_path_factory):
+    """Weights and validation losses of one process with accumulation 2."""
+    scratch = tmp_path_factory.mktemp("alone")
+    found = weights(fit(base, scratch, schedule={**PLAN, "accumulate": 2}))
+    return found, validation_losses(scratch)
+
+
+def test_two_processes_end_with_the_weights_of_one_with_doubled_accumulation(base, alone, tmp_path):
+    plan = {**PLAN, "devices": 2, "strategy": "ddp_fork"}
+    spread = weights(fit(base, tmp_path, schedule=plan))
+    assert farthest(spread, alone[0]) < REORDERED
+    assert validation_losses(tmp_path) == pytest.approx(alone[1], abs=1e-5)
+
+
+def test_recomputed_activations_change_no_weight(base, alone, tmp_path):
+    found = weights(fit(base, tmp_path, schedule={**PLAN, "accumulate": 2, "checkpointing": True}))
+    assert farthest(found, alone[0]) < REORDERED
+
+
+def test_bfloat16_trains_to_nearly_the_same_loss(base, alone, tmp_path):
+    found = fit(base, tmp_path, schedule={**PLAN, "accumulate": 2, "precision": "bf16-mixed"})
+    assert validation_losses(tmp_path)[-1] == pytest.approx(alone[1][-1], rel=0.02)
+    assert all(value.dtype == torch.float32 for value in found.network.state_dict().values())
+
+
+def test_compiling_leaves_names_and_weights_as_they_are(base, alone, tmp_path, monkeypatch):
+    used = []
+    monkeypatch.setattr(torch.nn.Module, "compile", lambda self: used.append(type(self).__name__))
+    found = weights(fit(base, tmp_path, schedule={**PLAN, "accumulate": 2, "compile": True}))
+    assert used == ["GPT2LMHeadModel"] and found.keys() == alone[0].keys()
+
+
+@pytest.mark.parametrize("world", [2, 3])
+def test_processes_share_one_sequence_of_batches(monkeypatch, world):
+    spread = Schedule(1e-3, batch=3, epochs=4, rounds=2, devices=world)
+    together = Schedule(1e-3, batch=3, epochs=4, rounds=2, accumulate=world)
+    assert spread.updates(20) == together.updates(20)
+    one = list(Rounds(20, together, seed=1))
+    for process in range(world):
+        monkeypatch.setattr("longform.models.schedules.rank", lambda process=process: process)
+        assert list(Rounds(20, spread, seed=1)) == one[process::world]
+
+
+@pytest.mark.parametrize(("items", "world"), [(10, 1), (10, 2), (11, 3), (2, 4)])
+def test_every_validation_item_counts_once_and_processes_take_equal_steps(monkeypatch, items, world):
+    counted, steps = [], set()
+    for process in range(world):
+        monkeypatch.setattr("longform.models.schedules.rank", lambda process=process: process)
+        shares = Shares(items, 2, world)
+        batches = list(shares)
+        steps.add(len(batches))
+        counted += [i for step, batch in enumerate(batches) if shares.counts(step) for i in batch]
+    assert sorted(counted) == list(range(items)) and steps == {math.ceil(math.ceil(items / 2) / world)}
+
+
+@pytest.mark.parametrize(
+    ("over", "sentence"),
+    [({"devices": 0}, "devices is 0"), ({"nodes": 1.5}, "nodes is 1.5"), ({"batch": 0}, "batch=0")],
+)
+def test_bad_numbers_of_processes_are_one_sentence(over, sentence):
+    with pytest.raises(BadInput, match=sentence):
+        Schedule(**({"learning_rate": 1e-3, "batch": 2, "epochs": 1} | over))
+
+
+def test_a_world_is_every_device_of_every_node():
+    assert Launch(4, 2, "ddp").world == 8 and SHAPE["resid_pdrop"] > 0  # dropout is on in the comparisons above

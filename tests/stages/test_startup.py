@@ -1,0 +1,29 @@
+"""What a stage pays before it begins: score and report stages load neither torch nor transformers."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+HEAVY = ("torch", "transformers", "pytorch_lightning", "dvc", "distributed", "wandb", "pandas")
+
+
+def modules(verb):
+    rows = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))[verb].values()
+    names = {("papers" if verb == "report" else row.get("group", "critics"), row["code"]) for row in rows}
+    return sorted(f"longform.{group}." + code.removesuffix(".py").replace("/", ".") for group, code in names)
+
+
+@pytest.mark.parametrize("verb", ["score", "report"])
+def test_score_and_report_stages_import_nothing_heavy(verb):
+    names = ["longform.stages.__main__", f"longform.stages.{verb}", *modules(verb)]
+    code = f"import importlib, sys\nfor name in {names!r}: importlib.import_module(name)\nprint(*sys.modules)"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
+    loaded = set(done.stdout.split())
+    assert f"longform.stages.{verb}" in loaded and "numpy" in loaded
+    assert not loaded & set(HEAVY), sorted(loaded & set(HEAVY))

@@ -1,0 +1,80 @@
+"""A small study, and a server for it in a process of its own."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+from longform.study.items import sections_study
+from longform.study.store import Store
+from longform.units import Document, Section
+
+SOURCE = str(Path(__file__).parents[2] / "src")
+TITLES = ("introduction", "method", "result")
+HOSTILE = "<script>document.title='broken'</script><b>bold</b> & \"quoted\" \u202eright to left\u202c שלום \x07\x00 end"
+
+
+def article(name, split, titles=TITLES, text=""):
+    sections = tuple(Section(title, text or f"{name} speaks of its {title}.\nA second line.") for title in titles)
+    return Document(name, split, sections)
+
+
+def small_study(texts=("", HOSTILE)):
+    training = [article(f"train{i}", "train") for i in range(2)]
+    systems = {
+        "data": [article("d0", "test", text=texts[0])],
+        "lm": [article("g0", "generated", TITLES[:2], text=texts[1])],
+    }
+    return sections_study(training, systems, name="small", per_system=1, seed=1)
+
+
+def free_port():
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        return held.getsockname()[1]
+
+
+class Server:
+    """``python -m longform.study serve``; ``kill`` is SIGKILL."""
+
+    def __init__(self, folder, study=None):
+        self.study, self.answers, self.port = folder / "study.json", folder / "answers.sqlite", free_port()
+        (study or small_study()).save(self.study)
+        self.start()
+
+    def start(self):
+        files = ["--study", str(self.study), "--answers", str(self.answers), "--port", str(self.port)]
+        source = {**os.environ, "PYTHONPATH": SOURCE}
+        self.process = subprocess.Popen([sys.executable, "-m", "longform.study", "serve", *files], env=source)
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            try:
+                urllib.request.urlopen(f"{self.url}/static/study.css", timeout=1).read()
+                return
+            except OSError:
+                assert self.process.poll() is None, "the server ended"
+                time.sleep(0.1)
+        raise AssertionError("the server did not start")
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.port}"
+
+    def invite(self, label):
+        store = Store(self.answers)
+        token = store.invite(label)
+        store.close()
+        return f"{self.url}/enter/{token}"
+
+    def stored(self):
+        store = Store(self.answers)
+        found = store.answers()
+        store.close()
+        return found
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()

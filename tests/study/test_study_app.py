@@ -1,0 +1,250 @@
+"""The study's server: tokens, refusals, order, what is stored, and text that is only ever text."""
+
+import json
+import re
+
+import pytest
+from fastapi.testclient import TestClient
+from study_server import HOSTILE, Server, article, small_study
+
+from longform.study.__main__ import exported, main
+from longform.study.app import create_app, stamp, visible
+from longform.study.items import Item, load_study, needed, questions, rows_study
+from longform.study.store import Store
+from longform.units import BadInput
+
+
+class Visitor:
+    """One annotator's browser without scripts."""
+
+    def __init__(self, store, study, label):
+        self.token, self.study = store.invite(label), study
+        self.client = TestClient(create_app(study, store), base_url="http://127.0.0.1")
+        self.client.get(f"/enter/{self.token}")
+
+    def post(self, path, fields, **headers):
+        return self.client.post(path, data={"form": stamp(self.token), **fields}, headers=headers)
+
+    def item(self):
+        return self.study.item(re.search(r'name="item" value="([^"]+)"', self.client.get("/").text).group(1))
+
+    def answer(self, item, action="submit", **changes):
+        fields = {name: allowed[0] for name, allowed in questions(item)} | changes
+        return self.post("/answer", {"item": item.id, "action": action, **fields})
+
+
+@pytest.fixture
+def store(tmp_path):
+    made = Store(tmp_path / "answers.sqlite")
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def visitor(store):
+    found = Visitor(store, small_study(), "ada")
+    found.post("/consent", {})
+    return found
+
+
+def test_without_a_known_token_nothing_is_shown_or_taken(store):
+    client = TestClient(create_app(small_study(), store), base_url="http://127.0.0.1")
+    assert client.get("/").status_code == client.get("/enter/nobody").status_code == 403
+    for path in ("/answer", "/consent", "/draft"):
+        assert client.post(path, data={"form": stamp("nobody"), "item": "x"}).status_code == 403
+    assert store.answers() == []
+
+
+def test_consent_comes_first(store):
+    visitor = Visitor(store, small_study(), "ada")
+    assert "I agree" in visitor.client.get("/").text
+    item = visitor.study.items[0]
+    assert visitor.answer(item).status_code == 403 and store.answers() == []
+    visitor.post("/consent", {})
+    assert "Section 1" in visitor.client.get("/").text
+
+
+def test_training_comes_in_order_then_testing_until_all_is_done(visitor, store):
+    seen = []
+    while "You are done" not in visitor.client.get("/").text:
+        seen.append(visitor.item())
+        assert visitor.answer(seen[-1]).status_code == 200
+    assert [item.phase for item in seen] == ["training"] * 2 + ["testing"] * 3
+    assert {item.id for item in seen} == {item.id for item in visitor.study.items}
+    assert all(one["last"] for one in store.answers()) and len(store.answers()) == 5
+
+
+def test_verify_shows_gold_and_does_not_finish_the_item(visitor, store):
+    item = visitor.item()
+    assert "Gold:" not in visitor.client.get("/").text
+    page = visitor.answer(item, action="verify", section_0="introduction", section_1="result", section_2="result").text
+    assert "Gold: method" in page and page.count('class="right"') == 2
+    assert visitor.item() == item and not store.answers()[0]["last"]
+    visitor.answer(item)
+    assert [one["last"] for one in store.answers()] == [False, True] and visitor.item() != item
+
+
+def test_a_late_draft_does_not_hide_what_was_verified(visitor):
+    item = visitor.item()
+    visitor.answer(item, action="verify", section_0="result")
+    visitor.post("/draft", {"item": item.id, "section_1": "result"})
+    assert "Gold: introduction" in visitor.client.get("/").text
+
+
+def test_gold_and_systems_are_never_sent_in_testing(visitor):
+    for item in visitor.study.items[:2]:
+        visitor.answer(item)
+    page = visitor.answer(visitor.study.items[1], action="verify").text
+    assert visitor.item().phase == "testing" and "Gold:" not in page and "Verify" not in page
+
+
+def test_an_incomplete_answer_is_kept_as_a_draft_and_asked_again(visitor, store):
+    item = visitor.item()
+    page = visitor.post("/answer", {"item": item.id, "section_0": "method"}).text
+    assert store.answers() == [] and '<option value="method" selected>' in page
+
+
+def test_a_reload_loses_nothing_that_was_chosen(visitor):
+    item = visitor.item()
+    assert visitor.post("/draft", {"item": item.id, "section_1": "result"}).json() == {"kept": True}
+    assert visitor.client.get("/").text.count("selected") == 1
+
+
+def test_two_annotators_do_not_mix_and_have_their_own_orders(store):
+    study = small_study()
+    rows = [{"item_id": f"p{i}", "left": "a", "right": "b"} for i in range(40)]
+    pairs = rows_study(rows, name="pairs", kind="pair")
+    ada, ben = (Visitor(store, study, label) for label in ("ada", "ben"))
+    for one in (ada, ben):
+        one.post("/consent", {})
+    first = ada.item()
+    ada.answer(first)
+    ben.post("/draft", {"item": first.id, "section_0": "result"})
+    assert ben.item() == first and ada.item() != first
+    assert {one["annotator"] for one in store.answers()} == {"ada"}
+    assert pairs.order("ada") != pairs.order("ben") and pairs.order("ada") == pairs.order("ada")
+    taken = ben.client.post("/answer", data={"form": stamp(ada.token), "item": first.id})
+    assert taken.status_code == 403  # another annotator's form
+
+
+@pytest.mark.parametrize(
+    "headers", [{"Origin": "http://evil.example"}, {"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"}]
+)
+def test_posts_from_other_sites_are_refused(visitor, store, headers):
+    fields = {"form": stamp(visitor.token), "item": visitor.item().id}
+    assert visitor.client.post("/answer", data=fields, headers=headers).status_code == 403
+    assert store.answers() == []
+
+
+def test_other_host_names_and_huge_posts_are_refused(visitor, store):
+    assert visitor.client.get("/", headers={"Host": "evil.example"}).status_code == 400
+    assert visitor.post("/answer", {"item": "x" * 2_000_000}).status_code == 403
+
+
+def test_unknown_items_and_answers_are_not_stored(visitor, store):
+    assert visitor.post("/answer", {"item": "none"}).status_code == 403
+    item = visitor.item()
+    visitor.post("/answer", {"item": item.id, **{f"section_{i}": "<b>made up</b>" for i in range(3)}})
+    assert store.answers() == []
+
+
+def test_hostile_text_is_shown_as_text_and_stored_exactly(tmp_path, store):
+    study = small_study((HOSTILE, "word " * 20_000))
+    study.save(tmp_path / "study.json")
+    again = load_study(tmp_path / "study.json")
+    assert again == study and again.item("testing/data/d0").body["sections"][0] == HOSTILE
+    visitor = Visitor(store, again, "ada")
+    visitor.post("/consent", {})
+    pages = {}
+    while "You are done" not in (page := visitor.client.get("/").text):
+        item = visitor.item()
+        pages[item.id] = page
+        visitor.answer(item)
+    shown = pages["testing/data/d0"]
+    assert "<script>document" not in shown and "&lt;script&gt;" in shown and "\x07" not in shown and "␇" in shown
+    assert pages["testing/lm/g0"].count("word ") >= 40_000
+
+
+def test_pages_carry_a_policy_that_runs_no_script_but_ours(visitor):
+    headers = visitor.client.get("/").headers
+    assert "script-src 'self'" in headers["content-security-policy"] and headers["x-frame-options"] == "DENY"
+    cookie = TestClient(visitor.client.app, base_url="http://127.0.0.1", follow_redirects=False)
+    told = cookie.get(f"/enter/{visitor.token}").headers["set-cookie"].lower()
+    assert "httponly" in told and "samesite=strict" in told
+
+
+def test_control_characters_have_pictures():
+    assert visible("a\x00b\x7f\n\tc") == "a␀b␡\n\tc"
+
+
+def test_an_acknowledged_answer_survives_sigkill(tmp_path):
+    server = Server(tmp_path)
+    link = server.invite("ada")
+    with TestClient(create_app(small_study(), Store(tmp_path / "other.sqlite"))):
+        pass  # an application beside it does not matter
+    import httpx
+
+    with httpx.Client(base_url=server.url, follow_redirects=True) as client:
+        client.get(link)
+        token = link.rsplit("/", 1)[1]
+        client.post("/consent", data={"form": stamp(token)})
+        item = load_study(server.study).items[0]
+        fields = {name: allowed[0] for name, allowed in questions(item)}
+        assert client.post("/answer", data={"form": stamp(token), "item": item.id, **fields}).status_code == 200
+    server.kill()
+    assert [one["answer"] for one in server.stored()] == [fields]
+    server.start()
+    with httpx.Client(base_url=server.url, follow_redirects=True) as client:
+        assert "2 of 5" in client.get(link).text
+    server.kill()
+
+
+def test_the_export_has_a_row_per_question_with_gold_and_the_last_answer_marked(tmp_path, visitor, store):
+    item = visitor.item()
+    visitor.answer(item, action="verify")
+    visitor.answer(item, section_0="result")
+    rows = exported(visitor.study, store)
+    assert len(rows) == 6 and [row["last"] for row in rows] == [False] * 3 + [True] * 3
+    assert rows[3]["answer"] == "result" and rows[3]["gold"] == "introduction" and rows[3]["annotator"] == "ada"
+
+
+def test_the_command_line_makes_invites_and_exports(tmp_path, capsys):
+    corpus = tmp_path / "documents.jsonl"
+    corpus.write_text("".join(json.dumps(article(f"d{i}", "train").to_record()) + "\n" for i in range(4)))
+    study, answers = tmp_path / "s.json", tmp_path / "a.sqlite"
+    files = ["--study", str(study), "--answers", str(answers)]
+    made = [
+        "make",
+        "sections",
+        "--name",
+        "x",
+        "--out",
+        str(study),
+        "--train",
+        str(corpus),
+        "--system",
+        f"data={corpus}",
+    ]
+    assert main(made) == 0 and main(["invite", *files, "ada", "ben"]) == 0
+    assert capsys.readouterr().out.count("http://127.0.0.1:8000/enter/") == 2
+    assert main(["invite", *files, "ada"]) == 2
+    assert main(["export", *files, "--out", str(tmp_path / "e.csv")]) == 0
+    assert (tmp_path / "e.csv").read_text().startswith("annotator,item,source")
+    assert main(["serve", "--study", str(tmp_path / "none"), "--answers", str(answers)]) == 2
+    (tmp_path / "junk.sqlite").write_bytes(b"junk" * 1000)
+    assert main(["invite", "--study", str(study), "--answers", str(tmp_path / "junk.sqlite"), "z"]) == 2
+
+
+def test_bad_studies_are_named(tmp_path):
+    (tmp_path / "s.json").write_text('{"name": "x"}')
+    with pytest.raises(BadInput, match="not a study"):
+        load_study(tmp_path / "s.json")
+    with pytest.raises(BadInput, match="row 0"):
+        rows_study([{"item_id": "a", "claim": "b"}], name="x", kind="claim")
+    assert questions(Item("a", "claim", "testing", {}, ("x", "y"))) == [("label", ("x", "y"))]
+
+
+def test_power_matches_the_textbook():
+    assert needed(0.6, 0.7) == 356  # the usual worked example: 5 %, two sides, power 0.8, no continuity correction
+    with pytest.raises(BadInput, match="two different shares"):
+        needed(0.5, 0.5)

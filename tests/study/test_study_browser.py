@@ -1,0 +1,130 @@
+"""The study in a real browser: a whole session, one by keyboard alone, a reload in the middle, two people at once."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from study_server import Server, small_study
+
+from longform.study.items import rows_study
+
+playwright = pytest.importorskip("playwright.sync_api")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+PICTURES = Path(__file__).parents[2] / "docs" / "study"
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as started:
+        opened = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def server(tmp_path):
+    made = Server(tmp_path)
+    yield made
+    made.kill()
+
+
+@pytest.fixture
+def picture(request):
+    """Saves a page's picture where ``--pictures`` asks for it."""
+    wanted = request.config.getoption("--pictures", default=False)
+    return lambda page, name: page.screenshot(path=PICTURES / f"{name}.png", full_page=True) if wanted else None
+
+
+def choose_all(page, label="introduction"):
+    for select in page.query_selector_all("select"):
+        select.select_option(label)
+    if page.query_selector("input[type=radio]"):
+        page.check("input[type=radio][value=incoherent]")
+
+
+def test_a_whole_session_with_verify_and_a_reload_in_the_middle(browser, server, picture):
+    page = browser.new_context().new_page()
+    page.goto(server.invite("ada"))
+    picture(page, "consent")
+    page.click("button")
+    page.click("summary")
+    picture(page, "instructions")
+    choose_all(page)
+    page.click("button[value=verify]")
+    assert page.locator(".wrong").count() == 2 and page.locator(".right").count() == 1
+    picture(page, "training")
+    page.click("button[value=submit]")
+    page.select_option("#section_1", "result")
+    page.wait_for_function("document.getElementById('kept').textContent === 'kept'")
+    page.reload()
+    assert page.input_value("#section_1") == "result"
+    choose_all(page)
+    page.click("button[value=submit]")
+    for number in range(3):
+        assert page.title() == "Section types and coherence"  # hostile text has not run
+        picture(page, f"testing_{number}")
+        choose_all(page)
+        page.click("button[value=submit]")
+    picture(page, "done")
+    assert "You are done" in page.content()
+    assert sum(one["last"] for one in server.stored()) == 5
+
+
+def test_a_whole_session_by_keyboard_alone(browser, server):
+    page = browser.new_context().new_page()
+    page.goto(server.invite("ben"))
+    page.wait_for_function("document.activeElement.tagName === 'BUTTON'")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("select")
+    for _ in range(5):
+        number = page.text_content("header p")
+        for _ in range(40):
+            page.keyboard.press("Tab")
+            kind = page.evaluate("document.activeElement.tagName + (document.activeElement.value || '')")
+            if kind.startswith("SELECT"):
+                page.keyboard.press("ArrowDown")
+            elif kind.startswith("INPUT"):
+                page.keyboard.press("Space")
+            elif kind == "BUTTONsubmit":
+                break
+        page.keyboard.press("Enter")
+        page.wait_for_function("n => document.querySelector('header p')?.textContent !== n", arg=number)
+    assert "You are done" in page.content()
+
+
+def test_two_annotators_at_once_do_not_mix(browser, server):
+    pages = {label: browser.new_context().new_page() for label in ("ada", "ben")}
+    for label, page in pages.items():
+        page.goto(server.invite(label))
+        page.click("button")
+    for label, answer in (("ada", "method"), ("ben", "result")):
+        choose_all(pages[label], answer)
+    for page in pages.values():
+        page.click("button[value=submit]")
+        page.wait_for_selector("text=2 of 5")
+    found = {one["annotator"]: set(one["answer"].values()) for one in server.stored()}
+    assert found == {"ada": {"method"}, "ben": {"result"}}
+
+
+@pytest.mark.parametrize("kind", ["claim", "pair"])
+def test_claims_and_pairs_are_judged_on_the_same_pages(browser, tmp_path, picture, kind):
+    rows = [
+        {"item_id": f"i{n}", "claim": "It rains.", "evidence": "It is dry.", "left": "One.", "right": "Two."}
+        for n in range(2)
+    ]
+    server = Server(tmp_path, rows_study(rows, name=kind, kind=kind))
+    page = browser.new_context().new_page()
+    page.goto(server.invite("ada"))
+    page.click("button")
+    picture(page, kind)
+    for _ in rows:
+        page.check("input[type=radio] >> nth=1")
+        page.click("button[value=submit]")
+    assert "You are done" in page.content()
+    assert {one["answer"]["label"] for one in server.stored()} == {"refuted" if kind == "claim" else "right"}
+    server.kill()
+
+
+def test_the_study_is_the_one_that_the_pictures_show():
+    assert len(small_study().items) == 5
