@@ -1,6 +1,7 @@
 """The ledger: rules lead to cells, verdicts follow from the numbers, and a wrong printed value is caught."""
 
 import copy
+from pathlib import Path
 
 import pytest
 
@@ -94,6 +95,23 @@ def test_a_number_without_a_rule_says_so(ours):
     assert "no rule" in line(number, [], {"planted": {"p/table_1": ours}}).cause
 
 
+def test_a_cell_that_names_its_printed_number_is_found_by_it_once_and_keeps_its_verdict(tmp_path):
+    cells = [
+        Cell("a", "PPL", 1.0, printed=2.0, verdict="not comparable", why="planted"),
+        Cell("b", "PPL", 2.5, 2.0, 3.0, printed=2.0),
+    ]
+    (tmp_path / "table_1").mkdir()
+    Table("A table", cells).save(tmp_path / "table_1", "table_1")
+    expected = {"table_1": {"x": 2.0, "y": 2.0, "z": 2.0}}
+    rules = {"table_1": [{"printed": "**", "table": "table_1"}, {"printed": "**", "verdict": "lost", "cause": "gone"}]}
+    found = ledger({"p": expected}, {"p": rules}, {"planted": {"p/table_1": Ours.read(tmp_path / "table_1")}}).lines
+    assert [(one.verdict, one.cell, one.cause) for one in found] == [
+        ("not comparable", "table_1: a / PPL", "planted"),
+        ("within interval", "table_1: b / PPL", ""),
+        ("lost", "", "gone"),
+    ]
+
+
 def test_patterns_bind_one_step_each():
     assert steps_of("a.{x}.{y}", ("a", "b", "c")) == {"x": "b", "y": "c"}
     assert steps_of("a.{x}", ("a", "b", "c")) is None
@@ -114,3 +132,15 @@ def test_what_is_saved_counts_every_line(tmp_path, ours):
     assert len((tmp_path / "ledger.csv").read_text().splitlines()) == 1 + len(found.lines)
     text = (tmp_path / "ledger.md").read_text()
     assert "| p | 5 | 1 | 2 | 1 | 1 | 1 of 2 |" in text
+
+
+def test_every_printed_number_of_the_papers_has_a_rule():
+    import yaml
+
+    root = Path(__file__).parents[2] / "experiments"
+    for paper in ("deng2022", "sheng2024", "beyer2021", "lapata2005", "massarelli2020"):
+        expected, rules = (
+            yaml.safe_load((root / paper / f"{name}.yaml").read_text()) for name in ("expected", "ledger")
+        )
+        found = ledger({paper: expected}, {paper: checked(rules, paper)}, {}).lines
+        assert found and not [one for one in found if "no rule" in one.cause]

@@ -12,7 +12,9 @@ number to a cell of one of our tables. A rule::
       claims: "data < W/ Title"                # held to the claims of our table that contain this, not to the number
       cause: planted text, a small model
 
-The first rule that matches and whose cell exists decides; a rule without ``table`` gives its ``verdict`` and ``cause`` outright.
+The first rule that matches and whose cell exists decides. A rule with ``table`` but without ``row`` takes the next cell of
+that table which says that it stands beside this printed number, with that cell's own verdict, or with ``claims`` too the verdict
+of the table's claims alone; a rule without ``table`` gives its ``verdict`` and ``cause`` outright.
 """
 
 from __future__ import annotations
@@ -66,6 +68,19 @@ class Ours:
 
     cells: Mapping[tuple[str, str], Mapping[str, str]]
     claims: Sequence[Mapping[str, str]]
+
+    def beside(self, number: float | None, used: set[int]) -> Mapping[str, str] | None:
+        """The first cell, not used before, that says it stands beside a printed number; it is then used."""
+        for cell in self.cells.values():
+            if (
+                cell["printed"]
+                and id(cell) not in used
+                and number is not None
+                and abs(float(cell["printed"]) - number) < 1e-9
+            ):
+                used.add(id(cell))
+                return cell
+        return None
 
     @classmethod
     def read(cls, folder: Path) -> Ours:
@@ -133,13 +148,20 @@ def checked(rules: Mapping[str, Any], where: str) -> Mapping[str, Sequence[Mappi
     return rules
 
 
-def line(number: Printed, rules: Sequence[Mapping[str, Any]], figures: Mapping[str, Mapping[str, Ours]]) -> Line:
+def line(
+    number: Printed,
+    rules: Sequence[Mapping[str, Any]],
+    figures: Mapping[str, Mapping[str, Ours]],
+    used: set[int] | None = None,
+) -> Line:
     """The ledger's line of a printed number.
 
     Args:
         rules: of the number's table, first match first.
         figures: scale -> ``paper/table`` -> our table.
+        used: cells that other numbers have been given.
     """
+    used = set() if used is None else used
     for rule in rules:
         steps = steps_of(rule["printed"], number.path)
         if steps is None:
@@ -150,7 +172,16 @@ def line(number: Printed, rules: Sequence[Mapping[str, Any]], figures: Mapping[s
         place = (str(rule.get("row", "")).format(**names), str(rule.get("column", "")).format(**names))
         scale = rule.get("scale", "planted")
         table = figures.get(scale, {}).get(f"{number.paper}/{rule['table'].format(**names)}")
-        if table and place in table.cells:
+        if table and "row" not in rule and "claims" in rule:
+            verdict, why = _claimed(table, rule["claims"])
+            if verdict != "not comparable":
+                cause = "; ".join(part for part in (rule.get("cause", ""), why) if part)
+                return _line(number, verdict=verdict, cause=cause, scale=scale, cell=rule["table"])
+        elif table and "row" not in rule:
+            cell = table.beside(number.value, used)
+            if cell is not None:
+                return _said(number, rule, cell, scale)
+        elif table and place in table.cells:
             return _compared(number, rule, table, place, scale)
     return _line(number, verdict="not runnable here", cause="no rule of ledger.yaml leads to a cell of ours")
 
@@ -159,6 +190,15 @@ def _line(number: Printed, *, verdict: str, cause: str, scale: str = "", cell: s
     value, low, high = (ours.get(key) for key in ("value", "low", "high"))
     name = ".".join(number.path)
     return Line(number.paper, number.table, name, number.value, value, low, high, scale, cell, verdict, cause)
+
+
+def _said(number: Printed, rule: Mapping[str, Any], cell: Mapping[str, str], scale: str) -> Line:
+    """What a cell of ours says itself of the printed number beside it."""
+    value, low, high = (_number(cell[key]) for key in ("value", "low", "high"))
+    verdict = cell["verdict"] if cell["verdict"] in VERDICTS else judge_number(number.value, value, low, high)
+    cause = "; ".join(part for part in (cell["why"], rule.get("cause", "")) if part)
+    where = f"{rule['table']}: {cell['row']} / {cell['column']}"
+    return _line(number, verdict=verdict, cause=cause, scale=scale, cell=where, value=value, low=low, high=high)
 
 
 def _compared(number: Printed, rule: Mapping[str, Any], table: Ours, place: tuple[str, str], scale: str) -> Line:
@@ -240,8 +280,9 @@ def ledger(
         rules: paper -> its checked ``ledger.yaml``.
         figures: scale -> ``paper/table`` -> our table.
     """
+    used: set[int] = set()
     lines = [
-        line(number, rules.get(paper, {}).get(number.table, ()), figures)
+        line(number, rules.get(paper, {}).get(number.table, ()), figures, used)
         for paper, printed in expected.items()
         for number in printed_numbers(paper, printed)
     ]
