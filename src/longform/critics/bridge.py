@@ -167,19 +167,20 @@ class Terms(NamedTuple):
 
 
 def global_terms(latents: np.ndarray, shares: Shares) -> Terms:
-    """Terms of whole documents of one length.
-
-    Args:
-        latents: (orders, steps, dims), each order of the same sentences or another path.
-    """
+    """Terms of whole documents of one length, (orders, steps, dims): orders of the same sentences, or several paths."""
     orders, steps, _ = latents.shape
     if steps < 3:
         return Terms(np.nan, np.full(orders, np.nan), np.nan)
-    u, v = shares(np.arange(2.0, steps), steps)
-    first, last = latents[:, :1], latents[:, -1:]
-    gaps = latents[:, 1:-1] - first - u[:, None] * (last - first)
+    gaps, v = _inner_gaps(latents, shares)
     beta = np.einsum("osd,osd->os", gaps, gaps) @ (0.5 / v)
     return Terms(float(np.log(2 * np.pi * v).mean()), beta / (steps - 2), 1.0)
+
+
+def _inner_gaps(latents: np.ndarray, shares: Shares) -> tuple[np.ndarray, np.ndarray]:
+    """Distance of each inner sentence from the straight line, and its variance."""
+    u, v = shares(np.arange(2.0, latents.shape[1]), latents.shape[1])
+    first, last = latents[:, :1], latents[:, -1:]
+    return latents[:, 1:-1] - first - u[:, None] * (last - first), v
 
 
 def window_terms(latents: np.ndarray, w: int, rule: Convention) -> Terms:
@@ -201,11 +202,7 @@ def terms(latents: np.ndarray, window: int, rule: Convention) -> Terms:
 
 
 def signed_scores(found: Terms, sigma2: float, dims: int = 2) -> np.ndarray:
-    r"""The score without its absolute value, (orders,).
-
-    Args:
-        dims: of the normaliser; the paper's is 2, the exact density's is the width of the latents.
-    """
+    r"""The score without its absolute value, (orders,); the paper's normaliser has ``dims`` 2, the exact one the width."""
     return found.share * (dims / 2 * (found.log_alpha + np.log(sigma2)) + found.beta / sigma2)
 
 
@@ -244,6 +241,9 @@ class BridgeCritic:
     """
 
     better: ClassVar[Better] = "lower"
+    parts: ClassVar[str] = "sentences"
+    attributed: ClassVar[tuple[str, ...]] = ("score",)
+    blame: ClassVar[int] = 1
     window: int = 0
     index: str = "canonical"
     absolute: bool = True
@@ -268,6 +268,19 @@ class BridgeCritic:
             raise BadInput("bridge critic has no sigma2 yet; call fit(real paths) and use what it returns")
         dims = latents.shape[-1] if self.exact_dims else 2
         return signed_scores(terms(latents, self.window, convention(self.index)), self.sigma2, dims)
+
+    def attribute(self, units: Sequence[LatentPath]) -> list[np.ndarray]:
+        """What each inner sentence adds to the global score, (sentences - 2,); of a windowed score, one part: itself."""
+        return [self._parts(unit.latents) if len(unit.latents) > 2 else np.zeros(0) for unit in units]
+
+    def _parts(self, latents: np.ndarray) -> np.ndarray:
+        signed = self.scores(latents[None])
+        if self.window or not np.isfinite(signed).all():
+            return np.nan_to_num(np.abs(signed) if self.absolute else signed)
+        gaps, v = _inner_gaps(latents[None], convention(self.index).score)
+        dims = latents.shape[-1] if self.exact_dims else 2
+        each = dims / 2 * np.log(2 * np.pi * v * self.sigma2) + (gaps[0] ** 2).sum(axis=1) / (2 * v * self.sigma2)
+        return (np.sign(signed[0]) if self.absolute else 1.0) * each / len(each)
 
     def tally(self, units: Sequence[LatentPath]) -> Tally:
         """Columns score, documents, negative (signed sums below zero) and excluded (too short, or not finite)."""
