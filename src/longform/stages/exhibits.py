@@ -52,7 +52,9 @@ class Exhibits:
     def scores(self) -> None:
         """Name the score records of this paper, with the signature of the critic that wrote each."""
         paths = sorted((self.home / "data" / "scores" / self.paper).glob("*.json"))
-        print(f"{len(paths)} score records in data/scores/{self.paper}" + ("" if paths else ": no run has made any yet"))
+        print(
+            f"{len(paths)} score records in data/scores/{self.paper}" + ("" if paths else ": no run has made any yet")
+        )
         for path in paths:
             print(f"  {path.stem}: {json.loads(path.read_text(encoding='utf-8')).get('signature', '')}")
 
@@ -69,7 +71,9 @@ def _params(home: Path) -> Mapping[str, Any]:
 
 def _behind(row: str | None, made: bool) -> str:
     if row is None:
-        return "written by hand-run rows: none of this params.yaml" if made else "not made yet, and no row makes it here"
+        return (
+            "written by hand-run rows: none of this params.yaml" if made else "not made yet, and no row makes it here"
+        )
     return f"{'' if made else 'not made yet; '}dvc repro report@{row}"
 
 
