@@ -28,7 +28,7 @@ from longform.units import BadInput, Corpus, Document, Readout, Section
 
 DOCUMENT = {"id": "a", "split": "test", "sections": [{"title": None, "text": "One. Two."}], "edits": []}
 BUSY = (HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large)
-QUICK = settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=BUSY, database=None)
+QUICK = settings(max_examples=12, deadline=None, derandomize=True, suppress_health_check=BUSY, database=None)
 
 
 def lines(*records):
@@ -324,7 +324,7 @@ RECORDS = {
 
 
 @pytest.mark.parametrize("what", RECORDS)
-@settings(QUICK, max_examples=60)
+@settings(QUICK, max_examples=30)
 @given(data=st.data())
 def test_a_record_with_one_wrong_value_is_read_or_refused_in_words(what, data, tmp_path):
     name, read, _ = READERS[what]
@@ -338,7 +338,7 @@ def test_a_row_with_one_wrong_value_is_read_or_refused_in_words(row, tmp_path):
     answers(lambda _: read_row(path.parent, "score", "a").require("code"), path)
 
 
-@settings(QUICK, max_examples=80)
+@settings(QUICK, max_examples=40)
 @given(record=exchanged(DOCUMENT))
 def test_a_document_is_made_or_refused_and_can_be_written_again(record):
     try:
