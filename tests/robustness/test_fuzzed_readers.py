@@ -17,8 +17,20 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from longform import artefacts
-from longform.corpora import coreference_annotation, downloads, gcdc, grid_files, lexicons, paired_texts, parallel
-from longform.corpora import rated_shuffles, rated_summaries, scientific, wikisection, wordnet_files
+from longform.corpora import (
+    coreference_annotation,
+    downloads,
+    gcdc,
+    grid_files,
+    lexicons,
+    paired_texts,
+    parallel,
+    rated_shuffles,
+    rated_summaries,
+    scientific,
+    wikisection,
+    wordnet_files,
+)
 from longform.corpora.suites import connective_uses, dialogues, items, native, re_mentions, schemas, stories
 from longform.corpora.wikipedia import dump
 from longform.criticize.texts import read_texts
@@ -80,7 +92,9 @@ def built(module, **more):
     return read
 
 
-PAGE = b"<mediawiki><page><title>T</title><ns>0</ns><id>1</id><revision><text>Words.</text></revision></page></mediawiki>"
+PAGE = (
+    b"<mediawiki><page><title>T</title><ns>0</ns><id>1</id><revision><text>Words.</text></revision></page></mediawiki>"
+)
 CONLL = "\n".join(
     "\t".join(row) for row in [("d", "0", "0", "Ann", "(3)"), ("d", "0", "1", "ran", "_"), ("d", "0", "2", "home", "_")]
 )
@@ -109,7 +123,13 @@ STUDY = {
     "consent": "c",
     "instructions": {"testing": "i"},
     "items": [
-        {"id": "1", "kind": "pair", "phase": "testing", "body": {"left": "l", "right": "r"}, "labels": ["left", "right"]}
+        {
+            "id": "1",
+            "kind": "pair",
+            "phase": "testing",
+            "body": {"left": "l", "right": "r"},
+            "labels": ["left", "right"],
+        }
     ],
 }
 RATED = {
@@ -127,7 +147,11 @@ LMF = (
 COHAN = {"article_id": "1", "abstract_text": ["A."], "section_names": ["intro"], "sections": [["One.", "Two."]]}
 MARKED = b"[ ABSTRACT ] A city. It is old. [ HISTORY ] It was founded. It grew.\n" * 5
 WIKISECTION = [
-    {"text": "It was founded. It grew.", "abstract": "A.", "annotations": [{"begin": 0, "length": 24, "sectionLabel": "h"}]}
+    {
+        "text": "It was founded. It grew.",
+        "abstract": "A.",
+        "annotations": [{"begin": 0, "length": 24, "sectionLabel": "h"}],
+    }
 ] * 5
 NO_FILTER = {"min_sections": 1, "min_title_count": 1, "min_tokens": 0}
 
@@ -147,7 +171,11 @@ READERS = {
     "wikisection marked": ("w.txt", built(wikisection), MARKED),
     "wikisection json": ("w.json", built(wikisection), json.dumps(WIKISECTION).encode()),
     "cohan json lines": ("a.jsonl", built(scientific, filters=NO_FILTER), lines(COHAN, COHAN, COHAN, COHAN)),
-    "cohan gzip": ("a.jsonl.gz", built(scientific, filters=NO_FILTER), gzip.compress(lines(COHAN, COHAN, COHAN, COHAN))),
+    "cohan gzip": (
+        "a.jsonl.gz",
+        built(scientific, filters=NO_FILTER),
+        gzip.compress(lines(COHAN, COHAN, COHAN, COHAN)),
+    ),
     "wikipedia dump": ("d.xml.bz2", pages, bz2.compress(PAGE)),
     "parallel json lines": ("p.jsonl", built(parallel), lines({"id": "1", "en": "Yes.", "de": "Ja."})),
     "parallel gzip": ("p.jsonl.gz", built(parallel), gzip.compress(lines({"id": "1", "en": "Yes.", "de": "Ja."}))),
@@ -174,7 +202,11 @@ READERS = {
         gzip.compress(lines({"doc": "1", "perm": 1, "grid": {"CAT": "S-O"}})),
     ),
     "lexicon": ("l.xml", lexicons.read_lmf, LMF),
-    "wordnet": ("w/data.noun", lambda path: wordnet_files.read_wordnet(path.parent), b"00001740 03 n 01 cat 0 000 | a cat\n"),
+    "wordnet": (
+        "w/data.noun",
+        lambda path: wordnet_files.read_wordnet(path.parent),
+        b"00001740 03 n 01 cat 0 000 | a cat\n",
+    ),
     "litbank": ("l.tar", coreference_annotation.read_litbank, tarred(CONLL.encode())),
     "gap": ("g.tsv", coreference_annotation.read_gap, GAP),
     "gap pairs": ("g.tsv", re_mentions.read_gap, GAP),
@@ -252,7 +284,20 @@ def test_random_bytes_are_refused_in_words(what, content, tmp_path):
 def mutated(content):
     """Cut, overwritten, doubled and spliced versions of a valid file, and its JSON values exchanged for others."""
     places = st.integers(0, len(content))
-    odd = [b"", b"\x00", b"\xff\xfe", b"null", b"[]", b"-1", b"1e999", b'"\\ud800"', b"9" * 5000, b"[" * 3000, b"\t\t", b"\n"]
+    odd = [
+        b"",
+        b"\x00",
+        b"\xff\xfe",
+        b"null",
+        b"[]",
+        b"-1",
+        b"1e999",
+        b'"\\ud800"',
+        b"9" * 5000,
+        b"[" * 3000,
+        b"\t\t",
+        b"\n",
+    ]
     pieces = st.sampled_from(odd)
     splice = st.builds(lambda a, b, new: content[: min(a, b)] + new + content[max(a, b) :], places, places, pieces)
     values = [text for text in (b'"a"', b"[", b"{", b":", b"1", b"0", b'"', b"\t", b",", b"<") if text in content]
@@ -282,7 +327,9 @@ JSON_VALUES = st.recursive(
 def exchanged(record):
     """The record with one value, at any depth, exchanged for any JSON value or taken out."""
     places = list(_places(record))
-    return st.builds(lambda place, value, out: _with(record, place, value, out), st.sampled_from(places), JSON_VALUES, st.booleans())
+    return st.builds(
+        lambda place, value, out: _with(record, place, value, out), st.sampled_from(places), JSON_VALUES, st.booleans()
+    )
 
 
 def _places(value, path=()):
