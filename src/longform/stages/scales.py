@@ -39,6 +39,7 @@ def derive(base: Mapping[str, Any], overrides: Mapping[str, Any], home: str) -> 
         wanted = {place for pattern in overrides.pop("only") for place in _matched(params, pattern, home)}
         for verb in VERBS:
             params[verb] = {row: settings for row, settings in params[verb].items() if (verb, row) in wanted}
+        params["ledger"] = {}
     for pattern, settings in overrides.items():
         for verb, row in _matched(params, pattern, home):
             params[verb][row] = _merged(params[verb][row], settings)
