@@ -144,7 +144,11 @@ class Ticker:
     def __call__(self, done: int, log_likelihood: float) -> None:
         if time.monotonic() - self.last > 10:
             self.last = time.monotonic()
-            print(f"{done / self.tokens:6.1%} of the E-step, {-log_likelihood / done:.4f} nats/token", file=sys.stderr, flush=True)
+            print(
+                f"{done / self.tokens:6.1%} of the E-step, {-log_likelihood / done:.4f} nats/token",
+                file=sys.stderr,
+                flush=True,
+            )
 
 
 def timed_blocks(drawn: Data, sizes: dict, *, seed: int, compute: Compute, blocks: int) -> dict:

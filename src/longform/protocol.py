@@ -132,7 +132,11 @@ def estimate(critic: Critic[Any], tally: Tally, rng: np.random.Generator, resamp
     if not tally.unit_ids:
         raise BadInput(f"{signature(critic)}: got zero units, at least one is needed; check the split and the reader")
     rows = _Rows(tally)
-    draws = bootstrap(lambda index: critic.score(rows.take(index)), len(tally.unit_ids), rng, resamples)
+    redrawn = getattr(critic, "redrawn", None)  # a critic with an uncertain part draws it anew for every resample
+    judge = (lambda: redrawn(rng)) if redrawn else (lambda: critic)
+    draws = bootstrap(lambda index: judge().score(rows.take(index)), len(tally.unit_ids), rng, resamples)
+    if getattr(critic, "centred", False):  # repeated documents bias such a score; its draws are moved to its value
+        draws = draws + (critic.score(tally) - np.nanmean(draws))
     low, high = percentile_interval(draws)
     excluded = int(tally.total("excluded"))
     return Estimate(critic.score(tally), low, high, len(tally.unit_ids) - excluded, excluded, signature(critic))

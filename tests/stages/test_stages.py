@@ -243,3 +243,15 @@ def test_only_the_first_process_of_a_distributed_stage_clears_its_scratch_and_wr
     monkeypatch.setenv("RANK", "0")
     assert main(["train", "words", "--home", str(home)]) == 0
     assert (home / "data" / "models" / "words" / "tokenizer.json").is_file()
+
+
+def test_a_score_row_keeps_the_units_of_its_system():
+    from longform.critics.chains import BigramCritic
+    from longform.stages.score import judge
+    from longform.units import Chain
+
+    fit = [Chain(f"d{i}", "train", ("a", "b")) for i in range(5)]
+    units = [Chain(f"{system}/{i}", "generated", ("a", "b")) for system in ("lm", "lm-large") for i in range(3)]
+    settings = {"fit": "f", "real": "u", "units": "u", "system": "lm"}
+    record = judge(BigramCritic(), Row("score", "s", settings, Path("."), 1), fit=fit, real=units, units=units)
+    assert record["units"] == 3

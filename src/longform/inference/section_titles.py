@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,14 +16,24 @@ from longform.models.checkpoints import load_model, load_tokenizer
 from longform.models.classifiers import section_ids
 from longform.units import BadInput, Chain, Document, Readout, chains_to_readout
 
+PLANTED = ("section_transitions", "section_symbol_names")  # the known chain of planted text
+
 
 def read(
-    *, documents: Sequence[Document], reader: Path, name: str, splits: Sequence[str], max_length: int, batch: int = 16
+    *,
+    documents: Sequence[Document],
+    reader: Path,
+    name: str,
+    splits: Sequence[str],
+    max_length: int,
+    batch: int = 16,
+    truth: Mapping[str, np.ndarray] | None = None,
 ) -> Readout:
     """Arg-max titles, with each title's probability and, where the document has them, the gold titles.
 
     Arrays beside the chain, one row per section: ``confidence`` float32; ``gold`` int32 into ``gold_names``, -1
-    where there is no title; ``log_posterior`` float32 (sections, titles) with ``title_names``.
+    where there is no title; ``log_posterior`` float32 (sections, titles) with ``title_names``. The known chain of
+    planted text goes along (``section_transitions``, begin row first, end column last; ``section_symbol_names``).
     """
     chosen = [document for document in documents if document.split in splits]
     if not chosen:
@@ -37,7 +47,8 @@ def read(
     ends = np.cumsum([len(d.sections) for d in chosen])
     chains = [_chain(d, names[end - len(d.sections) : end]) for d, end in zip(chosen, ends.tolist(), strict=True)]
     out = chains_to_readout(chains)
-    return replace(out, arrays={**out.arrays, **_section_arrays(chosen, log_posterior, titles)})
+    known = {key: value for key, value in (truth or {}).items() if key in PLANTED}
+    return replace(out, arrays={**out.arrays, **_section_arrays(chosen, log_posterior, titles), **known})
 
 
 def _chain(document: Document, titles: list[str]) -> Chain:

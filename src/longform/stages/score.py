@@ -13,7 +13,7 @@ from longform.stages.doses import responses
 from longform.stages.rows import Row, call
 
 SLOTS = ("fit", "real", "units")
-CHOICES = ("paper", "group", "critic", "split", "doses")
+CHOICES = ("paper", "group", "critic", "split", "system", "doses")
 
 
 def run(row: Row) -> None:
@@ -34,11 +34,14 @@ def judge(
 ) -> dict[str, Any]:
     """The score record: estimate, totals of every column, inputs; beside real text's own score and the comparison.
 
-    A row with ``doses: true`` adds the critic's answer to every failure and dose of ``corpora.planted_failures``.
+    A row's ``system`` keeps the units of one system of a readout that holds several (ids ``<system>/<unit>``); one with
+    ``doses: true`` adds the critic's answer to every failure and dose of ``corpora.planted_failures``.
     """
-    split = row.settings.get("split", "test")
+    split, system = row.settings.get("split", "test"), row.settings.get("system")
     fitted = critic.fit([unit for unit in fit if unit.split == "train"])
     judged = [unit for unit in units if unit.split in (split, "generated")]
+    if system is not None:
+        judged = [unit for unit in judged if unit.unit_id.startswith(f"{system}/")]
     tally = fitted.tally(judged)
     record = asdict(estimate(fitted, tally, generator(row.seed, row.name, "bootstrap")))
     record["totals"] = {name: tally.total(name) for name in tally.columns}

@@ -1,0 +1,78 @@
+"""Articles with gold titles, titles as a noisy reader finds them, and the reader's posterior."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from longform.critics.title_chains import GoldTitleCritic, TitleCritic, TitledArticle
+from longform.critics.title_errors import CorrectedTitleCritic, confusion
+from longform.critics.title_posterior import ChainEntropy, EntropyTerm, ExpectedTitleCritic, LikelihoodTerm
+from longform.metrics.calibration import CalibrationError, ConfidentTitles
+from longform.numerics import generator
+
+TITLES = ("abstract", "career", "history", "people")
+CHAIN = np.array(
+    [  # begin, then each title; to each title, then the end
+        [0.9, 0.0, 0.1, 0.0, 0.0],
+        [0.0, 0.5, 0.4, 0.0, 0.1],
+        [0.0, 0.0, 0.2, 0.6, 0.2],
+        [0.0, 0.3, 0.0, 0.6, 0.1],
+        [0.0, 0.2, 0.0, 0.0, 0.8],
+    ]
+)
+
+
+def channel(error):
+    """The reader confuses each title with the next one."""
+    return (1 - error) * np.eye(4) + error * np.roll(np.eye(4), 1, axis=1)
+
+
+def article(rng, number, split="test", error=0.0, transitions=CHAIN):
+    gold, row = [], 0
+    while (step := int(rng.choice(5, p=transitions[row]))) < 4:
+        gold.append(step)
+        row = step + 1
+    gold = gold or [0]
+    noisy = channel(error)
+    predicted = [int(rng.choice(4, p=noisy[z])) for z in gold]
+    # the exact posterior of a reader that knows its channel and the shares of the titles, all equal
+    log_posterior = np.log((noisy[:, predicted] + 1e-6) / (noisy[:, predicted] + 1e-6).sum(axis=0)).T
+    names = [tuple(TITLES[z] for z in chain) for chain in (predicted, gold)]
+    return TitledArticle(f"{split}-{number}", split, *names, log_posterior, TITLES)
+
+
+def articles(count, name, split="test", error=0.0, transitions=CHAIN):
+    rng = generator("titled", name, split)
+    return [article(rng, i, split, error, transitions) for i in range(count)]
+
+
+def pair(critic, error=0.05):
+    real = articles(40, "real", error=error)
+    real[7] = replace(real[7], symbols=(), gold=(), log_posterior=np.zeros((0, 4)), valid=False)
+    return critic, real, articles(40, "worse", transitions=np.full((5, 5), 0.2))
+
+
+def corrected():
+    counts = confusion(articles(60, "validation", "validation", 0.1), TITLES)
+    return pair(CorrectedTitleCritic(confusion_names=TITLES, confusion_counts=counts))
+
+
+def confident():
+    rng = generator("confident")
+    real = []
+    for i in range(20):
+        confidence = rng.uniform(0.3, 1.0, 0 if i == 3 else 6)
+        real.append(ConfidentTitles(f"d{i}", "test", confidence, rng.random(len(confidence)) < confidence))
+    return CalibrationError(), real, [replace(unit, correct=np.zeros_like(unit.correct)) for unit in real]
+
+
+SAMPLES = {
+    "TitleCritic": lambda: pair(TitleCritic()),
+    "GoldTitleCritic": lambda: pair(GoldTitleCritic()),
+    "CorrectedTitleCritic": corrected,
+    "ExpectedTitleCritic": lambda: pair(ExpectedTitleCritic()),
+    "LikelihoodTerm": lambda: pair(LikelihoodTerm()),
+    "EntropyTerm": lambda: pair(EntropyTerm()),
+    "ChainEntropy": lambda: pair(ChainEntropy()),
+    "CalibrationError": confident,
+}
