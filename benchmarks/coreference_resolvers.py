@@ -1,4 +1,4 @@
-"""Accuracy of the rule-based resolver on GAP development and on the persons of LitBank, reported as it is.
+"""Accuracy of the resolvers without a model on GAP development and on the persons of LitBank, reported as it is.
 
 Run from the repository root:
     python benchmarks/coreference_resolvers.py --gap gap-development.tsv --litbank litbank_coref_conll.tar.gz
@@ -17,6 +17,7 @@ from typing import Any
 
 from longform.corpora.coreference_annotation import AnnotatedText, GapItem, read_gap, read_litbank
 from longform.inference.coreference.chains import CorefResolver, Mention, is_person, root_offset
+from longform.inference.coreference.nearest import NearestResolver
 from longform.inference.coreference.person_lexicon import FEMALE, FIRST_NAMES, MALE, MALE_PRONOUNS
 from longform.inference.coreference.rules import RuleResolver
 from longform.metrics.coreference_agreement import ClusterPair, CorefAgreement, clusters
@@ -114,7 +115,11 @@ def main() -> None:
     parser.add_argument("--names", type=Path, default=None)
     parser.add_argument("--out", type=Path, default=None)
     options = parser.parse_args()
-    resolvers = {"embedded names": RuleResolver(), "recency alone": RuleResolver(subject=0.0, parallel=0.0)}
+    resolvers: dict[str, CorefResolver] = {
+        "embedded names": RuleResolver(),
+        "recency alone": RuleResolver(subject=0.0, parallel=0.0),
+        "nearest mention": NearestResolver(),
+    }
     if options.names:
         resolvers["longer list of names"] = RuleResolver(first_names=names_of(options.names))
     items, documents = read_gap(options.gap), read_litbank(options.litbank)

@@ -105,13 +105,15 @@ def against_nltk(train: TokenStream, test: TokenStream) -> dict[str, float]:
     rows = [("<bos>",) * 4 + unit.symbols for unit in queries]
     windows = [row[i - 4 : i + 1] for row in rows for i in range(4, len(row))][:NLTK_QUERIES]
     theirs, score_s = timed(lambda: [np.log(model.score(w[-1], w[:-1])) for w in windows])
-    fitted, our_fit_s = timed(lambda: MentionCritic(discounts=(0.75,) * 4).fit(real))
+    fitted, our_fit_from_strings_s = timed(lambda: MentionCritic(discounts=(0.75,) * 4).fit(real))
     mine = np.concatenate(fitted.attribute(queries))[: len(windows)]
     _, our_score_s = timed(lambda: fitted.score_tokens(test))
+    _, our_fit_s = timed(lambda: MentionCritic(forms=FORMS, discounts=(0.75,) * 4).fit_tokens(train))
     return {
         "tokens": float(len(train.forms)),
         "nltk_fit_s": fit_s,
-        "our_fit_s_from_strings": our_fit_s,
+        "our_fit_s_from_strings": our_fit_from_strings_s,
+        "our_fit_s": our_fit_s,
         "nltk_tags_per_s": len(windows) / score_s,
         "our_tags_per_s": len(test.forms) / our_score_s,
         "ppl_nltk": float(np.exp(-np.mean(theirs))),

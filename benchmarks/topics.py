@@ -1,7 +1,7 @@
 """Seconds per EM iteration and bound of the correlated topic model, with scale marks and the arithmetic floor.
 
 ``python -m benchmarks.topics --json`` runs on a simulated corpus. With ``--corpus`` and ``--settings`` it reads the
-original program's corpus and settings files, so that both programs run on the same input; ``--original`` names that
+original program's corpus and settings files (or, with ``--texts``, a file of one document a line), so that both programs run on the same input; ``--original`` names that
 program's binary, and its runs are alternated with ours. One thread each, unless ``--threads`` says otherwise.
 
 What is comparable: ours and the original's bound is the same function of the same start, so seconds per iteration at
@@ -30,13 +30,14 @@ from typing import Any
 
 import numpy as np
 
-from longform.models.topics.counts import TermCounts, from_rows
+from longform.models.topics.counts import TermCounts, build_vocabulary, count_terms, from_rows
 from longform.models.topics.expectation import expectation
 from longform.models.topics.files import read_corpus, read_model, read_settings, write_corpus, write_settings
 from longform.models.topics.fitting import RELEASED_SEED, maximise, seeded_model
 from longform.models.topics.kernels import NEWTON_STEPS
 from longform.models.topics.model import RELEASED, Progress, TopicModel, TopicSettings
 from longform.numerics import generator
+from longform.units import Document, Section
 
 
 def simulated(documents: int, *, length: int = 200, terms: int = 5000, topics: int = 50) -> TermCounts:
@@ -48,6 +49,20 @@ def simulated(documents: int, *, length: int = 200, terms: int = 5000, topics: i
     shares = np.exp(logits - logits.max(axis=1, keepdims=True))
     words = (rng.multinomial(length, share / share.sum() @ beta) for share in shares)
     return from_rows([(np.flatnonzero(w), w[w > 0].astype(float)) for w in words], terms)
+
+
+def from_texts(path: Path) -> TermCounts:
+    """Lower-cased words with five occurrences or more, in at most half of the documents; one document a line."""
+    lines = [line.lower() for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    documents = [Document(f"line-{i}", "train", (Section(None, line),)) for i, line in enumerate(lines)]
+    return count_terms(documents, build_vocabulary(documents, stop_words=()))[0]
+
+
+def corpus_of(options: argparse.Namespace) -> TermCounts:
+    """The corpus that the command line names, or the simulated one."""
+    if options.texts:
+        return from_texts(options.texts)
+    return read_corpus(options.corpus) if options.corpus else simulated(options.documents)
 
 
 def ours(counts: TermCounts, start: TopicModel, settings: TopicSettings) -> dict[str, Any]:
@@ -192,6 +207,7 @@ def options_of(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument(
         "--settings", type=Path, help="settings file of the original program; default the shipped values"
     )
+    parser.add_argument("--texts", type=Path, help="in place of --corpus: a file of one document a line")
     parser.add_argument("--start", default="seed", help="'seed', or the prefix of model files to start from")
     parser.add_argument("--topics", type=int, nargs="+", default=[50, 100])
     parser.add_argument("--iterations", type=int, help="exactly so many EM iterations; default 3, or --settings")
@@ -213,7 +229,7 @@ def main(arguments: list[str] | None = None) -> dict[str, Any]:
         settings = replace(settings, em_iterations=options.iterations, em_tolerance=1e-12)  # no early stop
     settings = replace(settings, floats=options.floats, threads=options.threads)
     with tempfile.TemporaryDirectory() as folder:
-        counts = read_corpus(options.corpus) if options.corpus else simulated(options.documents)
+        counts = corpus_of(options)
         options.corpus = options.corpus or Path(folder, "corpus.dat")
         options.settings = Path(folder, "settings.txt")
         if not options.corpus.exists():

@@ -1,47 +1,120 @@
 """Shuffle tasks: what an order may move, what counts as a copy, and how preferences are counted."""
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
-from longform.corpora.orderings import Discrimination, block_shuffle, distinct_orders, preferences, window_shuffle
+from longform.corpora.orderings import (
+    Discrimination,
+    block_orders,
+    distinct_orders,
+    local_orders,
+    numbered,
+    preferences,
+    shuffled_orders,
+)
 from longform.numerics import generator
 from longform.units import BadInput
 
 
-@pytest.mark.parametrize("size", [1, 2, 5])
-def test_blocks_move_and_their_inside_does_not(size):
-    for i in range(20):
-        order = block_shuffle(size)(11, generator("b", i))
-        assert sorted(order) == list(range(11))
-        blocks = [list(range(k, min(k + size, 11))) for k in range(0, 11, size)]
-        text = ",".join(map(str, order)) + ","
-        assert all(",".join(map(str, block)) + "," in text for block in blocks)
+def rng(seed: int = 0) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def test_block_orders_keep_every_sentence_and_the_order_inside_blocks():
+    for sentences, block in ((11, 1), (11, 2), (11, 5), (23, 10), (4, 10)):
+        orders = block_orders(sentences, block, 50, rng())
+        assert np.array_equal(np.sort(orders, axis=1), np.tile(np.arange(sentences), (50, 1)))
+        for order in orders:
+            places = np.argsort(order)
+            for start in range(0, sentences, block):
+                inside = places[start : start + block]
+                assert np.array_equal(np.diff(inside), np.ones(len(inside) - 1))
+
+
+def test_a_block_as_long_as_the_document_gives_no_copy():
+    orders = block_orders(10, 10, 20, rng())
+    assert len(distinct_orders(orders, np.arange(10))) == 0
+
+
+def test_all_orders_of_three_blocks_come_equally_often():
+    orders = block_orders(6, 2, 12000, rng(1))
+    counts = np.unique(orders, axis=0, return_counts=True)[1]
+    assert len(counts) == 6
+    assert ((counts - 2000) ** 2 / 2000).sum() < 20.5  # chi-square, 5 degrees of freedom, p = .001
+
+
+def test_local_orders_touch_only_disjoint_windows_of_three():
+    for windows in (1, 2, 3):
+        orders = local_orders(14, windows, 200, rng(windows))
+        assert np.array_equal(np.sort(orders, axis=1), np.tile(np.arange(14), (200, 1)))
+        assert ((orders != np.arange(14)).sum(axis=1) <= 3 * windows).all()
+        assert (np.abs(orders - np.arange(14)) <= 2).all()
+
+
+def test_window_starts_are_uniform_over_all_disjoint_placements():
+    sentences = 11
+    placements = [s for s in itertools.combinations(range(sentences - 2), 2) if s[1] - s[0] >= 3]
+    draws = 60000
+    orders = local_orders(sentences, 2, draws, rng(7))
+    reversed_windows = {}
+    for start in placements:
+        target = np.arange(sentences)
+        for s in start:
+            target[s : s + 3] = target[s : s + 3][::-1]
+        reversed_windows[start] = (orders == target).all(axis=1).sum()
+    counts = np.array(list(reversed_windows.values()))
+    expected = draws / len(placements) / 36
+    assert len(placements) == 21  # C(11 - 4, 2)
+    assert ((counts - expected) ** 2 / expected).sum() < 45.3  # chi-square, 20 degrees of freedom, p = .001
+
+
+def test_short_documents_have_no_local_copies():
+    assert local_orders(10, 1, 20, rng()).shape == (0, 10)
+    assert local_orders(11, 3, 20, rng()).shape == (20, 11)
+
+
+def test_copies_are_compared_as_texts_against_each_other_and_the_original():
+    orders = np.array([[0, 1, 2, 3], [1, 0, 2, 3], [0, 1, 3, 2], [1, 0, 2, 3], [3, 1, 2, 0]])
+    assert distinct_orders(orders, np.arange(4)).tolist() == [[1, 0, 2, 3], [0, 1, 3, 2], [3, 1, 2, 0]]
+    assert distinct_orders(orders, np.array([0, 1, 2, 2])).tolist() == [[1, 0, 2, 3], [3, 1, 2, 0]]
+    assert len(distinct_orders(orders, np.zeros(4, dtype=int))) == 0
+
+
+def test_hashed_deduplication_equals_comparing_whole_texts():
+    ids = np.array([0, 1, 2, 2, 1])
+    orders = block_orders(5, 1, 300, rng(3))
+    seen, kept = {tuple(ids)}, []
+    for order in orders:
+        if tuple(ids[order]) not in seen:
+            seen.add(tuple(ids[order]))
+            kept.append(order.tolist())
+    assert distinct_orders(orders, ids).tolist() == kept
+
+
+def test_blocks_and_windows_must_be_positive():
+    with pytest.raises(BadInput, match="block is 0"):
+        block_orders(5, 0, 1, rng())
+    with pytest.raises(BadInput, match="windows is 0"):
+        local_orders(15, 0, 1, rng())
 
 
 def test_a_document_no_longer_than_a_block_has_no_shuffle():
-    assert len(distinct_orders(block_shuffle(5), range(5), 20, generator("x"))) == 0
-
-
-@pytest.mark.parametrize("windows", [1, 2, 3])
-def test_windows_are_disjoint_and_the_rest_stays(windows):
-    starts = set()
-    for i in range(200):
-        order = window_shuffle(windows)(12, generator("w", i))
-        moved = np.flatnonzero(order != np.arange(12))
-        assert sorted(order) == list(range(12))
-        assert len(moved) <= 3 * windows
-        assert np.abs(order - np.arange(12)).max() <= 2
-        starts.update(moved[:1].tolist())
-    assert len(starts) >= 5
-    assert window_shuffle(windows)(10, generator("w")) is None
+    assert shuffled_orders("block", 5, range(5), 20, generator("x")).shape == (0, 5)
+    assert shuffled_orders("block", 1, [], 20, generator("x")).shape == (0, 0)
+    assert shuffled_orders("block", 1, ["a"], 20, generator("x")).shape == (0, 1)
 
 
 def test_copies_of_the_text_are_dropped_even_when_sentences_repeat():
-    orders = distinct_orders(block_shuffle(1), ["a", "a", "b"], 200, generator("d"))
+    orders = shuffled_orders("block", 1, ["a", "a", "b"], 200, generator("d"))
     texts = {tuple("aab"[i] for i in order) for order in orders}
     assert len(texts) == len(orders) == 2  # aba and baa
+
+
+def test_equal_keys_have_equal_numbers_in_order_of_appearance():
+    assert numbered(["b", "a", "b", ("c",)]).tolist() == [0, 1, 0, 2]
 
 
 @dataclass(frozen=True)
@@ -96,6 +169,8 @@ def test_every_scorer_meets_the_same_orders():
 def test_an_unknown_task_is_named():
     with pytest.raises(BadInput, match="allowed are"):
         Discrimination(FirstPlace(), "spiral")
+    with pytest.raises(BadInput, match="allowed are"):
+        shuffled_orders("spiral", 1, range(5), 20, generator("x"))
 
 
 def test_one_row_reports_several_tasks_with_intervals():

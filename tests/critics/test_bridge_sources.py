@@ -9,21 +9,30 @@ import pytest
 from scipy.stats import wasserstein_distance
 
 from longform.critics.bridge import LatentPath, diffusion, path
-from longform.critics.bridge_ratings import RatedClasses
-from longform.critics.bridge_sources import (
-    MachineGeneral,
-    MachinePairs,
+from longform.critics.bridge_profiles import (
+    SourceDetection,
     SourceProfile,
-    TextPair,
-    column_means,
     detection,
-    pairs_of,
-    text_classifier,
+    shuffled,
     trajectory,
     wasserstein,
 )
+from longform.critics.bridge_ratings import RatedClasses
+from longform.critics.bridge_sources import (
+    MachineArea,
+    MachineGeneral,
+    MachinePairs,
+    TextPair,
+    column_means,
+    families_of,
+    text_classifier,
+)
 from longform.units import BadInput
 from tests.oracles.bridge_loops import bridges, loop_score
+
+
+def pairs_of(units: list[LatentPath]) -> list[TextPair]:
+    return [family.under("machine") for family in families_of(units)]
 
 
 def both_sides(count: int, seed: int, human: int = 20, machine: int = 20, noise: float = 2.0) -> list[TextPair]:
@@ -75,7 +84,8 @@ def test_wandering_machines_are_told_from_humans(judge_by):
     task = MachinePairs(judge_by=judge_by).fit(train)
     assert task.score(task.tally(test)) > 0.9
     details = task.describe(test)
-    assert details["auc"] > 0.8 and details["mean_sentences"] == {"human": 20.0, "machine": 20.0}
+    area = MachineArea(judge_by=judge_by).fit(train)
+    assert area.score(area.tally(test)) > 0.8 and details["mean_sentences"] == {"human": 20.0, "machine": 20.0}
 
 
 def test_length_alone_fools_bbscore_and_neither_the_matched_nor_the_joint_one():
@@ -106,6 +116,45 @@ def test_profiles_hold_each_sides_own_estimates():
     assert details["test"] == pytest.approx(list(profile.train)) and len(details["trajectory"]["mean"]) == 100
     with pytest.raises(BadInput, match="side 'robot'"):
         SourceProfile("robot")
+
+
+def test_a_shuffled_profile_is_of_the_humans_own_sentences_and_wanders_more():
+    units = both_sides(20, 12)
+    moved = shuffled(units[0].human)
+    assert sorted(moved.latents[:, 0]) == sorted(units[0].human.latents[:, 0])
+    values = [
+        p.score(p.tally(units)) for p in (SourceProfile("human").fit(units), SourceProfile("shuffled").fit(units))
+    ]
+    assert values[1] > values[0]
+
+
+def test_families_keep_every_side_and_a_missing_source_is_named():
+    units = [path(np.eye(5), f"d-1-{side}") for side in ("human", "greedy", "tiny")] + [path(np.eye(5), "d-2-human")]
+    (family,) = families_of(units)
+    assert family.unit_id == "d-1" and sorted(family.machines) == ["greedy", "tiny"]
+    with pytest.raises(BadInput, match="no text of source 'nucleus'"):
+        family.under("nucleus")
+
+
+def sources(count: int, seed: int) -> list:
+    """Three sources that differ in how far they wander."""
+    made = zip(*(bridges(count, 20, 4, level, seed + k) for k, level in enumerate((1.0, 2.0, 4.0))), strict=True)
+    sides = ("human", "near", "far")
+    return families_of(
+        [path(z, f"{i}-{side}") for i, row in enumerate(made) for side, z in zip(sides, row, strict=True)]
+    )
+
+
+def test_sources_are_detected_by_their_own_training_texts():
+    task = SourceDetection(("near", "far")).fit(sources(40, 20))
+    test = sources(30, 200)
+    tally = task.tally(test)
+    assert task.score(tally) == 1.0 and task.distances(tally)[0].argmin(axis=1).tolist() == [0, 1, 2]
+    found = task.describe(test)
+    low, high = found["bounds"][0][2]
+    assert low <= found["distances"][0][2] <= high and found["sources"] == ["human", "near", "far"]
+    with pytest.raises(BadInput, match="no usable training text"):
+        SourceDetection(("near",)).fit([])
 
 
 def test_trajectories_keep_both_ends_and_flatten_what_is_flat():

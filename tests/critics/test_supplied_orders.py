@@ -4,7 +4,17 @@ import numpy as np
 import pytest
 
 from longform.corpora.grid_files import build, parse_grid, printed
-from longform.critics.supplied_orders import CrossValidated, counted, families, ranking, transitions, units_from_readout
+from longform.critics.grid_ranking import TransitionFeatures
+from longform.critics.supplied_orders import (
+    CrossValidated,
+    counted,
+    families,
+    learn_tuned,
+    ranking,
+    transitions,
+    tuned,
+    units_from_readout,
+)
 from longform.inference.entity_grids import grids_to_readout, read
 from longform.numerics import generator
 from longform.units import BadInput
@@ -57,6 +67,22 @@ def test_a_fold_is_judged_by_a_model_of_the_other_folds():
     assert seen == [(False, 4)] * 6
     fitted.tally(families(documents(7))[6:])  # a document that was not there when folds were drawn
     assert seen[6:] == [(False, 6)]
+
+
+def test_settings_are_chosen_inside_the_training_documents():
+    units = families(documents(20))
+    blind, seeing = TransitionFeatures((1,), 0), TransitionFeatures((2,), 0)  # one cell at a time sees no order
+    judge = learn_tuned(units, [blind, seeing], [1.0], inner=4)
+    only = learn_tuned(units, [seeing], [1.0], inner=4)
+    grids = [units[0].original, *units[0].others]
+    np.testing.assert_allclose(judge(grids), only(grids))
+    first = learn_tuned(units, [blind], [1.0, 10.0], inner=4)(grids)
+    np.testing.assert_allclose(first, first[0])
+    tally = (critic := tuned(lengths=((1,), (2,)), saliences=(0,), folds=5).fit(units)).tally(units)
+    assert critic.score(tally) > 0.85
+    for bad in ({"inner": 21}, {"inner": 1}, {"choices": []}, {"penalties": []}):
+        with pytest.raises(BadInput, match="tuned ranking"):
+            learn_tuned(units, **{"choices": [seeing], "penalties": [1.0], "inner": 4, **bad})
 
 
 def test_empty_permutations_are_counted_and_give_no_pair():

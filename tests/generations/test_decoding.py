@@ -8,7 +8,8 @@ from toy_language import DEPTH, PROMPT, TOKENS, next_log_probs, step_log_probs, 
 from transformers import LogitsProcessorList, StoppingCriteriaList
 
 from longform.generations.beam_search import Beam, beam_search
-from longform.generations.decoding import KINDS, decode, generate, is_random, settings_of
+from longform.generations.decoder_kinds import KINDS, decode, is_random, settings_of
+from longform.generations.decoding import generate
 from longform.generations.delayed_beam import Delayed, Sampled, delayed, delayed_beam_search, draw, sample
 from longform.generations.prefixes import prefix_of
 from longform.generations.token_rules import BlockRepeats, SentenceEnds
@@ -114,7 +115,7 @@ def test_delayed_search_is_its_steps_taken_by_hand():
         assert delayed(network, [PROMPT], Delayed(Sampled(3), Beam(2), 1), 18, rngs(), AT_TWO)[0] == made
 
 
-@pytest.mark.parametrize("kind", sorted(KINDS))
+@pytest.mark.parametrize("kind", sorted(KINDS.keys() - {"human"}))
 def test_sixteen_at_once_are_sixteen_alone(kind):
     network, rng = toy(4, tokens=9), generator("batch")
     ends, settings = SentenceEnds.of_tokens([2], 9), settings_of({"kind": kind, "blocking": 4})
@@ -252,7 +253,7 @@ def test_decoders_are_checked():
     ]
     assert settings_of({"kind": "delayed_beam"}) == Delayed(Sampled(100), Beam(6), 1)  # Table 3
     for wrong in (
-        {"kind": "contrastive"},
+        {"kind": "diverse"},
         {"kind": "greedy", "k": 3},
         {"kind": "top_p", "p": 0},
         {"kind": "beam", "beams": 0},

@@ -23,7 +23,7 @@ def model(tmp_path_factory):
 
 @pytest.mark.parametrize("decoder", sorted(DECODERS))
 def test_both_sides_are_written_and_prompts_are_kept(model, decoder):
-    corpus = generate(model=model, name="c", seed=1, prefixes=articles(1), decoder=decoder)
+    corpus = generate(model=model, name="c", seed=1, prefixes=articles(1), sources={"machine": decoder})
     human, machine = corpus.documents
     assert (human.id, machine.id, machine.split) == ("d0-human", "d0-machine", "train")
     assert human.sections[0].text == TEXT
@@ -34,19 +34,40 @@ def test_both_sides_are_written_and_prompts_are_kept(model, decoder):
 
 
 def test_a_document_does_not_depend_on_its_company(model):
-    together = generate(model=model, name="c", seed=1, prefixes=articles(3), decoder="ancestral")
-    alone = generate(model=model, name="c", seed=1, prefixes=articles(3)[2:], decoder="ancestral")
-    other = generate(model=model, name="c", seed=2, prefixes=articles(3)[2:], decoder="ancestral")
+    together = generate(model=model, name="c", seed=1, prefixes=articles(3), sources={"machine": "ancestral"})
+    alone = generate(model=model, name="c", seed=1, prefixes=articles(3)[2:], sources={"machine": "ancestral"})
+    other = generate(model=model, name="c", seed=2, prefixes=articles(3)[2:], sources={"machine": "ancestral"})
     assert together.documents[-1] == alone.documents[-1] != other.documents[-1]
 
 
 def test_so_many_of_each_split_are_completed(model):
     corpus = generate(
-        model=model, name="c", seed=1, prefixes=articles(6), decoder="greedy", documents={"test": 2, "train": 1}
+        model=model,
+        name="c",
+        seed=1,
+        prefixes=articles(6),
+        sources={"machine": "greedy"},
+        documents={"test": 2, "train": 1},
     )
     assert [d.id for d in corpus.documents[::2]] == ["d1-human", "d3-human", "d0-human"]
 
 
+def test_a_completed_corpus_is_completed_again_and_keeps_its_sides(model):
+    first = generate(model=model, name="c", seed=1, prefixes=articles(2), sources={"one": "ancestral"})
+    again = generate(
+        model=model, name="c", seed=1, prefixes=first.documents, sources={"two": "greedy", "three": "top_k"}
+    )
+    assert [d.id for d in again.documents[:4]] == ["d0-human", "d0-one", "d0-two", "d0-three"]
+    assert again.documents[:2] == first.documents[:2] and again.documents[4].sections == articles(2)[1].sections
+    assert generate(model=model, name="c", seed=1, prefixes=articles(2), sources={"one": "ancestral"}, batch=1) == first
+
+
+def test_names_that_cannot_end_an_id_are_refused(model):
+    for name in ("human", "GPT 2", ""):
+        with pytest.raises(BadInput, match="mend the row"):
+            generate(model=model, name="c", seed=1, prefixes=articles(1), sources={name: "greedy"})
+
+
 def test_unknown_decoders_are_refused(model):
     with pytest.raises(BadInput, match="'beam'"):
-        generate(model=model, name="c", seed=1, prefixes=articles(1), decoder="beam")
+        generate(model=model, name="c", seed=1, prefixes=articles(1), sources={"machine": "beam"})

@@ -69,8 +69,9 @@ def test_training_and_reading_go_through_the_pipelines_functions(frozen, tmp_pat
         seed=1,
         scratch=tmp_path / "scratch",
         splitter="paper",
-        recipe={"objective": "released"},
+        recipes={"released": {"objective": "released"}, "pinless": {"pins": False, "schedule": {"batch": 4}}},
         schedule=plan,
+        seeds=2,
     )
     folder = frozen.parent / "bridge"
     folder.mkdir()
@@ -79,10 +80,22 @@ def test_training_and_reading_go_through_the_pipelines_functions(frozen, tmp_pat
     readout = bridge_paths.read(documents=texts, truth=truth, reader=folder, name="read", splits=["test"])
     units = units_from_readout(readout)
     assert [u.split for u in units] == ["test"] * 3 and [u.rating for u in units] == [3, 7, 11]
+    assert list(units[0].heads) == ["released_0", "released_1", "pinless_0", "pinless_1"]
+    assert np.array_equal(units[0].latents, units[0].under("released_0").latents)
+    assert not np.allclose(units[0].latents, units[0].under("released_1").latents)
+    with pytest.raises(BadInput, match="no head 'paper_0'"):
+        units[0].under("paper_0")
     assert units[0].latents.shape == (6, 8) and units[0].text_ids.tolist() == [0, 1, 2, 0, 1, 2]
     assert (units[0].token_counts > 3).all()
     with pytest.raises(BadInput, match="0 of 12 documents"):
         bridge_paths.read(documents=texts, truth={}, reader=folder, name="read", max_tokens=3)
+
+
+def test_no_recipe_and_no_seed_are_refused(frozen, tmp_path):
+    given = {"documents": documents(), "base": frozen, "name": "b", "seed": 1, "scratch": tmp_path, "splitter": "paper"}
+    for recipes, seeds in (({}, 1), ({"paper": {}}, 0)):
+        with pytest.raises(BadInput, match="at least one of each"):
+            bridge_encoder.fit(**given, recipes=recipes, seeds=seeds, schedule={})
 
 
 def test_a_frozen_encoder_alone_gives_its_features_as_latents(frozen):

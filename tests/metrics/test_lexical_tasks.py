@@ -70,6 +70,27 @@ def test_marks_reach_the_rating_task(summaries, tmp_path):
     assert -1 < grid.score(grid.tally(units)) < 1
 
 
+def test_several_models_share_a_row_and_rated_texts_can_be_shuffled_too(summaries, tmp_path):
+    fit(documents=[], world="everyday").save(tmp_path)
+    documents = summaries.documents[:24]
+    truth = {name: values[:24] for name, values in summaries.truth.items() if name in ("marks", "cluster")}
+    readout = read(documents=documents, truth=truth, reader=tmp_path, roles="rules")
+    models = {"overlap": {}, "lesk_plain": {"model": "lesk", "extended": False}, "lesk": None}
+    units = lexical_tasks.units_from_readout(readout)
+    for made in (
+        lexical_tasks.discriminations(real=readout, models=models, tasks=[["block", 1], ["window", 1]]),
+        lexical_tasks.all_ratings(real=readout, models=models),
+    ):
+        told = made.fit(units).describe(units)
+        assert list(told["models"]) == list(models)
+    assert "marks" in told["shared"] and "values" in told["models"]["lesk"]
+    models = {"transitions": {"history": 1}, "ranking": {"lengths": [2]}}
+    units = grid_tasks.units_from_readout(readout)
+    rated = grid_tasks.all_ratings(models=models).fit(units).describe(units)
+    tasks = grid_tasks.discriminations(models=models, tasks=[["block", 2]]).fit(units).describe(units)
+    assert list(rated["models"]) == list(models) and "block_2" in tasks["models"]["ranking"]["tasks"]
+
+
 def test_the_planted_word_net_is_the_planted_taxonomy():
     from longform.corpora.planted.lexicon import vocabulary
 

@@ -231,3 +231,20 @@ def test_bad_input_is_named(taxonomy):
         wordnet(real=grids_to_readout([]), measure="wu_palmer")
     with pytest.raises(BadInput, match="no lexicon"):
         wordnet(real=grids_to_readout([]), measure="lin")
+
+
+def test_a_distance_is_never_best_where_nothing_is_known(taxonomy):
+    """Sentences without a known noun have no distance; 0 would call them perfectly coherent."""
+    critic = JiangConrath(taxonomy=taxonomy).with_counts(COUNTS)
+    unknown = [(0, "zzyzx", "S"), (1, "qwrt", "S"), (2, "zzyzx", "S")]
+    none = grid_from_mentions("none", "test", 3, unknown)
+    some = grid_from_mentions("some", "test", 4, [*unknown, (1, "dog", "S"), (2, "cat", "O"), (3, "dog", "O")])
+    tally = critic.tally([none, some])
+    assert tally.column("excluded").tolist() == [1, 0] and tally.column("pairs").tolist() == [0, 2]
+    [dog_cat] = critic.synset_matrix([taxonomy.lexicon.noun_senses(w)[0] for w in ("dog", "cat")])[0][1:]
+    assert critic.coherence([none, some])[1] == pytest.approx(dog_cat)
+    assert np.isnan(critic.order_scores(none, np.array([[2, 1, 0]]))).all()
+    assert critic.order_scores(some, np.arange(4)[None])[0] == pytest.approx(dog_cat)
+    assert HirstStOnge(taxonomy=taxonomy).tally([none]).column("pairs").tolist() == [
+        2
+    ]  # a similarity of 0 is the worst

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import math
+import shutil
 
 import numpy as np
 import pytest
 import torch
+from tiny import lm_folder
 
-from longform.models.bridge_encoder import (
-    HeadShape,
-    Recipe,
-    Sentences,
-    TrainedBridge,
-    bridge_head,
-    open_bridge,
-    train_head,
-    triplets,
-)
+from longform.models.bridge_encoder import Recipe, Sentences, train_head, triplets
 from longform.models.bridge_objectives import likelihood_loss, paper_loss, pin_loss, released_loss
+from longform.models.sentence_features import KeptFeatures, open_encoder
+from longform.models.trained_bridge import HeadShape, TrainedBridge, bridge_head, open_bridge
 from longform.models.training import Schedule
 from longform.units import BadInput
 
@@ -136,19 +131,25 @@ def smoothness(head: torch.nn.Module, features: np.ndarray, lengths: list[int]) 
     return float((steps**2).sum(1).mean() / z.var(0).sum())
 
 
-def test_a_saved_bridge_opens_again_and_misses_its_frozen_encoder_aloud(tmp_path):
-    (tmp_path / "frozen").mkdir()
+def test_a_saved_bridge_carries_its_frozen_encoder_and_misses_it_aloud(tmp_path):
+    frozen, moved = lm_folder(tmp_path / "frozen"), tmp_path / "elsewhere" / "bridge"
+    encoder = open_encoder(frozen)
+    feature = encoder.encode(["the town lies on a river."])
+    heads = {name: bridge_head(HeadShape(16, latent=3)) for name in ("paper_0", "paper_1")}
     (tmp_path / "bridge").mkdir()
-    head = bridge_head(HeadShape(6, latent=3))
-    TrainedBridge(head, tmp_path / "frozen", "paper", Recipe()).save(tmp_path / "bridge")
-    again = open_bridge(tmp_path / "bridge")
-    x = torch.randn((2, 6))
-    assert torch.equal(again.head(x), head(x)) and again.recipe == Recipe() and again.base == tmp_path / "frozen"
-    (tmp_path / "frozen").rmdir()
+    TrainedBridge(heads, KeptFeatures(frozen, encoder), "paper").save(tmp_path / "bridge")
+    shutil.rmtree(frozen)
+    shutil.copytree(tmp_path / "bridge", moved)
+    again = open_bridge(moved)
+    x = torch.randn((2, 16))
+    assert list(again.heads) == ["paper_0", "paper_1"] and again.splitter == "paper"
+    assert all(torch.equal(again.heads[name](x), heads[name](x)) for name in heads)
+    assert np.array_equal(again.frozen.encoder.encode(["the town lies on a river."]), feature)
+    shutil.rmtree(moved / "encoder")
     with pytest.raises(BadInput, match="not there"):
-        open_bridge(tmp_path / "bridge")
+        open_bridge(moved)
     with pytest.raises(BadInput, match=r"no bridge\.json"):
-        open_bridge(tmp_path / "elsewhere")
+        open_bridge(tmp_path / "nowhere")
 
 
 def test_unknown_recipes_are_refused():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from longform.corpora.orderings import TASKS, distinct_orders
+from longform.corpora.orderings import shuffled_orders
 from longform.inference.order_scores import score_orders
 from longform.metrics.order_accuracy import OrderAccuracy, ScoredOrders, units_from_readout
 from longform.models.coherence_ranker import (
@@ -51,7 +51,7 @@ def test_two_sentences_are_enough_and_order_matters():
 
 def test_many_orders_at_once_equal_one_at_a_time(monkeypatch):
     network, rows = RankerNetwork(SHAPE).eval(), walks(1, "a").rows[0]
-    orders = distinct_orders(TASKS["block"](1), range(8), 5, generator("o"))
+    orders = shuffled_orders("block", 1, range(8), 5, generator("o"))
     whole = score_orders(network, rows, orders)
     monkeypatch.setattr("longform.inference.order_scores.ORDERS_AT_ONCE", 1)
     np.testing.assert_allclose(score_orders(network, rows, orders), whole, rtol=1e-5)
@@ -70,7 +70,7 @@ def test_it_learns_to_put_originals_above_unseen_shuffles():
         optimiser.step()
     wins = []
     for rows in walks(20, "test").rows:
-        orders = distinct_orders(TASKS["block"](1), range(8), 5, generator("test"))
+        orders = shuffled_orders("block", 1, range(8), 5, generator("test"))
         scores = score_orders(ranker.network.eval(), rows, orders)
         wins += (scores[0] > scores[1:]).tolist()
     assert np.mean(wins) > 0.9

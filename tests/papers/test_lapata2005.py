@@ -1,5 +1,6 @@
 """Tables: what stands in which cell, what is said to be lost, and rows that do not fit together."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -7,7 +8,8 @@ import pytest
 import yaml
 
 from longform.numerics import generator
-from longform.papers.lapata2005 import accidents, correlations, regression, sheng2024_rows, shuffles
+from longform.papers.lapata2005 import correlations, regression
+from longform.papers.lapata2005_orders import accidents, matrix
 from longform.units import BadInput
 
 EXPECTED = yaml.safe_load((Path(__file__).parents[2] / "experiments/lapata2005/expected.yaml").read_text())
@@ -23,63 +25,110 @@ def rating_rows():
     truth = rng.normal(size=60)
     marks = (truth[:, None] + rng.normal(size=(60, 5))).tolist()
     values = {"transitions": truth + 0.5 * rng.normal(size=60), "jiang_conrath": -truth, "overlap": rng.normal(size=60)}
-    common = {"unit_ids": [f"u{i}" for i in range(60)], "marks": marks, "clusters": [str(i // 6) for i in range(60)]}
-    return {f"s-ratings-{name}": {"details": {**common, "values": v.tolist()}} for name, v in values.items()}
+    shared = {"unit_ids": [f"u{i}" for i in range(60)], "marks": marks, "clusters": [str(i // 6) for i in range(60)]}
+    models = {name: {"values": v.tolist()} for name, v in values.items()}
+    grids = {"transitions": models.pop("transitions")}
+    return {
+        "s-ratings-grids": {"details": {"shared": {**shared, **grids["transitions"]}, "models": {"transitions": {}}}},
+        "s-ratings-lexical": {"details": {"shared": shared, "models": models}},
+    }
+
+
+@pytest.fixture
+def data(tmp_path):
+    folder = tmp_path / "corpora" / "planted"
+    folder.mkdir(parents=True)
+    rng = generator("raters")
+    truth = rng.normal(size=300)
+    np.savez(folder / "truth.npz", raw_marks=truth[:, None] + rng.normal(size=(300, 5)))
+    (folder / "facts.json").write_text(json.dumps({"rater_agreement": 1 / np.sqrt(2 * 1.25)}))
+    other = tmp_path / "corpora" / "found"
+    other.mkdir()
+    (other / "facts.json").write_text("{}")
+    return tmp_path
 
 
 def cells(table):
     return {(c.row, c.column): c for c in table.cells}
 
 
-def test_correlations_show_people_and_the_lower_triangle():
-    rows = rating_rows()
-    found = cells(correlations(scores=rows, expected=EXPECTED))
+def shown(data, rows=None, corpus="found"):
+    return correlations(scores=rows or rating_rows(), expected=EXPECTED, data=data, corpus=corpus)
+
+
+def test_correlations_show_people_and_the_lower_triangle(data):
+    found = cells(shown(data))
     assert set(found) == {
-        ("Egrid", "Humans"), ("JCon", "Humans"), ("Overlap", "Humans"),
-        ("JCon", "Egrid"), ("Overlap", "Egrid"), ("Overlap", "JCon"),
+        ("Egrid", "Humans"), ("JCon", "Humans"), ("Overlap", "Humans"), ("agreement of people", "Humans"),
+        ("Overlap", "Egrid"), ("JCon", "Egrid"), ("JCon", "Overlap"),
     }  # fmt: skip
     assert found["JCon", "Humans"].value < -0.7 < 0.7 < found["Egrid", "Humans"].value
     assert found["Egrid", "Humans"].verdict == "lost" and found["Egrid", "Humans"].printed is None
 
 
-def test_its_notes_give_agreement_and_williams_tests():
-    notes = correlations(scores=rating_rows(), expected=EXPECTED).notes
+def test_its_notes_give_agreement_claims_and_williams_tests(data):
+    notes = shown(data).notes
     assert "over 5 raters" in notes[0] and "0.768 in a sibling paper" in notes[0]
+    assert any(note.startswith("negative with people: JCon: ") for note in notes)
+    assert any("highest absolute correlation with people: HStO: differs (here JCon)" in note for note in notes)
     assert any("JCon against Overlap" in note for note in notes)
+
+
+def test_planted_agreement_is_told_where_raters_were_planted(data):
+    assert not any("was planted" in note for note in shown(data).notes)
+    note = next(note for note in shown(data, corpus="planted").notes if "was planted" in note)
+    assert "within interval" in note and "closed form 0.632" in note
 
 
 def test_regression_keeps_what_explains_the_marks_and_is_judged_held_out():
     table = regression(scores=rating_rows(), expected=EXPECTED)
-    assert cells(table)["combined", "held-out correlation"].value > 0.6
+    combined = cells(table)["combined", "held-out correlation"]
+    assert combined.value > 0.6 and combined.low <= combined.value <= combined.high
     assert any("JCon" in note for note in table.notes)
+    assert any(row.startswith("best single model") for row, _ in cells(table))
 
 
-def test_rows_about_different_texts_are_refused():
+def test_models_outside_the_paper_are_shown_and_not_offered_to_the_regression(data):
     rows = rating_rows()
-    rows["s-ratings-overlap"]["details"]["unit_ids"] = ["other"] * 60
+    rows["s-ratings-lexical"]["details"]["models"]["ranking"] = rows["s-ratings-lexical"]["details"]["models"].pop(
+        "jiang_conrath"
+    )
+    assert ("ranking grid", "Humans") in cells(shown(data, rows))
+    assert not any("ranking" in row for row, _ in cells(regression(scores=rows, expected=EXPECTED)))
+
+
+def test_rows_about_different_texts_are_refused(data):
+    rows = rating_rows()
+    rows["s-ratings-lexical"]["details"]["shared"]["unit_ids"] = ["other"] * 60
     with pytest.raises(BadInput, match="different texts"):
-        correlations(scores=rows, expected=EXPECTED)
+        shown(data, rows)
     with pytest.raises(BadInput, match="no score row"):
         regression(scores={"s-shuffles-overlap": {}}, expected=EXPECTED)
 
 
-def task(value, ties=0.0):
-    return {"value": value, "low": value, "high": value, "units": 9, "pairs": 100, "ties": ties, "above_mean": 1.0}
+def task(value, ties=0.0, p_value=0.5):
+    made = {"value": value, "low": value, "high": value, "units": 9, "excluded": 0, "above_mean": 1.0}
+    return {**made, "pairs": 100, "ties": ties, "p_value": p_value}
 
 
-def test_shuffles_has_a_row_a_scorer_and_names_ties():
-    rows = {"r-shuffles-overlap": {"details": {"tasks": {"block_1": task(0.9), "window_2": task(0.5, 40)}}}}
-    table = shuffles(scores=rows, expected=EXPECTED)
-    assert cells(table)["r: Overlap", "2 windows of 3"].value == 0.5
-    assert any("40% of the pairs tie" in note for note in table.notes)
+def task_rows(**models):
+    return {"details": {"shared": {}, "models": {name: {"tasks": tasks} for name, tasks in models.items()}}}
 
 
-def test_sheng2024_rows_stand_beside_the_printed_ones():
-    rows = {"c-shuffles-ranking": {"details": {"tasks": {"block_2": task(0.8), "window_3": task(0.6)}}}}
-    found = list(cells(sheng2024_rows(scores=rows, expected=EXPECTED)).values())
-    assert [(c.value, c.printed, c.verdict) for c in found] == [
-        (pytest.approx(80), 82.79, "not comparable"), (pytest.approx(60), 66.67, "not comparable"),
-    ]  # fmt: skip
+def test_the_matrix_has_a_row_a_scorer_and_names_ties():
+    rows = {
+        "r-shuffles-lexical": task_rows(overlap={"window_2": task(0.5, 40), "block_1": task(0.9)}),
+        "w-orders-pairs-topics": task_rows(topics={"block_1": task(0.0, 100)}),
+        "w-orders-pairs-words": task_rows(likelihood={"block_1": task(0.3, 0, 0.001)}),
+    }
+    table = matrix(scores=rows, expected=EXPECTED)
+    found = cells(table)
+    assert found["r: Overlap", "2 windows of 3"].value == 0.5
+    assert found["w-orders: topic proportions", "blocks of 1"].value is None
+    assert any("ties of r: Overlap: 2 windows of 3 40%" in note for note in table.notes)
+    assert any("prefers the shuffles, w-orders: LM log-probability" in note for note in table.notes)
+    with pytest.raises(BadInput, match="no score row"):
+        matrix(scores={"r-ratings-x": {}}, expected=EXPECTED)
 
 
 def test_accidents_cite_the_number_only_for_the_ranking_model():

@@ -6,8 +6,9 @@ import numpy as np
 
 from longform.critics.bridge import BridgeCritic, path
 from longform.critics.bridge_joint import JointBridgeCritic
+from longform.critics.bridge_profiles import SourceProfile
 from longform.critics.bridge_ratings import RatedClasses
-from longform.critics.bridge_sources import MachineGeneral, MachinePairs, SourceProfile, TextPair
+from longform.critics.bridge_sources import MachineGeneral, MachinePairs, TextPair
 from longform.critics.bridge_tasks import GlobalDiscrimination, JointGlobal, JointLocal, LocalDiscrimination, ShuffleAUC
 from longform.numerics import generator
 from tests.oracles.bridge_loops import bridges

@@ -3,8 +3,10 @@
 import numpy as np
 
 from longform.critics.chains import BigramCritic, MarkovCritic
+from longform.critics.doses import DoseResponse
+from longform.critics.mention_articles import BlamingCritic
 from longform.critics.mention_chains import KneserNeyCritic, MentionCritic
-from longform.metrics.coreference_agreement import ClusterPair, CorefAgreement
+from longform.metrics.coreference_agreement import ChainAgreement, ClusterPair, CorefAgreement, ReadClusters
 from longform.metrics.likelihood import LogProbs, Perplexity
 from longform.metrics.title_accuracy import ReadTitles, TitleAccuracy
 from longform.numerics import generator
@@ -51,6 +53,28 @@ def mentions(shuffled=False):
     return made
 
 
+def pronoun_chains(name, count, wrong=0.0):
+    """Sentences of a man and a woman; with probability ``wrong`` a pronoun has the other gender."""
+    rng = generator("test", "tables", name)
+    found = []
+    for i in range(count):
+        symbols = []
+        for _ in range(int(rng.integers(3, 9))):
+            person = int(rng.integers(0, 2))
+            gender = person if rng.random() >= wrong else 1 - person
+            symbols += [".", f"{'MALE' if person else 'FEMALE'}:{person}", f"{('she', 'he')[gender]}:{person}"]
+        found.append(Chain(f"{name}{i}", "test", tuple(symbols)))
+    return found
+
+
+def chain_agreement():
+    pairs = coref_agreement()[1]
+    gold = {u.unit_id: u.gold for u in pairs}
+    real = [ReadClusters(u.unit_id, "test", u.found) for u in pairs]
+    single = tuple(frozenset([mention]) for cluster in pairs[0].gold for mention in cluster)
+    return ChainAgreement(gold), real, [ReadClusters(u.unit_id, "test", single) for u in real]
+
+
 def coref_agreement():
     gold = tuple(frozenset(range(5 * j, 5 * j + 3 + j)) for j in range(3))
     split = tuple(frozenset([mention]) for cluster in gold for mention in cluster)
@@ -61,7 +85,10 @@ def coref_agreement():
 SAMPLES = {
     "MentionCritic": lambda: (MentionCritic(), mentions(), mentions(shuffled=True)),
     "KneserNeyCritic": lambda: (KneserNeyCritic(), mentions(), mentions(shuffled=True)),
+    "BlamingCritic": lambda: (BlamingCritic(), mentions(), mentions(shuffled=True)),
+    "DoseResponse": lambda: (DoseResponse(MentionCritic()), mentions(), mentions(shuffled=True)),
     "CorefAgreement": coref_agreement,
+    "ChainAgreement": chain_agreement,
     "BigramCritic": bigram,
     "MarkovCritic": markov,
     "Perplexity": log_probs,

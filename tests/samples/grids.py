@@ -16,6 +16,7 @@ from longform.metrics.lexical import LatentSemantics, Overlap
 from longform.metrics.order_accuracy import OrderAccuracy, ScoredOrders
 from longform.metrics.taxonomy import Taxonomy
 from longform.metrics.wordnet_relatedness import HirstStOnge, JiangConrath, Lesk, Lin, Resnik
+from longform.metrics.written_orders import GivenScore, ScoredText
 from longform.numerics import generator
 from tests.metrics.tiny_wordnet import write_lmf
 
@@ -61,6 +62,12 @@ def scored_orders():
     return OrderAccuracy(), real, [replace(unit, scores={"block_1": -unit.scores["block_1"]}) for unit in real]
 
 
+def given_scores():
+    """Scores that a model gave; it had none for the fifth text."""
+    real = [ScoredText(f"d{i}", "test", float("nan") if i == 4 else 1.0 + i) for i in range(8)]
+    return GivenScore(), real, [replace(unit, value=-unit.value) for unit in real]
+
+
 @cache
 def taxonomy():
     with TemporaryDirectory() as folder:
@@ -78,4 +85,5 @@ SAMPLES = {
     "Overlap": judged(Overlap()),
     "LatentSemantics": judged(LatentSemantics(dims=8)),
     "OrderAccuracy": scored_orders,
+    "GivenScore": given_scores,
 } | {kind.__name__: related(kind) for kind in (HirstStOnge, Lesk, Resnik, Lin, JiangConrath)}

@@ -11,7 +11,7 @@ normaliser is that of two dimensions whatever the latents' width; $\sigma^2$ is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, NamedTuple
 
@@ -34,6 +34,7 @@ class LatentPath:
         text_ids: (sentences,) equal where two sentences are the same text.
         token_counts: (sentences,) tokens of the sentence, for token time.
         rating: class of a rated text, -1 where there is none.
+        heads: (sentences, dims) under every head by name, where the reader had several; ``latents`` is the first.
     """
 
     unit_id: str
@@ -42,16 +43,38 @@ class LatentPath:
     text_ids: np.ndarray
     token_counts: np.ndarray
     rating: int = -1
+    heads: Mapping[str, np.ndarray] = field(default_factory=dict, repr=False)
+
+    def under(self, head: str) -> LatentPath:
+        """The same document as another head places it; the empty name is the first head.
+
+        Raises:
+            BadInput: no such head.
+        """
+        if not head:
+            return self
+        if head not in self.heads:
+            raise BadInput(f"{self.unit_id}: no head {head!r}; the reader had {sorted(self.heads)}; mend the row")
+        return replace(self, latents=self.heads[head], heads={})
 
 
 def units_from_readout(readout: Readout) -> list[LatentPath]:
     """Paths of ``data/inference``: ragged ``latents``, ``text_ids`` and ``token_counts``, ``rating`` where there is one."""
     names = ("latents", "text_ids", "token_counts")
     ratings = readout.arrays.get("rating", np.full(len(readout.unit_ids), -1)).tolist()
+    heads = readout.arrays.get("head_names", np.zeros(0, dtype=np.str_)).tolist()
     rows = zip(readout.unit_ids, readout.splits, *(readout.ragged(name) for name in names), ratings, strict=True)
     return [
-        LatentPath(unit, split, np.asarray(z, np.float64), ids, n, rating) for unit, split, z, ids, n, rating in rows
+        _path(unit, split, np.asarray(z, np.float64), ids, n, rating, heads) for unit, split, z, ids, n, rating in rows
     ]
+
+
+def _path(
+    unit: str, split: str, latents: np.ndarray, ids: np.ndarray, counts: np.ndarray, rating: int, heads: list[str]
+) -> LatentPath:
+    """One row of a readout, whose latents are (sentences, heads, dims) where ``heads`` are named."""
+    named = {head: np.ascontiguousarray(latents[:, place]) for place, head in enumerate(heads)}
+    return LatentPath(unit, split, named[heads[0]] if heads else latents, ids, counts, rating, named)
 
 
 def path(latents: np.ndarray, unit_id: str = "path", split: str = "test") -> LatentPath:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,7 +16,8 @@ from longform.critics.bridge import FITTED, LatentPath, units_from_readout
 from longform.critics.bridge_features import BridgeFeatures, identity
 from longform.critics.bridge_joint import usable
 from longform.critics.bridge_sources import column_means, text_classifier
-from longform.protocol import Better, Tally
+from longform.numerics import generator
+from longform.protocol import Better, Tally, compare
 from longform.units import BadInput
 
 __all__ = ["RatedClasses", "units_from_readout"]
@@ -94,11 +95,16 @@ class RatedClasses:
         return tally.total("right") / texts if texts else float("nan")
 
     def describe(self, units: Sequence[LatentPath]) -> dict[str, Any]:
-        """The majority baseline and how the classes are filled."""
+        """The majority baseline, a paired test against it, and how the classes are filled."""
         tally = self.tally(units)
+        baseline = tally.values.copy()
+        baseline[:, 0] = tally.column("majority")
+        rng = generator("rated classes", self.classifier, len(units))
+        against = compare(self, tally, Tally(tally.unit_ids, tally.columns, baseline), rng)
         texts = tally.total("texts")
         classes = Counter(str(u.rating) for u in units if usable(u))
         return {
+            "against_majority": asdict(against),
             "majority": tally.total("majority") / texts if texts else float("nan"),
             "classes": dict(sorted(classes.items())),
         }

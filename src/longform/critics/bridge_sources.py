@@ -1,18 +1,18 @@
-"""Who wrote it? BBScore on human and machine texts (sheng2024 sections 5.2-5.5): Tables 4 and 5, Figures 5, 6 and 7.
+"""Who wrote it? BBScore on human and machine texts (sheng2024 sections 5.2-5.5): Tables 4 and 5, Figure 5.
 
-A unit is a pair, made of ``<id>-human`` and ``<id>-machine``, so that splits and resamples keep both sides together: a
-classifier never sees a test document's other side. A tally has one row per pair.
+A unit is a document with all its sides, ``<id>-human`` and ``<id>-<source>``, so that splits and resamples keep them together:
+a classifier never sees a test document's other side. The critics here judge one source at a time, as pairs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
-from longform.critics.bridge import FITTED, LatentPath, diffusion
+from longform.critics.bridge import FITTED, LatentPath
 from longform.critics.bridge import units_from_readout as paths_from_readout
 from longform.critics.bridge_features import BridgeFeatures, identity
 from longform.critics.bridge_joint import JointBridgeCritic, usable
@@ -22,8 +22,7 @@ from longform.numerics import generator
 from longform.protocol import Better, Tally
 from longform.units import BadInput, Readout
 
-HUMAN, MACHINE = "-human", "-machine"
-COMMON_STEPS = 100  # sheng2024 section 5.5 resamples paths to a common length it does not give; ours
+HUMAN = "human"
 
 
 @dataclass(frozen=True)
@@ -32,26 +31,56 @@ class TextPair:
 
     unit_id: str
     split: str
-    human: LatentPath
-    machine: LatentPath
+    human: Any
+    machine: Any
 
 
-def pairs_of(units: Sequence[LatentPath]) -> list[TextPair]:
-    """The documents that have both sides; the split is the human text's.
+@dataclass(frozen=True)
+class TextFamily:
+    """Every side of one document: ``<id>-human`` and ``<id>-<source>``; paths, or grids.
+
+    Attributes:
+        machines: the machine texts by source.
+    """
+
+    unit_id: str
+    split: str
+    human: Any
+    machines: Mapping[str, Any]
+
+    def under(self, source: str) -> TextPair:
+        """The human text beside one source's.
+
+        Raises:
+            BadInput: the document has no text of that source.
+        """
+        if source not in self.machines:
+            raise BadInput(f"{self.unit_id}: no text of source {source!r}; there are {sorted(self.machines)}")
+        return TextPair(self.unit_id, self.split, self.human, self.machines[source])
+
+
+def families_of(units: Sequence[Any]) -> list[TextFamily]:
+    """The documents that have a human side and another; the split is the human text's.
 
     Raises:
         BadInput: there is not a single pair.
     """
-    by_id = {unit.unit_id: unit for unit in units}
-    ids = [i.removesuffix(HUMAN) for i in by_id if i.endswith(HUMAN) and i.removesuffix(HUMAN) + MACHINE in by_id]
-    if not ids:
-        raise BadInput(f"got {len(units)} units but no pair <id>{HUMAN}, <id>{MACHINE}; use a section_completion row")
-    return [TextPair(i, by_id[i + HUMAN].split, by_id[i + HUMAN], by_id[i + MACHINE]) for i in ids]
+    sides: dict[str, dict[str, Any]] = {}
+    for unit in units:
+        document, _, side = unit.unit_id.rpartition("-")
+        sides.setdefault(document, {})[side] = unit
+    kept = [(name, found) for name, found in sides.items() if HUMAN in found and len(found) > 1]
+    if not kept:
+        raise BadInput(f"got {len(units)} units but no pair <id>-human, <id>-<source>; use a section_completion row")
+    return [
+        TextFamily(name, found[HUMAN].split, found[HUMAN], {k: v for k, v in found.items() if k != HUMAN})
+        for name, found in kept
+    ]
 
 
-def units_from_readout(readout: Readout) -> list[TextPair]:
-    """Pairs of the readout's paths."""
-    return pairs_of(paths_from_readout(readout))
+def units_from_readout(readout: Readout) -> list[TextFamily]:
+    """Families of the readout's paths."""
+    return families_of(paths_from_readout(readout))
 
 
 @dataclass(frozen=True)
@@ -127,7 +156,7 @@ class MachinePairs:
         return tally.total("wins") / pairs if pairs else float("nan")
 
     def describe(self, units: Sequence[TextPair]) -> dict[str, Any]:
-        """AUC and ROC curve of the pooled values (Figure 5), and how much longer one side is."""
+        """ROC curve of the pooled values (Figure 5), and how much longer one side is."""
         tally = self.tally(units)
         kept = tally.column("pairs") > 0
         human, machine = tally.column("human")[kept], tally.column("machine")[kept]
@@ -135,7 +164,17 @@ class MachinePairs:
             "human": float(np.mean([len(u.human.latents) for u in units])),
             "machine": float(np.mean([len(u.machine.latents) for u in units])),
         }
-        return {"auc": area(human, machine), "roc": roc_points(human, machine), "mean_sentences": lengths}
+        return {"roc": roc_points(human, machine), "mean_sentences": lengths}
+
+
+@dataclass(frozen=True)
+class MachineArea(MachinePairs):
+    """Area under the ROC curve of single texts' values, human against machine (Figure 5)."""
+
+    def score(self, tally: Tally) -> float:
+        """Chance that a machine text scores above a human one of any document; ties count half."""
+        kept = tally.column("pairs") > 0
+        return area(tally.column("human")[kept], tally.column("machine")[kept])
 
 
 @dataclass(frozen=True)
@@ -160,7 +199,7 @@ class MachineGeneral:
         kept = [text for pair in real for text in (pair.human, pair.machine) if usable(text)]
         features = np.array([pairs.values(unit) for unit in kept])
         filling = column_means(features)
-        labels = [unit.unit_id.endswith(MACHINE) for unit in kept]
+        labels = [not unit.unit_id.endswith(f"-{HUMAN}") for unit in kept]
         model = text_classifier(self.classifier).fit(np.where(np.isfinite(features), features, filling), labels)
         return replace(self, pairs=pairs, model=model, filling=filling)
 
@@ -178,7 +217,7 @@ class MachineGeneral:
             return 0.0, 0.0
         features = self.pairs.values(unit)
         guess = self.model.predict(np.where(np.isfinite(features), features, self.filling)[None])[0]
-        return float(guess == unit.unit_id.endswith(MACHINE)), 1.0
+        return float(guess != unit.unit_id.endswith(f"-{HUMAN}")), 1.0
 
     def score(self, tally: Tally) -> float:
         """Accuracy over texts; nan without any."""
@@ -205,88 +244,8 @@ def text_classifier(name: str) -> Any:
 
     made = {
         "linear": lambda: LogisticRegression(max_iter=1000),
-        "three_layer": lambda: MLPClassifier((64, 32), max_iter=400, random_state=0, alpha=1e-3),
+        "three_layer": lambda: MLPClassifier((64, 32), max_iter=400, random_state=0, alpha=1e-3, tol=1e-3),
     }
     if name not in made:
         raise BadInput(f"classifier {name!r}; allowed are {sorted(made)}; mend the row")
     return make_pipeline(StandardScaler(), made[name]())
-
-
-@dataclass(frozen=True)
-class SourceProfile:
-    r"""Mean $\hat\sigma^2(s)$ of one side's texts, with everything that Figures 6 and 7 draw of them in the details.
-
-    Attributes:
-        side: "human" or "machine".
-        index: convention of the estimate.
-    """
-
-    better: ClassVar[Better] = "nearer_real"
-    side: str = "machine"
-    index: str = "canonical"
-    train: tuple[float, ...] = field(default=(), repr=False, metadata=FITTED)
-
-    def __post_init__(self) -> None:
-        if self.side not in ("human", "machine"):
-            raise BadInput(f"side {self.side!r}; allowed are 'human' and 'machine'; mend the row")
-
-    def _own(self, units: Sequence[TextPair]) -> list[LatentPath]:
-        return [unit.human if self.side == "human" else unit.machine for unit in units]
-
-    def fit(self, real: Sequence[TextPair]) -> SourceProfile:
-        """Keep the training texts' estimates: the source's own distribution."""
-        return replace(self, train=tuple(diffusion(u.latents, self.index) for u in self._own(real) if usable(u)))
-
-    def tally(self, units: Sequence[TextPair]) -> Tally:
-        """Columns diffusion, texts and excluded, of one text a pair."""
-        own = self._own(units)
-        kept = np.array([usable(unit) for unit in own], dtype=bool)
-        each = np.array([diffusion(u.latents, self.index) if good else 0.0 for u, good in zip(own, kept, strict=True)])
-        values = np.stack([each, kept, ~kept], axis=1).astype(np.float64) if own else np.zeros((0, 3))
-        return Tally(tuple(unit.unit_id for unit in units), ("diffusion", "texts", "excluded"), values)
-
-    def score(self, tally: Tally) -> float:
-        """Mean over texts; nan without any."""
-        texts = tally.total("texts")
-        return tally.total("diffusion") / texts if texts else float("nan")
-
-    def describe(self, units: Sequence[TextPair]) -> dict[str, Any]:
-        """Estimates of training and of judged texts, and the mean trajectory of the judged ones."""
-        tally = self.tally(units)
-        test = tally.column("diffusion")[tally.column("texts") > 0]
-        return {"train": list(self.train), "test": test.tolist(), "trajectory": trajectory(self._own(units))}
-
-
-def trajectory(units: Sequence[LatentPath], steps: int = COMMON_STEPS) -> dict[str, list[float]]:
-    """Mean absolute latent over dims, each path stretched to a common length; its mean and spread over documents."""
-    grid = np.linspace(0, 1, steps)
-    each = [np.abs(u.latents).mean(axis=1) for u in units if usable(u)]
-    bent = np.array([np.interp(grid, np.linspace(0, 1, len(values)), values) for values in each])
-    if not len(bent):
-        return {"mean": [], "spread": []}
-    return {"mean": bent.mean(axis=0).tolist(), "spread": bent.std(axis=0).tolist()}
-
-
-def detection(train: dict[str, Sequence[float]], test: dict[str, Sequence[float]]) -> tuple[np.ndarray, np.ndarray]:
-    r"""Distance of each tested source to each known one, and the same scaled to [1, 2] per tested source (Figure 6).
-
-    $W_{qk} = \int |F_q - F_k|$ between the distributions of $\hat\sigma^2(s)$; rows are tested sources, columns known ones.
-
-    Raises:
-        BadInput: a source without texts.
-    """
-    empty = [name for name, values in (*train.items(), *test.items()) if not len(values)]
-    if empty:
-        raise BadInput(f"source {empty[0]!r} has no usable text; check its row")
-    distances = np.array([[wasserstein(tested, known) for known in train.values()] for tested in test.values()])
-    low, high = distances.min(axis=1, keepdims=True), distances.max(axis=1, keepdims=True)
-    scaled = np.divide(distances - low, high - low, out=np.zeros_like(distances), where=high > low)
-    return distances, 1 + scaled
-
-
-def wasserstein(one: Sequence[float], other: Sequence[float]) -> float:
-    """1-Wasserstein distance of two samples: the area between their distribution functions."""
-    sorted_values = [np.sort(np.asarray(v, dtype=np.float64)) for v in (one, other)]
-    places = np.sort(np.concatenate(sorted_values))
-    shares = [np.searchsorted(v, places[:-1], side="right") / len(v) for v in sorted_values]
-    return float(np.abs(shares[0] - shares[1]) @ np.diff(places))

@@ -12,11 +12,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from longform.corpora.orderings import SHUFFLES, block_orders, distinct_orders, local_orders
 from longform.critics.bridge import FITTED, WINDOWS, LatentPath, units_from_readout
 from longform.critics.bridge_features import BridgeFeatures, identity
 from longform.critics.bridge_joint import JointBridgeCritic, usable
 from longform.critics.pair_network import LinearRanker, NetworkRanker, Pairs, ranker
-from longform.critics.sentence_orders import SHUFFLES, block_orders, distinct_orders, local_orders
 from longform.numerics import generator
 from longform.protocol import Better, Tally
 from longform.units import BadInput
@@ -243,7 +243,7 @@ class ShuffleAUC(GlobalDiscrimination):
             "sweep": {
                 "sigma2": grid,
                 "auc": [area(*pair) for pair in pairs],
-                "accuracy": [float((original < shuffled).mean()) for original, shuffled in pairs],
+                "accuracy": [float((one < two).mean()) if len(one) else float("nan") for one, two in pairs],
             },
         }
 

@@ -53,10 +53,12 @@ class DirichletCritic:
 
     Attributes:
         own_prior: fit to real sentences; False keeps the mixture model's alpha, as the paper does.
+        alpha, top_words: fitted; the Dirichlet, and the most probable words of each language of the mixture model.
     """
 
     own_prior: bool = True
     alpha: np.ndarray | None = field(default=None, repr=False, metadata={"fitted": True})
+    top_words: tuple[tuple[str, ...], ...] = field(default=(), repr=False, metadata={"fitted": True})
     better: Better = field(default="nearer_real", init=False, repr=False, metadata={"fitted": True})
     parts: ClassVar[str] = "languages"
     attributed: ClassVar[tuple[str, ...]] = ("nats",)
@@ -100,6 +102,10 @@ class DirichletCritic:
         """Nats per sentence."""
         return _ratio(tally, "nats")
 
+    def describe(self, units: Sequence[MixtureReading]) -> dict[str, Any]:
+        """The Dirichlet, and the words that each language's row of Table 10 shows."""
+        return {"alpha": np.asarray(self.alpha).tolist(), "top_words": [list(words) for words in self.top_words]}
+
     def _alpha(self) -> np.ndarray:
         if self.alpha is None:
             raise BadInput("language critic: not fitted; call fit on real sentences or with_prior on a model's alpha")
@@ -113,7 +119,8 @@ class DirichletCritic:
 
 def released(*, real: Readout) -> DirichletCritic:
     """The paper's critic: the mixture model's own alpha, as the readout carries it; fitting changes nothing."""
-    return DirichletCritic(own_prior=False).with_prior(real.arrays["alpha_names"])
+    words = tuple(tuple(row) for row in real.arrays["top_word_names"].tolist())
+    return replace(DirichletCritic(own_prior=False).with_prior(real.arrays["alpha_names"]), top_words=words)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 from sklearn.svm import LinearSVC
 
-from longform.corpora.orderings import block_shuffle, distinct_orders
+from longform.corpora.orderings import SHUFFLES, shuffled_orders
 from longform.inference.entity_grids import ABSENT, ROLES, Grid, grids_from_readout
 from longform.numerics import generator
 from longform.protocol import Better, Tally
@@ -107,7 +107,7 @@ class GridRanker:
 
     features: TransitionFeatures = TransitionFeatures()
     penalty: float = 0.0
-    shuffles: int = 20
+    shuffles: int = SHUFFLES
     name: str = "grid-ranker"
     weights: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False, metadata=FITTED)
     fitted_units: int = field(default=0, repr=False, metadata=FITTED)
@@ -146,7 +146,7 @@ class GridRanker:
 
     def _pair(self, grid: Grid) -> Pair:
         rng = generator(self.name, grid.unit_id)
-        orders = distinct_orders(block_shuffle(1), grid.sentence_keys, self.shuffles, rng)
+        orders = shuffled_orders("block", 1, grid.sentence_keys, self.shuffles, rng)
         return self.features.of_texts([grid]), self.features.of_orders(grid, orders)
 
     def tally(self, units: Sequence[Grid]) -> Tally:

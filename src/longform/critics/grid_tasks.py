@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from longform.corpora.orderings import Discrimination
+from longform.corpora.orderings import SHUFFLES, Discrimination
+from longform.corpora.panels import Panel, panel
 from longform.corpora.rated_texts import RatedUnit, RatingCorrelation, rated_units
 from longform.critics.entity_grid import RoleTransitions
 from longform.critics.grid_ranking import GridRanker, TransitionFeatures
@@ -43,7 +44,7 @@ def discrimination(
     model: str,
     task: str = "block",
     size: int = 1,
-    shuffles: int = 20,
+    shuffles: int = SHUFFLES,
     also: Sequence[tuple[str, int]] = (),
     settings: Settings = None,
 ) -> Discrimination:
@@ -54,3 +55,20 @@ def discrimination(
 def ratings(*, model: str, kind: str = "pearson", level: str = "text", settings: Settings = None) -> RatingCorrelation:
     """Correlation of a grid model with marks."""
     return RatingCorrelation(scorer(model, **settings or {}), kind, level)
+
+
+def discriminations(
+    *, models: Mapping[str, Settings], tasks: Sequence[tuple[str, int]], shuffles: int = SHUFFLES
+) -> Panel:
+    """Pairwise accuracy of several grid models on several shuffle tasks; the first task is the row's own."""
+    (task, size), *also = tasks
+
+    def make(model: str, **settings: Any) -> Discrimination:
+        return discrimination(model=model, task=task, size=size, shuffles=shuffles, also=also, settings=settings)
+
+    return panel(models, make)
+
+
+def all_ratings(*, models: Mapping[str, Settings], kind: str = "pearson", level: str = "text") -> Panel:
+    """Correlation of several grid models with marks."""
+    return panel(models, lambda model, **settings: ratings(model=model, kind=kind, level=level, settings=settings))

@@ -14,9 +14,11 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.cluster.hierarchy import leaves_list, linkage
 
+from longform.inference.kept_texts import unpack
 from longform.protocol import Better, Tally
 from longform.units import BadInput, Readout
 
+EXCERPT = 600  # characters of an outlier that are kept (ours)
 COLUMNS = ("nats_at_mean", "nats_of_spread", "documents", "tokens", "excluded")
 
 
@@ -29,6 +31,7 @@ class TopicReading:
         logits, variances: (topics - 1,) mean and variance of each logit.
         tokens: tokens inside the vocabulary.
         valid: False where the document has no known word; such a document is counted, never scored.
+        text: of the document, where the reader kept it.
     """
 
     unit_id: str
@@ -37,6 +40,7 @@ class TopicReading:
     variances: np.ndarray
     tokens: int
     valid: bool = True
+    text: str = ""
 
 
 def units_from_readout(readout: Readout) -> list[TopicReading]:
@@ -46,8 +50,10 @@ def units_from_readout(readout: Readout) -> list[TopicReading]:
     missing = [name for name in names if name not in arrays]
     if missing:
         raise BadInput(f"topic critic: the readout lacks {missing}; read the documents with topic_proportions first")
-    rows = zip(readout.unit_ids, readout.splits, *(arrays[name] for name in names), strict=True)
-    return [TopicReading(unit, split, mean, wide, int(n), bool(ok)) for unit, split, mean, wide, n, ok in rows]
+    rows = zip(readout.unit_ids, readout.splits, *(arrays[name] for name in names), unpack(readout), strict=True)
+    return [
+        TopicReading(unit, split, mean, wide, int(n), bool(ok), text) for unit, split, mean, wide, n, ok, text in rows
+    ]
 
 
 @dataclass(frozen=True)
@@ -144,10 +150,13 @@ class LogisticNormalCritic:
         return [(tally.unit_ids[i], float(nats[i])) for i in order]
 
     def describe(self, units: Sequence[TopicReading], count: int = 10) -> dict[str, Any]:
-        """The outliers, and the covariance of the posterior means that Figures 6, 8 and 9 show."""
+        """The outliers, their texts where kept, and the covariance of the posterior means that Figures 6, 8, 9 show."""
         shown = [unit for unit in units if unit.valid]
         covariance = covariance_of_means(shown).round(6).tolist() if len(shown) > 1 else []
-        return {"outliers": self.outliers(self.tally(units), count), "covariance_of_means": covariance}
+        found = self.outliers(self.tally(units), count)
+        texts = {unit.unit_id: unit.text for unit in units if unit.text}
+        kept = {"outlier_texts": [texts[name][:EXCERPT] for name, _ in found if name in texts]} if texts else {}
+        return {"outliers": found, "covariance_of_means": covariance, **kept}
 
     def _prior(self) -> tuple[np.ndarray, np.ndarray]:
         if self.mean is None or self.precision is None:

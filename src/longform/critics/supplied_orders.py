@@ -6,6 +6,7 @@ parsed on its own, so a permutation's grid is not the original's with its rows m
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
@@ -14,7 +15,7 @@ import numpy as np
 
 from longform.corpora.grid_files import ORIGINAL
 from longform.critics.entity_grid import RoleTransitions
-from longform.critics.grid_ranking import GridRanker, TransitionFeatures
+from longform.critics.grid_ranking import GridRanker, TransitionFeatures, rank_weights
 from longform.inference.entity_grids import Grid, grids_from_readout
 from longform.numerics import generator
 from longform.protocol import Better, Tally
@@ -72,8 +73,9 @@ FITTED = {"fitted": True}
 class CrossValidated:
     """A grid model fitted on all documents but a fold, judged on the fold: the share of permutations ranked below.
 
-    A document that was not fitted on is judged by a model of all documents that were. A tie is an error, counted apart. An empty permutation gives no pair and is counted; a document whose original is
-    empty, or that has no permutation left, is excluded.
+    A document that was not fitted on is judged by a model of all documents that were. A tie is an error, counted apart.
+    An empty permutation gives no pair and is counted; a document whose original is empty, or that has no permutation
+    left, is excluded.
 
     Attributes:
         learn: families -> coherence of grids, higher is better.
@@ -147,6 +149,57 @@ def learn_ranking(training: Sequence[Family], features: TransitionFeatures, pena
     return GridRanker(features=features, penalty=penalty).fit_pairs(pairs).coherence
 
 
+def learn_tuned(
+    training: Sequence[Family], choices: Sequence[TransitionFeatures], penalties: Sequence[float], inner: int = 5
+) -> Judge:
+    """The ranking model with features and C chosen by cross-validation inside the training documents alone.
+
+    Args:
+        choices: what the model may see; an earlier one wins a tie, as does an earlier penalty.
+        penalties: factors of SVM-light's default C.
+        inner: folds of the choice.
+
+    Raises:
+        BadInput: fewer usable documents than inner folds, or nothing to choose from.
+    """
+    usable = [family for family in training if not family.original.empty and family.scored]
+    if len(usable) < inner or inner < 2 or not choices or not penalties:
+        asked = f"{len(usable)} documents, {inner} inner folds, {len(choices)} choices, {len(penalties)} penalties"
+        raise BadInput(f"tuned ranking: {asked}; a document a fold, two folds and one of each are needed; mend the row")
+    fold = np.empty(len(usable), dtype=np.int64)
+    fold[generator("tuned ranking", *(f.unit_id for f in usable)).permutation(len(usable))] = (
+        np.arange(len(usable)) % inner
+    )
+    best, found = -1.0, None
+    for features in choices:
+        rows = [features.of_texts([f.original]) - features.of_texts(f.scored) for f in usable]
+        for factor in penalties:
+            accuracy = _inner_accuracy(rows, fold, factor)
+            if accuracy > best:
+                best, found = accuracy, (features, factor)
+    assert found is not None
+    features, factor = found
+    rows = [features.of_texts([f.original]) - features.of_texts(f.scored) for f in usable]
+    return replace(GridRanker(features), weights=scaled_weights(rows, factor)).coherence
+
+
+def _inner_accuracy(rows: Sequence[np.ndarray], fold: np.ndarray, factor: float) -> float:
+    wins = pairs = 0
+    for k in range(int(fold.max()) + 1):
+        weights = scaled_weights([row for row, place in zip(rows, fold, strict=True) if place != k], factor)
+        judged = np.concatenate([row for row, place in zip(rows, fold, strict=True) if place == k])
+        wins, pairs = wins + int((judged @ weights > 0).sum()), pairs + len(judged)
+    return wins / pairs
+
+
+def scaled_weights(rows: Sequence[np.ndarray], factor: float) -> np.ndarray:
+    """Weights from differences of each document, C being ``factor`` times SVM-light's default; zeros where none differs."""
+    differences = np.concatenate(rows)
+    if not differences.any():
+        return np.zeros(differences.shape[1])
+    return rank_weights(differences, factor / float(np.mean(np.sum(differences**2, axis=1))))
+
+
 @dataclass(frozen=True)
 class _Learner:
     """A learning function with settings that a signature can print."""
@@ -158,7 +211,9 @@ class _Learner:
         return LEARNERS[self.model](training, **dict(self.settings))
 
 
-LEARNERS: Mapping[str, Callable[..., Judge]] = {"transitions": learn_transitions, "ranking": learn_ranking}
+LEARNERS: Mapping[str, Callable[..., Judge]] = {
+    "transitions": learn_transitions, "ranking": learn_ranking, "tuned": learn_tuned,
+}  # fmt: skip
 
 
 def transitions(*, history: int = 1, folds: int = 10) -> CrossValidated:
@@ -172,3 +227,19 @@ def ranking(
     """Cross-validated ranking model."""
     features = TransitionFeatures(tuple(lengths), salience, edges=edges)
     return CrossValidated(_Learner("ranking", (("features", features), ("penalty", penalty))), folds)
+
+
+def tuned(
+    *,
+    lengths: Sequence[Sequence[int]] = ((2, 3),),
+    saliences: Sequence[int] = (2,),
+    edges: Sequence[bool] = (False,),
+    penalties: Sequence[float] = (1.0,),
+    inner: int = 5,
+    folds: int = 10,
+) -> CrossValidated:
+    """Cross-validated ranking model whose features and C are chosen within each fold's training documents."""
+    grid = itertools.product(lengths, saliences, edges)
+    choices = tuple(TransitionFeatures(tuple(length), salience, edges=edge) for length, salience, edge in grid)
+    settings = (("choices", choices), ("penalties", tuple(penalties)), ("inner", inner))
+    return CrossValidated(_Learner("tuned", settings), folds)

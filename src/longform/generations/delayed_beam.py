@@ -13,7 +13,13 @@ from typing import Any
 
 import numpy as np
 import torch
-from transformers import LogitsProcessorList, TopKLogitsWarper, TopPLogitsWarper
+from transformers import (
+    LogitsProcessorList,
+    MinPLogitsWarper,
+    TopKLogitsWarper,
+    TopPLogitsWarper,
+    TypicalLogitsWarper,
+)
 from transformers.generation import GenerateDecoderOnlyOutput
 
 from longform.generations.beam_search import Beam, beam_search
@@ -25,15 +31,27 @@ from longform.units import BadInput
 
 @dataclass(frozen=True)
 class Sampled:
-    """Settings of a sampler: keep ``top_k`` tokens (0: all) or the fewest that reach mass ``top_p``; block n-grams."""
+    """Settings of a sampler: which tokens are kept before one is drawn.
+
+    Attributes:
+        top_k: so many of the most probable; 0 keeps all.
+        top_p: the fewest that reach this mass.
+        blocking: no n-gram of this size twice; 0 blocks nothing.
+        min_p: those of at least this share of the best one's probability (Nguyen et al. 2024).
+        typical: those nearest to the entropy, up to this mass (Meister et al. 2023).
+    """
 
     top_k: int = 0
     top_p: float = 1.0
     blocking: int = 0
+    min_p: float = 0.0
+    typical: float = 1.0
 
     def __post_init__(self) -> None:
-        if self.top_k < 0 or not 0 < self.top_p <= 1 or self.blocking < 0:
-            raise BadInput(f"sampling: {self}; allowed are top_k 0 or more, top_p in (0, 1], blocking 0 or more")
+        shares = 0 < self.top_p <= 1 and 0 <= self.min_p <= 1 and 0 < self.typical <= 1
+        if self.top_k < 0 or not shares or self.blocking < 0:
+            allowed = "top_k 0 or more, top_p and typical in (0, 1], min_p in [0, 1], blocking 0 or more"
+            raise BadInput(f"sampling: {self}; allowed are {allowed}")
 
     def rules(self, banned: Sequence[int]) -> LogitsProcessorList:
         """The settings as processors of scores."""
@@ -44,6 +62,10 @@ class Sampled:
             made.append(TopKLogitsWarper(self.top_k))
         if self.top_p < 1:
             made.append(TopPLogitsWarper(self.top_p))
+        if self.min_p > 0:
+            made.append(MinPLogitsWarper(self.min_p))
+        if self.typical < 1:
+            made.append(TypicalLogitsWarper(self.typical))
         return made
 
 

@@ -1,30 +1,35 @@
 """Machine counterparts of human articles: a model completes each section from its first sentences (sheng2024 section 5.2).
 
 The paper gives neither the number of prompt sentences nor the decoding; ours are settings. The corpus that is written
-holds both sides, ``<id>-human`` and ``<id>-machine``, in the split of the original, so that critics can pair them.
+holds every side of an article, ``<id>-human`` and ``<id>-<source>``, in the split of the original, so that critics can
+pair them. It can be completed again by another model: its human sides are the articles then, its other sides are kept.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
+import numpy as np
 from transformers import AutoModelForCausalLM
 
 from longform.corpora.wikisection import SPLITTERS
+from longform.generations.delayed_beam import Sampled, sample
 from longform.models.causal_lm import encode
 from longform.models.checkpoints import load_model, load_tokenizer
-from longform.numerics import derived_seed
+from longform.numerics import generator
 from longform.units import BadInput, Corpus, Document, Section
 
-HUMAN, MACHINE = "-human", "-machine"
-DECODERS: Mapping[str, Mapping[str, Any]] = {
-    "ancestral": {"do_sample": True, "top_k": 0},
-    "top_k": {"do_sample": True, "top_k": 40},
-    "nucleus": {"do_sample": True, "top_k": 0, "top_p": 0.95},
-    "greedy": {"do_sample": False},
+HUMAN = "-human"
+SOURCE = re.compile(r"[a-z0-9_]+")
+DECODERS: Mapping[str, Sampled] = {
+    "ancestral": Sampled(),
+    "top_k": Sampled(top_k=40),
+    "nucleus": Sampled(top_p=0.95),
+    "greedy": Sampled(top_k=1),
 }
 
 
@@ -34,90 +39,120 @@ def generate(
     name: str,
     seed: int,
     prefixes: Sequence[Document],
-    decoder: str,
+    sources: Mapping[str, str],
     prompt_sentences: int = 2,
     splitter: str = "paper",
     documents: Mapping[str, int] | None = None,
+    batch: int = 128,
 ) -> Corpus:
     """Complete every section of the first so many articles of each split; a continuation is as long as what it replaces.
 
     Args:
-        decoder: one of ``DECODERS``.
-        documents: how many of each split; all by default.
+        sources: what a source is called, and which of ``DECODERS`` makes it.
+        documents: how many articles of each split; all by default.
         prompt_sentences: human sentences at the start of each section; a section without more is kept as it is.
+        batch: sections that are written at once.
 
     Returns:
-        Both sides; facts count sections completed and kept.
+        All sides, article by article; facts count sections completed and kept.
 
     Raises:
-        BadInput: an unknown decoder or splitter.
+        BadInput: an unknown decoder or splitter, or a source's name that cannot end an id.
     """
-    if decoder not in DECODERS or splitter not in SPLITTERS:
+    bad = [s for s, d in sources.items() if d not in DECODERS or not SOURCE.fullmatch(s) or f"-{s}" == HUMAN]
+    if not sources or bad or splitter not in SPLITTERS:
         raise BadInput(
-            f"generate {name}: {decoder!r}, {splitter!r}; allowed are {sorted(DECODERS)} and {sorted(SPLITTERS)}"
+            f"generate {name}: sources {dict(sources)}, splitter {splitter!r}; allowed are names of [a-z0-9_]+ but 'human', "
+            f"decoders {sorted(DECODERS)}, splitters {sorted(SPLITTERS)}; mend the row"
         )
-    writer = _Completer(model, DECODERS[decoder], prompt_sentences, splitter)
-    sides: list[Document] = []
-    for number, document in enumerate(_first(prefixes, documents)):
-        torch.manual_seed(derived_seed(seed, name, document.id))
-        sections = writer.complete(document.sections)
-        sides.append(Document(document.id + HUMAN, document.split, document.sections, document.edits))
-        sides.append(Document(document.id + MACHINE, document.split, sections, document.edits))
-        if number % 20 == 19:
-            print(f"generate {name}: {number + 1} articles", flush=True)
-    return Corpus(sides, facts={"corpus": name, "decoder": decoder, **writer.counts})
+    articles, others = _articles(prefixes, documents)
+    sides = {d.id: [Document(d.id + HUMAN, d.split, d.sections, d.edits), *others.get(d.id, ())] for d in articles}
+    writer = _Completer(model, prompt_sentences, splitter, batch)
+    for source, decoder in sources.items():
+        for article, sections in zip(
+            articles, writer.complete(articles, DECODERS[decoder], (seed, name, source)), strict=True
+        ):
+            sides[article.id].append(Document(f"{article.id}-{source}", article.split, sections, article.edits))
+        print(f"generate {name}: {len(articles)} articles by {source}", flush=True)
+    facts = {"corpus": name, "sources": dict(sources), **writer.counts}
+    return Corpus([side for rows in sides.values() for side in rows], facts=facts)
 
 
-def _first(prefixes: Sequence[Document], documents: Mapping[str, int] | None) -> list[Document]:
+def _articles(
+    prefixes: Sequence[Document], documents: Mapping[str, int] | None
+) -> tuple[list[Document], dict[str, list[Document]]]:
+    """The human articles that are asked for, and the machine sides that they have already."""
+    humans = [d for d in prefixes if d.id.endswith(HUMAN)]
+    others: dict[str, list[Document]] = {}
+    for document in prefixes if humans else ():
+        if not document.id.endswith(HUMAN):
+            others.setdefault(document.id.rpartition("-")[0], []).append(document)
+    plain = [Document(d.id.removesuffix(HUMAN), d.split, d.sections, d.edits) for d in humans] or list(prefixes)
     if documents is None:
-        return list(prefixes)
-    return [d for split, count in documents.items() for d in [p for p in prefixes if p.split == split][:count]]
+        return plain, others
+    return [d for split, count in documents.items() for d in [p for p in plain if p.split == split][:count]], others
+
+
+@dataclass
+class _Job:
+    """A section on its way: its tokens so far, how many it shall have, and its own draws."""
+
+    ids: list[int]
+    wanted: int
+    prompt: str
+    rng: np.random.Generator
 
 
 class _Completer:
     """A loaded model that finishes sections."""
 
-    def __init__(self, model: Path, settings: Mapping[str, Any], prompt_sentences: int, splitter: str) -> None:
+    def __init__(self, model: Path, prompt_sentences: int, splitter: str, batch: int) -> None:
         self.tokenizer = load_tokenizer(model)
         self.network = load_model(model, AutoModelForCausalLM).eval()
-        self.settings, self.prompt_sentences, self.split = settings, prompt_sentences, SPLITTERS[splitter]
+        self.prompt_sentences, self.split, self.batch = prompt_sentences, SPLITTERS[splitter], batch
         self.counts = {"sections_completed": 0, "sections_kept": 0}
 
-    def complete(self, sections: Sequence[Section]) -> tuple[Section, ...]:
-        """A document's sections with everything after their prompts written by the model, all at once."""
-        pieces = [self.split(section.text) for section in sections]
-        chosen = [row for row, found in enumerate(pieces) if len(found) > self.prompt_sentences]
-        self.counts["sections_completed"] += len(chosen)
-        self.counts["sections_kept"] += len(sections) - len(chosen)
-        prompts = [" ".join(pieces[row][: self.prompt_sentences]) for row in chosen]
-        end = self.tokenizer.eos_token_id
-        ids = [[end, *encode(prompt, self.tokenizer)] for prompt in prompts]
-        wanted = [len(encode(sections[row].text, self.tokenizer)) + 1 for row in chosen]
-        texts = self.tokenizer.batch_decode([row[1:] for row in self._extend(ids, wanted)], skip_special_tokens=True)
-        made = list(sections)
-        for row, prompt, text in zip(chosen, prompts, texts, strict=True):
-            made[row] = Section(sections[row].title, _whole_sentences(" ".join(text.split()), prompt))
-        return tuple(made)
+    def complete(
+        self, articles: Sequence[Document], settings: Sampled, names: tuple[Any, ...]
+    ) -> list[tuple[Section, ...]]:
+        """Each article's sections with everything after their prompts written by the model."""
+        made = [list(article.sections) for article in articles]
+        places = [(row, place) for row, article in enumerate(articles) for place in range(len(article.sections))]
+        jobs = {(row, k): self._job(articles[row].sections[k].text, (*names, articles[row].id, k)) for row, k in places}
+        open_jobs = {place: job for place, job in jobs.items() if job is not None}
+        self.counts["sections_completed"] += len(open_jobs)
+        self.counts["sections_kept"] += len(jobs) - len(open_jobs)
+        self._write(list(open_jobs.values()), settings)
+        for (row, place), job in open_jobs.items():
+            text = str(self.tokenizer.decode(job.ids[1:], skip_special_tokens=True))
+            made[row][place] = Section(made[row][place].title, _whole_sentences(" ".join(text.split()), job.prompt))
+        return [tuple(sections) for sections in made]
 
-    def _extend(self, rows: list[list[int]], wanted: Sequence[int]) -> list[list[int]]:
-        """Token ids of each row up to its wanted number; in a full window its later half is the new context."""
+    def _job(self, text: str, names: tuple[Any, ...]) -> _Job | None:
+        pieces = self.split(text)
+        if len(pieces) <= self.prompt_sentences:
+            return None
+        prompt = " ".join(pieces[: self.prompt_sentences])
+        ids = [self.tokenizer.eos_token_id, *encode(prompt, self.tokenizer)]
+        return _Job(ids, len(encode(text, self.tokenizer)) + 1, prompt, generator("completion", *names))
+
+    def _write(self, jobs: list[_Job], settings: Sampled) -> None:
+        """Extend every job to its wanted length, those of like length together."""
+        jobs = sorted(jobs, key=lambda job: job.wanted - len(job.ids))
+        for first in range(0, len(jobs), self.batch):
+            part = jobs[first : first + self.batch]
+            while part := [job for job in part if len(job.ids) < job.wanted]:
+                self._round(part, settings)
+
+    def _round(self, jobs: list[_Job], settings: Sampled) -> None:
+        """As many tokens as the window has room for; in a full window its later half is the new context."""
         window = self.network.config.max_position_embeddings
-        while open_rows := [row for row, count in enumerate(wanted) if len(rows[row]) < count]:
-            contexts = [rows[row] if len(rows[row]) < window // 2 else rows[row][-window // 2 :] for row in open_rows]
-            needed = max(wanted[row] - len(rows[row]) for row in open_rows)
-            made = self._continue(contexts, min(needed, window - max(map(len, contexts))))
-            for row, fresh in zip(open_rows, made, strict=True):
-                rows[row] = (rows[row] + fresh)[: max(wanted[row], len(rows[row]))]
-        return rows
-
-    def _continue(self, contexts: Sequence[list[int]], fresh: int) -> list[list[int]]:
-        """``fresh`` more ids of each context, padded on the left and masked there."""
-        width, end = max(map(len, contexts)), self.tokenizer.eos_token_id
-        ids = torch.tensor([[end] * (width - len(row)) + row for row in contexts])
-        mask = torch.tensor([[0] * (width - len(row)) + [1] * len(row) for row in contexts])
-        exact = {"max_new_tokens": fresh, "min_new_tokens": fresh, "pad_token_id": end, "suppress_tokens": [end]}
-        made = self.network.generate(ids, attention_mask=mask, **exact, **self.settings)
-        return made[:, width:].tolist()
+        contexts = [job.ids if len(job.ids) < window // 2 else job.ids[-(window // 2) :] for job in jobs]
+        limits = [min(job.wanted - len(job.ids), window - len(c)) for job, c in zip(jobs, contexts, strict=True)]
+        banned = [self.tokenizer.eos_token_id]
+        fresh = sample(self.network, contexts, settings, limits, [job.rng for job in jobs], banned)
+        for job, (ids, _) in zip(jobs, fresh, strict=True):
+            job.ids += ids
 
 
 def _whole_sentences(text: str, prompt: str) -> str:

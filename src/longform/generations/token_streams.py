@@ -40,16 +40,18 @@ class TokenStream:
     Attributes:
         ids: int64 (rows, tokens so far), ``PAD`` on the left.
         logits: (rows, vocabulary) of the next token, at least float32.
+        states: (rows, tokens so far, dims) last hidden states, where they are kept.
     """
 
-    def __init__(self, network: Any, prompts: Sequence[Sequence[int]]) -> None:
-        self.network = network
+    def __init__(self, network: Any, prompts: Sequence[Sequence[int]], keep_states: bool = False) -> None:
+        self.network, self.keep_states = network, keep_states
         width = max(map(len, prompts))
         rows = [[PAD] * (width - len(prompt)) + list(prompt) for prompt in prompts]
         self.ids: Any = torch.tensor(rows, dtype=torch.long, device=network.device)
         last_only = "logits_to_keep" in inspect.signature(network.forward).parameters
         self._extra = {"logits_to_keep": 1} if last_only else {}
         self._cache: Any = None
+        self.states: Any = torch.zeros(len(rows), 0, 1, device=network.device)
         self._forward(self.ids.clamp(min=0))
 
     @torch.no_grad()
@@ -62,8 +64,12 @@ class TokenStream:
             position_ids=places,
             past_key_values=self._cache,
             use_cache=True,
+            output_hidden_states=self.keep_states,
             **self._extra,
         )
+        if self.keep_states:
+            new = output.hidden_states[-1]
+            self.states = torch.cat([self.states, new], dim=1) if self.states.shape[1] else new
         self._cache, last = output.past_key_values, output.logits[:, -1]
         self.logits: Any = last.to(torch.promote_types(last.dtype, torch.float32))
 
@@ -77,13 +83,14 @@ class TokenStream:
             self._cache.batch_repeat_interleave(times)
             self.ids = self.ids.repeat_interleave(times, 0)
             self.logits = self.logits.repeat_interleave(times, 0)
+            self.states = self.states.repeat_interleave(times, 0)
 
     def take(self, rows: torch.Tensor) -> None:
         """Keep the named rows, in order; nothing is copied where they are all rows in order."""
         if len(rows) == len(self.ids) and bool((rows == torch.arange(len(rows), device=rows.device)).all()):
             return
         self._cache.batch_select_indices(rows)
-        self.ids, self.logits = self.ids[rows], self.logits[rows]
+        self.ids, self.logits, self.states = self.ids[rows], self.logits[rows], self.states[rows]
 
     def append(self, tokens: torch.Tensor) -> None:
         """One more token for every row, int64 (rows,), and the logits after it."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import torch
 
-from longform.models.bridge_encoder import open_bridge
 from longform.models.sentence_features import SentenceEncoder, open_encoder, split_sentences
+from longform.models.trained_bridge import open_bridge
 from longform.units import BadInput, Document, Readout
 
 
@@ -23,8 +23,9 @@ def read(
     splitter: str | None = None,
     max_tokens: int | None = None,
 ) -> Readout:
-    """Ragged ``latents`` (sentences, dims), ``text_ids``, ``token_counts``; ``rating`` where the truth has it.
+    """Ragged ``latents``, ``text_ids``, ``token_counts``; ``rating`` where the truth has it.
 
+    ``latents`` are (sentences, heads, dims) with ``head_names``, or the encoder's own features, (sentences, dims).
     ``dropped_long`` is one number, the documents left out by ``max_tokens``.
 
     Args:
@@ -37,7 +38,7 @@ def read(
         BadInput: no document is left.
     """
     trained = open_bridge(reader) if (reader / "bridge.json").is_file() else None
-    encoder = open_encoder(reader if trained is None else trained.base)
+    encoder = open_encoder(reader) if trained is None else trained.frozen.encoder
     rule = splitter or (trained.splitter if trained else "paper")
     places = [place for place, document in enumerate(documents) if splits is None or document.split in splits]
     chosen = [documents[place] for place in places]
@@ -46,9 +47,9 @@ def read(
     kept = [row for row, count in enumerate(counts) if max_tokens is None or count.sum() < max_tokens]
     if not kept:
         raise BadInput(f"infer {name}: 0 of {len(documents)} documents are left; loosen splits or max_tokens")
-    latents = _latents(encoder, None if trained is None else trained.head, [texts[row] for row in kept], name)
+    features = encoder.encode([text for row in kept for text in texts[row]], f"infer {name}")
     arrays = {
-        "latents": latents,
+        "latents": features if trained is None else placed(features, trained.heads.values()),
         "latents_lengths": np.array([len(texts[row]) for row in kept], dtype=np.int64),
         "dropped_long": np.array([len(chosen) - len(kept)]),
     }
@@ -56,6 +57,8 @@ def read(
     for key, ragged in (("text_ids", ids), ("token_counts", [counts[row] for row in kept])):
         arrays[key] = np.concatenate(ragged)
         arrays[f"{key}_lengths"] = arrays["latents_lengths"]
+    if trained is not None:
+        arrays["head_names"] = np.array(list(trained.heads), dtype=np.str_)
     if "rating" in truth:
         arrays["rating"] = truth["rating"][[places[row] for row in kept]]
     return Readout(tuple(chosen[r].id for r in kept), tuple(chosen[r].split for r in kept), arrays)
@@ -74,8 +77,6 @@ def text_ids(sentences: Sequence[str]) -> np.ndarray:
 
 
 @torch.no_grad()
-def _latents(
-    encoder: SentenceEncoder, head: torch.nn.Module | None, texts: Sequence[Sequence[str]], name: str
-) -> np.ndarray:
-    features = encoder.encode([text for pieces in texts for text in pieces], f"infer {name}")
-    return features if head is None else head(torch.from_numpy(features)).numpy()
+def placed(features: np.ndarray, heads: Iterable[torch.nn.Module]) -> np.ndarray:
+    """Latents under each head, float32 (sentences, heads, dims)."""
+    return np.stack([head(torch.from_numpy(features)).numpy() for head in heads], axis=1)

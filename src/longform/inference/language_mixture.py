@@ -18,6 +18,7 @@ from longform.units import SPLITS, BadInput, Document, Readout
 
 SWEEPS = 100  # MALLET 2.0.8's inferencer
 BURN_IN = 10  # sweeps before samples enter the average; MALLET 2.0.8's inferencer
+TOP_WORDS = 20  # per language (Table 10)
 INTERVAL = 10  # sweeps between samples of the average; MALLET 2.0.8's inferencer
 
 
@@ -38,7 +39,8 @@ def read(
     Returns:
         arrays, one row per unit: ``share`` (languages) a draw of the mix; ``posterior`` (languages) the parameters it
         was drawn from, alpha plus assigned words; ``mean_share`` (languages) the average mix, MALLET's own output;
-        ``tokens``, ``unknown``, ``valid``; and ``alpha_names`` (languages) of the model.
+        ``tokens``, ``unknown``, ``valid``; and of the model ``alpha_names`` (languages) and ``top_word_names``
+        (languages, TOP_WORDS or as many as there are), the most probable words of each language, best first.
     """
     model = reader if isinstance(reader, LanguageModel) else LanguageModel.load(reader)
     documents = [document for document in documents if document.split in splits]
@@ -51,6 +53,7 @@ def read(
     names = ("share", "posterior", "mean_share", "tokens", "unknown", "valid")
     arrays = {name: np.array(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
     arrays["alpha_names"] = model.alpha
+    arrays["top_word_names"] = np.array(model.top_words(TOP_WORDS), dtype=np.str_)
     return Readout(tuple(d.id for d in documents), tuple(d.split for d in documents), arrays)
 
 

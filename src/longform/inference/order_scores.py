@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from longform.corpora.orderings import TASKS, distinct_orders
+from longform.corpora.orderings import SHUFFLES, shuffled_orders
 from longform.models.coherence_ranker import RankerNetwork, document_features, open_ranker
 from longform.numerics import generator
 from longform.units import Document, Readout
@@ -23,7 +23,7 @@ def read(
     name: str,
     tasks: Sequence[tuple[str, int]],
     splits: Sequence[str],
-    shuffles: int = 20,
+    shuffles: int = SHUFFLES,
     draws: str = "shuffles",
 ) -> Readout:
     """Scores of each text and of its shuffles under each task.
@@ -40,7 +40,7 @@ def read(
         scored = []
         for document, rows, texts in zip(chosen, features.rows, features.texts, strict=True):
             rng = generator(draws, task, size, document.id)
-            orders = distinct_orders(TASKS[task](size), texts, shuffles, rng) if len(texts) > 1 else np.zeros((0, 0))
+            orders = shuffled_orders(task, size, texts, shuffles, rng)
             scored.append(score_orders(ranker.network, rows, orders) if len(orders) else np.zeros(0))
         arrays[f"{task}_{size}"] = np.concatenate(scored) if scored else np.zeros(0)
         arrays[f"{task}_{size}_lengths"] = np.array([len(row) for row in scored], dtype=np.int64)

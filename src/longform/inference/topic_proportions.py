@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from longform.inference.kept_texts import pack
 from longform.models.topics.counts import TermCounts, count_terms
 from longform.models.topics.expectation import Expectation, expectation
 from longform.models.topics.model import RELEASED_INFERENCE, TopicModel, TopicSettings
@@ -21,6 +22,7 @@ def read(
     reader: TopicModel | Path,
     splits: Sequence[str] = SPLITS,
     settings: TopicSettings | Mapping[str, Any] = RELEASED_INFERENCE,
+    keep_text: bool = False,
 ) -> Readout:
     """Posterior of the topic logits, one row per document (deng2022 section 6; released settings by default).
 
@@ -29,6 +31,7 @@ def read(
     Args:
         reader: a topic model, or the folder of one.
         settings: a mapping is taken as changes to the released inference settings.
+        keep_text: put the documents' text beside what was read, for those that list outliers with their document.
 
     Returns:
         arrays ``lambda`` and ``nu`` (units, topics - 1): mean and variance of each logit; ``bound`` (units), nats;
@@ -60,6 +63,7 @@ def read(
         "prior_mean_names": model.mean,
         "prior_covariance_names": model.covariance,
     }
+    arrays |= pack([document.text for document in documents]) if keep_text else {}
     return Readout(tuple(d.id for d in documents), tuple(d.split for d in documents), arrays)
 
 

@@ -7,13 +7,14 @@ A cluster is a set of mentions, a mention any hashable span. Sums and counts per
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import ClassVar, Self
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from longform.protocol import Better, Tally
+from longform.units import BadInput, Readout, chains_from_readout
 
 Cluster = frozenset[Hashable]
 Sums = tuple[float, float, float, float]  # recall numerator and denominator, precision numerator and denominator
@@ -113,6 +114,10 @@ class CorefAgreement:
         """Recall, precision and F1 of each score."""
         return {name: _f1(*(tally.total(f"{name}_{part}") for part in PARTS)) for name in SCORES}
 
+    def describe(self, units: Sequence[ClusterPair]) -> Mapping[str, Any]:
+        """Recall, precision and F1 of each of the three scores."""
+        return self.parts(self.tally(units))
+
     def _row(self, unit: ClusterPair) -> list[float]:
         scores = (muc, b_cubed, ceaf_e)
         return [number for score in scores for number in score(unit.gold, unit.found)] + [0.0]
@@ -123,3 +128,52 @@ def _f1(recall_hits: float, recall_total: float, precision_hits: float, precisio
     precision = precision_hits / precision_total if precision_total else 0.0
     both = recall + precision
     return {"recall": recall, "precision": precision, "f1": 2 * recall * precision / both if both else 0.0}
+
+
+@dataclass(frozen=True)
+class ReadClusters:
+    """One document's clusters as a reader of mention chains found them: spans of head words, or of whole pronouns."""
+
+    unit_id: str
+    split: str
+    found: tuple[Cluster, ...]
+
+
+@dataclass(frozen=True)
+class ChainAgreement(CorefAgreement):
+    """The same score where the gold clusters come from other chains of the same documents.
+
+    Attributes:
+        gold: clusters by document.
+    """
+
+    gold: Mapping[str, tuple[Cluster, ...]] = field(default_factory=dict, repr=False, metadata={"fitted": True})
+
+    def tally(self, units: Sequence[ReadClusters]) -> Tally:  # type: ignore[override]
+        """As of pairs.
+
+        Raises:
+            BadInput: a document without gold chains.
+        """
+        missing = [unit.unit_id for unit in units if unit.unit_id not in self.gold]
+        if missing:
+            raise BadInput(
+                f"agreement: document {missing[0]!r} has no gold chain; give slot fit the gold reading of it"
+            )
+        return super().tally([ClusterPair(u.unit_id, self.gold[u.unit_id], u.found) for u in units])
+
+
+def against_gold(*, real: Readout) -> ChainAgreement:
+    """Agreement with the chains of the readout in slot ``fit``, which are taken for gold."""
+    return ChainAgreement({unit.unit_id: unit.found for unit in units_from_readout(real)})
+
+
+def units_from_readout(readout: Readout) -> list[ReadClusters]:
+    """Clusters of mention chains, by the places of their symbols; sentence stops are no mentions."""
+    rows = zip(chains_from_readout(readout), readout.ragged("span"), strict=True)
+    return [ReadClusters(c.unit_id, c.split, _clusters_of(c.symbols, spans.tolist())) for c, spans in rows]
+
+
+def _clusters_of(symbols: Sequence[str], spans: Sequence[Sequence[int]]) -> tuple[Cluster, ...]:
+    parted = [(tuple(span), symbol.rpartition(":")) for symbol, span in zip(symbols, spans, strict=True)]
+    return clusters([(span, int(entity)) for span, (_, mark, entity) in parted if mark])

@@ -45,14 +45,15 @@ class AdjacentSimilarity(ABC):
         return self
 
     def attribute(self, units: Sequence[Grid]) -> list[np.ndarray]:
-        """Similarity of each sentence to the next, float64 (sentences - 1,); empty where the text is excluded."""
+        """Similarity of each sentence to the next, float64 (sentences - 1,), nan where undefined; empty where there is none."""
         matrices = self.sentence_matrices(units)
         return [_adjacent(unit, matrix) for unit, matrix in zip(units, matrices, strict=True)]
 
     def tally(self, units: Sequence[Grid]) -> Tally:
-        """Columns: summed similarity, adjacent pairs, pairs with a sentence without nouns (similarity 0), unknown entities.
+        """Columns: summed similarity, adjacent pairs, pairs with a sentence without nouns, unknown entities.
 
-        Excluded are units without nouns and of fewer than two sentences.
+        A pair that a measure leaves undefined (nan; a distance between sentences without known nouns) is in neither
+        sum nor count. Excluded are units without nouns, of fewer than two sentences, or without a defined pair.
         """
         rows = [self._row(unit, parts) for unit, parts in zip(units, self.attribute(units), strict=True)]
         values = np.array(rows, dtype=np.float64).reshape(len(rows), len(COLUMNS))
@@ -73,15 +74,18 @@ class AdjacentSimilarity(ABC):
         """Coherence of a text under each of ``orders`` (orders, sentences); nan for an excluded text."""
         if unit.empty or len(unit.cells) < 2:
             return np.full(len(orders), np.nan)
-        matrix = self.sentence_matrices([unit])[0]
-        return matrix[orders[:, :-1], orders[:, 1:]].mean(axis=1)
+        values = self.sentence_matrices([unit])[0][orders[:, :-1], orders[:, 1:]]
+        there = ~np.isnan(values)
+        with np.errstate(invalid="ignore"):
+            return np.where(there, values, 0.0).sum(axis=1) / there.sum(axis=1)
 
     def _row(self, unit: Grid, parts: np.ndarray) -> tuple[float, int, int, int, bool]:
-        if not len(parts):
+        pairs = int((~np.isnan(parts)).sum())
+        if not pairs:
             return 0.0, 0, 0, 0, True
         mentioned = present(unit).any(axis=1)
         bare = int((~(mentioned[:-1] & mentioned[1:])).sum())
-        return float(parts.sum()), len(parts), bare, self.unknown(unit), False
+        return float(np.nansum(parts)), pairs, bare, self.unknown(unit), False
 
 
 def _adjacent(unit: Grid, matrix: np.ndarray) -> np.ndarray:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from longform.corpora.orderings import Discrimination
+from longform.corpora.orderings import SHUFFLES, Discrimination
+from longform.corpora.panels import Panel, panel
 from longform.corpora.rated_texts import RatedUnit, RatingCorrelation, rated_units
 from longform.inference.entity_grids import Grid, grids_from_readout
 from longform.metrics.lexical import AdjacentSimilarity, LatentSemantics, Overlap
@@ -43,7 +44,7 @@ def discrimination(
     model: str,
     task: str = "block",
     size: int = 1,
-    shuffles: int = 20,
+    shuffles: int = SHUFFLES,
     also: Sequence[tuple[str, int]] = (),
     settings: Settings = None,
 ) -> Discrimination:
@@ -58,3 +59,30 @@ def ratings(
 ) -> RatingCorrelation:
     """Correlation of a lexical model with marks."""
     return RatingCorrelation(scorer(model, real, **settings or {}), kind, level)
+
+
+def discriminations(
+    *,
+    real: Readout,
+    models: Mapping[str, Settings],
+    tasks: Sequence[tuple[str, int]],
+    shuffles: int = SHUFFLES,
+) -> Panel:
+    """Pairwise accuracy of several lexical models on several shuffle tasks; the first task is the row's own."""
+    (task, size), *also = tasks
+
+    def make(model: str, **settings: Any) -> Discrimination:
+        return discrimination(
+            real=real, model=model, task=task, size=size, shuffles=shuffles, also=also, settings=settings
+        )
+
+    return panel(models, make)
+
+
+def all_ratings(*, real: Readout, models: Mapping[str, Settings], kind: str = "pearson", level: str = "text") -> Panel:
+    """Correlation of several lexical models with marks."""
+
+    def make(model: str, **settings: Any) -> RatingCorrelation:
+        return ratings(real=real, model=model, kind=kind, level=level, settings=settings)
+
+    return panel(models, make)

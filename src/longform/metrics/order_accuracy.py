@@ -8,11 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from longform.corpora.orderings import described
+from longform.corpora.orderings import COLUMNS, accuracy, described, preferred
 from longform.protocol import Better, Tally
 from longform.units import BadInput, Readout
-
-COLUMNS = ("wins", "ties", "pairs", "above_mean", "excluded")
 
 
 @dataclass(frozen=True)
@@ -60,8 +58,7 @@ class OrderAccuracy:
 
     def score(self, tally: Tally) -> float:
         """Wins over pairs; nan without a pair."""
-        pairs = tally.total("pairs")
-        return tally.total("wins") / pairs if pairs else float("nan")
+        return accuracy(tally)
 
     def describe(self, units: Sequence[ScoredOrders]) -> dict[str, Any]:
         """Every task of the readout, as :func:`longform.corpora.orderings.described`."""
@@ -75,8 +72,4 @@ class OrderAccuracy:
         key = f"{self.task}_{self.size}"
         if key not in unit.scores:
             raise BadInput(f"order accuracy: no scores of {key!r}, the readout has {sorted(unit.scores)}; mend the row")
-        scores = unit.scores[key]
-        if len(scores) < 2:
-            return 0, 0, 0, 0, 1
-        margins = scores[0] - scores[1:]
-        return int((margins > 0).sum()), int((margins == 0).sum()), len(margins), int(margins.mean() > 0), 0
+        return preferred(unit.scores[key], 1)

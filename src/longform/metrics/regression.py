@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from longform.metrics.agreement import Correlation, correlate
+from longform.metrics.agreement import Correlation, clustered_interval, correlate
 from longform.units import BadInput
 
 ENTER, REMOVE = 0.05, 0.10  # p-values to enter and to leave; the usual defaults, ours
@@ -107,10 +107,21 @@ def least_squares(table: np.ndarray, response: np.ndarray) -> tuple[np.ndarray, 
 
 @dataclass(frozen=True)
 class HeldOutFit:
-    """A combined model and its correlation with ratings that it did not see."""
+    """A combined model and its correlation with ratings that it did not see, beside the best single predictor's.
+
+    Attributes:
+        held_out, interval: of the combined model; the interval resamples clusters.
+        best: the predictor with the highest absolute correlation on the fitted part.
+        best_held_out, best_interval: of that predictor alone, signed as it is.
+        fitted_items: items of the fitted part.
+    """
 
     model: LinearModel
     held_out: Correlation
+    interval: tuple[float, float]
+    best: str
+    best_held_out: Correlation
+    best_interval: tuple[float, float]
     fitted_items: int
 
 
@@ -120,6 +131,7 @@ def combine(
     clusters: Sequence,
     rng: np.random.Generator,
     share: float = 2 / 3,
+    resamples: int = 1000,
 ) -> HeldOutFit:
     """Fit on ``share`` of the clusters (summaries of one source stay together), correlate on the rest.
 
@@ -132,8 +144,16 @@ def combine(
     cut = min(max(1, round(share * len(names))), len(names) - 1)
     chosen = {names[i] for i in rng.permutation(len(names))[:cut]}
     inside = np.array([cluster in chosen for cluster in clusters])
-    model = stepwise(
-        {name: np.asarray(values)[inside] for name, values in columns.items()}, np.asarray(response)[inside]
-    )
-    predicted = model.predict({name: np.asarray(values)[~inside] for name, values in columns.items()})
-    return HeldOutFit(model, correlate("pearson", predicted, np.asarray(response)[~inside]), int(inside.sum()))
+    response = np.asarray(response)
+    fitted = {name: np.asarray(values)[inside] for name, values in columns.items()}
+    others = {name: np.asarray(values)[~inside] for name, values in columns.items()}
+    model = stepwise(fitted, response[inside])
+    left = [cluster for cluster, used in zip(clusters, inside.tolist(), strict=True) if not used]
+
+    def judged(values: np.ndarray) -> tuple[Correlation, tuple[float, float]]:
+        interval = clustered_interval("pearson", values, response[~inside], left, rng, resamples)
+        return correlate("pearson", values, response[~inside]), interval
+
+    single = {name: abs(correlate("pearson", values, response[inside]).value) for name, values in fitted.items()}
+    best = max(single, key=lambda name: -1.0 if math.isnan(single[name]) else single[name])
+    return HeldOutFit(model, *judged(model.predict(others)), best, *judged(others[best]), int(inside.sum()))

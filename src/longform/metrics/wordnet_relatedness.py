@@ -3,7 +3,7 @@ r"""Cohesion by relatedness in a word net: Hirst-St-Onge, Lesk, Resnik, Lin, Jia
 $\mathrm{sim}(S_1, S_2) = \frac{1}{|S_1||S_2|} \sum_{w_1 \in S_1} \sum_{w_2 \in S_2} \max_{c_1, c_2} \mathrm{sim}(c_1, c_2)$ over the noun
 senses of the words. Jiang-Conrath is a distance, so it takes the nearest senses (minimum) and lower is better; the
 paper enters it as a dissimilarity too. A noun without an entry adds 0 to a similarity and still counts in $|S|$; from
-a distance such pairs are left out of sum and count, since 0 would be the best value.
+a distance such pairs are left out of sum and count, since 0 would be the best value; so are sentence pairs without any.
 """
 
 from __future__ import annotations
@@ -79,7 +79,8 @@ class WordnetSimilarity(AdjacentSimilarity):
         total = mentions @ np.where(known, table, 0.0) @ mentions.T
         counted = known if self.better == "lower" else np.ones_like(table)
         pairs = mentions @ counted.astype(np.float64) @ mentions.T
-        return np.divide(total, pairs, out=np.zeros_like(total), where=pairs > 0)
+        nothing = np.full_like(total, np.nan if self.better == "lower" else 0.0)  # 0 would be the best distance
+        return np.divide(total, pairs, out=nothing, where=pairs > 0)
 
 
 def batches(units: Sequence[Grid]) -> Iterator[list[Grid]]:

@@ -10,20 +10,18 @@ them at zero), so the head is positively homogeneous. Three objectives:
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from itertools import pairwise
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytorch_lightning as pl
 import torch
-from safetensors.torch import load_file, save_file
 
 from longform.models.bridge_objectives import likelihood_loss, paper_loss, pin_loss, released_loss
-from longform.models.sentence_features import open_encoder, split_sentences
+from longform.models.sentence_features import KeptFeatures, SentenceEncoder, open_encoder, split_sentences
+from longform.models.trained_bridge import HeadShape, TrainedBridge, bridge_head
 from longform.models.training import Items, Schedule, adamw, fit_module
 from longform.numerics import derived_seed
 from longform.units import BadInput, Document
@@ -31,23 +29,6 @@ from longform.units import BadInput, Document
 OBJECTIVES = ("paper", "released", "likelihood")
 MOMENTUM = 0.9  # sheng2024 appendix E
 MIN_SENTENCES = 5  # the release trains on documents of at least five sentences
-
-
-@dataclass(frozen=True)
-class HeadShape:
-    """Widths of the head: frozen features, hidden and latent (sheng2024 appendix E: 128 and 8)."""
-
-    features: int
-    hidden: int = 128
-    latent: int = 8
-
-
-def bridge_head(shape: HeadShape) -> torch.nn.Sequential:
-    """The four linear maps; the first two compose to one."""
-    widths = (shape.features, shape.hidden, shape.hidden, shape.hidden, shape.latent)
-    maps = [torch.nn.Linear(a, b, bias=False) for a, b in pairwise(widths)]
-    relu = torch.nn.ReLU
-    return torch.nn.Sequential(maps[0], maps[1], relu(), maps[2], relu(), maps[3])
 
 
 @dataclass(frozen=True)
@@ -177,44 +158,6 @@ def _anchors(sentences: Sentences, recipe: Recipe) -> range:
     return range(len(sentences.lengths)) if recipe.objective == "likelihood" else range(len(sentences.features) - 1)
 
 
-@dataclass(frozen=True)
-class TrainedBridge:
-    """A head, and the folder of the frozen encoder whose features it reads."""
-
-    head: torch.nn.Sequential
-    base: Path
-    splitter: str
-    recipe: Recipe
-
-    def save(self, folder: Path) -> None:
-        """``head.safetensors`` and ``bridge.json``, which names the frozen encoder's folder among the models."""
-        save_file(
-            {key: value.contiguous() for key, value in self.head.state_dict().items()}, folder / "head.safetensors"
-        )
-        named = {"base": self.base.name, "splitter": self.splitter, **asdict(self.recipe)}
-        (folder / "bridge.json").write_text(json.dumps(named, sort_keys=True) + "\n", encoding="utf-8")
-
-
-def open_bridge(folder: Path) -> TrainedBridge:
-    """Inverse of :meth:`TrainedBridge.save`; the frozen encoder is looked for beside ``folder``.
-
-    Raises:
-        BadInput: the folder holds no bridge, or its frozen encoder is gone.
-    """
-    if not (folder / "bridge.json").is_file():
-        raise BadInput(f"{folder}: no bridge.json; the reader must be a row of bridge_encoder, train it first")
-    named = json.loads((folder / "bridge.json").read_text(encoding="utf-8"))
-    base, splitter = folder.parent / named.pop("base"), named.pop("splitter")
-    if not base.is_dir():
-        raise BadInput(f"{folder} reads features of {base}, which is not there; run that train row again")
-    weights = load_file(folder / "head.safetensors")
-    head = bridge_head(
-        HeadShape(weights["0.weight"].shape[1], weights["0.weight"].shape[0], weights["5.weight"].shape[0])
-    )
-    head.load_state_dict(weights)
-    return TrainedBridge(head.eval(), base, splitter, Recipe(**named))
-
-
 def fit(
     *,
     documents: Sequence[Document],
@@ -223,26 +166,43 @@ def fit(
     seed: int,
     scratch: Path,
     splitter: str,
-    recipe: Mapping[str, Any],
+    recipes: Mapping[str, Mapping[str, Any]],
     schedule: Mapping[str, Any],
+    seeds: int = 1,
     latent: int = 8,
-    replica: int = 0,
 ) -> TrainedBridge:
-    """Train on the documents of split train, choosing the round of best loss on split validation.
+    """Train heads on the documents of split train, each keeping its round of best loss on split validation.
+
+    Features of every split are kept with the heads: they are frozen, and whoever reads these texts next needs them.
 
     Args:
         base: a causal LM, a sentence encoder, or a ``sentence_features`` row with kept features.
-        recipe: fields of :class:`Recipe`.
+        recipes: fields of :class:`Recipe` by name; a recipe's own ``schedule`` is merged over the row's.
+        seeds: heads of each recipe, ``<recipe>_0`` and so on.
         latent: dimensions of the latent.
-        replica: another number gives another seed to the same row.
+
+    Raises:
+        BadInput: no recipe, or fewer seeds than one.
     """
+    if not recipes or seeds < 1:
+        raise BadInput(f"train {name}: {len(recipes)} recipes, {seeds} seeds; at least one of each is needed")
     encoder = open_encoder(base)
-    data = {}
-    for split in ("train", "validation"):
-        texts = split_sentences([d for d in documents if d.split == split], splitter)
-        kept = [pieces for pieces in texts if len(pieces) >= MIN_SENTENCES]
-        print(f"train {name}: {len(texts) - len(kept)} of {len(texts)} {split} documents are too short", flush=True)
-        data[split] = Sentences(encoder.encode([t for pieces in kept for t in pieces], name), [len(p) for p in kept])
-    chosen, plan = Recipe(**recipe), Schedule.from_settings(schedule)
-    head = train_head(data, chosen, plan, seed=derived_seed(seed, replica), name=name, scratch=scratch, latent=latent)
-    return TrainedBridge(head, base, splitter, chosen)
+    data = {split: _read(encoder, documents, split, splitter, name) for split in ("train", "validation")}
+    encoder.encode([text for texts in split_sentences(documents, splitter) for text in texts], f"train {name}")
+    heads = {}
+    for recipe, replica in ((recipe, replica) for recipe in recipes for replica in range(seeds)):
+        settings = dict(recipes[recipe])
+        plan = Schedule.from_settings({**schedule, **settings.pop("schedule", {})})
+        given = {"seed": derived_seed(seed, replica), "name": name, "latent": latent}
+        heads[f"{recipe}_{replica}"] = train_head(
+            data, Recipe(**settings), plan, scratch=scratch / f"{recipe}_{replica}", **given
+        )
+    return TrainedBridge(heads, KeptFeatures(base, encoder), splitter)
+
+
+def _read(encoder: SentenceEncoder, documents: Sequence[Document], split: str, splitter: str, name: str) -> Sentences:
+    """Features of the documents of a split that are long enough; the others are counted aloud."""
+    texts = split_sentences([d for d in documents if d.split == split], splitter)
+    kept = [pieces for pieces in texts if len(pieces) >= MIN_SENTENCES]
+    print(f"train {name}: {len(texts) - len(kept)} of {len(texts)} {split} documents are too short", flush=True)
+    return Sentences(encoder.encode([t for pieces in kept for t in pieces], name), [len(p) for p in kept])

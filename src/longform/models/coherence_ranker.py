@@ -20,7 +20,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import nn
 
-from longform.corpora.orderings import TASKS, distinct_orders
+from longform.corpora.orderings import TASKS, shuffled_orders
 from longform.models.sentence_features import open_encoder, split_sentences
 from longform.models.training import Items, Schedule, adamw, fit_module
 from longform.numerics import derived_seed, generator
@@ -94,7 +94,7 @@ class CoherenceRanker(pl.LightningModule):
 
     def _pair(self, split: str, number: int, rng: np.random.Generator) -> torch.Tensor | None:
         task, size = self.tasks[int(rng.integers(len(self.tasks)))]
-        orders = distinct_orders(TASKS[task](size), self.data[split].texts[number], 1, rng)
+        orders = shuffled_orders(task, size, self.data[split].texts[number], 1, rng)
         if not len(orders):
             return None
         rows = self.data[split].rows[number]

@@ -29,6 +29,7 @@ from longform.units import BadInput, Document
 CACHE = "features.npz"
 SENTENCE_TOKENS = 256  # all-MiniLM-L6-v2's own limit; a longer sentence is cut there and counted
 MODEL_FILES = ("*.json", "*.txt", "*.safetensors", "*.model", "LICENSE*")
+OWN_FILE = "sentence_features.json"
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"  # model.safetensors of 0.1.0
 
 
@@ -107,12 +108,12 @@ class KeptFeatures:
     def save(self, folder: Path) -> None:
         """The network's files as they were, and ``features.npz``: ``keys`` (texts' digests) and ``features``."""
         for pattern in MODEL_FILES:
-            for file in sorted(self.folder.glob(pattern)):
+            for file in sorted(f for f in self.folder.glob(pattern) if f.name != OWN_FILE):
                 shutil.copyfile(file, folder / file.name)
         keys = sorted(self.encoder.known)
         features = np.array([self.encoder.known[key] for key in keys], dtype=np.float32)
         save_arrays(folder / CACHE, {"keys": np.array(keys), "features": features})
-        (folder / "sentence_features.json").write_text(
+        (folder / OWN_FILE).write_text(
             json.dumps({"sentences": len(keys), "truncated": self.encoder.truncated}) + "\n", encoding="utf-8"
         )
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from matplotlib.figure import Figure
 
+from longform.critics.mention_articles import Mark
 from longform.critics.ngram_windows import split_symbol
-from longform.inference.coreference.chains import STOP
-from longform.papers.coreference_page import OTHERS, Mark, entity_colours, wrap
-from longform.protocol import Estimate
+from longform.papers.coreference_page import OTHERS, STOP, entity_colours, wrap
 
 PER_ROW = 12  # symbols in a row of Figure 5
 TEXT_WIDTH = 105
@@ -51,16 +51,19 @@ def label(symbol: str) -> str:
     )
 
 
-def figure_doses(rows: Sequence[tuple[float, str, Estimate]], failure: str) -> Figure:
-    """Latent PPL of each critic by dose of a failure, over its own value at the lowest dose, with 95 % intervals."""
+def figure_doses(rows: Sequence[tuple[float, str, Mapping[str, Any]]], failure: str) -> Figure:
+    """Latent PPL of each critic by dose of a failure, over its own value at the lowest dose, with 95 % intervals.
+
+    ``rows`` are (dose, critic, estimate with ``value``, ``low`` and ``high``).
+    """
     figure = Figure(figsize=(4.2, 3.0), layout="constrained")
     axes = figure.add_subplot()
     for name in dict.fromkeys(row[1] for row in rows):
         points = sorted(((dose, found) for dose, row, found in rows if row == name), key=lambda point: point[0])
-        base = points[0][1].value
-        values = [found.value / base for _, found in points]
-        below = [max(0.0, (found.value - found.low) / base) for _, found in points]
-        above = [max(0.0, (found.high - found.value) / base) for _, found in points]
+        base = points[0][1]["value"]
+        values = [found["value"] / base for _, found in points]
+        below = [max(0.0, (found["value"] - found["low"]) / base) for _, found in points]
+        above = [max(0.0, (found["high"] - found["value"]) / base) for _, found in points]
         axes.errorbar([dose for dose, _ in points], values, yerr=[below, above], marker="o", capsize=2, label=name)
     axes.set(xlabel=f"dose of {failure}", ylabel="Latent PPL over that of dose 0")
     axes.legend(frameon=False)

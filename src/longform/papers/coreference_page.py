@@ -8,15 +8,15 @@ from __future__ import annotations
 import html
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
 
-from longform.critics.ngram_windows import split_symbol, window_keys
-from longform.inference.coreference.chains import STOP, PersonChain
-from longform.papers.deng2022_coreference import RARE_LOG_PROBABILITY, NgramCritic, best_successor
+from longform.critics.mention_articles import Mark
+from longform.critics.ngram_windows import split_symbol
+
+STOP = "."  # opens each sentence of a chain (deng2022 section 5)
 
 COLOURS = (
     "#0072B2",
@@ -38,45 +38,6 @@ mark { background: none; font-weight: bold; } sub { font: 0.65em sans-serif; }
 .stop { color: #d00; border: 2px solid #d00; border-radius: 1em; padding: 0 0.3em; font: 0.7em sans-serif; }
 table { font: 0.8em sans-serif; border-collapse: collapse; } td, th { padding: 0.15em 0.8em; text-align: left; }
 """
-
-
-@dataclass(frozen=True)
-class Mark:
-    """One symbol of the chain in the text.
-
-    Attributes:
-        start, end: character offsets; equal for a sentence stop.
-        symbol: as in the chain, e.g. ``he:3``.
-        log_probability: given the four symbols before it.
-        bad: whether that is below the threshold.
-        best, best_log_probability: the likeliest successor met in training, for a bad symbol.
-    """
-
-    start: int
-    end: int
-    symbol: str
-    log_probability: float
-    bad: bool
-    best: str = ""
-    best_log_probability: float = float("nan")
-
-    @property
-    def note(self) -> str:
-        """What the page says when the pointer rests on a bad symbol."""
-        expected = f"; expected {self.best} at {self.best_log_probability:.2f}" if self.best else ""
-        return f"{self.symbol}: log P = {self.log_probability:.2f}{expected}"
-
-
-def marks(item: PersonChain, critic: NgramCritic, threshold: float = RARE_LOG_PROBABILITY) -> list[Mark]:
-    """The chain's symbols with what the critic says of each, in reading order."""
-    keys = window_keys(critic.read([item.chain]), critic.packing)
-    log_probs = critic.score_windows(keys)
-    found = []
-    for (start, end), symbol, key, log_prob in zip(item.spans, item.chain.symbols, keys, log_probs, strict=False):
-        bad = bool(log_prob < threshold)
-        best = (best_successor(critic, int(key)) if bad else None) or ("", float("nan"))
-        found.append(Mark(start, end, symbol, float(log_prob), bad, *best))
-    return found
 
 
 def entity_colours(found: Sequence[Mark]) -> dict[str, str]:
@@ -116,12 +77,16 @@ def _marked(text: str, mark: Mark, colours: dict[str, str]) -> str:
 
 def _bad_table(found: Sequence[Mark]) -> str:
     rows = "".join(
-        f"<tr><td>{html.escape(m.symbol)}<td>{m.log_probability:.2f}<td>{html.escape(m.best)}<td>{m.best_log_probability:.2f}\n"
+        f"<tr><td>{html.escape(m.symbol)}<td>{m.log_probability:.2f}<td>{html.escape(m.best)}<td>{_nats(m)}\n"
         for m in found
         if m.bad
     )
     head = "<tr><th>symbol<th>log P<th>expected<th>log P\n"
     return f"<table>\n{head}{rows}</table>\n" if rows else "<p>No 5-gram below the threshold.</p>\n"
+
+
+def _nats(mark: Mark) -> str:
+    return "" if mark.best_log_probability is None else f"{mark.best_log_probability:.2f}"
 
 
 def article_figure(title: str, text: str, found: Sequence[Mark], lines: int = 40) -> Figure:

@@ -1,28 +1,24 @@
-"""Tables 6, 7, 8, 15, 16 and 17 of deng2022: what a model's mentions of persons cost, and which 5-grams are to blame."""
+"""Tables 7 and 8 of deng2022: what the mentions of persons cost, in data and in what models of several sizes write."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+from longform.papers.critic_tables import (
+    Records,
+    cells_of,
+    comparison_lines,
+    exact_cells,
+    left_out,
+    orderings,
+    parts,
+)
+from longform.papers.layout import Cell, Table, cell
+from longform.papers.ledger import judge_ordering
+from longform.units import BadInput
 
-from longform.critics.chains import END
-from longform.critics.mention_chains import KneserNeyCritic, MentionCritic
-from longform.critics.ngram_tables import count_keys
-from longform.critics.ngram_windows import form_vocabulary, window_keys
-from longform.numerics import generator
-from longform.papers.critic_tables import Records, cells_of, comparison_lines, exact_cells, left_out, orderings
-from longform.papers.layout import Table
-from longform.protocol import Comparison, Critic, Estimate, compare, estimate
-from longform.units import BadInput, Chain
-
-NgramCritic = MentionCritic | KneserNeyCritic
-RARE_LOG_PROBABILITY = -7.0  # deng2022 Table 15
-LEAST_COUNT = 5  # deng2022 Tables 16 and 17: n-grams met at least so often in both
-BEGIN_NAME, UNKNOWN_NAME = "", "<unk>"  # the paper prints padding as a blank
 COLUMNS = {
     "mentions_gold": "Latent PPL, gold chains",
     "mentions_gold_kn": "Latent PPL, gold chains, Kneser-Ney",
@@ -40,97 +36,6 @@ READERS = (
 )
 
 
-@dataclass(frozen=True)
-class GapRow:
-    """One 5-gram of Table 6: shares in percent of windows, and nats per token that it adds to the gap."""
-
-    window: tuple[str, ...]
-    percent_real: float
-    percent_generated: float
-    contribution: float
-
-
-@dataclass(frozen=True)
-class LatentPplRow:
-    """One text of Tables 7 and 8; ``against_real`` is None for the real text itself."""
-
-    name: str
-    estimate: Estimate
-    against_real: Comparison | None
-
-
-@dataclass(frozen=True)
-class RareRow:
-    """One improbable 5-gram of Table 15 and what the critic expected instead."""
-
-    window: tuple[str, ...]
-    log_probability: float
-    best: str
-    best_log_probability: float
-    unit_id: str
-    position: int
-
-
-@dataclass(frozen=True)
-class RatioRow:
-    """One 5-gram of Tables 16 and 17: conditional probability of its last symbol in real and in generated text."""
-
-    window: tuple[str, ...]
-    probability_real: float
-    probability_generated: float
-    log_ratio: float
-
-
-def _names(critic: NgramCritic, key: int) -> tuple[str, ...]:
-    names = critic.packing.names(key, critic.forms, BEGIN_NAME, UNKNOWN_NAME)
-    return (UNKNOWN_NAME,) * (critic.order - len(names)) + names
-
-
-def _shares(critic: NgramCritic, units: Sequence[Chain]) -> tuple[np.ndarray, np.ndarray]:
-    keys, counts = count_keys(window_keys(critic.read(units), critic.packing))
-    if not len(keys):
-        raise BadInput("5-gram table: the chains hold no token; check the reader and the film filter")
-    return keys, counts / counts.sum()
-
-
-def table_6(
-    critic: NgramCritic, real: Sequence[Chain], generated: Sequence[Chain], top: int | None = 10
-) -> list[GapRow]:
-    r"""5-grams by their part of the Latent NLL gap, largest first (deng2022 Table 6).
-
-    $(\hat P_{LM}(g) - \hat P_{data}(g)) \cdot (-\log P_c(z_5 \mid z_{<5}))$; over all g (``top=None``) the parts sum
-    to the difference of Latent NLL per token. The paper prints the table, not this formula.
-    """
-    (keys_real, real_share), (keys_generated, generated_share) = (_shares(critic, units) for units in (real, generated))
-    keys = np.union1d(keys_real, keys_generated)
-    shares = np.zeros((2, len(keys)))
-    shares[0, np.searchsorted(keys, keys_real)] = real_share
-    shares[1, np.searchsorted(keys, keys_generated)] = generated_share
-    parts = (shares[1] - shares[0]) * -critic.score_windows(keys)
-    order = np.argsort(-parts, kind="stable")[:top]
-    percent = 100 * shares
-    return [
-        GapRow(_names(critic, int(keys[i])), float(percent[0, i]), float(percent[1, i]), float(parts[i])) for i in order
-    ]
-
-
-def latent_ppl_rows(
-    critic: NgramCritic, real: Sequence[Chain], generated: Mapping[str, Sequence[Chain]], name: str
-) -> list[LatentPplRow]:
-    """Latent PPL of held-out real chains and of each set of generated ones, with intervals and tests (Tables 7, 8).
-
-    ``name`` seeds the resampling. Two sets are compared as two samples unless their unit ids agree.
-    """
-    reference = critic.tally(real)
-    first = LatentPplRow("data", estimate(critic, reference, generator(name, "data")), None)
-    rows = [first]
-    for row, units in generated.items():
-        tally = critic.tally(units)
-        tested = compare(critic, tally, reference, generator(name, row, "compare"))
-        rows.append(LatentPplRow(row, estimate(critic, tally, generator(name, row)), tested))
-    return rows
-
-
 def table_7(*, scores: Records, expected: Mapping[str, Any], data: Path) -> Table:
     """Latent PPL of mentions of persons, for data and models with and without titles, beside the exact value.
 
@@ -142,6 +47,7 @@ def table_7(*, scores: Records, expected: Mapping[str, Any], data: Path) -> Tabl
     """
     block = expected["table_07"]["wiki_films"]["latent_ppl"]
     printed = {("data", "mentions_read"): block["data"], ("gpt2-w_title", "mentions_read"): block["lm1"]["w_title"]}
+    printed["gpt_neo-w_title", "mentions_read"] = block["lm2"]["w_title"]
     truth = exact_cells(scores, data, "mention_latent_ppl", COLUMNS["mentions_gold"])
     aside = left_out(scores)
     persons = (
@@ -150,116 +56,83 @@ def table_7(*, scores: Records, expected: Mapping[str, Any], data: Path) -> Tabl
         else "persons of all articles, films alone in the paper"
     )
     claims = orderings(scores, COLUMNS, "data < W/ Title", "data", "gpt2-w_title", source="Table 7")
+    claims += orderings(
+        scores, COLUMNS, "data < LM2 < LM1", "data", "gpt_neo-w_title", "gpt2-w_title", source="Table 7"
+    )
     claims += orderings(scores, COLUMNS, "data < W/O Title", "data", "gpt2-wo_title", source="not in the paper")
     notes = [*claims, *comparison_lines(scores), f"printed values are not comparable: {WHY}", READERS, persons]
     caption = "Table 7. Latent PPL of mentions of persons with 95 % intervals"
     return Table(caption, truth + cells_of(scores, COLUMNS, printed, WHY), notes)
 
 
-def best_successor(critic: NgramCritic, key: int, stop: str = ".") -> tuple[str, float] | None:
-    """The likeliest symbol, other than ``stop``, among those met in training after a window's history.
+PAPER_SIZES = ("gpt2_s", "gpt2_m", "gpt2_l", "gpt2_xl")  # Table 8, smallest first
 
-    A history that was never met is shortened from the left until it was. None where only ``stop`` followed.
+
+def table_8(*, scores: Records, expected: Mapping[str, Any], sizes: Sequence[str]) -> Table:
+    """Latent PPL of mentions of persons by model size, models with titles, as in Table 8.
+
+    Score rows are named ``<corpus>-<data|family-w_title>-mentions_read``; ``sizes`` are the families, smallest first,
+    in the places of the paper's S, M, L and XL.
+
+    Raises:
+        BadInput: a row of no size, or not as many sizes as the paper has.
     """
-    bits = critic.packing.bits
-    for n in range(critic.order, 0, -1):
-        keys = critic.orders[n - 1].keys
-        history = (key & critic.packing.mask(n)) >> bits
-        low, high = np.searchsorted(keys, [history << bits, (history + 1) << bits])
-        last = keys[low:high] & critic.packing.mask(1)
-        names = [critic.packing.names(int(code), critic.forms, BEGIN_NAME, UNKNOWN_NAME)[0] for code in last]
-        kept = [i for i, symbol in enumerate(names) if symbol not in {stop, END}]
-        if kept:
-            log_probs = critic.score_windows((key >> bits << bits) | last[kept])
-            best = int(np.argmax(log_probs))
-            return names[kept[best]], float(log_probs[best])
-        if len(last):
-            return None
-    return None
-
-
-def table_15(
-    critic: NgramCritic,
-    generated: Sequence[Chain],
-    rng: np.random.Generator,
-    rows: int = 13,
-    threshold: float = RARE_LOG_PROBABILITY,
-) -> list[RareRow]:
-    r"""A random subset of the windows with $\log P_c(z_5 \mid z_{<5})$ below ``threshold``, in reading order (Table 15)."""
-    tokens = critic.read(generated)
-    keys = window_keys(tokens, critic.packing)
-    log_probs = critic.score_windows(keys)
-    rare = np.flatnonzero(log_probs < threshold)
-    chosen = np.sort(rng.choice(rare, min(rows, len(rare)), replace=False))
-    unit = np.repeat(np.arange(len(generated)), tokens.lengths)
-    made = []
-    for i in chosen.tolist():
-        best = best_successor(critic, int(keys[i])) or ("", float("nan"))
-        window = _names(critic, int(keys[i]))
-        made.append(RareRow(window, float(log_probs[i]), *best, generated[unit[i]].unit_id, int(i - tokens.starts[i])))
-    return made
-
-
-def tables_16_17(
-    critic: NgramCritic,
-    real: Sequence[Chain],
-    generated: Sequence[Chain],
-    rows: int = 5,
-    least: int = LEAST_COUNT,
-) -> tuple[list[RatioRow], list[RatioRow]]:
-    r"""5-grams whose $P_{LM}(z_5 \mid z_{<5})$ is largest and smallest against $P_{data}$ (Tables 16 and 17).
-
-    Two critics with ``critic``'s settings are fitted, one on each side, over one vocabulary; 5-grams are those met at
-    least ``least`` times on both. Fewer such 5-grams than twice ``rows`` give shorter, overlapping tables.
-    """
-    end = END if critic.end else None
-    blank = replace(critic, forms=form_vocabulary([u for u in [*real, *generated] if u.valid], end))
-    fitted = [blank.fit_tokens(blank.read(units)) for units in (real, generated)]
-    keys = np.intersect1d(_frequent(blank, real, least), _frequent(blank, generated, least), assume_unique=True)
-    real_log, generated_log = (one.score_windows(keys) for one in fitted)
-    ratio = generated_log - real_log
-    order = np.argsort(-ratio, kind="stable")
-    made = [
-        RatioRow(
-            _names(blank, int(keys[i])), float(np.exp(real_log[i])), float(np.exp(generated_log[i])), float(ratio[i])
+    printed = expected["table_08"]["wiki_films"]["latent_ppl"]
+    records = {parts(name)[1].split("-")[0]: record for name, record in scores.items()}
+    if set(records) != {"data", *sizes} or len(sizes) != len(PAPER_SIZES):
+        raise BadInput(
+            f"table_8: rows are of {sorted(records)}, sizes {list(sizes)}; want data and {len(PAPER_SIZES)} sizes"
         )
-        for i in order
+    beside = {
+        "data": printed["data"],
+        **{ours: printed[theirs] for ours, theirs in zip(sizes, PAPER_SIZES, strict=True)},
+    }
+    cells = [
+        cell(size, "Latent PPL", record, printed=beside[size], verdict="not comparable", why=WHY)
+        for size, record in records.items()
     ]
-    return made[:rows], made[::-1][:rows]
+    claims = [judge_ordering(f"data < {size} (Table 8)", [records["data"], records[size]]) for size in sizes]
+    notes = [f"{found.claim}: {found.verdict} ({found.why})" for found in claims]
+    best = min(sizes, key=lambda size: records[size]["value"])
+    verdict = "differs" if best == sizes[-1] else "ordering holds"
+    notes.append(f"the largest size is not the one nearest to data (Table 8): {verdict} (nearest: {best})")
+    notes += [*comparison_lines(scores), f"printed values are not comparable: {WHY}"]
+    return Table("Table 8. Latent PPL of mentions of persons by model size, 95 % intervals", cells, notes)
 
 
-def _frequent(critic: NgramCritic, units: Sequence[Chain], least: int) -> np.ndarray:
-    keys, counts = count_keys(window_keys(critic.read(units), critic.packing))
-    return keys[counts >= least]
+RESOLVERS = {"gold_repeated": "gold", "read": "rules", "nearest": "nearest mention"}
+PARTS = {"muc": "MUC F1", "b3": "B³ F1", "ceafe": "CEAF-e F1"}
 
 
-def resolver_rows(
-    critic: NgramCritic,
-    train: Mapping[str, Sequence[Chain]],
-    test: Mapping[str, Mapping[str, Sequence[Chain]]],
-    name: str,
-) -> dict[str, list[LatentPplRow]]:
-    """Table 7 once per reader of chains: each critic is fitted and scored on chains of one resolver (or on gold ones).
+def table_resolvers(*, scores: Records) -> Table:
+    """The same chains under three readers: Latent PPL of each text, and agreement with the planted truth (ours).
 
-    ``train[resolver]`` are real chains; ``test[resolver]["data"]`` held-out real ones, other keys generations.
+    Score rows are named ``<corpus>-<system>-mentions_<reader>`` and ``<corpus>-data-agreement_<reader>`` with a reader
+    of ``RESOLVERS``.
     """
-    found = {}
-    for resolver, real in train.items():
-        sets = dict(test[resolver])
-        fitted = critic.fit(real)
-        found[resolver] = latent_ppl_rows(fitted, sets.pop("data"), sets, f"{name}/{resolver}")
-    return found
+    cells: list[Cell] = []
+    for name, record in scores.items():
+        _, system, kind = parts(name)
+        measure, _, reader = kind.partition("_")
+        if measure == "agreement":
+            cells.append(cell(RESOLVERS[reader], "CoNLL F1", record))
+            found = record["details"]
+            cells += [Cell(RESOLVERS[reader], PARTS[key], found[key]["f1"], units=record["units"]) for key in PARTS]
+        else:
+            cells.append(cell(RESOLVERS[reader], f"Latent PPL, {system.replace('-', ' ')}", record))
+    notes = _resolver_claims(scores)
+    notes.append("entities mentioned once are left out by every reader; a mention counts by the place of its head word")
+    notes.append(
+        "each critic is fitted on training text as its reader reads it; gold chains of generated text do not exist"
+    )
+    return Table("Sensitivity to the resolver: agreement with planted gold, and Latent PPL of mentions", cells, notes)
 
 
-def dose_rows(
-    critics: Mapping[str, Critic[Any]], doses: Mapping[float, Mapping[str, Sequence[Chain]]], name: str
-) -> list[tuple[float, str, Estimate]]:
-    """Scores of fitted critics on chains of text corrupted at each dose: ``doses[dose][critic name]`` are its chains.
-
-    The figure of a named failure: its own critic should answer, the others should not.
-    """
-    return [
-        (dose, row, estimate(critic, critic.tally(chains[row]), generator(name, row, dose)))
-        for dose, chains in doses.items()
-        for row, critic in critics.items()
-    ]
+def _resolver_claims(scores: Records) -> list[str]:
+    lines = []
+    for reader in RESOLVERS:
+        rows = {parts(name)[1]: r for name, r in scores.items() if parts(name)[2] == f"mentions_{reader}"}
+        for system in (name for name in rows if name != "data"):
+            found = judge_ordering(f"{RESOLVERS[reader]}: data < {system}", [rows["data"], rows[system]])
+            lines.append(f"{found.claim} (as Table 7 under another reader): {found.verdict} ({found.why})")
+    return lines

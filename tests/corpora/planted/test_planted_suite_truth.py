@@ -129,8 +129,8 @@ def test_every_translated_word_shows_its_documents_language_and_languages_are_eq
     assert stats.chisquare(counts).pvalue > LEVEL
     for document, language in zip(corpus.documents, corpus.truth["language"], strict=True):
         target = document.sections[1]
-        assert target.title == LANGUAGES[language]
-        assert {language_of(word) for word in target.text.split()[:-1]} == {target.title}
+        assert (document.sections[0].title, target.title) == ("source", "target")
+        assert {language_of(word) for word in target.text.split()[:-1]} == {LANGUAGES[language]}
 
 
 def test_mixing_replaces_that_share_of_words_and_nothing_else():
@@ -154,8 +154,8 @@ def test_a_failure_that_a_domain_does_not_have_is_refused():
 def test_equal_sentences_have_equal_translations_and_word_order_differs():
     corpus = build(name="t", seed=7, domain="parallel", documents=500)
     seen = {}
-    for document in corpus.documents:
-        key = (document.sections[0].text, document.sections[1].title)
+    for document, language in zip(corpus.documents, corpus.truth["language"].tolist(), strict=True):
+        key = (document.sections[0].text, language)
         assert seen.setdefault(key, document.sections[1].text) == document.sections[1].text
 
 

@@ -74,3 +74,11 @@ def test_the_wn_library_reads_the_lexicon_and_its_information_content(tmp_path):
         )
     finally:
         wn.config.data_directory = before
+
+
+def test_every_noun_that_a_topic_can_say_has_a_sense():
+    words = {word for synset in TREE.synsets for word in synset.words}
+    slots = ("person", "thing", "being", "stuff", "event", "idea", "place")
+    said = {word for topic in everyday().topics for slot in slots for word in topic.tables.get(slot, ())}
+    assert said <= words
+    assert TREE.senses("sparrow") and TREE.path(TREE.senses("sparrow")[0])[-1] == 1

@@ -71,10 +71,10 @@ def _edits(pair: Translation) -> Iterator[dict[str, object]]:
 
 
 def parallel_corpus(pairs: Sequence[Translation], splits: Sequence[str], facts: dict[str, object]) -> Corpus:
-    """Two sections a document, ``english`` and the name of the target language; every word's language is truth."""
+    """Two sections a document, titled ``source`` and ``target`` as translators read them; every word's language is truth."""
     documents, words = [], []
     for pair, split in zip(pairs, splits, strict=True):
-        sections = (Section("english", pair.clause.english()), Section(pair.language, f"{' '.join(pair.target)} ."))
+        sections = (Section("source", pair.clause.english()), Section("target", f"{' '.join(pair.target)} ."))
         documents.append(Document(f"parallel-{pair.index:06d}", split, sections, tuple(_edits(pair))))
         words.append(len(pair.target))
     languages = np.array([LANGUAGES.index(pair.language) for pair in pairs], dtype=np.int64)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from xml.sax.saxutils import escape, quoteattr
 
+from longform.corpora.planted.everyday import GENERIC
 from longform.corpora.planted.lexicon import PLACE_KINDS, SLOT_OF_KIND, Vocabulary, article, plural
 
 UPPER = {  # node: parent and gloss
@@ -30,8 +31,14 @@ UPPER = {  # node: parent and gloss
 PARENT_OF_KIND = {
     "person": "organism", "animal": "organism", "plant": "organism", "body": "organism", "organ": "organism",
     "substance": "matter", "food": "matter", "event": "occurrence", "measure": "quantity", "group": "collection",
-    "document": "communication", "message": "communication", "symbol": "communication",
+    "document": "communication", "message": "communication", "symbol": "communication", "notion": "abstraction",
 } | dict.fromkeys(PLACE_KINDS, "location")  # fmt: skip
+KIND_OF_SPARE = {
+    "being": "animal",
+    "event": "event",
+    "idea": "notion",
+    "stuff": "substance",
+}  # slots a topic may leave out
 NOT_NOUNS = ("adjective", "verb", "deed")
 LEXICON = "planted"
 
@@ -70,20 +77,28 @@ class Taxonomy:
 
         for name, (parent, gloss) in UPPER.items():
             add(name, (name,), parent, gloss)
+
+        def kind_node(kind: str) -> str:
+            if f"kind/{kind}" not in numbers:
+                parent = PARENT_OF_KIND.get(kind, "artefact")
+                add(f"kind/{kind}", (f"{kind} kind",), parent, f"{article(parent)} of the sort called {kind}")
+            return f"kind/{kind}"
+
         for topic in vocabulary.topics:
             for kind, nouns in topic.kinds.items():
                 if kind in NOT_NOUNS:
                     continue
-                parent = PARENT_OF_KIND.get(kind, "artefact")
-                if f"kind/{kind}" not in numbers:
-                    add(f"kind/{kind}", (f"{kind} kind",), parent, f"{article(parent)} of the sort called {kind}")
-                node = f"{topic.name}/{kind}"
-                add(
-                    node, (f"{topic.name} {kind}",), f"kind/{kind}", f"{article(kind)} that belongs to the {topic.name}"
-                )
+                node, above = f"{topic.name}/{kind}", kind_node(kind)
+                add(node, (f"{topic.name} {kind}",), above, f"{article(kind)} that belongs to the {topic.name}")
                 odds = topic.probabilities(SLOT_OF_KIND.get(kind, "thing"))
                 for rank, noun in enumerate(nouns):
                     add(f"{node}/{noun}", (noun,), node, _gloss(topic.name, kind, topic.kinds, rank), odds[noun])
+        for slot, odds in spare_words(vocabulary).items():
+            kind = KIND_OF_SPARE[slot]
+            node, above = f"common/{kind}", kind_node(kind)
+            add(node, (f"common {kind}",), above, f"{article(kind)} that belongs to no topic")
+            for noun, frequency in odds.items():
+                add(f"{node}/{noun}", (noun,), node, f"{article(kind)} met anywhere, called {article(noun)}", frequency)
         return cls(tuple(grown))
 
     @cached_property
@@ -123,6 +138,18 @@ class Taxonomy:
     def senses(self, word: str) -> tuple[int, ...]:
         """Numbers of the synsets of a word."""
         return tuple(synset.number for synset in self.synsets if word in synset.words)
+
+
+def spare_words(vocabulary: Vocabulary) -> dict[str, dict[str, float]]:
+    """By slot, the words that topics without words of their own for it use, with their summed probabilities."""
+    found: dict[str, dict[str, float]] = {}
+    for topic in vocabulary.topics:
+        own = {SLOT_OF_KIND.get(kind, "thing") for kind in topic.kinds}
+        for slot in GENERIC.keys() - own:
+            odds = found.setdefault(slot, dict.fromkeys(GENERIC[slot], 0.0))
+            for noun, probability in topic.probabilities(slot).items():
+                odds[noun] += probability
+    return {slot: found[slot] for slot in GENERIC if slot in found}
 
 
 def _gloss(topic: str, kind: str, kinds: Mapping[str, tuple[str, ...]], rank: int) -> str:

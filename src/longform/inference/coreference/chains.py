@@ -16,6 +16,7 @@ import numpy as np
 
 from longform.corpora.segmentation import sentences
 from longform.inference.coreference.person_lexicon import NEITHER, NO_PERSONS, PERSON_PRONOUNS, VOTES
+from longform.inference.kept_texts import pack
 from longform.units import BadInput, Chain, Document, Readout, chains_to_readout
 
 STOP = "."
@@ -185,16 +186,20 @@ def read_chains(
     return [person_chain(doc.id, doc.split, text, mentions, rules) for doc, text, mentions in rows]
 
 
-def person_chains_to_readout(chains: Sequence[PersonChain], header: Mapping[str, str] | None = None) -> Readout:
+def person_chains_to_readout(
+    chains: Sequence[PersonChain], header: Mapping[str, str] | None = None, texts: Sequence[str] | None = None
+) -> Readout:
     """Chains packed for ``data/inference``, with ``span`` (tokens, 2), where each symbol stands in the text.
 
-    ``header_names`` holds the resolver's header, one ``key=value`` each.
+    ``header_names`` holds the resolver's header, one ``key=value`` each; ``text`` the UTF-8 bytes of ``texts``, one row
+    per unit, where they are given.
     """
     packed = chains_to_readout([item.chain for item in chains])
     spans = [span for item in chains for span in item.spans]
     lengths = np.array([len(item.spans) for item in chains], dtype=np.int64)
     arrays: dict[str, Any] = {"span": np.array(spans, dtype=np.int64).reshape(-1, 2), "span_lengths": lengths}
     arrays["header_names"] = np.array([f"{key}={value}" for key, value in (header or {}).items()], dtype=np.str_)
+    arrays |= pack(texts) if texts is not None else {}
     return Readout(packed.unit_ids, packed.splits, {**packed.arrays, **arrays})
 
 
@@ -221,9 +226,15 @@ FILM_FILTERS = {"released": is_film_released, "paper": is_film_paper}
 
 
 def read_with(
-    resolver: CorefResolver, documents: Sequence[Document], rules: ChainRules, film_filter: str | None
+    resolver: CorefResolver,
+    documents: Sequence[Document],
+    rules: ChainRules,
+    film_filter: str | None,
+    keep_text: bool = False,
 ) -> Readout:
     """Chains of the documents as a readout; one that the film filter leaves out is an invalid chain, so it is counted.
+
+    ``keep_text`` puts the text beside the spans, for readers of the readout that show it.
 
     Raises:
         BadInput: an unknown film filter.
@@ -233,7 +244,8 @@ def read_with(
     keep = FILM_FILTERS[film_filter] if film_filter else lambda _: True
     kept = {document.id for document in documents if keep(document)}
     found = iter(read_chains([document for document in documents if document.id in kept], resolver, rules))
-    left_out = (
+    chains = [
         PersonChain(Chain(d.id, d.split, (), valid=False), ()) if d.id not in kept else next(found) for d in documents
-    )
-    return person_chains_to_readout(list(left_out), resolver.header())
+    ]
+    texts = [document.text.strip() for document in documents] if keep_text else None
+    return person_chains_to_readout(chains, resolver.header(), texts)

@@ -205,8 +205,9 @@ def read(
     names_have_gender: bool = True,
     film_filter: str | None = None,
     subject: float = 0.6,
+    keep_text: bool = False,
 ) -> Readout:
     """Chains of persons by rules; ``subject`` 0 leaves recency alone, as the planted world's pronouns have it."""
     chosen = [document for document in documents if document.split in splits]
     resolver = RuleResolver(subject=subject, parallel=min(subject, RuleResolver.parallel))
-    return read_with(resolver, chosen, ChainRules(singletons, names_have_gender), film_filter)
+    return read_with(resolver, chosen, ChainRules(singletons, names_have_gender), film_filter, keep_text)

@@ -1,0 +1,130 @@
+"""The entailment part on Symmetric FEVER (Schuster et al. 2019): trained on one part, tested on another, as it comes out.
+
+``PYTHONPATH=src:. python -m benchmarks.symmetric_fever FILE --json`` reads the published JSONL (claim, evidence sentence,
+label SUPPORTS or REFUTES), which is not part of this repository, and writes ``benchmarks/measured/symmetric_fever.json``: numbers
+alone, no text. Pairs that share a claim or an evidence sentence (one page) stay in one part. The set is built so that a
+claim alone says nothing about its label; the row "claim alone" shows what a model without evidence makes of it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import tempfile
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from longform.corpora.fever import LABELS as FEVER_LABELS
+from longform.corpora.fever import plain
+from longform.models.fact_checker.entailment import LABELS, Entailment, Pair
+from longform.models.fact_checker.learning import train
+from longform.numerics import bootstrap, generator, percentile_interval
+
+SHARES = {"train": 0.7, "validation": 0.1, "test": 0.2}
+SCHEDULE = {"learning_rate": 3e-3, "batch": 16, "epochs": 12, "rounds": 6, "weight_decay": 0.05}
+SIZE, LEAST = 48, 2
+RESULT = Path(__file__).parent / "measured" / "symmetric_fever.json"
+Item = tuple[Pair, str, int]  # pair, label, the part that it must stay with
+
+
+def read(path: Path) -> list[Item]:
+    """Pairs with their labels and groups: components of equal claims and equal evidence."""
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    parent: dict[str, str] = {}
+
+    def root(key: str) -> str:
+        while parent.setdefault(key, key) != key:
+            key = parent[key]
+        return key
+
+    for row in rows:
+        parent[root("claim " + row["claim"])] = root("evidence " + row["evidence"])
+    names = [root("claim " + row["claim"]) for row in rows]
+    place = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    pairs = [Pair(plain(row["claim"]), "", plain(row["evidence"])) for row in rows]
+    labels = [FEVER_LABELS[row["gold_label"]] for row in rows]
+    return [(pair, label, place[name]) for pair, label, name in zip(pairs, labels, names, strict=True)]
+
+
+def parts(items: Sequence[Item], seed: int) -> dict[str, list[Item]]:
+    """Whole groups, in an order drawn by seed, until each part has its share."""
+    groups = max(group for _, _, group in items) + 1
+    order = generator("symmetric fever", seed).permutation(groups)
+    ends = np.round(np.cumsum(list(SHARES.values())) * groups).astype(int)
+    part_of = {
+        int(group): list(SHARES)[int(np.searchsorted(ends, rank, side="right"))] for rank, group in enumerate(order)
+    }
+    return {part: [item for item in items if part_of[item[2]] == part] for part in SHARES}
+
+
+def judged(model: Entailment, items: Sequence[Item], seed: int) -> dict[str, Any]:
+    """Accuracy with an interval over groups, precision and recall of both labels; the third label is not offered."""
+    found = model.probabilities([pair for pair, _, _ in items])[:, :2].argmax(1)
+    true = np.array([LABELS.index(label) for _, label, _ in items])
+    groups = [np.array([i for i, item in enumerate(items) if item[2] == g]) for g in dict.fromkeys(i[2] for i in items)]
+    right = found == true
+    draws = bootstrap(lambda rows: float(np.concatenate([right[groups[r]] for r in rows]).mean()), len(groups),
+                      generator("symmetric fever", "bootstrap", seed), 1000)  # fmt: skip
+    record: dict[str, Any] = {
+        "accuracy": float(right.mean()),
+        "interval": list(percentile_interval(draws)),
+        "pairs": len(items),
+    }
+    for place, label in enumerate(LABELS[:2]):
+        hits = float(((found == place) & (true == place)).sum())
+        record[label] = {
+            "precision": _ratio(hits, (found == place).sum()),
+            "recall": _ratio(hits, (true == place).sum()),
+        }
+    return record
+
+
+def _ratio(part: float, whole: float) -> float | None:
+    return float(part / whole) if whole else None
+
+
+def without_evidence(items: Sequence[Item]) -> list[Item]:
+    """Every claim beside one and the same sentence."""
+    return [(Pair(pair.claim, "", "Nothing is known about this ."), label, group) for pair, label, group in items]
+
+
+def run(items: Sequence[Item], seed: int, name: str) -> dict[str, Any]:
+    """Train on two parts, judge on the third and on what it was trained on."""
+    split = parts(items, seed)
+    pairs: Mapping[str, list[tuple[Pair, str]]] = {p: [(i[0], i[1]) for i in split[p]] for p in ("train", "validation")}
+    with tempfile.TemporaryDirectory() as scratch:
+        model = train(pairs, size=SIZE, least=LEAST, schedule=SCHEDULE, seed=seed, name=name, scratch=Path(scratch))
+    return {part: judged(model, split[part], seed) for part in ("train", "test")}
+
+
+def main() -> None:
+    """Three splits; numbers only."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    os.environ["WANDB_MODE"] = "disabled"
+    items = read(options.file)
+    record: dict[str, Any] = {
+        "file": options.file.name,
+        "pairs": len(items),
+        "groups": len({item[2] for item in items}),
+        "labels": dict(Counter(item[1] for item in items)),
+        "settings": {"shares": SHARES, "schedule": SCHEDULE, "size": SIZE, "least": LEAST},
+        "splits": [run(items, seed, "symmetric-fever") for seed in (1, 2, 3)],
+        "claim alone": [run(without_evidence(items), seed, "claims") for seed in (1,)],
+    }
+    tests = [split["test"]["accuracy"] for split in record["splits"]]
+    record["mean test accuracy"] = float(np.mean(tests))
+    print(json.dumps(record, indent=1))
+    if options.json:
+        RESULT.write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

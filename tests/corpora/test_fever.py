@@ -1,0 +1,118 @@
+"""FEVER's format read and written: pages, claims, splits by page; planted claims agree with the planted rules."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from longform.corpora.fever import build, claims_of, pages_of, title_of
+from longform.corpora.planted.articles import write
+from longform.corpora.planted.claims import UNKNOWN, Verifier
+from longform.corpora.planted.corpus import indices
+from longform.corpora.planted_fever import build as planted
+from longform.corpora.planted_readings import FORMS
+from longform.corpora.planted_readings import build as readings
+from longform.units import BadInput
+
+COUNTS = {"train": 24, "validation": 6, "test": 6}
+
+
+def folder(path: Path, claims, pages) -> Path:
+    (path / "wiki-pages").mkdir(parents=True)
+    (path / "claims.jsonl").write_text("".join(json.dumps(row) + "\n" for row in claims), encoding="utf-8")
+    (path / "wiki-pages" / "wiki-001.jsonl").write_text(
+        "".join(json.dumps(row) + "\n" for row in pages), encoding="utf-8"
+    )
+    return path
+
+
+def claim(number, label, text, *evidence):
+    sets = [[[1, 2, page, line]] for page, line in evidence] or [[[1, None, None, None]]]
+    return {"id": number, "label": label, "claim": text, "evidence": sets}
+
+
+PAGES = [
+    {
+        "id": "Soul_Food_-LRB-film-RRB-",
+        "text": "",
+        "lines": "0\tSoul Food is a film .\tfilm\tFilm\n1\t\n2\tIt was -LRB- well -RRB- liked .",
+    },
+    {"id": "Telemundo", "text": "", "lines": "0\tTelemundo is a network ."},
+]
+CLAIMS = [
+    claim(1, "SUPPORTS", "Soul Food is a film.", ("Soul_Food_-LRB-film-RRB-", 0), ("Soul_Food_-LRB-film-RRB-", 2)),
+    claim(2, "REFUTES", "Telemundo is a river.", ("Telemundo", 0)),
+    claim(3, "NOT ENOUGH INFO", "Telemundo has a choir."),
+    claim(4, "SUPPORTS", "Nobody knows.", ("Lost", 3)),
+]
+
+
+def test_pages_and_claims_are_read_as_people_write_them(tmp_path):
+    corpus = build(name="c", seed=1, raw=folder(tmp_path / "f", CLAIMS, PAGES))
+    assert pages_of(corpus.documents)["Soul Food (film)"] == ("Soul Food is a film .", "", "It was ( well ) liked .")
+    found = [one for _, one in claims_of(corpus.documents)]
+    assert [one.label for one in found] == ["supported", "refuted", "not_enough_info", "supported"]
+    assert found[0].evidence == (("Soul Food (film)", 0),)  # the first evidence set
+    assert corpus.documents[2].sections[1].text == "Soul Food (film): Soul Food is a film ."
+    assert corpus.facts["claims_without_their_page"] == 1 and title_of("A_-COLON-_B") == "A : B"
+
+
+def test_claims_about_one_page_share_a_split(tmp_path):
+    corpus = planted(name="c", seed=1, raw=tmp_path, pages=COUNTS)
+    splits = {}
+    for document, one in claims_of(corpus.documents):
+        if one.evidence:
+            splits.setdefault(one.evidence[0][0], set()).add(document.split)
+    assert len(splits) > 25 and all(len(found) == 1 for found in splits.values())
+    assert len({split for found in splits.values() for split in found}) == 3
+
+
+def test_planted_labels_are_what_the_rules_of_the_world_say(tmp_path):
+    corpus = planted(name="c", seed=1, raw=tmp_path, pages=COUNTS)
+    verifier = Verifier.from_articles([write(1, "encyclopedia", n) for n in indices(COUNTS)], "encyclopedia")
+    rows = [(one, verifier.check(one.text)) for _, one in claims_of(corpus.documents)]
+    assert len(rows) > 300
+    for one, verdict in rows:
+        assert one.label == (verdict.label if verdict.label != UNKNOWN else "not_enough_info"), one.text
+        assert frozenset(one.evidence) == verdict.evidence
+
+
+@pytest.mark.parametrize("row", ['{"label": "MAYBE", "claim": "x"}', '{"label": "SUPPORTS"}', "[]", "{"])
+def test_lines_that_are_no_claims_are_named(tmp_path, row):
+    place = folder(tmp_path / "f", CLAIMS, PAGES)
+    (place / "more.jsonl").write_text(row + "\n", encoding="utf-8")
+    with pytest.raises(BadInput, match=r"more\.jsonl:1"):
+        build(name="c", seed=1, raw=place)
+
+
+def test_an_empty_folder_and_a_page_without_lines_are_named(tmp_path):
+    with pytest.raises(BadInput, match="0 claims and 0 pages"):
+        build(name="c", seed=1, raw=tmp_path)
+    with pytest.raises(BadInput, match="a page has an id and lines"):
+        build(name="c", seed=1, raw=folder(tmp_path / "f", CLAIMS, [{"id": "X"}]))
+
+
+def test_news_tell_what_a_page_states_and_no_other_fact():
+    pages = {"test": 6}
+    verifier = Verifier.from_articles([write(1, "encyclopedia", n) for n in indices(pages)], "encyclopedia")
+    corpus = readings(name="r", seed=1, form="news", pages=pages, tellings=3, validation=2)
+    sentences = [s for d in corpus.documents for s in d.text.replace(". ", ".\n").split("\n")]
+    labels = [verifier.check(sentence).label for sentence in sentences]
+    assert labels.count("refuted") == 0 and labels.count("supported") > 40
+    told = {fact[1] for s in sentences for fact in [(s, e) for e in verifier.check(s).evidence]}
+    assert told == {evidence for _, evidence in verifier.stated.values()}
+    assert len({document.text for document in corpus.documents}) == len(corpus.documents) == 20
+
+
+@pytest.mark.parametrize("form", sorted(FORMS))
+def test_readings_hold_train_texts_and_a_few_for_validation(form):
+    corpus = readings(name="r", seed=1, form=form, pages={"test": 3}, tellings=2, validation=1)
+    assert [d.split for d in corpus.documents] == ["train"] * 6 + ["validation"]
+    assert all(document.text.endswith(".") for document in corpus.documents)
+
+
+def test_readings_of_an_unknown_form_are_named():
+    with pytest.raises(BadInput, match="allowed are"):
+        readings(name="r", seed=1, form="radio", pages={"test": 1}, tellings=1)
+    with pytest.raises(BadInput, match="0 tellings"):
+        readings(name="r", seed=1, form="news", pages={"test": 1}, tellings=0)

@@ -1,0 +1,90 @@
+"""Written-out shuffles: the same sentences in another order, nothing else, named so that pairs can be found."""
+
+import json
+from collections import Counter
+
+import pytest
+
+from longform.corpora.shuffled_texts import build, cut_sections
+from longform.units import BadInput, Document, Section
+
+TASKS = [["block", 1], ["block", 5], ["window", 2], ["section", 1]]
+
+
+def article(number, split, sections=3, sentences=5):
+    texts = [" ".join(f"Sentence {number} {i} {j}." for j in range(sentences)) for i in range(sections)]
+    return Document(f"a-{number}", split, tuple(Section(f"title {i}", text) for i, text in enumerate(texts)))
+
+
+@pytest.fixture
+def folder(tmp_path):
+    rows = [article(i, split) for i, split in enumerate(["train", "train", "test", "test"])]
+    (tmp_path / "documents.jsonl").write_text("".join(json.dumps(row.to_record()) + "\n" for row in rows))
+    return tmp_path
+
+
+def made(folder, **changed):
+    settings = {"name": "orders", "seed": 1, "raw": folder, "tasks": TASKS, "documents": {"train": 2, "test": 2}}
+    return build(**{**settings, "shuffles": 3, **changed})
+
+
+def sentences(document):
+    return [s for _, row in cut_sections(document, "rules") for s in row]
+
+
+def test_training_documents_keep_their_name_and_test_documents_bring_their_shuffles(folder):
+    corpus = made(folder)
+    ids = [document.id for document in corpus.documents]
+    assert ids[:3] == ["a-0", "a-1", "a-2/original/0"]
+    assert len(ids) == len(set(ids)) == 4 + sum(corpus.facts["shuffles"].values())
+
+
+def test_a_shuffle_holds_its_originals_sentences_in_an_order_of_its_own(folder):
+    seen = set()
+    for document in made(folder).documents[2:]:
+        name = document.id.split("/")[0]
+        number = int(name.removeprefix("a-"))
+        expected = Counter(sentences(article(number, "test")))
+        assert Counter(sentences(document)) == expected
+        task = document.id.split("/")[1]
+        original = " ".join(sentences(article(number, "test")))
+        read = " ".join(sentences(document))
+        assert (task, read) not in seen and (read == original) == (task == "original")
+        seen.add((task, read))
+
+
+def test_sentence_shuffles_leave_titles_and_lengths_of_sections_where_they_were(folder):
+    for document in made(folder).documents:
+        if "/block" in document.id or "/window" in document.id:
+            cut = cut_sections(document, "rules")
+            assert [(title, len(row)) for title, row in cut] == [(f"title {i}", 5) for i in range(3)]
+
+
+def test_section_shuffles_move_whole_sections_with_their_titles(folder):
+    whole = {section.text: section.title for section in article(2, "test").sections}
+    moved = [d for d in made(folder).documents if d.id.startswith("a-2/section_1/")]
+    assert moved
+    for document in moved:
+        assert {s.text: s.title for s in document.sections} == whole
+
+
+def test_a_document_is_the_same_whatever_else_is_made(folder):
+    few = {d.id: d.text for d in made(folder, tasks=[["block", 1]], documents={"test": 1}).documents}
+    many = {d.id: d.text for d in made(folder).documents}
+    assert few.items() <= many.items()
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({"tasks": [["spiral", 1]]}, "spiral"),
+        ({"tasks": [["section", 2]]}, "section"),
+        ({"splitter": "none"}, "splitter"),
+        ({"documents": {"test": 9}}, "asks for 9"),
+    ],
+)
+def test_rows_that_cannot_be_made_are_refused(folder, changed, told):
+    with pytest.raises(BadInput, match=told):
+        made(folder, **changed)
+    with pytest.raises(BadInput, match="prepared corpus"):
+        made(folder / "absent")

@@ -1,0 +1,160 @@
+"""The measures of a whole run against hand-made generations; intervals over pages; correlations; corrected support."""
+
+import math
+
+import numpy as np
+import pytest
+
+from longform.inference.checked_generations import (
+    SENTENCE_COLUMNS,
+    UNIT_COLUMNS,
+    CheckedGeneration,
+    generations_from_readout,
+    generations_to_readout,
+)
+from longform.inference.token_texts import TokenText
+from longform.inference.verdicts import LABELS, CheckedText
+from longform.metrics.checker_accuracy import CheckerAccuracy, confusion_of
+from longform.metrics.corrected_verifiability import corrected_supports, true_shares
+from longform.metrics.decoder_tables import MEASURES, DecoderTable, clustered, correlations, decoder_table, pearson
+from longform.metrics.verifiability import SupportedPerGeneration
+from longform.numerics import generator
+from longform.units import BadInput
+
+S, R, N = LABELS
+
+
+def generation(name, labels, true=None, setting="beam", page=None, tokens=(1, 2, 3, 4, 5), **columns):
+    lines = [frozenset({("p", i)}) if label != N else frozenset() for i, label in enumerate(labels)]
+    table = np.zeros((len(labels), len(SENTENCE_COLUMNS)))
+    table[:, SENTENCE_COLUMNS.index("same_as")] = range(len(labels))
+    for column, values in columns.items():
+        table[:, SENTENCE_COLUMNS.index(column)] = values
+    text = TokenText(name, "generated", np.array(tokens), np.array([1, 2, 3, 4, 5]))
+    truth = None if true is None else CheckedText(name, "generated", tuple(true), tuple(lines))
+    checks = CheckedText(name, "generated", tuple(labels), tuple(lines))
+    about = np.arange(len(UNIT_COLUMNS), dtype=float)
+    return CheckedGeneration(name, "generated", setting, page or name, checks, truth, text, table, about)
+
+
+UNITS = [
+    generation("a", [S, S, R, N, S], [S, R, R, N, N], entities=[1, 2, 3, 4, 5]),
+    generation("b", [], []),
+    generation("c", [N, R], [S, N], setting="top_k", tokens=(1, 1, 1, 1, 1, 1), entities=[2, math.nan]),
+]
+
+
+def test_generations_come_back_from_their_arrays():
+    found = generations_from_readout(generations_to_readout(UNITS))
+    for wanted, made in zip(UNITS, found, strict=True):
+        assert (made.unit_id, made.setting, made.page) == (wanted.unit_id, wanted.setting, wanted.page)
+        assert made.checks == wanted.checks and made.truth == wanted.truth
+        assert np.array_equal(made.sentences, wanted.sentences, equal_nan=True)
+        assert made.tokens.tokens.tolist() == list(wanted.tokens.tokens)
+    untold = [generation("a", [S], None)]
+    assert generations_from_readout(generations_to_readout(untold))[0].truth is None
+
+
+def test_the_table_holds_every_measure_of_every_decoder():
+    made = DecoderTable(resamples=20).describe(UNITS)["settings"]
+    assert set(made) == {"beam", "top_k"} and set(made["beam"]) == set(MEASURES)
+    beam = {name: record["value"] for name, record in made["beam"].items()}
+    assert beam["SPG"] == pytest.approx(3 / 10) and beam["true_SPG"] == pytest.approx(1 / 10)
+    assert beam["SPV"] == pytest.approx(3 / 4) and made["beam"]["SPV"]["excluded"] == 1
+    assert beam["distinct_sentences"] == 2.5 and beam["entities"] == 3 and beam["distinct_4grams"] == 2
+    assert made["top_k"]["proportion_4grams"]["value"] == 0.5 and made["top_k"]["entities"]["value"] == 2
+    assert DecoderTable().score(DecoderTable().tally(UNITS)) == pytest.approx(3 / 15)
+
+
+def test_without_planted_truth_its_measures_are_left_out():
+    made = DecoderTable(resamples=5).describe([generation("a", [S])])["settings"]["beam"]
+    assert not any(name.startswith("true_") for name in made) and made["SPG"]["value"] == 0.2
+
+
+def test_three_seeds_of_a_page_are_resampled_together():
+    """Three equal generations a page must not narrow the interval."""
+    rng = generator("pages")
+    labels = [[S if rng.random() < 0.5 else N for _ in range(5)] for _ in range(12)]
+    once = [generation(f"{i}", row, page=f"{i}") for i, row in enumerate(labels)]
+    thrice = [generation(f"{i}-{k}", row, page=f"{i}") for i, row in enumerate(labels) for k in range(3)]
+    one, three = (DecoderTable(("SPG",), 200).describe(u)["settings"]["beam"]["SPG"] for u in (once, thrice))
+    assert (one["value"], one["low"], one["high"]) == pytest.approx((three["value"], three["low"], three["high"]))
+    assert (one["units"], three["units"], three["pages"]) == (12, 36, 12)
+
+
+def test_clusters_sum_rows_and_keep_every_total():
+    tally = SupportedPerGeneration().tally([unit.checks for unit in UNITS])
+    made = clustered(tally, ["x", "y", "x"])
+    assert made.unit_ids == ("x", "y") and made.values.sum(0).tolist() == tally.values.sum(0).tolist()
+
+
+def test_correlations_are_those_of_numpy_and_of_pages():
+    rng = generator("correlated")
+    units = []
+    for i in range(20):
+        labels = [[S, R, N][int(rng.integers(3))] for _ in range(5)]
+        nats = [(-1 if label != N else -2) + 0.3 * rng.standard_normal() for label in labels]
+        units.append(generation(f"{i}", labels, nats=nats, linked=math.nan))
+    found = correlations(units, 50)
+    hits = [float(label != N) for unit in units for label in unit.checks.labels]
+    nats = np.concatenate([unit.column("nats") for unit in units])
+    assert found["nats-verified"]["value"] == pytest.approx(np.corrcoef(nats, hits)[0, 1])
+    assert found["nats-verified"]["low"] < found["nats-verified"]["value"] < found["nats-verified"]["high"]
+    assert math.isnan(found["linked-verified"]["value"]) and found["linked-verified"]["excluded"] == 100
+    assert math.isnan(found["prefix_perplexity-supported"]["value"])  # constant here
+    assert pearson(np.array([1.0, math.nan, 2.0]), np.array([0.0, 1.0, 1.0])) == pytest.approx(1)
+
+
+def test_accuracy_precision_and_recall_by_hand():
+    units = [generation("a", [S, S, R, N], [S, R, R, S]), generation("b", [N], [N])]
+    tally = CheckerAccuracy().tally(units)
+    assert confusion_of(tally).tolist() == [[1, 0, 1], [1, 1, 0], [0, 0, 1]]
+    values = {name: CheckerAccuracy(name).score(tally) for name in ("accuracy", f"precision of {S}", f"recall of {R}")}
+    assert values == {"accuracy": 3 / 5, f"precision of {S}": 1 / 2, f"recall of {R}": 1 / 2}
+    made = CheckerAccuracy().describe(units)
+    assert made["confusion"]["refuted as supported"] == 1 and made["majority"] == 2 / 5
+    assert math.isnan(CheckerAccuracy(f"precision of {S}").score(CheckerAccuracy().tally(units[1:])))
+    with pytest.raises(BadInput, match="allowed are"):
+        CheckerAccuracy("recall")
+
+
+def test_shares_explain_what_a_known_checker_says():
+    rng = generator("shares")
+    for _ in range(50):
+        confusion, shares = rng.random((3, 3)) + np.eye(3), rng.dirichlet(np.ones(3))
+        observed = shares @ (confusion / confusion.sum(1, keepdims=True))
+        assert true_shares(observed, confusion) == pytest.approx(shares, abs=1e-4)
+    assert true_shares(np.array([1.0, 0, 0]), np.eye(3)).tolist() == [1, 0, 0]
+    outside = true_shares(np.array([0.9, 0.05, 0.05]), np.array([[5, 1, 4], [1, 5, 4], [1, 1, 8.0]]))
+    assert outside.min() >= 0 and outside.sum() == pytest.approx(1)
+
+
+def noisy(count, true_rate, name):
+    """Sentences with a known truth, and labels of a checker that errs as the matrix says."""
+    matrix = np.array([[0.7, 0.1, 0.2], [0.2, 0.5, 0.3], [0.1, 0.1, 0.8]])
+    rng, units = generator("noisy", name), []
+    for i in range(count):
+        true = [int(rng.choice(3, p=true_rate)) for _ in range(5)]
+        said = [int(rng.choice(3, p=matrix[t])) for t in true]
+        units.append(generation(f"{name}{i}", [LABELS[s] for s in said], [LABELS[t] for t in true]))
+    return units
+
+
+def test_corrected_support_covers_the_truth_where_the_raw_one_does_not():
+    known = generations_to_readout(noisy(300, [0.3, 0.3, 0.4], "known"))
+    units = noisy(300, [0.1, 0.2, 0.7], "new")
+    made = corrected_supports(real=known, resamples=200).describe(units)["beam"]
+    assert made["low"] < made["true"] < made["high"] and made["low"] < made["value"] < made["high"]
+    assert abs(made["value"] - made["true"]) < abs(made["given"] - made["true"]) and made["given"] > made["high"]
+
+
+def test_without_a_known_sentence_of_each_label_nothing_is_corrected():
+    known = generations_to_readout([generation("a", [S, N], [S, N])])
+    made = corrected_supports(real=known, resamples=10).describe(UNITS)["beam"]
+    assert math.isnan(made["value"]) and made["labels_without_known_sentences"] == [R] and made["given"] == 0.3
+
+
+def test_rows_give_lists():
+    assert decoder_table(measures=["SPG"], correlations=["beam"]).measures == ("SPG",)
+    empty = corrected_supports(real=generations_to_readout([generation("a", [S, R, N], [S, R, N])]))
+    assert math.isnan(empty.score(empty.tally([generation("x", [])])))

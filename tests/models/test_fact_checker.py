@@ -1,0 +1,242 @@
+"""The fact checker's parts, one by one and together: pages, sentences, labels, conflicts, and no socket."""
+
+import json
+import math
+import socket
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from tiny import bpe_folder
+from transformers import BertConfig, BertForSequenceClassification, T5Config, T5ForConditionalGeneration
+
+from longform.corpora.fever import claims_of, pages_of
+from longform.corpora.planted_fever import build
+from longform.models import fact_checker
+from longform.models.fact_checker.checking import Checker, verdict
+from longform.models.fact_checker.entailment import LABELS, DecomposableAttention, Pair, Vocabulary, collate, encoded
+from longform.models.fact_checker.hugging_face import MiniCheckEntailment, columns_of, open_entailment
+from longform.models.fact_checker.retrieval import K1, B, Bm25Lines, TitlesAndBm25, _bm25, _scores, words
+from longform.units import BadInput
+
+PAGES = {
+    "Ulm": ("Ulm is a town in Quenovia.", "Ulm was founded in 1456.", "It has many harps."),
+    "Ulm of the West": ("Ulm of the West is a film.", "It runs for 99 minutes."),
+    "Norvtex": ("Norvtex is a company from Ulm.", "Norvtex has 3,512 employees."),
+    "Mercury (planet)": ("Mercury is a planet.",),
+}
+
+
+class Said:
+    """An entailment model that looks its answers up, and remembers what it was asked."""
+
+    def __init__(self, answers):
+        self.answers, self.asked = answers, []
+
+    def probabilities(self, pairs):
+        self.asked += pairs
+        return np.array([self.answers.get(pair.sentence, (0, 0, 1)) for pair in pairs], dtype=float).reshape(-1, 3)
+
+
+def checker(answers, pages=PAGES):
+    return Checker(pages, TitlesAndBm25(pages), Bm25Lines(pages), Said(answers))
+
+
+def test_pages_are_found_by_the_longest_title_first():
+    retrieval = TitlesAndBm25(PAGES)
+    assert retrieval.pages_for("Ulm was founded in 1456.")[0] == "Ulm"
+    assert retrieval.pages_for("Ulm of the West runs long.")[:2] == ["Ulm of the West", "Ulm"]  # the second by BM25
+    assert retrieval.pages_for("Mercury is hot.") == ["Mercury (planet)"]
+    assert retrieval.pages_for("Nowhere was founded.") == [] == retrieval.pages_for("")
+
+
+def test_the_title_filter_drops_what_bm25_brings():
+    claim = "a company with 3,512 employees"
+    assert TitlesAndBm25(PAGES).pages_for(claim) == []
+    assert TitlesAndBm25(PAGES, filtered=False).pages_for(claim)[0] == "Norvtex"
+
+
+def test_bm25_is_its_formula():
+    """Lucene's: idf = log(1 + (N - n + 0.5) / (n + 0.5)), tf / (tf + k1 (1 - b + b length / mean length))."""
+    texts = [words(" ".join(lines)) for lines in PAGES.values()]
+    mean = sum(map(len, texts)) / len(texts)
+    query = ["ulm", "founded", "is"]
+    wanted = []
+    for text in texts:
+        total = 0.0
+        for word in query:
+            n, tf = sum(word in other for other in texts), text.count(word)
+            idf = math.log(1 + (len(texts) - n + 0.5) / (n + 0.5))
+            total += idf * tf / (tf + K1 * (1 - B + B * len(text) / mean))
+        wanted.append(total)
+    assert _scores(_bm25(texts), query, len(texts)) == pytest.approx(wanted, rel=1e-5)
+
+
+def test_lines_share_words_with_the_claim_and_unknown_pages_have_none():
+    selection = Bm25Lines(PAGES, limit=1)
+    assert selection.lines_for("Ulm was founded in 1457.", ["Ulm"]) == [("Ulm", 1)]
+    assert selection.lines_for("zebras", ["Ulm"]) == [] == selection.lines_for("Ulm", ["Atlantis"])
+
+
+def test_a_verdict_is_the_surest_line_and_conflicts_decide_nothing():
+    lines = [("a", 0), ("a", 1), ("b", 0)]
+    rows = np.array([[0.6, 0.1, 0.3], [0.9, 0.05, 0.05], [0.1, 0.3, 0.6]])
+    found = verdict(lines, rows)
+    assert (found.label, found.evidence, found.conflict) == ("supported", frozenset({("a", 1)}), False)
+    rows[2] = [0.1, 0.8, 0.1]
+    found = verdict(lines, rows)
+    assert (found.label, found.evidence, found.conflict) == ("not_enough_info", frozenset(), True)
+    assert verdict(lines, np.array([[0.4, 0.3, 0.3]] * 3)).label == "not_enough_info"
+    assert verdict([], np.zeros((0, 3))).label == "not_enough_info"
+
+
+def test_pages_in_conflict_leave_a_claim_open():
+    pages = {**PAGES, "Founded Ulm": ("Ulm was founded in 1900.",)}
+    answers = {"Ulm was founded in 1456.": (0.9, 0, 0.1), "Ulm was founded in 1900.": (0, 0.9, 0.1)}
+    (found,) = checker(answers, pages).check(["Ulm was founded in 1456."])
+    assert found.conflict and found.label == "not_enough_info"
+
+
+def test_equal_claims_are_judged_once_and_parts_can_be_swapped():
+    class Everything:
+        def pages_for(self, claim):
+            return list(PAGES)
+
+    said = Said({"It has many harps.": (0.7, 0.1, 0.2)})
+    made = Checker(PAGES, Everything(), Bm25Lines(PAGES), said)
+    first, again, other = made.check(["many harps", "many harps", "Atlantis sank."])
+    assert first == again and first.label == "supported" and other.label == "not_enough_info"
+    assert len({(pair.claim, pair.sentence) for pair in said.asked}) == len(said.asked)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("checker")
+    corpus = build(name="claims", seed=1, raw=folder, pages={"train": 60})
+    schedule = {"learning_rate": 6e-3, "batch": 32, "epochs": 8, "rounds": 2}
+    given = {"base": folder, "name": "checker", "seed": 1, "scratch": folder / "scratch", "size": 24}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WANDB_MODE", "disabled")
+        made = fact_checker.fit(documents=corpus.documents, schedule=schedule, **given)
+    (folder / "saved").mkdir()
+    made.save(folder / "saved")
+    return folder / "saved", corpus, made
+
+
+def test_a_trained_checker_beats_the_most_frequent_label_on_claims_it_has_not_seen(trained):
+    folder, corpus, _ = trained
+    claims = [claim for document, claim in claims_of(corpus.documents) if document.split == "test"]
+    found = fact_checker.open_checker(folder).check([claim.text for claim in claims])
+    right = sum(v.label == claim.label for v, claim in zip(found, claims, strict=True)) / len(claims)
+    most = max(sum(claim.label == label for claim in claims) for label in LABELS) / len(claims)
+    assert len(claims) > 50 and right > most + 0.15
+
+
+def test_checking_opens_no_socket(trained, monkeypatch):
+    def refuse(*given, **named):
+        raise AssertionError("a socket was opened")
+
+    monkeypatch.setattr(socket, "socket", refuse)
+    monkeypatch.setattr(socket, "create_connection", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    folder, corpus, _ = trained
+    texts = [claim.text for _, claim in claims_of(corpus.documents)][:40]
+    assert len(fact_checker.open_checker(folder).check(texts)) == 40
+
+
+def test_a_saved_checker_says_the_same(trained):
+    folder, corpus, made = trained
+    pairs = [Pair("Ulm was founded in 1456.", "Ulm", line) for line in PAGES["Ulm"]]
+    assert np.array_equal(
+        fact_checker.open_checker(folder).entailment.probabilities(pairs), made.entailment.probabilities(pairs)
+    )
+    assert fact_checker.open_checker(folder).pages == pages_of(corpus.documents)
+
+
+def test_a_pair_does_not_depend_on_its_batch(trained):
+    made = trained[2].entailment
+    pairs = [Pair("Ulm was founded in 1456 by many people of the old town.", "Ulm", line) for line in PAGES["Ulm"]]
+    alone = np.concatenate([made.probabilities([pair]) for pair in pairs])
+    assert made.probabilities(pairs) == pytest.approx(alone, abs=1e-5)
+    assert made.probabilities([Pair("...", "Ulm", "Ulm is.")]).tolist() == [[0, 0, 1]]
+    assert alone.sum(1) == pytest.approx(1)
+
+
+def test_names_and_numbers_are_read_by_shape_and_compared_by_letter():
+    vocabulary = Vocabulary({"was": 5, "founded": 6})
+    claim, sentence, equal = encoded(
+        Pair("Ulm was founded in 1456.", "Ulm", "Ulm was founded by Ann in 1457."), vocabulary
+    )
+    assert claim == [4, 5, 6, 3, 1] and sentence == [4, 5, 6, 3, 2, 3, 1]
+    assert equal == [(0, 0), (1, 1), (2, 2), (3, 5)]
+    batch = collate([((claim, sentence, equal), 2)])
+    assert DecomposableAttention(7, 8)(batch["claim"], batch["sentence"], batch["equal"]).shape == (1, 3)
+
+
+def sequence_classifier(folder: Path, labels) -> Path:
+    bpe_folder(folder)
+    torch.manual_seed(0)
+    sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
+    config = BertConfig(vocab_size=300, pad_token_id=0, id2label=dict(enumerate(labels)),
+                        label2id={n: i for i, n in enumerate(labels)}, **sizes)  # fmt: skip
+    BertForSequenceClassification(config).save_pretrained(folder)
+    return folder
+
+
+def test_any_sequence_classifier_can_stand_in_for_the_trained_one(tmp_path):
+    folder = sequence_classifier(tmp_path / "nli", ["contradiction", "entailment", "neutral"])
+    made = open_entailment(folder)
+    pairs = [Pair("the town lies", "Ulm", "the old town"), Pair("its people", "", "many hills")]
+    feed = made.tokenizer("Ulm: the old town", "the town lies", return_tensors="pt")
+    wanted = made.network(**feed).logits.softmax(-1)[0].tolist()
+    assert made.probabilities(pairs)[0] == pytest.approx([wanted[1], wanted[0], wanted[2]], abs=1e-5)
+    corpus = build(name="claims", seed=1, raw=tmp_path, pages={"train": 4})
+    given = {"base": folder, "name": "c", "seed": 1, "scratch": tmp_path / "s"}
+    saved = fact_checker.fit(documents=corpus.documents, entailment="brought", **given)
+    (tmp_path / "saved").mkdir()
+    saved.save(tmp_path / "saved")
+    opened = fact_checker.open_checker(tmp_path / "saved")
+    assert opened.entailment.probabilities(pairs) == pytest.approx(made.probabilities(pairs))
+    assert opened.check(["Atlantis sank."])[0].label == "not_enough_info"
+
+
+def test_two_labels_are_minichecks_and_strange_ones_are_named(tmp_path):
+    two = open_entailment(sequence_classifier(tmp_path / "two", ["LABEL_0", "LABEL_1"]))
+    found = two.probabilities([Pair("the town", "", "the town lies")])
+    assert found[0, 1] == 0 and found.sum() == pytest.approx(1) and two.columns == (1, None, 0)
+    with pytest.raises(BadInput, match="labels are"):
+        columns_of(BertConfig(id2label={0: "a", 1: "b", 2: "c"}, label2id={"a": 0, "b": 1, "c": 2}), tmp_path)
+
+
+def test_minichecks_sequence_model_is_read_at_its_first_answer_token(tmp_path):
+    folder = bpe_folder(tmp_path / "t5")
+    torch.manual_seed(0)
+    config = T5Config(vocab_size=300, d_model=16, d_kv=8, d_ff=16, num_layers=1, num_heads=2, decoder_start_token_id=0)
+    T5ForConditionalGeneration(config).save_pretrained(folder)
+    made = open_entailment(folder)
+    assert isinstance(made, MiniCheckEntailment)
+    pair = Pair("the town lies", "Ulm", "the old town")
+    feed = made.tokenizer("predict: Ulm: the old town</s>the town lies", return_tensors="pt")
+    logits = made.network(feed["input_ids"], decoder_input_ids=torch.tensor([[0]])).logits[0, 0]
+    yes = float(logits[[3, 209]].detach().softmax(-1)[1])
+    assert made.probabilities([pair])[0] == pytest.approx([yes, 0, 1 - yes], abs=1e-5)
+
+
+def test_what_is_no_checker_and_no_corpus_of_claims_is_named(tmp_path):
+    with pytest.raises(BadInput, match=r"no checker\.json"):
+        fact_checker.open_checker(tmp_path)
+    given = {"base": tmp_path, "name": "c", "seed": 1, "scratch": tmp_path}
+    with pytest.raises(BadInput, match="0 pages, 0 claims"):
+        fact_checker.fit(documents=[], **given)
+    corpus = build(name="claims", seed=1, raw=tmp_path, pages={"train": 4})
+    with pytest.raises(BadInput, match="needs a schedule"):
+        fact_checker.fit(documents=corpus.documents, **given)
+    with pytest.raises(BadInput, match="unexpected keyword"):
+        fact_checker.fit(documents=corpus.documents, schedule={}, retrieval={"size": 1}, **given)
+
+
+def test_the_pages_of_a_folder_are_all_that_is_read(trained):
+    record = json.loads((trained[0] / "checker.json").read_text())
+    assert sorted(record) == ["retrieval", "selection", "size", "sure", "words"]
+    assert {path.name for path in trained[0].iterdir()} == {"checker.json", "pages.jsonl", "entailment.safetensors"}

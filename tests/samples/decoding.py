@@ -1,0 +1,44 @@
+"""Checked generations, better and worse."""
+
+import numpy as np
+
+from longform.inference.checked_generations import SENTENCE_COLUMNS, UNIT_COLUMNS, CheckedGeneration
+from longform.inference.token_texts import TokenText
+from longform.inference.verdicts import LABELS, CheckedText
+from longform.metrics.annotation_sheet import AnnotationSheet
+from longform.metrics.checker_accuracy import CheckerAccuracy
+from longform.metrics.corrected_verifiability import CorrectedSupports
+from longform.metrics.decoder_tables import DecoderTable, GenerationMean, SentenceMean
+from longform.numerics import generator
+
+KNOWN = np.array([[8, 1, 1, 1, 7, 2, 1, 1, 8]] * 4, dtype=np.float64)
+
+
+def checked(name, split, labels):
+    evidence = tuple(frozenset({("Page", place)}) for place in range(len(labels)))
+    return CheckedText(name, split, tuple(labels), evidence)
+
+
+def generations(worse=False):
+    made = []
+    for i in range(9):
+        rng, name = generator("generation", i), f"g{i}"
+        truth = [LABELS[k] for k in rng.integers(0, 3, i % 5 + 1)] if i != 4 else []
+        said = [LABELS[2]] * len(truth) if worse else truth
+        table = rng.random((len(truth), len(SENTENCE_COLUMNS))) + 3 * worse
+        table[:, SENTENCE_COLUMNS.index("same_as")] = 0 if worse else np.arange(len(truth))
+        about = rng.random(len(UNIT_COLUMNS)) + worse
+        tokens = TokenText(name, "generated", rng.integers(0, 9, 12), rng.integers(0, 9, 12))
+        checks = (checked(name, "generated", said), checked(name, "generated", truth))
+        made.append(CheckedGeneration(name, "generated", "beam", f"p{i // 2}", *checks, tokens, table, about))
+    return made
+
+
+SAMPLES = {
+    "DecoderTable": lambda: (DecoderTable(), generations(), generations(worse=True)),
+    "SentenceMean": lambda: (SentenceMean("words"), generations(), generations(worse=True)),
+    "GenerationMean": lambda: (GenerationMean("tfidf"), generations(), generations(worse=True)),
+    "CheckerAccuracy": lambda: (CheckerAccuracy(), generations(), generations(worse=True)),
+    "CorrectedSupports": lambda: (CorrectedSupports(known=KNOWN), generations(), generations(worse=True)),
+    "AnnotationSheet": lambda: (AnnotationSheet(), generations(), generations(worse=True)),
+}
