@@ -10,7 +10,7 @@ from longform.study.__main__ import COLUMNS as EXPORTED
 from longform.units import BadInput, Document, Section
 
 TYPES = ("one", "two", "three")
-RULE = ChainRule(TYPES, np.array([[1, 0, 0, 0], [0, 0.01, 0.99, 0], [0, 0, 0, 1], [0, 0, 0, 1]], dtype=float), 0.05)
+RULE = ChainRule(TYPES, np.array([[1, 0, 0, 0], [0.01, 0.99, 0, 0], [0, 0, 0, 1], [0, 0, 0, 1]], dtype=float), 0.05)
 
 
 def test_rows_have_the_columns_that_the_pages_export():
@@ -66,7 +66,7 @@ def test_real_documents_are_judged_by_their_own_titles_without_a_reader(tmp_path
         Document(f"d{i}", "test", tuple(Section(t, "x") for t in chain)) for i, chain in enumerate((good, bad))
     ]
     readout = read(
-        documents=documents, reader=tmp_path, name="row", seed=1, splits=["test"], domain="pubmed", system="data",
+        documents=documents, reader=tmp_path, name="row", seed=1, splits=["test"], domain="pubmed", systems=["data"],
         per_system=5, annotators=[{"name": "a", "confusion": 0.0, "flips": 0.0}], checks=0, least=0.02, max_length=9,
     )  # fmt: skip
     units = units_from_readout(readout)
@@ -81,6 +81,6 @@ def test_bad_settings_are_named():
         answer_rows({}, rule=RULE, annotators=[Annotator("x", 0, 0)] * 2, system="s", seed=1)
     with pytest.raises(BadInput, match="no document"):
         read(
-            documents=[], reader=None, name="row", seed=1, splits=["test"], domain="pubmed", system="data",
+            documents=[], reader=None, name="row", seed=1, splits=["test"], domain="pubmed", systems=["data"],
             per_system=5, annotators=[], checks=0, least=0.02, max_length=9,
         )  # fmt: skip

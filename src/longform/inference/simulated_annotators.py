@@ -143,7 +143,7 @@ def read(
     seed: int,
     splits: Sequence[str],
     domain: str,
-    system: str,
+    systems: Sequence[str],
     per_system: int,
     annotators: Sequence[Mapping[str, Any]],
     checks: int,
@@ -156,20 +156,35 @@ def read(
 
     Args:
         domain: planted domain whose chain is the rule's.
+        systems: whose texts these are; where there are several, a document's id starts with its system and a slash.
         annotators: settings of :class:`Annotator`; checks: attention checks; least: of :class:`ChainRule`.
         max_length: tokens of a section that the classifier reads.
     """
-    chosen = [document for document in documents if document.split in splits]
-    draw = generator("human study", system, seed)
-    chosen = [chosen[i] for i in sorted(draw.permutation(len(chosen))[:per_system])]
-    if not chosen:
-        raise BadInput(f"infer {name}: no document of splits {list(splits)}; mend splits or the corpus")
+    if not systems:
+        raise BadInput(f"infer {name}: no system is named; name whose texts these are")
+    held = {system: _drawn(system, documents, splits, per_system, seed, len(systems) > 1) for system in systems}
+    empty = [system for system, chosen in held.items() if not chosen]
+    if empty:
+        raise BadInput(f"infer {name}: no document of splits {list(splits)} by {empty}; mend splits, systems or the corpus")
     chain = planted_domain(domain).chain
     rule = ChainRule(chain.types, chain.transitions, least)
     people = [Annotator(**one) for one in annotators]
-    chains = _true_chains(chosen, reader, name, splits, max_length)
-    rows = answer_rows(chains, rule=rule, annotators=people, system=system, seed=seed, checks=checks)
-    return to_readout(rows, {document.id: document.split for document in chosen}, simulated=True)
+    everything = [document for chosen in held.values() for document in chosen]
+    chains = _true_chains(everything, reader, name, splits, max_length)
+    rows: list[dict[str, Any]] = []
+    for system, chosen in held.items():
+        own = {document.id: chains[document.id] for document in chosen}
+        rows += answer_rows(own, rule=rule, annotators=people, system=system, seed=seed, checks=checks)
+    return to_readout(rows, {document.id: document.split for document in everything}, simulated=True)
+
+
+def _drawn(
+    system: str, documents: Sequence[Document], splits: Sequence[str], count: int, seed: int, named: bool
+) -> list[Document]:
+    """A system's documents of the splits, ``count`` of them at random, in order."""
+    own = [d for d in documents if d.split in splits and (not named or d.id.startswith(f"{system}/"))]
+    kept = generator("human study", system, seed).permutation(len(own))[:count]
+    return [own[i] for i in sorted(kept.tolist())]
 
 
 def _true_chains(
