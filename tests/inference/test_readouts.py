@@ -9,7 +9,7 @@ from transformers import AutoModelForCausalLM, AutoModelForSequenceClassificatio
 from longform.inference import gold_titles, section_titles, token_readout
 from longform.inference.token_readout import windows
 from longform.metrics import title_accuracy
-from longform.models.causal_lm import document_rows
+from longform.models.token_rows import document_rows
 from longform.units import BadInput, Document, Section, chains_from_readout
 
 

@@ -18,9 +18,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from longform.critics.bridge import FITTED, LatentPath
+from longform.critics.bridge import FITTED, LatentPath, units_from_readout
 from longform.protocol import Better, Tally
 from longform.units import BadInput
+
+__all__ = ["JointBridgeCritic", "bridge_quadratic", "bridge_scatter", "units_from_readout", "usable"]
 
 
 def bridge_scatter(latents: np.ndarray) -> np.ndarray:

@@ -19,8 +19,8 @@ from longform.generations.decoder_kinds import Delayed, Human, Settings, decode,
 from longform.generations.drafts import Draft, Drafts, token_log_probs
 from longform.generations.prefixes import CONTINUATION, REFERENCE, TITLES, prefix_of
 from longform.generations.token_rules import SentenceEnds
-from longform.models.causal_lm import encode
 from longform.models.checkpoints import load_model, load_tokenizer
+from longform.models.token_rows import encode
 from longform.numerics import generator
 from longform.units import BadInput, Corpus, Document, Section
 

@@ -24,9 +24,9 @@ from longform.generations.sampling.contexts import context_start
 from longform.generations.sampling.drafts import Draft
 from longform.generations.sampling.draws import Referee, Truncation, calibrated, certain_draws
 from longform.generations.sampling.noise import keys
-from longform.models.causal_lm import encode
 from longform.models.checkpoints import load_model, load_tokenizer
 from longform.models.launching import Launch, predict
+from longform.models.token_rows import encode
 from longform.numerics import derived_seed
 from longform.units import BadInput, Corpus, Document
 

@@ -18,8 +18,8 @@ from transformers import AutoModelForCausalLM
 
 from longform.corpora.wikisection import SPLITTERS
 from longform.generations.delayed_beam import Sampled, sample
-from longform.models.causal_lm import encode
 from longform.models.checkpoints import load_model, load_tokenizer
+from longform.models.token_rows import encode
 from longform.numerics import generator
 from longform.units import BadInput, Corpus, Document, Section
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from longform.generations.prefixes import CONTINUATION, REFERENCE
 from longform.inference.token_texts import TokenText, texts_to_readout
-from longform.models.causal_lm import encode
 from longform.models.checkpoints import load_tokenizer
+from longform.models.token_rows import encode
 from longform.units import BadInput, Document, Readout
 
 

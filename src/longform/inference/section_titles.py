@@ -13,7 +13,7 @@ import torch
 from transformers import AutoModelForSequenceClassification
 
 from longform.models.checkpoints import load_model, load_tokenizer
-from longform.models.classifiers import section_ids
+from longform.models.token_rows import section_ids
 from longform.units import BadInput, Chain, Document, Readout, chains_to_readout
 
 PLANTED = ("section_transitions", "section_symbol_names")  # the known chain of planted text

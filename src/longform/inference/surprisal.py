@@ -23,7 +23,6 @@ from longform.corpora.suites.items import Suite
 from longform.inference.token_scores.close_calls import Judged, confirmed
 from longform.inference.token_scores.conditions import ConditionBits
 from longform.inference.token_scores.log_probs import LogProbReader, open_reader
-from longform.inference.token_scores.parallel_reading import read_on_devices
 from longform.inference.token_scores.rows import Encoder, TokenRow
 from longform.models.checkpoints import load_model, load_tokenizer
 from longform.units import BadInput, Document, Readout
@@ -87,7 +86,7 @@ def condition_bits(
 
     def read_by(one: LogProbReader, chosen: list[int]) -> list[ConditionBits]:
         asked = [ids[place] for place in chosen]
-        read = one.read(asked) if devices == 1 else read_on_devices(one, asked, devices)
+        read = one.read(asked) if devices == 1 else _shared_out(one, asked, devices)
         return [
             ConditionBits(*_counted(rows[place], values), numbers[place])
             for place, values in zip(chosen, read, strict=True)
@@ -99,6 +98,12 @@ def condition_bits(
     settled, again = confirmed(_judged(suites), found, lambda chosen: read_by(fine, chosen))
     print(f"{reader.label}: {again} of {sum(len(s.items) for s in suites)} items read again in full precision")
     return settled
+
+
+def _shared_out(reader: LogProbReader, rows: Sequence[tuple[int, ...]], devices: int) -> list[np.ndarray]:
+    from longform.inference.token_scores.parallel_reading import read_on_devices  # Lightning: three seconds to import
+
+    return read_on_devices(reader, rows, devices)
 
 
 def _judged(suites: Sequence[Suite]) -> list[Judged]:

@@ -15,8 +15,8 @@ import numpy as np
 from transformers import AutoModelForCausalLM
 
 from longform.inference.token_scores.log_probs import open_reader
-from longform.models.causal_lm import document_rows
 from longform.models.checkpoints import load_model, load_tokenizer
+from longform.models.token_rows import document_rows
 from longform.units import Document, Readout
 
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numba
 import numpy as np
@@ -79,24 +80,52 @@ def plain_lesk(glosses: Glosses, synsets: Sequence[int]) -> np.ndarray:
 
 def extended_lesk(glosses: Glosses, synsets: Sequence[int]) -> np.ndarray:
     """Summed squares of shared phrase lengths over ``RELATION_PAIRS``: float64 (synsets, synsets), symmetric."""
-    fields = [[glosses.joined(synset, relation) for synset in synsets] for relation in range(3)]
-    flat = [np.concatenate(rows) if rows else np.zeros(0, dtype=np.int64) for rows in fields]
-    ends = [np.cumsum([0] + [len(row) for row in rows]).astype(np.int64) for rows in fields]
+    fields = [_flat([glosses.joined(synset, relation) for synset in synsets]) for relation in range(3)]
+    words = [_flat([_content(rows[start:end]) for start, end in pairwise(ends)]) for rows, ends in fields]
     total = np.zeros((len(synsets), len(synsets)))
     for first, second in RELATION_PAIRS:
-        _add_overlaps(flat[first], ends[first], flat[second], ends[second], FUNCTIONS, total)
+        _add_overlaps(*fields[first], *fields[second], *words[first], *words[second], FUNCTIONS, total)
     return np.maximum(total, total.T)
 
 
+def _flat(rows: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Ragged rows one after another, and where each ends."""
+    flat = np.concatenate(rows) if rows else np.zeros(0, dtype=np.int64)
+    return flat, np.cumsum([0] + [len(row) for row in rows]).astype(np.int64)
+
+
+def _content(row: np.ndarray) -> np.ndarray:
+    """Distinct content words of a definition, sorted: without a common one there is no common phrase."""
+    kinds = np.unique(row)
+    return kinds[kinds >= FUNCTIONS]
+
+
 @numba.njit(cache=True)
-def _add_overlaps(first, first_ends, second, second_ends, functions, total):  # type: ignore[no-untyped-def]
+def _add_overlaps(  # type: ignore[no-untyped-def]
+    first, first_ends, second, second_ends, words, word_ends, others, other_ends, functions, total
+):
     """Add the overlap of field ``first`` of i and ``second`` of j to ``total[i, j]`` for i <= j."""
     size = len(first_ends) - 1
     for i in range(size):
+        a = first[first_ends[i] : first_ends[i + 1]]
+        known = words[word_ends[i] : word_ends[i + 1]]
         for j in range(i, size):
-            a = first[first_ends[i] : first_ends[i + 1]]
-            b = second[second_ends[j] : second_ends[j + 1]]
-            total[i, j] += phrase_overlap(a, b, functions)
+            if _meet(known, others[other_ends[j] : other_ends[j + 1]]):
+                total[i, j] += phrase_overlap(a, second[second_ends[j] : second_ends[j + 1]], functions)
+
+
+@numba.njit(cache=True)
+def _meet(one, other):  # type: ignore[no-untyped-def]
+    """Whether two sorted arrays share a value."""
+    i = j = 0
+    while i < len(one) and j < len(other):
+        if one[i] == other[j]:
+            return True
+        if one[i] < other[j]:
+            i += 1
+        else:
+            j += 1
+    return False
 
 
 @numba.njit(cache=True)

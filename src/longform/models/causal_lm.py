@@ -16,8 +16,8 @@ import numpy as np
 import torch
 from transformers import CONFIG_MAPPING, AutoModelForCausalLM, PreTrainedTokenizerBase
 
-from longform.corpora.rendering import render
 from longform.models.checkpoints import SavedModel, has_model, load_model, load_tokenizer
+from longform.models.token_rows import document_rows, stream_blocks
 from longform.models.training import Items, Learner, Schedule, fit_module
 from longform.numerics import derived_seed
 from longform.units import BadInput, Document
@@ -101,34 +101,6 @@ def from_scratch(shape: Mapping[str, Any], tokenizer: PreTrainedTokenizerBase, c
     config = CONFIG_MAPPING[kind](vocab_size=len(tokenizer), **({"max_position_embeddings": context} | settings | ends))
     torch.manual_seed(derived_seed(seed, "initial weights"))
     return AutoModelForCausalLM.from_config(copy.deepcopy(config))
-
-
-def encode(text: str, tokenizer: PreTrainedTokenizerBase) -> list[int]:
-    """Token ids of a text without added control tokens."""
-    return tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
-
-
-def article_ids(document: Document, tokenizer: PreTrainedTokenizerBase, titles: bool) -> list[int]:
-    """``EOT body EOT newline``: what one article adds to the stream (the newline only where the tokenizer has one)."""
-    end = [tokenizer.eos_token_id]
-    return end + encode(render(document, titles), tokenizer) + end + encode("\n", tokenizer)
-
-
-def stream_blocks(documents: Sequence[Document], tokenizer: Any, titles: bool, context: int) -> Sequence[Sequence[int]]:
-    """One stream cut into consecutive blocks of ``context`` tokens; the last, partial block is dropped.
-
-    Returns:
-        int32 (block, context): the papers' corpora have 10^8 tokens, for which lists are too large.
-    """
-    pieces = [np.array(article_ids(document, tokenizer, titles), dtype=np.int32) for document in documents]
-    stream = np.concatenate([np.zeros(0, dtype=np.int32), *pieces])
-    return stream[: len(stream) // context * context].reshape(-1, context)
-
-
-def document_rows(documents: Sequence[Document], tokenizer: Any, titles: bool, context: int) -> list[list[int]]:
-    """``EOT body EOT`` of each document, cut at ``context`` tokens."""
-    end = [tokenizer.eos_token_id]
-    return [(end + encode(render(d, titles), tokenizer) + end)[:context] for d in documents]
 
 
 def collate(rows: Sequence[Sequence[int]]) -> dict[str, torch.Tensor]:

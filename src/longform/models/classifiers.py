@@ -15,6 +15,7 @@ import torch
 from transformers import CONFIG_MAPPING, AutoModelForSequenceClassification
 
 from longform.models.checkpoints import SavedModel, has_model, load_model, load_tokenizer
+from longform.models.token_rows import section_ids
 from longform.models.training import Items, Learner, Schedule, fit_module
 from longform.numerics import derived_seed
 from longform.units import BadInput, Document
@@ -78,12 +79,6 @@ def _network(
         raise BadInput(f"shape has model_type {kind!r}; allowed are transformers' encoders such as 'bert', 'roberta'")
     config = CONFIG_MAPPING[kind](vocab_size=len(tokenizer), pad_token_id=tokenizer.pad_token_id, **labels, **settings)
     return AutoModelForSequenceClassification.from_config(config)
-
-
-def section_ids(text: str, tokenizer: Any, max_length: int) -> list[int]:
-    """Token ids with the tokenizer's control tokens, cut at ``max_length``; never empty, so that any text has a title."""
-    ids = tokenizer(text, truncation=True, max_length=max_length, verbose=False)["input_ids"]
-    return ids or [tokenizer.eos_token_id or 0]
 
 
 def sections(

@@ -38,6 +38,8 @@ def judge_number(printed: float | None, value: float | None, low: float | None, 
 def judge_ordering(claim: str, records: Sequence[Mapping[str, Any]]) -> Finding:
     """Whether values rise strictly from record to record, and whether neighbouring intervals are apart."""
     values = [record["value"] for record in records]
+    if any(value is None or value != value for value in values):
+        return Finding(claim, "not runnable here", "a score is not finite: nothing of that kind could be read")
     rising = all(a < b for a, b in pairwise(values))
     apart = all(a["high"] < b["low"] for a, b in pairwise(records))
     numbers = (
