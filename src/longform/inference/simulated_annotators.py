@@ -59,7 +59,12 @@ class Annotator:
 
     @staticmethod
     def _answer(
-        draw: np.random.Generator, chain: Sequence[str], coherent: bool, labels: Sequence[str], confusion: float, flips: float
+        draw: np.random.Generator,
+        chain: Sequence[str],
+        coherent: bool,
+        labels: Sequence[str],
+        confusion: float,
+        flips: float,
     ) -> list[str]:
         said = []
         for title in chain:
@@ -165,7 +170,9 @@ def read(
     held = {system: _drawn(system, documents, splits, per_system, seed, len(systems) > 1) for system in systems}
     empty = [system for system, chosen in held.items() if not chosen]
     if empty:
-        raise BadInput(f"infer {name}: no document of splits {list(splits)} by {empty}; mend splits, systems or the corpus")
+        raise BadInput(
+            f"infer {name}: no document of splits {list(splits)} by {empty}; mend splits, systems or the corpus"
+        )
     chain = planted_domain(domain).chain
     rule = ChainRule(chain.types, chain.transitions, least)
     people = [Annotator(**one) for one in annotators]

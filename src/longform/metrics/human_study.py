@@ -97,7 +97,9 @@ def _judged(
             labels.setdefault(row["annotator"], {})[place] = row["answer"]
             continue
         if row["answer"] not in (COHERENT, INCOHERENT):
-            raise BadInput(f"item {item!r}: verdict {row['answer']!r}; allowed are coherent and incoherent; mend the export")
+            raise BadInput(
+                f"item {item!r}: verdict {row['answer']!r}; allowed are coherent and incoherent; mend the export"
+            )
         verdicts[row["annotator"]] = row["answer"] == COHERENT
     chains = {name: tuple(held[i] for i in sorted(held)) for name, held in labels.items()}
     told = tuple(gold[i] for i in sorted(gold))
@@ -111,7 +113,9 @@ def _place(question: str) -> int:
 
 def units_from_readout(readout: Readout) -> list[Judged]:
     """Judged articles of ``inference.simulated_annotators``; the checks of all systems decide who is kept."""
-    texts = {name: [row.tolist() for row in readout.ragged(name)] for name in ("annotator", "question", "answer", "gold")}
+    texts = {
+        name: [row.tolist() for row in readout.ragged(name)] for name in ("annotator", "question", "answer", "gold")
+    }
     rows = []
     for place, item in enumerate(readout.unit_ids):
         fixed = {

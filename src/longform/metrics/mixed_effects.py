@@ -69,7 +69,11 @@ def mixed_effects(
 
 
 def _fitted(
-    verdicts: Sequence[int], systems: Sequence[str], names: Sequence[str], annotators: Sequence[str], items: Sequence[str]
+    verdicts: Sequence[int],
+    systems: Sequence[str],
+    names: Sequence[str],
+    annotators: Sequence[str],
+    items: Sequence[str],
 ) -> tuple[list[float], list[float]]:
     """Posterior means and standard deviations: fixed effects, two log standard deviations, random effects."""
     from statsmodels.genmod.bayes_mixed_glm import BinomialBayesMixedGLM
@@ -78,9 +82,7 @@ def _fitted(
     blocks = [_indicators(annotators), _indicators(items)]
     ident = np.repeat([0, 1], [block.shape[1] for block in blocks])
     observed = np.asarray(verdicts, dtype=np.float64)
-    model = BinomialBayesMixedGLM(
-        observed, fixed, np.hstack(blocks), ident, vcp_p=VARIANCE_SPREAD, fe_p=PRIOR_SPREAD
-    )
+    model = BinomialBayesMixedGLM(observed, fixed, np.hstack(blocks), ident, vcp_p=VARIANCE_SPREAD, fe_p=PRIOR_SPREAD)
     start = np.full(len(names) + 2 + len(ident), START)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what they say is in ``optim_retvals``, and raised below

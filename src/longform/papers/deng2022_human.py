@@ -53,7 +53,9 @@ def _who(scores: Records) -> str:
 def table_4(*, scores: Records, expected: Mapping[str, Any], data: Path) -> Table:
     """PPL, MAUVE, Latent PPL and the share called coherent, of data and of every system; correlations; the claims."""
     systems = by_system(scores)
-    cells = [_cell(system, kind, record, expected) for system, kinds in systems.items() for kind, record in kinds.items()]
+    cells = [
+        _cell(system, kind, record, expected) for system, kinds in systems.items() for kind, record in kinds.items()
+    ]
     cells += _correlations(systems)
     findings = [*_printed_claims(expected), *_setting_claims(systems), *_correlation_claims(systems)]
     notes = [f"Human: {_who(scores)}; by the rule that they err from, a chain of section types is coherent or not"]
@@ -88,7 +90,10 @@ def _pairs(columns: Mapping[str, Mapping[str, float]], kind: str) -> tuple[np.nd
 
 
 def _columns(systems: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> dict[str, dict[str, float]]:
-    return {kind: {s: k[kind]["value"] for s, k in systems.items() if kind in k and k[kind]["value"] is not None} for kind in COLUMNS}
+    return {
+        kind: {s: k[kind]["value"] for s, k in systems.items() if kind in k and k[kind]["value"] is not None}
+        for kind in COLUMNS
+    }
 
 
 def _correlations(systems: Mapping[str, Any]) -> list[Cell]:
@@ -132,7 +137,7 @@ def _printed_claims(expected: Mapping[str, Any]) -> list[Finding]:
     systems: dict[str, dict[str, dict[str, float]]] = {}
     for kind, key in PRINTED.items():
         for model, held in block[key].items():
-            for setting, value in (held.items() if isinstance(held, Mapping) else [("", held)]):
+            for setting, value in held.items() if isinstance(held, Mapping) else [("", held)]:
                 systems.setdefault(f"{model}-{setting}", {})[kind] = {"value": value}
     return _correlation_claims(systems, "as printed")
 
@@ -174,7 +179,9 @@ def table_18(*, scores: Records, expected: Mapping[str, Any], data: Path, most: 
         f"of the paper's organisations, {sum(chain in counts for chain in printed)} of {len(printed)} occur here too: "
         "not comparable (planted section types, other counts)",
     ]
-    return Table(f"Table 18. Organisations of articles called incoherent, most common first ({_who(scores)})", shown, notes)
+    return Table(
+        f"Table 18. Organisations of articles called incoherent, most common first ({_who(scores)})", shown, notes
+    )
 
 
 def _chain(chain: Sequence[str]) -> str:
@@ -205,17 +212,27 @@ def _study_cells(system: str, record: Mapping[str, Any], flips: Mapping[str, flo
     kappas = [value for value in found["agreement"]["kappa"].values() if value is not None]
     cells = [
         cell(system, "coherent, articles resampled", record),
-        Cell(system, "coherent, Wilson", record["value"], low, high, units=found["judgements"], signature="Wilson 1927"),
+        Cell(
+            system, "coherent, Wilson", record["value"], low, high, units=found["judgements"], signature="Wilson 1927"
+        ),
         Cell(system, "coherent by majority", found["majority"], units=record["units"]),
         Cell(system, "alpha", found["agreement"]["alpha"], units=record["units"], signature="Krippendorff, nominal"),
-        Cell(system, "mean kappa", float(np.mean(kappas)) if kappas else None, units=len(kappas), signature="Cohen, pairs"),
+        Cell(
+            system,
+            "mean kappa",
+            float(np.mean(kappas)) if kappas else None,
+            units=len(kappas),
+            signature="Cohen, pairs",
+        ),
     ]
     if found["known"] and flips:
         rates = [flips[name] for name in found["annotators"]]
         truth = found["known"]["coherent"]
         cells.append(Cell(system, "planted share", truth, signature="the rule"))
         cells.append(Cell(system, "expected share", expected_share(truth, rates), signature="closed form"))
-        cells.append(Cell(system, "expected alpha", expected_alpha(truth, rates), signature="closed form, many articles"))
+        cells.append(
+            Cell(system, "expected alpha", expected_alpha(truth, rates), signature="closed form, many articles")
+        )
     return cells
 
 
@@ -251,7 +268,16 @@ def _effects(systems: Records) -> tuple[list[Cell], list[str]]:
     except BadInput as error:
         return [], [f"mixed effects: not runnable here ({error})"]
     cells = [
-        Cell(e.name, "logit", e.value, e.low, e.high, units=found.judgements, p_value=e.p_value, signature=found.signature)
+        Cell(
+            e.name,
+            "logit",
+            e.value,
+            e.low,
+            e.high,
+            units=found.judgements,
+            p_value=e.p_value,
+            signature=found.signature,
+        )
         for e in found.fixed
     ]
     cells += [

@@ -40,10 +40,15 @@ def meta_evaluation(*, scores: Mapping[str, Any], expected: Mapping[str, Any], d
     upper = leave_one_out(np.array(list(marks.values())).T, generator("meta-evaluation", corpus), resamples=RESAMPLES)
     cells.append(Cell("raters, leave one out", "Pearson", upper.value, upper.low, upper.high, units=upper.raters))
     tests = williams(columns, people)
-    cells += [Cell(a, f"better than {b}, Williams p", p, units=n, signature="one-tailed t, Holm-corrected") for (a, b), (p, n) in tests.items()]
+    cells += [
+        Cell(a, f"better than {b}, Williams p", p, units=n, signature="one-tailed t, Holm-corrected")
+        for (a, b), (p, n) in tests.items()
+    ]
     notes = [f"{corpus}: marks of SIMULATED raters; {len(marks)} texts, {len(set(groups))} clusters, resampled whole"]
     notes.append(f"{len(tests)} ordered pairs tested; better at {LEVEL} after Holm's correction: {_beaten(tests)}")
-    table = Table(f"Meta-evaluation: scorers against the mean marks of {corpus}, higher is better for all", cells, notes)
+    table = Table(
+        f"Meta-evaluation: scorers against the mean marks of {corpus}, higher is better for all", cells, notes
+    )
     return table
 
 
@@ -77,7 +82,9 @@ def _row(name: str, values: np.ndarray, people: np.ndarray, groups: list[str]) -
     cells = []
     for kind, column in (("pearson", "Pearson"), ("spearman", "Spearman")):
         found = correlate(kind, values, people)
-        low, high = clustered_interval(kind, values, people, groups, generator("meta-evaluation", name, kind), RESAMPLES)
+        low, high = clustered_interval(
+            kind, values, people, groups, generator("meta-evaluation", name, kind), RESAMPLES
+        )
         rest = {"units": found.items, "excluded": found.excluded, "p_value": found.p_value}
         cells.append(Cell(name, column, found.value, low, high, **rest))
     return cells
