@@ -19,7 +19,7 @@ EXPECTED = {
     },
     "table_18": {"rows": [["b", "a"], ["b"], ["a", None]]},
 }  # fmt: skip
-RULE = ChainRule(("a", "b"), np.array([[1, 0, 0], [0, 0, 1], [0, 0, 1.0]]), 0.5)
+RULE = ChainRule(("a", "b"), np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1.0]]), 0.5)
 PEOPLE = [{"name": f"p{i}", "confusion": 0.0, "flips": 0.1} for i in range(3)]
 
 

@@ -404,7 +404,7 @@ def test_a_damaged_archive_is_unpacked_or_refused_and_leaves_nothing_half_done(p
     assert not list(tmp_path.glob(".*partial"))
 
 
-@pytest.mark.parametrize("names", [["a", "a/b"], ["x" * 300], ["../a"], ["/a"], ["."], [""]])
+@pytest.mark.parametrize("names", [["a", "a/b"], ["x" * 300], ["../a"], ["/a"], ["."]])
 def test_an_archive_whose_names_clash_or_climb_is_refused(names, tmp_path):
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
         for name in names:

@@ -4,6 +4,7 @@ import numpy as np
 
 from longform.inference.token_texts import TokenText
 from longform.inference.verdicts import CheckedText
+from longform.metrics.human_study import CoherentShare, Judged
 from longform.metrics.repetition import DistinctGrams, GramProportion, RepeatedGrams
 from longform.metrics.verifiability import SupportedPerGeneration, SupportedPerVerified
 from longform.numerics import generator
@@ -29,7 +30,18 @@ def texts(words=30):
     return made
 
 
+def judged(coherent):
+    made = []
+    for i in range(10):
+        votes = {f"p{j}": (i + j) % 5 < coherent for j in range(3)}
+        labels = {name: ("a", "b") if vote else ("b", "a") for name, vote in votes.items()}
+        kept = votes if i != 4 else {}
+        made.append(Judged(f"d{i}", "lm", "test", kept, labels if kept else {}))
+    return made
+
+
 SAMPLES = {
+    "CoherentShare": lambda: (CoherentShare(), judged(4), judged(1)),
     "SupportedPerGeneration": lambda: (SupportedPerGeneration(unique=True), checked(), checked(shift=1)),
     "SupportedPerVerified": lambda: (SupportedPerVerified(), checked(), checked(shift=1)),
     "DistinctGrams": lambda: (DistinctGrams(), texts(), texts(words=2)),

