@@ -138,3 +138,21 @@ def test_hub_models_need_a_pinned_revision(tmp_path):
     assert source(tmp_path) == {"pretrained_model_name_or_path": "EleutherAI/pythia-14m", "revision": "abc"}
     with pytest.raises(BadInput, match="no tokenizer could be opened"):
         load_tokenizer(tmp_path / "nowhere")
+
+
+def test_a_tracker_that_does_not_start_costs_its_mirror_and_no_training(tmp_path, monkeypatch, capsys):
+    from longform.models import training
+
+    class Silent:
+        def __init__(self, **_):
+            pass
+
+        @property
+        def experiment(self):
+            raise TimeoutError("no answer in 30 seconds")
+
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    monkeypatch.setenv("WANDB_DIR", str(tmp_path / "wandb"))
+    monkeypatch.setattr(training, "WandbLogger", Silent)
+    assert len(training._loggers("row", tmp_path)) == 1
+    assert "not mirrored" in capsys.readouterr().out

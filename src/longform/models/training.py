@@ -225,4 +225,11 @@ def _loggers(name: str, scratch: Path) -> list[Any]:
         return [csv]
     folder = Path(os.environ.get("WANDB_DIR", "wandb"))
     folder.mkdir(parents=True, exist_ok=True)
-    return [csv, WandbLogger(name=name, project="longform", save_dir=str(folder))]
+    os.environ.setdefault("WANDB__SERVICE_WAIT", "120")  # seconds; a busy machine takes longer than the usual 30
+    mirror = WandbLogger(name=name, project="longform", save_dir=str(folder))
+    try:
+        _ = mirror.experiment  # starts the run here, where a service that does not answer costs the mirror alone
+    except Exception as error:  # any: the mirror is never worth a training
+        print(f"{name}: not mirrored to Weights & Biases ({type(error).__name__}); the CSV log is whole", flush=True)
+        return [csv]
+    return [csv, mirror]
