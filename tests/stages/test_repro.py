@@ -340,7 +340,7 @@ def locked():
 @pytest.mark.skipif(sys.platform != "linux", reason="stages die with their worker on Linux alone")
 def test_killing_the_whole_run_loses_nothing_that_had_finished(slow):
     first = runner("--workers", "2")
-    until(lambda: "quick" in locked() and (slow / "pid").exists() and (slow / "pid").read_text().strip())
+    until(lambda: "quick" in locked() and (slow / "pid").exists() and (slow / "pid").read_text().strip(), 200)
     os.killpg(first.pid, signal.SIGKILL)
     first.communicate()
     stage = int((slow / "pid").read_text())
@@ -354,7 +354,7 @@ def test_killing_the_whole_run_loses_nothing_that_had_finished(slow):
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_a_stage_whose_worker_is_killed_runs_again_alone_and_sees_its_one_gpu(slow):
     whole = runner("--workers", "2", "--gpus", "1")
-    until(lambda: (slow / "pid").exists() and (slow / "pid").read_text().strip())
+    until(lambda: (slow / "pid").exists() and (slow / "pid").read_text().strip(), 200)
     stage = int((slow / "pid").read_text())
     worker = int(Path(f"/proc/{stage}/stat").read_text().rsplit(")", 1)[1].split()[1])
     (slow / "go").touch()
