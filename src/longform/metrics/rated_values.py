@@ -19,7 +19,7 @@ METRICS: Mapping[str, Callable[..., Any]] = {
 
 def units_from_readout(readout: Readout) -> list[Any]:
     """Log probabilities where the readout has them, else words."""
-    return (likelihood if "log_probs" in readout.arrays else repetition).units_from_readout(readout)
+    return (likelihood if "token_logprob" in readout.arrays else repetition).units_from_readout(readout)
 
 
 def text_values(*, models: Settings) -> Panel:
