@@ -112,6 +112,12 @@ def test_a_cell_that_names_its_printed_number_is_found_by_it_once_and_keeps_its_
     ]
 
 
+def test_a_listing_has_no_cells(tmp_path):
+    (tmp_path / "listing").mkdir()
+    (tmp_path / "listing" / "listing.csv").write_text("text,count\na b,3\n")
+    assert Ours.read(tmp_path / "listing") == Ours({}, [])
+
+
 def test_patterns_bind_one_step_each():
     assert steps_of("a.{x}.{y}", ("a", "b", "c")) == {"x": "b", "y": "c"}
     assert steps_of("a.{x}", ("a", "b", "c")) is None

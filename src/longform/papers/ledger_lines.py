@@ -86,7 +86,9 @@ class Ours:
     def read(cls, folder: Path) -> Ours:
         """From ``<folder>/<name>.csv`` and ``.md``."""
         with (folder / f"{folder.name}.csv").open(encoding="utf-8", newline="") as file:
-            cells = {(row["row"], row["column"]): row for row in csv.DictReader(file)}
+            rows = csv.DictReader(file)
+            named = {"row", "column", "printed"} <= set(rows.fieldnames or ())  # a listing has other columns, no cells
+            cells = {(row["row"], row["column"]): row for row in rows} if named else {}
         notes = folder / f"{folder.name}.md"
         text = notes.read_text(encoding="utf-8") if notes.is_file() else ""
         return cls(cells, [match.groupdict() for match in CLAIM.finditer(text)])
