@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import lzma
 import math
 import os
+import re
 import shutil
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,6 +20,12 @@ import numpy as np
 
 from longform.numerics import save_arrays
 from longform.units import BadInput, Corpus, Document, Readout
+
+_UNPAIRED = re.compile("[\ud800-\udfff]")
+UNREADABLE = (
+    zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, ValueError, EOFError, OSError, RuntimeError, TypeError,
+    AttributeError, KeyError, SyntaxError, OverflowError, MemoryError,
+)  # fmt: skip # what zipfile and NumPy raise on damaged archives, among them a single array without its archive
 
 
 @contextmanager
@@ -55,7 +64,7 @@ def read_json(path: Path) -> Any:
     """
     try:
         return _numbers(json.loads(_existing(path).read_text(encoding="utf-8")))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise BadInput(f"{path}: not JSON ({error}); remove it and run its stage again") from error
 
 
@@ -64,9 +73,16 @@ def write_documents(path: Path, documents: Iterable[Document]) -> int:
     count = 0
     with whole(path) as partial, partial.open("w", encoding="utf-8") as lines:
         for document in documents:
-            lines.write(json.dumps(_plain(document.to_record()), sort_keys=True, ensure_ascii=False) + "\n")
+            lines.write(_line(path, document))
             count += 1
     return count
+
+
+def _line(path: Path, document: Document) -> str:
+    line = json.dumps(_plain(document.to_record()), sort_keys=True, ensure_ascii=False) + "\n"
+    if _UNPAIRED.search(line):
+        raise BadInput(f"{path}: document {document.id!r} has half a surrogate pair, which is no text; mend its source")
+    return line
 
 
 def read_documents(path: Path) -> list[Document]:
@@ -80,7 +96,7 @@ def read_documents(path: Path) -> list[Document]:
         for number, line in enumerate(lines, 1):
             try:
                 record = json.loads(line.decode("utf-8"))
-            except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+            except (ValueError, RecursionError) as error:
                 raise BadInput(f"{path}:{number}: not JSON in UTF-8 ({error}); mend or drop the line") from error
             documents.append(Document.from_record(record, f"{path}:{number}"))
     if not documents:
@@ -109,7 +125,7 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
     try:
         with np.load(present, allow_pickle=False) as file:
             return {name: file[name] for name in file.files}
-    except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, OSError) as error:
+    except UNREADABLE as error:
         raise BadInput(
             f"{path}: not a whole npz of plain arrays ({error}); remove it and run its stage again"
         ) from error
@@ -148,6 +164,10 @@ def read_readout(path: Path) -> Readout:
             f"{path}: arrays are {sorted(arrays)}, a readout has unit_ids and splits; run its infer row again"
         )
     ids, splits = arrays.pop("unit_ids"), arrays.pop("splits")
+    if ids.ndim != 1 or splits.ndim != 1:
+        raise BadInput(
+            f"{path}: unit_ids {ids.shape}, splits {splits.shape}, one of each per unit is needed; run its row"
+        )
     return Readout(tuple(ids.tolist()), tuple(splits.tolist()), arrays)
 
 

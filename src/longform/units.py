@@ -82,10 +82,11 @@ class Document:
         split = record.get("split", "test")
         if split not in SPLITS:
             raise BadInput(f"{where}: split {split!r} is not one of {list(SPLITS)}; rename it")
-        if not isinstance(record.get("edits") or [], list):
+        edits = record.get("edits") or []
+        if not isinstance(edits, list) or not all(isinstance(edit, dict) for edit in edits):
             raise BadInput(f"{where}: edits is {record['edits']!r}, allowed is a list of objects; mend or drop it")
         sections = _sections(record["sections"], f"{where} (document {record['id']!r})")
-        return cls(record["id"], split, sections, tuple(record.get("edits") or ()))
+        return cls(record["id"], split, sections, tuple(edits))
 
 
 def _sections(value: Any, where: str) -> tuple[Section, ...]:

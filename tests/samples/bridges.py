@@ -6,10 +6,13 @@ import numpy as np
 
 from longform.critics.bridge import BridgeCritic, path
 from longform.critics.bridge_joint import JointBridgeCritic
-from longform.critics.bridge_profiles import SourceProfile
+from longform.critics.bridge_length import LengthConfound
+from longform.critics.bridge_profiles import SourceDetection, SourceProfile
 from longform.critics.bridge_ratings import RatedClasses
-from longform.critics.bridge_sources import MachineGeneral, MachinePairs, TextPair
+from longform.critics.bridge_sources import MachineArea, MachineGeneral, MachinePairs, TextFamily, TextPair
+from longform.critics.bridge_suites import Limited, shuffle_tasks
 from longform.critics.bridge_tasks import GlobalDiscrimination, JointGlobal, JointLocal, LocalDiscrimination, ShuffleAUC
+from longform.critics.critic_suites import OverHeads
 from longform.numerics import generator
 from tests.oracles.bridge_loops import bridges
 
@@ -50,6 +53,41 @@ def rated():
     return RatedClasses(classifier="linear"), real, [replace(unit, rating=3 - unit.rating) for unit in real]
 
 
+def headed(units):
+    """Two views of each document: as it is, and through noise."""
+    views = [
+        {"own": u.latents, "noisy": u.latents + generator("head", u.unit_id).normal(size=u.latents.shape)}
+        for u in units
+    ]
+    return [replace(unit, heads=heads) for unit, heads in zip(units, views, strict=True)]
+
+
+def with_a_long_one():
+    """The last document has more sentences than are allowed."""
+    long = path(np.arange(30.0)[:, None] * np.ones(3), "long")
+    real = [*paths(), long]
+    return Limited(GlobalDiscrimination(), longest=14), real, disordered(real)
+
+
+def of_many_lengths():
+    """True bridges of 6 to 29 sentences; in the worse ones the noise grows with the length."""
+    drawn = {n: bridges(1, n, 3, 1.0, n)[0] for n in range(6, 30)}
+    noise = {n: 0.2 * n * generator("length", n).normal(size=z.shape) for n, z in drawn.items()}
+    real = [path(z[:2] if n == 10 else z, f"d{n}") for n, z in drawn.items()]
+    return LengthConfound("joint"), real, [path(z + noise[n], f"d{n}") for n, z in drawn.items()]
+
+
+def three_sources():
+    """Sources that wander to different degrees; in the worse families each has another one's texts."""
+    drawn = [bridges(12, 14, 3, level, seed) for seed, level in enumerate((1.0, 3.0, 9.0))]
+    real, worse = [], []
+    for i, row in enumerate(zip(*drawn, strict=True)):
+        human, near, far = (path(z[:2] if i == 4 else z, f"d{i}") for z in row)
+        real.append(TextFamily(f"d{i}", "test", human, {"near": near, "far": far}))
+        worse.append(TextFamily(f"d{i}", "test", far, {"near": human, "far": near}))
+    return SourceDetection(("near", "far")), real, worse
+
+
 SAMPLES = {
     "BridgeCritic": judged(BridgeCritic()),
     "JointBridgeCritic": judged(JointBridgeCritic()),
@@ -59,7 +97,17 @@ SAMPLES = {
     "JointLocal": judged(JointLocal()),
     "ShuffleAUC": judged(ShuffleAUC()),
     "MachinePairs": lambda: (MachinePairs(), *sides()),
+    "MachineArea": lambda: (MachineArea(), *sides()),
     "MachineGeneral": lambda: (MachineGeneral(classifier="linear"), *sides()),
     "SourceProfile": lambda: (SourceProfile("human"), *sides()),
+    "SourceDetection": three_sources,
     "RatedClasses": rated,
+    "LengthConfound": of_many_lengths,
+    "Limited": with_a_long_one,
+    "OverHeads": lambda: (
+        OverHeads(GlobalDiscrimination(), ("own", "noisy")),
+        headed(paths()),
+        headed(disordered(paths())),
+    ),
+    "Suite": judged(shuffle_tasks(judges=["bbscore", "joint"], blocks=[1], windows=[])),
 }

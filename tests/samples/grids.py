@@ -8,8 +8,11 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from longform.corpora.lexicons import read_lmf
+from longform.corpora.orderings import Discrimination
+from longform.critics.bridge_sources import TextPair
 from longform.critics.entity_grid import RoleTransitions
 from longform.critics.grid_ranking import GridRanker
+from longform.critics.grid_suites import GridPairs, UnionTasks, grid_shuffles
 from longform.critics.supplied_orders import Family, transitions
 from longform.inference.entity_grids import grid_from_mentions
 from longform.metrics.lexical import LatentSemantics, Overlap
@@ -55,6 +58,21 @@ def families():
     )  # fmt: skip
 
 
+def sides():
+    """Machines write the disordered grids; in the worse pairs people do."""
+    rows = list(zip(grids(), disordered(grids()), strict=True))
+    return (
+        GridPairs(RoleTransitions()),
+        [TextPair(one.unit_id, "test", one, other) for one, other in rows],
+        [TextPair(one.unit_id, "test", other, one) for one, other in rows],
+    )
+
+
+def blocks():
+    """Whole shuffles and shuffles of pairs of sentences, in one task."""
+    return UnionTasks(tuple(Discrimination(RoleTransitions(), "block", size) for size in (1, 2)))
+
+
 def scored_orders():
     """Originals that beat two of three shuffles; the fifth text has no shuffle."""
     tables = [np.array([2.0, 1.0, 0.0, 3.0])[: 1 if i == 4 else 4] for i in range(8)]
@@ -82,6 +100,9 @@ SAMPLES = {
     "RoleTransitions": judged(RoleTransitions()),
     "GridRanker": judged(GridRanker()),
     "CrossValidated": families,
+    "GridPairs": sides,
+    "UnionTasks": judged(blocks()),
+    "GridSuite": judged(grid_shuffles(kind="transitions")),
     "Overlap": judged(Overlap()),
     "LatentSemantics": judged(LatentSemantics(dims=8)),
     "OrderAccuracy": scored_orders,

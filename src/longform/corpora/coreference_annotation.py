@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from longform.corpora.malformed import refusing
 from longform.units import BadInput
 
 MAX_MEMBER_BYTES = 20_000_000  # a LitBank document is below 200 kB; anything larger is no such document
@@ -36,6 +37,7 @@ class AnnotatedText:
     mentions: tuple[tuple[int, int, int], ...]
 
 
+@refusing("a GAP file")
 def read_gap(path: Path) -> list[GapItem]:
     """Items of a GAP file, e.g. ``gap-development.tsv``.
 
@@ -62,6 +64,7 @@ def _gap_item(row: dict[str, str], where: str) -> GapItem:
     return GapItem(row["ID"], row["Text"], spans[0], (spans[1], spans[2]), labels)
 
 
+@refusing("a tar archive of LitBank")
 def read_litbank(path: Path) -> list[AnnotatedText]:
     """Documents of LitBank's ``litbank_coref_conll.tar.gz``; members are read in memory, none is unpacked.
 

@@ -12,6 +12,7 @@ import http.client
 import lzma
 import os
 import shutil
+import struct
 import sys
 import tarfile
 import time
@@ -30,6 +31,8 @@ CHUNK = 1 << 20
 MAX_UNPACKED = 200 * 2**30  # bytes: the largest archive here (arXiv, Cohan et al.) holds about 16 GB
 MAX_RATIO = 200  # unpacked over packed bytes; text rarely packs better than 20, a bomb does by 1000
 MAX_MEMBERS = 1_000_000
+
+BROKEN = (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, lzma.LZMAError, struct.error)
 
 
 @dataclass(frozen=True)
@@ -149,6 +152,8 @@ def unpack(archive: Path, folder: Path, *, max_bytes: int = MAX_UNPACKED, max_ra
     Raises:
         BadInput: no archive, a member that is absolute, climbs out, is a link or a device, or a bomb.
     """
+    if not archive.is_file():
+        raise BadInput(f"{archive}: no such file; fetch it first, or mend the path")
     limit = min(max_bytes, int(max(archive.stat().st_size, 1 << 16) * max_ratio))
     partial = folder.with_name(f".{folder.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
@@ -158,7 +163,9 @@ def unpack(archive: Path, folder: Path, *, max_bytes: int = MAX_UNPACKED, max_ra
             limit -= _unpacked(archive, stream, partial / _safe(archive, member), limit)
         shutil.rmtree(folder, ignore_errors=True)
         os.replace(partial, folder)
-    except (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, lzma.LZMAError) as error:
+    except BadInput:
+        raise
+    except (*BROKEN, OSError, RuntimeError, ValueError) as error:  # clashing or overlong names, encryption, damage
         raise BadInput(f"{archive}: no whole tar or zip ({error}); fetch it again and check its SHA-256") from error
     finally:
         shutil.rmtree(partial, ignore_errors=True)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from longform.corpora.malformed import refusing
 from longform.units import BadInput, Corpus, Document, Section
 
 CLASSES = (1, 2, 3)
@@ -50,6 +51,7 @@ def build(*, name: str, raw: Path, validation: float = 0.1) -> Corpus:
     return Corpus(documents, {"rating": np.array(ratings, dtype=np.int64)}, facts)
 
 
+@refusing("a GCDC CSV file in UTF-8")
 def _rows(file: Path) -> list[dict[str, str]]:
     with file.open(encoding="utf-8", newline="") as lines:
         reader = csv.DictReader(lines)

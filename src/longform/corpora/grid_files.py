@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
+from longform.corpora.malformed import refusing
 from longform.units import BadInput, Corpus, Document, Section
 
 ORIGINAL = 1
@@ -34,6 +35,7 @@ class PublishedGrid:
         return not self.rows
 
 
+@refusing("a printed grid")
 def parse_grid(text: str, where: str = "grid") -> dict[str, str]:
     """Entity -> roles of one printed grid.
 
@@ -59,6 +61,7 @@ def checked(rows: Mapping[str, str], where: str) -> dict[str, str]:
     return upper
 
 
+@refusing("JSON lines of grids in UTF-8")
 def read_grids(path: Path) -> list[PublishedGrid]:
     """Read JSON lines of grids, gzipped or not; empty grids are kept, so that whoever scores can count them."""
     opener = gzip.open if path.suffix == ".gz" else open

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from longform.corpora.malformed import refusing
 from longform.units import BadInput
 
 HYPERNYM, HYPONYM, MERONYM, HOLONYM, HORIZONTAL, CAUSE = range(6)
@@ -142,6 +143,7 @@ def closed_links(links: list[tuple[int, int, int]]) -> np.ndarray:
     return np.array(sorted(set(both)), dtype=np.int64).reshape(-1, 3)
 
 
+@refusing("a lexicon in WN-LMF")
 def read_lmf(path: Path) -> Lexicon:
     """Read every lexicon of one WN-LMF file.
 

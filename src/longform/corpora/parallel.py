@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from longform.corpora.malformed import refusing
 from longform.numerics import generator
 from longform.units import BadInput, Corpus, Document, Section
 
@@ -54,6 +55,7 @@ def _place(seed: int, key: str) -> int:
     return int(np.searchsorted(np.cumsum(SHARES)[:-1], generator("parallel split", seed, key).random(), side="right"))
 
 
+@refusing("parallel text: JSON lines by language, or aligned files, in UTF-8")
 def sentences(raw: Path, languages: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:
     """(id, text by language) of every sentence of a folder or of one file, in order of file names."""
     if not raw.exists():
@@ -72,7 +74,7 @@ def _json_lines(path: Path, languages: Sequence[str]) -> Iterator[tuple[str, dic
         try:
             record = json.loads(line)
             found = {name: str(record[name]) for name in languages if record.get(name)}
-        except (json.JSONDecodeError, AttributeError, TypeError) as error:
+        except (ValueError, AttributeError, TypeError, RecursionError) as error:
             raise BadInput(f"{path}:{number}: got {line[:40]!r}, a sentence is a JSON object by language") from error
         yield str(record.get("id", f"{path.name}-{number:06d}")), found
 

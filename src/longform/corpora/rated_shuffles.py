@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from longform.corpora.malformed import refusing
 from longform.corpora.wikisection import SPLITTERS
 from longform.numerics import generator
 from longform.units import BadInput, Corpus, Document, Section
@@ -33,12 +34,17 @@ def build(*, name: str, seed: int, raw: Path, splitter: str = "rules") -> Corpus
     file = raw / "documents.jsonl"
     if not file.is_file() or splitter not in SPLITTERS:
         raise BadInput(f"{file}, splitter {splitter!r}: name a prepared corpus and one of {sorted(SPLITTERS)}")
-    with file.open(encoding="utf-8") as lines:
-        documents = [Document.from_record(json.loads(line), str(file)) for line in lines]
+    documents = _documents(file)
     ratings = [1 + int(generator(seed, name, "rating", d.id).integers(3)) for d in documents]
     rated = [_damaged(d, rating, splitter, (seed, name)) for d, rating in zip(documents, ratings, strict=True)]
     counts = {str(k): ratings.count(k) for k in BLOCKS}
     return Corpus(rated, {"rating": np.array(ratings, dtype=np.int64)}, {"corpus": name, "ratings": counts})
+
+
+@refusing("JSON lines of documents")
+def _documents(file: Path) -> list[Document]:
+    with file.open(encoding="utf-8") as lines:
+        return [Document.from_record(json.loads(line), str(file)) for line in lines]
 
 
 def _damaged(document: Document, rating: int, splitter: str, names: tuple[object, ...]) -> Document:

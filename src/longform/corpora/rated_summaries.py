@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from longform.corpora.malformed import refusing
 from longform.units import BadInput, Corpus, Document, Section
 
 
@@ -48,19 +49,25 @@ def build(*, raw: Path, dimension: str = "coherence") -> Corpus:
     return Corpus([row[0] for row in rows], truth, facts)
 
 
+@refusing("JSON lines of SummEval in UTF-8")
 def _records(path: Path) -> Iterator[dict[str, Any]]:
     with path.open(encoding="utf-8") as lines:
         for number, line in enumerate(lines, 1):
             try:
                 record = json.loads(line)
-            except json.JSONDecodeError as error:
+            except ValueError as error:
                 raise BadInput(f"{path}:{number}: not JSON ({error}); mend or drop the line") from error
             missing = {"id", "model_id", "decoded", "expert_annotations"} - record.keys()
             if missing:
                 raise BadInput(f"{path}:{number}: lacks {sorted(missing)}; is it a SummEval annotation file?")
+            if not isinstance(record["id"], str) or not isinstance(record["model_id"], str):
+                raise BadInput(
+                    f"{path}:{number}: id {record['id']!r}, model_id {record['model_id']!r}; allowed are strings"
+                )
             yield record
 
 
+@refusing("a summary with its ratings")
 def _rows(record: Mapping[str, Any], dimension: str) -> Iterator[tuple[Document, str, str, list[float]]]:
     article, system = record["id"], record["model_id"]
     for number, text in enumerate(record.get("references") or []):
@@ -74,4 +81,6 @@ def _rows(record: Mapping[str, Any], dimension: str) -> Iterator[tuple[Document,
 
 
 def _document(name: str, split: str, text: str) -> Document:
+    if not isinstance(text, str):
+        raise BadInput(f"summary {name}: got {text!r:.60}, allowed is a string; mend the line")
     return Document(name, split, (Section(None, text),))

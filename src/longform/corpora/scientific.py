@@ -11,6 +11,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
+import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -137,7 +138,7 @@ def records(path: Path) -> Iterator[Record]:
         try:
             for line in lines:
                 yield _record(line)
-        except (OSError, EOFError):
+        except (OSError, EOFError, zlib.error):
             yield "file cut off"
 
 
@@ -148,7 +149,7 @@ def _record(line: bytes) -> Record:
         record = json.loads(line.decode("utf-8"))
     except UnicodeDecodeError:
         return "invalid UTF-8"
-    except (json.JSONDecodeError, RecursionError):
+    except (ValueError, RecursionError):
         return "not JSON"
     return record if isinstance(record, dict) else "no JSON object"
 
@@ -160,7 +161,7 @@ def _parquet_rows(path: Path) -> Iterator[Record]:
     try:
         for batch in ParquetFile(path).iter_batches(batch_size=256):
             yield from batch.to_pylist()
-    except (ArrowException, OSError) as error:
+    except (ArrowException, OSError, ValueError) as error:
         raise BadInput(f"{path}: no Parquet file ({error}); fetch it again and check its SHA-256") from error
 
 

@@ -151,7 +151,7 @@ def _usable(unit: str, sections: list[tuple[str, str]]) -> Parsed:
 def _json_articles(content: str, raw: Path) -> Iterable[Parsed]:
     try:
         records = json.loads(content)
-    except json.JSONDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise BadInput(f"{raw}: not JSON ({error}); fetch the file again and check its SHA-256") from error
     if not isinstance(records, list):
         raise BadInput(f"{raw}: got {type(records).__name__}, WikiSection JSON is a list of articles")
@@ -163,7 +163,7 @@ def _json_article(record: Any, number: int) -> Parsed:
     try:
         text, abstract = str(record["text"]), str(record.get("abstract") or "")
         spans = [(_label(mark), int(mark["begin"]), int(mark["length"])) for mark in record["annotations"]]
-    except (KeyError, TypeError, ValueError, AttributeError):
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
         return "malformed record"
     if not spans:
         return "no sections"

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from longform.corpora.lexicons import CAUSE, HOLONYM, HORIZONTAL, HYPERNYM, HYPONYM, MERONYM, Lexicon, closed_links
+from longform.corpora.malformed import refusing
 from longform.units import BadInput
 
 FILES = {"noun": "n", "verb": "v", "adj": "a", "adv": "r"}
@@ -18,6 +19,7 @@ POINTERS = {
 }  # fmt: skip  # wninput(5WN)
 
 
+@refusing("the database files of a WordNet")
 def read_wordnet(folder: Path) -> Lexicon:
     """Read the four data files; tag counts from ``index.sense`` and irregular nouns from ``noun.exc`` where present.
 

@@ -76,6 +76,9 @@ def _files(folder: Path) -> Iterator[tuple[str, Document | str]]:
         except UnicodeDecodeError as error:
             yield name, f"not UTF-8 (byte {error.start})"
             continue
+        except OSError as error:
+            yield name, f"cannot be read ({error.strerror})"
+            continue
         sections = _markdown(text) if path.suffix == ".md" else ((None, text),)
         yield name, _document(name, sections)
 
@@ -101,7 +104,7 @@ def _record(raw: bytes, number: int) -> Document | str:
         record = json.loads(raw.decode("utf-8-sig"))
     except UnicodeDecodeError:
         return "not UTF-8"
-    except (json.JSONDecodeError, RecursionError):
+    except (ValueError, RecursionError):
         return "not JSON"
     if not isinstance(record, dict):
         return f"{type(record).__name__}, not an object"
@@ -128,7 +131,7 @@ def _given(record: dict[str, Any]) -> tuple[tuple[str | None, str], ...] | str:
 def _document(name: str, sections: tuple[tuple[str | None, str], ...]) -> Document:
     cleaned = tuple((title, _clean(text)) for title, text in sections)
     kept = tuple(Section(_title(title), text) for title, text in cleaned if text)
-    return Document(name, "test", kept or (Section(None, ""),))
+    return Document(_clean(name), "test", kept or (Section(None, ""),))
 
 
 def _title(title: Any) -> str | None:

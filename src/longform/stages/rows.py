@@ -103,11 +103,13 @@ def read_row(home: Path, verb: str, name: str) -> Row:
         raise BadInput(f"{path}: no such file; --home must name the repository or a folder of experiments/scales/")
     try:
         params = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except (yaml.YAMLError, ValueError, OverflowError, RecursionError) as error:
         raise BadInput(f"{path}: not YAML in UTF-8 ({' '.join(str(error).split())[:160]}); mend it") from error
     if not isinstance(params, dict) or not isinstance(params.get("seed"), int):
         raise BadInput(f"{path}: no whole number 'seed' at the top level; add one, as in the root's params.yaml")
     rows = params.get(verb) or {}
+    if not isinstance(rows, dict):
+        raise BadInput(f"{path}: {verb} is {rows!r:.60}, allowed is a mapping of rows; mend it")
     if name not in rows:
         raise BadInput(f"{path} has no row {verb}.{name}{_near(name, rows)}; add it or mend the name")
     if not isinstance(rows[name], dict):

@@ -89,9 +89,14 @@ def load_study(path: Path) -> Study:
         held = json.loads(path.read_text(encoding="utf-8"))
         items = tuple(_item(one, place) for place, one in enumerate(held["items"]))
         study = Study(held["name"], held["title"], held["consent"], held["instructions"], items)
+        told = [study.name, study.title, study.consent, *study.instructions.values()]
+        if not all(isinstance(text, str) for text in told):
+            raise BadInput(f"{path}: name, title, consent and instructions must be strings; make the study anew")
     except FileNotFoundError as error:
         raise BadInput(f"{path}: no such file; make one with `python -m longform.study make`") from error
-    except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError) as error:
+    except BadInput:
+        raise
+    except (ValueError, KeyError, TypeError, AttributeError, OSError, RecursionError) as error:
         raise BadInput(f"{path}: not a study ({type(error).__name__}: {error}); make one anew") from error
     ids = [item.id for item in items]
     if not ids or len(set(ids)) < len(ids):
@@ -101,9 +106,22 @@ def load_study(path: Path) -> Study:
 
 def _item(held: Mapping[str, Any], place: int) -> Item:
     item = Item(**{**held, "labels": tuple(held["labels"]), "gold": tuple(held.get("gold", ()))})
+    if not isinstance(item.id, str) or not _shown(item):
+        raise BadInput(
+            f"item {place}: id {item.id!r:.40}, body {item.body!r:.60}; a {item.kind} needs its text as strings"
+        )
     if item.kind not in KINDS or item.phase not in PHASES or not item.labels:
         raise BadInput(f"item {place}: kind {item.kind!r}, phase {item.phase!r}; allowed are {KINDS} and {PHASES}")
     return item
+
+
+def _shown(item: Item) -> bool:
+    """Whether the body has the text that its kind shows."""
+    if item.kind == "sections":
+        texts = item.body["sections"]
+        return isinstance(texts, list) and bool(texts) and all(isinstance(text, str) for text in texts)
+    fields = {"claim": ("claim", "evidence"), "pair": ("left", "right")}.get(item.kind, ())
+    return all(isinstance(item.body[field], str) for field in fields)
 
 
 def questions(item: Item) -> list[tuple[str, tuple[str, ...]]]:

@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from longform.corpora.malformed import refusing
 from longform.corpora.segmentation import sentences
 from longform.units import BadInput
 
@@ -34,6 +35,7 @@ class ConnectiveUse:
         return self.text[self.start : self.end].lower()
 
 
+@refusing("a file of Disco-Annotation")
 def read_disco_annotation(path: Path) -> list[ConnectiveUse]:
     r"""Lines ``id \t connective \t sense \t segment``, the use marked ``<c>...</c>`` or else its first occurrence.
 
@@ -64,6 +66,7 @@ def _marked(line: str, where: str) -> ConnectiveUse:
     return ConnectiveUse(name, text, found.start(), found.end(), sense)
 
 
+@refusing("JSON lines of connectives")
 def read_connective_lines(path: Path) -> list[ConnectiveUse]:
     """JSON lines; the previous sentence, where there is one, is put in front as context.
 
@@ -83,6 +86,7 @@ def read_connective_lines(path: Path) -> list[ConnectiveUse]:
     return uses
 
 
+@refusing("an annotation of TED-MDB")
 def read_ted_mdb(annotation: Path, raw: Path) -> list[ConnectiveUse]:
     """Explicit relations of one talk, each with its sentence and the one before.
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from longform.corpora.malformed import refusing
 from longform.units import BadInput
 
 PERSONA = re.compile(r"(?:your|partner's) persona: ")
@@ -34,6 +35,7 @@ class StatementPair:
     label: str
 
 
+@refusing("a PERSONA-CHAT file")
 def read_persona_chat(path: Path, drop_last: bool = False) -> list[Dialogue]:
     r"""ParlAI's dialogue lines: ``n text``, n starting again at 1 with each dialogue; a turn is ``A\tB\t\tcandidates``.
 
@@ -69,6 +71,7 @@ def _add_line(dialogue: tuple[list[str], list[str]], text: str, where: str) -> N
     turns += [field.replace("\\n", " ") for field in fields[:2]]
 
 
+@refusing("a CSV file of Synthetic-Persona-Chat")
 def read_synthetic_persona_chat(path: Path) -> list[Dialogue]:
     """Synthetic-Persona-Chat: one conversation a row, in the column "Best Generated Conversation"."""
     with path.open(encoding="utf-8-sig", newline="") as file:
@@ -92,6 +95,7 @@ def _personas(row: dict[str, str]) -> Iterator[str]:
             yield from value.splitlines()
 
 
+@refusing("a JSON array of DialogueNLI")
 def read_dialogue_nli(path: Path) -> list[StatementPair]:
     """DialogueNLI: one JSON array, whatever the file's suffix says.
 

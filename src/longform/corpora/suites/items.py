@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from longform.corpora.malformed import refusing
 from longform.corpora.suites.prediction_formulas import Formula, parse, region_values
 from longform.corpora.suites.region_metrics import METRICS
 from longform.units import BadInput
@@ -87,6 +88,7 @@ def normalised(text: str) -> str:
     return " ".join(text.split())
 
 
+@refusing("a suite of SyntaxGym")
 def read_suite(path: Path) -> Suite:
     """One suite file.
 
@@ -102,6 +104,7 @@ def read_suite(path: Path) -> Suite:
     return suite_from_record(record, str(path))
 
 
+@refusing("a suite of SyntaxGym")
 def suite_from_record(record: Any, where: str = "suite") -> Suite:
     """Parse and check one suite; see :func:`read_suite`."""
     if not isinstance(record, dict) or not {"meta", "region_meta", "predictions", "items"} <= record.keys():

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
+from longform.corpora.malformed import refusing
 from longform.corpora.segmentation import sentence_texts
 from longform.corpora.suites.builders import (
     connectives,
@@ -118,10 +119,15 @@ def _re_mentions(paths: Mapping[str, Path], metric: str) -> Iterator[Suite]:
 def _texts(paths: Mapping[str, Path], draws: object, metric: str) -> Iterator[Suite]:
     """Order suites of plain texts, one a line."""
     for language, path in paths.items():
-        lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+        lines = [line for line in _lines(path) if line.strip()]
         texts = [(f"{language}-{number}", tuple(sentence_texts(line))) for number, line in enumerate(lines, 1)]
         for kind in ("all", "context"):
             yield sentence_order(f"{language}_{kind}", texts, kind, draws, metric=metric)
+
+
+@refusing("plain text in UTF-8, one text a line")
+def _lines(path: Path) -> list[str]:
+    return path.read_text(encoding="utf-8").splitlines()
 
 
 def read_re_mentions(path: Path) -> list[ReMention]:

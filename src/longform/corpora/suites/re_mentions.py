@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
+from longform.corpora.malformed import refusing
 from longform.corpora.segmentation import sentences
 from longform.units import BadInput
 
@@ -159,6 +160,7 @@ def _pair(source: str, texts: Sequence[Sequence[str]], antecedent: Mention, pron
     return ReMention(source, first, second, start, start + len(words[pronoun.start]), named)
 
 
+@refusing("a CoNLL file")
 def read_conll(path: Path) -> list[ReMention]:
     """CoNLL-2012 columns: token in the fourth, coreference brackets in the last.
 
@@ -190,6 +192,7 @@ def _bracket(part: str, sentence: int, token: int, opened: dict[str, list[int]],
     return [Mention(sentence, opened[chain].pop(), token + 1, chain)]
 
 
+@refusing("a GAP file")
 def read_gap(path: Path) -> list[ReMention]:
     """GAP snippets whose right name stands in the sentence before the pronoun's."""
     with path.open(encoding="utf-8", newline="") as file:
@@ -229,6 +232,7 @@ def read_arrau(folder: Path) -> list[ReMention]:
     return [pair for path in words for pair in _arrau_document(folder, path)]
 
 
+@refusing("a document of ARRAU")
 def _arrau_document(folder: Path, path: Path) -> list[ReMention]:
     name = path.name.removesuffix("_words.xml")
     tokens = {word.get("id", ""): (word.text or "") for word in ElementTree.parse(path).getroot()}

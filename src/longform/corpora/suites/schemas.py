@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from longform.corpora.malformed import refusing
 from longform.units import BadInput
 
 ARTICLES = re.compile(r"(?:The|A|An|His|Her|Its|Their|My|Our|Your|He|She|It|They|We|You)\b")
@@ -29,6 +30,7 @@ class Schema:
     right: int
 
 
+@refusing("WSC273 or JSON lines of schemas")
 def read_schemas(path: Path) -> list[Schema]:
     """WSC273 in either of its two layouts.
 

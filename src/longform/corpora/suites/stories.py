@@ -6,6 +6,7 @@ import csv
 from dataclasses import dataclass
 from pathlib import Path
 
+from longform.corpora.malformed import refusing
 from longform.units import BadInput
 
 CONTEXT = [f"InputSentence{i}" for i in range(1, 5)]
@@ -22,6 +23,7 @@ class Story:
     wrong: str
 
 
+@refusing("the Story Cloze test file")
 def read_stories(path: Path) -> list[Story]:
     """The cloze test file of spring 2016, tab- or comma-separated.
 

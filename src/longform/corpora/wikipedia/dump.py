@@ -92,11 +92,11 @@ def indexed_starts(dump: Path, index: Path, troubles: Counter[str]) -> dict[int,
         with opener(index, "rb") as lines:
             for line in lines:
                 offset = line.split(b":", 1)[0]
-                if offset.isdigit():
+                if offset.isdigit() and len(offset) < 19:  # beyond, no file offset
                     pages[int(offset)] += 1
                 else:
                     troubles["index: malformed line"] += 1
-    except (OSError, EOFError):
+    except (OSError, EOFError, ValueError):
         troubles["index: cut off"] += 1
     with dump.open("rb") as file:
         good = {offset: count for offset, count in sorted(pages.items()) if _begins_stream(file, offset)}

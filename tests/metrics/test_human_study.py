@@ -1,0 +1,151 @@
+"""Shares, intervals, agreement and checks equal published examples and closed forms; what was planted comes back."""
+
+import numpy as np
+import pytest
+
+from longform.inference.simulated_annotators import Annotator, ChainRule, answer_rows
+from longform.metrics.agreement import cohen_kappa, krippendorff_alpha
+from longform.metrics.human_study import (
+    CoherentShare,
+    expected_alpha,
+    expected_share,
+    failing,
+    judged_items,
+    majority_share,
+    rating_matrix,
+    wilson,
+)
+from longform.metrics.mixed_effects import mixed_effects
+from longform.numerics import generator
+from longform.protocol import estimate
+from longform.units import BadInput
+
+RULE = ChainRule(("one", "two"), np.array([[1, 0, 0], [0, 0.9, 0.1], [0, 0, 1]], dtype=float), 0.05)
+GOOD, BAD = ("one", "two"), ("two", "one")
+FLIPS = (0.05, 0.1, 0.15, 0.2)
+
+
+def study(share, articles=300, seed=1, system="s", careless=()):
+    cut = round(share * articles)
+    chains = {f"{system}/{i}": GOOD if i < cut else BAD for i in range(articles)}
+    people = [Annotator(f"a{i}", 0.05, flip, 1.0 if i in careless else 0.0) for i, flip in enumerate(FLIPS)]
+    rows = answer_rows(chains, rule=RULE, annotators=people, system=system, seed=seed, checks=10)
+    return judged_items(rows, splits={}, simulated=True)
+
+
+@pytest.mark.parametrize(
+    ("hits", "trials", "low", "high"),
+    [(81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0.0, 0.1611), (1, 29, 0.0061, 0.1718)],
+)
+def test_wilson_equals_newcombes_printed_examples(hits, trials, low, high):
+    """Newcombe (1998), Statistics in Medicine 17:857, Table I, method 3."""
+    assert wilson(hits, trials) == pytest.approx((low, high), abs=5e-5)
+
+
+def test_kappa_equals_the_worked_example_of_fifty_grants():
+    """20 yes-yes, 5 yes-no, 10 no-yes, 15 no-no: 0.7 observed, 0.5 by chance, so 0.4."""
+    first = [1] * 25 + [0] * 25
+    second = [1] * 20 + [0] * 5 + [1] * 10 + [0] * 15
+    assert cohen_kappa(first, second) == pytest.approx(0.4)
+
+
+def test_nominal_alpha_equals_krippendorffs_binary_example():
+    """Krippendorff (2011), Computing Krippendorff's Alpha-Reliability, part A: 10 units, two observers, alpha 0.095."""
+    meg = [0, 1, 0, 0, 0, 0, 0, 0, 1, 0]
+    owen = [1, 1, 1, 0, 0, 1, 0, 0, 0, 0]
+    assert krippendorff_alpha(np.array([meg, owen]), "nominal") == pytest.approx(0.095, abs=5e-4)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
+def test_planted_share_and_agreement_are_recovered_within_intervals(share):
+    units = study(share)
+    found = estimate(CoherentShare(), CoherentShare().tally(units), generator("share"), 200)
+    wanted = expected_share(share, FLIPS)
+    # Articles are the only thing resampled, and their truth is fixed here: the interval is wide enough for the flips.
+    assert found.low <= wanted <= found.high
+    names, ratings = rating_matrix(units)
+    draws = generator("alpha")
+    alphas = [krippendorff_alpha(ratings[:, draws.integers(0, 300, 300)], "nominal") for _ in range(100)]
+    low, high = np.quantile(alphas, [0.005, 0.995])
+    assert low <= expected_alpha(share, FLIPS) <= high
+    assert len(names) == len(FLIPS)
+
+
+def test_the_planted_ranking_of_systems_is_recovered():
+    shares = {"worst": 0.2, "middle": 0.5, "best": 0.85}
+    scores = {s: CoherentShare().score(CoherentShare().tally(study(p, 120, system=s))) for s, p in shares.items()}
+    assert sorted(scores, key=scores.get) == list(shares)
+
+
+def test_measured_error_rates_and_organisations_are_described():
+    units = study(0.5)
+    found = CoherentShare().describe(units)
+    assert found["simulated"] and found["known"]["coherent"] == 0.5
+    for flip, rates in zip(FLIPS, found["known"]["rates"].values(), strict=True):
+        assert rates["flips"] == pytest.approx(flip, abs=4 * np.sqrt(flip / 300))
+    assert found["incoherent"][0][0] == list(BAD)
+    counts = [number for _, number in found["incoherent"]]
+    assert counts == sorted(counts, reverse=True)
+    assert sum(counts) == found["judgements"] - CoherentShare().tally(units).total("coherent")
+
+
+def test_a_careless_annotator_is_set_aside_and_named():
+    units = study(0.5, careless=(2,))
+    assert all(unit.dropped == ("a2",) and "a2" not in unit.verdicts for unit in units)
+    assert CoherentShare().describe(units)["dropped"] == ["a2"]
+
+
+def test_checks_are_held_against_a_share_of_their_questions():
+    rows = [{"annotator": "x", "answer": a, "gold": "y"} for a in "yyyn"]
+    assert failing(rows, 0.75) == ()
+    assert failing(rows, 0.76) == ("x",)
+
+
+def test_exported_words_for_truth_are_read_and_earlier_answers_left_out():
+    row = {"annotator": "p", "item": "i", "source": "s", "phase": "testing", "check": "False", "question": "coherent"}
+    rows = [
+        row | {"answer": "coherent", "gold": "", "last": "False"},
+        row | {"answer": "incoherent", "gold": "", "last": "True"},
+    ]
+    (unit,) = judged_items(rows, splits={}, simulated=False)
+    assert unit.verdicts == {"p": False} and not unit.simulated
+    with pytest.raises(BadInput, match="allowed are coherent"):
+        judged_items([row | {"answer": "maybe", "gold": "", "last": True}], splits={}, simulated=False)
+
+
+def test_majority_leaves_ties_out():
+    assert majority_share(np.array([[1, 1, 0], [1, 0, 0]], dtype=float)) == 0.5
+    assert majority_share(np.array([[1.0], [0.0]])) is None
+
+
+def test_an_interval_of_nothing_is_an_error():
+    with pytest.raises(BadInput):
+        wilson(0, 0)
+    with pytest.raises(BadInput):
+        wilson(3, 2)
+
+
+def test_mixed_effects_find_the_planted_order_and_spreads():
+    draw = generator("mixed")
+    logits, people = {"data": 1.5, "good": 0.5, "bad": -1.5}, draw.normal(0, 0.7, 6)
+    rows = []
+    for system, logit in logits.items():
+        for item, own in enumerate(draw.normal(0, 0.5, 30)):
+            for name, bias in enumerate(people):
+                share = 1 / (1 + np.exp(-(logit + bias + own)))
+                rows.append((int(draw.random() < share), system, f"p{name}", f"{system}/{item}"))
+    found = mixed_effects(*(list(column) for column in zip(*rows, strict=True)))
+    assert [effect.name for effect in found.fixed] == ["data", "good minus data", "bad minus data"]
+    assert found.fixed[2].value == pytest.approx(-3.0, abs=0.9)
+    assert found.fixed[2].value < found.fixed[1].value < 0
+    assert found.spreads[0].low < 0.7 < found.spreads[0].high * 1.5
+
+
+@pytest.mark.parametrize(
+    ("rows", "what"),
+    [(([1, 0], ["a", "a"], ["p", "q"], ["i", "j"]), "two systems"), (([1, 1], ["a", "b"], ["p", "q"], ["i", "j"]), "verdicts"),
+     (([1], ["a", "b"], ["p", "q"], ["i", "j"]), "length")],
+)  # fmt: skip
+def test_mixed_effects_name_what_they_lack(rows, what):
+    with pytest.raises(BadInput, match=what):
+        mixed_effects(*rows)

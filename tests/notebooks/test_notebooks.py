@@ -1,0 +1,70 @@
+"""The reading guides run on whatever tables the checkout holds, and keep to showing."""
+
+import ast
+import re
+import runpy
+import shutil
+from pathlib import Path
+
+import matplotlib
+import matplotlib.pyplot as plt
+import pytest
+
+from longform.stages.exhibits import ROOT, Exhibits
+
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.py"))
+GUIDES = [path for path in NOTEBOOKS if path.stem != "planted_world"]
+PAPERS = {"deng2022", "sheng2024", "beyer2021", "lapata2005", "massarelli2020", "matrix"}
+
+
+@pytest.fixture(autouse=True)
+def no_window():
+    matplotlib.use("Agg")
+    yield
+    plt.close("all")
+
+
+def test_every_paper_and_the_matrix_has_a_guide():
+    assert {path.stem for path in GUIDES} == PAPERS
+
+
+@pytest.mark.filterwarnings("ignore:.*non-interactive:UserWarning")
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=[path.stem for path in NOTEBOOKS])
+def test_a_guide_runs_and_shows_what_the_checkout_holds(path, capsys):
+    runpy.run_path(str(path), run_name="__main__")
+    said = capsys.readouterr().out
+    for table in (ROOT / "paper_figures" / path.stem).glob("*/*.md"):
+        lines = [line for line in table.read_text(encoding="utf-8").splitlines() if not line.startswith("![")]
+        assert "\n".join(lines).strip() in said, f"{path.name} does not show {table}"
+
+
+@pytest.mark.parametrize("path", GUIDES, ids=[path.stem for path in GUIDES])
+def test_a_guide_computes_nothing(path):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    assert not [n for n in ast.walk(tree) if isinstance(n, ast.BinOp | ast.For | ast.comprehension | ast.FunctionDef)]
+    assert not re.search(r"\d\.\d", "\n".join(ast.unparse(node) for node in tree.body)), "numbers come from tables"
+
+
+def test_an_exhibit_without_a_run_is_named_not_an_error(tmp_path, capsys):
+    (tmp_path / "params.yaml").write_text("report: {p-t: {paper: p, table: t}}\n")
+    exhibits = Exhibits("p", tmp_path)
+    exhibits.show("t", "gone")
+    exhibits.rest()
+    exhibits.scores()
+    said = capsys.readouterr().out
+    assert "not made yet; dvc repro report@p-t" in said
+    assert "== p/gone ==\nnot made yet, and no row makes it here" in said
+    assert "no run has made any yet" in said
+
+
+def test_what_a_guide_does_not_speak_of_is_shown_at_its_end(tmp_path, capsys):
+    (tmp_path / "params.yaml").write_text("report: {}\n")
+    shutil.copytree(ROOT / "paper_figures/deng2022/table_1", tmp_path / "paper_figures/p/new")
+    Exhibits("p", tmp_path).rest()
+    said = capsys.readouterr().out
+    assert "== p/new ==" in said and "(beside it: new/table_1.csv)" in said
+
+
+def test_guides_are_named_in_the_readme_and_have_no_stored_outputs():
+    assert not list((ROOT / "notebooks").glob("*.ipynb"))
+    assert "notebooks/" in Path(ROOT / "README.md").read_text(encoding="utf-8")
