@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -89,7 +89,6 @@ class Suite:
         name: names the resamples.
     """
 
-    better: ClassVar[Better] = "higher"
     critics: Mapping[str, OverHeads]
     claims: Sequence[tuple[str, str]] = ()
     chance: Sequence[str] = ()
@@ -105,6 +104,11 @@ class Suite:
     def fit(self, real: Sequence[Any]) -> Suite:
         """Fit every critic."""
         return replace(self, critics={name: critic.fit(real) for name, critic in self.critics.items()})
+
+    @property
+    def better(self) -> Better:
+        """The first cell's direction."""
+        return self.first.better
 
     @property
     def first(self) -> OverHeads:
