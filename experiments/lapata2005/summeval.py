@@ -8,6 +8,7 @@ fitted on the human references alone. Nouns and roles are found by rules; senten
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 import time
@@ -148,6 +149,7 @@ def main(folder: Path, wordnet: Path) -> None:
 
 
 if __name__ == "__main__":
+    os.environ.setdefault("WANDB_MODE", "offline")
     if len(sys.argv) != 3:
         sys.exit("usage: summeval.py FOLDER WORDNET")
     main(Path(sys.argv[1]), Path(sys.argv[2]))

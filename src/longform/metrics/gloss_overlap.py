@@ -10,7 +10,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 
 import numba
 import numpy as np
@@ -28,6 +27,7 @@ FUNCTION_WORDS = tuple(dict.fromkeys(FUNCTION_TEXT.split()))
 GLOSS, HYPERNYMS, HYPONYMS = range(3)
 RELATION_PAIRS = ((GLOSS, GLOSS), (HYPERNYMS, HYPERNYMS), (HYPONYMS, HYPONYMS), (HYPERNYMS, GLOSS), (GLOSS, HYPERNYMS))
 GLOSS_LIMIT = 300  # words of a joined definition; ours: bounds the cost of concepts with hundreds of hyponyms
+SIGNATURE = 512  # bits that tell most definitions without a common word apart; speed only
 _WORD = re.compile(r"[a-z0-9']+")
 
 
@@ -80,11 +80,11 @@ def plain_lesk(glosses: Glosses, synsets: Sequence[int]) -> np.ndarray:
 
 def extended_lesk(glosses: Glosses, synsets: Sequence[int]) -> np.ndarray:
     """Summed squares of shared phrase lengths over ``RELATION_PAIRS``: float64 (synsets, synsets), symmetric."""
-    fields = [_flat([glosses.joined(synset, relation) for synset in synsets]) for relation in range(3)]
-    words = [_flat([_content(rows[start:end]) for start, end in pairwise(ends)]) for rows, ends in fields]
+    rows = [[glosses.joined(synset, relation) for synset in synsets] for relation in range(3)]
+    fields = [(*_flat(field), signatures(field)) for field in rows]
     total = np.zeros((len(synsets), len(synsets)))
     for first, second in RELATION_PAIRS:
-        _add_overlaps(*fields[first], *fields[second], *words[first], *words[second], FUNCTIONS, total)
+        _add_overlaps(*fields[first], *fields[second], FUNCTIONS, total)
     return np.maximum(total, total.T)
 
 
@@ -94,38 +94,28 @@ def _flat(rows: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     return flat, np.cumsum([0] + [len(row) for row in rows]).astype(np.int64)
 
 
-def _content(row: np.ndarray) -> np.ndarray:
-    """Distinct content words of a definition, sorted: without a common one there is no common phrase."""
-    kinds = np.unique(row)
-    return kinds[kinds >= FUNCTIONS]
+def signatures(rows: Sequence[np.ndarray]) -> np.ndarray:
+    """uint64 (rows, 8): a bit for each content word, by its number modulo 512; rows without a common bit share no word."""
+    bits = np.zeros((len(rows), SIGNATURE), dtype=bool)
+    for place, row in enumerate(rows):
+        bits[place, row[row >= FUNCTIONS] % SIGNATURE] = True
+    return np.packbits(bits, axis=1).view(np.uint64)
 
 
 @numba.njit(cache=True)
 def _add_overlaps(  # type: ignore[no-untyped-def]
-    first, first_ends, second, second_ends, words, word_ends, others, other_ends, functions, total
+    first, first_ends, first_bits, second, second_ends, second_bits, functions, total
 ):
     """Add the overlap of field ``first`` of i and ``second`` of j to ``total[i, j]`` for i <= j."""
     size = len(first_ends) - 1
     for i in range(size):
         a = first[first_ends[i] : first_ends[i + 1]]
-        known = words[word_ends[i] : word_ends[i + 1]]
         for j in range(i, size):
-            if _meet(known, others[other_ends[j] : other_ends[j + 1]]):
+            shared = np.uint64(0)
+            for k in range(first_bits.shape[1]):
+                shared |= first_bits[i, k] & second_bits[j, k]
+            if shared:
                 total[i, j] += phrase_overlap(a, second[second_ends[j] : second_ends[j + 1]], functions)
-
-
-@numba.njit(cache=True)
-def _meet(one, other):  # type: ignore[no-untyped-def]
-    """Whether two sorted arrays share a value."""
-    i = j = 0
-    while i < len(one) and j < len(other):
-        if one[i] == other[j]:
-            return True
-        if one[i] < other[j]:
-            i += 1
-        else:
-            j += 1
-    return False
 
 
 @numba.njit(cache=True)
