@@ -43,29 +43,35 @@ def choose_all(page, label="introduction"):
         page.check("input[type=radio][value=incoherent]")
 
 
+def press(page, selector="button[value=submit]"):
+    """Clicks a button that sends the page, and waits until the answer has loaded: a click alone returns before it."""
+    with page.expect_navigation():
+        page.click(selector)
+
+
 def test_a_whole_session_with_verify_and_a_reload_in_the_middle(browser, server, picture):
     page = browser.new_context().new_page()
     page.goto(server.invite("ada"))
     picture(page, "consent")
-    page.click("button")
+    press(page, "button")
     page.click("summary")
     picture(page, "instructions")
     choose_all(page)
-    page.click("button[value=verify]")
+    press(page, "button[value=verify]")
     assert page.locator(".wrong").count() == 2 and page.locator(".right").count() == 1
     picture(page, "training")
-    page.click("button[value=submit]")
+    press(page)
     page.select_option("#section_1", "result")
-    page.wait_for_function("document.getElementById('kept').textContent === 'kept'")
+    page.wait_for_selector("#kept:text-is('kept')")
     page.reload()
     assert page.input_value("#section_1") == "result"
     choose_all(page)
-    page.click("button[value=submit]")
+    press(page)
     for number in range(3):
         assert page.title() == "Section types and coherence"  # hostile text has not run
         picture(page, f"testing_{number}")
         choose_all(page)
-        page.click("button[value=submit]")
+        press(page)
     picture(page, "done")
     assert "You are done" in page.content()
     assert sum(one["last"] for one in server.stored()) == 5
@@ -74,11 +80,10 @@ def test_a_whole_session_with_verify_and_a_reload_in_the_middle(browser, server,
 def test_a_whole_session_by_keyboard_alone(browser, server):
     page = browser.new_context().new_page()
     page.goto(server.invite("ben"))
-    page.wait_for_function("document.activeElement.tagName === 'BUTTON'")
-    page.keyboard.press("Enter")
-    page.wait_for_selector("select")
+    page.wait_for_selector("button:focus")
+    with page.expect_navigation():
+        page.keyboard.press("Enter")
     for _ in range(5):
-        number = page.text_content("header p")
         for _ in range(40):
             page.keyboard.press("Tab")
             kind = page.evaluate("document.activeElement.tagName + (document.activeElement.value || '')")
@@ -88,8 +93,8 @@ def test_a_whole_session_by_keyboard_alone(browser, server):
                 page.keyboard.press("Space")
             elif kind == "BUTTONsubmit":
                 break
-        page.keyboard.press("Enter")
-        page.wait_for_function("n => document.querySelector('header p')?.textContent !== n", arg=number)
+        with page.expect_navigation():
+            page.keyboard.press("Enter")
     assert "You are done" in page.content()
 
 
@@ -97,12 +102,12 @@ def test_two_annotators_at_once_do_not_mix(browser, server):
     pages = {label: browser.new_context().new_page() for label in ("ada", "ben")}
     for label, page in pages.items():
         page.goto(server.invite(label))
-        page.click("button")
+        press(page, "button")
     for label, answer in (("ada", "method"), ("ben", "result")):
         choose_all(pages[label], answer)
     for page in pages.values():
-        page.click("button[value=submit]")
-        page.wait_for_selector("text=2 of 5")
+        press(page)
+        assert "2 of 5" in page.content()
     found = {one["annotator"]: set(one["answer"].values()) for one in server.stored()}
     assert found == {"ada": {"method"}, "ben": {"result"}}
 
@@ -116,11 +121,11 @@ def test_claims_and_pairs_are_judged_on_the_same_pages(browser, tmp_path, pictur
     server = Server(tmp_path, rows_study(rows, name=kind, kind=kind))
     page = browser.new_context().new_page()
     page.goto(server.invite("ada"))
-    page.click("button")
+    press(page, "button")
     picture(page, kind)
     for _ in rows:
         page.check("input[type=radio] >> nth=1")
-        page.click("button[value=submit]")
+        press(page)
     assert "You are done" in page.content()
     assert {one["answer"]["label"] for one in server.stored()} == {"refuted" if kind == "claim" else "right"}
     server.kill()
