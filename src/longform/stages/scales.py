@@ -60,10 +60,17 @@ def _merged(base: Any, over: Any) -> Any:
     return over
 
 
+class _Plain(yaml.SafeDumper):
+    """Every row in full: what rows share in the root's file is written out."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
 def write(folder: Path) -> None:
     """Write ``params.yaml`` of a scale folder."""
     params = derived(folder)
-    text = yaml.safe_dump(params, sort_keys=False, width=120, allow_unicode=True)
+    text = yaml.dump(params, Dumper=_Plain, sort_keys=False, width=120, allow_unicode=True)
     head = "# Derived from the root's params.yaml and overrides.yaml by python -m longform.stages.scales; sources stand there.\n"
     (folder / "params.yaml").write_text(head + text, encoding="utf-8")
 
