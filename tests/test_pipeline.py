@@ -182,6 +182,8 @@ def test_every_value_of_a_hand_written_scale_has_a_source_mark(home):
     slots = "code|texts|base|model|prefixes|reader|raw|fit|real|units|paper|group|critic|table|corpus|rows|root|home"
     for line in (home / "params.yaml").read_text(encoding="utf-8").splitlines():
         setting = re.match(rf"\s+(?!({slots}|titles|splits|packing|split):)(\w+): (?!&)\S", line)
-        merged = re.match(rf"\s+\S+: {{<<: \*\w+.*[{{,] (?!({slots}|system):)\w+: ", line)  # a row that differs in a setting
+        merged = re.match(
+            rf"\s+\S+: {{<<: \*\w+.*[{{,] (?!({slots}|system):)\w+: ", line
+        )  # a row that differs in a setting
         if setting or merged:
             assert "#" in line, f"no source mark: {line.strip()}"

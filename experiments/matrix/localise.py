@@ -17,7 +17,7 @@ from pathlib import Path
 from longform.corpora.planted import build
 from longform.criticize.judging import judge
 from longform.criticize.panels import Options, panels, section_starts
-from longform.metrics.suite_accuracy import wilson
+from longform.metrics.intervals import wilson
 from longform.numerics import generator
 from longform.units import BadInput, Document
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from longform.corpora.planted import build
 from longform.critics.logistic_normal import LogisticNormalCritic, released, units_from_readout
 from longform.inference.topic_proportions import read
 from longform.models.topics.fitting import fit
@@ -98,3 +100,18 @@ def test_the_critic_fitted_on_training_posteriors_is_the_models_own_gaussian():
     critic = LogisticNormalCritic().fit(units_from_readout(readout))
     np.testing.assert_allclose(critic.mean, fitted.mean, atol=5e-3)
     np.testing.assert_allclose(np.linalg.inv(critic.precision), fitted.covariance, rtol=0.03, atol=3e-3)
+
+
+def test_the_planted_topics_read_planted_text_and_find_its_proportions():
+    corpus = build(name="wiki", seed=5, domain="wiki", documents={"test": 150})
+    readout = read(corpus.documents, reader=Path("unread"), reader_truth=corpus.truth)
+    valid, logits = readout.arrays["valid"], corpus.truth["topic_logits"]
+    true, read_off = (np.exp(np.c_[x, np.zeros(len(x))][valid]) for x in (logits, readout.arrays["lambda"]))
+    true, read_off = (x / x.sum(axis=1, keepdims=True) for x in (true, read_off))
+    same = [np.corrcoef(true[:, k], read_off[:, k])[0, 1] for k in range(true.shape[1])]
+    assert np.mean(same) > 0.5 and min(same) > 0.3  # sentences drift, and an article has some thirty topic words
+
+
+def test_a_corpus_without_topics_is_no_reader():
+    with pytest.raises(BadInput, match=r"lacks \['word_probabilities'"):
+        read([document("a", "ash")], reader=Path("unread"), reader_truth={"topic_mean": np.zeros(2)})

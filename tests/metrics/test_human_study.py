@@ -13,7 +13,6 @@ from longform.metrics.human_study import (
     judged_items,
     majority_share,
     rating_matrix,
-    wilson,
 )
 from longform.metrics.mixed_effects import mixed_effects
 from longform.numerics import generator
@@ -31,15 +30,6 @@ def study(share, articles=300, seed=1, system="s", careless=()):
     people = [Annotator(f"a{i}", 0.05, flip, 1.0 if i in careless else 0.0) for i, flip in enumerate(FLIPS)]
     rows = answer_rows(chains, rule=RULE, annotators=people, system=system, seed=seed, checks=10)
     return judged_items(rows, splits={}, simulated=True)
-
-
-@pytest.mark.parametrize(
-    ("hits", "trials", "low", "high"),
-    [(81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0.0, 0.1611), (1, 29, 0.0061, 0.1718)],
-)
-def test_wilson_equals_newcombes_printed_examples(hits, trials, low, high):
-    """Newcombe (1998), Statistics in Medicine 17:857, Table I, method 3."""
-    assert wilson(hits, trials) == pytest.approx((low, high), abs=5e-5)
 
 
 def test_kappa_equals_the_worked_example_of_fifty_grants():
@@ -116,13 +106,6 @@ def test_exported_words_for_truth_are_read_and_earlier_answers_left_out():
 def test_majority_leaves_ties_out():
     assert majority_share(np.array([[1, 1, 0], [1, 0, 0]], dtype=float)) == 0.5
     assert majority_share(np.array([[1.0], [0.0]])) is None
-
-
-def test_an_interval_of_nothing_is_an_error():
-    with pytest.raises(BadInput):
-        wilson(0, 0)
-    with pytest.raises(BadInput):
-        wilson(3, 2)
 
 
 def test_mixed_effects_find_the_planted_order_and_spreads():

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 from scipy.stats import binomtest
 
 from longform.corpora.suites.prediction_formulas import RegionValue, parse
-from longform.metrics.suite_accuracy import ReadItem, SuiteAccuracy, mcnemar, newcombe, wilson
+from longform.metrics.suite_accuracy import ReadItem, SuiteAccuracy, mcnemar
 from longform.numerics import generator
 from longform.protocol import estimate, signature
 from longform.units import BadInput
@@ -109,23 +107,7 @@ def test_the_description_holds_sums_over_all_right_and_wrong_items():
     assert found["token_bits"]["a"] == {"1": 1.0, "2": pytest.approx(11 / 4)}
 
 
-@pytest.mark.parametrize(("correct", "items"), [(0, 3), (3, 3), (7, 25), (272, 279)])
-def test_wilson_equals_scipys(correct, items):
-    found = binomtest(correct, items).proportion_ci(method="wilson")
-    assert wilson(correct, items) == pytest.approx((found.low, found.high), abs=1e-12)
-
-
-def test_wilson_of_nothing_is_unknown():
-    assert all(math.isnan(value) for value in wilson(0, 0))
-
-
 def test_mcnemar_is_the_exact_binomial_test():
     for gained, lost in [(0, 0), (1, 0), (9, 2), (5, 5), (0, 12)]:
         expected = binomtest(gained, gained + lost).pvalue if gained + lost else 1.0
         assert mcnemar(gained, lost) == pytest.approx(expected)
-
-
-def test_the_interval_of_a_difference_is_newcombes():
-    low, high = newcombe((56 / 70, 70), (48 / 80, 80))  # Newcombe (1998), table II, case (a), method 10
-    assert (low, high) == (pytest.approx(0.0524, abs=5e-5), pytest.approx(0.3339, abs=5e-5))
-    assert newcombe((0.5, 10), (0.5, 10))[0] == pytest.approx(-newcombe((0.5, 10), (0.5, 10))[1])

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from longform.metrics.suite_accuracy import wilson
+from longform.metrics.intervals import wilson
 from longform.papers.beyer2021_claims import beginning, claims, pooled
 from longform.units import BadInput
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from longform.papers.deng2022 import table_2
-from longform.papers.deng2022_discourse import appendix_a, inference_error, table_3, table_5, title_calibration, wilson
+from longform.papers.deng2022_discourse import appendix_a, inference_error, table_3, table_5, title_calibration
 from longform.papers.deng2022_transitions import figure_1, figure_4, table_12, table_13
 from longform.units import BadInput
 
@@ -232,8 +232,3 @@ def test_calibration_draws_its_bins(tmp_path):
     assert at(sheet)["world", "accuracy in (0.00, 0.50]"].value == 0.25
     sheet.save(tmp_path, "title_calibration")
     assert (tmp_path / "title_calibration.png").is_file()
-
-
-def test_wilson_by_hand():
-    assert wilson(0, 10)[0] == 0.0 and wilson(10, 10)[1] == 1.0
-    assert wilson(5, 10) == pytest.approx((0.2366, 0.7634), abs=1e-4)

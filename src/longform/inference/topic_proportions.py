@@ -13,6 +13,7 @@ from longform.inference.kept_texts import pack
 from longform.models.topics.counts import TermCounts, count_terms
 from longform.models.topics.expectation import Expectation, expectation
 from longform.models.topics.model import RELEASED_INFERENCE, TopicModel, TopicSettings
+from longform.models.topics.planted import planted_model
 from longform.units import SPLITS, BadInput, Document, Readout
 
 
@@ -20,6 +21,7 @@ def read(
     documents: Sequence[Document],
     *,
     reader: TopicModel | Path,
+    reader_truth: Mapping[str, np.ndarray] | None = None,
     splits: Sequence[str] = SPLITS,
     settings: TopicSettings | Mapping[str, Any] = RELEASED_INFERENCE,
     keep_text: bool = False,
@@ -29,7 +31,8 @@ def read(
     A document without a known word is kept with ``valid`` false and zeros, so that it is counted and never scored.
 
     Args:
-        reader: a topic model, or the folder of one.
+        reader: a topic model, or the folder of one, or that of a planted corpus, whose own topics then read.
+        reader_truth: the planted corpus's truth.
         settings: a mapping is taken as changes to the released inference settings.
         keep_text: put the documents' text beside what was read, for those that list outliers with their document.
 
@@ -41,7 +44,10 @@ def read(
     Raises:
         BadInput: no document of ``splits``, or a model that names no words.
     """
-    model = reader if isinstance(reader, TopicModel) else TopicModel.load(reader)
+    if isinstance(reader, TopicModel):
+        model = reader
+    else:
+        model = planted_model(reader_truth) if reader_truth else TopicModel.load(reader)
     plan = settings if isinstance(settings, TopicSettings) else replace(RELEASED_INFERENCE, **settings)
     documents = [document for document in documents if document.split in splits]
     if not documents:

@@ -14,15 +14,14 @@ from itertools import combinations
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.stats import norm
 
 from longform.metrics.agreement import cohen_kappa, krippendorff_alpha
+from longform.metrics.intervals import wilson
 from longform.protocol import Better, Tally
 from longform.units import BadInput, Readout
 
 LEAST_CHECKS = 0.75  # ours: share of attention checks that an annotator has to pass
 COHERENT, INCOHERENT = "coherent", "incoherent"  # deng2022 Figure 15
-LEVEL = 0.95
 
 
 @dataclass(frozen=True)
@@ -173,22 +172,6 @@ def rating_matrix(units: Sequence[Judged]) -> tuple[list[str], np.ndarray]:
     """Annotators, and float64 (annotators, articles): 1 coherent, 0 not, nan unseen."""
     names = sorted({name for unit in units for name in unit.verdicts})
     return names, np.array([[float(u.verdicts.get(n, math.nan)) for u in units] for n in names]).reshape(-1, len(units))
-
-
-def wilson(successes: int, trials: int, level: float = LEVEL) -> tuple[float, float]:
-    r"""Wilson's (1927) score interval $\frac{k + z^2/2}{n + z^2} \pm \frac{z}{n + z^2}\sqrt{k(n-k)/n + z^2/4}$.
-
-    It takes judgements as independent, which those of one article are not; the bootstrap over articles does not.
-
-    Raises:
-        BadInput: no trial, or more successes than trials.
-    """
-    if trials <= 0 or not 0 <= successes <= trials:
-        raise BadInput(f"Wilson interval of {successes} out of {trials}; allowed are 0 to n out of n >= 1")
-    z = float(norm.ppf((1 + level) / 2))
-    middle = (successes + z**2 / 2) / (trials + z**2)
-    half = z / (trials + z**2) * math.sqrt(successes * (trials - successes) / trials + z**2 / 4)
-    return max(0.0, middle - half), min(1.0, middle + half)
 
 
 def majority_share(ratings: np.ndarray) -> float | None:

@@ -25,7 +25,6 @@ from longform.protocol import Better, Tally
 from longform.units import BadInput, Readout
 
 COLUMNS = ("items", "correct", "gained", "lost")
-NORMAL_95 = 1.959963984540054  # two-sided 95 % quantile of the normal distribution
 
 
 @dataclass(frozen=True)
@@ -203,35 +202,6 @@ def _token_means(items: Sequence[ReadItem]) -> dict[str, dict[str, float]]:
         if len(bits):
             means.setdefault(condition, {})[str(number)] = float(bits.mean())
     return means
-
-
-def wilson(correct: float, items: float, quantile: float = NORMAL_95) -> tuple[float, float]:
-    r"""Wilson's (1927) score interval of a share $\hat p = k/n$.
-
-    .. math:: \frac{\hat p + z^2/2n \pm z\sqrt{\hat p(1-\hat p)/n + z^2/4n^2}}{1 + z^2/n}
-    """
-    if items <= 0:
-        return math.nan, math.nan
-    share, ratio = correct / items, quantile**2 / items
-    middle = share + ratio / 2
-    spread = quantile * math.sqrt(share * (1 - share) / items + ratio / (4 * items))
-    return max((middle - spread) / (1 + ratio), 0.0), min((middle + spread) / (1 + ratio), 1.0)
-
-
-def newcombe(first: tuple[float, float], second: tuple[float, float]) -> tuple[float, float]:
-    r"""Interval of a difference of two independent shares, each given as (share, trials) (Newcombe 1998, method 10).
-
-    .. math:: d - \sqrt{(p_1 - l_1)^2 + (u_2 - p_2)^2},\quad d + \sqrt{(u_1 - p_1)^2 + (p_2 - l_2)^2}
-
-    with Wilson's limits :math:`l_i, u_i` of each share.
-    """
-    (one, one_trials), (two, two_trials) = first, second
-    one_low, one_high = wilson(one * one_trials, one_trials)
-    two_low, two_high = wilson(two * two_trials, two_trials)
-    difference = one - two
-    return difference - math.hypot(one - one_low, two_high - two), difference + math.hypot(
-        one_high - one, two - two_low
-    )
 
 
 def mcnemar(gained: float, lost: float) -> float:

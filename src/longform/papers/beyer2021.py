@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from longform.corpora.suites.connective_uses import CONNECTIVES
-from longform.metrics.suite_accuracy import mcnemar, wilson
+from longform.metrics.intervals import wilson
+from longform.metrics.suite_accuracy import mcnemar
 from longform.papers.beyer2021_claims import CHANCE, pooled
 from longform.papers.layout import Cell, Figure, Table
 from longform.papers.ledger import judge_number

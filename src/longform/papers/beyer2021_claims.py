@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from longform.metrics.suite_accuracy import newcombe, wilson
+from longform.metrics.intervals import newcombe, wilson
 from longform.papers.layout import Cell, Table
 from longform.papers.ledger import judge_ordering
 from longform.units import BadInput

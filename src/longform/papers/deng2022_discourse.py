@@ -8,6 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from longform.metrics.intervals import wilson
 from longform.papers.deng2022 import (
     FAMILIES,
     Records,
@@ -126,13 +127,6 @@ def _reliability(canvas: Any, bins: Mapping[str, Sequence[Sequence[float]]]) -> 
         )  # fmt: skip
     axes.set(xlabel="mean confidence of the bin", ylabel="share correct", xlim=(0, 1.02), ylim=(0, 1.02))
     axes.legend(frameon=False)
-
-
-def wilson(hits: float, trials: float) -> tuple[float, float]:
-    """95 % interval of a share, trials taken as independent (Wilson 1927)."""
-    z = 1.959963984540054
-    middle, spread = hits + z * z / 2, z * math.sqrt(max(hits * (trials - hits) / trials, 0.0) + z * z / 4)
-    return max(0.0, (middle - spread) / (trials + z * z)), min(1.0, (middle + spread) / (trials + z * z))
 
 
 ERROR_COLUMNS = {

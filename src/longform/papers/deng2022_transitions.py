@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from longform.critics.chains import BEGIN, END, FAILURE_PROBABILITY
+from longform.metrics.intervals import wilson
 from longform.papers.deng2022 import SIZE, Records
-from longform.papers.deng2022_discourse import wilson
 from longform.papers.layout import Cell, Figure, Table
 from longform.papers.ledger import Finding, Verdict
 from longform.papers.section_graph import Edge, draw_graph

@@ -1,0 +1,39 @@
+"""Intervals of shares against SciPy and printed examples."""
+
+import math
+
+import pytest
+from scipy.stats import binomtest
+
+from longform.metrics.intervals import newcombe, wilson
+from longform.units import BadInput
+
+
+@pytest.mark.parametrize(
+    ("hits", "trials", "low", "high"),
+    [(81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0.0, 0.1611), (1, 29, 0.0061, 0.1718)],
+)
+def test_wilson_equals_newcombes_printed_examples(hits, trials, low, high):
+    """Newcombe (1998), Statistics in Medicine 17:857, Table I, method 3."""
+    assert wilson(hits, trials) == pytest.approx((low, high), abs=5e-5)
+
+
+@pytest.mark.parametrize(("correct", "items"), [(0, 3), (3, 3), (7, 25), (272, 279)])
+def test_wilson_equals_scipys(correct, items):
+    found = binomtest(correct, items).proportion_ci(method="wilson")
+    assert wilson(correct, items) == pytest.approx((found.low, found.high), abs=1e-12)
+
+
+def test_wilson_of_nothing_is_unknown():
+    assert all(math.isnan(value) for value in wilson(0, 0))
+
+
+def test_the_interval_of_a_difference_is_newcombes():
+    low, high = newcombe((56 / 70, 70), (48 / 80, 80))  # Newcombe (1998), table II, case (a), method 10
+    assert (low, high) == (pytest.approx(0.0524, abs=5e-5), pytest.approx(0.3339, abs=5e-5))
+    assert newcombe((0.5, 10), (0.5, 10))[0] == pytest.approx(-newcombe((0.5, 10), (0.5, 10))[1])
+
+
+def test_more_right_than_there_were_is_an_error():
+    with pytest.raises(BadInput, match="3 out of 2"):
+        wilson(3, 2)
