@@ -133,3 +133,9 @@ def test_bad_input_is_refused_by_name(tmp_path):
         ParallelTranslator(Shape(width=10, heads=4), 12)
     with pytest.raises(BadInput, match=r"no model\.safetensors"):
         TrainedTranslator.load(tmp_path)
+
+
+def test_subwords_do_not_depend_on_the_order_of_a_hash_map():
+    texts = [f"{first}{second} {second}{first}" for first in ("ab", "ba", "cd", "dc") for second in ("ef", "fe", "gh")]
+    for size in (16, 24, 60):  # every training draws its hash maps' seeds anew
+        assert len({fit_subwords(texts, size).to_str() for _ in range(10)}) == 1

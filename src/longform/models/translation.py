@@ -147,13 +147,16 @@ def sides_of(document: Document) -> tuple[str, str]:
 
 
 def fit_subwords(texts: Sequence[str], size: int) -> Tokenizer:
-    """One BPE over both sides; words stay whole where ``size`` allows."""
-    tokenizer = Tokenizer(models.BPE(unk_token="<unk>", end_of_word_suffix="</w>"))
-    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    tokenizer.decoder = decoders.BPEDecoder(suffix="</w>")
-    trainer = trainers.BpeTrainer(
-        vocab_size=size, special_tokens=CONTROL, end_of_word_suffix="</w>", show_progress=False
-    )
+    """One BPE over both sides; words stay whole where ``size`` allows.
+
+    A word is marked at its beginning: the trainer numbers letters that carry an end mark in the order of a hash map,
+    which differs from process to process.
+    """
+    tokenizer = Tokenizer(models.BPE(unk_token="<unk>"))
+    words = [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace(prepend_scheme="always")]
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(words)
+    tokenizer.decoder = decoders.Metaspace(prepend_scheme="always")
+    trainer = trainers.BpeTrainer(vocab_size=size, special_tokens=CONTROL, show_progress=False)
     tokenizer.train_from_iterator(texts, trainer)
     return tokenizer
 
