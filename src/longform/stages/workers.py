@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import queue
 import re
-import signal
 import subprocess
 import sys
 import time
@@ -15,12 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from longform.stages.warm import Warm, die_with_parent
 from longform.units import BadInput
 
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 NOT_PLAIN = re.compile(r"[;&|<>()$`\\*?\n]")  # needs a shell that stays
-TIE_TO_PARENT = 1  # PR_SET_PDEATHSIG, linux/prctl.h
-_libc = ctypes.CDLL(None) if sys.platform == "linux" else None
+HEAVY = re.compile(r"PYTHONPATH=src python -m longform\.stages ((?:train|generate|infer) \S+ --home \S+)")
+_warm: list[Warm] = []  # this worker's; it runs one stage at a time
 
 
 @dataclass(frozen=True)
@@ -39,29 +38,35 @@ def run_commands(commands: Sequence[str], folder: str, variables: Mapping[str, s
     """
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     environment = {**dict.fromkeys(THREADS, "1"), **os.environ, **variables, "PATH": path}
-    begun, status = time.monotonic(), 0
+    begun = time.monotonic()
+    status: int | None = 0
     Path(log).parent.mkdir(parents=True, exist_ok=True)
-    with open(log, "w", encoding="utf-8") as written:
+    Path(log).write_text("")
+    with open(log, "a", encoding="utf-8") as written:
         for command in commands:
-            line = command if NOT_PLAIN.search(command) else f"exec env {command}"
-            shell = subprocess.Popen(
-                ["/bin/sh", "-c", line],
-                cwd=folder,
-                env=environment,
-                stdout=written,
-                stderr=subprocess.STDOUT,
-                preexec_fn=_die_with_parent,
-            )
-            status = shell.wait()
+            status = _run_warm(command, folder, environment, log)
+            if status is None:
+                line = command if NOT_PLAIN.search(command) else f"exec env {command}"
+                pipes: dict[str, Any] = {"stdout": written, "stderr": subprocess.STDOUT}
+                shell = ["/bin/sh", "-c", line]
+                status = subprocess.Popen(
+                    shell, cwd=folder, env=environment, preexec_fn=die_with_parent, **pipes
+                ).wait()
             if status:
                 break
     said = Path(log).read_text(encoding="utf-8", errors="replace").strip().splitlines()[-5:]
-    return Finished(status, time.monotonic() - begun, tuple(said))
+    return Finished(status or 0, time.monotonic() - begun, tuple(said))
 
 
-def _die_with_parent() -> None:
-    if _libc is not None:
-        _libc.prctl(TIE_TO_PARENT, signal.SIGKILL)
+def _run_warm(command: str, folder: str, environment: Mapping[str, str], log: str) -> int | None:
+    """Exit status of a stage that needs the heavy libraries, from a process that has them; None for any other command."""
+    stage = HEAVY.fullmatch(command.strip())
+    if stage is None or not hasattr(os, "fork"):
+        return None
+    given = {**environment, "PYTHONPATH": "src"}
+    if not _warm:
+        _warm.append(Warm({**given, "PYTHONPATH": str(Path(__file__).parents[2])}))
+    return _warm[0].run(stage[1].split(), folder, given, log)
 
 
 class Workers:
