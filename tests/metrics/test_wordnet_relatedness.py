@@ -212,8 +212,8 @@ def test_orders_score_as_reordered_grids(taxonomy):
 def test_batches_share_words_without_changing_a_number(taxonomy, monkeypatch):
     units = [unit("dog", "cat"), unit("day", "night"), unit("house", "bank door")]
     whole = HirstStOnge(taxonomy).coherence(units)
-    monkeypatch.setattr("longform.metrics.wordnet_relatedness.MAX_BATCH_WORDS", 2)
-    assert len(list(batches(units))) == 3
+    monkeypatch.setattr(HirstStOnge, "batch_words", 2)
+    assert len(list(batches(units, 2))) == 3
     np.testing.assert_array_equal(HirstStOnge(taxonomy).coherence(units), whole)
 
 

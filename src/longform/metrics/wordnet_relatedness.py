@@ -25,7 +25,6 @@ from longform.protocol import Better
 from longform.units import BadInput, Readout
 
 units_from_readout = grids_from_readout
-MAX_BATCH_WORDS = 1000  # distinct nouns whose relatedness table is made at once; memory only
 FITTED = {"fitted": True}
 
 
@@ -35,8 +34,11 @@ class WordnetSimilarity(AdjacentSimilarity):
 
     Attributes:
         taxonomy: the word net; the same for every measure of one run.
+        batch_words: distinct nouns whose relatedness table is made at once; time and memory only. A small table holds few
+            pairs that never meet in a text; where a call costs more than its pairs, a large one is faster.
     """
 
+    batch_words: ClassVar[int] = 150
     taxonomy: Taxonomy = field(default_factory=Taxonomy, repr=False, metadata=FITTED)
 
     @abstractmethod
@@ -63,7 +65,7 @@ class WordnetSimilarity(AdjacentSimilarity):
     def sentence_matrices(self, units: Sequence[Grid]) -> list[np.ndarray]:
         """Relatedness of every two sentences; word tables are shared by runs of units, so neighbours cost once."""
         matrices: list[np.ndarray] = []
-        for batch in batches(units):
+        for batch in batches(units, self.batch_words):
             words = sorted({entity for unit in batch for entity in unit.entities})
             index, table = {word: i for i, word in enumerate(words)}, self.word_matrix(words)
             for unit in batch:
@@ -83,12 +85,12 @@ class WordnetSimilarity(AdjacentSimilarity):
         return np.divide(total, pairs, out=nothing, where=pairs > 0)
 
 
-def batches(units: Sequence[Grid]) -> Iterator[list[Grid]]:
-    """Runs of units with at most ``MAX_BATCH_WORDS`` distinct entities, or one unit."""
+def batches(units: Sequence[Grid], most: int) -> Iterator[list[Grid]]:
+    """Runs of units with at most so many distinct entities, or one unit."""
     batch: list[Grid] = []
     words: set[str] = set()
     for unit in units:
-        if batch and len(words | set(unit.entities)) > MAX_BATCH_WORDS:
+        if batch and len(words | set(unit.entities)) > most:
             yield batch
             batch, words = [], set()
         batch.append(unit)
@@ -105,6 +107,7 @@ class HirstStOnge(WordnetSimilarity):
         constant, turn: C and k, 8 and 1 in Hirst and St-Onge.
     """
 
+    batch_words: ClassVar[int] = 1000
     constant: float = HSO_CONSTANT
     turn: float = HSO_TURN
 
