@@ -1,4 +1,4 @@
-"""``python -m longform.study make|invite|serve|export``: a study from texts, links for annotators, the pages, the answers."""
+"""``python -m longform.study make|invite|serve|export|analyse``: a study from texts, links, the pages, the answers, what they say."""
 
 from __future__ import annotations
 
@@ -54,6 +54,10 @@ def _parser() -> argparse.ArgumentParser:
         verb.add_argument("--study", type=Path, required=True)
         verb.add_argument("--answers", type=Path, required=True, help="the SQLite file")
         verb.set_defaults(run=run)
+    analyse = verbs.add_parser("analyse", help="shares, agreement and mixed effects of exported answers")
+    analyse.add_argument("export", type=Path, help="the .csv or .jsonl that export wrote")
+    analyse.add_argument("--out", type=Path, help="folder for the tables; else they are printed alone")
+    analyse.set_defaults(run=_analyse)
     power = verbs.add_parser("power", help="judgements per system to tell two shares apart")
     power.add_argument("shares", type=float, nargs=2)
     power.set_defaults(run=lambda given: print(needed(*given.shares)))
@@ -123,6 +127,16 @@ def _export(given: argparse.Namespace) -> None:
         else:
             file.writelines(json.dumps(row, ensure_ascii=False, sort_keys=True) + "\n" for row in rows)
     print(f"{given.out}: {len(rows)} answers")
+
+
+def _analyse(given: argparse.Namespace) -> None:
+    from longform.study.analysis import analyse, read_export
+
+    for table, stem in zip(analyse(read_export(given.export)), ("human_study", "organisations"), strict=True):
+        print(table.markdown())
+        if given.out is not None:
+            given.out.mkdir(parents=True, exist_ok=True)
+            table.save(given.out, stem)
 
 
 COLUMNS = ("annotator", "item", "source", "phase", "check", "question", "answer", "gold", "at", "last")

@@ -1,0 +1,77 @@
+"""Exported answers of a section study -> the tables of deng2022's human study: shares, agreement, mixed effects, organisations."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from longform.metrics.human_study import CoherentShare, Judged, judged_items, organisations
+from longform.numerics import generator
+from longform.papers.deng2022_human import human_study
+from longform.papers.layout import Cell, Table
+from longform.protocol import estimate
+from longform.units import BadInput
+
+NEEDED = ("annotator", "item", "source", "phase", "check", "question", "answer", "gold", "last")
+
+
+def read_export(path: Path) -> list[dict[str, Any]]:
+    """Rows of ``export``, CSV or JSON lines.
+
+    Raises:
+        BadInput: no such file, a line that is no row, or a column that is missing.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+        rows = list(csv.DictReader(text.splitlines())) if path.suffix == ".csv" else _lines(text)
+    except (OSError, UnicodeDecodeError, ValueError) as error:
+        raise BadInput(f"{path}: not an export ({error}); write it with `export`") from error
+    lacking = sorted({name for row in rows for name in NEEDED if row.get(name) is None})
+    if lacking or not rows:
+        raise BadInput(f"{path}: {f'rows without {lacking}' if rows else 'no row'}; write it with `export`")
+    return rows
+
+
+def _lines(text: str) -> list[dict[str, Any]]:
+    rows = [json.loads(line) for line in text.splitlines() if line.strip()]
+    if not all(isinstance(row, dict) for row in rows):
+        raise ValueError("a line that is no JSON object")
+    return rows
+
+
+def analyse(rows: Sequence[Mapping[str, Any]], seed: int = 1234) -> list[Table]:
+    """The table of shares, agreement and mixed effects, and that of the organisations called incoherent.
+
+    Raises:
+        BadInput: no verdict on any article, as in a study of claims or pairs.
+    """
+    judged = [row for row in rows if row["question"] == "coherent" or str(row["question"]).startswith("section_")]
+    told = [{**row, "gold": row["gold"] if str(row["check"]) == "True" else ""} for row in judged]
+    by_source: dict[str, list[Judged]] = {}
+    for unit in judged_items(told, splits={}, simulated=False):
+        by_source.setdefault(unit.source, []).append(unit)
+    if not any(unit.verdicts for units in by_source.values() for unit in units):
+        raise BadInput("study: no verdict on an article; only studies of sections have them")
+    scores = {f"study-{source}-human": _record(source, units, seed) for source, units in by_source.items()}
+    return [human_study(scores=scores, expected={}, data=Path()), _organisations(by_source)]
+
+
+def _record(source: str, units: Sequence[Judged], seed: int) -> dict[str, Any]:
+    critic = CoherentShare()
+    found = estimate(critic, critic.tally(units), generator("study", source, str(seed)))
+    held = {name: getattr(found, name) for name in ("value", "low", "high", "units", "excluded", "signature")}
+    return {**held, "details": critic.describe(units)}
+
+
+def _organisations(by_source: Mapping[str, Sequence[Judged]]) -> Table:
+    """Chains of section types, as labelled, of the articles called incoherent (Table 18): judgements by system."""
+    cells = [
+        Cell(" → ".join(chain), source, count, signature="judgements")
+        for source, units in by_source.items()
+        for chain, count in organisations(units)
+    ]
+    caption = "Organisations of the articles called incoherent, most common first in each system"
+    return Table(caption, cells, [] if cells else ["nobody called an article incoherent"])
