@@ -22,7 +22,7 @@ COLUMNS = {
     "table_2": ("story_cloze", "winograd_full", "winograd_partial"),
     "table_5": ("speaker_commitment",),
 }
-LINES, COLOURS = ("-", "--", ":"), 10  # matplotlib's colours come again after ten lines: then the dashes change
+ACROSS = 4  # panels in a row of the size sweep
 COUNTS = ("items", "correct", "gained", "lost")
 
 
@@ -87,20 +87,22 @@ def size_sweep(*, scores: Records, expected: Mapping[str, Any]) -> Figure:
     cells = [_pooled(system, group, record) for group in sorted(groups) for system, record in _systems(scores)]
     systems = [system for system, _ in _systems(scores)]
 
-    def draw(canvas: Any) -> None:
-        axes = canvas.add_subplot()
-        for place, group in enumerate(sorted(groups)):
-            chosen = [cell for cell in cells if cell.column == group and cell.value is not None]
-            _line(axes, systems, chosen, group, LINES[place // COLOURS % len(LINES)])
-        axes.axhline(CHANCE, color="0.6", linewidth=0.8, linestyle=":")
-        axes.set_xticks(range(len(systems)), systems, rotation=20)
-        axes.set_ylabel("share of items")
-        axes.set_ylim(0, 1.03)
-        axes.legend(fontsize=7, ncols=2, loc="lower right")
+    rows = -(-len(groups) // ACROSS)
 
-    return Figure(
-        "Accuracy of each phenomenon by model, with Wilson intervals; dotted: chance.", cells, draw, (7.0, 4.5)
-    )
+    def draw(canvas: Any) -> None:
+        panels = canvas.subplots(rows, ACROSS, sharex=True, sharey=True, squeeze=False).ravel()
+        for group, axes in zip(sorted(groups), panels, strict=False):
+            _line(axes, systems, [cell for cell in cells if cell.column == group and cell.value is not None])
+            axes.axhline(CHANCE, color="0.6", linewidth=0.8, linestyle=":")
+            axes.set_title(group.replace("_", " "), fontsize=8)
+            axes.set_xticks(range(len(systems)), systems, rotation=60, fontsize=7)
+            axes.set_ylim(0, 1.03)
+        for axes in panels[len(groups) :]:
+            axes.set_axis_off()
+        canvas.supylabel("share of items", fontsize=8)
+
+    caption = "Accuracy of each phenomenon by model, with Wilson intervals; dotted: chance."
+    return Figure(caption, cells, draw, (7.5, 1.1 + 1.5 * rows))
 
 
 def region_surprisal(*, scores: Records, expected: Mapping[str, Any], suites: Sequence[str]) -> Figure:
@@ -244,7 +246,7 @@ def _region_cells(system: str, record: Mapping[str, Any], suite: str) -> Iterato
             yield Cell(f"{system}: {suite}", f"{condition}, region {number}", bits, signature="bits a token")
 
 
-def _line(axes: Any, systems: Sequence[str], cells: Sequence[Cell], label: str, style: str) -> None:
+def _line(axes: Any, systems: Sequence[str], cells: Sequence[Cell]) -> None:
     places = [systems.index(cell.row) for cell in cells]
     values = [cell.value for cell in cells]
     below = [max(cell.value - cell.low, 0.0) for cell in cells]  # type: ignore[operator]  # rounding at shares of 0 and 1
@@ -256,9 +258,8 @@ def _line(axes: Any, systems: Sequence[str], cells: Sequence[Cell], label: str, 
         marker="o",
         markersize=3,
         linewidth=1,
-        linestyle=style,
+        color="black",
         capsize=2,
-        label=label,
     )
 
 

@@ -68,10 +68,13 @@ def _arrow(axes: Any, start: tuple[float, float], end: tuple[float, float], edge
 
 
 def _loop(axes: Any, angle: float, edge: Edge) -> None:
-    x, y = 1.16 * math.cos(angle), 1.16 * math.sin(angle)
-    axes.add_patch(Arc((x, y), 0.2, 0.2, theta1=0, theta2=360, **_style(edge)))
-    _label(axes, 1.34 * math.cos(angle), 1.34 * math.sin(angle), edge)
+    x, y = 1.1 * math.cos(angle), 1.1 * math.sin(angle)  # the ring passes below the title's own box
+    axes.add_patch(Arc((x, y), 0.2, 0.2, theta1=0, theta2=360, zorder=0, **_style(edge)))
+    _label(axes, 1.27 * math.cos(angle), 1.27 * math.sin(angle), edge)
 
 
 def _label(axes: Any, x: float, y: float, edge: Edge) -> None:
-    axes.text(x, y, f"{edge.difference:+.2f}", size=6, ha="center", va="center", color=RED if edge.red else GREY)
+    axes.text(
+        x, y, f"{edge.difference:+.2f}", size=7, ha="center", va="center", color=RED if edge.red else GREY,
+        bbox={"boxstyle": "round,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.8},
+    )  # fmt: skip

@@ -31,6 +31,7 @@ PRINTED = {
     "grid_transitions": "entity_grid",
     "grid_ranking": "entity_grid",
 }
+STROKES = ("-", "--", "-.", ":")  # of one panel's curves, readable in grey
 HEAD = ", head "  # marks a row that the CSV has and the wide table leaves out
 OTHER_TEXT = "another training corpus, encoder and test set than the paper's; orderings are compared, not values"
 
@@ -218,17 +219,33 @@ def figure_4(*, scores: Records, expected: Expected) -> Figure:
         claims += _ordered(found, f"{system}: AUC falls with the block, b10 < b1", ends, {})
     caption = f"Figure 4. Originals against one block shuffle each: ROC curves. {'; '.join(claims)}."
     curves = {name: record["details"]["roc"] for name, record in found.items()}
-    return Figure(caption, cells, lambda canvas: rocs(canvas, curves, found))
+    width = 1.0 + 2.6 * len({name.split("-")[0] for name in found})
+    return Figure(caption, cells, lambda canvas: rocs(canvas, curves, found), (width, 3.2))
 
 
 def rocs(canvas: Any, curves: Mapping[str, Mapping[str, Sequence[float]]], areas: Records) -> None:
-    """ROC curves with their areas; a curve is the first head's, its area the mean over heads."""
-    axes = canvas.subplots()
-    for name, curve in curves.items():
-        axes.plot(curve["false_positive"], curve["true_positive"], label=f"{name} (AUC {areas[name]['value']:.3f})")
-    axes.plot([0, 1], [0, 1], color="0.7", linestyle=":")
-    axes.set(xlabel="false positive rate", ylabel="true positive rate", xlim=(0, 1), ylim=(0, 1))
-    axes.legend(loc="lower right", fontsize=6)
+    """A panel per system, a curve per task with its area; a curve is the first head's, its area the mean over heads."""
+    systems = list(dict.fromkeys(name.split("-")[0] for name in curves))
+    panels = canvas.subplots(1, len(systems), sharey=True, squeeze=False)[0]
+    for system, axes in zip(systems, panels, strict=True):
+        own = [name for name in curves if name.split("-")[0] == system]
+        for place, name in enumerate(sorted(own, key=_block)):
+            task = name.partition("-")[2].removeprefix("auc_") or name
+            shade = str(0.7 * place / max(len(own) - 1, 1))
+            dashes = STROKES[place % len(STROKES)]
+            rates = curves[name]["false_positive"], curves[name]["true_positive"]
+            label = f"{task} ({areas[name]['value']:.3f})"
+            axes.plot(*rates, label=label, color=shade, linestyle=dashes, linewidth=1.2)
+        axes.plot([0, 1], [0, 1], color="0.8", linewidth=0.6)
+        axes.set(xlabel="false positive rate", xlim=(0, 1), ylim=(0, 1), title=system, aspect="equal")
+        axes.legend(loc="best", fontsize=6, title="AUC", title_fontsize=6, frameon=False)
+    panels[0].set_ylabel("true positive rate")
+
+
+def _block(name: str) -> tuple[int, str]:
+    """Sorts b2 before b10."""
+    size = name.rpartition("_b")[2]
+    return (int(size), name) if size.isdigit() else (0, name)
 
 
 def figure_9(*, scores: Records, expected: Expected) -> Figure:
