@@ -22,7 +22,7 @@ from longform.numerics import generator
 from longform.units import BadInput, Document
 
 CASES = {
-    "order of sections": ("section_order", "repeated_section"),
+    "section order": ("section_order", "repeated_section"),
     "persons": ("wrong_pronoun", "new_entity_as_pronoun"),
     "repetition": ("repeated_sentence",),
     "entity grid": ("off_topic_sentence",),

@@ -34,8 +34,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _criticize(given: argparse.Namespace) -> int:
     from longform.criticize import criticize
 
-    if given.out.exists() and not given.out.is_dir():
-        raise BadInput(f"--out {given.out}: a file is there; name a folder")
+    try:  # before an hour of work, not after it
+        given.out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadInput(f"--out {given.out}: no folder can be made there ({error.strerror}); name another") from error
 
     def told(line: str) -> None:
         print(f"  {line}", file=sys.stderr, flush=True)

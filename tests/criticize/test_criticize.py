@@ -2,13 +2,14 @@
 
 import csv
 import json
+from dataclasses import replace
 
 import pytest
 
 from longform.cli import main
 from longform.corpora.planted import build
 from longform.criticize import criticize
-from longform.criticize.pages import marks, page
+from longform.criticize.pages import _half, marks, page
 from longform.criticize.texts import halves, read_texts
 from longform.units import BadInput
 
@@ -103,7 +104,7 @@ def test_folders_are_read_by_name_and_markdown_headings_begin_sections(tmp_path)
     found = read_texts(tmp_path)
     assert [d.id for d in found.documents] == ["a.md", "b.txt"]
     assert [(s.title, s.text) for s in found.documents[0].sections] == [
-        (None, "Before."),
+        ("(lead)", "Before."),
         ("history", "Then."),
         ("later", "Now."),
     ]
@@ -133,3 +134,62 @@ def test_a_wrong_path_is_one_sentence(tmp_path, capsys):
     assert "give one of these" in capsys.readouterr().err
     with pytest.raises(BadInput, match="no text to read"):
         read_texts(tmp_path)
+
+
+def test_a_markdown_title_is_no_section_and_code_holds_no_headings(tmp_path):
+    (tmp_path / "a.md").write_text(
+        "# The town\n\nA lead.\n\n## History\n\nThen.\n```\n# comment\n```\n", encoding="utf-8"
+    )
+    (tmp_path / "b.md").write_text("# One\nText.\n# Two\nMore.", encoding="utf-8")
+    first, second = read_texts(tmp_path).documents
+    assert [s.title for s in first.sections] == ["(lead)", "history"] and "# comment" in first.sections[1].text
+    assert [s.title for s in second.sections] == ["one", "two"]
+
+
+def test_titles_that_real_text_never_has_are_counted_and_told(tmp_path, world):
+    rows = [json.loads(line) for line in world["true"].read_text().splitlines()]
+    for row in rows:
+        row["sections"][0]["title"] = "prehistory"
+    found = criticize(world["real"], write(tmp_path / "g.jsonl", rows))
+    assert by_name(found)["section order"].unknown[1] >= len(rows)
+    assert "not scored are transitions to or from a title" in found.table()
+
+
+def test_sides_that_share_texts_are_told_and_tests_are_counted(world):
+    table = criticize(world["real"], world["real"]).table()
+    assert "40 generated texts stand among the real ones word for word" in table and "Bonferroni" in table
+
+
+def test_a_generated_side_without_titles_says_so(tmp_path, world):
+    rows = [{"text": json.loads(line)["sections"][0]["text"]} for line in world["true"].read_text().splitlines()]
+    left = dict(criticize(world["real"], write(tmp_path / "g.jsonl", rows)).left_out)
+    assert left["section order"] == "no generated text has two or more sections, all with titles"
+
+
+def test_a_second_report_keeps_no_page_of_the_first(tmp_path, broken, world):
+    broken.save(tmp_path)
+    rows = [json.loads(line) for line in world["true"].read_text().splitlines()][:3]
+    criticize(world["real"], write(tmp_path / "g.jsonl", rows)).save(tmp_path)
+    assert len(list((tmp_path / "texts").glob("*.html"))) == 3
+
+
+@pytest.mark.parametrize("option", ["--model", "--encoder"])
+def test_a_named_model_that_is_none_ends_before_any_work(tmp_path, world, capsys, option):
+    out = ["--out", str(tmp_path / "o")]
+    assert main(["criticize", str(world["real"]), str(world["true"]), *out, option, str(tmp_path / "missing")]) == 2
+    said = capsys.readouterr().err
+    assert "no model folder" in said and "done in" not in said
+
+
+def test_an_impossible_report_folder_ends_before_any_work(tmp_path, world, capsys):
+    (tmp_path / "file").write_text("")
+    out = ["--out", str(tmp_path / "file" / "below")]
+    assert main(["criticize", str(world["real"]), str(world["true"]), *out]) == 2
+    assert "no folder can be made there" in capsys.readouterr().err
+
+
+def test_the_figure_stays_readable_where_real_texts_do_not_differ(broken):
+    one = broken.judged[0]
+    still = replace(one, real=replace(one.real, low=one.real.value, high=one.real.value))
+    assert _half(still) == (one.generated.high - one.generated.low) / 2
+    assert _half(replace(still, generated=replace(one.generated, low=1.0, high=1.0))) == 1.0

@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 
 from longform.inference.entity_grids import grid_from_mentions
-from longform.metrics.lexical import AdjacentSimilarity, LatentSemantics, Overlap, log_entropy, term_documents
+from longform.metrics.lexical import (
+    AdjacentSimilarity,
+    LatentSemantics,
+    Overlap,
+    log_entropy,
+    term_documents,
+    word_vectors,
+)
+from longform.numerics import generator
 from longform.protocol import Critic, signature
 from longform.units import BadInput
 
@@ -108,3 +116,13 @@ def test_bad_input_is_named():
         LatentSemantics().coherence(REAL)
     with pytest.raises(TypeError, match="abstract class"):
         AdjacentSimilarity().coherence(REAL)
+
+
+@pytest.mark.parametrize("shape", [(30, 12), (12, 30)])
+def test_word_vectors_equal_the_decomposition_and_do_not_move_with_equal_singular_values(shape):
+    table = generator("lsa", *shape).poisson(0.4, shape).astype(np.float64)
+    left, values, _ = np.linalg.svd(table, full_matrices=False)
+    ours = word_vectors(table, 5)
+    np.testing.assert_allclose(ours @ ours.T, (left[:, :5] * values[:5] ** 2) @ left[:, :5].T, atol=1e-9)
+    tied = np.kron(np.eye(6), np.ones((2, 2)))  # six equal singular values, of which four are kept
+    assert all(np.array_equal(word_vectors(tied, 4), word_vectors(tied, 4)) for _ in range(5))

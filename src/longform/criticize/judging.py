@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from longform.criticize.panels import Options, Panel, panels
+from longform.criticize.panels import Options, Panel, check, panels
 from longform.criticize.texts import Texts, halves, read_texts
 from longform.numerics import generator
 from longform.protocol import Comparison, Estimate, Tally, compare, estimate
@@ -29,7 +29,8 @@ class Judged:
         real: of the held-out half of the real texts.
         difference: generated minus real, with the p-value of a permutation test.
         blame: document id -> (value, place in the parts) of its worst parts, worst first; generated texts only.
-        fitted: the critic, and ``parts`` what a part is.
+        shapes: document id -> its parts' values.
+        unknown: parts of the real and of the generated texts that are not scored, where the panel says what they are.
     """
 
     panel: Panel
@@ -38,6 +39,7 @@ class Judged:
     difference: Comparison
     blame: dict[str, list[tuple[float, int]]]
     shapes: dict[str, np.ndarray]
+    unknown: tuple[int, int] = (0, 0)
 
     @property
     def verdict(self) -> str:
@@ -63,6 +65,12 @@ class Criticism:
     left_out: tuple[tuple[str, str], ...]
     real: Texts
     generated: Texts
+
+    @property
+    def shared(self) -> int:
+        """Generated texts that stand among the real ones word for word."""
+        known = {document.text for document in self.real.documents}
+        return sum(document.text in known for document in self.generated.documents)
 
     def table(self) -> str:
         """Markdown: a critic a row."""
@@ -97,12 +105,13 @@ def criticize(
         progress: called with a line per critic.
 
     Raises:
-        BadInput: no texts, or fewer than two real ones.
+        BadInput: no texts, or fewer than two real ones; a model or an encoder that is named and cannot be read.
     """
     sides = read_texts(Path(real)), read_texts(Path(generated))
     documents = [replace(d, id=f"real/{d.id}") for d in halves(sides[0].documents)]
     documents += [replace(d, id=f"generated/{d.id}", split="generated") for d in sides[1].documents]
     options = Options(*(Path(p) if p is not None else None for p in (model, encoder)), seed)
+    check(options)
     judged, left_out = [], []
     for name, make in panels(options):
         started = time.monotonic()
@@ -110,6 +119,8 @@ def criticize(
             judged.append(judge(make(), documents, seed))
             progress(f"{name}: done in {time.monotonic() - started:.1f} s")
         except BadInput as error:
+            if (name == "language model" and model) or (name.startswith("sentence path") and encoder):
+                raise BadInput(f"{name}: {error}") from error  # asked for by name, so not to be left out
             left_out.append((name, str(error)))
             progress(f"{name}: left out ({error})")
     return Criticism(tuple(judged), tuple(left_out), *sides)
@@ -124,6 +135,7 @@ def judge(panel: Panel, documents: Sequence[Document], seed: int) -> Judged:
     for name, tally in (("real", real), ("generated", generated)):
         if tally.total("excluded") == len(tally.unit_ids):
             raise BadInput(f"none of the {len(tally.unit_ids)} {name} texts could be scored")
+    counted = [int(t.total("unknown")) if panel.unknown and "unknown" in t.columns else 0 for t in (real, generated)]
     draws = [generator(seed, "criticize", panel.name, what) for what in ("real", "generated", "difference")]
     blame, shapes = _blame(fitted, side["generated"], generated)
     return Judged(
@@ -133,6 +145,7 @@ def judge(panel: Panel, documents: Sequence[Document], seed: int) -> Judged:
         compare(fitted, generated, real, draws[2]),
         blame,
         shapes,
+        (counted[0], counted[1]),
     )
 
 

@@ -50,6 +50,18 @@ def notes(found: Criticism) -> list[str]:
     )
     if min(fitted, len(found.generated.documents)) < FEW:
         told.append(f"fewer than {FEW} texts on a side: intervals are rough, and small differences cannot be seen")
+    if found.shared:
+        told.append(f"{found.shared} generated texts stand among the real ones word for word: the sides are not apart")
+    if len(found.judged) > 1:
+        level = 0.05 / len(found.judged)
+        told.append(
+            f"{len(found.judged)} tests: corrected for their number (Bonferroni), p below {level:.4f} is a difference"
+        )
+    for one in found.judged:
+        if any(one.unknown):
+            told.append(
+                f"{one.panel.name}: not scored are {one.panel.unknown}: {one.unknown[0]} real, {one.unknown[1]} generated"
+            )
     told += [f"left out: {name}: {why}" for name, why in found.left_out]
     for side, texts in (("real", found.real), ("generated", found.generated)):
         told += [f"set aside ({side}) {place}: {why}" for place, why in texts.set_aside[:20]]
@@ -70,6 +82,8 @@ def save(found: Criticism, folder: Path) -> Path:
             folder, "critics"
         )
     (folder / "texts").mkdir(exist_ok=True)
+    for old in (folder / "texts").glob("[0-9]*-*.html"):  # pages of an earlier report
+        old.unlink()
     links = []
     for number, document in enumerate(found.generated.documents, 1):
         name = f"texts/{number:04d}-{re.sub(r'[^A-Za-z0-9._-]+', '-', document.id)[:60]}.html"
@@ -91,7 +105,7 @@ def _draw(judged: Sequence[Judged], canvas: Any) -> None:
     """Generated minus real in units of the real interval's half width, one critic a line."""
     axes = canvas.subplots()
     for row, one in enumerate(reversed(judged)):
-        half = max((one.real.high - one.real.low) / 2, 1e-12)
+        half = _half(one)
         at, low, high = (
             (v - one.real.value) / half for v in (one.generated.value, one.generated.low, one.generated.high)
         )
@@ -100,8 +114,14 @@ def _draw(judged: Sequence[Judged], canvas: Any) -> None:
         axes.plot([at], [row], "o", color="black" if far else "0.6", markerfacecolor="black" if far else "white")
     axes.axvspan(-1, 1, color="0.9", zorder=0)
     axes.set_yticks(range(len(judged)), [one.panel.name for one in reversed(judged)])
-    axes.set_xlabel("generated minus real, in half widths of the real texts' 95 % interval (grey band)")
-    axes.set_xscale("symlog")
+    axes.set_xlabel("generated minus real, in half widths\nof the real texts' 95 % interval (grey band)")
+    axes.set_xscale("symlog", linthresh=1.0)
+
+
+def _half(one: Judged) -> float:
+    """Half the width of the real texts' interval; of the generated texts' where real texts do not differ; or one."""
+    widths = [(side.high - side.low) / 2 for side in (one.real, one.generated)]
+    return next((width for width in widths if width > 1e-9 * max(1.0, abs(one.real.value))), 1.0)
 
 
 def marks(document: Document, judged: Sequence[Judged]) -> list[tuple[int, int, int, str]]:

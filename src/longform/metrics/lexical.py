@@ -12,8 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.linalg import svds
+from scipy.linalg import eigh
 
 from longform.inference.entity_grids import ABSENT, Grid, grids_from_readout
 from longform.protocol import Better, Tally
@@ -193,9 +192,7 @@ class LatentSemantics(AdjacentSimilarity):
             raise BadInput(
                 f"latent semantics: {table.shape[0]} nouns in {table.shape[1]} texts; two of each are needed"
             )
-        weighted = csr_array(WEIGHTINGS[self.weighting](table))
-        left, values, _ = svds(weighted, k=size, v0=np.ones(min(table.shape)), random_state=0)
-        return replace(self, words=words, vectors=left * values)
+        return replace(self, words=words, vectors=word_vectors(WEIGHTINGS[self.weighting](table), size))
 
     def sentence_matrices(self, units: Sequence[Grid]) -> list[np.ndarray]:
         """Cosine of the mean vectors of every two sentences; 0 where a sentence has no known noun."""
@@ -213,6 +210,21 @@ class LatentSemantics(AdjacentSimilarity):
         sums = present(unit)[:, known].astype(np.float64) @ rows
         lengths = np.linalg.norm(sums, axis=1)
         return _divided(sums @ sums.T, lengths[:, None] * lengths[None, :])
+
+
+def word_vectors(table: np.ndarray, dims: int) -> np.ndarray:
+    r"""$U_k S_k$ of the truncated decomposition $A \approx U_k S_k V_k^\top$: float64 (words, dims).
+
+    By the eigenvectors of the smaller Gram matrix: exact and the same in every run, where an iterative solver restarts
+    from random vectors as soon as singular values are equal (texts that repeat one another).
+    """
+    texts = table.shape[1]
+    if texts <= table.shape[0]:
+        _, right = eigh(table.T @ table, subset_by_index=[texts - dims, texts - 1])
+        return table @ right
+    words = table.shape[0]
+    squared, left = eigh(table @ table.T, subset_by_index=[words - dims, words - 1])
+    return left * np.sqrt(np.maximum(squared, 0.0))
 
 
 def term_documents(units: Sequence[Grid], words: Mapping[str, int]) -> np.ndarray:
