@@ -77,3 +77,17 @@ def test_other_files_are_refused_by_name(tmp_path, capsys):
         assert main(["analyse", str(tmp_path / name)]) == 2 and why in capsys.readouterr().err
     with pytest.raises(BadInput, match="not an export"):
         read_export(tmp_path / "absent.csv")
+
+
+@pytest.mark.parametrize("word", [str.upper, str.lower])
+def test_an_export_saved_by_a_spreadsheet_says_the_same(tmp_path, word):
+    marked = [row | {name: word(str(row[name])) for name in ("check", "last")} for row in rows()]
+    saved = write_csv(tmp_path / "saved.csv", marked)
+    saved.write_bytes(b"\xef\xbb\xbf" + saved.read_bytes())
+    both = [analyse(read_export(path)) for path in (saved, write_csv(tmp_path / "e.csv", rows()))]
+    assert [t.markdown() for t in both[0]] == [t.markdown() for t in both[1]]
+
+
+def test_a_mark_that_is_neither_true_nor_false_is_refused(tmp_path, capsys):
+    path = write_csv(tmp_path / "e.csv", [row | {"last": "WAHR"} for row in rows()])
+    assert main(["analyse", str(path)]) == 2 and "row 1: last is 'WAHR'" in capsys.readouterr().err

@@ -222,6 +222,8 @@ def test_the_command_line_makes_invites_and_exports(tmp_path, capsys):
         str(study),
         "--train",
         str(corpus),
+        "--articles",
+        "2",
         "--system",
         f"data={corpus}",
     ]

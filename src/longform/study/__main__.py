@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import argparse
 import csv
+import io
 import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from longform.study.files import documents, sheet, write
 from longform.study.items import Study, load_study, needed, questions, rows_study, sections_study
 from longform.study.store import Store
 from longform.units import BadInput, Document
+
+ARTICLES = 5  # ours: training articles, where nobody asks for more or fewer
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -34,7 +38,7 @@ def _parser() -> argparse.ArgumentParser:
     make.add_argument("--name", required=True)
     make.add_argument("--out", type=Path, required=True)
     make.add_argument("--train", type=Path, help="sections: folder of real articles with titles")
-    make.add_argument("--articles", type=int, default=5, help="sections: training articles (5)")
+    make.add_argument("--articles", type=int, help=f"sections: training articles ({ARTICLES}, or all if fewer)")
     make.add_argument(
         "--system", action="append", default=[], metavar="NAME=FOLDER", help="sections: texts to be judged"
     )
@@ -66,42 +70,49 @@ def _parser() -> argparse.ArgumentParser:
 
 def _make(given: argparse.Namespace) -> None:
     if given.kind == "sections":
-        if given.train is None or not given.system:
-            raise BadInput("a sections study needs --train FOLDER and at least one --system NAME=FOLDER")
-        systems = {name: _documents(Path(folder)) for name, _, folder in (one.partition("=") for one in given.system)}
-        training = [d for d in _documents(given.train) if d.split == "train"][: given.articles]
-        study = sections_study(training, systems, name=given.name, per_system=given.per_system, seed=given.seed)
+        study = _from_corpora(given)
+    elif given.sheet is None:
+        raise BadInput(f"a {given.kind} study needs --sheet FILE")
     else:
-        if given.sheet is None:
-            raise BadInput(f"a {given.kind} study needs --sheet FILE")
-        study = rows_study(_sheet(given.sheet), name=given.name, kind=given.kind)
+        study = rows_study(sheet(given.sheet), name=given.name, kind=given.kind)
     study.save(given.out)
     print(f"{given.out}: {len(study.items)} items")
 
 
-def _documents(folder: Path) -> list[Document]:
-    path = folder / "documents.jsonl" if folder.is_dir() else folder
-    if not path.is_file():
-        raise BadInput(f"{path}: no such file; name a folder of data/corpora or data/generations")
-    with path.open(encoding="utf-8") as lines:
-        return [Document.from_record(json.loads(line), f"{path}:{n}") for n, line in enumerate(lines, 1)]
+def _from_corpora(given: argparse.Namespace) -> Study:
+    if given.train is None or not given.system:
+        raise BadInput("a sections study needs --train FOLDER and at least one --system NAME=FOLDER")
+    systems = {name: documents(folder) for name, folder in _systems(given.system).items()}
+    training = _training(given.train, given.articles)
+    return sections_study(training, systems, name=given.name, per_system=given.per_system, seed=given.seed)
 
 
-def _sheet(path: Path) -> list[dict[str, Any]]:
-    if not path.is_file():
-        raise BadInput(f"{path}: no such file")
-    with path.open(encoding="utf-8", newline="") as file:
-        try:
-            return list(csv.DictReader(file)) if path.suffix == ".csv" else [json.loads(line) for line in file]
-        except (json.JSONDecodeError, csv.Error) as error:
-            raise BadInput(f"{path}: cannot be read ({error}); mend it") from error
+def _systems(told: Sequence[str]) -> dict[str, Path]:
+    found: dict[str, Path] = {}
+    for one in told:
+        name, _, folder = one.partition("=")
+        if not name or not folder:
+            raise BadInput(f"--system {one!r}: a system is NAME=FOLDER; write both")
+        if name in found:
+            raise BadInput(f"--system {name!r} is given twice; give each folder a name of its own")
+        found[name] = Path(folder)
+    return found
+
+
+def _training(folder: Path, wanted: int | None) -> list[Document]:
+    """The first titled training articles: as many as wanted, or ``ARTICLES`` at most."""
+    titled = [d for d in documents(folder) if d.split == "train" and all(section.title for section in d.sections)]
+    if not titled:
+        raise BadInput(f"{folder}: no article of the split train has all its titles; name another corpus")
+    if wanted is not None and not 1 <= wanted <= len(titled):
+        raise BadInput(f"--articles {wanted}: {folder} has {len(titled)} training articles; ask for 1 to {len(titled)}")
+    return titled[: ARTICLES if wanted is None else wanted]
 
 
 def _invite(given: argparse.Namespace) -> None:
     load_study(given.study)
-    store = Store(given.answers)
-    for label in given.labels:
-        print(f"{label}: http://{given.host}/enter/{store.invite(label)}")
+    for label, token in Store(given.answers).invite_all(given.labels).items():
+        print(f"{label}: http://{given.host}/enter/{token}")
 
 
 def _serve(given: argparse.Namespace) -> None:
@@ -117,26 +128,36 @@ def _serve(given: argparse.Namespace) -> None:
 
 
 def _export(given: argparse.Namespace) -> None:
+    if given.out.suffix not in (".csv", ".jsonl"):
+        raise BadInput(f"{given.out}: an export is .csv or .jsonl; name --out so")
     study = load_study(given.study)
+    if not given.answers.is_file():
+        raise BadInput(f"{given.answers}: no such file; name the --answers that `invite` and `serve` were given")
     rows = exported(study, Store(given.answers))
-    with given.out.open("w", encoding="utf-8", newline="") as file:
-        if given.out.suffix == ".csv":
-            writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(rows)
-        else:
-            file.writelines(json.dumps(row, ensure_ascii=False, sort_keys=True) + "\n" for row in rows)
+    text = io.StringIO(newline="")
+    if given.out.suffix == ".csv":
+        writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    else:
+        text.writelines(json.dumps(row, ensure_ascii=False, sort_keys=True) + "\n" for row in rows)
+    write(given.out, text.getvalue())
     print(f"{given.out}: {len(rows)} answers")
 
 
 def _analyse(given: argparse.Namespace) -> None:
     from longform.study.analysis import analyse, read_export
 
-    for table, stem in zip(analyse(read_export(given.export)), ("human_study", "organisations"), strict=True):
-        print(table.markdown())
-        if given.out is not None:
+    tables = analyse(read_export(given.export))
+    if given.out is not None:
+        try:
             given.out.mkdir(parents=True, exist_ok=True)
-            table.save(given.out, stem)
+            for table, stem in zip(tables, ("human_study", "organisations"), strict=True):
+                table.save(given.out, stem)
+        except OSError as error:
+            raise BadInput(f"{given.out}: cannot be written ({error.strerror}); name a folder as --out") from error
+    for table in tables:
+        print(table.markdown())
 
 
 COLUMNS = ("annotator", "item", "source", "phase", "check", "question", "answer", "gold", "at", "last")

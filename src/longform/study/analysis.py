@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,27 +17,35 @@ from longform.protocol import estimate
 from longform.units import BadInput
 
 NEEDED = ("annotator", "item", "source", "phase", "check", "question", "answer", "gold", "last")
+MARKS = ("check", "last")  # true or false
 
 
 def read_export(path: Path) -> list[dict[str, Any]]:
-    """Rows of ``export``, CSV or JSON lines.
+    """Rows of ``export``, CSV or JSON lines, also as a spreadsheet saves them: a byte-order mark, TRUE for True.
 
     Raises:
-        BadInput: no such file, a line that is no row, or a column that is missing.
+        BadInput: no such file, a line that is no row, a missing column, or a mark neither true nor false.
     """
     try:
-        text = path.read_text(encoding="utf-8")
-        rows = list(csv.DictReader(text.splitlines())) if path.suffix == ".csv" else _lines(text)
-    except (OSError, UnicodeDecodeError, ValueError) as error:
+        text = path.read_bytes().decode("utf-8-sig")
+        rows = list(csv.DictReader(io.StringIO(text, newline=""))) if path.suffix == ".csv" else _lines(text)
+    except (OSError, ValueError, RecursionError, csv.Error) as error:
         raise BadInput(f"{path}: not an export ({error}); write it with `export`") from error
     lacking = sorted({name for row in rows for name in NEEDED if row.get(name) is None})
     if lacking or not rows:
         raise BadInput(f"{path}: {f'rows without {lacking}' if rows else 'no row'}; write it with `export`")
-    return rows
+    return [row | {name: _mark(path, place, name, row[name]) for name in MARKS} for place, row in enumerate(rows, 1)]
+
+
+def _mark(path: Path, place: int, name: str, value: Any) -> bool:
+    word = str(value).strip().lower()
+    if word not in ("true", "false"):
+        raise BadInput(f"{path}: row {place}: {name} is {value!r:.40}; allowed are True and False, so export anew")
+    return word == "true"
 
 
 def _lines(text: str) -> list[dict[str, Any]]:
-    rows = [json.loads(line) for line in text.splitlines() if line.strip()]
+    rows = [json.loads(line) for line in text.split("\n") if line.strip()]
     if not all(isinstance(row, dict) for row in rows):
         raise ValueError("a line that is no JSON object")
     return rows

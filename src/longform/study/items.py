@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from longform.numerics import generator
+from longform.study.files import write
 from longform.units import BadInput, Document
 
 KINDS = ("sections", "claim", "pair")
@@ -76,7 +78,7 @@ class Study:
 
     def save(self, path: Path) -> None:
         """One JSON file."""
-        path.write_text(json.dumps(asdict(self), ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        write(path, json.dumps(asdict(self), ensure_ascii=False, indent=1) + "\n")
 
 
 def load_study(path: Path) -> Study:
@@ -139,21 +141,41 @@ def sections_study(
 
     Args:
         training: real articles with titles, shown with their gold titles on request.
-        testing: system -> its articles; ``per_system`` of each are drawn.
+        testing: system -> its articles; ``per_system`` of each are drawn, none of them a training article's text.
 
     Raises:
-        BadInput: no titled training article.
+        BadInput: no titled training article, no article of a system left, none asked for, or an id that comes twice.
     """
+    if per_system < 1:
+        raise BadInput(f"study {name!r}: {per_system} articles per system; ask for 1 or more")
     titled = [document for document in training if all(section.title for section in document.sections)]
     if not titled:
         raise BadInput(f"study {name!r}: none of {len(training)} training articles has all its titles; give others")
     labels = tuple(sorted({section.title for document in titled for section in document.sections if section.title}))
     items = [_sections(document, "training", labels, "data") for document in titled]
+    shown = {_texts(document) for document in titled}
     for system, documents in testing.items():
-        drawn = generator("study", name, seed, system).permutation(len(documents))[:per_system]
-        items += [_sections(documents[i], "testing", labels, system) for i in sorted(drawn)]
+        unseen = [document for document in documents if _texts(document) not in shown]
+        if not unseen:
+            raise BadInput(f"study {name!r}: system {system!r} has no article outside training; give it others")
+        drawn = generator("study", name, seed, system).permutation(len(unseen))[:per_system]
+        items += [_sections(unseen[i], "testing", labels, system) for i in sorted(drawn)]
     items += [_check(labels, number) for number in range(max(1, len(items) // 20))]
-    return Study(name, "Section types and coherence", CONSENT, SECTION_INSTRUCTIONS, tuple(items))
+    return Study(name, "Section types and coherence", CONSENT, SECTION_INSTRUCTIONS, _distinct(name, items))
+
+
+def _texts(document: Document) -> tuple[str, ...]:
+    """What an annotator learns of an article in training, in whatever order its sections come."""
+    return tuple(sorted(section.text for section in document.sections))
+
+
+def _distinct(name: str, items: Sequence[Item]) -> tuple[Item, ...]:
+    """The items, each with an id of its own: answers are kept by id."""
+    twice = [item_id for item_id, count in Counter(item.id for item in items).items() if count > 1]
+    if twice or not items:
+        what = f"{len(twice)} ids come twice, first {twice[0]!r}" if twice else "no item"
+        raise BadInput(f"study {name!r}: {what}; give at least one item, and each an id of its own")
+    return tuple(items)
 
 
 def _sections(document: Document, phase: str, labels: tuple[str, ...], system: str) -> Item:
@@ -173,7 +195,7 @@ def rows_study(rows: Sequence[Mapping[str, Any]], *, name: str, kind: str) -> St
     """Claims (``item_id``, ``claim``, ``evidence``) or pairs (``item_id``, ``left``, ``right``) from an exported sheet.
 
     Raises:
-        BadInput: a row lacks a field.
+        BadInput: no row, a row that lacks a field, or an id that comes twice.
     """
     fields, labels = {"claim": (("claim", "evidence"), CLAIM_LABELS), "pair": (("left", "right"), PAIR_LABELS)}[kind]
     items = []
@@ -184,7 +206,7 @@ def rows_study(rows: Sequence[Mapping[str, Any]], *, name: str, kind: str) -> St
         body = {key: row[key] for key in fields}
         items.append(Item(row["item_id"], kind, "testing", body, labels, source=str(row.get("suite", ""))))
     title = {"claim": "Checking claims", "pair": "Which text is better?"}[kind]
-    return Study(name, title, CONSENT, {"testing": ROW_INSTRUCTIONS[kind]}, tuple(items))
+    return Study(name, title, CONSENT, {"testing": ROW_INSTRUCTIONS[kind]}, _distinct(name, items))
 
 
 def needed(first: float, second: float, level: float = 0.05, power: float = 0.8) -> int:

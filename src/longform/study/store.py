@@ -6,7 +6,7 @@ import json
 import secrets
 import sqlite3
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -62,13 +62,24 @@ class Store:
         Raises:
             BadInput: the label is taken.
         """
-        token = secrets.token_urlsafe(24)
-        try:
-            with self._writing() as held:
-                held.execute("INSERT INTO annotators VALUES (?, ?, NULL)", (token, label))
-        except sqlite3.IntegrityError as error:
-            raise BadInput(f"annotator {label!r} is already invited; choose another label") from error
-        return token
+        return self.invite_all([label])[label]
+
+    def invite_all(self, labels: Sequence[str]) -> dict[str, str]:
+        """Label -> new token, for all of them or for none.
+
+        Raises:
+            BadInput: a label is taken, or comes twice.
+        """
+        found = {label: secrets.token_urlsafe(24) for label in labels}
+        with self._writing() as held:
+            known = {label for (label,) in held.execute("SELECT label FROM annotators")}
+            taken = sorted(label for label in found if label in known or labels.count(label) > 1)
+            if taken:
+                raise BadInput(
+                    f"annotators {taken}: invited already, or named twice; nobody was invited, mend the labels"
+                )
+            held.executemany("INSERT INTO annotators VALUES (?, ?, NULL)", [(found[one], one) for one in found])
+        return found
 
     def label(self, token: str) -> str | None:
         """The annotator's label, or None for a token that was never given out."""

@@ -1,0 +1,159 @@
+"""The commands refuse in one sentence what they cannot use, and leave nothing half done."""
+
+import csv
+import json
+
+import pytest
+from study_server import article, small_study
+from test_study_analysis import rows, write_csv
+
+from longform.study.__main__ import main
+from longform.study.items import load_study, sections_study
+from longform.study.store import Store
+from longform.units import Section
+
+CLAIM = {"item_id": "a", "claim": "It rains.", "evidence": "It is dry."}
+
+
+def corpus(path, count=6, **changes):
+    path.write_text("".join(json.dumps(article(f"d{i}", "train", **changes).to_record()) + "\n" for i in range(count)))
+    return path
+
+
+def make(folder, *more, train=None, system=None, out="s.json"):
+    train = train or corpus(folder / "a.jsonl")
+    given = ["--train", str(train), "--system", f"data={system or train}", "--out", str(folder / out)]
+    return main(["make", "sections", "--name", "x", *given, *more])
+
+
+def claims(folder, name, held):
+    (folder / name).write_bytes(held)
+    return main(["make", "claim", "--name", "x", "--sheet", str(folder / name), "--out", str(folder / "s.json")])
+
+
+def refused(capsys, code, *words):
+    said = capsys.readouterr().err
+    assert code == 2 and said.startswith("study: ") and said.count("\n") == 1
+    assert all(word in said for word in words), said
+
+
+def test_no_training_article_is_tested(tmp_path):
+    assert make(tmp_path, "--articles", "4") == 0
+    bodies = {phase: [] for phase in ("training", "testing")}
+    for item in load_study(tmp_path / "s.json").items:
+        if not item.check:
+            bodies[item.phase].append(item.body["sections"])
+    assert len(bodies["training"]) == 4 and len(bodies["testing"]) == 2
+    assert not [texts for texts in bodies["testing"] if texts in bodies["training"]]
+
+
+def test_a_training_article_under_another_name_or_in_another_order_is_not_tested():
+    real, other = article("a", "train"), article("c", "test")
+    shuffled = type(real)("b", "generated", tuple(Section(None, s.text) for s in real.sections[::-1]))
+    study = sections_study([real], {"lm": [shuffled, other]}, name="x", per_system=5, seed=1)
+    assert [item.id for item in study.items if item.source == "lm"] == ["testing/lm/c"]
+
+
+def test_a_system_of_training_articles_alone_is_refused(tmp_path, capsys):
+    refused(capsys, make(tmp_path, "--articles", "6"), "'data'", "outside training")
+
+
+def test_outputs_make_their_folders(tmp_path, capsys):
+    assert make(tmp_path, out="new/deep/s.json") == 0
+    files = ["--study", str(tmp_path / "new/deep/s.json"), "--answers", str(tmp_path / "a.sqlite")]
+    assert main(["invite", *files, "ada"]) == 0
+    assert main(["export", *files, "--out", str(tmp_path / "other/e.csv")]) == 0
+    assert (tmp_path / "other/e.csv").is_file()
+
+
+def test_outputs_that_cannot_be_are_refused(tmp_path, capsys):
+    export = write_csv(tmp_path / "e.csv", rows())
+    refused(capsys, main(["analyse", str(export), "--out", str(export)]), "e.csv: cannot be written")
+    refused(capsys, make(tmp_path, out="e.csv/s.json"), "cannot be written")
+    refused(capsys, make(tmp_path, out="."), "cannot be written")
+    refused(capsys, claims(tmp_path, "s.jsonl", json.dumps(CLAIM | {"claim": "\ud800"}).encode()), "surrogate")
+    assert not (tmp_path / "s.json").exists()
+
+
+@pytest.mark.parametrize("line", [b"{\n", b'{"id": "\xe9"}\n', b"[1]\n"])
+def test_a_broken_corpus_is_named_with_its_line(tmp_path, capsys, line):
+    whole, broken = corpus(tmp_path / "a.jsonl"), tmp_path / "b.jsonl"
+    broken.write_bytes(whole.read_bytes() + line)
+    refused(capsys, make(tmp_path, train=broken, system=whole), "b.jsonl:7: ")
+    refused(capsys, make(tmp_path, train=whole, system=broken), "b.jsonl:7: ")
+
+
+@pytest.mark.parametrize(
+    ("name", "held"),
+    [
+        ("latin.csv", "item_id,claim,evidence\na,Ça va,é\n".encode("latin-1")),
+        ("latin.jsonl", b'{}\n{"claim": "\xe9"}\n'),
+        ("list.jsonl", b"{}\n[1]\n"),
+        ("broken.jsonl", b"{}\n{\n"),
+        ("long.csv", b"item_id,claim,evidence\n" + b"a" * (csv.field_size_limit() + 1)),
+    ],
+)
+def test_a_broken_sheet_is_named_with_its_line(tmp_path, capsys, name, held):
+    refused(capsys, claims(tmp_path, name, held), f"{name}:2: ")
+
+
+def test_a_sheet_may_have_a_byte_order_mark_and_line_separators(tmp_path):
+    held = json.dumps(CLAIM | {"claim": "one\u2028two"}, ensure_ascii=False) + "\n"
+    assert claims(tmp_path, "s.jsonl", held.encode("utf-8-sig")) == 0
+    assert load_study(tmp_path / "s.json").items[0].body["claim"] == "one\u2028two"
+    assert claims(tmp_path, "s.csv", "item_id,claim,evidence\na,b,c\n".encode("utf-8-sig")) == 0
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        (["--articles", "-3"], "has 6 training articles"),
+        (["--articles", "0"], "has 6 training articles"),
+        (["--articles", "7"], "has 6 training articles"),
+        (["--per-system", "0"], "1 or more"),
+        (["--per-system", "-1"], "1 or more"),
+        (["--system", "data=b"], "'data' is given twice"),
+        (["--system", "b"], "NAME=FOLDER"),
+    ],
+)
+def test_numbers_and_systems_that_cannot_be_are_refused(tmp_path, capsys, more, why):
+    refused(capsys, make(tmp_path, *more), why)
+    assert not (tmp_path / "s.json").exists()
+
+
+def test_fewer_articles_than_the_default_are_all_trained_on(tmp_path):
+    assert make(tmp_path, train=corpus(tmp_path / "t.jsonl", 2), system=corpus(tmp_path / "o.jsonl", 3, text="o")) == 0
+    assert sum(item.phase == "training" for item in load_study(tmp_path / "s.json").items) == 2
+
+
+def test_empty_sheets_and_ids_that_come_twice_are_refused(tmp_path, capsys):
+    line = (json.dumps(CLAIM) + "\n").encode()
+    for name, held, why in (("e.jsonl", b"", "no item"), ("e.csv", b"", "no item"), ("t.jsonl", line * 2, "'a'")):
+        refused(capsys, claims(tmp_path, name, held), why)
+    twice = tmp_path / "t.jsonl"
+    twice.write_text(json.dumps(article("d", "test").to_record()) + "\n")
+    twice.write_text(twice.read_text() * 2)
+    refused(capsys, make(tmp_path, system=twice), "testing/data/d")
+    assert not (tmp_path / "s.json").exists()
+
+
+def test_an_export_needs_the_database_and_a_kind_of_file_that_it_writes(tmp_path, capsys):
+    small_study().save(tmp_path / "s.json")
+    Store(tmp_path / "a.sqlite").close()
+    export = ["export", "--study", str(tmp_path / "s.json"), "--out"]
+    typo = main([*export, str(tmp_path / "e.csv"), "--answers", str(tmp_path / "typo.sqlite")])
+    refused(capsys, typo, "typo.sqlite: no such file")
+    for name in ("e.xlsx", "e"):
+        refused(capsys, main([*export, str(tmp_path / name), "--answers", str(tmp_path / "a.sqlite")]), ".jsonl")
+    assert {path.name for path in tmp_path.iterdir()} >= {"s.json", "a.sqlite"}
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith(("e", "typo"))]
+
+
+def test_annotators_are_invited_all_or_none(tmp_path, capsys):
+    small_study().save(tmp_path / "s.json")
+    invite = ["invite", "--study", str(tmp_path / "s.json"), "--answers", str(tmp_path / "a.sqlite")]
+    assert main([*invite, "ada"]) == 0
+    capsys.readouterr()
+    for labels in (["cyd", "ada"], ["cyd", "cyd"]):
+        assert main([*invite, *labels]) == 2 and capsys.readouterr().out == ""
+    assert main([*invite, "cyd"]) == 0 and "cyd: http" in capsys.readouterr().out
