@@ -109,13 +109,17 @@ def against_nltk(train: TokenStream, test: TokenStream) -> dict[str, float]:
     mine = np.concatenate(fitted.attribute(queries))[: len(windows)]
     _, our_score_s = timed(lambda: fitted.score_tokens(test))
     _, our_fit_s = timed(lambda: MentionCritic(forms=FORMS, discounts=(0.75,) * 4).fit_tokens(train))
+    tokens, their_rate, our_rate = len(train.forms), len(windows) / score_s, len(test.forms) / our_score_s
     return {
-        "tokens": float(len(train.forms)),
+        "tokens": float(tokens),
+        "fit_ratio": fit_s / our_fit_s,
+        "score_ratio": our_rate / their_rate,
+        "fit_and_score_ratio": (fit_s + tokens / their_rate) / (our_fit_s + tokens / our_rate),
         "nltk_fit_s": fit_s,
         "our_fit_s_from_strings": our_fit_from_strings_s,
         "our_fit_s": our_fit_s,
-        "nltk_tags_per_s": len(windows) / score_s,
-        "our_tags_per_s": len(test.forms) / our_score_s,
+        "nltk_tags_per_s": their_rate,
+        "our_tags_per_s": our_rate,
         "ppl_nltk": float(np.exp(-np.mean(theirs))),
         "ppl_ours": float(np.exp(-mine.mean())),
     }
