@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from longform.criticize.panels import Options, Panel, check, panels
+from longform.criticize.panels import Options, Panel, asked, check, panels
 from longform.criticize.texts import Texts, halves, read_texts
 from longform.numerics import generator
 from longform.protocol import Comparison, Estimate, Tally, compare, estimate
@@ -119,8 +119,8 @@ def criticize(
             judged.append(judge(make(), documents, seed))
             progress(f"{name}: done in {time.monotonic() - started:.1f} s")
         except BadInput as error:
-            if (name == "language model" and model) or (name.startswith("sentence path") and encoder):
-                raise BadInput(f"{name}: {error}") from error  # asked for by name, so not to be left out
+            if name in asked(options):
+                raise BadInput(f"{name}: {error}") from error
             left_out.append((name, str(error)))
             progress(f"{name}: left out ({error})")
     return Criticism(tuple(judged), tuple(left_out), *sides)

@@ -40,7 +40,7 @@ def _shown(one: Any) -> str:
 
 def notes(found: Criticism) -> list[str]:
     """What a reader must know beside the numbers."""
-    from longform.criticize.judging import FEW
+    from longform.criticize.judging import FEW, SIGNIFICANT
 
     told = []
     fitted, compared = len(found.real.documents) // 2, len(found.real.documents) - len(found.real.documents) // 2
@@ -53,7 +53,7 @@ def notes(found: Criticism) -> list[str]:
     if found.shared:
         told.append(f"{found.shared} generated texts stand among the real ones word for word: the sides are not apart")
     if len(found.judged) > 1:
-        level = 0.05 / len(found.judged)
+        level = SIGNIFICANT / len(found.judged)
         told.append(
             f"{len(found.judged)} tests: corrected for their number (Bonferroni), p below {level:.4f} is a difference"
         )

@@ -58,6 +58,12 @@ def panels(options: Options) -> list[tuple[str, Callable[[], Panel]]]:
     return [(maker.__doc__ or "", lambda maker=maker: maker(options)) for maker in makers]
 
 
+def asked(options: Options) -> set[str]:
+    """Names of the critics that a named model or encoder asks for."""
+    wanted = {_model: options.model, _path: options.encoder}
+    return {maker.__doc__ or "" for maker, folder in wanted.items() if folder is not None}
+
+
 def check(options: Options) -> None:
     """Refuse a named model or encoder that cannot be one, before any work.
 
@@ -85,11 +91,12 @@ def _sections(_: Options) -> Panel:
     from longform.units import chains_from_readout
 
     def read(documents: Sequence[Document]) -> list[Any]:
-        real = [d for d in documents if d.split != "generated"]
-        titled = sum(len(d.sections) > 1 and all(s.title for s in d.sections) for d in real)
-        if titled < TITLED * len(real):
-            raise BadInput(f"{titled} of {len(real)} real texts have two or more sections, all with titles")
-        if not any(len(d.sections) > 1 and all(s.title for s in d.sections) for d in documents if d not in real):
+        titled = {d.id for d in documents if len(d.sections) > 1 and all(s.title for s in d.sections)}
+        real = [d.id for d in documents if d.split != "generated"]
+        known = len(titled.intersection(real))
+        if known < TITLED * len(real):
+            raise BadInput(f"{known} of {len(real)} real texts have two or more sections, all with titles")
+        if titled.issubset(real):
             raise BadInput("no generated text has two or more sections, all with titles")
         return chains_from_readout(gold_titles.read(documents=documents, splits=_splits(documents)))
 

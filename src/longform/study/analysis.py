@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +11,7 @@ from longform.numerics import generator
 from longform.papers.deng2022_human import human_study
 from longform.papers.layout import Cell, Table
 from longform.protocol import estimate
+from longform.study.files import sheet
 from longform.units import BadInput
 
 NEEDED = ("annotator", "item", "source", "phase", "check", "question", "answer", "gold", "last")
@@ -27,9 +25,8 @@ def read_export(path: Path) -> list[dict[str, Any]]:
         BadInput: no such file, a line that is no row, a missing column, or a mark neither true nor false.
     """
     try:
-        text = path.read_bytes().decode("utf-8-sig")
-        rows = list(csv.DictReader(io.StringIO(text, newline=""))) if path.suffix == ".csv" else _lines(text)
-    except (OSError, ValueError, RecursionError, csv.Error) as error:
+        rows = sheet(path)
+    except BadInput as error:
         raise BadInput(f"{path}: not an export ({error}); write it with `export`") from error
     lacking = sorted({name for row in rows for name in NEEDED if row.get(name) is None})
     if lacking or not rows:
@@ -42,13 +39,6 @@ def _mark(path: Path, place: int, name: str, value: Any) -> bool:
     if word not in ("true", "false"):
         raise BadInput(f"{path}: row {place}: {name} is {value!r:.40}; allowed are True and False, so export anew")
     return word == "true"
-
-
-def _lines(text: str) -> list[dict[str, Any]]:
-    rows = [json.loads(line) for line in text.split("\n") if line.strip()]
-    if not all(isinstance(row, dict) for row in rows):
-        raise ValueError("a line that is no JSON object")
-    return rows
 
 
 def analyse(rows: Sequence[Mapping[str, Any]], seed: int = 1234) -> list[Table]:
