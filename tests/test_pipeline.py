@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from longform.stages.rows import VERBS
+from longform.stages import score
+from longform.stages.rows import VERBS, Row, arguments
 from longform.stages.scales import derived
 
 ROOT = Path(__file__).parents[1]
@@ -110,6 +111,37 @@ def declared(verb: str, row: dict, home: Path) -> list[Path]:
     template = yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))["stages"][verb]["do"]["deps"]
     filled = [re.sub(r"\$\{item\.(\w+)\}", lambda m: str(row[m.group(1)]), dep) for dep in template]
     return [Path(dep).relative_to("src/longform") for dep in filled if dep.startswith("src/longform/")]
+
+
+FUNCTIONS = {"prepare": "build", "train": "fit", "generate": "generate", "infer": "read"}
+SLOTS = {
+    "prepare": ("raw",),
+    "train": ("texts", "base"),
+    "generate": ("model", "prefixes"),
+    "infer": ("texts", "reader"),
+    "score": (*score.SLOTS, *score.CHOICES),
+    "report": ("paper", "table", "rows"),
+}
+GIVEN = {
+    "prepare": "name seed raw scratch",
+    "train": "name seed base scratch documents",
+    "generate": "name seed model scratch prefixes",
+    "infer": "documents truth reader reader_truth seed name",
+    "score": "real",
+    "report": "scores expected data",
+}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("home", SCALES, ids=lambda p: p.name)
+def test_every_row_has_settings_that_its_function_takes(home, verb):
+    for name, settings in params(home).get(verb, {}).items():
+        row = Row(verb, name, settings, home, 0)
+        group = GROUP.get(verb) or settings.get("group", "critics")
+        function = row.function(group, FUNCTIONS.get(verb) or settings["critic" if verb == "score" else "table"])
+        own = row.others(*SLOTS[verb])
+        given = dict.fromkeys(GIVEN[verb].split())
+        assert own.keys() <= arguments(function, row, own, given).keys() <= own.keys() | given.keys()
 
 
 @pytest.mark.parametrize("verb", VERBS)

@@ -2,8 +2,9 @@
 
     PYTHONPATH=src python experiments/matrix/localise.py --out experiments/matrix/measured/localisation.json
 
-An edit counts as found where one of the critic's three worst parts overlaps it: the damaged sentence, or for sections the
-damaged section and the one after it (a transition stands at the section that it leads to).
+An edit counts as found where one of the critic's three worst places overlaps it: the damaged sentence, or for sections the
+damaged section and the one after it (a transition stands at the section that it leads to). The critics are those of
+``longform criticize``, which know nothing of the planted world; below them the same critics on the matrix's own readings.
 """
 
 from __future__ import annotations
@@ -11,15 +12,29 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from longform.corpora.planted import build
-from longform.criticize.judging import judge
-from longform.criticize.panels import Options, panels, section_starts
+from longform.corpora.segmentation import sentences
+from longform.criticize.judging import by_sentence, worst_places
+from longform.criticize.options import Options
+from longform.criticize.panels import Panel, panels, section_starts
+from longform.critics.bridge import BridgeCritic
+from longform.critics.bridge import units_from_readout as paths_from_readout
+from longform.critics.bridge_joint import JointBridgeCritic
+from longform.critics.mention_chains import MentionCritic
+from longform.inference import topic_completion, topic_paths
+from longform.inference.coreference import rules
 from longform.metrics.intervals import wilson
+from longform.metrics.likelihood import Perplexity
+from longform.metrics.likelihood import units_from_readout as log_probs_from_readout
 from longform.numerics import generator
-from longform.units import BadInput, Document
+from longform.units import BadInput, Corpus, Document, chains_from_readout
 
 CASES = {
     "section order": ("section_order", "repeated_section"),
@@ -28,28 +43,98 @@ CASES = {
     "entity grid": ("off_topic_sentence",),
     "related nouns (LSA)": ("off_topic_sentence", "topic_drift"),
     "sentence path (BBScore)": ("off_topic_sentence", "topic_drift"),
+    "persons, by recency": ("wrong_pronoun", "new_entity_as_pronoun"),
+    "BBScore, true topics": ("topic_drift",),
+    "joint bridge, true topics": ("topic_drift",),
+    "completion, true topics": ("topic_drift",),
+    "kept topics": ("off_topic_sentence", "topic_drift"),
 }
 DOSES = (0.02, 0.05, 0.1, 0.2, 0.5)  # each gives some articles with exactly one edit
+
+
+def world(failure: str = "", dose: float = 0.0) -> Corpus:
+    """Four hundred planted articles."""
+    return build(name="localise", seed=11, domain="wiki", documents={"test": 400}, failure=failure, dose=dose)
 
 
 def single_edits(failure: str, wanted: int) -> list[Document]:
     """Articles with exactly one edit, no article twice."""
     found: dict[str, Document] = {}
     for dose in DOSES:
-        made = build(name="localise", seed=11, domain="wiki", documents={"test": 400}, failure=failure, dose=dose)
+        made = world(failure, dose)
         found |= {d.id: d for d in made.documents if len(d.edits) == 1 and d.id not in found}
     chosen = generator("localise", failure).permutation(sorted(found))[:wanted]
     return [found[key] for key in chosen]
 
 
-def struck(document: Document) -> tuple[int, int]:
-    """Character range of the one edit in ``document.text``."""
-    edit, starts = document.edits[0], section_starts(document)
+def struck(document: Document, starts: np.ndarray) -> tuple[int, int]:
+    """Character range of the one edit in ``document.text``; up to it the text is the sound one.
+
+    Args:
+        starts: (sentences, 2) section, and first character in the sound text, of every sentence.
+    """
+    edit, sections = document.edits[0], section_starts(document)
     if "sentence" in edit:
-        start = document.text.index(edit["after"], starts[edit["section"]])
+        start = int(starts[starts[:, 0] == edit["section"]][edit["sentence"], 1])
         return start, start + len(edit["after"])
-    following = min(edit["section"] + 2, len(starts) - 1)
-    return starts[edit["section"]], starts[following] + 61  # as far as the place of the transition after it reaches
+    following = min(edit["section"] + 2, len(sections) - 1)
+    return sections[edit["section"]], sections[following] + 61  # as far as the place of the transition after it reaches
+
+
+def sentence_starts() -> dict[str, np.ndarray]:
+    """Document id -> (sentences, 2) section and first character of every sound sentence."""
+    sound = world()
+    both = np.stack([sound.truth["sentence_section"], sound.truth["sentence_start"]], axis=1)
+    ends = np.cumsum(sound.truth["sentence_start_lengths"])
+    return dict(zip((d.id for d in sound.documents), np.split(both, ends[:-1]), strict=True))
+
+
+def planted_panels(truth: dict[str, Any]) -> Iterator[tuple[str, Callable[[], Panel]]]:
+    """Critics on the matrix's readings: persons by recency alone, sentence topics with the planted words."""
+    yield "persons, by recency", lambda: _persons()
+    yield "BBScore, true topics", lambda: _topic_path(BridgeCritic(), truth, skipped=1)
+    yield "joint bridge, true topics", lambda: _topic_path(JointBridgeCritic(), truth, skipped=0)
+    yield "completion, true topics", lambda: _completion(truth)
+
+
+def _persons() -> Panel:
+    spans: dict[str, list[tuple[int, int]]] = {}
+
+    def read(documents: Sequence[Document]) -> list[Any]:
+        found = rules.read(documents=documents, splits=["train", "generated"], subject=0)
+        kept = [document for document in documents if document.split in ("train", "generated")]
+        for document, row in zip(kept, found.ragged("span"), strict=True):
+            after = dict(sentences(document.text))
+            spans[document.id] = [(a, after.get(a, a + 1) if a == b else b) for a, b in row.tolist()]
+        return chains_from_readout(found)
+
+    return Panel("persons, by recency", "", read, MentionCritic(), lambda document, parts: spans[document.id])
+
+
+def _topic_path(critic: Any, truth: dict[str, Any], skipped: int) -> Panel:
+    spans: dict[str, list[tuple[int, int]]] = {}
+
+    def read(documents: Sequence[Document]) -> list[Any]:
+        found = topic_paths.read(documents, reader=Path(), reader_truth=truth, splits=["train", "generated"])
+        kept = [document for document in documents if document.split in ("train", "generated")]
+        for document, row in zip(kept, found.ragged("sentence"), strict=True):
+            every = sentences(document.text)
+            spans[document.id] = [every[place] for place in row.tolist()]
+        return paths_from_readout(found)
+
+    return Panel("", "", read, critic, lambda document, parts: spans[document.id][skipped : skipped + parts.size])
+
+
+def _completion(truth: dict[str, Any]) -> Panel:
+    spans: dict[str, list[tuple[int, int]]] = {}
+
+    def read(documents: Sequence[Document]) -> list[Any]:
+        found = topic_completion.read(documents, reader=Path(), reader_truth=truth, splits=["train", "generated"])
+        rows = zip(found.unit_ids, found.ragged("token_span"), strict=True)
+        spans.update({name: [(a, b) for a, b in row.tolist()] for name, row in rows})
+        return log_probs_from_readout(found)
+
+    return Panel("", "", read, Perplexity(), lambda document, parts: spans[document.id])
 
 
 def main() -> None:
@@ -58,15 +143,14 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--articles", type=int, default=100)
     given = parser.parse_args()
-    real = [
-        replace(d, split="train" if i < 400 else "test", id=f"real/{d.id}")
-        for i, d in enumerate(build(name="localise real", seed=12, domain="wiki", documents={"test": 500}).documents)
-    ]
-    rows = []
-    for name, make in panels(Options()):
+    known = build(name="localise real", seed=12, domain="wiki", documents={"test": 400})
+    real = [replace(d, split="train", id=f"real/{d.id}") for d in known.documents]
+    starts, rows = sentence_starts(), []
+    for name, make in (*panels(Options()), *planted_panels(dict(known.truth))):
         for failure in CASES.get(name, ()):
             try:
-                rows.append(located(name, make(), failure, real, given.articles))
+                found = located(make(), single_edits(failure, given.articles), real, starts)
+                rows.append({"critic": name, "failure": failure, **found})
             except BadInput as error:
                 print(f"{name}: left out ({error})", file=sys.stderr)
                 break
@@ -76,23 +160,28 @@ def main() -> None:
     given.out.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
 
 
-def located(name: str, panel, failure: str, real: list[Document], wanted: int) -> dict:  # type: ignore[no-untyped-def]
-    """Share of single edits that one of the three worst parts overlaps, with a Wilson interval, beside chance."""
-    damaged = [replace(d, split="generated", id=f"generated/{d.id}") for d in single_edits(failure, wanted)]
-    found = judge(panel, [*real, *damaged], 1234)
+def located(
+    panel: Panel, edited: list[Document], real: list[Document], starts: dict[str, np.ndarray]
+) -> dict[str, float]:
+    """Share of single edits that one of the three worst places overlaps, with a Wilson interval, beside chance."""
+    damaged = {f"generated/{d.id}": replace(d, split="generated", id=f"generated/{d.id}") for d in edited}
+    units = panel.read([*real, *damaged.values()])
+    fitted = panel.critic.fit([unit for unit in units if unit.split == "train"])
+    judged = [unit for unit in units if unit.split == "generated"]
     hits, chance = 0, 0.0
-    for document in damaged:
-        low, high = struck(document)
-        spans = panel.places(document, found.shapes[document.id])
-        inside = [a < high and low < b for a, b in spans]
-        worst = [place for _, place in found.blame[document.id] if place < len(spans)]
-        hits += any(inside[place] for place in worst)
-        miss = 1 - sum(inside) / max(len(inside), 1)
-        chance += 1 - miss**3
+    for unit, parts in zip(judged, fitted.attribute(judged), strict=True):
+        document, values = damaged[unit.unit_id], by_sentence(parts)
+        low, high = struck(document, starts[unit.unit_id.removeprefix("generated/")])
+        spans = panel.places(document, values)  # type: ignore[misc]
+        assert len(spans) == len(values), f"{unit.unit_id}: {len(values)} parts, {len(spans)} places"
+        hits += any(a < high and low < b for _, (a, b) in worst_places(fitted.blame * values, spans))
+        places = set(spans)
+        inside = sum(a < high and low < b for a, b in places)
+        chance += 1 - (1 - inside / max(len(places), 1)) ** 3
     low, high = wilson(hits, len(damaged))
     return {
-        "critic": name, "failure": failure, "articles": len(damaged), "found": hits / len(damaged), "low": low,
-        "high": high, "chance": chance / len(damaged),
+        "articles": len(damaged), "found": hits / len(damaged), "low": round(low, 4), "high": round(high, 4),
+        "chance": round(chance / len(damaged), 4),
     }  # fmt: skip
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from longform.units import BadInput
 
@@ -39,15 +40,26 @@ def _criticize(given: argparse.Namespace) -> int:
     except OSError as error:
         raise BadInput(f"--out {given.out}: no folder can be made there ({error.strerror}); name another") from error
 
-    def told(line: str) -> None:
-        print(f"  {line}", file=sys.stderr, flush=True)
-
     found = criticize(
-        given.real, given.generated, model=given.model, encoder=given.encoder, seed=given.seed, progress=told
+        given.real, given.generated, model=given.model, encoder=given.encoder, seed=given.seed, progress=_bar
     )
     print(found.table())
     print(f"report: {found.save(given.out)}")
     return 0
+
+
+def _bar(steps: Sequence[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+    """A bar on standard error that names the critic at work."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task("", total=len(steps))
+        for step in steps:
+            bar.update(task, description=step[0])
+            yield step
+            bar.advance(task)
 
 
 if __name__ == "__main__":

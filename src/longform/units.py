@@ -117,6 +117,13 @@ class Corpus:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
+class Arrays(dict[str, np.ndarray]):
+    """Named arrays; one that is not there is bad input, since a row of ``params.yaml`` named the wrong reader."""
+
+    def __missing__(self, name: str) -> np.ndarray:
+        raise BadInput(f"readout has no array {name!r}, its arrays are {sorted(self)}; name the row of another reader")
+
+
 @dataclass(frozen=True)
 class Readout:
     """What a model read in a set of texts: one row of arrays per unit, ragged axes kept flat.
@@ -135,6 +142,7 @@ class Readout:
             raise BadInput(f"readout has {len(self.unit_ids)} unit ids but {len(self.splits)} splits; give one each")
         if len(set(self.unit_ids)) != len(self.unit_ids):
             raise BadInput("readout has repeated unit ids; make them unique, results are kept per id")
+        object.__setattr__(self, "arrays", Arrays(self.arrays))
 
     def ragged(self, name: str) -> Iterator[np.ndarray]:
         """Rows of a ragged array, one per unit, as views.

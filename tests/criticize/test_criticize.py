@@ -8,10 +8,14 @@ import pytest
 
 from longform.cli import main
 from longform.corpora.planted import build
+from longform.corpora.segmentation import sentence_texts
 from longform.criticize import criticize
+from longform.criticize.judging import judge
+from longform.criticize.options import Options
 from longform.criticize.pages import _half, marks, page
+from longform.criticize.panels import panels
 from longform.criticize.texts import halves, read_texts
-from longform.units import BadInput
+from longform.units import BadInput, Section
 
 
 def records(documents):
@@ -56,8 +60,8 @@ def test_a_wrong_order_of_sections_moves_the_section_critic_and_true_text_does_n
 
 def test_every_critic_either_judges_or_says_why_not(broken):
     judged, left = set(by_name(broken)), {name for name, _ in broken.left_out}
-    assert {"section order", "persons", "entity grid", "shared nouns", "repetition", "topics"} <= judged
-    assert "language model" in left and len(judged) + len(left) == 9
+    assert {"section order", "persons", "entity grid", "shared nouns", "repetition", "topics", "kept topics"} <= judged
+    assert "language model" in left and len(judged) + len(left) == 10
     assert all(why for _, why in broken.left_out)
 
 
@@ -193,3 +197,59 @@ def test_the_figure_stays_readable_where_real_texts_do_not_differ(broken):
     still = replace(one, real=replace(one.real, low=one.real.value, high=one.real.value))
     assert _half(still) == (one.generated.high - one.generated.low) / 2
     assert _half(replace(still, generated=replace(one.generated, low=1.0, high=1.0))) == 1.0
+
+
+def test_texts_may_be_given_as_lists_and_what_is_no_text_is_set_aside(world):
+    texts = [d.text for d in read_texts(world["real"]).documents]
+    found = criticize(texts[:20], [*texts[20:], None, ""])
+    assert len(found.real.documents) == len(found.generated.documents) == 20
+    assert found.generated.set_aside == (("text-21", "NoneType, not a text"), ("text-22", "no word in it"))
+    with pytest.raises(BadInput, match="no text to read"):
+        criticize(texts, [])
+
+
+def test_hidden_files_and_links_to_nothing_are_counted_and_a_null_id_is_none(tmp_path):
+    (tmp_path / "a.txt").write_text("A text.")
+    (tmp_path / ".git").mkdir()
+    for name in (".hidden.txt", ".git/config.txt"):
+        (tmp_path / name).write_text("Not for reading.")
+    (tmp_path / "gone.txt").symlink_to(tmp_path / "nowhere.txt")
+    found = read_texts(tmp_path)
+    assert [d.id for d in found.documents] == ["a.txt"]
+    places = [place for place, _ in found.set_aside]
+    assert places == ["gone.txt", "2 hidden files"]
+    rows = [{"id": None, "text": "One."}, {"text": "Two."}, {"id": 3, "text": "Three."}]
+    assert [d.id for d in read_texts(write(tmp_path / "x.jsonl", rows)).documents] == ["line-1", "line-2", "3"]
+
+
+def test_a_page_shows_its_headings_and_a_repeated_sentence_is_marked_once(world):
+    real = list(read_texts(world["real"]).documents)
+    text = real[0].sections[0].text
+    first = sentence_texts(text)[0]
+    said = replace(real[0], sections=(Section("lead <b>", f"{text} {first} The end."), *real[0].sections[1:]))
+    texts = [*_split(real, "train"), *_split(real, "test"), replace(said, split="generated", id="generated/x")]
+    again = judge(dict(panels(Options()))["repetition"](), texts, 1)
+    shown = page(replace(said, id="x"), [again])
+    assert "<h2>lead &lt;b&gt;</h2>" in shown
+    ((_, (start, end)), *others) = again.blame["generated/x"]
+    assert said.text[start:end] == first and start > 0
+    assert len({span for _, span in again.blame["generated/x"]}) == 1 + len(others)
+
+
+def _split(documents, split):
+    return [replace(d, split=split, id=f"{split}/{d.id}") for d in documents]
+
+
+def test_words_that_leave_the_topics_of_the_first_half_are_marked(tmp_path, world):
+    sea, farm, mine = (
+        "The harbour sent ships and sailors.",
+        "The barn held cows and ploughs.",
+        "The shaft gave coal and ore.",
+    )
+    real = [" ".join([one] * 8 + [f"Number {i} ended."]) for i in range(20) for one in (sea, farm, mine)]
+    swapped = [" ".join([sea] * 4 + [farm] * 4) for _ in range(10)]
+    found = by_name(criticize(real, [f"{text} {i}." for i, text in enumerate(swapped)]))["kept topics"]
+    assert found.verdict == "higher than real text" and found.difference.p_value < 0.01
+    text = f"{swapped[0]} 0."
+    marked = {text[a:b] for _, (a, b) in found.blame["generated/text-1"]}
+    assert marked and marked <= set(farm.replace(".", "").split()) | {"ploughs."}

@@ -53,6 +53,17 @@ def test_any_linear_map_of_the_latents_leaves_the_joint_score():
     np.testing.assert_allclose(first.tally(train).values, second.tally(bent).values, rtol=1e-8)
 
 
+def test_a_jump_is_blamed_on_the_sentence_that_jumps():
+    train = [path(z) for z in bridges(200, 12, 4, 1.0, seed=7)]
+    critic, jumped = JointBridgeCritic().fit(train), bridges(1, 12, 4, 1.0, seed=8)[0]
+    jumped[5] += 8.0
+    parts = critic.attribute([path(jumped), path(np.eye(2))])
+    assert parts[0].argmax() == 5 and parts[0].sum() == pytest.approx(critic.scores(jumped[None])[0], rel=1e-12)
+    assert not len(parts[1])
+    with pytest.raises(BadInput, match="no whitener"):
+        JointBridgeCritic().attribute([path(jumped)])
+
+
 def test_unusable_paths_are_counted_and_a_still_corpus_is_refused():
     critic = JointBridgeCritic().fit([path(z) for z in bridges(20, 9, 2, 1.0, seed=2)])
     tally = critic.tally([path(np.zeros((2, 2))), path(np.full((5, 2), np.nan)), path(np.eye(5, 2))])

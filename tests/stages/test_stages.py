@@ -255,3 +255,41 @@ def test_a_score_row_keeps_the_units_of_its_system():
     settings = {"fit": "f", "real": "u", "units": "u", "system": "lm"}
     record = judge(BigramCritic(), Row("score", "s", settings, Path("."), 1), fit=fit, real=units, units=units)
     assert record["units"] == 3
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (
+            {"fit": "mentions"},
+            "readout has no array 'state_names', its arrays are ['x']; name the row of another reader",
+        ),
+        ({"units": "mentions"}, "readout has no array 'symbol_names', its arrays are ['x']"),
+        ({"paper": "deng2023"}, "paper is 'deng2023', allowed are ['beyer2021'"),
+        ({"critic": "BigramCritic", "delta": "a lot"}, "delta is 'a lot', allowed is a number"),
+        ({"critic": "BigramCritic", "delta": True}, "delta is True, allowed is a number"),
+        ({"critic": "BigramCritic", "end": 1}, "end is 1, allowed is true or false"),
+        ({"critic": "BigramCritic", "names": ["x"]}, "has 'names'"),
+    ],
+)
+def test_a_wrong_setting_of_a_score_row_is_one_sentence_and_writes_nothing(home, capsys, change, said):
+    assert main(["prepare", "s", "--home", str(home)]) == 0 == main(["infer", "s-data", "--home", str(home)])
+    write_arrays(
+        home / "data/inference/mentions.npz",
+        {"unit_ids": np.array(["a"]), "splits": np.array(["train"]), "x": np.zeros(1)},
+    )
+    rows = yaml.safe_load((home / "params.yaml").read_text())
+    rows["score"]["synthetic-data-latent"] |= change
+    write_params(home, rows)
+    capsys.readouterr()
+    assert main(["score", "synthetic-data-latent", "--home", str(home)]) == 2
+    assert said in capsys.readouterr().err
+    assert not (home / "data" / "scores").exists()
+
+
+@pytest.mark.parametrize("seed", [True, -1, "7", None])
+def test_a_seed_is_a_whole_number_from_zero(home, capsys, seed):
+    rows = yaml.safe_load((home / "params.yaml").read_text())
+    write_params(home, rows | {"seed": seed})
+    assert main(["prepare", "s", "--home", str(home)]) == 2
+    assert "allowed is a whole number from 0" in capsys.readouterr().err

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from longform.criticize.panels import Options, Panel, asked, check, panels
+from longform.criticize.options import Options, check
+from longform.criticize.panels import Panel, asked, panels
 from longform.criticize.texts import Texts, halves, read_texts
 from longform.numerics import generator
 from longform.protocol import Comparison, Estimate, Tally, compare, estimate
 from longform.units import BadInput, Document
 
+Step = tuple[str, Callable[[], Panel]]
+Steps = Sequence[Step]
+Blame = dict[str, list[tuple[float, tuple[int, int]]]]
 FEW = 20  # ours: texts a side below which the report warns that intervals are rough
 SIGNIFICANT = 0.05
 
@@ -28,8 +31,7 @@ class Judged:
     Attributes:
         real: of the held-out half of the real texts.
         difference: generated minus real, with the p-value of a permutation test.
-        blame: document id -> (value, place in the parts) of its worst parts, worst first; generated texts only.
-        shapes: document id -> its parts' values.
+        blame: document id -> (value, character span) of its worst places, worst first; generated texts only.
         unknown: parts of the real and of the generated texts that are not scored, where the panel says what they are.
     """
 
@@ -37,8 +39,7 @@ class Judged:
     real: Estimate
     generated: Estimate
     difference: Comparison
-    blame: dict[str, list[tuple[float, int]]]
-    shapes: dict[str, np.ndarray]
+    blame: Blame
     unknown: tuple[int, int] = (0, 0)
 
     @property
@@ -86,43 +87,40 @@ class Criticism:
 
 
 def criticize(
-    real: Path | str,
-    generated: Path | str,
+    real: Path | str | Sequence[str],
+    generated: Path | str | Sequence[str],
     *,
     model: Path | str | None = None,
     encoder: Path | str | None = None,
     seed: int = 1234,
-    progress: Callable[[str], None] = lambda line: None,
+    progress: Callable[[Steps], Iterable[Step]] = iter,
 ) -> Criticism:
     """Put generated texts beside real ones under every critic that applies.
 
     Half of the real texts fits the critics, the other half is what the generated texts are compared with.
 
     Args:
-        real, generated: a ``.jsonl`` file or a folder of ``.txt`` and ``.md`` files each.
+        real, generated: a ``.jsonl`` file, a folder of ``.txt`` and ``.md`` files, or a list of texts each.
         model: folder of a causal language model, for the perplexity of both sides.
         encoder: folder of a sentence encoder; by default the optional extra's, where it is installed.
-        progress: called with a line per critic.
+        progress: wraps the critics, (name, maker) each, and shows how far it is: a progress bar.
 
     Raises:
         BadInput: no texts, or fewer than two real ones; a model or an encoder that is named and cannot be read.
     """
-    sides = read_texts(Path(real)), read_texts(Path(generated))
+    sides = read_texts(real), read_texts(generated)
     documents = [replace(d, id=f"real/{d.id}") for d in halves(sides[0].documents)]
     documents += [replace(d, id=f"generated/{d.id}", split="generated") for d in sides[1].documents]
     options = Options(*(Path(p) if p is not None else None for p in (model, encoder)), seed)
     check(options)
     judged, left_out = [], []
-    for name, make in panels(options):
-        started = time.monotonic()
+    for name, make in progress(panels(options)):
         try:
             judged.append(judge(make(), documents, seed))
-            progress(f"{name}: done in {time.monotonic() - started:.1f} s")
         except BadInput as error:
             if name in asked(options):
                 raise BadInput(f"{name}: {error}") from error
             left_out.append((name, str(error)))
-            progress(f"{name}: left out ({error})")
     return Criticism(tuple(judged), tuple(left_out), *sides)
 
 
@@ -137,35 +135,43 @@ def judge(panel: Panel, documents: Sequence[Document], seed: int) -> Judged:
             raise BadInput(f"none of the {len(tally.unit_ids)} {name} texts could be scored")
     counted = [int(t.total("unknown")) if panel.unknown and "unknown" in t.columns else 0 for t in (real, generated)]
     draws = [generator(seed, "criticize", panel.name, what) for what in ("real", "generated", "difference")]
-    blame, shapes = _blame(fitted, side["generated"], generated)
+    texts = {document.id: document for document in documents}
     return Judged(
         panel,
         estimate(fitted, real, draws[0]),
         estimate(fitted, generated, draws[1]),
         compare(fitted, generated, real, draws[2]),
-        blame,
-        shapes,
+        _blame(panel, fitted, [(unit, texts[unit.unit_id]) for unit in side["generated"]], generated),
         (counted[0], counted[1]),
     )
 
 
-def _blame(fitted: Any, units: Sequence[Any], tally: Tally) -> tuple[dict, dict]:
-    if not hasattr(fitted, "attribute"):
-        return {}, {}
-    excluded = tally.column("excluded") > 0
-    parts = dict(zip((u.unit_id for u in units), fitted.attribute(units), strict=True))
-    blame = {
-        unit.unit_id: [] if out else _worst(fitted.blame * parts[unit.unit_id].ravel())
-        for unit, out in zip(units, excluded, strict=True)
-    }
-    return blame, parts
+def _blame(panel: Panel, fitted: Any, pairs: Sequence[tuple[Any, Document]], tally: Tally) -> Blame:
+    if panel.places is None or not hasattr(fitted, "attribute"):
+        return {}
+    found: Blame = {}
+    parts = fitted.attribute([unit for unit, _ in pairs])
+    for (_, document), values, out in zip(pairs, parts, tally.column("excluded") > 0, strict=True):
+        rows = by_sentence(values)
+        found[document.id] = [] if out else worst_places(fitted.blame * rows, panel.places(document, rows))
+    return found
 
 
-def _worst(values: np.ndarray, count: int = 3) -> list[tuple[float, int]]:
-    """The parts that speak most against a text, worst first, if parts differ at all."""
-    known = values[~np.isnan(values)]
-    if not known.size or np.ptp(known) == 0:
+def by_sentence(parts: np.ndarray) -> np.ndarray:
+    """Parts in one dimension: cells (sentences, entities) are added up by sentence."""
+    return parts if parts.ndim == 1 else np.nansum(parts, axis=1)
+
+
+def worst_places(
+    values: np.ndarray, spans: Sequence[tuple[int, int]], count: int = 3
+) -> list[tuple[float, tuple[int, int]]]:
+    """The places that speak most against a text, worst first, if places differ at all; parts of one place add up."""
+    totals: dict[tuple[int, int], float] = {}
+    for value, span in zip(values.tolist(), spans, strict=False):
+        if not math.isnan(value):
+            totals[span] = totals.get(span, 0.0) + value
+    if not totals or np.ptp(list(totals.values())) == 0:
         return []
-    order = np.argsort(-values, kind="stable")
-    median = float(np.median(known))
-    return [(float(values[i]), int(i)) for i in order if not np.isnan(values[i]) and values[i] > median][:count]
+    median = float(np.median(list(totals.values())))
+    order = sorted(totals, key=lambda span: -totals[span])
+    return [(totals[span], span) for span in order if totals[span] > median][:count]

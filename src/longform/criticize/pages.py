@@ -9,6 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from longform.criticize.panels import section_starts
 from longform.papers.layout import Cell, Figure, short, write_csv
 from longform.units import Document
 
@@ -128,22 +129,19 @@ def marks(document: Document, judged: Sequence[Judged]) -> list[tuple[int, int, 
     """(start, end, critic number, note) of the worst parts that are places in the text."""
     key, found = f"generated/{document.id}", []
     for number, one in enumerate(judged):
-        if one.panel.places is None or not one.blame.get(key):
-            continue
-        keyed = Document(key, document.split, document.sections)
-        spans = one.panel.places(keyed, one.shapes[key])
-        for value, place in one.blame[key]:
-            if place < len(spans):
-                found.append((*spans[place], number, f"{one.panel.name}: {short(value)}"))
+        found += [(*span, number, f"{one.panel.name}: {short(value)}") for value, span in one.blame.get(key, [])]
     return found
 
 
 def page(document: Document, judged: Sequence[Judged]) -> str:
     """One text with its worst parts marked, and what each critic says of it."""
     found, text = marks(document, judged), document.text
-    cuts = sorted({0, len(text), *(edge for start, end, _, _ in found for edge in (start, end))})
+    titles = {s: one.title for s, one in zip(section_starts(document), document.sections, strict=True) if one.title}
+    cuts = sorted({0, len(text), *titles, *(edge for start, end, _, _ in found for edge in (start, end))})
     pieces = []
     for a, b in pairwise(cuts):
+        if a in titles:
+            pieces.append(f"</p><h2>{html.escape(titles[a])}</h2><p>")
         over = [(number, note) for start, end, number, note in found if start <= a and b <= end]
         piece = html.escape(text[a:b])
         if over:

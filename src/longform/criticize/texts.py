@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -32,8 +32,8 @@ class Texts:
     set_aside: tuple[tuple[str, str], ...] = ()
 
 
-def read_texts(path: Path) -> Texts:
-    """Documents of a ``.jsonl`` file or of a folder's ``.txt`` and ``.md`` files, in the order of lines or names.
+def read_texts(given: Path | str | Sequence[str]) -> Texts:
+    """Documents of a ``.jsonl`` file or of a folder's ``.txt`` and ``.md`` files, in the order of lines or names; or of a list of texts.
 
     A line is a JSON object with ``text`` (or ``sections``, a list of ``{"title", "text"}``), and perhaps ``id`` and
     ``title``. Headings of Markdown files begin sections; a plain text file is one section.
@@ -41,7 +41,10 @@ def read_texts(path: Path) -> Texts:
     Raises:
         BadInput: no such place, another kind of file, or no text in it.
     """
-    if path.is_dir():
+    path = Path(given) if isinstance(given, Path | str) else None
+    if path is None:
+        records = _listed(given)
+    elif path.is_dir():
         records = _files(path)
     elif path.suffix == ".jsonl" and path.is_file():
         records = _lines(path)
@@ -57,7 +60,7 @@ def read_texts(path: Path) -> Texts:
             documents[found.id] = found
     if not documents:
         told = "; ".join(f"{place}: {why}" for place, why in aside[:3]) or "it is empty"
-        raise BadInput(f"{path}: no text to read ({told}); give at least one text")
+        raise BadInput(f"{path or 'texts'}: no text to read ({told}); give at least one text")
     return Texts(tuple(documents.values()), tuple(aside))
 
 
@@ -67,9 +70,22 @@ def _trouble(document: Document, known: dict[str, Document]) -> str:
     return f"the id {document.id!r} was met before" if document.id in known else ""
 
 
+def _listed(texts: Iterable[Any]) -> Iterator[tuple[str, Document | str]]:
+    for number, text in enumerate(texts, 1):
+        name = f"text-{number}"
+        yield name, _document(name, ((None, text),)) if isinstance(text, str) else f"{type(text).__name__}, not a text"
+
+
 def _files(folder: Path) -> Iterator[tuple[str, Document | str]]:
-    for path in sorted(p for p in folder.rglob("*") if p.is_file() and not p.name.startswith(".")):
+    hidden = 0
+    for path in sorted(p for p in folder.rglob("*") if not p.is_dir()):
         name = path.relative_to(folder).as_posix()
+        if any(part.startswith(".") for part in Path(name).parts):
+            hidden += 1
+            continue
+        if not path.is_file():
+            yield name, "no file (a link to nothing, or a device)"
+            continue
         if path.suffix not in SUFFIXES:
             yield name, f"neither {' nor '.join(SUFFIXES)}"
             continue
@@ -83,6 +99,8 @@ def _files(folder: Path) -> Iterator[tuple[str, Document | str]]:
             continue
         sections = _markdown(text) if path.suffix == ".md" else ((None, text),)
         yield name, _document(name, sections)
+    if hidden:
+        yield f"{hidden} hidden files", "a name begins with a dot"
 
 
 def _markdown(text: str) -> tuple[tuple[str | None, str], ...]:
@@ -122,7 +140,8 @@ def _record(raw: bytes, number: int) -> Document | str:
         return "not JSON"
     if not isinstance(record, dict):
         return f"{type(record).__name__}, not an object"
-    name, sections = record.get("id", f"line-{number}"), _given(record)
+    name, sections = record.get("id"), _given(record)
+    name = f"line-{number}" if name is None else name
     if not isinstance(name, str | int):
         return f"id is {name!r}, allowed is a string"
     return sections if isinstance(sections, str) else _document(str(name), sections)

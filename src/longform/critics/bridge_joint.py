@@ -50,6 +50,9 @@ class JointBridgeCritic:
     """
 
     better: ClassVar[Better] = "lower"
+    parts: ClassVar[str] = "sentences"
+    attributed: ClassVar[tuple[str, ...]] = ("score",)
+    blame: ClassVar[int] = 1
     ridge: float = 1e-6
     whitener: np.ndarray | None = field(default=None, repr=False, metadata=FITTED)
 
@@ -71,12 +74,24 @@ class JointBridgeCritic:
 
     def scores(self, latents: np.ndarray) -> np.ndarray:
         """$Q / n (T - 2)$ of (orders, sentences, dims); nan below three sentences."""
-        if self.whitener is None:
-            raise BadInput("joint bridge critic has no whitener yet; call fit(real paths) and use what it returns")
+        whitener = self._fitted()
         orders, sentences, dims = latents.shape
         if sentences < 3:
             return np.full(orders, np.nan)
-        return bridge_quadratic(latents, self.whitener) / (dims * (sentences - 2))
+        return bridge_quadratic(latents, whitener) / (dims * (sentences - 2))
+
+    def attribute(self, units: Sequence[LatentPath]) -> list[np.ndarray]:
+        r"""What each sentence adds, (sentences,): half of the step that leads to it and half of the one that leaves it.
+
+        $Q = \sum_i \lVert L^{-1} (s_{i+1} - s_i - (s_T - s_1) / (T - 1)) \rVert^2$, a sum over steps.
+        """
+        return [self._parts(unit.latents) if usable(unit) else np.zeros(0) for unit in units]
+
+    def _parts(self, latents: np.ndarray) -> np.ndarray:
+        white = latents @ self._fitted().T
+        steps = np.diff(white, axis=0) - (white[-1] - white[0]) / (len(white) - 1)
+        halves = (steps**2).sum(axis=1) / (2 * latents.shape[1] * (len(latents) - 2))
+        return np.append(halves, 0.0) + np.append(0.0, halves)
 
     def tally(self, units: Sequence[LatentPath]) -> Tally:
         """Columns score, documents and excluded."""
@@ -89,6 +104,11 @@ class JointBridgeCritic:
         """Mean over documents; nan where all were excluded."""
         count = tally.total("documents")
         return tally.total("score") / count if count else float("nan")
+
+    def _fitted(self) -> np.ndarray:
+        if self.whitener is None:
+            raise BadInput("joint bridge critic has no whitener yet; call fit(real paths) and use what it returns")
+        return self.whitener
 
 
 def usable(unit: LatentPath) -> bool:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from longform.inference.kept_texts import pack
-from longform.models.topics.counts import TermCounts, count_terms
+from longform.models.topics.counts import TermCounts, count_terms, words_of
 from longform.models.topics.expectation import Expectation, expectation
 from longform.models.topics.model import RELEASED_INFERENCE, TopicModel, TopicSettings
-from longform.models.topics.planted import planted_model
+from longform.models.topics.planted import planted_model, planted_words
 from longform.units import SPLITS, BadInput, Document, Readout
 
 
@@ -44,33 +44,60 @@ def read(
     Raises:
         BadInput: no document of ``splits``, or a model that names no words.
     """
-    if isinstance(reader, TopicModel):
-        model = reader
-    else:
-        model = planted_model(reader_truth) if reader_truth else TopicModel.load(reader)
-    plan = settings if isinstance(settings, TopicSettings) else replace(RELEASED_INFERENCE, **settings)
+    reading = open_topics(reader, reader_truth, settings)
     documents = [document for document in documents if document.split in splits]
     if not documents:
         raise BadInput(f"topic proportions: got no document of splits {list(splits)}; mend splits or the corpus")
-    if not model.vocabulary:
-        raise BadInput("topic proportions: the model names no words; write <prefix>-vocabulary.txt beside its files")
-    counts, unknown = count_terms(documents, model.vocabulary)
-    known, unspoken = _spoken(counts, model)
-    valid = np.diff(known.starts) > 0
-    rows = np.flatnonzero(valid)
-    found = expectation(known.take(rows), model, plan) if len(rows) else _nothing(model)
-    arrays = {
-        "lambda": _spread(found.logits, rows, len(documents)),
-        "nu": _spread(found.variances, rows, len(documents)),
-        "bound": _spread(found.bounds, rows, len(documents)),
-        "tokens": known.tokens,
-        "unknown": unknown + unspoken,
-        "valid": valid,
-        "prior_mean_names": model.mean,
-        "prior_covariance_names": model.covariance,
-    }
+    arrays = reading.of(documents)
     arrays |= pack([document.text for document in documents]) if keep_text else {}
     return Readout(tuple(d.id for d in documents), tuple(d.split for d in documents), arrays)
+
+
+@dataclass(frozen=True)
+class TopicReader:
+    """A topic model with its way of taking words from text and of reading their topics."""
+
+    model: TopicModel
+    settings: TopicSettings
+    words: Callable[[Document], list[str]]
+
+    def of(self, documents: Sequence[Document]) -> dict[str, np.ndarray]:
+        """The arrays of :func:`read`, one row per document."""
+        counts, unknown = count_terms(documents, self.model.vocabulary, self.words)
+        known, unspoken = _spoken(counts, self.model)
+        valid = np.diff(known.starts) > 0
+        rows = np.flatnonzero(valid)
+        found = expectation(known.take(rows), self.model, self.settings) if len(rows) else _nothing(self.model)
+        return {
+            "lambda": _spread(found.logits, rows, len(documents)),
+            "nu": _spread(found.variances, rows, len(documents)),
+            "bound": _spread(found.bounds, rows, len(documents)),
+            "tokens": known.tokens,
+            "unknown": unknown + unspoken,
+            "valid": valid,
+            "prior_mean_names": self.model.mean,
+            "prior_covariance_names": self.model.covariance,
+        }
+
+
+def open_topics(
+    reader: TopicModel | Path,
+    truth: Mapping[str, np.ndarray] | None,
+    settings: TopicSettings | Mapping[str, Any] = RELEASED_INFERENCE,
+) -> TopicReader:
+    """A topic model, the folder of one, or a planted corpus's own topics, which read words without their endings.
+
+    Raises:
+        BadInput: a model that names no words, or a corpus without planted topics.
+    """
+    plan = settings if isinstance(settings, TopicSettings) else replace(RELEASED_INFERENCE, **settings)
+    if truth and not isinstance(reader, TopicModel):
+        model = planted_model(truth)
+        return TopicReader(model, plan, planted_words(model.vocabulary))
+    model = reader if isinstance(reader, TopicModel) else TopicModel.load(reader)
+    if not model.vocabulary:
+        raise BadInput("topic proportions: the model names no words; write <prefix>-vocabulary.txt beside its files")
+    return TopicReader(model, plan, words_of)
 
 
 def _spoken(counts: TermCounts, model: TopicModel) -> tuple[TermCounts, np.ndarray]:

@@ -45,8 +45,13 @@ class AdjacentSimilarity(ABC):
 
     def attribute(self, units: Sequence[Grid]) -> list[np.ndarray]:
         """Similarity of each sentence to the next, float64 (sentences - 1,), nan where undefined; empty where there is none."""
-        matrices = self.sentence_matrices(units)
-        return [_adjacent(unit, matrix) for unit, matrix in zip(units, matrices, strict=True)]
+        long = [unit for unit in units if not unit.empty and len(unit.cells) > 1]
+        values = iter(self.neighbours(long))
+        return [np.zeros(0) if unit.empty or len(unit.cells) < 2 else next(values) for unit in units]
+
+    def neighbours(self, units: Sequence[Grid]) -> list[np.ndarray]:
+        """Similarity of each sentence to the next, float64 (sentences - 1,), of units with nouns and two sentences or more."""
+        return [np.diag(matrix, 1) for matrix in self.sentence_matrices(units)]
 
     def tally(self, units: Sequence[Grid]) -> Tally:
         """Columns: summed similarity, adjacent pairs, pairs with a sentence without nouns, unknown entities.
@@ -85,10 +90,6 @@ class AdjacentSimilarity(ABC):
         mentioned = present(unit).any(axis=1)
         bare = int((~(mentioned[:-1] & mentioned[1:])).sum())
         return float(np.nansum(parts)), pairs, bare, self.unknown(unit), False
-
-
-def _adjacent(unit: Grid, matrix: np.ndarray) -> np.ndarray:
-    return np.zeros(0) if unit.empty or len(unit.cells) < 2 else np.diag(matrix, 1)
 
 
 def present(unit: Grid) -> np.ndarray:
@@ -135,6 +136,15 @@ class Overlap(AdjacentSimilarity):
     def sentence_matrices(self, units: Sequence[Grid]) -> list[np.ndarray]:
         """Overlap of every two sentences; 0 where both lack nouns."""
         return [self._matrix(present(unit).astype(np.float64)) for unit in units]
+
+    def neighbours(self, units: Sequence[Grid]) -> list[np.ndarray]:
+        """As the matrices' first diagonals, without the matrices: a book has 10^9 pairs of sentences."""
+        found = []
+        for mentions in map(present, units):
+            sizes = mentions.sum(axis=1).astype(np.float64)
+            shared = (mentions[:-1] & mentions[1:]).sum(axis=1).astype(np.float64)
+            found.append(OVERLAPS[self.kind](shared, sizes[:-1], sizes[1:]))
+        return found
 
     def _matrix(self, mentions: np.ndarray) -> np.ndarray:
         sizes = mentions.sum(axis=1)
@@ -196,20 +206,29 @@ class LatentSemantics(AdjacentSimilarity):
 
     def sentence_matrices(self, units: Sequence[Grid]) -> list[np.ndarray]:
         """Cosine of the mean vectors of every two sentences; 0 where a sentence has no known noun."""
-        if not self.words:
-            raise BadInput("latent semantics has no space yet; call fit(real grids) and use what it returns")
-        return [self._matrix(unit) for unit in units]
+        return [_cosines(sums, sums.T) for sums in map(self._sums, units)]
+
+    def neighbours(self, units: Sequence[Grid]) -> list[np.ndarray]:
+        """As the matrices' first diagonals, without the matrices."""
+        return [_cosines(sums[:-1, None], sums[1:, :, None])[:, 0, 0] for sums in map(self._sums, units)]
 
     def unknown(self, unit: Grid) -> int:
         """Entities outside the space."""
         return sum(entity not in self.words for entity in unit.entities)
 
-    def _matrix(self, unit: Grid) -> np.ndarray:
+    def _sums(self, unit: Grid) -> np.ndarray:
+        """Summed word vectors of each sentence, float64 (sentences, dims)."""
+        if not self.words:
+            raise BadInput("latent semantics has no space yet; call fit(real grids) and use what it returns")
         known = [j for j, entity in enumerate(unit.entities) if entity in self.words]
         rows = self.vectors[[self.words[unit.entities[j]] for j in known]]
-        sums = present(unit)[:, known].astype(np.float64) @ rows
-        lengths = np.linalg.norm(sums, axis=1)
-        return _divided(sums @ sums.T, lengths[:, None] * lengths[None, :])
+        return present(unit)[:, known].astype(np.float64) @ rows
+
+
+def _cosines(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Cosines of rows (..., n, dims) with columns (..., dims, m); 0 where a vector is zero."""
+    lengths = np.linalg.norm(first, axis=-1)[..., :, None] * np.linalg.norm(second, axis=-2)[..., None, :]
+    return _divided(first @ second, lengths)
 
 
 def word_vectors(table: np.ndarray, dims: int) -> np.ndarray:

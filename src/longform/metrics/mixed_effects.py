@@ -94,7 +94,12 @@ def _fitted(
             f"mixed effects of {len(verdicts)} judgements did not converge in {ended.nit} steps of {STEPS} allowed "
             f"({ended.message}); look for a system or annotator with one answer only, or gather more judgements"
         )
-    return found.params.tolist(), spreads.tolist()
+    return _settled(found.params), _settled(spreads)
+
+
+def _settled(values: np.ndarray) -> list[float]:
+    """To six significant digits: where the search for the optimum stops differs between processors beyond them."""
+    return [float(f"{value:.6g}") for value in values]
 
 
 def _indicators(names: Sequence[str]) -> np.ndarray:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 from longform.papers.layout import Cell, Figure, Table
@@ -149,9 +150,9 @@ def _draw(
                 side.set_linewidth(1.8 if framed else 0.3)
                 side.set_color("black" if framed else "0.7")
             if j == 0:
-                axes.set_ylabel(name, rotation=0, ha="right", va="center", fontsize=7)
+                axes.set_ylabel(name.replace(", ", ",\n"), rotation=0, ha="right", va="center", fontsize=7)
             if i == 0:
-                axes.set_title(failure.replace(" ", "\n", 1), fontsize=7)
+                axes.set_title("\n".join(wrap(failure, 11)), fontsize=7)
 
 
 def _panel(axes: Any, found: Sequence[Mapping[str, Any]], limit: float, scale: float) -> None:

@@ -147,4 +147,4 @@ def short(value: float) -> str:
 def _plain(value: Any) -> Any:
     if value is None:
         return ""
-    return f"{value:.12g}" if isinstance(value, float) else value
+    return f"{value:.9g}" if isinstance(value, float) else value

@@ -267,7 +267,7 @@ def _write(path: Path, columns: Sequence[str], rows: Sequence[Sequence[Any]]) ->
 
 
 def _plain(value: Any) -> Any:
-    return "" if value is None else f"{value:.12g}" if isinstance(value, float) else value
+    return "" if value is None else f"{value:.9g}" if isinstance(value, float) else value
 
 
 def ledger(

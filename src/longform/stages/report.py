@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 import yaml
 
 from longform.artefacts import read_json, whole
-from longform.stages.rows import Row, call
-
-EXPECTED = Path("experiments")
+from longform.stages.rows import EXPERIMENTS, Row, call
 
 
 def run(row: Row) -> None:
     """Call ``papers.<code>.<table>`` on the paper's scores and save what it returns."""
-    row.require("paper", "table", "rows", "code")
-    paper = row.settings["paper"]
+    row.require("table", "rows", "code")
+    paper = row.paper
     draw = row.function("papers", row.settings["table"])
     scores = {name: read_json(row.data / "scores" / paper / f"{name}.json") for name in row.settings["rows"]}
-    expected = yaml.safe_load((EXPECTED / paper / "expected.yaml").read_text(encoding="utf-8"))
+    expected = yaml.safe_load((EXPERIMENTS / paper / "expected.yaml").read_text(encoding="utf-8"))
     sheet = call(draw, row, row.others("paper", "table", "rows"), scores=scores, expected=expected, data=row.data)
     with whole(row.home / "paper_figures" / paper / row.settings["table"]) as folder:
         os.mkdir(folder)

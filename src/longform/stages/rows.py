@@ -7,14 +7,17 @@ import importlib
 import importlib.util
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import Any
+from types import NoneType, UnionType
+from typing import Any, get_args
 
 import yaml
 
 from longform.units import BadInput
 
+EXPERIMENTS = Path("experiments")
+PLAIN = {bool: "true or false", int: "a whole number", float: "a number", str: "a text", NoneType: "null"}
 VERBS = ("prepare", "train", "generate", "infer", "score", "report")
 
 
@@ -54,6 +57,20 @@ class Row:
         if not isinstance(self.settings.get(key), str):
             raise BadInput(f"row {self.verb}.{self.name} lacks {key!r}; name what it reads, as the other rows do")
         return self.data / self.settings[key]
+
+    @property
+    def paper(self) -> str:
+        """The folder of ``experiments/`` that the row belongs to.
+
+        Raises:
+            BadInput: there is none of that name, or it prints nothing to compare with.
+        """
+        papers = sorted(path.parent.name for path in EXPERIMENTS.glob("*/expected.yaml"))
+        if self.settings.get("paper") not in papers:
+            raise BadInput(
+                f"row {self.verb}.{self.name}: paper is {self.settings.get('paper')!r}, allowed are {papers}; mend params.yaml"
+            )
+        return str(self.settings["paper"])
 
     def others(self, *slots: str) -> dict[str, Any]:
         """The settings that are not slots."""
@@ -105,8 +122,11 @@ def read_row(home: Path, verb: str, name: str) -> Row:
         params = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (yaml.YAMLError, ValueError, OverflowError, RecursionError) as error:
         raise BadInput(f"{path}: not YAML in UTF-8 ({' '.join(str(error).split())[:160]}); mend it") from error
-    if not isinstance(params, dict) or not isinstance(params.get("seed"), int):
-        raise BadInput(f"{path}: no whole number 'seed' at the top level; add one, as in the root's params.yaml")
+    seed = params.get("seed") if isinstance(params, dict) else None
+    if type(seed) is not int or seed < 0:
+        raise BadInput(
+            f"{path}: seed is {seed!r:.60}, allowed is a whole number from 0 at the top level, as in the root's params.yaml"
+        )
     rows = params.get(verb) or {}
     if not isinstance(rows, dict):
         raise BadInput(f"{path}: {verb} is {rows!r:.60}, allowed is a mapping of rows; mend it")
@@ -114,29 +134,62 @@ def read_row(home: Path, verb: str, name: str) -> Row:
         raise BadInput(f"{path} has no row {verb}.{name}{_near(name, rows)}; add it or mend the name")
     if not isinstance(rows[name], dict):
         raise BadInput(f"{path}: row {verb}.{name} is {rows[name]!r}, allowed is a mapping of settings; mend it")
-    return Row(verb, name, rows[name], home, params["seed"])
+    return Row(verb, name, rows[name], home, seed)
 
 
 def call(function: Callable[..., Any], row: Row, settings: Mapping[str, Any], **given: Any) -> Any:
-    """Call ``function`` with the row's settings as keywords; a misspelt or missing setting is a sentence, not a trace.
+    """Call ``function`` with the row's settings as keywords; a misspelt, missing or mistyped one is a sentence, not a trace.
 
     ``given`` are objects of the stage; those that the function does not take are left out.
     """
-    parameters = inspect.signature(function).parameters.values()
-    known = {p.name for p in parameters}
+    return function(**arguments(function, row, settings, given))
+
+
+def arguments(
+    function: Callable[..., Any], row: Row, settings: Mapping[str, Any], given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The settings, and what the function takes of ``given``. What fitting sets is no setting.
+
+    Raises:
+        BadInput: a setting that is unknown, missing or of the wrong type, by name, and what is allowed.
+    """
+    fitted = {one.name for one in fields(function) if one.metadata.get("fitted")} if is_dataclass(function) else set()
+    known = {name: one for name, one in _parameters(function).items() if name not in fitted}
     unknown = sorted(settings.keys() - known)
     if unknown:
-        allowed = sorted(known - given.keys())
+        allowed = sorted(known.keys() - given.keys())
         raise BadInput(
             f"row {row.verb}.{row.name} has {unknown[0]!r}{_near(unknown[0], allowed)}; allowed are {allowed}; mend params.yaml"
         )
-    needed = {p.name for p in parameters if p.default is p.empty}
+    needed = {name for name, one in known.items() if one.default is one.empty}
     missing = sorted(needed - settings.keys() - given.keys())
     if missing:
         raise BadInput(
             f"row {row.verb}.{row.name} lacks {missing}, which {function.__name__} needs; add them to params.yaml"
         )
-    return function(**settings, **{key: value for key, value in given.items() if key in known})
+    for name, value in settings.items():
+        _check_type(f"row {row.verb}.{row.name}: {name}", value, known[name].annotation)
+    return {**settings, **{key: value for key, value in given.items() if key in known}}
+
+
+def _parameters(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+    """Parameters with their types, as text where a type is known to type checkers only."""
+    try:
+        return inspect.signature(function, eval_str=True).parameters
+    except NameError:
+        return inspect.signature(function).parameters
+
+
+def _check_type(place: str, value: Any, annotation: Any) -> None:
+    """Refuse a plain value of another plain type; what is annotated with more than that is the function's own to check."""
+    union = isinstance(annotation, UnionType)
+    allowed = set(get_args(annotation)) if union else {annotation}
+    if not allowed <= PLAIN.keys():
+        return
+    accepted = {int, float} if float in allowed and type(value) is int else {type(value)}
+    if not accepted & allowed:
+        names = " or ".join(PLAIN[one] for one in PLAIN if one in allowed)
+        raise BadInput(f"{place} is {value!r:.60}, allowed is {names}; mend params.yaml")
 
 
 def _exists(name: str) -> bool:

@@ -18,14 +18,15 @@ CHOICES = ("paper", "group", "critic", "split", "system", "doses")
 
 def run(row: Row) -> None:
     """Fit the critic on ``fit`` (split train), judge ``units``, compare with the held-out split of ``real``."""
-    row.require(*SLOTS, "paper", "critic", "code")
+    row.require(*SLOTS, "critic", "code")
+    place = row.data / "scores" / row.paper / f"{row.name}.json"
     readouts = {slot: read_readout(row.data / "inference" / f"{row.settings[slot]}.npz") for slot in SLOTS}
     module = row.module(row.settings.get("group", "critics"))
     make = row.function(row.settings.get("group", "critics"), row.settings["critic"])
     critic = call(make, row, row.others(*SLOTS, *CHOICES), real=readouts["fit"])
     units = {slot: module.units_from_readout(readout) for slot, readout in readouts.items()}
     record = judge(critic, row, **units)
-    write_json(row.data / "scores" / row.settings["paper"] / f"{row.name}.json", rounded(record))
+    write_json(place, rounded(record))
     print(f"score {row.name}: {record['value']:.4f} [{record['low']:.4f}, {record['high']:.4f}]")
 
 

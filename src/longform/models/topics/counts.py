@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -103,12 +103,16 @@ def build_vocabulary(
     return tuple(sorted(kept, key=lambda word: -totals[word]))
 
 
-def count_terms(documents: Iterable[Document], vocabulary: Sequence[str]) -> tuple[TermCounts, np.ndarray]:
+def count_terms(
+    documents: Iterable[Document],
+    vocabulary: Sequence[str],
+    words: Callable[[Document], list[str]] = words_of,
+) -> tuple[TermCounts, np.ndarray]:
     """Counts of vocabulary words, and per document the number of tokens outside the vocabulary."""
     index = {word: number for number, word in enumerate(vocabulary)}
     rows, unknown = [], []
     for document in documents:
-        found = words_of(document)
+        found = words(document)
         counted = Counter(index[word] for word in found if word in index)
         rows.append((np.fromiter(counted, np.int64), np.fromiter(counted.values(), np.float64)))
         unknown.append(len(found) - sum(counted.values()))

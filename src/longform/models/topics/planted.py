@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from longform.corpora.planted.lexicon import plural
+from longform.models.topics.counts import words_of
 from longform.models.topics.model import TopicModel, inverse
-from longform.units import BadInput
+from longform.units import BadInput, Document
 
 NEEDED = ("word_probabilities", "word_names", "topic_mean", "topic_covariance")
 
@@ -32,3 +34,17 @@ def planted_model(truth: Mapping[str, np.ndarray]) -> TopicModel:
     covariance = np.asarray(truth["topic_covariance"], dtype=np.float64)
     mean = np.asarray(truth["topic_mean"], dtype=np.float64)
     return TopicModel(vocabulary, beta, mean, covariance, inverse(covariance), facts={"planted": True})
+
+
+def planted_words(vocabulary: Sequence[str]) -> Callable[[Document], list[str]]:
+    """How to take words from text for the planted model: punctuation and capitals off, plurals as their singular.
+
+    The topic model of the paper tells "canal" from "canals" and "canal."; the planted vocabulary has each word once.
+    """
+    singular = {plural(word): word for word in vocabulary}
+
+    def words(document: Document) -> list[str]:
+        bare = (word.strip(".,;:!?()\"'").lower() for word in words_of(document))
+        return [singular.get(word, word) for word in bare]
+
+    return words
