@@ -2,6 +2,7 @@
 
 import csv
 import json
+import sqlite3
 
 import pytest
 from study_server import article, small_study
@@ -102,6 +103,31 @@ def test_a_sheet_may_have_a_byte_order_mark_and_line_separators(tmp_path):
     assert claims(tmp_path, "s.jsonl", held.encode("utf-8-sig")) == 0
     assert load_study(tmp_path / "s.json").items[0].body["claim"] == "one\u2028two"
     assert claims(tmp_path, "s.csv", "item_id,claim,evidence\na,b,c\n".encode("utf-8-sig")) == 0
+
+
+@pytest.mark.parametrize("mark", [";", "\t"])
+def test_a_table_may_be_cut_by_semicolons_or_tabs(tmp_path, mark):
+    rows = [("item_id", "claim", "evidence"), ("a", "one, two", "three")]
+    held = "".join(mark.join(row) + "\n" for row in rows)
+    assert claims(tmp_path, "s.csv", held.encode()) == 0
+    assert load_study(tmp_path / "s.json").items[0].body == {"claim": "one, two", "evidence": "three"}
+
+
+def test_what_was_drawn_of_each_system_is_told(tmp_path, capsys):
+    assert make(tmp_path, "--articles", "4") == 0
+    said = capsys.readouterr().out
+    assert "training: 4 articles" in said and "data: 2 of 6 articles drawn" in said
+
+
+def test_the_database_of_something_else_is_refused_and_untouched(tmp_path, capsys):
+    small_study().save(tmp_path / "s.json")
+    with sqlite3.connect(tmp_path / "other.sqlite") as held:
+        held.execute("CREATE TABLE holidays (day TEXT)")
+    before = (tmp_path / "other.sqlite").read_bytes()
+    given = ["--study", str(tmp_path / "s.json"), "--answers", str(tmp_path / "other.sqlite")]
+    refused(capsys, main(["export", *given, "--out", str(tmp_path / "e.csv")]), "holidays", "name another file")
+    refused(capsys, main(["invite", *given, "ada"]), "holidays")
+    assert (tmp_path / "other.sqlite").read_bytes() == before
 
 
 @pytest.mark.parametrize(

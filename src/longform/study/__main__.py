@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -84,7 +85,12 @@ def _from_corpora(given: argparse.Namespace) -> Study:
         raise BadInput("a sections study needs --train FOLDER and at least one --system NAME=FOLDER")
     systems = {name: documents(folder) for name, folder in _systems(given.system).items()}
     training = _training(given.train, given.articles)
-    return sections_study(training, systems, name=given.name, per_system=given.per_system, seed=given.seed)
+    study = sections_study(training, systems, name=given.name, per_system=given.per_system, seed=given.seed)
+    drawn = Counter(item.source for item in study.items if item.phase == "testing")
+    print(f"training: {len(training)} articles with all their titles")
+    for name, found in systems.items():
+        print(f"{name}: {drawn[name]} of {len(found)} articles drawn; those shown in training are not among them")
+    return study
 
 
 def _systems(told: Sequence[str]) -> dict[str, Path]:

@@ -25,7 +25,7 @@ def documents(folder: Path) -> list[Document]:
 
 
 def sheet(path: Path) -> list[dict[str, Any]]:
-    """Rows of a sheet, CSV or JSON lines, with or without a byte-order mark.
+    """Rows of a sheet, CSV (by commas, semicolons or tabs, as its first line has them) or JSON lines.
 
     Raises:
         BadInput: no such file, or a line that is not UTF-8 or no row.
@@ -42,7 +42,9 @@ def sheet(path: Path) -> list[dict[str, Any]]:
 
 
 def _table(path: Path, text: str) -> list[dict[str, Any]]:
-    rows = csv.DictReader(io.StringIO(text, newline=""))
+    head = text.split("\n", 1)[0]
+    delimiter = max(",;\t", key=head.count)  # spreadsheets of many countries write semicolons
+    rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter)
     try:
         return list(rows)
     except csv.Error as error:

@@ -28,13 +28,18 @@ class Store:
     """One study's annotators, answers and drafts. Answers are only ever added; the last one of an item counts.
 
     Raises:
-        BadInput: the file is no database.
+        BadInput: the file is no database, or that of something else.
     """
 
     def __init__(self, path: Path) -> None:
         self._lock = threading.Lock()
         try:
             self._held = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
+            tables = {name for (name,) in self._held.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+            if tables and not tables >= {"annotators", "answers"}:
+                raise BadInput(
+                    f"{path}: not a study's database, its tables are {sorted(tables)[:5]}; name another file"
+                )
             self._held.execute("PRAGMA journal_mode = WAL")
             self._held.execute("PRAGMA synchronous = FULL")  # a commit returns when it is on the disk
             self._held.executescript(_SCHEMA)
