@@ -1,6 +1,7 @@
 """What a stage pays before it begins: score and report stages load neither torch nor transformers."""
 
 import os
+import platform
 import subprocess
 import sys
 from pathlib import Path
@@ -34,3 +35,26 @@ def test_score_and_report_stages_import_nothing_heavy(verb):
     loaded = set(done.stdout.split())
     assert f"longform.stages.{verb}" in loaded and "numpy" in loaded
     assert not loaded & set(HEAVY), sorted(loaded & set(HEAVY))
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another C library")
+def test_freed_memory_is_kept_for_the_next_step():
+    code = """
+import resource, sys
+from longform.stages.__main__ import keep_freed_memory
+if sys.argv[1] == "kept":
+    keep_freed_memory()
+def faults():
+    for _ in range(40):
+        first, second = b"x" * 16_000_000, b"y" * 24_000_000  # freed at once
+        del first, second
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+before = faults()
+print(faults() - before)
+"""
+    source = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    kept, plain = (
+        int(subprocess.run([sys.executable, "-c", code, how], env=source, capture_output=True, text=True).stdout)
+        for how in ("kept", "plain")
+    )
+    assert kept < 1_000 and kept < plain / 4

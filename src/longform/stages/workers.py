@@ -19,6 +19,11 @@ from longform.units import BadInput
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 NOT_PLAIN = re.compile(r"[;&|<>()$`\\*?\n]")  # needs a shell that stays
 HEAVY = re.compile(r"PYTHONPATH=src python -m longform\.stages ((?:train|generate|infer) \S+ --home \S+)")
+QUIET = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.interval": "60s",
+}  # a worker waits for one stage: profiling itself and ticking took 4 % of its core
 _warm: list[Warm] = []  # this worker's; it runs one stage at a time
 
 
@@ -143,8 +148,10 @@ class Workers:
 
 def _local(count: int, gpus: int) -> Any:
     """Worker processes on this machine; the memory of a stage is its own affair, so Dask watches none."""
+    import dask
     from distributed import Nanny, Scheduler, SpecCluster
 
+    dask.config.set(QUIET)  # the workers take it over
     settings = {"nthreads": 1, "memory_limit": 0, "dashboard_address": None, "silence_logs": 50}
     workers = {}
     for index in range(count):
