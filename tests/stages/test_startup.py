@@ -45,9 +45,9 @@ from longform.stages.__main__ import keep_freed_memory
 if sys.argv[1] == "kept":
     keep_freed_memory()
 def faults():
-    for _ in range(40):
-        first, second = b"x" * 16_000_000, b"y" * 24_000_000  # freed at once
-        del first, second
+    for _ in range(10):
+        tensors = [b"x" * 20_000_000 for _ in range(5)]  # as a step has them, freed at its end
+        del tensors
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
 before = faults()
 print(faults() - before)
