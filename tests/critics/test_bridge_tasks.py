@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from longform.critics.bridge import CONVENTIONS, WINDOWS, LatentPath, path, terms
+from longform.critics.bridge import CONVENTIONS, WINDOWS, BridgeCritic, LatentPath, path, terms
 from longform.critics.bridge_features import BridgeFeatures, identity
 from longform.critics.bridge_gram import OrderedGram
 from longform.critics.bridge_tasks import (
@@ -19,6 +19,7 @@ from longform.critics.bridge_tasks import (
     ShuffleAUC,
     area,
     roc_points,
+    wins,
 )
 from longform.protocol import signature
 from longform.units import BadInput
@@ -160,3 +161,12 @@ def test_unknown_choices_are_refused():
         GlobalDiscrimination(time="word").fit(planted(3))
     with pytest.raises(BadInput, match="not fitted"):
         GlobalDiscrimination().tally(planted(1))
+
+
+def test_an_order_that_differs_by_rounding_alone_is_a_tie():
+    assert wins(np.array([0.3, 0.1 + 0.2, 0.31, 0.29, np.nan])) == 1.0
+    assert wins(np.array([1e6, 1e6 + 1e-5, 1e6 + 1.0])) == 1.0
+    z = np.random.default_rng(5).normal(size=(9, 3))
+    critic = BridgeCritic().fit([path(np.random.default_rng(6).normal(size=(9, 3)))])
+    both = critic.scores(np.stack([z, z[::-1]]))
+    assert wins(both) == 0.0 == wins(both[::-1])

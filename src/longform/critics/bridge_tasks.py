@@ -29,6 +29,7 @@ __all__ = [
     "ShuffleAUC",
     "units_from_readout",
 ]
+TIE = 1e-9  # ours: far above rounding, far below any difference of texts
 PAIR_COLUMNS = ("wins", "pairs", "negative", "excluded")
 
 
@@ -105,7 +106,7 @@ class _Discrimination:
             return 0.0, 0.0, 0.0, 1.0
         found = np.abs(signed) if self.absolute else signed
         values = found[:, 0] if self.judge is None else self.judge.judge(found)
-        return float((values[0] < values[1:]).sum()), len(values) - 1.0, float((signed[:, 0] < 0).sum()), 0.0
+        return wins(values), len(values) - 1.0, float((signed[:, 0] < 0).sum()), 0.0
 
     def score(self, tally: Tally) -> float:
         """Pairwise accuracy over all pairs; nan without any."""
@@ -185,7 +186,15 @@ def joint_row(
     if not usable(unit) or not len(orders):
         return 0.0, 0.0, 0.0, 1.0
     values = joint.scores(unit.latents[np.concatenate([identity(unit), orders])])
-    return float((values[0] < values[1:]).sum()), len(values) - 1.0, 0.0, 0.0
+    return wins(values), len(values) - 1.0, 0.0, 0.0
+
+
+def wins(values: np.ndarray) -> float:
+    """Orders with a higher value than the original's, which stands first; an order that differs by rounding alone is a tie.
+
+    A reversed path has the original's value exactly, so without a margin the processor's last bit would decide.
+    """
+    return float((values[1:] - values[0] > TIE * max(1.0, abs(values[0]))).sum())
 
 
 SWEEP = tuple(
