@@ -19,6 +19,7 @@ from longform.units import BadInput
 Records = Mapping[str, Mapping[str, Any]]
 SOUND = "sound"
 LEVEL = 0.01  # at which a response counts as seen
+LINEAR = 3.0  # spreads; beyond them the figure's scale is logarithmic
 AT = 0.2  # the dose at which a critic must see its own failure
 
 
@@ -110,7 +111,7 @@ def failure_matrix(
     size = (1.6 + 0.78 * len(failures), 1.2 + 0.62 * len(names))
     caption = (
         "Each panel: a critic's difference from sound text against the share of places damaged (0 to 1), in units of its "
-        "median bootstrap spread (one scale a row), grey band its 95 % interval. A framed panel is the failure that the critic is meant for; a "
+        f"median bootstrap spread (one scale a row, linear up to {LINEAR:g} spreads and logarithmic beyond), grey band its 95 % interval. A framed panel is the failure that the critic is meant for; a "
         f"dot marks doses at which the paired test has p < {LEVEL:g}."
     )
     figure = Figure(caption, cells, lambda canvas: _draw(canvas, rows, names, failures, own), size)
@@ -152,10 +153,12 @@ def _draw(
             if j == 0:
                 axes.set_ylabel(name.replace(", ", ",\n"), rotation=0, ha="right", va="center", fontsize=7)
             if i == 0:
-                axes.set_title("\n".join(wrap(failure, 11)), fontsize=7)
+                axes.set_title("\n".join(wrap(failure, 11, break_long_words=False)), fontsize=7)
 
 
 def _panel(axes: Any, found: Sequence[Mapping[str, Any]], limit: float, scale: float) -> None:
+    from matplotlib.ticker import NullLocator
+
     doses = [0.0, *(one["dose"] for one in found)]
     at, low, high = ([0.0, *column] for column in zip(*(_effect(one, scale) for one in found), strict=True))
     axes.axhline(0, color="0.8", linewidth=0.5)
@@ -164,6 +167,8 @@ def _panel(axes: Any, found: Sequence[Mapping[str, Any]], limit: float, scale: f
     seen = [(one["dose"], _effect(one, scale)[0]) for one in found if _seen(one) == "seen"]
     axes.plot([dose for dose, _ in seen], [value for _, value in seen], ".", color="black", markersize=4)
     axes.set_xlim(0, 1)
-    axes.set_ylim(-1.1 * limit, 1.1 * limit)
+    axes.set_yscale("symlog", linthresh=LINEAR)
+    axes.set_ylim(-1.5 * limit, 1.5 * limit)
+    axes.yaxis.set_minor_locator(NullLocator())
     axes.set_xticks([])
     axes.set_yticks([])
