@@ -11,12 +11,13 @@ import time
 from collections import deque
 from pathlib import Path
 
+import dpath
 import pytest
 import yaml
 from dvc.repo import Repo
 from dvc.utils.serialize import dumps_yaml, load_yaml
 
-from longform.stages.pipeline import Kept, LockText, opened
+from longform.stages.pipeline import Kept, LockText, _at, opened
 from longform.stages.repro import Run, Times, heights, main
 from longform.stages.workers import run_commands
 
@@ -371,3 +372,16 @@ def test_dask_is_not_even_imported_when_nothing_is_to_be_done(project):
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
     assert done.returncode == 0 and done.stdout.startswith("7 stages: 0 run, 7 unchanged"), done.stderr
+
+
+@pytest.mark.parametrize("key", ["seed", "train.a-b", "train.a-b.x.1", "train.none", "seed.x", "train.*.y"])
+def test_a_parameter_is_what_dpath_finds(key):
+    parsed = {"seed": 7, "train": {"a-b": {"x": [1, 2], "y": None}}}
+
+    def found(get):
+        try:
+            return get()
+        except KeyError:
+            return "nothing"
+
+    assert found(lambda: _at(parsed, key)) == found(lambda: dpath.get(parsed, key, separator="."))

@@ -154,7 +154,7 @@ class Kept:
         found = {}
         for key in dependency.params:
             with suppress(KeyError):
-                found[key] = dpath.get(parsed, key, separator=".")
+                found[key] = _at(parsed, key)
         return found
 
     def _once(self, key: tuple[Any, ...], path: str, make: Any) -> Any:
@@ -162,6 +162,20 @@ class Kept:
         if key not in self._kept or self._kept[key][0] != state:
             self._kept[key] = (state, make())
         return self._kept[key][1]
+
+
+def _at(parsed: Any, key: str) -> Any:
+    """What ``dpath.get`` finds, as DVC asks it to; a plain path is walked, where dpath looks at every path there is.
+
+    Raises:
+        KeyError: nothing.
+    """
+    place = parsed
+    for part in key.split("."):
+        if not isinstance(place, dict) or part not in place:
+            return dpath.get(parsed, key, separator=".")
+        place = place[part]
+    return place
 
 
 def _state(path: str) -> tuple[Any, ...]:
