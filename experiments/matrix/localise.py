@@ -23,7 +23,7 @@ from longform.corpora.planted import build
 from longform.corpora.segmentation import sentences
 from longform.criticize.judging import by_sentence, worst_places
 from longform.criticize.options import Options
-from longform.criticize.panels import Panel, panels, section_starts
+from longform.criticize.panels import Panel, completion, panels, section_starts
 from longform.critics.bridge import BridgeCritic
 from longform.critics.bridge import units_from_readout as paths_from_readout
 from longform.critics.bridge_joint import JointBridgeCritic
@@ -31,8 +31,6 @@ from longform.critics.mention_chains import MentionCritic
 from longform.inference import topic_completion, topic_paths
 from longform.inference.coreference import rules
 from longform.metrics.intervals import wilson
-from longform.metrics.likelihood import Perplexity
-from longform.metrics.likelihood import units_from_readout as log_probs_from_readout
 from longform.numerics import generator
 from longform.units import BadInput, Corpus, Document, chains_from_readout
 
@@ -94,7 +92,8 @@ def planted_panels(truth: dict[str, Any]) -> Iterator[tuple[str, Callable[[], Pa
     yield "persons, by recency", lambda: _persons()
     yield "BBScore, true topics", lambda: _topic_path(BridgeCritic(), truth, skipped=1)
     yield "joint bridge, true topics", lambda: _topic_path(JointBridgeCritic(), truth, skipped=0)
-    yield "completion, true topics", lambda: _completion(truth)
+    known = {"reader": Path(), "reader_truth": truth, "splits": ["train", "generated"]}
+    yield "completion, true topics", lambda: completion(lambda documents: topic_completion.read(documents, **known))
 
 
 def _persons() -> Panel:
@@ -123,18 +122,6 @@ def _topic_path(critic: Any, truth: dict[str, Any], skipped: int) -> Panel:
         return paths_from_readout(found)
 
     return Panel("", "", read, critic, lambda document, parts: spans[document.id][skipped : skipped + parts.size])
-
-
-def _completion(truth: dict[str, Any]) -> Panel:
-    spans: dict[str, list[tuple[int, int]]] = {}
-
-    def read(documents: Sequence[Document]) -> list[Any]:
-        found = topic_completion.read(documents, reader=Path(), reader_truth=truth, splits=["train", "generated"])
-        rows = zip(found.unit_ids, found.ragged("token_span"), strict=True)
-        spans.update({name: [(a, b) for a, b in row.tolist()] for name, row in rows})
-        return log_probs_from_readout(found)
-
-    return Panel("", "", read, Perplexity(), lambda document, parts: spans[document.id])
 
 
 def main() -> None:

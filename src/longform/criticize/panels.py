@@ -205,19 +205,27 @@ def _topics(options: Options) -> Panel:
 def _kept_topics(options: Options) -> Panel:
     """kept topics"""
     from longform.inference import topic_completion
+
+    def read(documents: Sequence[Document]) -> Readout:
+        return topic_completion.read(documents, reader=_topic_model(documents, options), splits=_splits(documents))
+
+    return completion(read)
+
+
+def completion(read: Callable[[Sequence[Document]], Readout]) -> Panel:
+    """Perplexity of the words that ``inference.topic_completion`` reads in some way, each at its own place."""
     from longform.metrics.likelihood import Perplexity, units_from_readout
 
     spans: dict[str, Spans] = {}
 
-    def read(documents: Sequence[Document]) -> list[Any]:
-        model = _topic_model(documents, options)
-        found = topic_completion.read(documents, reader=model, splits=_splits(documents))
+    def units(documents: Sequence[Document]) -> list[Any]:
+        found = read(documents)
         rows = zip(found.unit_ids, found.ragged("token_span"), strict=True)
         spans.update({name: [(a, b) for a, b in row.tolist()] for name, row in rows})
         return units_from_readout(found)
 
     question = "Does the second half keep to the topics of the first? (perplexity of its words)"
-    return Panel("kept topics", question, read, Perplexity(), lambda document, parts: spans[document.id])
+    return Panel("kept topics", question, units, Perplexity(), lambda document, parts: spans[document.id])
 
 
 def _topic_model(documents: Sequence[Document], options: Options) -> Any:
