@@ -17,10 +17,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import yaml
 
 from longform.numerics import save_arrays
 from longform.units import BadInput, Corpus, Document, Readout
 
+_YAML: Any = getattr(
+    yaml, "CSafeLoader", yaml.SafeLoader
+)  # the C parser, six times faster, where PyYAML was built with it
+DEEPEST = 100  # levels of a YAML file; thousands would exhaust the C parser's stack
 _UNPAIRED = re.compile("[\ud800-\udfff]")
 UNREADABLE = (
     zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, ValueError, EOFError, OSError, RuntimeError, TypeError,
@@ -66,6 +71,25 @@ def read_json(path: Path) -> Any:
         return _numbers(json.loads(_existing(path).read_text(encoding="utf-8")))
     except (ValueError, RecursionError) as error:
         raise BadInput(f"{path}: not JSON ({error}); remove it and run its stage again") from error
+
+
+def read_yaml(path: Path) -> Any:
+    """Parse one YAML file.
+
+    Raises:
+        BadInput: the file is absent, is not YAML in UTF-8, or is nested deeper than ``DEEPEST``.
+    """
+    depth = 0
+    try:
+        text = _existing(path).read_text(encoding="utf-8")
+        for event in yaml.parse(text, Loader=_YAML):
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if depth > DEEPEST:
+                raise ValueError(f"nested deeper than {DEEPEST} levels")
+        return _YAML(text).get_single_data()
+    except (yaml.YAMLError, ValueError, OverflowError, RecursionError) as error:
+        reason = " ".join(str(error).split())[:160]
+        raise BadInput(f"{path}: not YAML in UTF-8 ({reason}); mend it") from error
 
 
 def write_documents(path: Path, documents: Iterable[Document]) -> int:

@@ -89,6 +89,18 @@ class Document:
         return cls(record["id"], split, sections, tuple(edits))
 
 
+def of_splits(documents: Sequence[Document], splits: Sequence[str], who: str) -> list[Document]:
+    """The documents of some splits, for a reader called ``who``.
+
+    Raises:
+        BadInput: there is none.
+    """
+    chosen = [document for document in documents if document.split in splits]
+    if not chosen:
+        raise BadInput(f"{who}: got no document of splits {list(splits)}; mend splits or the corpus")
+    return chosen
+
+
 def _sections(value: Any, where: str) -> tuple[Section, ...]:
     if not isinstance(value, list) or not value:
         raise BadInput(

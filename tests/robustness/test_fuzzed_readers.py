@@ -425,3 +425,10 @@ def test_a_readout_whose_ids_are_no_list_is_refused(tmp_path):
         artefacts.read_readout(tmp_path / "r.npz")
     artefacts.write_readout(tmp_path / "r.npz", Readout(("a",), ("test",), {}))
     assert artefacts.read_readout(Path(tmp_path / "r.npz")).unit_ids == ("a",)
+
+
+@pytest.mark.parametrize("depth", [101, 200_000])
+def test_a_deeply_nested_row_is_refused_and_does_not_exhaust_the_c_parsers_stack(depth, tmp_path):
+    path = prepared(tmp_path, "params.yaml", b"seed: 1\nscore: " + b"[" * depth)
+    with pytest.raises(BadInput, match="nested deeper than 100 levels"):
+        read_row(path.parent, "score", "a")

@@ -14,7 +14,7 @@ import numpy as np
 
 from longform.models.language_lda import LanguageModel, words_of
 from longform.numerics import generator
-from longform.units import SPLITS, BadInput, Document, Readout
+from longform.units import SPLITS, BadInput, Document, Readout, of_splits
 
 SWEEPS = 100  # MALLET 2.0.8's inferencer
 BURN_IN = 10  # sweeps before samples enter the average; MALLET 2.0.8's inferencer
@@ -43,9 +43,7 @@ def read(
         (languages, TOP_WORDS or as many as there are), the most probable words of each language, best first.
     """
     model = reader if isinstance(reader, LanguageModel) else LanguageModel.load(reader)
-    documents = [document for document in documents if document.split in splits]
-    if not documents:
-        raise BadInput(f"language mixture: got no document of splits {list(splits)}; mend splits or the corpus")
+    documents = of_splits(documents, splits, "language mixture")
     if sweeps <= burn_in:
         raise BadInput(f"language mixture: {sweeps} sweeps with a burn-in of {burn_in}; take more sweeps than that")
     index = {word: number for number, word in enumerate(model.vocabulary)}

@@ -14,7 +14,7 @@ from transformers import AutoModelForSequenceClassification
 
 from longform.models.checkpoints import load_model, load_tokenizer
 from longform.models.token_rows import section_ids
-from longform.units import BadInput, Chain, Document, Readout, chains_to_readout
+from longform.units import Chain, Document, Readout, chains_to_readout, of_splits
 
 PLANTED = ("section_transitions", "section_symbol_names")  # the known chain of planted text
 
@@ -35,9 +35,7 @@ def read(
     where there is no title; ``log_posterior`` float32 (sections, titles) with ``title_names``. The known chain of
     planted text goes along (``section_transitions``, begin row first, end column last; ``section_symbol_names``).
     """
-    chosen = [document for document in documents if document.split in splits]
-    if not chosen:
-        raise BadInput(f"infer {name}: no document of splits {list(splits)}; mend splits or the corpus")
+    chosen = of_splits(documents, splits, f"infer {name}")
     tokenizer = load_tokenizer(reader)
     network = load_model(reader, AutoModelForSequenceClassification).eval()
     titles = [network.config.id2label[i] for i in range(network.config.num_labels)]

@@ -18,7 +18,7 @@ import numpy as np
 from longform.corpora.segmentation import sentences
 from longform.inference.topic_proportions import open_topics
 from longform.models.topics.model import RELEASED_INFERENCE, TopicModel, TopicSettings
-from longform.units import SPLITS, BadInput, Document, Readout, Section
+from longform.units import SPLITS, Document, Readout, Section, of_splits
 
 TOKEN = re.compile(r"\S+")
 
@@ -45,9 +45,7 @@ def read(
     Raises:
         BadInput: no document of ``splits``, or a model that names no words.
     """
-    chosen = [document for document in documents if document.split in splits]
-    if not chosen:
-        raise BadInput(f"topic completion: got no document of splits {list(splits)}; mend splits or the corpus")
+    chosen = of_splits(documents, splits, "topic completion")
     reading = open_topics(reader, reader_truth, settings)
     halves = [_halves(document) for document in chosen]
     found = reading.of([begun for begun, _, _ in halves])

@@ -16,7 +16,7 @@ import numpy as np
 from longform.corpora.segmentation import sentence_texts
 from longform.inference.topic_proportions import TopicReader, open_topics
 from longform.models.topics.model import RELEASED_INFERENCE, TopicModel, TopicSettings
-from longform.units import SPLITS, BadInput, Document, Readout, Section
+from longform.units import SPLITS, Document, Readout, Section, of_splits
 
 
 def read(
@@ -40,9 +40,7 @@ def read(
     Raises:
         BadInput: no document of ``splits``, or a model that names no words.
     """
-    chosen = [document for document in documents if document.split in splits]
-    if not chosen:
-        raise BadInput(f"topic paths: got no document of splits {list(splits)}; mend splits or the corpus")
+    chosen = of_splits(documents, splits, "topic paths")
     found, rows, places = sentence_topics(chosen, open_topics(reader, reader_truth, settings))
     ids = np.concatenate([row[place] for row, place in zip(rows, places, strict=True)])
     lengths = np.array([len(place) for place in places], dtype=np.int64)

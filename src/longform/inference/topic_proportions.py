@@ -14,7 +14,7 @@ from longform.models.topics.counts import TermCounts, count_terms, words_of
 from longform.models.topics.expectation import Expectation, expectation
 from longform.models.topics.model import RELEASED_INFERENCE, TopicModel, TopicSettings
 from longform.models.topics.planted import planted_model, planted_words
-from longform.units import SPLITS, BadInput, Document, Readout
+from longform.units import SPLITS, BadInput, Document, Readout, of_splits
 
 
 def read(
@@ -45,9 +45,7 @@ def read(
         BadInput: no document of ``splits``, or a model that names no words.
     """
     reading = open_topics(reader, reader_truth, settings)
-    documents = [document for document in documents if document.split in splits]
-    if not documents:
-        raise BadInput(f"topic proportions: got no document of splits {list(splits)}; mend splits or the corpus")
+    documents = of_splits(documents, splits, "topic proportions")
     arrays = reading.of(documents)
     arrays |= pack([document.text for document in documents]) if keep_text else {}
     return Readout(tuple(d.id for d in documents), tuple(d.split for d in documents), arrays)

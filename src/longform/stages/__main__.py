@@ -26,7 +26,7 @@ def keep_freed_memory() -> None:
     """Have the C library (glibc) keep what is freed for the next allocation instead of giving it back to the kernel.
 
     A training step frees and takes tensors of megabytes over and over; the kernel zeroes each page anew, which in a virtual
-    machine was half of a run's time.
+    machine was up to half of a training's time.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
     if mallopt is not None:

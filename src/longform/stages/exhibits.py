@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml
+from longform.artefacts import read_yaml
 
 ROOT = Path(__file__).parents[3]
 
@@ -60,13 +60,9 @@ class Exhibits:
 
     def _row(self, name: str) -> str | None:
         """The report row that writes an exhibit."""
-        rows: Mapping[str, Mapping[str, Any]] = _params(self.home).get("report") or {}
+        rows: Mapping[str, Mapping[str, Any]] = read_yaml(self.home / "params.yaml").get("report") or {}
         found = (key for key, row in rows.items() if (row.get("paper"), row.get("table")) == (self.paper, name))
         return next(found, None)
-
-
-def _params(home: Path) -> Mapping[str, Any]:
-    return yaml.safe_load((home / "params.yaml").read_text(encoding="utf-8"))
 
 
 def _behind(row: str | None, made: bool) -> str:

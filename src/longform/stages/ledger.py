@@ -7,9 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-import yaml
-
-from longform.artefacts import whole
+from longform.artefacts import read_yaml, whole
 from longform.papers.ledger_lines import Ledger, Ours, checked, ledger
 from longform.units import BadInput
 
@@ -20,8 +18,8 @@ SCALES = Path("experiments/scales")
 def collect(home: Path, root: Path = Path()) -> Ledger:
     """The ledger of a scale's tables; measured scales that git holds (``experiments/scales/*``) stand beside it."""
     papers = root / "experiments"
-    expected = {p: _yaml(papers / p / "expected.yaml") for p in PAPERS}
-    rules = {p: checked(_yaml(papers / p / "ledger.yaml"), f"experiments/{p}/ledger.yaml") for p in PAPERS}
+    expected = {p: read_yaml(papers / p / "expected.yaml") for p in PAPERS}
+    rules = {p: checked(read_yaml(papers / p / "ledger.yaml") or {}, f"experiments/{p}/ledger.yaml") for p in PAPERS}
     others = {p.parent.name: p for p in sorted((root / SCALES).glob("*/paper_figures")) if p.parent.name != "smoke"}
     figures = {scale: tables(folder) for scale, folder in {**others, "planted": home / "paper_figures"}.items()}
     return ledger(expected, rules, figures)
@@ -31,12 +29,6 @@ def tables(figures: Path) -> dict[str, Ours]:
     """``paper/table`` -> table, for every CSV that a report wrote."""
     found = sorted(f for f in figures.glob("*/*") if f.parent.name in PAPERS and (f / f"{f.name}.csv").is_file())
     return {f"{folder.parent.name}/{folder.name}": Ours.read(folder) for folder in found}
-
-
-def _yaml(path: Path) -> dict:
-    if not path.is_file():
-        raise BadInput(f"{path}: no such file; run from the repository's root")
-    return yaml.safe_load(path.read_text(encoding="utf-8")) or {}
 
 
 def main() -> int:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 
-import yaml
-
-from longform.artefacts import read_json, whole
+from longform.artefacts import read_json, read_yaml, whole
 from longform.stages.rows import EXPERIMENTS, Row, call
 
 
@@ -16,7 +14,7 @@ def run(row: Row) -> None:
     paper = row.paper
     draw = row.function("papers", row.settings["table"])
     scores = {name: read_json(row.data / "scores" / paper / f"{name}.json") for name in row.settings["rows"]}
-    expected = yaml.safe_load((EXPERIMENTS / paper / "expected.yaml").read_text(encoding="utf-8"))
+    expected = read_yaml(EXPERIMENTS / paper / "expected.yaml")
     sheet = call(draw, row, row.others("paper", "table", "rows"), scores=scores, expected=expected, data=row.data)
     with whole(row.home / "paper_figures" / paper / row.settings["table"]) as folder:
         os.mkdir(folder)

@@ -12,8 +12,7 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, get_args
 
-import yaml
-
+from longform.artefacts import read_yaml
 from longform.units import BadInput
 
 EXPERIMENTS = Path("experiments")
@@ -118,10 +117,7 @@ def read_row(home: Path, verb: str, name: str) -> Row:
     path = home / "params.yaml"
     if not path.is_file():
         raise BadInput(f"{path}: no such file; --home must name the repository or a folder of experiments/scales/")
-    try:
-        params = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, ValueError, OverflowError, RecursionError) as error:
-        raise BadInput(f"{path}: not YAML in UTF-8 ({' '.join(str(error).split())[:160]}); mend it") from error
+    params = read_yaml(path)
     seed = params.get("seed") if isinstance(params, dict) else None
     if type(seed) is not int or seed < 0:
         raise BadInput(

@@ -16,6 +16,7 @@ from typing import Any
 
 import yaml
 
+from longform.artefacts import read_yaml
 from longform.stages.ladders import expand
 from longform.stages.rows import VERBS
 from longform.units import BadInput
@@ -77,11 +78,11 @@ def write(folder: Path) -> None:
 
 def derived(folder: Path) -> dict[str, Any]:
     """What ``params.yaml`` of a scale folder must say."""
-    base = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
-    overrides = yaml.safe_load((folder / "overrides.yaml").read_text(encoding="utf-8"))
+    base = read_yaml(ROOT / "params.yaml")
+    overrides = read_yaml(folder / "overrides.yaml")
     params = derive(base, overrides, str(folder.resolve().relative_to(ROOT)))
     if (folder / "rows.yaml").is_file():  # rows that the root does not have
-        for verb, rows in expand(yaml.safe_load((folder / "rows.yaml").read_text(encoding="utf-8"))).items():
+        for verb, rows in expand(read_yaml(folder / "rows.yaml")).items():
             params[verb] |= rows
     return params
 
