@@ -8,11 +8,13 @@ from scipy import stats
 
 from longform.metrics.agreement import (
     clustered_interval,
+    coefficient,
     cohen_kappa,
     correlate,
     intercorrelation,
     krippendorff_alpha,
     leave_one_out,
+    value_of,
     williams_test,
 )
 from longform.numerics import generator
@@ -33,6 +35,16 @@ def test_coefficients_equal_scipys_and_missing_pairs_are_counted(kind, theirs):
     assert (mine.value, mine.p_value) == pytest.approx(tuple(theirs(x[kept], y[kept])))
     assert (mine.items, mine.excluded) == (29, 1)
     assert mine.low < mine.value < mine.high
+
+
+@pytest.mark.parametrize("kind", ["pearson", "spearman", "kendall"])
+def test_the_value_that_is_resampled_is_scipys(kind):
+    rng = generator("value alone", kind)
+    for size in (3, 4, 10, 200):
+        x = rng.normal(size=size)
+        for y in (rng.normal(size=size), 3 * x - 1, -x, np.round(x), np.ones(size)):
+            assert value_of(kind, x, y) == pytest.approx(coefficient(kind, x, y)[0], abs=1e-9, nan_ok=True)
+    assert np.isnan(value_of(kind, x[:2], x[:2]))
 
 
 def test_the_pearson_interval_is_fishers():

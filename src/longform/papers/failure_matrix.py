@@ -137,7 +137,7 @@ def _draw(
     failures: Sequence[str],
     own: Mapping[str, Sequence[str]],
 ) -> None:
-    panels = canvas.subplots(len(names), len(failures), sharex=True, squeeze=False)
+    panels = canvas.subplots(len(names), len(failures), squeeze=False)
     for i, name in enumerate(names):
         scale = _scale(rows[name])
         effects = [abs(v) for one in rows[name] if one["failure"] != SOUND for v in _effect(one, scale)]

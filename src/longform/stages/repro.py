@@ -52,6 +52,7 @@ class Run:
                 self._check(self._most_urgent(self.to_check))
             ended = self.workers.finished(0 if self.to_check else POLL) if self.workers.busy or self.to_run else None
             if ended is not None:
+                self._start()  # its worker need not wait for hashing
                 self._end(self.stages[ended[0]], ended[1])
         return self.counts
 
