@@ -13,7 +13,7 @@ import longform.critics
 import longform.metrics
 from longform.metrics.likelihood import LogProbs, Perplexity
 from longform.numerics import derived_seed, generator, logsumexp, percentile_interval, perplexity
-from longform.protocol import Attributing, Critic, Tally, compare, estimate, signature, worst_parts
+from longform.protocol import Attributing, Critic, Tally, compare, estimate, signature
 from longform.units import BadInput
 
 
@@ -53,6 +53,40 @@ def test_comparison_is_paired_exactly_when_units_agree():
     worse = Tally(tally.unit_ids, tally.columns, tally.values * [1.1, 1, 1])
     assert compare(critic, worse, tally, generator(1), 200).paired
     assert not compare(critic, worse, critic.tally(units(10, -1.0, "y")), generator(1), 200).paired
+    backwards = tally.take(np.arange(10)[::-1])
+    assert compare(critic, worse, backwards, generator(1), 200) == compare(critic, worse, tally, generator(1), 200)
+
+
+def unscored(tally, kept):
+    """All but the first so many units excluded."""
+    lost = np.arange(len(tally.unit_ids)) >= kept
+    return Tally(tally.unit_ids, tally.columns, np.where(lost[:, None], [0.0, 0.0, 1.0], tally.values))
+
+
+def test_losing_units_on_one_side_is_no_difference_of_scores():
+    critic, rejected = Perplexity(), 0
+    for trial in range(60):
+        few = unscored(critic.tally(units(40, -1.0, f"a{trial}")), 2)
+        rejected += (
+            compare(critic, few, critic.tally(units(40, -1.0, f"b{trial}")), generator("lost", trial), 200).p_value
+            < 0.05
+        )
+    assert rejected <= 9  # as above; exchanging the lost units too rejects about a third
+    nothing = unscored(critic.tally(units(40, -1.0, "a")), 0)
+    assert compare(critic, nothing, critic.tally(units(40, -1.0, "b")), generator("none"), 200).p_value == 1.0
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e6])
+def test_the_p_value_of_a_complete_separation_is_exact_at_any_scale(scale):
+    class Mean:
+        def score(self, tally):
+            return scale + tally.total("value") / len(tally.unit_ids)
+
+    low, high = (
+        Tally(tuple(names), ("value",), np.array(v)[:, None])
+        for names, v in (("abc", [0.1, 0.2, 0.3]), ("def", [0.7, 0.8, 0.9]))
+    )
+    assert compare(Mean(), low, high, generator("separated"), 20_000).p_value == pytest.approx(0.1, abs=0.01)
 
 
 def test_paired_permutations_swap_within_units():
@@ -148,9 +182,3 @@ def test_parts_sum_to_what_is_scored(name):
         pooled += [part.ravel() for part in singly]
     values = np.concatenate(pooled)
     assert np.ptp(values[~np.isnan(values)]) > 0  # parts differ, so they can point at something
-
-
-def test_the_worst_parts_come_worst_first_and_skip_what_has_no_number():
-    unit = LogProbs("a", "test", np.array([-1.0, -5.0, np.nan, -3.0]))
-    assert worst_parts(Perplexity(), unit) == [1, 3, 0]
-    assert worst_parts(Perplexity(), unit, 1) == [1]

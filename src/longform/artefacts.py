@@ -41,7 +41,8 @@ def whole(path: Path) -> Iterator[Path]:
     _remove(partial)
     try:
         yield partial
-        _remove(path)
+        if path.is_dir() and not path.is_symlink():
+            _remove(path)  # a folder cannot be replaced in one step, a file can
         os.replace(partial, path)
     finally:
         _remove(partial)

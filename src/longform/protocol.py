@@ -12,6 +12,7 @@ import numpy as np
 from longform.numerics import bootstrap, percentile_interval
 from longform.units import BadInput
 
+TIE = 1e-12  # share of a score within which a permuted difference equals the observed one
 Better = Literal["higher", "lower", "nearer_real"]
 Unit_contra = TypeVar("Unit_contra", contravariant=True)
 
@@ -50,6 +51,15 @@ class Tally:
         return Tally(self.unit_ids + other.unit_ids, self.columns, np.concatenate([self.values, other.values]))
 
 
+def clustered(tally: Tally, groups: Sequence[str]) -> Tally:
+    """Rows of one group (generations of one page) summed into one row, groups in order of appearance."""
+    names = list(dict.fromkeys(groups))
+    place = {name: i for i, name in enumerate(names)}
+    values = np.zeros((len(names), len(tally.columns)))
+    np.add.at(values, [place[group] for group in groups], tally.values)
+    return Tally(tuple(names), tally.columns, values)
+
+
 @runtime_checkable
 class Critic(Protocol[Unit_contra]):
     """Fitted on real units, then judges any units. With nothing to fit, ``fit`` returns the critic itself."""
@@ -82,13 +92,6 @@ class Attributing(Protocol[Unit_contra]):
 
     def attribute(self, units: Sequence[Unit_contra]) -> list[np.ndarray]:
         """Parts of each unit in reading order, float64 of any shape; nan is a part without a number, and counts 0."""
-
-
-def worst_parts(critic: Attributing[Unit_contra], unit: Unit_contra, count: int = 3) -> list[int]:
-    """Places of the parts that speak most against a unit, worst first, in its flattened parts."""
-    values = critic.blame * critic.attribute([unit])[0].ravel()
-    order = np.argsort(-values, kind="stable")
-    return [int(i) for i in order if not np.isnan(values[i])][:count]
 
 
 @dataclass(frozen=True)
@@ -136,7 +139,7 @@ def estimate(critic: Critic[Any], tally: Tally, rng: np.random.Generator, resamp
     judge = (lambda: redrawn(rng)) if redrawn else (lambda: critic)
     draws = bootstrap(lambda index: judge().score(rows.take(index)), len(tally.unit_ids), rng, resamples)
     if getattr(critic, "centred", False):  # repeated documents bias such a score; its draws are moved to its value
-        draws = draws + (critic.score(tally) - np.nanmean(draws))
+        draws = np.minimum(draws + (critic.score(tally) - np.nanmean(draws)), getattr(critic, "most", math.inf))
     low, high = percentile_interval(draws)
     excluded = int(tally.total("excluded"))
     return Estimate(critic.score(tally), low, high, len(tally.unit_ids) - excluded, excluded, signature(critic))
@@ -147,18 +150,33 @@ def compare(
 ) -> Comparison:
     r"""Permutation test of equal scores: paired (swap within a unit) when the unit ids agree, else two-sample.
 
-    The p-value is $(1 + \#\{|d^*| \ge |d|\}) / (1 + \text{permutations})$ (Phipson and Smyth 2010), never zero.
+    The p-value is $(1 + \#\{|d^*| \ge |d|\}) / (1 + \text{permutations})$ (Phipson and Smyth 2010), never zero. Two
+    samples exchange the units that could be scored and no others: a score of few units is noisier than one of many, and
+    where one side lost more of them, exchanging the lost ones too would take the noise for a difference. A difference that
+    cannot be told (nan) counts as large.
     """
     if not first.unit_ids or not second.unit_ids:
         raise BadInput(f"{signature(critic)}: comparison with zero units on a side; check the split and the reader")
+    if sorted(first.unit_ids) == sorted(second.unit_ids) and len(set(first.unit_ids)) == len(first.unit_ids):
+        place = {name: row for row, name in enumerate(second.unit_ids)}
+        second = second.take(np.array([place[name] for name in first.unit_ids]))
     paired = first.unit_ids == second.unit_ids
+    if not paired:
+        first, second = _scored(first), _scored(second)
     pooled = _Rows(first + second)
     sizes = len(first.unit_ids), len(second.unit_ids)
-    observed = critic.score(first) - critic.score(second)
+    scores = critic.score(first), critic.score(second)
+    observed = scores[0] - scores[1]
     order = (_swapped if paired else _shuffled)(sizes, rng, permutations)
     draws = np.array([_difference(critic, pooled, rows, sizes[0]) for rows in order])
-    hits = int(np.sum(np.abs(draws) >= abs(observed) - 1e-12)) if math.isfinite(observed) else permutations
+    nearly = abs(observed) - TIE * max(1.0, *map(abs, scores))
+    hits = int(np.sum(~(np.abs(draws) < nearly))) if math.isfinite(observed) else permutations
     return Comparison(observed, (1 + hits) / (1 + permutations), paired, permutations)
+
+
+def _scored(tally: Tally) -> Tally:
+    """The units that could be scored."""
+    return tally.take(np.flatnonzero(tally.column("excluded") == 0)) if "excluded" in tally.columns else tally
 
 
 class _Rows:

@@ -1,7 +1,8 @@
 r"""Telling a document from its shuffles with BBScore (sheng2024 sections 4.1, 4.2 and appendix C): Tables 2, 3; Figures 4, 9.
 
 Latents are computed once; a shuffle is a permutation of them. Pairwise accuracy counts a pair as won where the
-original's value is strictly lower; copies whose text is the original's, or an earlier copy's, are no pairs.
+original's value is lower by more than rounding; copies whose text is the original's, or an earlier copy's of the same
+block or number of windows, are no pairs.
 """
 
 from __future__ import annotations
@@ -194,7 +195,12 @@ def wins(values: np.ndarray) -> float:
 
     A reversed path has the original's value exactly, so without a margin the processor's last bit would decide.
     """
-    return float((values[1:] - values[0] > TIE * max(1.0, abs(values[0]))).sum())
+    return float(below(values[0], values[1:]).sum())
+
+
+def below(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Where one value is lower than another by more than rounding."""
+    return other - one > TIE * np.maximum(1.0, np.abs(one))
 
 
 SWEEP = tuple(
@@ -252,7 +258,7 @@ class ShuffleAUC(GlobalDiscrimination):
             "sweep": {
                 "sigma2": grid,
                 "auc": [area(*pair) for pair in pairs],
-                "accuracy": [float((one < two).mean()) if len(one) else float("nan") for one, two in pairs],
+                "accuracy": [float(below(one, two).mean()) if len(one) else float("nan") for one, two in pairs],
             },
         }
 

@@ -47,6 +47,8 @@ class DoseResponse:
         for dose, chains in sorted(doses.items()):
             tally = self.inner.tally(chains)
             found = asdict(estimate(self.inner, tally, generator("doses", type(self.inner).__name__, dose)))
+            if tally.unit_ids != sound.unit_ids:
+                raise BadInput(f"dose {dose:g} has other documents than dose 0; every dose must hold the same articles")
             tested = compare(self.inner, tally, sound, generator("doses", "compare", dose)) if dose else None
             rows.append({"dose": dose, **found, "comparison": asdict(tested) if tested else None})
         return {"doses": rows}

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from longform.corpora.grid_files import ORIGINAL
+from longform.corpora.orderings import preferred
 from longform.critics.entity_grid import RoleTransitions
 from longform.critics.grid_ranking import GridRanker, TransitionFeatures, rank_weights
 from longform.inference.entity_grids import Grid, grids_from_readout
@@ -43,12 +44,15 @@ def families(grids: Sequence[Grid]) -> list[Family]:
     """Group grids whose ids read ``document/permutation``, permutation 1 being the original.
 
     Raises:
-        BadInput: a document has no original.
+        BadInput: a document has no original, or a permutation twice.
     """
     members: dict[str, dict[int, Grid]] = {}
     for grid in grids:
         document, _, permutation = grid.unit_id.rpartition("/")
-        members.setdefault(document, {})[int(permutation)] = grid
+        rows = members.setdefault(document, {})
+        if int(permutation) in rows:
+            raise BadInput(f"document {document!r} has permutation {permutation} twice; drop one")
+        rows[int(permutation)] = grid
     for document, rows in members.items():
         if ORIGINAL not in rows:
             raise BadInput(
@@ -132,9 +136,8 @@ def counted(judge: Judge, family: Family) -> tuple[int, int, int, int, int]:
     empty = len(family.others) - len(family.scored)
     if family.original.empty or not family.scored:
         return 0, 0, 0, empty, 1
-    values = judge([family.original, *family.scored])
-    margins = values[0] - values[1:]
-    return int((margins > 0).sum()), int((margins == 0).sum()), len(margins), empty, 0
+    wins, ties, pairs, _, excluded = preferred(judge([family.original, *family.scored]), 1)
+    return wins, ties, pairs, empty, excluded
 
 
 def learn_transitions(training: Sequence[Family], history: int = 1) -> Judge:

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from longform.corpora.orderings import numbered
 from longform.models.sentence_features import SentenceEncoder, open_encoder, split_sentences
 from longform.models.trained_bridge import open_bridge
 from longform.units import BadInput, Document, Readout
@@ -53,7 +54,7 @@ def read(
         "latents_lengths": np.array([len(texts[row]) for row in kept], dtype=np.int64),
         "dropped_long": np.array([len(chosen) - len(kept)]),
     }
-    ids = [text_ids(texts[row]) for row in kept]
+    ids = [numbered(texts[row]) for row in kept]
     for key, ragged in (("text_ids", ids), ("token_counts", [counts[row] for row in kept])):
         arrays[key] = np.concatenate(ragged)
         arrays[f"{key}_lengths"] = arrays["latents_lengths"]
@@ -68,12 +69,6 @@ def token_counts(encoder: SentenceEncoder, sentences: Sequence[str]) -> np.ndarr
     """Tokens of each sentence without added control tokens, at least one, (sentences,)."""
     rows = [encoder.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"] for text in sentences]
     return np.array([max(1, len(row)) for row in rows], dtype=np.int64)
-
-
-def text_ids(sentences: Sequence[str]) -> np.ndarray:
-    """Numbers that are equal where the sentences are, in order of appearance, (sentences,)."""
-    numbers: dict[str, int] = {}
-    return np.array([numbers.setdefault(text, len(numbers)) for text in sentences], dtype=np.int64)
 
 
 @torch.no_grad()

@@ -89,9 +89,9 @@ def generations_from_readout(readout: Readout) -> list[CheckedGeneration]:
     """Inverse of :func:`generations_to_readout`."""
     arrays = readout.arrays
     ids, splits = readout.unit_ids, readout.splits
-    checks = list(_checks(readout, ""))
+    checks = checks_from_readout(readout)
     truths: Sequence[CheckedText | None] = (
-        list(_checks(readout, "true_")) if "true_label" in arrays else [None] * len(ids)
+        checks_from_readout(readout, "true_") if "true_label" in arrays else [None] * len(ids)
     )
     texts = zip(readout.ragged("token"), readout.ragged("reference"), strict=True)
     tokens = [TokenText(unit, split, *pair) for unit, split, pair in zip(ids, splits, texts, strict=True)]
@@ -104,18 +104,19 @@ def generations_from_readout(readout: Readout) -> list[CheckedGeneration]:
     ]
 
 
-def _checks(readout: Readout, prefix: str) -> list[CheckedText]:
+def checks_from_readout(readout: Readout, prefix: str = "") -> list[CheckedText]:
+    """Inverse of :func:`longform.inference.verdicts.checks_to_readout`; under ``true_`` stand the known labels."""
     ends = np.cumsum(readout.arrays[f"{prefix}label_lengths"])[:-1]
     labels = np.split(readout.arrays[f"{prefix}label"], ends)
     evidence = np.split(readout.arrays[f"{prefix}evidence"], ends)
     rows = zip(readout.unit_ids, readout.splits, labels, evidence, strict=True)
     return [
-        CheckedText(unit, split, tuple(LABELS[i] for i in one.tolist()), tuple(map(evidence_of, lines.tolist())))
+        CheckedText(unit, split, tuple(LABELS[i] for i in one.tolist()), tuple(map(_evidence, lines.tolist())))
         for unit, split, one, lines in rows
     ]
 
 
-def evidence_of(text: str) -> Evidence:
+def _evidence(text: str) -> Evidence:
     """One sentence's evidence from its packed form, a line number, a tab and a page per line."""
     pairs = (line.split("\t", 1) for line in text.split("\n") if line)
     return frozenset((page, int(number)) for number, page in pairs)

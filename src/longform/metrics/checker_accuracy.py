@@ -11,9 +11,8 @@ import numpy as np
 
 from longform.inference.checked_generations import CheckedGeneration, generations_from_readout
 from longform.inference.verdicts import LABELS
-from longform.metrics.decoder_tables import clustered
 from longform.numerics import generator
-from longform.protocol import Better, Tally, estimate
+from longform.protocol import Better, Tally, clustered, estimate
 from longform.units import BadInput, Readout
 
 PAIRS = tuple(f"{true} as {said}" for true in LABELS for said in LABELS)
@@ -65,9 +64,13 @@ class CheckerAccuracy:
         whole = matrix[:, place] if kind == "precision" else matrix[place]
         return _ratio(float(matrix[place, place]), float(whole.sum()))
 
+    def groups(self, units: Sequence[CheckedGeneration]) -> list[str]:
+        """Pages: sentences about one page are not independent."""
+        return [unit.page for unit in units]
+
     def describe(self, units: Sequence[CheckedGeneration]) -> dict[str, Any]:
         """Accuracy, precision and recall with intervals, the confusion, and the share of evidence that was retrieved."""
-        tally = clustered(self.tally(units), [unit.page for unit in units])
+        tally = clustered(self.tally(units), self.groups(units))
         made: dict[str, Any] = {}
         for measure in MEASURES:
             critic = CheckerAccuracy(measure)

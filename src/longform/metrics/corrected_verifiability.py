@@ -19,23 +19,24 @@ from scipy.optimize import nnls
 from longform.inference.checked_generations import CheckedGeneration, generations_from_readout
 from longform.inference.verdicts import LABELS
 from longform.metrics.checker_accuracy import PAIRS, CheckerAccuracy
-from longform.metrics.decoder_tables import clustered
 from longform.metrics.verifiability import SENTENCES
 from longform.numerics import generator, percentile_interval
-from longform.protocol import Better, Tally
+from longform.protocol import Better, Tally, clustered
 from longform.units import Readout
 
 SUM_WEIGHT = 1e3  # of the equation that shares sum to one, beside equations about shares: exact to six digits
 
 
 def true_shares(observed: np.ndarray, confusion: np.ndarray) -> np.ndarray:
-    """Shares (labels,) that explain the observed ones best.
+    """Shares (labels,) that explain the observed ones best; nan where labels are confused alike, so that none can be told.
 
     Args:
         observed: shares of given labels, (labels,).
         confusion: counts (true label, given label), at least one in every row.
     """
     rates = confusion / confusion.sum(1, keepdims=True)
+    if np.linalg.matrix_rank(rates) < len(rates):
+        return np.full(len(rates), math.nan)
     equations = np.vstack([rates.T, np.full((1, len(observed)), SUM_WEIGHT)])
     found, _ = nnls(equations, np.append(observed, SUM_WEIGHT))
     return found / found.sum()
@@ -82,6 +83,10 @@ class CorrectedSupports:
         share = true_shares(given / given.sum(), known.reshape(len(LABELS), -1))[0]
         return float(share * given.sum() / (generations * self.sentences))
 
+    def groups(self, units: Sequence[CheckedGeneration]) -> list[str]:
+        """Pages: generations from one page's prefix are not independent."""
+        return [unit.page for unit in units]
+
     def describe(self, units: Sequence[CheckedGeneration]) -> dict[str, Any]:
         """By decoder: SPG as given, corrected with its interval, and true where truth is planted."""
         groups: dict[str, list[CheckedGeneration]] = {}
@@ -90,7 +95,7 @@ class CorrectedSupports:
         return {name: self._described(name, group) for name, group in groups.items()}
 
     def _described(self, name: str, units: Sequence[CheckedGeneration]) -> dict[str, Any]:
-        rows = clustered(self.tally(units), [unit.page for unit in units]).values
+        rows = clustered(self.tally(units), self.groups(units)).values
         rng = generator("corrected", name)
         draws = []
         for _ in range(self.resamples):
@@ -110,7 +115,7 @@ class CorrectedSupports:
 def corrected_supports(*, real: Readout, resamples: int = 500) -> CorrectedSupports:
     """The measure with ``real``, a readout of sentences with known labels, for its error rates."""
     units = [unit for unit in generations_from_readout(real) if unit.setting != "human"]
-    tally = clustered(CheckerAccuracy().tally(units), [unit.page for unit in units])
+    tally = clustered(CheckerAccuracy().tally(units), CheckerAccuracy().groups(units))
     known = tally.values[:, : len(PAIRS)]
     return CorrectedSupports(resamples=resamples, known=known)
 

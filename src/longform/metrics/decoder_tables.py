@@ -16,7 +16,7 @@ from longform.inference.checked_generations import UNIT_COLUMNS, CheckedGenerati
 from longform.metrics.repetition import DistinctGrams, GramProportion
 from longform.metrics.verifiability import SupportedPerGeneration, SupportedPerVerified
 from longform.numerics import generator
-from longform.protocol import Better, Critic, Tally, estimate
+from longform.protocol import Better, Critic, Tally, clustered, estimate
 from longform.units import Readout
 
 Units = Sequence[CheckedGeneration]
@@ -135,6 +135,10 @@ class DecoderTable:
         """USPG over everything."""
         return SupportedPerGeneration(unique=True).score(tally)
 
+    def groups(self, units: Units) -> list[str]:
+        """Pages: generations from one page's prefix are not independent."""
+        return [unit.page for unit in units]
+
     def describe(self, units: Units) -> dict[str, Any]:
         """``{"settings": {decoder: {measure: estimate}}, "correlations": {measure: estimate}}``."""
         groups: dict[str, list[CheckedGeneration]] = {}
@@ -156,15 +160,6 @@ def measured(key: str, units: Units, name: str, resamples: int) -> dict[str, Any
     by_page = clustered(tally, [unit.page for unit in units])
     record = asdict(estimate(critic, by_page, generator("decoder table", name, key), resamples))
     return record | {"units": len(units) - int(tally.total("excluded")), "pages": len(by_page.unit_ids)}
-
-
-def clustered(tally: Tally, groups: Sequence[str]) -> Tally:
-    """Rows of one group summed into one row, groups in order of appearance."""
-    names = list(dict.fromkeys(groups))
-    place = {name: i for i, name in enumerate(names)}
-    values = np.zeros((len(names), len(tally.columns)))
-    np.add.at(values, [place[group] for group in groups], tally.values)
-    return Tally(tuple(names), tally.columns, values)
 
 
 CORRELATED = ("entities", "linked", "conjunctions", "nats", "tfidf", "words")

@@ -17,7 +17,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from longform.inference.verdicts import CheckedText, Evidence
+from longform.inference.checked_generations import checks_from_readout
+from longform.inference.verdicts import CheckedText
 from longform.protocol import Better, Tally
 from longform.units import Readout
 
@@ -109,14 +110,4 @@ class SupportedPerVerified:
 
 def units_from_readout(readout: Readout) -> list[CheckedText]:
     """Inverse of :func:`longform.inference.verdicts.checks_to_readout`."""
-    names = readout.arrays["label_names"].tolist()
-    rows = zip(readout.unit_ids, readout.splits, readout.ragged("label"), readout.ragged("evidence"), strict=True)
-    return [
-        CheckedText(unit, split, tuple(names[i] for i in labels.tolist()), tuple(map(_evidence, evidence.tolist())))
-        for unit, split, labels, evidence in rows
-    ]
-
-
-def _evidence(text: str) -> Evidence:
-    pairs = (line.split("\t", 1) for line in text.split("\n") if line)
-    return frozenset((page, int(number)) for number, page in pairs)
+    return checks_from_readout(readout)

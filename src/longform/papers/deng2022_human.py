@@ -267,21 +267,7 @@ def _effects(systems: Records) -> tuple[list[Cell], list[str]]:
         found = mixed_effects(*(list(column) for column in zip(*rows, strict=True)))
     except BadInput as error:
         return [], [f"mixed effects: not runnable here ({error})"]
-    cells = [
-        Cell(
-            e.name,
-            "logit",
-            e.value,
-            e.low,
-            e.high,
-            units=found.judgements,
-            p_value=e.p_value,
-            signature=found.signature,
-        )
-        for e in found.fixed
-    ]
-    cells += [
-        Cell(f"sd of {e.name}", "logit", e.value, e.low, e.high, units=found.judgements, signature=found.signature)
-        for e in found.spreads
-    ]
+    named = [*((e.name, e) for e in found.fixed), *((f"sd of {e.name}", e) for e in found.spreads)]
+    rest = {"units": found.judgements, "signature": found.signature}
+    cells = [Cell(name, "logit", e.value, e.low, e.high, **rest) for name, e in named]
     return cells, [f"mixed effects: {found.signature}"]

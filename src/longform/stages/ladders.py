@@ -56,7 +56,10 @@ def _group(groups: Mapping[str, list[Case]], name: str) -> list[Case]:
 def _filled(value: Any, case: Case, groups: Mapping[str, list[Case]]) -> Any:
     """A template with the case's words in it."""
     if isinstance(value, Mapping):
-        return {_filled(key, case, groups): _filled(item, case, groups) for key, item in value.items()}
+        filled = [(_filled(key, case, groups), _filled(item, case, groups)) for key, item in value.items()]
+        if len(dict(filled)) < len(filled):
+            raise BadInput(f"rows.yaml: two keys of {sorted(value)} become one; rename one")
+        return dict(filled)
     if isinstance(value, list):
         return [text for item in value for text in _items(item, case, groups)]
     if not isinstance(value, str) or "{" not in value:
@@ -64,7 +67,7 @@ def _filled(value: Any, case: Case, groups: Mapping[str, list[Case]]) -> Any:
     try:
         alone = WHOLE.fullmatch(value)
         return case[alone[1]] if alone else value.format(**case)
-    except KeyError as error:
+    except (KeyError, IndexError, ValueError) as error:
         raise BadInput(f"rows.yaml: {value!r} needs {error}, the case has {sorted(case)}; add it to words") from error
 
 

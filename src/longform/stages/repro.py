@@ -151,7 +151,11 @@ class Times:
         if folder not in self._seconds:
             try:
                 self._seconds[folder] = dict(json.loads((folder / "seconds.json").read_text(encoding="utf-8")))
-            except (OSError, ValueError):  # the first run, or a file that somebody mended: only the order depends on it
+            except (
+                OSError,
+                ValueError,
+                TypeError,
+            ):  # the first run, or a file that somebody mended: only the order depends on it
                 self._seconds[folder] = {}
         return self._seconds[folder]
 

@@ -83,6 +83,11 @@ def derived(folder: Path) -> dict[str, Any]:
     params = derive(base, overrides, str(folder.resolve().relative_to(ROOT)))
     if (folder / "rows.yaml").is_file():  # rows that the root does not have
         for verb, rows in expand(read_yaml(folder / "rows.yaml")).items():
+            twice = sorted(rows.keys() & params[verb].keys())
+            if twice:
+                raise BadInput(
+                    f"{folder / 'rows.yaml'} has {verb}.{twice[0]}, which the root has too; override it or rename it"
+                )
             params[verb] |= rows
     return params
 

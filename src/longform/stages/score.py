@@ -8,7 +8,7 @@ from typing import Any
 
 from longform.artefacts import read_readout, write_json
 from longform.numerics import generator
-from longform.protocol import Critic, compare, estimate
+from longform.protocol import Critic, Tally, clustered, compare, estimate
 from longform.stages.doses import responses
 from longform.stages.rows import Row, call
 
@@ -43,8 +43,10 @@ def judge(
     judged = [unit for unit in units if unit.split in (split, "generated")]
     if system is not None:
         judged = [unit for unit in judged if unit.unit_id.startswith(f"{system}/")]
-    tally = fitted.tally(judged)
+    tally = _tallied(fitted, judged)
     record = asdict(estimate(fitted, tally, generator(row.seed, row.name, "bootstrap")))
+    if len(tally.unit_ids) != len(judged):
+        record |= {"groups": len(tally.unit_ids), "units": len(judged) - record["excluded"]}
     record["totals"] = {name: tally.total(name) for name in tally.columns}
     record |= {"better": critic.better, "row": row.name, "inputs": {slot: row.settings[slot] for slot in SLOTS}}
     describe: Callable[..., Any] | None = getattr(fitted, "describe", None)
@@ -53,10 +55,16 @@ def judge(
     if row.settings.get("doses"):
         record["responses"] = responses(fitted, judged, row.seed, row.name)
     if row.settings["real"] != row.settings["units"]:
-        reference = fitted.tally([unit for unit in real if unit.split == split])
+        reference = _tallied(fitted, [unit for unit in real if unit.split == split])
         comparison = compare(fitted, tally, reference, generator(row.seed, row.name, "permutation"))
         record |= {"real": fitted.score(reference), "comparison": asdict(comparison)}
     return record
+
+
+def _tallied(critic: Critic[Any], units: Sequence[Any]) -> Tally:
+    """A row per unit, or per group of units where the critic says which belong together: groups are what is resampled."""
+    groups: Callable[..., Sequence[str]] | None = getattr(critic, "groups", None)
+    return clustered(critic.tally(units), groups(units)) if groups else critic.tally(units)
 
 
 def rounded(value: Any) -> Any:
