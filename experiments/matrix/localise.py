@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -161,10 +162,12 @@ def located(
         low, high = struck(document, starts[unit.unit_id.removeprefix("generated/")])
         spans = panel.places(document, values)  # type: ignore[misc]
         assert len(spans) == len(values), f"{unit.unit_id}: {len(values)} parts, {len(spans)} places"
-        hits += any(a < high and low < b for _, (a, b) in worst_places(fitted.blame * values, spans))
-        places = set(spans)
+        named = worst_places(fitted.blame * values, spans)
+        hits += any(a < high and low < b for _, (a, b) in named)
+        places = {span for span, value in zip(spans, values, strict=True) if not np.isnan(value)}
         inside = sum(a < high and low < b for a, b in places)
-        chance += 1 - (1 - inside / max(len(places), 1)) ** 3
+        if named:
+            chance += 1 - math.comb(len(places) - inside, len(named)) / math.comb(len(places), len(named))
     low, high = wilson(hits, len(damaged))
     return {
         "articles": len(damaged), "found": hits / len(damaged), "low": round(low, 4), "high": round(high, 4),

@@ -43,8 +43,9 @@ def _criticize(given: argparse.Namespace) -> int:
     found = criticize(
         given.real, given.generated, model=given.model, encoder=given.encoder, seed=given.seed, progress=_bar
     )
+    report = found.save(given.out)
     print(found.table())
-    print(f"report: {found.save(given.out)}")
+    print(f"report: {report}")
     return 0
 
 

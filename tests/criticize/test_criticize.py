@@ -2,7 +2,9 @@
 
 import csv
 import json
+import os
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -114,6 +116,36 @@ def test_folders_are_read_by_name_and_markdown_headings_begin_sections(tmp_path)
     ]
     assert found.documents[1].text == "Plain text.\nWith a gap."
     assert dict(found.set_aside) == {"c.pdf": "neither .txt nor .md", "d.txt": "not UTF-8 (byte 0)"}
+
+
+def test_titles_without_text_are_counted(tmp_path):
+    (tmp_path / "a.md").write_text("Before.\n## History\n## Geography\nFlat.", encoding="utf-8")
+    given = {
+        "sections": [
+            {"title": "History", "text": " "},
+            {"title": "Climate", "text": "Wet."},
+            {"title": None, "text": ""},
+        ]
+    }
+    found, (other,) = read_texts(tmp_path), read_texts(write(tmp_path / "b.jsonl", [given])).documents
+    assert [s.title for s in found.documents[0].sections] == ["(lead)", "geography"]
+    assert dict(found.set_aside) == {"sections": "1 without text"}
+    assert [s.title for s in other.sections] == ["climate"]
+
+
+def test_a_file_name_that_is_no_text_is_told_and_the_report_written(tmp_path):
+    (tmp_path / "a.txt").write_text("Some words.", encoding="utf-8")
+    try:
+        Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.pdf")).write_bytes(b"%PDF")
+    except OSError:
+        pytest.skip("this file system wants names in UTF-8")
+    ((place, why),) = read_texts(tmp_path).set_aside
+    assert place.encode("utf-8") and why == "neither .txt nor .md"
+
+
+def test_a_heading_of_many_blanks_takes_no_time(tmp_path):
+    (tmp_path / "a.md").write_text("# a" + " " * 300_000 + "b\nWords.", encoding="utf-8")
+    assert read_texts(tmp_path).documents[0].text == "Words."
 
 
 def test_halves_depend_on_the_texts_not_on_their_order(tmp_path):

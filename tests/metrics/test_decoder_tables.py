@@ -1,6 +1,7 @@
 """The measures of a whole run against hand-made generations; intervals over pages; correlations; corrected support."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,6 +20,8 @@ from longform.metrics.corrected_verifiability import corrected_supports, true_sh
 from longform.metrics.decoder_tables import MEASURES, DecoderTable, clustered, correlations, decoder_table, pearson
 from longform.metrics.verifiability import SupportedPerGeneration
 from longform.numerics import generator
+from longform.stages.rows import Row
+from longform.stages.score import judge
 from longform.units import BadInput
 
 S, R, N = LABELS
@@ -82,6 +85,19 @@ def test_three_seeds_of_a_page_are_resampled_together():
     assert (one["units"], three["units"], three["pages"]) == (12, 36, 12)
 
 
+def test_a_score_rows_own_interval_resamples_pages():
+    units = [
+        generation(f"{page}{i}", [S] * 5 if page < "c" else [R] * 5, page=page) for page in "abcd" for i in range(9)
+    ]
+    row = Row("score", "s", {"fit": "u", "real": "u", "units": "u"}, Path("."), 1)
+    record = judge(DecoderTable(measures=()), row, fit=[], real=units, units=units)
+    assert (record["groups"], record["units"], record["excluded"]) == (4, 36, 0)
+    assert (record["low"], record["high"]) == (
+        0.0,
+        1.0,
+    )  # of four pages, two are supported in everything; by generation: 0.33 to 0.67
+
+
 def test_clusters_sum_rows_and_keep_every_total():
     tally = SupportedPerGeneration().tally([unit.checks for unit in UNITS])
     made = clustered(tally, ["x", "y", "x"])
@@ -127,6 +143,8 @@ def test_shares_explain_what_a_known_checker_says():
     assert true_shares(np.array([1.0, 0, 0]), np.eye(3)).tolist() == [1, 0, 0]
     outside = true_shares(np.array([0.9, 0.05, 0.05]), np.array([[5, 1, 4], [1, 5, 4], [1, 1, 8.0]]))
     assert outside.min() >= 0 and outside.sum() == pytest.approx(1)
+    alike = np.array([[8.0, 1, 1], [8, 1, 1], [1, 1, 8]])
+    assert np.isnan(true_shares(np.array([0.5, 0.3, 0.2]), alike)).all()
 
 
 def noisy(count, true_rate, name):

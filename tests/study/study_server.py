@@ -65,7 +65,7 @@ class Server:
 
     def invite(self, label):
         store = Store(self.answers)
-        token = store.invite(label)
+        token = store.invite_all([label])[label]
         store.close()
         return f"{self.url}/enter/{token}"
 

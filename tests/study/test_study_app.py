@@ -18,7 +18,7 @@ class Visitor:
     """One annotator's browser without scripts."""
 
     def __init__(self, store, study, label):
-        self.token, self.study = store.invite(label), study
+        self.token, self.study = store.invite_all([label])[label], study
         self.client = TestClient(create_app(study, store), base_url="http://127.0.0.1")
         self.client.get(f"/enter/{self.token}")
 
@@ -57,6 +57,7 @@ def test_without_a_known_token_nothing_is_shown_or_taken(store):
 
 def test_consent_comes_first(store):
     visitor = Visitor(store, small_study(), "ada")
+    assert visitor.post("/draft", {"item": visitor.study.items[0].id}).status_code == 403
     assert "I agree" in visitor.client.get("/").text
     item = visitor.study.items[0]
     assert visitor.answer(item).status_code == 403 and store.answers() == []
@@ -250,3 +251,18 @@ def test_power_matches_the_textbook():
     assert needed(0.6, 0.7) == 356  # the usual worked example: 5 %, two sides, power 0.8, no continuity correction
     with pytest.raises(BadInput, match="two different shares"):
         needed(0.5, 0.5)
+
+
+def test_serving_on_every_address_wants_the_name_that_annotators_use(tmp_path, capsys, monkeypatch):
+    import uvicorn
+
+    served = []
+    monkeypatch.setattr(uvicorn, "run", lambda app, **_: served.append(app))
+    small_study().save(tmp_path / "study.json")
+    files = ["--study", str(tmp_path / "study.json"), "--answers", str(tmp_path / "a.sqlite")]
+    assert main(["serve", *files, "--host", "0.0.0.0"]) == 2
+    assert "add --name" in capsys.readouterr().err and not served
+    assert main(["serve", *files, "--host", "0.0.0.0", "--name", "lab-machine"]) == 0
+    with TestClient(served[0], base_url="http://lab-machine:8000") as client:
+        assert client.get("/").status_code != 400
+        assert client.get("/", headers={"host": "elsewhere"}).status_code == 400

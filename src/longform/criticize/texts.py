@@ -13,7 +13,7 @@ from typing import Any
 from longform.units import BadInput, Document, Section
 
 SUFFIXES = (".txt", ".md")
-_HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t#]*$", re.M)
+_HEADING = re.compile(r"^#{1,6}[ \t]+(\S.*)$", re.M)
 _FENCED = re.compile(r"^(```|~~~).*?^\1", re.M | re.S)
 LEAD = "(lead)"  # title of what stands before the first heading
 _UNSHOWN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
@@ -25,7 +25,7 @@ class Texts:
 
     Attributes:
         documents: with ids unique within the side.
-        set_aside: (place, why) of every record that is not among them.
+        set_aside: (place, why) of every record that is not among them; and how many sections had no text.
     """
 
     documents: tuple[Document, ...]
@@ -51,13 +51,17 @@ def read_texts(given: Path | str | Sequence[str]) -> Texts:
     else:
         raise BadInput(f"{path}: not a folder of .txt and .md files, nor a .jsonl file; give one of these")
     documents: dict[str, Document] = {}
-    aside = []
+    aside, bare = [], 0
     for place, found in records:
         why = found if isinstance(found, str) else _trouble(found, documents)
         if why:
-            aside.append((place, why))
+            aside.append((_clean(place), why))
         else:
-            documents[found.id] = found
+            kept = tuple(section for section in found.sections if section.text)
+            bare += len(found.sections) - len(kept)
+            documents[found.id] = replace(found, sections=kept)
+    if bare:
+        aside.append(("sections", f"{bare} without text"))
     if not documents:
         told = "; ".join(f"{place}: {why}" for place, why in aside[:3]) or "it is empty"
         raise BadInput(f"{path or 'texts'}: no text to read ({told}); give at least one text")
@@ -116,7 +120,7 @@ def _markdown(text: str) -> tuple[tuple[str | None, str], ...]:
         begin, marks = marks[0].end(), marks[1:]
     starts = [begin, *(mark.end() for mark in marks)]
     stops = [*(mark.start() for mark in marks), len(text)]
-    titles = [LEAD if marks else None, *(mark.group(1) for mark in marks)]
+    titles = [LEAD if marks else None, *(mark.group(1).rstrip(" \t#") for mark in marks)]
     return tuple(zip(titles, (text[a:b] for a, b in zip(starts, stops, strict=True)), strict=True))
 
 
@@ -162,8 +166,8 @@ def _given(record: dict[str, Any]) -> tuple[tuple[str | None, str], ...] | str:
 
 
 def _document(name: str, sections: tuple[tuple[str | None, str], ...]) -> Document:
-    cleaned = tuple((title, _clean(text)) for title, text in sections)
-    kept = tuple(Section(_title(title), text) for title, text in cleaned if text)
+    cleaned = ((_title(title), _clean(text)) for title, text in sections)
+    kept = tuple(Section(title, text) for title, text in cleaned if title or text)
     return Document(_clean(name), "test", kept or (Section(None, ""),))
 
 

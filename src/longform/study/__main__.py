@@ -17,6 +17,7 @@ from longform.study.items import Study, load_study, needed, questions, rows_stud
 from longform.study.store import Store
 from longform.units import BadInput, Document
 
+EVERYWHERE = ("0.0.0.0", "::")  # every address of this machine, none of which a browser can name
 ARTICLES = 5  # ours: training articles, where nobody asks for more or fewer
 
 
@@ -53,6 +54,9 @@ def _parser() -> argparse.ArgumentParser:
     serve = verbs.add_parser("serve", help="the pages, on this machine alone unless told otherwise")
     serve.add_argument("--host", default="127.0.0.1")
     serve.add_argument("--port", type=int, default=8000)
+    serve.add_argument(
+        "--name", action="append", default=[], help="a name or address that annotators use; may be repeated"
+    )
     export = verbs.add_parser("export", help="answers as JSONL (.jsonl) or as a table (.csv)")
     export.add_argument("--out", type=Path, required=True)
     for verb, run in ((invite, _invite), (serve, _serve), (export, _export)):
@@ -126,8 +130,12 @@ def _serve(given: argparse.Namespace) -> None:
 
     from longform.study.app import LOCAL, create_app
 
-    hosts = LOCAL if given.host in ("127.0.0.1", "localhost", "::1") else (*LOCAL, given.host)
-    if hosts is not LOCAL:
+    hosts = (*LOCAL, given.host, *given.name)
+    if given.host in EVERYWHERE and not given.name:
+        raise BadInput(
+            f"--host {given.host} is no address that a page can be asked for by; add --name, the one in the links"
+        )
+    if given.host not in ("::1", *LOCAL):
         print(f"study: serving on {given.host}, which other machines may reach", file=sys.stderr)
     app = create_app(load_study(given.study), Store(given.answers), hosts)
     uvicorn.run(app, host=given.host, port=given.port, log_level="warning")

@@ -117,7 +117,7 @@ def create_app(study: Study, store: Store, hosts: Sequence[str] = LOCAL) -> Fast
     async def draft(request: Request) -> Response:
         token, form = await _form(request, annotator(request))
         item = {one.id: one for one in study.items}.get(form.get("item", "")) if token else None
-        if token is None or item is None:
+        if token is None or item is None or not store.consented(token):
             return JSONResponse({"error": "not known"}, 403)
         if item.id not in store.done(token):
             store.draft(token, item.id, _chosen(item, form)[0])

@@ -61,16 +61,8 @@ class Store:
         with self._lock:
             return self._held.execute(query, values).fetchall()
 
-    def invite(self, label: str) -> str:
-        """A new annotator's token; the label is for the one who runs the study.
-
-        Raises:
-            BadInput: the label is taken.
-        """
-        return self.invite_all([label])[label]
-
     def invite_all(self, labels: Sequence[str]) -> dict[str, str]:
-        """Label -> new token, for all of them or for none.
+        """Label -> new annotator's token, for all of them or for none; labels are for the one who runs the study.
 
         Raises:
             BadInput: a label is taken, or comes twice.
