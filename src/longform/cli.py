@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib.metadata
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -15,6 +16,7 @@ from longform.units import BadInput
 def main(arguments: Sequence[str] | None = None) -> int:
     """Command line; bad input is one sentence and exit code 2."""
     parser = argparse.ArgumentParser(prog="longform", description="Does long generated text hang together?")
+    parser.add_argument("--version", action="version", version=importlib.metadata.version("longform"))
     verbs = parser.add_subparsers(required=True, metavar="COMMAND")
     verb = verbs.add_parser("criticize", help="compare generated with real texts under every critic that applies")
     verb.add_argument("real", type=Path, help="a .jsonl file, or a folder of .txt and .md files")
@@ -30,16 +32,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BadInput as error:
         print(f"longform: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print("longform: stopped; nothing was written", file=sys.stderr)
+        return 130
 
 
 def _criticize(given: argparse.Namespace) -> int:
     from longform.criticize import criticize
+    from longform.criticize.report import check
 
-    try:  # before an hour of work, not after it
-        given.out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise BadInput(f"--out {given.out}: no folder can be made there ({error.strerror}); name another") from error
-
+    check(given.out, (given.real, given.generated))  # before an hour of work, not after it
     found = criticize(
         given.real, given.generated, model=given.model, encoder=given.encoder, seed=given.seed, progress=_bar
     )

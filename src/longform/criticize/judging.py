@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 
 from longform.criticize.options import Options, check
+from longform.criticize.pages import SIGNIFICANT, table
 from longform.criticize.panels import Panel, asked, panels
+from longform.criticize.report import save
 from longform.criticize.texts import Texts, halves, read_texts
 from longform.numerics import generator
 from longform.protocol import Comparison, Estimate, Tally, compare, estimate
@@ -20,8 +22,6 @@ from longform.units import BadInput, Document
 Step = tuple[str, Callable[[], Panel]]
 Steps = Sequence[Step]
 Blame = dict[str, list[tuple[float, tuple[int, int]]]]
-FEW = 20  # ours: texts a side below which the report warns that intervals are rough
-SIGNIFICANT = 0.05
 
 
 @dataclass(frozen=True)
@@ -42,14 +42,14 @@ class Judged:
     blame: Blame
     unknown: tuple[int, int] = (0, 0)
 
-    @property
-    def verdict(self) -> str:
-        """In words."""
+    def verdict(self, level: float = SIGNIFICANT) -> str:
+        """In words; ``level`` is what the p-value must stay below, corrected for the number of tests."""
         if not math.isfinite(self.difference.difference):
             return "not decided: a score is not finite"
         if self.difference.p_value >= SIGNIFICANT:
             return "no difference found"
-        return "higher than real text" if self.difference.difference > 0 else "lower than real text"
+        side = "higher than real text" if self.difference.difference > 0 else "lower than real text"
+        return side if self.difference.p_value < level else f"{side}, were this the only test"
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,11 @@ class Criticism:
     generated: Texts
 
     @property
+    def level(self) -> float:
+        """What a p-value must stay below: 0.05 over the number of tests (Bonferroni)."""
+        return SIGNIFICANT / max(1, len(self.judged))
+
+    @property
     def shared(self) -> int:
         """Generated texts that stand among the real ones word for word."""
         known = {document.text for document in self.real.documents}
@@ -75,14 +80,16 @@ class Criticism:
 
     def table(self) -> str:
         """Markdown: a critic a row."""
-        from longform.criticize.pages import table
-
         return table(self)
 
     def save(self, folder: Path | str) -> Path:
-        """``results.md``, ``results.csv``, ``critics.pdf`` and ``.png``, ``index.html`` and a page per generated text."""
-        from longform.criticize.pages import save
+        """``results`` as ``.md``, ``.csv``, ``.json``, ``.pdf`` and ``.png``, ``index.html`` and a page per generated text.
 
+        The folder is replaced as a whole when everything is written.
+
+        Raises:
+            BadInput: no folder can be written there, or it holds files that no report wrote.
+        """
         return save(self, Path(folder))
 
 
@@ -132,7 +139,8 @@ def judge(panel: Panel, documents: Sequence[Document], seed: int) -> Judged:
     real, generated = fitted.tally(side["test"]), fitted.tally(side["generated"])
     for name, tally in (("real", real), ("generated", generated)):
         if tally.total("excluded") == len(tally.unit_ids):
-            raise BadInput(f"none of the {len(tally.unit_ids)} {name} texts could be scored")
+            needs = f"; one needs {panel.needs}" if panel.needs else ""
+            raise BadInput(f"none of the {len(tally.unit_ids)} {name} texts could be scored{needs}")
     counted = [int(t.total("unknown")) if panel.unknown and "unknown" in t.columns else 0 for t in (real, generated)]
     draws = [generator(seed, "criticize", panel.name, what) for what in ("real", "generated", "difference")]
     texts = {document.id: document for document in documents}
@@ -165,13 +173,13 @@ def by_sentence(parts: np.ndarray) -> np.ndarray:
 def worst_places(
     values: np.ndarray, spans: Sequence[tuple[int, int]], count: int = 3
 ) -> list[tuple[float, tuple[int, int]]]:
-    """The places that speak most against a text, worst first, if places differ at all; parts of one place add up."""
+    """The places that speak most against a text, worst first: above the mean of all; parts of one place add up."""
     totals: dict[tuple[int, int], float] = {}
     for value, span in zip(values.tolist(), spans, strict=False):
         if not math.isnan(value):
             totals[span] = totals.get(span, 0.0) + value
     if not totals or np.ptp(list(totals.values())) == 0:
         return []
-    median = float(np.median(list(totals.values())))
+    mean = float(np.mean(list(totals.values())))
     order = sorted(totals, key=lambda span: -totals[span])
-    return [(totals[span], span) for span in order if totals[span] > median][:count]
+    return [(totals[span], span) for span in order if totals[span] > mean][:count]

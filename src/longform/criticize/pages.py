@@ -1,27 +1,31 @@
-"""What ``criticize`` writes: the table, the figure, and a page per text with its worst parts marked. Text is only ever text."""
+"""What ``criticize`` shows: the table, and a page per text with its worst parts marked. Text is only ever text."""
 
 from __future__ import annotations
 
 import html
-import re
 from collections.abc import Sequence
 from itertools import pairwise
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from longform.criticize.panels import section_starts
-from longform.papers.layout import Cell, Figure, short, write_csv
+from longform.criticize.texts import shortened
+from longform.papers.layout import short
 from longform.units import Document
 
 if TYPE_CHECKING:
     from longform.criticize.judging import Criticism, Judged
+    from longform.protocol import Estimate
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#8C6D00", "#56B4E9", "#7A3E9D", "#B22222")  # Okabe and Ito 2008
+COLOURS = (  # Okabe and Ito 2008, and four more
+    "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#8C6D00", "#56B4E9", "#7A3E9D", "#B22222", "#555555", "#1B5E20",
+)  # fmt: skip
+FEW = 20  # ours: texts a side below which the report warns that intervals are rough
+SIGNIFICANT = 0.05
 _STYLE = """
 body { max-width: 46em; margin: 2em auto; padding: 0 1em; font: 17px/1.7 Georgia, serif; color: #222; }
 p { white-space: pre-wrap; } h2 { font-size: 1.05em; } li, td, th, .note { font: 14px/1.5 sans-serif; }
 mark { background: none; border-bottom: 3px solid; } table { border-collapse: collapse; }
-td, th { padding: .2em .8em; text-align: left; border-bottom: 1px solid #ddd; } b { font-weight: 600; }
+td, th { padding: .2em .8em; text-align: left; border-bottom: 1px solid #ddd; } b { font-weight: 600; } a { color: inherit; }
 """
 
 
@@ -30,19 +34,19 @@ def table(found: Criticism) -> str:
     lines = ["| critic | real | generated | p | |", "|---|---|---|---|---|"]
     for one in found.judged:
         p = f"{one.difference.p_value:.4f}"
-        lines.append(f"| {one.panel.name} | {_shown(one.real)} | {_shown(one.generated)} | {p} | {one.verdict} |")
+        lines.append(
+            f"| {one.panel.name} | {_shown(one.real)} | {_shown(one.generated)} | {p} | {one.verdict(found.level)} |"
+        )
     return "\n".join([*lines, "", *(f"- {note}" for note in notes(found))]).rstrip() + "\n"
 
 
-def _shown(one: Any) -> str:
+def _shown(one: Estimate) -> str:
     left = f", {one.excluded} left out" if one.excluded else ""
-    return f"{short(one.value)} [{short(one.low)}, {short(one.high)}]{left}"
+    return f"{short(one.value)} {f'[{short(one.low)}, {short(one.high)}]' if one.units > 1 else '(one text)'}{left}"
 
 
 def notes(found: Criticism) -> list[str]:
     """What a reader must know beside the numbers."""
-    from longform.criticize.judging import FEW, SIGNIFICANT
-
     told = []
     fitted, compared = len(found.real.documents) // 2, len(found.real.documents) - len(found.real.documents) // 2
     told.append(
@@ -54,11 +58,12 @@ def notes(found: Criticism) -> list[str]:
     if found.shared:
         told.append(f"{found.shared} generated texts stand among the real ones word for word: the sides are not apart")
     if len(found.judged) > 1:
-        level = SIGNIFICANT / len(found.judged)
         told.append(
-            f"{len(found.judged)} tests: corrected for their number (Bonferroni), p below {level:.4f} is a difference"
+            f"{len(found.judged)} tests: corrected for their number (Bonferroni), p below {found.level:.4f} is a difference"
         )
     for one in found.judged:
+        if one.panel.needs and one.real.excluded + one.generated.excluded:
+            told.append(f"{one.panel.name}: left out are texts without {one.panel.needs}")
         if any(one.unknown):
             told.append(
                 f"{one.panel.name}: not scored are {one.panel.unknown}: {one.unknown[0]} real, {one.unknown[1]} generated"
@@ -69,60 +74,6 @@ def notes(found: Criticism) -> list[str]:
         if len(texts.set_aside) > 20:
             told.append(f"set aside ({side}): {len(texts.set_aside) - 20} more")
     return told
-
-
-def save(found: Criticism, folder: Path) -> Path:
-    """All files; returns the path of ``index.html``."""
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "results.md").write_text(table(found), encoding="utf-8")
-    cells = [cell for one in found.judged for cell in _cells(one)]
-    write_csv(folder / "results.csv", cells)
-    if found.judged:
-        size = (6.5, 0.8 + 0.45 * len(found.judged))
-        Figure("Generated against real texts", cells, lambda canvas: _draw(found.judged, canvas), size).save(
-            folder, "critics"
-        )
-    (folder / "texts").mkdir(exist_ok=True)
-    for old in (folder / "texts").glob("[0-9]*-*.html"):  # pages of an earlier report
-        old.unlink()
-    links = []
-    for number, document in enumerate(found.generated.documents, 1):
-        name = f"texts/{number:04d}-{re.sub(r'[^A-Za-z0-9._-]+', '-', document.id)[:60]}.html"
-        (folder / name).write_text(page(document, found.judged), encoding="utf-8")
-        links.append((name, document.id))
-    (folder / "index.html").write_text(_index(found, links), encoding="utf-8")
-    return folder / "index.html"
-
-
-def _cells(one: Judged) -> list[Cell]:
-    sides = (("real", one.real, None), ("generated", one.generated, one.difference.p_value))
-    return [
-        Cell(one.panel.name, side, e.value, e.low, e.high, e.units, e.excluded, p, signature=e.signature)
-        for side, e, p in sides
-    ]
-
-
-def _draw(judged: Sequence[Judged], canvas: Any) -> None:
-    """Generated minus real in units of the real interval's half width, one critic a line."""
-    axes = canvas.subplots()
-    for row, one in enumerate(reversed(judged)):
-        half = _half(one)
-        at, low, high = (
-            (v - one.real.value) / half for v in (one.generated.value, one.generated.low, one.generated.high)
-        )
-        far = one.difference.p_value < 0.05
-        axes.plot([low, high], [row, row], color="black" if far else "0.6", linewidth=1.5)
-        axes.plot([at], [row], "o", color="black" if far else "0.6", markerfacecolor="black" if far else "white")
-    axes.axvspan(-1, 1, color="0.9", zorder=0)
-    axes.set_yticks(range(len(judged)), [one.panel.name for one in reversed(judged)])
-    axes.set_xlabel("generated minus real, in half widths\nof the real texts' 95 % interval (grey band)")
-    axes.set_xscale("symlog", linthresh=1.0)
-
-
-def _half(one: Judged) -> float:
-    """Half the width of the real texts' interval; of the generated texts' where real texts do not differ; or one."""
-    widths = [(side.high - side.low) / 2 for side in (one.real, one.generated)]
-    return next((width for width in widths if width > 1e-9 * max(1.0, abs(one.real.value))), 1.0)
 
 
 def marks(document: Document, judged: Sequence[Judged]) -> list[tuple[int, int, int, str]]:
@@ -146,7 +97,7 @@ def page(document: Document, judged: Sequence[Judged]) -> str:
         piece = html.escape(text[a:b])
         if over:
             told = html.escape("; ".join(note for _, note in over), quote=True)
-            piece = f'<mark style="border-color: {COLOURS[over[0][0] % len(COLOURS)]}" title="{told}">{piece}</mark>'
+            piece = f'<mark id="p{a}" style="border-color: {COLOURS[over[0][0] % len(COLOURS)]}" title="{told}">{piece}</mark>'
         pieces.append(piece)
     worst = "".join(_item(one, number, document, text) for number, one in enumerate(judged))
     body = f"<h1>{html.escape(document.id)}</h1><ul>{worst}</ul><p>{''.join(pieces)}</p>"
@@ -155,22 +106,18 @@ def page(document: Document, judged: Sequence[Judged]) -> str:
 
 def _item(one: Judged, number: int, document: Document, text: str) -> str:
     places = [(start, end) for start, end, n, _ in marks(document, [one]) if n == 0]
-    quoted = "; ".join(f"“{html.escape(_short(text[a:b]))}”" for a, b in places) or "no part stands out"
+    links = (f'<a href="#p{a}">“{html.escape(shortened(text[a:b], 90))}”</a>' for a, b in places)
+    quoted = "; ".join(links) or "no part stands out"
     if one.panel.places is None:
         quoted = f"{html.escape(one.panel.critic.parts)} are not places in the text"
     colour = COLOURS[number % len(COLOURS)]
     return f'<li><b style="color: {colour}">{html.escape(one.panel.name)}</b>: {quoted}</li>'
 
 
-def _short(text: str, limit: int = 90) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= limit else f"{text[: limit - 1]}…"
-
-
-def _index(found: Criticism, links: Sequence[tuple[str, str]]) -> str:
+def index(found: Criticism, links: Sequence[tuple[str, str]]) -> str:
     rows = "".join(
         f"<tr><td><b>{html.escape(one.panel.name)}</b><br>{html.escape(one.panel.question)}</td><td>{_shown(one.real)}</td>"
-        f"<td>{_shown(one.generated)}</td><td>{one.difference.p_value:.4f}</td><td>{html.escape(one.verdict)}</td></tr>"
+        f"<td>{_shown(one.generated)}</td><td>{one.difference.p_value:.4f}</td><td>{html.escape(one.verdict(found.level))}</td></tr>"
         for one in found.judged
     )
     head = "<tr><th>critic</th><th>real</th><th>generated</th><th>p</th><th></th></tr>"
@@ -178,7 +125,7 @@ def _index(found: Criticism, links: Sequence[tuple[str, str]]) -> str:
     pages = "".join(
         f'<li><a href="{html.escape(name, quote=True)}">{html.escape(title)}</a></li>' for name, title in links
     )
-    figure = '<img src="critics.png" alt="critics" width="650">' if found.judged else ""
+    figure = '<img src="results.png" alt="critics" width="650">' if found.judged else ""
     body = f"<h1>Generated against real texts</h1><table>{head}{rows}</table>{figure}<ul>{told}</ul><h2>Texts</h2><ul>{pages}</ul>"
     return _html("longform criticize", body)
 

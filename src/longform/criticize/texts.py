@@ -12,9 +12,11 @@ from typing import Any
 
 from longform.units import BadInput, Document, Section
 
-SUFFIXES = (".txt", ".md")
+MARKDOWN = (".md", ".markdown")
+SUFFIXES = (".txt", *MARKDOWN)
 _HEADING = re.compile(r"^#{1,6}[ \t]+(\S.*)$", re.M)
 _FENCED = re.compile(r"^(```|~~~).*?^\1", re.M | re.S)
+LONGEST = 1000  # ours: characters of a path; a longer string is a text
 LEAD = "(lead)"  # title of what stands before the first heading
 _UNSHOWN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
@@ -42,8 +44,14 @@ def read_texts(given: Path | str | Sequence[str]) -> Texts:
         BadInput: no such place, another kind of file, or no text in it.
     """
     path = Path(given) if isinstance(given, Path | str) else None
+    if path is None and not isinstance(given, Iterable):
+        raise BadInput(f"texts: got {type(given).__name__}; give a .jsonl file, a folder, or a list of texts")
     if path is None:
         records = _listed(given)
+    elif "\n" in str(path) or len(str(path)) > LONGEST:
+        raise BadInput(
+            f"texts: got one text, {shortened(str(path))!r}; give a list of texts, or the name of a file or folder"
+        )
     elif path.is_dir():
         records = _files(path)
     elif path.suffix == ".jsonl" and path.is_file():
@@ -90,8 +98,8 @@ def _files(folder: Path) -> Iterator[tuple[str, Document | str]]:
         if not path.is_file():
             yield name, "no file (a link to nothing, or a device)"
             continue
-        if path.suffix not in SUFFIXES:
-            yield name, f"neither {' nor '.join(SUFFIXES)}"
+        if path.suffix.lower() not in SUFFIXES:
+            yield name, f"none of {', '.join(SUFFIXES)}"
             continue
         try:
             text = path.read_text(encoding="utf-8-sig")
@@ -101,7 +109,7 @@ def _files(folder: Path) -> Iterator[tuple[str, Document | str]]:
         except OSError as error:
             yield name, f"cannot be read ({error.strerror})"
             continue
-        sections = _markdown(text) if path.suffix == ".md" else ((None, text),)
+        sections = _markdown(text) if path.suffix.lower() in MARKDOWN else ((None, text),)
         yield name, _document(name, sections)
     if hidden:
         yield f"{hidden} hidden files", "a name begins with a dot"
@@ -145,17 +153,19 @@ def _record(raw: bytes, number: int) -> Document | str:
     if not isinstance(record, dict):
         return f"{type(record).__name__}, not an object"
     name, sections = record.get("id"), _given(record)
-    name = f"line-{number}" if name is None else name
-    if not isinstance(name, str | int):
-        return f"id is {name!r}, allowed is a string"
+    name = f"line-{number}" if name in (None, "") else name
+    if not isinstance(name, str | int) or isinstance(name, bool):
+        return f"id is {name!r}, allowed is a string or a whole number"
     return sections if isinstance(sections, str) else _document(str(name), sections)
 
 
 def _given(record: dict[str, Any]) -> tuple[tuple[str | None, str], ...] | str:
     """(title, text) of each section of a record, or what is wrong with it."""
     if "sections" not in record:
-        text = record.get("text")
-        return ((record.get("title"), text),) if isinstance(text, str) else "neither 'text' nor 'sections'"
+        title, text = record.get("title"), record.get("text")
+        if not isinstance(title, str | None):
+            return f"title is {shortened(repr(title))}, allowed is a string"
+        return ((title, text),) if isinstance(text, str) else "neither 'text' nor 'sections'"
     sections = record["sections"]
     if not isinstance(sections, list) or not sections:
         return "sections is not a list with something in it"
@@ -171,8 +181,14 @@ def _document(name: str, sections: tuple[tuple[str | None, str], ...]) -> Docume
     return Document(_clean(name), "test", kept or (Section(None, ""),))
 
 
-def _title(title: Any) -> str | None:
-    return _clean(title).casefold() or None if isinstance(title, str) else None
+def _title(title: str | None) -> str | None:
+    return _clean(title).casefold() or None if title is not None else None
+
+
+def shortened(text: str, limit: int = 60) -> str:
+    """One line of at most so many characters."""
+    text = " ".join(text.split())
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
 def _clean(text: str) -> str:

@@ -1,0 +1,28 @@
+"""A planted world as a person's own texts, and one comparison of it that many tests look at."""
+
+import pytest
+from own_texts import records, write
+
+from longform.corpora.planted import build
+from longform.criticize import criticize
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    """Real texts; other true texts; the same with sections in a wrong order."""
+    folder = tmp_path_factory.mktemp("world")
+    made = {
+        failure: build(name="criticize", seed=5, domain="wiki", documents={"test": 60}, failure=failure, dose=dose)
+        for failure, dose in (("", 0.0), ("section_order", 1.0))
+    }
+    true, broken = (list(one.documents) for one in made.values())
+    return {
+        "real": write(folder / "real.jsonl", records(true[:40])),
+        "true": write(folder / "true.jsonl", records(true[40:])),
+        "broken": write(folder / "broken.jsonl", records(broken[40:])),
+    }
+
+
+@pytest.fixture(scope="module")
+def broken(world):
+    return criticize(world["real"], world["broken"])

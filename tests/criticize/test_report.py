@@ -1,0 +1,144 @@
+"""The report: every number, marks that lie in the text, text that stays text, and a folder that holds nothing of anybody else."""
+
+import csv
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from own_texts import split, write
+
+from longform.cli import main
+from longform.corpora.segmentation import sentence_texts
+from longform.criticize import criticize, report
+from longform.criticize.judging import judge, worst_places
+from longform.criticize.options import Options
+from longform.criticize.pages import marks, page
+from longform.criticize.panels import panels
+from longform.criticize.report import _half, check
+from longform.criticize.texts import read_texts
+from longform.units import BadInput, Section
+
+
+def test_the_report_holds_every_number_and_a_page_per_text(tmp_path, broken):
+    index = broken.save(tmp_path / "out")
+    assert index.is_file() and (tmp_path / "out" / "results.png").is_file()
+    with (tmp_path / "out" / "results.csv").open() as file:
+        assert len(list(csv.DictReader(file))) == 2 * len(broken.judged)
+    assert len(list((tmp_path / "out" / "texts").glob("*.html"))) == 20
+    assert "<mark" in next((tmp_path / "out" / "texts").glob("*.html")).read_text()
+
+
+def test_marks_lie_in_the_text_and_the_worst_transition_is_marked(broken):
+    document = broken.generated.documents[0]
+    found = marks(document, broken.judged)
+    assert found and all(0 <= start < end <= len(document.text) for start, end, _, _ in found)
+
+
+def test_text_is_shown_as_text(tmp_path):
+    hostile = "<script>alert(1)</script> & \"quoted\" 'single' \u202e \x07 bell. It ends here."
+    write(tmp_path / "one.jsonl", [{"id": "<b>x</b>", "text": hostile}])
+    document = read_texts(tmp_path / "one.jsonl").documents[0]
+    shown = page(document, [])
+    assert "<script>" not in shown and "&lt;script&gt;" in shown
+    assert "<b>x" not in shown and "\x07" not in shown
+
+
+def test_a_second_report_keeps_no_page_of_the_first(tmp_path, broken, world):
+    broken.save(tmp_path / "o")
+    rows = [json.loads(line) for line in world["true"].read_text().splitlines()][:3]
+    criticize(world["real"], write(tmp_path / "g.jsonl", rows)).save(tmp_path / "o")
+    assert len(list((tmp_path / "o" / "texts").glob("*.html"))) == 3
+
+
+def test_an_impossible_report_folder_ends_before_any_work(tmp_path, world, capsys):
+    (tmp_path / "file").write_text("")
+    out = ["--out", str(tmp_path / "file" / "below")]
+    assert main(["criticize", str(world["real"]), str(world["true"]), *out]) == 2
+    assert "is a file; name a folder" in capsys.readouterr().err
+
+
+def refusal(folder, inputs=()):
+    with pytest.raises(BadInput) as caught:
+        check(folder, inputs)
+    return str(caught.value)
+
+
+def test_a_report_is_put_over_reports_and_nothing_else(tmp_path, broken):
+    mine = tmp_path / "a" / "texts" / "1-mine.html"
+    broken.save(tmp_path / "a")
+    broken.save(tmp_path / "a")
+    mine.write_text("mine")
+    assert "holds 'texts/1-mine.html', which no report wrote" in refusal(tmp_path / "a")
+    with pytest.raises(BadInput, match="no report wrote"):
+        broken.save(tmp_path / "a")
+    assert mine.read_text() == "mine"
+    (tmp_path / "in").mkdir()
+    assert "whose texts are read" in refusal(tmp_path / "in" / "out", (tmp_path / "in", tmp_path / "b.jsonl"))
+    assert "no folder can be written there" in refusal(tmp_path / ("x" * 300))
+    check(tmp_path / "new" / "below")
+    assert not (tmp_path / "new").exists() and not [p for p in tmp_path.iterdir() if p.name.startswith(".")]
+
+
+def test_a_report_that_is_cut_off_leaves_the_earlier_one_whole(tmp_path, broken, monkeypatch):
+    broken.save(tmp_path / "out")
+    before = {path: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()}
+    monkeypatch.setattr(report, "index", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        broken.save(tmp_path / "out")
+    assert {path: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()} == before
+
+
+def test_the_record_says_what_the_table_says(tmp_path, broken):
+    broken.save(tmp_path / "out")
+    record = json.loads((tmp_path / "out" / "results.json").read_text())
+    assert [one["name"] for one in record["critics"]] == [one.panel.name for one in broken.judged]
+    assert record["files"] == sorted(
+        p.relative_to(tmp_path / "out").as_posix() for p in (tmp_path / "out").rglob("*") if p.is_file()
+    )
+    assert all(one["verdict"] in broken.table() for one in record["critics"])
+
+
+def test_a_difference_that_only_one_test_would_show_is_said_to_be_so(broken):
+    one = broken.judged[0]
+    seen = [
+        replace(one, difference=replace(one.difference, p_value=p, difference=1.0)).verdict(0.01)
+        for p in (0.2, 0.03, 0.001)
+    ]
+    assert seen == ["no difference found", "higher than real text, were this the only test", "higher than real text"]
+
+
+@pytest.mark.parametrize(
+    ("values", "named"),
+    [
+        ([2.3, 0.5, 2.3, 2.3], [0, 2, 3]),
+        ([1.0, 1.0], []),
+        ([5.0, 1.0, 1.0, 1.1], [0]),
+        ([1.0, float("nan"), 3.0], [2]),
+        ([], []),
+    ],
+)
+def test_places_above_the_mean_stand_out_even_where_most_are_bad(values, named):
+    spans = [(i, i + 1) for i in range(len(values))]
+    assert [span[0] for _, span in worst_places(np.array(values), spans)] == named
+
+
+def test_the_figure_stays_readable_where_real_texts_do_not_differ(broken):
+    one = broken.judged[0]
+    still = replace(one, real=replace(one.real, low=one.real.value, high=one.real.value))
+    assert _half(still) == (one.generated.high - one.generated.low) / 2
+    assert _half(replace(still, generated=replace(one.generated, low=1.0, high=1.0))) == 1.0
+
+
+def test_a_page_shows_its_headings_and_a_repeated_sentence_is_marked_once(world):
+    real = list(read_texts(world["real"]).documents)
+    text = real[0].sections[0].text
+    first = sentence_texts(text)[0]
+    said = replace(real[0], sections=(Section("lead <b>", f"{text} {first} The end."), *real[0].sections[1:]))
+    texts = [*split(real, "train"), *split(real, "test"), replace(said, split="generated", id="generated/x")]
+    again = judge(dict(panels(Options()))["repetition"](), texts, 1)
+    shown = page(replace(said, id="x"), [again])
+    assert "<h2>lead &lt;b&gt;</h2>" in shown
+    ((_, (start, end)), *others) = again.blame["generated/x"]
+    assert said.text[start:end] == first and start > 0
+    assert len({span for _, span in again.blame["generated/x"]}) == 1 + len(others)
