@@ -61,9 +61,7 @@ Gradients = tuple[float, torch.Tensor, torch.Tensor]
 def ours(case: Case, batch: int, workspace: Workspace | None = None) -> Gradients:
     """Scaled factored scan with its hand-written backward pass."""
     tables = [t.clone().requires_grad_(True) for t in (case.log_transitions, case.log_joint)]
-    total = LogPartition.apply(*tables, case.indices[:batch], workspace)
-    total.backward()
-    return float(total.detach()), tables[0].grad, tables[1].grad
+    return _differentiated(LogPartition.apply(*tables, case.indices[:batch], workspace), *tables)
 
 
 def lean(case: Case, batch: int) -> Gradients:
@@ -79,7 +77,7 @@ def lean(case: Case, batch: int) -> Gradients:
         charts.append(LogSemiring.times(moved[:, None, :], emitted[:, t]))
         parts = [charts[t - k][:, k] for k in range(min(DURATIONS, t + 1))]
         ended = LogSemiring.sum(torch.stack(parts, dim=-1))
-    return _differentiated(ended, transitions, joint)
+    return _differentiated(LogSemiring.sum(ended).sum(), transitions, joint)
 
 
 def tuned(case: Case, batch: int) -> Gradients:
@@ -94,7 +92,7 @@ def tuned(case: Case, batch: int) -> Gradients:
         moved.append(LogSemiring.sum(LogSemiring.times(ended[:, None, :], transitions.t()[None])))
         parts = [LogSemiring.times(moved[t - k], columns[t - k][k]) for k in range(min(DURATIONS, t + 1))]
         ended = LogSemiring.sum(torch.stack(parts, dim=-1))
-    return _differentiated(ended, transitions, joint)
+    return _differentiated(LogSemiring.sum(ended).sum(), transitions, joint)
 
 
 def _leaves(case: Case, batch: int) -> tuple[torch.Tensor, ...]:
@@ -106,25 +104,20 @@ def _leaves(case: Case, batch: int) -> tuple[torch.Tensor, ...]:
     return transitions, joint, emitted, start
 
 
-def _differentiated(ended: torch.Tensor, transitions: torch.Tensor, joint: torch.Tensor) -> Gradients:
-    total = LogSemiring.sum(ended).sum()
+def _differentiated(total: torch.Tensor, transitions: torch.Tensor, joint: torch.Tensor) -> Gradients:
     total.backward()
     return float(total.detach()), transitions.grad, joint.grad
 
 
 def own_class(case: Case, batch: int) -> Gradients:
     """torch-struct's ``SemiMarkovCRF`` on materialised potentials."""
-    transitions, joint = (t.clone().requires_grad_(True) for t in (case.log_transitions, case.log_joint))
-    index = torch.from_numpy(np.stack(case.indices[:batch])).long()
-    emitted = joint[index.clamp(min=0)].masked_fill((index < 0)[..., None], -1e9)
+    transitions, joint, emitted, _ = _leaves(case, batch)
     edges = emitted[..., :, None] + transitions.t()
     void = torch.full_like(edges[:, :, :1], -1e9)
     first = torch.zeros(edges.shape[-1]).index_fill(0, torch.arange(1, edges.shape[-1]), -1e9)
     edges = torch.cat([void, edges], dim=2)
     edges = torch.cat([edges[:, :1] + first, edges[:, 1:]], dim=1)
-    total = torch_struct.SemiMarkovCRF(edges).partition.sum()
-    total.backward()
-    return float(total.detach()), transitions.grad, joint.grad
+    return _differentiated(torch_struct.SemiMarkovCRF(edges).partition.sum(), transitions, joint)
 
 
 def agreement(left: Gradients, right: Gradients) -> float:
@@ -233,9 +226,7 @@ def measure(states: int, *, machine: Machine, batch: int, rounds: int) -> Row:
             speeds[side].append(size * TOKENS / seconds(lambda side=side, size=size, x=extra: side(case, size, *x)))
     medians = {side: statistics.median(values) for side, values in speeds.items()}
     operations, moved, floor = machine.floor(states, batch)
-    product = (
-        4.0 * 256 * (DURATIONS * states) ** 3
-    )  # its first merge: 512 padded positions, (KC)^3 products for each pair
+    product = 4.0 * 256 * (DURATIONS * states) ** 3  # its first merge: 512 padded positions, (KC)^3 products a pair
     return Row(
         states=states,
         ratio=medians[ours] / medians[lean],

@@ -3,89 +3,30 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 
 import pytest
-import yaml
+from native_sources import SCHEMA, SOURCES, STORIES, STORY_COLUMNS, build_suites, write_sources
 
 from longform.corpora.perturbations import restored
-from longform.corpora.suites import exports as suite_exports
 from longform.corpora.suites.connective_uses import read_ted_mdb
 from longform.corpora.suites.dialogues import read_dialogue_nli, read_persona_chat, read_synthetic_persona_chat
 from longform.corpora.suites.documents import suites_from_documents
-from longform.corpora.suites.items import pair, suite_from_record
 from longform.corpora.suites.native import build, read_re_mentions, read_uses
 from longform.corpora.suites.re_mentions import ReMention
 from longform.corpora.suites.schemas import gap, in_sentence_case, read_schemas
 from longform.corpora.suites.stories import read_stories
 from longform.units import BadInput
 
-STORY_COLUMNS = [
-    "InputStoryid", "InputSentence1", "InputSentence2", "InputSentence3", "InputSentence4",
-    "RandomFifthSentenceQuiz1", "RandomFifthSentenceQuiz2", "AnswerRightEnding",
-]  # fmt: skip
-STORIES = [
-    ["s1", "Ann woke up.", "She ate.", 'She said "hi".', "She left.", "She sang.", "She slept.", "2"],
-    ["s2", "A dog ran.", "It fell.", "It rose.", "It ran.", "It won.", "It flew.", "1"],
-]
-DIALOGUES = [
-    "1 your persona: i like cats.", "2 partner's persona: i like dogs.",
-    "3 hello , how are you ?\ti am fine .\t\tno|i am fine .", "4 good .\tyes .\t\tx|yes .",
-    "1 hi .\thi .\t\ta|hi .", "2 hi .\thi .\t\ta|hi .", "1 one\ttwo\t\tc", "2 three\tfour\t\tc",
-]  # fmt: skip
-STATEMENTS = [
-    {"id": "a", "label": "negative", "sentence1": "i am a nurse .", "sentence2": "i am a cook ."},
-    {"id": "b", "label": "positive", "sentence1": "i am a nurse .", "sentence2": "i nurse ."},
-    {"id": "c", "label": "neutral", "sentence1": "i am a nurse .", "sentence2": "it rains ."},
-]
-SCHEMA = {
-    "id": 0, "sentence": "The city refused the men a permit because [MASK]  feared violence.", "mask": "[MASK]",
-    "candidates": ["The city", "The men"], "correct": 0,
-}  # fmt: skip
-USES = [
-    "u1\twhile\tcontrast\tI like tea , while you like coffee .",
-    "u2\twhile\tcontrast\tWhile I slept , you worked .",
-    "u3\twhile\ttemporal\tA while ago he sang <c>while</c> we danced .",
-]
-
 
 @pytest.fixture
 def raw(tmp_path):
-    stories = "\n".join("\t".join(row) for row in [STORY_COLUMNS, *STORIES])
-    (tmp_path / "stories.tsv").write_text(stories + "\n", encoding="utf-8")
-    (tmp_path / "dialogues.txt").write_text("\n".join(DIALOGUES) + "\n", encoding="utf-8")
-    (tmp_path / "statements.jsonl").write_text(json.dumps(STATEMENTS), encoding="utf-8")
-    (tmp_path / "schemas.jsonl").write_text(json.dumps(SCHEMA) + "\n", encoding="utf-8")
-    (tmp_path / "uses.tsv").write_text("\n".join(USES) + "\n", encoding="utf-8")
-    conll = [
-        "#begin document (d); part 0",
-        *lines("A woman sang .", "(1 1) - -"),
-        "",
-        *lines("Then she bowed .", "- (1) - -"),
-        "#end document",
-    ]
-    (tmp_path / "d.conll").write_text("\n".join(conll) + "\n", encoding="utf-8")
-    (tmp_path / "zu.txt").write_text("Ka lo. Mi ta. Su re. Do pi.\nKa lo.\n", encoding="utf-8")
-    return tmp_path
-
-
-def lines(words: str, marks: str) -> list[str]:
-    return [
-        f"d\t0\t{i}\t{word}\t_\t{mark}" for i, (word, mark) in enumerate(zip(words.split(), marks.split(), strict=True))
-    ]
-
-
-SOURCES = {
-    "stories": "stories.tsv", "dialogues": "dialogues.txt", "schemas": "schemas.jsonl", "statements": "statements.jsonl",
-    "connectives": "uses.tsv", "re_mentions": {"tiny": "d.conll"}, "texts": {"zu": "zu.txt"},
-}  # fmt: skip
+    return write_sources(tmp_path)
 
 
 @pytest.fixture
 def suites(raw):
-    corpus = build(name="row", seed=1, raw=raw, sources=SOURCES)
-    return {suite.name: suite for suite in suites_from_documents(corpus.documents, corpus.truth)}
+    return build_suites(raw)
 
 
 def regions(suite, item: int, condition: str) -> list[str]:
@@ -330,75 +271,3 @@ def test_an_unknown_source_and_a_missing_file_are_refused(raw):
     with pytest.raises(BadInput, match="no such file"):
         build(name="row", seed=1, raw=raw, sources={"statements": "absent.jsonl"})
     assert read_dialogue_nli(raw / "statements.jsonl")[0].label == "negative"
-
-
-def test_a_harness_task_asks_the_suites_question(suites):
-    cloze = suite_exports.harness_task(suites["story_cloze"])
-    line = json.loads(cloze["story_cloze.jsonl"].splitlines()[0])
-    assert line["choices"][line["target"]] == "She slept."
-    assert line["context"].endswith("She left.")
-    connective = suite_exports.harness_task(suites["connective_while_contrast_as_yet"])
-    line = json.loads(connective["connective_while_contrast_as_yet.jsonl"])
-    assert line["continuation"] == "you like coffee ."
-    assert line["choices"][line["target"]] == "I like tea , while"
-    task = yaml.safe_load(connective["connective_while_contrast_as_yet.yaml"])
-    assert (task["doc_to_text"], task["doc_to_target"], task["output_type"]) == (
-        "{{target}}",
-        "{{continuation}}",
-        "multiple_choice",
-    )
-    assert task["target_delimiter"] == " "
-    order = suite_exports.harness_task(suites["N_all"])
-    assert yaml.safe_load(order["N_all.yaml"])["target_delimiter"] == ""  # nothing stands before a whole text
-    whole = json.loads(order["N_all.jsonl"].splitlines()[0])
-    assert whole["context"] == ""
-    assert whole["choices"][whole["target"]] == " ".join([*STORIES[0][1:5], "She slept."])
-
-
-def test_the_judgement_sheet_hides_the_key(suites):
-    files = suite_exports.judgement_sheet([suites["story_cloze"], suites["N_all"]], 2, 5)
-    sheet, key = (list(csv.DictReader(io.StringIO(files[name]))) for name in ("sheet.csv", "key.csv"))
-    assert [row["item"] for row in sheet] == [row["item"] for row in key]
-    assert len(sheet) == 4
-    for row, answer in zip(sheet, key, strict=True):
-        if row["item"] == "story_cloze/1":
-            assert row[answer["coherent"]].endswith("She slept.")
-    assert files == suite_exports.judgement_sheet([suites["story_cloze"], suites["N_all"]], 2, 5)
-
-
-def test_a_studys_file_says_which_side_is_coherent_and_what_spoilt_the_other(suites):
-    names = ["story_cloze", "N_all", "speaker_commitment"]
-    files = suite_exports.judgement_sheet([suites[name] for name in names], 2, 5)
-    lines = [json.loads(line) for line in files["study.jsonl"].splitlines()]
-    assert lines == list(csv.DictReader(io.StringIO(files["study.csv"])))
-    key = {row["item"]: row["coherent"] for row in csv.DictReader(io.StringIO(files["key.csv"]))}
-    for line in lines:
-        assert set(line) == {"item_id", "left", "right", "gold_side", "suite", "condition"}
-        assert key[line["item_id"]] == line["gold_side"]
-        item = next(i for i in suites[line["suite"]].items if f"{line['suite']}/{i.number}" == line["item_id"])
-        spoilt = " ".join(r.content for r in item.condition(line["condition"]).regions)
-        other = {"left": "right", "right": "left"}[line["gold_side"]]
-        shown = line[other].replace("\n– ", " [SEP] ").removeprefix("– ")
-        assert shown == spoilt
-        assert "[SEP]" not in line["left"] + line["right"]
-
-
-def test_pairs_that_read_alike_are_not_put_before_judges(suites):
-    suite = suites["story_cloze"]
-    same = pair(9, {"original_ending": ["a", "b"], "distractor_ending": ["a", "b"]})
-    with_one = suite.__class__(**{**suite.__dict__, "items": (*suite.items, same)})
-    assert "story_cloze/9" not in suite_exports.judgement_sheet([with_one], 99, 1)["key.csv"]
-    alone = suite.__class__(**{**suite.__dict__, "items": (same,)})
-    with pytest.raises(BadInput, match="read alike"):
-        suite_exports.judgement_sheet([alone], 99, 1)
-
-
-def test_a_native_file_is_exported_and_read_back(suites):
-    text = suite_exports.syntaxgym_file(suites["N_all"])["N_all.json"]
-    assert suite_from_record(json.loads(text)) == suites["N_all"]
-
-
-def test_a_suite_without_a_simple_contrast_has_no_harness_task(suites):
-    odd = suites["N_all"].__class__(**{**suites["N_all"].__dict__, "predictions": ("(2;%shuffled%) > 3",)})
-    with pytest.raises(BadInput, match="is no contrast"):
-        suite_exports.harness_task(odd)

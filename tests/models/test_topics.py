@@ -9,26 +9,18 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
+from topic_cases import simulated, small_model
 
 from longform.critics.logistic_normal import LogisticNormalCritic, TopicReading
 from longform.models.topics import kernels as topic_kernels
 from longform.models.topics.counts import TermCounts, from_rows
 from longform.models.topics.expectation import Expectation, columns_of, expectation, word_counts
-from longform.models.topics.fitting import RELEASED_SEED, fit, m_step, maximise, random_model, seeded_model
+from longform.models.topics.fitting import m_step, maximise, seeded_model
 from longform.models.topics.model import RELEASED, TopicModel, TopicSettings, gaussian, inverse
 from longform.models.topics.words import tausworthe
 from longform.numerics import generator
-from longform.units import BadInput, Document, Section
 
 EXACT = TopicSettings(rounds=-1, tolerance=1e-14, floats="float64")  # rounds until the bound stands still in float64
-
-
-def small_model(seed: int, topics: int = 3, terms: int = 5) -> TopicModel:
-    rng = generator("topic test model", seed, topics, terms)
-    root = rng.normal(size=(topics - 1, topics - 1))
-    covariance = root @ root.T + 0.3 * np.eye(topics - 1)
-    beta = rng.dirichlet(np.full(terms, 0.4), topics)
-    return TopicModel((), beta, rng.normal(size=topics - 1), covariance, inverse(covariance))
 
 
 def small_counts(seed: int, documents: int = 4, terms: int = 5) -> TermCounts:
@@ -139,17 +131,6 @@ def test_the_bound_rises_with_every_round():
     model, counts = small_model(5, topics=4), small_counts(5, documents=6)
     bounds = [expectation(counts, model, replace(EXACT, rounds=r)).bounds for r in range(1, 15)]
     assert np.all(np.diff(bounds, axis=0) >= -1e-10)
-
-
-def simulated(documents: int, seed: int = 0, length: int = 250):
-    """Counts from a known model: six topics in two blocks that rise and fall together, ten words of its own each."""
-    rng = generator("simulated topics", seed)
-    block = np.kron(np.eye(2), np.full((3, 3), 1.5)) + np.eye(6)
-    beta = np.kron(np.eye(6), np.full((1, 10), 0.09)) + 0.1 / 60
-    logits = rng.multivariate_normal(np.zeros(6), block, documents)
-    shares = np.exp(logits - logsumexp(logits, axis=1)[:, None])
-    words = [rng.multinomial(length, share @ beta) for share in shares]
-    return from_rows([(np.flatnonzero(w), w[w > 0].astype(float)) for w in words], 60), block, beta, shares
 
 
 def log_ratio_variances(model: TopicModel) -> np.ndarray:
@@ -296,91 +277,6 @@ def test_the_newton_system_is_solved_to_its_drop():
 def test_uniform_numbers_are_those_of_the_scientific_library():
     draws = tausworthe(1, 10_000)
     assert draws[-1] * 2**32 == 2733957125  # GSL 2.7, rng/test.c: 10,000th number of taus with seed 1
-
-
-def test_a_run_that_goes_on_from_a_checkpoint_ends_where_the_whole_run_ends(tmp_path):
-    counts, *_ = simulated(50, seed=4)
-    kept = {}
-    settings = TopicSettings(em_iterations=5, em_tolerance=-1)
-    start = seeded_model(counts, topics=4, seed=9)
-    whole = maximise(counts, start, settings=settings, checkpoint=lambda m, s: kept.setdefault(s.iteration, m))
-    kept[2].save(tmp_path / "two")
-    again = maximise(counts, TopicModel.load(tmp_path / "two"), settings=settings)
-    assert np.array_equal(again.beta, whole.beta)
-    assert again.history == whole.history
-
-
-def test_saving_twice_gives_the_same_bytes(tmp_path):
-    model = replace(small_model(1), vocabulary=tuple("abcde")).with_facts(seed=1)
-    model.save(tmp_path / "one")
-    TopicModel.load(tmp_path / "one").save(tmp_path / "two")
-    for name in ("topics.npz", "topics.json"):
-        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
-    with pytest.raises(BadInput, match=r"no topics\.npz"):
-        TopicModel.load(tmp_path / "three")
-
-
-def documents(*texts: str) -> list[Document]:
-    return [Document(f"d{i}", "train", (Section(None, text),)) for i, text in enumerate(texts)]
-
-
-def test_documents_without_known_words_are_counted_and_left_out():
-    texts = ["apple pear apple plum", "pear plum pear", "stone", "apple plum plum pear"] * 3
-    model = fit(documents(*texts), seed=RELEASED_SEED, topics=2, vocabulary=["apple", "pear", "plum"])
-    assert model.facts["documents"] == 9
-    assert model.facts["documents_without_terms"] == 3
-    assert model.facts["tokens_outside_vocabulary"] == 3
-    assert model.vocabulary == ("apple", "pear", "plum")
-    np.testing.assert_allclose(model.beta.sum(axis=1), 1)
-
-
-def test_a_killed_fit_goes_on_from_its_scratch_folder(tmp_path, capsys):
-    texts = ["apple pear apple plum", "pear plum pear fig", "fig apple plum plum pear"] * 5
-    words = ["apple", "pear", "plum", "fig"]
-    settings = {"em_iterations": 6, "em_tolerance": -1.0, "lag": 2}
-
-    def stop(model, step):
-        if step.iteration == 3:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        fit(documents(*texts), seed=2, topics=2, vocabulary=words, settings=settings, scratch=tmp_path, checkpoint=stop)
-    again = fit(documents(*texts), seed=2, topics=2, vocabulary=words, settings=settings, scratch=tmp_path)
-    whole = fit(documents(*texts), seed=2, topics=2, vocabulary=words, settings=settings)
-    assert np.array_equal(again.beta, whole.beta)
-    assert "iteration 3, ELBO -" in capsys.readouterr().out
-
-
-def test_only_training_documents_are_fitted():
-    others = [replace(d, split="test", id=f"t{d.id}") for d in documents("fig fig", "fig apple")]
-    train = documents("apple pear apple plum", "pear plum pear", "apple plum plum pear")
-    settings = replace(RELEASED, em_iterations=2)
-    both, one = (
-        fit(part, seed=2, topics=2, min_count=1, max_share=1.1, settings=settings) for part in (train + others, train)
-    )
-    assert both.vocabulary == one.vocabulary and np.array_equal(both.beta, one.beta)
-    with pytest.raises(BadInput, match="zero documents of split train"):
-        fit(others, seed=2, topics=2)
-
-
-def test_bad_input_is_refused_by_name():
-    few = documents("apple pear", "pear apple")
-    with pytest.raises(BadInput, match="1 topic"):
-        fit(few, seed=1, topics=1, vocabulary=["apple", "pear"])
-    with pytest.raises(BadInput, match="vocabulary of 1 word"):
-        fit(few, seed=1, topics=2, vocabulary=["apple"])
-    with pytest.raises(BadInput, match="none of 2 documents"):
-        fit(few, seed=1, topics=2, vocabulary=["fig", "date"])
-    with pytest.raises(BadInput, match="singular"):
-        TopicModel((), np.full((3, 2), 0.5), np.zeros(2), np.ones((2, 2)), np.ones((2, 2)))
-    with pytest.raises(BadInput, match="covariance is singular"):
-        gaussian(np.zeros((4, 2)), np.zeros((4, 2)))
-    empty = from_rows([(np.zeros(0, int), np.zeros(0))], 2)
-    with pytest.raises(BadInput, match="document number 0 has no known word"):
-        expectation(empty, random_model(2, topics=2, seed=1), RELEASED)
-    for wrong in ({"rounds": 0}, {"engine": "gpu"}, {"floats": "float16"}, {"batch": 0}):
-        with pytest.raises(BadInput, match="topic settings"):
-            TopicSettings(**wrong)
 
 
 def test_a_topic_that_loses_all_words_keeps_probability_zero():

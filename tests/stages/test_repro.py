@@ -1,14 +1,11 @@
-"""The parallel runner beside DVC itself: same lock, same cache, same graph; failures and kills cost only what they hit."""
+"""The parallel runner beside DVC itself: same lock, same cache, same graph; a failure costs only what depends on it."""
 
 import copy
 import json
 import os
 import re
-import signal
 import subprocess
 import sys
-import time
-from collections import deque
 from pathlib import Path
 
 import dpath
@@ -16,93 +13,15 @@ import pytest
 import yaml
 from dvc.repo import Repo
 from dvc.utils.serialize import dumps_yaml, load_yaml
+from repro_project import PIPELINE, ROOT, ROWS, InTurn, new_project, run, status, write_pipeline
 
 from longform.stages.pipeline import Kept, LockText, _at, opened
-from longform.stages.repro import Run, Times, heights, main
-from longform.stages.workers import run_commands
-
-ROOT = Path(__file__).parents[2]
-PIPELINE = {
-    "stages": {
-        "train": {
-            "foreach": "${rows}",
-            "do": {
-                "cmd": "echo ${key} ${item.n} > out_${key} && echo ran >> ran_${key}",
-                "deps": ["source.txt"],
-                "params": ["seed", "rows.${key}"],
-                "outs": ["out_${key}"],
-            },
-        },
-        "infer": {
-            "foreach": "${rows}",
-            "do": {
-                "cmd": "mkdir folder_${key} && cp out_${key} folder_${key}/x",
-                "deps": ["out_${key}"],
-                "outs": ["folder_${key}"],
-            },
-        },
-        "report": {
-            "cmd": "cat folder_*/x > all.txt",
-            "deps": ["folder_a", "folder_b", "folder_c"],
-            "outs": [{"all.txt": {"cache": False}}],
-        },
-    }
-}
-LONG = "a sentence of more than eighty characters, with a colon: so that the lock file must quote it and break the line"
-ROWS = {"a": {"n": 1.0e-3, "text": LONG}, "b": {"n": 2, "list": [1, 2]}, "c": {"n": "3"}}
-
-
-class InTurn:
-    """Workers without Dask: a stage runs when its end is asked for."""
-
-    def __init__(self, slots=2):
-        self.slots, self.waiting, self.started = slots, deque(), []
-
-    def room(self, gpu):
-        return len(self.waiting) < self.slots
-
-    def submit(self, name, gpu, **job):
-        self.started.append(name)
-        self.waiting.append((name, job))
-
-    @property
-    def busy(self):
-        return bool(self.waiting)
-
-    def finished(self, seconds):
-        if not self.waiting or not seconds:
-            return None
-        name, job = self.waiting.popleft()
-        return name, run_commands(**job)
-
-
-def write_pipeline(folder, stages=PIPELINE, rows=ROWS):
-    (folder / "dvc.yaml").write_text(yaml.safe_dump(stages, sort_keys=False), encoding="utf-8")
-    (folder / "params.yaml").write_text(yaml.safe_dump({"seed": 3, "rows": rows}, sort_keys=False), encoding="utf-8")
+from longform.stages.repro import Times, heights, main
 
 
 @pytest.fixture
 def project(tmp_path, monkeypatch):
-    folder = tmp_path / "project"
-    folder.mkdir()
-    monkeypatch.chdir(folder)
-    Repo.init(no_scm=True).close()
-    (folder / "source.txt").write_text("one")
-    write_pipeline(folder)
-    return folder
-
-
-def run(workers=None):
-    """Counts, lines and the names that were started."""
-    workers, said = workers or InTurn(), []
-    with opened(Path("."), ["dvc.yaml"]) as pipeline:
-        counts = Run(pipeline, workers, Times(), said.append).all()
-    return {how: count for how, count in counts.items() if count}, said, workers.started
-
-
-def status():
-    with Repo() as repo:
-        return repo.status()
+    return new_project(tmp_path / "project", monkeypatch)
 
 
 def files(folder):
@@ -291,79 +210,6 @@ def test_targets_that_do_not_exist_are_one_sentence(project, capsys, arguments):
     assert main(arguments) == 2
     said = capsys.readouterr().err.strip()
     assert said.startswith("longform: ") and "Traceback" not in said
-
-
-def runner(*arguments):
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-m", "longform.stages.repro", *arguments]
-    return subprocess.Popen(
-        command, env=environment, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
-
-
-SLOW = 'echo $$ > pid && test -e go || sleep 100; echo "$CUDA_VISIBLE_DEVICES" > out_b'
-
-
-def until(condition, seconds=100):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.05)
-
-
-def alive(pid):
-    try:
-        return "Z" not in Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-
-
-@pytest.fixture
-def slow(project):
-    """Stage train sleeps unless the file ``go`` is there; the others are quick."""
-    script = project / "slow.sh"
-    script.write_text(SLOW)
-    stages = {
-        "stages": {
-            "quick": {"cmd": "sh -c 'echo ran >> ran && echo 1 > out_a'", "deps": ["source.txt"], "outs": ["out_a"]},
-            "train": {"cmd": "sh slow.sh", "deps": ["source.txt"], "outs": ["out_b"]},
-            "score": {"cmd": "cp out_b out_c", "deps": ["out_a", "out_b"], "outs": ["out_c"]},
-        }
-    }
-    write_pipeline(project, stages)
-    return project
-
-
-def locked():
-    return set(yaml.safe_load(Path("dvc.lock").read_text())["stages"]) if Path("dvc.lock").exists() else set()
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="stages die with their worker on Linux alone")
-def test_killing_the_whole_run_loses_nothing_that_had_finished(slow):
-    first = runner("--workers", "2")
-    until(lambda: "quick" in locked() and (slow / "pid").exists() and (slow / "pid").read_text().strip(), 200)
-    os.killpg(first.pid, signal.SIGKILL)
-    first.communicate()
-    stage = int((slow / "pid").read_text())
-    until(lambda: not alive(stage))  # it is in a worker's process group, and goes with the worker
-    (slow / "go").touch()
-    counts, _, started = run()
-    assert started == ["train", "score"] and counts == {"run": 2, "unchanged": 1}
-    assert (slow / "ran").read_text() == "ran\n" and status() == {}
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_a_stage_whose_worker_is_killed_runs_again_alone_and_sees_its_one_gpu(slow):
-    whole = runner("--workers", "2", "--gpus", "1")
-    until(lambda: (slow / "pid").exists() and (slow / "pid").read_text().strip(), 200)
-    stage = int((slow / "pid").read_text())
-    worker = int(Path(f"/proc/{stage}/stat").read_text().rsplit(")", 1)[1].split()[1])
-    (slow / "go").touch()
-    os.kill(worker, signal.SIGKILL)
-    said, _ = whole.communicate(timeout=200)
-    assert whole.returncode == 0, said
-    assert not alive(stage) and locked() == {"quick", "train", "score"}
-    assert (slow / "out_b").read_text() == "0\n"
 
 
 def test_dask_is_not_even_imported_when_nothing_is_to_be_done(project):

@@ -1,0 +1,92 @@
+"""Suites as other programs and judges get them: harness tasks, judgement sheets, a study's file and native JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+import yaml
+from native_sources import STORIES, build_suites, write_sources
+
+from longform.corpora.suites import exports as suite_exports
+from longform.corpora.suites.items import pair, suite_from_record
+from longform.units import BadInput
+
+
+@pytest.fixture
+def suites(tmp_path):
+    return build_suites(write_sources(tmp_path))
+
+
+def test_a_harness_task_asks_the_suites_question(suites):
+    cloze = suite_exports.harness_task(suites["story_cloze"])
+    line = json.loads(cloze["story_cloze.jsonl"].splitlines()[0])
+    assert line["choices"][line["target"]] == "She slept."
+    assert line["context"].endswith("She left.")
+    connective = suite_exports.harness_task(suites["connective_while_contrast_as_yet"])
+    line = json.loads(connective["connective_while_contrast_as_yet.jsonl"])
+    assert line["continuation"] == "you like coffee ."
+    assert line["choices"][line["target"]] == "I like tea , while"
+    task = yaml.safe_load(connective["connective_while_contrast_as_yet.yaml"])
+    assert (task["doc_to_text"], task["doc_to_target"], task["output_type"]) == (
+        "{{target}}",
+        "{{continuation}}",
+        "multiple_choice",
+    )
+    assert task["target_delimiter"] == " "
+    order = suite_exports.harness_task(suites["N_all"])
+    assert yaml.safe_load(order["N_all.yaml"])["target_delimiter"] == ""  # nothing stands before a whole text
+    whole = json.loads(order["N_all.jsonl"].splitlines()[0])
+    assert whole["context"] == ""
+    assert whole["choices"][whole["target"]] == " ".join([*STORIES[0][1:5], "She slept."])
+
+
+def test_the_judgement_sheet_hides_the_key(suites):
+    files = suite_exports.judgement_sheet([suites["story_cloze"], suites["N_all"]], 2, 5)
+    sheet, key = (list(csv.DictReader(io.StringIO(files[name]))) for name in ("sheet.csv", "key.csv"))
+    assert [row["item"] for row in sheet] == [row["item"] for row in key]
+    assert len(sheet) == 4
+    for row, answer in zip(sheet, key, strict=True):
+        if row["item"] == "story_cloze/1":
+            assert row[answer["coherent"]].endswith("She slept.")
+    assert files == suite_exports.judgement_sheet([suites["story_cloze"], suites["N_all"]], 2, 5)
+
+
+def test_a_studys_file_says_which_side_is_coherent_and_what_spoilt_the_other(suites):
+    names = ["story_cloze", "N_all", "speaker_commitment"]
+    files = suite_exports.judgement_sheet([suites[name] for name in names], 2, 5)
+    lines = [json.loads(line) for line in files["study.jsonl"].splitlines()]
+    assert lines == list(csv.DictReader(io.StringIO(files["study.csv"])))
+    key = {row["item"]: row["coherent"] for row in csv.DictReader(io.StringIO(files["key.csv"]))}
+    for line in lines:
+        assert set(line) == {"item_id", "left", "right", "gold_side", "suite", "condition"}
+        assert key[line["item_id"]] == line["gold_side"]
+        item = next(i for i in suites[line["suite"]].items if f"{line['suite']}/{i.number}" == line["item_id"])
+        spoilt = " ".join(r.content for r in item.condition(line["condition"]).regions)
+        other = {"left": "right", "right": "left"}[line["gold_side"]]
+        shown = line[other].replace("\n– ", " [SEP] ").removeprefix("– ")
+        assert shown == spoilt
+        assert "[SEP]" not in line["left"] + line["right"]
+
+
+def test_pairs_that_read_alike_are_not_put_before_judges(suites):
+    suite = suites["story_cloze"]
+    same = pair(9, {"original_ending": ["a", "b"], "distractor_ending": ["a", "b"]})
+    with_one = suite.__class__(**{**suite.__dict__, "items": (*suite.items, same)})
+    assert "story_cloze/9" not in suite_exports.judgement_sheet([with_one], 99, 1)["key.csv"]
+    alone = suite.__class__(**{**suite.__dict__, "items": (same,)})
+    with pytest.raises(BadInput, match="read alike"):
+        suite_exports.judgement_sheet([alone], 99, 1)
+
+
+def test_a_native_file_is_exported_and_read_back(suites):
+    text = suite_exports.syntaxgym_file(suites["N_all"])["N_all.json"]
+    assert suite_from_record(json.loads(text)) == suites["N_all"]
+
+
+def test_a_suite_without_a_simple_contrast_has_no_harness_task(suites):
+    odd = suites["N_all"].__class__(**{**suites["N_all"].__dict__, "predictions": ("(2;%shuffled%) > 3",)})
+    with pytest.raises(BadInput, match="is no contrast"):
+        suite_exports.harness_task(odd)

@@ -1,0 +1,252 @@
+"""Every reader of files with a small valid file for it: what the fuzzed readers start from."""
+
+import bz2
+import csv
+import gzip
+import io
+import json
+import tarfile
+import zipfile
+from collections import Counter
+
+import numpy as np
+
+from longform import artefacts
+from longform.corpora import (
+    coreference_annotation,
+    gcdc,
+    grid_files,
+    lexicons,
+    paired_texts,
+    parallel,
+    rated_shuffles,
+    rated_summaries,
+    scientific,
+    wikisection,
+    wordnet_files,
+)
+from longform.corpora.suites import connective_uses, dialogues, items, native, re_mentions, schemas, stories
+from longform.corpora.wikipedia import dump
+from longform.criticize.texts import read_texts
+from longform.stages.rows import read_row
+from longform.study.items import load_study
+
+DOCUMENT = {"id": "a", "split": "test", "sections": [{"title": None, "text": "One. Two."}], "edits": []}
+
+
+def lines(*records):
+    return "".join(json.dumps(record) + "\n" for record in records).encode()
+
+
+def table(delimiter, *rows):
+    text = io.StringIO()
+    csv.writer(text, delimiter=delimiter, lineterminator="\n").writerows(rows)
+    return text.getvalue().encode()
+
+
+def tarred(content):
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as tar:
+        entry = tarfile.TarInfo("a.conll")
+        entry.size = len(content)
+        tar.addfile(entry, io.BytesIO(content))
+    return packed.getvalue()
+
+
+def zipped(content):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("folder/a.txt", content)
+    return packed.getvalue()
+
+
+def arrays(**named):
+    packed = io.BytesIO()
+    np.savez(packed, **named)
+    return packed.getvalue()
+
+
+def pages(dump_path):
+    """All pages of a dump, parsed; the outcomes are the point of the reader."""
+    shards, _ = dump.plan(dump_path, None, 10)
+    found = [page for shard in shards for page in dump.raw_pages(dump_path, shard)]
+    return Counter(type(dump.parse_page(p) if isinstance(p, bytes) else p).__name__ for p in found)
+
+
+def built(module, **more):
+    """A reader that is a whole ``build``, with its result written as every prepare stage does."""
+
+    def read(path):
+        corpus = module.build(name="x", seed=1, raw=path, **more)
+        artefacts.write_corpus(path.parent / "written", corpus)
+
+    return read
+
+
+PAGE = (
+    b"<mediawiki><page><title>T</title><ns>0</ns><id>1</id><revision><text>Words.</text></revision></page></mediawiki>"
+)
+CONLL = "\n".join(
+    "\t".join(row) for row in [("d", "0", "0", "Ann", "(3)"), ("d", "0", "1", "ran", "_"), ("d", "0", "2", "home", "_")]
+)
+GAP = table(
+    "\t",
+    ["ID", "Text", "Pronoun", "Pronoun-offset", "A", "A-offset", "A-coref", "B", "B-offset", "B-coref", "URL"],
+    ["1", "Ann met Bea. She ran.", "She", "13", "Ann", "0", "TRUE", "Bea", "8", "FALSE", "u"],
+)
+STORY = ["s1", "A.", "B.", "C.", "D.", "E.", "F.", "1"]
+SUITE = {
+    "meta": {"name": "s", "metric": "mean"},
+    "region_meta": {"1": "all"},
+    "predictions": [{"type": "formula", "formula": "(1;%a%) < (1;%b%)"}],
+    "items": [
+        {
+            "item_number": 1,
+            "conditions": [
+                {"condition_name": name, "regions": [{"region_number": 1, "content": "Words."}]} for name in "ab"
+            ],
+        }
+    ],
+}
+STUDY = {
+    "name": "n",
+    "title": "t",
+    "consent": "c",
+    "instructions": {"testing": "i"},
+    "items": [
+        {
+            "id": "1",
+            "kind": "pair",
+            "phase": "testing",
+            "body": {"left": "l", "right": "r"},
+            "labels": ["left", "right"],
+        }
+    ],
+}
+RATED = {
+    "id": "x",
+    "model_id": "M1",
+    "decoded": "A text.",
+    "references": ["R."],
+    "expert_annotations": [{"coherence": 4}, {"coherence": 2}],
+}
+LMF = (
+    b'<LexicalResource><Lexicon><LexicalEntry id="e"><Lemma writtenForm="cat" partOfSpeech="n"/><Sense id="s" synset="y">'
+    b'<Count>2</Count></Sense></LexicalEntry><Synset id="y" partOfSpeech="n"><Definition>a cat</Definition></Synset>'
+    b"</Lexicon></LexicalResource>"
+)
+COHAN = {"article_id": "1", "abstract_text": ["A."], "section_names": ["intro"], "sections": [["One.", "Two."]]}
+MARKED = b"[ ABSTRACT ] A city. It is old. [ HISTORY ] It was founded. It grew.\n" * 5
+WIKISECTION = [
+    {
+        "text": "It was founded. It grew.",
+        "abstract": "A.",
+        "annotations": [{"begin": 0, "length": 24, "sectionLabel": "h"}],
+    }
+] * 5
+NO_FILTER = {"min_sections": 1, "min_title_count": 1, "min_tokens": 0}
+READERS = {
+    "artefacts json": ("a.json", artefacts.read_json, json.dumps({"a": [1, "inf"]}).encode()),
+    "artefacts documents": ("a.jsonl", artefacts.read_documents, lines(DOCUMENT)),
+    "artefacts arrays": ("a.npz", artefacts.read_arrays, arrays(a=np.arange(3))),
+    "artefacts readout": (
+        "a.npz",
+        artefacts.read_readout,
+        arrays(unit_ids=np.array(["a"]), splits=np.array(["test"]), x=np.arange(1)),
+    ),
+    "row": ("params.yaml", lambda path: read_row(path.parent, "score", "a"), b"seed: 1\nscore: {a: {code: x.py}}\n"),
+    "criticize jsonl": ("a.jsonl", read_texts, lines({"id": "a", "text": "Some words."}, DOCUMENT | {"id": "b"})),
+    "criticize folder": ("t/a.md", lambda path: read_texts(path.parent), b"# Title\n\nSome words.\n"),
+    "study": ("study.json", load_study, json.dumps(STUDY).encode()),
+    "wikisection marked": ("w.txt", built(wikisection), MARKED),
+    "wikisection json": ("w.json", built(wikisection), json.dumps(WIKISECTION).encode()),
+    "cohan json lines": ("a.jsonl", built(scientific, filters=NO_FILTER), lines(COHAN, COHAN, COHAN, COHAN)),
+    "cohan gzip": (
+        "a.jsonl.gz",
+        built(scientific, filters=NO_FILTER),
+        gzip.compress(lines(COHAN, COHAN, COHAN, COHAN)),
+    ),
+    "wikipedia dump": ("d.xml.bz2", pages, bz2.compress(PAGE)),
+    "parallel json lines": ("p.jsonl", built(parallel), lines({"id": "1", "en": "Yes.", "de": "Ja."})),
+    "parallel gzip": ("p.jsonl.gz", built(parallel), gzip.compress(lines({"id": "1", "en": "Yes.", "de": "Ja."}))),
+    "paired texts": (
+        "t/human/a.txt",
+        lambda path: paired_texts.build(name="x", seed=1, raw=path.parents[1]),
+        b"Some words.\n",
+    ),
+    "gcdc": (
+        "g/x_test.csv",
+        lambda path: gcdc.build(name="x", raw=path.parent),
+        table(",", ["text_id", "text", "labelA"], ["1", "Some words.", "2"]),
+    ),
+    "rated summaries": ("r/M1.jsonl", lambda path: rated_summaries.build(raw=path.parent), lines(RATED)),
+    "rated shuffles": (
+        "c/documents.jsonl",
+        lambda path: rated_shuffles.build(name="x", seed=1, raw=path.parent),
+        lines(DOCUMENT),
+    ),
+    "grids": ("g.jsonl", grid_files.read_grids, lines({"doc": "1", "perm": 1, "grid": {"CAT": "S-O"}})),
+    "grids gzip": (
+        "g.jsonl.gz",
+        grid_files.read_grids,
+        gzip.compress(lines({"doc": "1", "perm": 1, "grid": {"CAT": "S-O"}})),
+    ),
+    "lexicon": ("l.xml", lexicons.read_lmf, LMF),
+    "wordnet": (
+        "w/data.noun",
+        lambda path: wordnet_files.read_wordnet(path.parent),
+        b"00001740 03 n 01 cat 0 000 | a cat\n",
+    ),
+    "litbank": ("l.tar", coreference_annotation.read_litbank, tarred(CONLL.encode())),
+    "gap": ("g.tsv", coreference_annotation.read_gap, GAP),
+    "gap pairs": ("g.tsv", re_mentions.read_gap, GAP),
+    "conll": ("a.conll", re_mentions.read_conll, CONLL.encode()),
+    "suite": ("s.json", items.read_suite, json.dumps(SUITE).encode()),
+    "schemas": (
+        "s.jsonl",
+        schemas.read_schemas,
+        lines({"sentence": "A [MASK] ran.", "candidates": ["cat", "dog"], "correct": 1}),
+    ),
+    "stories": (
+        "s.tsv",
+        stories.read_stories,
+        table("\t", ["InputStoryid", *stories.CONTEXT, *stories.ENDINGS, "AnswerRightEnding"], STORY),
+    ),
+    "persona chat": ("p.txt", dialogues.read_persona_chat, b"1 your persona: i am.\n2 hi .\thello .\t\tx|y\n"),
+    "synthetic persona chat": (
+        "p.csv",
+        dialogues.read_synthetic_persona_chat,
+        table(",", ["user 1 personas", "Best Generated Conversation"], ["I am.", "User 1: Hi.\nUser 2: Ho."]),
+    ),
+    "dialogue nli": (
+        "d.jsonl",
+        dialogues.read_dialogue_nli,
+        json.dumps([{"label": "negative", "sentence1": "a", "sentence2": "b"}]).encode(),
+    ),
+    "disco": ("d.tsv", connective_uses.read_disco_annotation, b"1\tsince\tcausal\tHe ran <c>since</c> it rained.\n"),
+    "connectives": (
+        "c.jsonl",
+        connective_uses.read_connective_lines,
+        lines({"sentence": "He ran since it rained.", "begin": 7, "end": 12, "sense": "causal"}),
+    ),
+    "native texts": (
+        "t.txt",
+        lambda path: native.build(name="x", seed=1, raw=path.parent, sources={"texts": {"en": path.name}}),
+        b"One came. Two came. Three came. Four came.\n",
+    ),
+}
+RECORDS = {
+    "artefacts documents": DOCUMENT,
+    "criticize jsonl": DOCUMENT,
+    "study": STUDY,
+    "suite": SUITE,
+    "rated summaries": RATED,
+    "rated shuffles": DOCUMENT,
+    "cohan json lines": COHAN,
+    "wikisection json": WIKISECTION,
+    "grids": {"doc": "1", "perm": 1, "grid": {"CAT": "S-O"}},
+    "parallel json lines": {"id": "1", "en": "Yes.", "de": "Ja."},
+    "schemas": {"sentence": "A [MASK] ran.", "candidates": ["cat", "dog"], "correct": 1},
+    "dialogue nli": [{"label": "negative", "sentence1": "a", "sentence2": "b"}],
+    "connectives": {"sentence": "He ran since it rained.", "begin": 7, "end": 12, "sense": "causal"},
+}
