@@ -24,7 +24,9 @@ from longform.corpora.planted import build
 from longform.corpora.segmentation import sentences
 from longform.criticize.judging import by_sentence, worst_places
 from longform.criticize.options import Options
-from longform.criticize.panels import Panel, completion, panels, section_starts
+from longform.criticize.panel import Panel, section_starts
+from longform.criticize.panels import panels
+from longform.criticize.topic_panels import completion
 from longform.critics.bridge import BridgeCritic
 from longform.critics.bridge import units_from_readout as paths_from_readout
 from longform.critics.bridge_joint import JointBridgeCritic

@@ -12,7 +12,8 @@ import numpy as np
 
 from longform.criticize.options import Options, check
 from longform.criticize.pages import SIGNIFICANT, table
-from longform.criticize.panels import Panel, asked, panels
+from longform.criticize.panel import Panel
+from longform.criticize.panels import asked, panels
 from longform.criticize.report import save
 from longform.criticize.texts import Texts, halves, read_texts
 from longform.numerics import generator

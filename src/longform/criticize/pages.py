@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from longform.criticize.panels import section_starts
+from longform.criticize.panel import section_starts
 from longform.criticize.texts import shortened
 from longform.papers.layout import short
 from longform.units import Document

