@@ -7,10 +7,12 @@ export PYTHONPATH := src
 export OMP_NUM_THREADS ?= 1
 export WANDB_MODE ?= offline
 REPRO := python -m longform.stages.repro $(if $(WORKERS),--workers $(WORKERS))
-.PHONY: repro test smoke wikisection lint clean
+.PHONY: setup repro test smoke wikisection lint clean
 
 repro: $(VENV)/ready ## the default study: corpora, models, generations, critics, tables; WORKERS=1 for one stage at a time
 	$(REPRO)
+
+setup: $(VENV)/ready ## the environment alone
 
 test: $(VENV)/ready-dev ## the tests
 	pytest
