@@ -78,7 +78,7 @@ def _persons(_: Options) -> Panel:
         ):
             own = [chain for chain in chains if chain.split == split]
             peopled = sum(bool(set(chain.symbols) - {"."}) for chain in own)
-            if peopled < least:
+            if own and peopled < least:
                 raise BadInput(f"{peopled} of the {len(own)} {side} texts mention a person twice; {least} must")
         return chains
 
