@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import importlib.metadata
 import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from longform import __version__
 from longform.units import BadInput
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Command line; bad input is one sentence and exit code 2."""
     parser = argparse.ArgumentParser(prog="longform", description="Does long generated text hang together?")
-    parser.add_argument("--version", action="version", version=importlib.metadata.version("longform"))
+    parser.add_argument("--version", action="version", version=__version__)
     verbs = parser.add_subparsers(required=True, metavar="COMMAND")
     verb = verbs.add_parser("criticize", help="compare generated with real texts under every critic that applies")
     verb.add_argument("real", type=Path, help="a .jsonl file, or a folder of .txt and .md files")

@@ -5,6 +5,7 @@ import json
 import pytest
 from own_texts import by_name, write
 
+import longform
 from longform.cli import main
 from longform.criticize import criticize
 from longform.criticize.texts import read_texts
@@ -109,3 +110,9 @@ def test_words_that_leave_the_topics_of_the_first_half_are_marked(tmp_path, worl
     text = f"{swapped[0]} 0."
     marked = {text[a:b] for _, (a, b) in found.blame["generated/text-1"]}
     assert marked and marked <= set(farm.replace(".", "").split()) | {"ploughs."}
+
+
+def test_the_version_is_told(capsys):
+    with pytest.raises(SystemExit):
+        main(["--version"])
+    assert capsys.readouterr().out.strip() == longform.__version__

@@ -3,6 +3,7 @@
 import csv
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -76,6 +77,7 @@ def test_a_report_is_put_over_reports_and_nothing_else(tmp_path, broken):
     (tmp_path / "in").mkdir()
     assert "whose texts are read" in refusal(tmp_path / "in" / "out", (tmp_path / "in", tmp_path / "b.jsonl"))
     assert "no folder can be written there" in refusal(tmp_path / ("x" * 300))
+    assert "which no report wrote" in refusal(Path("/"))
     check(tmp_path / "new" / "below")
     assert not (tmp_path / "new").exists() and not [p for p in tmp_path.iterdir() if p.name.startswith(".")]
 
@@ -87,6 +89,10 @@ def test_a_report_that_is_cut_off_leaves_the_earlier_one_whole(tmp_path, broken,
     with pytest.raises(ZeroDivisionError):
         broken.save(tmp_path / "out")
     assert {path: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()} == before
+    (tmp_path / ".out.partial" / "texts").mkdir(parents=True)  # a kill leaves what was being written
+    monkeypatch.undo()
+    broken.save(tmp_path / "out")
+    assert not (tmp_path / ".out.partial").exists()
 
 
 def test_the_record_says_what_the_table_says(tmp_path, broken):

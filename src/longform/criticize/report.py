@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import re
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from longform import __version__
 from longform.artefacts import read_json, whole, write_json
 from longform.criticize.pages import SIGNIFICANT, index, page, table
 from longform.papers.layout import Cell, Figure
@@ -40,14 +40,21 @@ def _check(folder: Path, place: Path, inputs: Sequence[Path]) -> None:
     base = next(parent for parent in (place, *place.parents) if parent.exists())
     if not base.is_dir():
         raise BadInput(f"--out {folder}: {base} is a file; name a folder")
-    foreign = sorted(_files(place) - _own(place)) if base == place else []
+    foreign = _foreign(place) if base == place else ""
     if foreign:
-        raise BadInput(f"--out {folder}: holds {foreign[0]!r}, which no report wrote; name a new or an empty folder")
+        raise BadInput(f"--out {folder}: holds {foreign!r}, which no report wrote; name a new or an empty folder")
     beside = place.parent if place.parent.is_dir() else base  # a report is written beside its place, then moved there
-    trials = [beside / f".{place.name}.partial", *([place / ".partial"] if base == place else [])]
+    trials = [beside / f".{place.name}.attempt", *([place / ".attempt"] if base == place else [])]
     for trial in trials:
         trial.mkdir(exist_ok=True)
         trial.rmdir()
+
+
+def _foreign(folder: Path) -> str:
+    """The first file that no report wrote, if there is one; a folder without a report's record may be a large one."""
+    own = _own(folder)
+    there = _files(folder) if own else {path.name for path in folder.iterdir()}
+    return min(there - own, default="")
 
 
 def _files(folder: Path) -> set[str]:
@@ -99,7 +106,7 @@ def _record(found: Criticism) -> dict[str, Any]:
     ]  # fmt: skip
     return {
         "made_by": MAKER,
-        "version": importlib.metadata.version("longform"),
+        "version": __version__,
         "critics": critics,
         "left_out": [list(pair) for pair in found.left_out],
         "set_aside": {"real": found.real.set_aside, "generated": found.generated.set_aside},
