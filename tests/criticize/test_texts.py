@@ -82,6 +82,7 @@ def test_a_markdown_title_is_no_section_and_code_holds_no_headings(tmp_path):
     first, second = read_texts(tmp_path).documents
     assert [s.title for s in first.sections] == ["(lead)", "history"] and "# comment" in first.sections[1].text
     assert [s.title for s in second.sections] == ["one", "two"]
+    assert read_texts(tmp_path).set_aside == ()
 
 
 def test_odd_ids_and_titles_are_set_aside_or_numbered(tmp_path):

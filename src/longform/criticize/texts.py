@@ -129,7 +129,8 @@ def _markdown(text: str) -> tuple[tuple[str | None, str], ...]:
     starts = [begin, *(mark.end() for mark in marks)]
     stops = [*(mark.start() for mark in marks), len(text)]
     titles = [LEAD if marks else None, *(mark.group(1).rstrip(" \t#") for mark in marks)]
-    return tuple(zip(titles, (text[a:b] for a, b in zip(starts, stops, strict=True)), strict=True))
+    pairs = [(title, text[a:b]) for title, a, b in zip(titles, starts, stops, strict=True)]
+    return tuple(pairs[1:] if marks and not pairs[0][1].strip() else pairs)  # a text may begin with a heading
 
 
 def _top(mark: re.Match[str]) -> bool:
