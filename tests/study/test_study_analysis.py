@@ -50,7 +50,12 @@ def test_an_export_is_analysed_and_says_what_was_planted(tmp_path, capsys):
         assert share.low < share.value < share.high and share.units == 60
         assert abs(share.value - expected) < 4 * np.sqrt(expected * (1 - expected) / 180)
     effect = at["gpt2-w_title minus data", "logit"]
-    assert effect.high < 0 and effect.p_value < 0.001
+    assert effect.high < 0 and effect.p_value is None
+    tested = at["gpt2-w_title minus data", "share, articles exchanged"]
+    assert tested.value == pytest.approx(
+        at["gpt2-w_title", "coherent, articles resampled"].value - at["data", "coherent, articles resampled"].value
+    )
+    assert tested.p_value < 0.001
     assert {p.name for p in (tmp_path / "a").iterdir()} == {
         "human_study.csv", "human_study.md", "organisations.csv", "organisations.md",
     }  # fmt: skip

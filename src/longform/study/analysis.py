@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from longform.metrics.human_study import CoherentShare, Judged, judged_items, or
 from longform.numerics import generator
 from longform.papers.deng2022_human import human_study
 from longform.papers.layout import Cell, Table
-from longform.protocol import estimate
+from longform.protocol import compare, estimate
 from longform.study.files import sheet
 from longform.units import BadInput
 
@@ -42,7 +43,7 @@ def _mark(path: Path, place: int, name: str, value: Any) -> bool:
 
 
 def analyse(rows: Sequence[Mapping[str, Any]], seed: int = 1234) -> list[Table]:
-    """The table of shares, agreement and mixed effects, and that of the organisations called incoherent.
+    """The table of shares, agreement, mixed effects and tests, and that of the organisations called incoherent.
 
     Raises:
         BadInput: no verdict on any article, as in a study of claims or pairs.
@@ -55,7 +56,26 @@ def analyse(rows: Sequence[Mapping[str, Any]], seed: int = 1234) -> list[Table]:
     if not any(unit.verdicts for units in by_source.values() for unit in units):
         raise BadInput("study: no verdict on an article; only studies of sections have them")
     scores = {f"study-{source}-human": _record(source, units, seed) for source, units in by_source.items()}
-    return [human_study(scores=scores, expected={}, data=Path()), _organisations(by_source)]
+    table = human_study(scores=scores, expected={}, data=Path())
+    return [replace(table, cells=[*table.cells, *_tests(by_source, seed)]), _organisations(by_source)]
+
+
+def _tests(by_source: Mapping[str, Sequence[Judged]], seed: int) -> list[Cell]:
+    """Each system's share of coherent judgements minus the first's, tested by exchanging whole articles."""
+    critic, (first, *others) = CoherentShare(), by_source
+    tallies = {source: critic.tally(units) for source, units in by_source.items()}
+    cells = []
+    for source in others:
+        found = compare(
+            critic, tallies[source], tallies[first], generator("study", source, "against", first, str(seed))
+        )
+        rest = {
+            "units": len(tallies[source].unit_ids),
+            "p_value": found.p_value,
+            "signature": "permutation of articles",
+        }
+        cells.append(Cell(f"{source} minus {first}", "share, articles exchanged", found.difference, **rest))
+    return cells
 
 
 def _record(source: str, units: Sequence[Judged], seed: int) -> dict[str, Any]:
