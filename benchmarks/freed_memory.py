@@ -1,6 +1,6 @@
 """A training step where the C library keeps freed memory, as a stage has it, against one where it gives it back.
 
-``PYTHONPATH=src python -m benchmarks.freed_memory --json out.json`` (Linux with glibc; about three minutes on two cores). The
+``PYTHONPATH=src python -m benchmarks.freed_memory --json out.json`` (Linux with glibc; about four minutes on two cores). The
 default run's GPT-2 shape trains in fresh processes, one alone and two side by side as two workers have it; the two ways take
 turns, and a round's ratio is of turns that follow each other. Time is by the clock from the first to the last step after
 warming up, the slower process's where there are two; page faults are the kernel's count.
@@ -25,10 +25,11 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import torch
 
-from benchmarks.training import SHAPES, network
+from benchmarks.training import SHAPES, network, tell
 from longform.stages.__main__ import keep_freed_memory
 
 SHAPE = SHAPES["small"]
@@ -88,8 +89,8 @@ def compare(processes: int, rounds: int, steps: int) -> dict[str, object]:
 def main() -> None:
     """Measure and write JSON."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=6)
-    parser.add_argument("--steps", type=int, default=100)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--steps", type=int, default=80)
     parser.add_argument("--child", choices=WAYS, help="be one of the trainings")
     parser.add_argument("--json", type=Path)
     chosen = parser.parse_args()
@@ -98,12 +99,14 @@ def main() -> None:
             keep_freed_memory()
         print(json.dumps(train(chosen.steps)))
         return
-    found = {name: compare(count, chosen.rounds, chosen.steps) for name, count in (("alone", 1), ("two at once", 2))}
-    found |= {"shape": SHAPE, "platform": {"torch": torch.__version__, "libc": " ".join(platform.libc_ver())}}
-    text = json.dumps(found, indent=2)
-    if chosen.json:
-        chosen.json.write_text(text + "\n", encoding="utf-8")
-    print(text)
+    found: dict[str, Any] = {
+        name: compare(count, chosen.rounds, chosen.steps) for name, count in (("alone", 1), ("two at once", 2))
+    }
+    found |= {
+        "shape": SHAPE | {"steps": chosen.steps},
+        "platform": {"torch": torch.__version__, "libc": " ".join(platform.libc_ver())},
+    }
+    tell(found, chosen.json)
 
 
 if __name__ == "__main__":

@@ -140,9 +140,14 @@ def main() -> None:
     found: dict[str, Any] = {name: compare(SHAPES[name], chosen.rounds) for name in chosen.shapes}
     found |= {"required_ratio": 0.9, "rounds": chosen.rounds}
     found["platform"] = {"torch": torch.__version__, "lightning": pl.__version__, "machine": platform.machine()}
+    tell(found, chosen.json)
+
+
+def tell(found: dict[str, Any], path: Path | None) -> None:
+    """Print what was measured as JSON, and write it where a file is named."""
     text = json.dumps(found, indent=2)
-    if chosen.json:
-        chosen.json.write_text(text + "\n", encoding="utf-8")
+    if path:
+        path.write_text(text + "\n", encoding="utf-8")
     print(text)
 
 
