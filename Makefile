@@ -6,7 +6,7 @@ export PATH := $(BIN):$(PATH)
 export PYTHONPATH := src
 export OMP_NUM_THREADS ?= 1
 export WANDB_MODE ?= offline
-REPRO := python -m longform.stages.repro $(if $(WORKERS),--workers $(WORKERS))
+REPRO := python -m longform.pipeline.repro $(if $(WORKERS),--workers $(WORKERS))
 .PHONY: setup repro test smoke wikisection lint clean
 
 repro: $(VENV)/ready ## the default study: corpora, models, generations, critics, tables; WORKERS=1 for one stage at a time

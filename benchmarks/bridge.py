@@ -25,10 +25,10 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 
 from longform.artefacts import read_readout
-from longform.corpora.orderings import block_orders, local_orders
-from longform.critics.bridge import WINDOWS, LatentPath, path, units_from_readout
-from longform.critics.bridge_features import BridgeFeatures
-from longform.numerics import generator
+from longform.critics.bbscore.features import BridgeFeatures
+from longform.critics.bbscore.score import WINDOWS, LatentPath, path, units_from_readout
+from longform.resampling import generator
+from longform.text.permutations import block_orders, local_orders
 
 BLOCKS, WINDOWS_SHUFFLED, COPIES, ROUNDS = (1, 2, 5, 10), (1, 2, 3), 20, 3
 TARGET_SECONDS, TARGET_RATIO = 2.0, 80.0
@@ -119,9 +119,9 @@ def encoding(sentences: int = 30) -> dict[str, Any]:
     import torch
     from transformers import GPT2Config, GPT2Model
 
-    from longform.models.bridge_encoder import bridge_head
-    from longform.models.sentence_features import SentenceEncoder
-    from longform.models.trained_bridge import HeadShape
+    from longform.critics.bbscore.train import bridge_head
+    from longform.critics.bbscore.trained import HeadShape
+    from longform.language_models.sentence_features import SentenceEncoder
 
     torch.set_num_threads(1)
     torch.manual_seed(0)

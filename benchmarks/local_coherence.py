@@ -16,22 +16,22 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from longform.corpora.lexicons import Lexicon
-from longform.corpora.orderings import Discrimination
-from longform.critics.entity_grid import RoleTransitions
-from longform.critics.grid_ranking import GridRanker
-from longform.inference.entity_grids import (
+from longform.critics.entity_grid.ranking import GridRanker
+from longform.critics.entity_grid.score import RoleTransitions
+from longform.critics.lexical.score import LatentSemantics, Overlap
+from longform.critics.lexical.taxonomy import Taxonomy
+from longform.critics.lexical.train import fit
+from longform.critics.lexical.wordnet_relatedness import MEASURES, Lesk
+from longform.resampling import generator
+from longform.text.entity_grids import (
     Grid,
     folder_lexicon,
     grid_from_mentions,
     grids_from_readout,
     grids_to_readout,
 )
-from longform.metrics.lexical import LatentSemantics, Overlap
-from longform.metrics.taxonomy import Taxonomy
-from longform.metrics.wordnet_relatedness import MEASURES, Lesk
-from longform.models.word_nets import fit
-from longform.numerics import generator
+from longform.text.lexicon import Lexicon
+from longform.text.permutations import Discrimination
 
 DOCUMENTS, SENTENCES, NOUNS = 1000, 11, 5  # 1,000 documents of ten sentence pairs are 10,000 pairs
 POOL = 40  # nouns that a document draws from, so that entities recur

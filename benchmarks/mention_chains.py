@@ -18,11 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from longform.critics.arpa import arpa_lines
-from longform.critics.mention_chains import KneserNeyCritic, MentionCritic
-from longform.critics.ngram_windows import NOBODY, TokenStream
-from longform.numerics import generator
-from longform.units import Chain
+from longform.critics.coreference.arpa import arpa_lines
+from longform.critics.coreference.ngram_windows import NOBODY, TokenStream
+from longform.critics.coreference.score import KneserNeyCritic, MentionCritic
+from longform.documents import Chain
+from longform.resampling import generator
 
 FORMS = tuple(sorted(["M", "F", "P", "N", ".", *(f"{p}{i}" for p in ("he", "she", "they", "who") for i in range(46))]))
 NLTK_TOKENS, NLTK_QUERIES, REPEATS = 500_000, 300, 3  # of both sides, the least counts

@@ -31,10 +31,10 @@ from typing import Any
 import torch
 from transformers import GPT2Config, GPT2LMHeadModel
 
-from longform.generations.long_sampling import Sampling, sample
-from longform.generations.sampling.contexts import positions_read
-from longform.generations.sampling.drafts import Draft
-from longform.generations.sampling.draws import Referee, calibrated
+from longform.decoding.long_sampling import Sampling, sample
+from longform.decoding.sampling.contexts import positions_read
+from longform.decoding.sampling.drafts import Draft
+from longform.decoding.sampling.draws import Referee, calibrated
 
 WINDOW, TOKENS, KEEP, VOCABULARY, WIDTH, LAYERS = 256, 1500, 128, 16_000, 512, 6
 BLOCK = 10  # tokens a side writes before the other's turn

@@ -2,7 +2,7 @@
 
 ``PYTHONPATH=src python -m benchmarks.startup [--json FILE]``, about two minutes on one core. CPU seconds: a module is imported
 once in a fresh process and, where it is a train, generate or infer stage's, once in a child of a process that holds the heavy
-libraries (:mod:`longform.stages.warm`); a row of ``params.yaml`` costs what its module costs. Loading those libraries is told apart.
+libraries (:mod:`longform.pipeline.warm`); a row of ``params.yaml`` costs what its module costs. Loading those libraries is told apart.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 
 import yaml
 
-from longform.stages.warm import LIBRARIES
+from longform.pipeline.warm import LIBRARIES
 
 ROOT = Path(__file__).parents[1]
 GROUPS = {
@@ -53,7 +53,7 @@ def forked(module: str) -> float:
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     child = os.fork()
     if not child:
-        importlib.import_module("longform.stages.__main__")
+        importlib.import_module("longform.pipeline.__main__")
         importlib.import_module(module)
         os._exit(0)
     if os.waitpid(child, 0)[1]:
@@ -68,7 +68,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     target = parser.parse_args().json
     modules = dict.fromkeys(rows())
-    fresh = {module: spent(["longform.stages.__main__", module]) for module in {m for _, m in modules}}
+    fresh = {module: spent(["longform.pipeline.__main__", module]) for module in {m for _, m in modules}}
     libraries = spent(list(LIBRARIES))
     for name in LIBRARIES:
         importlib.import_module(name)

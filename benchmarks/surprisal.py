@@ -29,11 +29,11 @@ from minicons.scorer import IncrementalLMScorer
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
-from longform.corpora.suites.items import Suite, pair
-from longform.inference.surprisal import condition_bits
-from longform.inference.token_scores.log_probs import open_reader
-from longform.inference.token_scores.rows import Encoder
-from longform.numerics import generator
+from longform.critics.surprisal.read import condition_bits
+from longform.critics.surprisal.rows import Encoder
+from longform.datasets.test_suites.items import Suite, pair
+from longform.language_models.token_scores.log_probs import open_reader
+from longform.resampling import generator
 
 END = "<|endoftext|>"
 VOCABULARY, WIDTH, LAYERS = 16_000, 512, 6

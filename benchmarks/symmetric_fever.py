@@ -19,11 +19,11 @@ from typing import Any
 
 import numpy as np
 
-from longform.corpora.fever import LABELS as FEVER_LABELS
-from longform.corpora.fever import plain
-from longform.models.fact_checker.entailment import LABELS, Entailment, Pair
-from longform.models.fact_checker.learning import train
-from longform.numerics import bootstrap, generator, percentile_interval
+from longform.critics.verifiability.fact_checker.entailment import LABELS, Entailment, Pair
+from longform.critics.verifiability.fact_checker.learning import train
+from longform.datasets.fever import LABELS as FEVER_LABELS
+from longform.datasets.fever import plain
+from longform.resampling import bootstrap, generator, percentile_interval
 
 SHARES = {"train": 0.7, "validation": 0.1, "test": 0.2}
 SCHEDULE = {"learning_rate": 3e-3, "batch": 16, "epochs": 12, "rounds": 6, "weight_decay": 0.05}

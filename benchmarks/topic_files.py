@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 
 from benchmarks.topics import simulated
-from longform.models.topics.counts import TermCounts
-from longform.models.topics.expectation import Expectation, expectation
-from longform.models.topics.files import read_model, read_posteriors, write_corpus, write_model, write_settings
-from longform.models.topics.fitting import RELEASED_SEED, maximise, seeded_model
-from longform.models.topics.model import RELEASED, RELEASED_INFERENCE
+from longform.critics.topics.counts import TermCounts
+from longform.critics.topics.expectation import Expectation, expectation
+from longform.critics.topics.files import read_model, read_posteriors, write_corpus, write_model, write_settings
+from longform.critics.topics.fitting import RELEASED_SEED, maximise, seeded_model
+from longform.critics.topics.model import RELEASED, RELEASED_INFERENCE
 
 ITERATIONS = 10  # of each program's fit
 

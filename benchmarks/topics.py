@@ -30,14 +30,14 @@ from typing import Any
 
 import numpy as np
 
-from longform.models.topics.counts import TermCounts, build_vocabulary, count_terms, from_rows
-from longform.models.topics.expectation import expectation
-from longform.models.topics.files import read_corpus, read_model, read_settings, write_corpus, write_settings
-from longform.models.topics.fitting import RELEASED_SEED, maximise, seeded_model
-from longform.models.topics.kernels import NEWTON_STEPS
-from longform.models.topics.model import RELEASED, Progress, TopicModel, TopicSettings
-from longform.numerics import generator
-from longform.units import Document, Section
+from longform.critics.topics.counts import TermCounts, build_vocabulary, count_terms, from_rows
+from longform.critics.topics.expectation import expectation
+from longform.critics.topics.files import read_corpus, read_model, read_settings, write_corpus, write_settings
+from longform.critics.topics.fitting import RELEASED_SEED, maximise, seeded_model
+from longform.critics.topics.kernels import NEWTON_STEPS
+from longform.critics.topics.model import RELEASED, Progress, TopicModel, TopicSettings
+from longform.documents import Document, Section
+from longform.resampling import generator
 
 
 def simulated(documents: int, *, length: int = 200, terms: int = 5000, topics: int = 50) -> TermCounts:

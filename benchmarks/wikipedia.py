@@ -60,7 +60,7 @@ def _options() -> argparse.Namespace:
 
 def multiplied(source: Path, target: Path, copies: int, pages_per_stream: int = 100) -> tuple[Path, int]:
     """The dump's pages, some times over, as a multistream dump; and the bytes of XML in it."""
-    from longform.corpora.wikipedia.dump import Shard, raw_pages
+    from longform.datasets.wikipedia.dump import Shard, raw_pages
 
     pages, number, size = [], 0, 0
     with target.open("wb") as out:
@@ -142,7 +142,7 @@ def _read(reader: str, dump: Path, folder: Path, shard_bytes: int) -> None:
         articles = sum(1 for _ in (folder / "articles.jsonl").open(encoding="utf-8"))
         print(json.dumps({"articles": articles}))
         return
-    from longform.corpora.wikipedia.shards import Extraction, extract
+    from longform.datasets.wikipedia.shards import Extraction, extract
 
     workers = 2 if reader == "ours_two_workers" else 1
     started = time.monotonic()

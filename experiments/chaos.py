@@ -55,7 +55,7 @@ def clone(folder: Path) -> Path:
 def start(folder: Path, study: Study) -> subprocess.Popen[str]:
     """The runner in a process group of its own."""
     environment = os.environ | {"PYTHONPATH": "src", "OMP_NUM_THREADS": "1", "WANDB_MODE": "offline"}
-    command = [sys.executable, "-m", "longform.stages.repro", "--workers", str(study.workers), *study.targets]
+    command = [sys.executable, "-m", "longform.pipeline.repro", "--workers", str(study.workers), *study.targets]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     return subprocess.Popen(command, cwd=folder, env=environment, start_new_session=True, **pipes)
 

@@ -20,7 +20,7 @@
 # in `experiments/beyer2021/deviations.md`.
 
 # %%
-from longform.stages.exhibits import Exhibits
+from longform.pipeline.exhibits import Exhibits
 
 exhibits = Exhibits("beyer2021")
 

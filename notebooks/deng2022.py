@@ -20,7 +20,7 @@
 # in `experiments/deng2022/deviations.md`.
 
 # %%
-from longform.stages.exhibits import Exhibits
+from longform.pipeline.exhibits import Exhibits
 
 exhibits = Exhibits("deng2022")
 

@@ -19,7 +19,7 @@
 # `experiments/matrix/README.md`.
 
 # %%
-from longform.stages.exhibits import Exhibits
+from longform.pipeline.exhibits import Exhibits
 
 exhibits = Exhibits("matrix")
 

@@ -20,11 +20,11 @@ import textwrap
 import matplotlib.pyplot as plt
 import numpy as np
 
-from longform.corpora.planted.articles import write
-from longform.corpora.planted.corpus import to_document
-from longform.corpora.planted.discourse import CONNECTIVES, SENSES
-from longform.corpora.planted.domains import domain
-from longform.corpora.planted.failures import FAILURES, corrupt
+from longform.datasets.synthetic_world.articles import write
+from longform.datasets.synthetic_world.corpus import to_document
+from longform.datasets.synthetic_world.discourse import CONNECTIVES, SENSES
+from longform.datasets.synthetic_world.domains import domain
+from longform.datasets.synthetic_world.failures import FAILURES, corrupt
 
 DOMAIN, SEED, INDEX = "wiki", 1, 1
 world = domain(DOMAIN)

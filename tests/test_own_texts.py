@@ -8,8 +8,8 @@ from pathlib import Path
 from tiny import documents, lm_folder
 
 from longform.artefacts import read_json, write_documents
-from longform.stages.__main__ import main
-from longform.units import Document
+from longform.documents import Document
+from longform.pipeline.__main__ import main
 
 PAGE = (Path(__file__).parents[1] / "docs" / "own_texts.md").read_text(encoding="utf-8")
 
@@ -28,7 +28,7 @@ def test_the_pages_rows_run_in_a_folder_of_ones_own(tmp_path, monkeypatch):
     lm_folder(home / "data" / "gpt2")
     (home / "params.yaml").write_text(block("yaml"), encoding="utf-8")
     for names, verb in re.findall(
-        r"for row in (.*?); do python -m longform.stages (\w+) \$row --home mine; done", block("sh")
+        r"for row in (.*?); do python -m longform.pipeline (\w+) \$row --home mine; done", block("sh")
     ):
         for name in names.split():
             assert main([verb, name, "--home", str(home)]) == 0

@@ -11,15 +11,14 @@ from pathlib import Path
 import pytest
 import yaml
 
-from longform.stages import score
-from longform.stages.rows import VERBS, Row, arguments
-from longform.stages.scales import derived
+from longform.pipeline import score
+from longform.pipeline.rows import VERBS, Row, arguments
+from longform.pipeline.scales import derived
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "longform"
-FLOW = ("corpora", "models", "generations", "inference", "critics", "metrics", "papers")
-FREE = {"units", "protocol", "numerics"}
-GROUP = {"prepare": "corpora", "train": "models", "generate": "generations", "infer": "inference", "report": "papers"}
+FLOW = ("text", "datasets", "language_models", "decoding", "critics", "evaluation", "reporting")
+FREE = {"documents", "critic", "resampling", "markov_chain", "malformed"}
 SCALES = [ROOT, *sorted(p.parent for p in (ROOT / "experiments" / "scales").glob("*/params.yaml"))]
 MODULES = sorted(p.relative_to(PACKAGE) for p in PACKAGE.rglob("*.py"))
 FOLDERS = ("src", "tests", "benchmarks", "experiments", "notebooks")
@@ -63,12 +62,12 @@ def closure(*starts: Path) -> set[Path]:
 @pytest.mark.parametrize("module", MODULES, ids=str)
 def test_imports_flow_one_way(module):
     group = module.parts[0] if len(module.parts) > 1 else module.stem
-    if group in ("stages", "cli", "__init__", "artefacts", "study", "criticize"):
+    if group in ("pipeline", "cli", "__init__", "artefacts", "results", "study", "criticize"):
         return
     allowed = set(FREE) | (set(FLOW[: FLOW.index(group) + 1]) if group in FLOW else set())
-    if group == "metrics":
-        allowed.discard("critics")
     for other in imports(module):
+        if group == other.parts[0] == "critics" and len(other.parts) > 2:
+            assert other.parts[1] == module.parts[1], f"{module} imports {other}: a critic knows none of its neighbours"
         target = other.parts[0] if len(other.parts) > 1 else other.stem
         assert target in allowed, f"{module} imports {other}: allowed are {sorted(allowed)}"
 
@@ -76,22 +75,22 @@ def test_imports_flow_one_way(module):
 @pytest.mark.parametrize("module", MODULES, ids=str)
 def test_only_the_trainer_imports_wandb_and_only_stages_read_parameters(module):
     text = (PACKAGE / module).read_text(encoding="utf-8")
-    if module != Path("models/training.py"):
+    if module != Path("language_models/lightning.py"):
         assert not re.search(r"^\s*(import wandb|from wandb)|WandbLogger", text, re.M)
-    if module.parts[0] not in ("stages", "cli.py"):
+    if module.parts[0] not in ("pipeline", "cli.py"):
         assert not re.search(r"open\([^)]*params\.yaml|read_text\(.params\.yaml", text)
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file).removeprefix("src/longform/"))
-def test_no_file_is_over_three_hundred_lines(file):
-    assert len((ROOT / file).read_text(encoding="utf-8").splitlines()) <= 300
+def test_no_file_is_over_four_hundred_lines(file):
+    assert len((ROOT / file).read_text(encoding="utf-8").splitlines()) <= 400
 
 
 def test_torch_is_not_importable_from_the_judging_rooms():
     names = [
         "longform." + ".".join(m.with_suffix("").parts)
         for m in MODULES
-        if m.parts[0] in ("critics", "metrics", "papers")
+        if m.parts[0] == "reporting" or (m.parts[0] == "critics" and m.name == "score.py")
     ]
     code = f"""
 import sys, importlib
@@ -139,8 +138,7 @@ GIVEN = {
 def test_every_row_has_settings_that_its_function_takes(home, verb):
     for name, settings in params(home).get(verb, {}).items():
         row = Row(verb, name, settings, home, 0)
-        group = GROUP.get(verb) or settings.get("group", "critics")
-        function = row.function(group, FUNCTIONS.get(verb) or settings["critic" if verb == "score" else "table"])
+        function = row.function(FUNCTIONS.get(verb) or settings["critic" if verb == "score" else "table"])
         own = row.others(*SLOTS[verb])
         given = dict.fromkeys(GIVEN[verb].split())
         assert own.keys() <= arguments(function, row, own, given).keys() <= own.keys() | given.keys()
@@ -150,19 +148,18 @@ def test_every_row_has_settings_that_its_function_takes(home, verb):
 @pytest.mark.parametrize("home", SCALES, ids=lambda p: p.name)
 def test_every_stage_lists_the_modules_that_it_imports(home, verb):
     for name, row in params(home).get(verb, {}).items():
-        group = GROUP.get(verb) or row.get("group", "critics")
-        own = Path(group) / row["code"]
+        own = Path(row["code"])
         start = own if own.suffix == ".py" else own / "__init__.py"
         assert (PACKAGE / start).is_file(), f"{verb}.{name}: no file {start}"
         listed = declared(verb, row, home)
-        for module in closure(Path("stages") / f"{verb}.py", Path("stages/__main__.py"), start):
+        for module in closure(Path("pipeline") / f"{verb}.py", Path("pipeline/__main__.py"), start):
             known = any(module == dep or dep in module.parents for dep in listed)
             silent = module.name == "__init__.py" and module != start  # docstrings only, checked below
             assert known or silent, f"{verb}.{name} runs {module} but dvc.yaml does not list it"
 
 
 def test_group_folders_hold_no_code_in_their_init():
-    for group in (*FLOW, "stages"):
+    for group in (*FLOW, "pipeline"):
         body = ast.parse((PACKAGE / group / "__init__.py").read_text(encoding="utf-8")).body
         assert all(isinstance(node, ast.Expr) for node in body), group
 
@@ -211,7 +208,7 @@ def test_every_row_reaches_a_table(home):
 @pytest.mark.parametrize("home", SCALES, ids=lambda p: p.name)
 def test_every_value_of_a_hand_written_scale_has_a_source_mark(home):
     if (home / "overrides.yaml").is_file():
-        assert params(home) == derived(home), f"run python -m longform.stages.scales {home.relative_to(ROOT)}"
+        assert params(home) == derived(home), f"run python -m longform.pipeline.scales {home.relative_to(ROOT)}"
         return
     slots = "code|texts|base|model|prefixes|reader|raw|fit|real|units|paper|group|critic|table|corpus|rows|root|home"
     for line in (home / "params.yaml").read_text(encoding="utf-8").splitlines():

@@ -10,11 +10,10 @@ import pytest
 from samples import SAMPLES
 
 import longform.critics
-import longform.metrics
-from longform.metrics.likelihood import LogProbs, Perplexity
-from longform.numerics import derived_seed, generator, logsumexp, percentile_interval, perplexity
-from longform.protocol import Attributing, Critic, Tally, compare, estimate, signature
-from longform.units import BadInput
+from longform.critic import Attributing, Critic, Tally, compare, estimate, signature
+from longform.critics.perplexity.score import LogProbs, Perplexity
+from longform.documents import BadInput
+from longform.resampling import derived_seed, generator, logsumexp, percentile_interval, perplexity
 
 
 def units(count, mean, name="x"):
@@ -119,7 +118,7 @@ def test_logsumexp_is_exact_for_large_small_and_impossible_values():
 
 
 def classes():
-    for package in (longform.critics, longform.metrics):
+    for package in (longform.critics, longform.critics):
         for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             module = importlib.import_module(info.name)
             for name, member in inspect.getmembers(module, inspect.isclass):

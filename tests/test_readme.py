@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from longform.stages.readme import fill
+from longform.pipeline.readme import fill
 
 ROOT = Path(__file__).parents[1]
 
@@ -17,7 +17,7 @@ def test_the_readme_shows_tables():
 
 
 def test_readme_tables_are_the_ones_that_the_run_wrote():
-    assert fill(README, ROOT / "paper_figures") == README, "copy them: python -m longform.stages.readme"
+    assert fill(README, ROOT / "paper_figures") == README, "copy them: python -m longform.pipeline.readme"
 
 
 def test_a_mark_may_name_the_rows_to_show(tmp_path):

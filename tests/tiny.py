@@ -5,10 +5,10 @@ from pathlib import Path
 import torch
 from transformers import BertConfig, BertForSequenceClassification, GPT2Config, GPT2LMHeadModel
 
-from longform.models.byte_pair import fit as fit_bpe
-from longform.models.whitespace import fit as fit_words
-from longform.numerics import generator
-from longform.units import Document, Section
+from longform.documents import Document, Section
+from longform.language_models.byte_pair_tokenizer import fit as fit_bpe
+from longform.language_models.whitespace_tokenizer import fit as fit_words
+from longform.resampling import generator
 
 WORDS = [
     "the",

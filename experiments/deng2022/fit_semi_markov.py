@@ -20,17 +20,17 @@ from pathlib import Path
 
 import numpy as np
 
-from longform.corpora.synthetic import SyntheticLanguage, language
-from longform.inference.states import released_states, strict_states
-from longform.models.semi_markov.em import Fit, fit_em, initial_model, iteration_of, load_fit, save_fit
-from longform.models.semi_markov.fitting import held_out
-from longform.models.semi_markov.latent import latent_reading
-from longform.models.semi_markov.lm import SemiMarkovLM
-from longform.models.semi_markov.ngrams import build_ngrams, token_types
-from longform.models.semi_markov.paths import draw, tokens_of
-from longform.models.semi_markov.sparse_em import SparseFit, fit_sparse
-from longform.models.semi_markov.steps import Compute, expectation, maximise
-from longform.numerics import generator
+from longform.datasets.hsmm_language import SyntheticLanguage, language
+from longform.datasets.hsmm_states import released_states, strict_states
+from longform.language_models.hsmm.em import Fit, fit_em, initial_model, iteration_of, load_fit, save_fit
+from longform.language_models.hsmm.fitting import held_out
+from longform.language_models.hsmm.latent import latent_reading
+from longform.language_models.hsmm.lm import SemiMarkovLM
+from longform.language_models.hsmm.ngrams import build_ngrams, token_types
+from longform.language_models.hsmm.paths import draw, tokens_of
+from longform.language_models.hsmm.sparse_em import SparseFit, fit_sparse
+from longform.language_models.hsmm.steps import Compute, expectation, maximise
+from longform.resampling import generator
 
 WEIGHTS = (3e-4, 1e-3, 3e-3, 1e-2, 3e-2)  # ours: shares of uniform tables tried on validation texts
 PRESETS = Path(__file__).with_name("semi_markov.json")

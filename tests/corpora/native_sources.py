@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from longform.corpora.suites.documents import suites_from_documents
-from longform.corpora.suites.native import build
+from longform.datasets.test_suites.documents import suites_from_documents
+from longform.datasets.test_suites.native import build
 
 STORY_COLUMNS = [
     "InputStoryid", "InputSentence1", "InputSentence2", "InputSentence3", "InputSentence4",

@@ -8,15 +8,15 @@ import json
 import pytest
 from native_sources import SCHEMA, SOURCES, STORIES, STORY_COLUMNS, build_suites, write_sources
 
-from longform.corpora.perturbations import restored
-from longform.corpora.suites.connective_uses import read_ted_mdb
-from longform.corpora.suites.dialogues import read_dialogue_nli, read_persona_chat, read_synthetic_persona_chat
-from longform.corpora.suites.documents import suites_from_documents
-from longform.corpora.suites.native import build, read_re_mentions, read_uses
-from longform.corpora.suites.re_mentions import ReMention
-from longform.corpora.suites.schemas import gap, in_sentence_case, read_schemas
-from longform.corpora.suites.stories import read_stories
-from longform.units import BadInput
+from longform.datasets.test_suites.connective_uses import read_ted_mdb
+from longform.datasets.test_suites.dialogues import read_dialogue_nli, read_persona_chat, read_synthetic_persona_chat
+from longform.datasets.test_suites.documents import suites_from_documents
+from longform.datasets.test_suites.native import build, read_re_mentions, read_uses
+from longform.datasets.test_suites.re_mentions import ReMention
+from longform.datasets.test_suites.schemas import gap, in_sentence_case, read_schemas
+from longform.datasets.test_suites.stories import read_stories
+from longform.documents import BadInput
+from longform.text.edits import restored
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from longform.corpora.downloads import PINNED, Source, fetch, main, sha256, unpack
-from longform.units import BadInput
+from longform.datasets.downloads import PINNED, Source, fetch, main, sha256, unpack
+from longform.documents import BadInput
 
 CONTENT = bytes(range(256)) * 4000
 

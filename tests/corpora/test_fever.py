@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from longform.corpora.fever import build, claims_of, pages_of, title_of
-from longform.corpora.planted.articles import write
-from longform.corpora.planted.claims import UNKNOWN, Verifier
-from longform.corpora.planted.corpus import indices
-from longform.corpora.planted_fever import build as planted
-from longform.corpora.planted_readings import FORMS
-from longform.corpora.planted_readings import build as readings
-from longform.units import BadInput
+from longform.datasets.fever import build, claims_of, pages_of, title_of
+from longform.datasets.synthetic_world.articles import write
+from longform.datasets.synthetic_world.claims import UNKNOWN, Verifier
+from longform.datasets.synthetic_world.corpus import indices
+from longform.datasets.synthetic_world.fever_corpus import build as planted
+from longform.datasets.synthetic_world.reading_corpus import FORMS
+from longform.datasets.synthetic_world.reading_corpus import build as readings
+from longform.documents import BadInput
 
 COUNTS = {"train": 24, "validation": 6, "test": 6}
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from longform.corpora.lexicons import HOLONYM, HORIZONTAL, HYPERNYM, HYPONYM, MERONYM, lexicon_from_arrays, read_lmf
-from longform.corpora.wordnet_files import read_wordnet
-from longform.units import BadInput
+from longform.documents import BadInput
+from longform.text.lexicon import HOLONYM, HORIZONTAL, HYPERNYM, HYPONYM, MERONYM, lexicon_from_arrays, read_lmf
+from longform.text.wordnet_files import read_wordnet
 from tests.metrics.tiny_wordnet import NAMES, NOUNS, write_database, write_lmf
 
 

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from longform.corpora.order_pairs import OrderPairs, families, values_of
-from longform.corpora.orderings import chance_test
-from longform.corpora.panels import Panel, panel
-from longform.numerics import generator
-from longform.protocol import Tally
-from longform.units import BadInput
+from longform.critic import Tally
+from longform.documents import BadInput
+from longform.evaluation.order_pairs import OrderPairs, families, values_of
+from longform.evaluation.panels import Panel, panel
+from longform.resampling import generator
+from longform.text.permutations import chance_test
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from longform.corpora.orderings import (
+from longform.documents import BadInput
+from longform.resampling import generator
+from longform.text.permutations import (
     Discrimination,
     block_orders,
     distinct_orders,
@@ -15,8 +17,6 @@ from longform.corpora.orderings import (
     preferences,
     shuffled_orders,
 )
-from longform.numerics import generator
-from longform.units import BadInput
 
 
 def rng(seed: int = 0) -> np.random.Generator:

@@ -2,9 +2,9 @@
 
 import pytest
 
-from longform.corpora.planted import build as planted
-from longform.corpora.planted_doses import build
-from longform.units import BadInput
+from longform.datasets.synthetic_world import build as planted
+from longform.datasets.synthetic_world.severity_corpus import build
+from longform.documents import BadInput
 
 SETTINGS = {"name": "t", "seed": 5, "domain": "wiki", "documents": {"test": 12}, "failure": "wrong_pronoun"}
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from longform.corpora.planted_raw import FORMS, build
-from longform.units import BadInput
+from longform.datasets.synthetic_world.native_corpus import FORMS, build
+from longform.documents import BadInput
 
 LOOSE = {"min_sections": 1, "min_title_count": 1}
 

@@ -4,14 +4,14 @@ from collections import Counter
 
 import pytest
 
-from longform.corpora import scientific, wikisection
-from longform.corpora.planted import raw_corpora, raw_wiki
-from longform.corpora.planted.articles import write
-from longform.corpora.planted.corpus import to_document
-from longform.corpora.titles import normalise
-from longform.corpora.wikipedia import building as wikipedia
-from longform.corpora.wikipedia.articles import Shards
-from longform.corpora.wikipedia.shards import Extraction, extract
+from longform.datasets import scientific, wikisection
+from longform.datasets.synthetic_world import raw_corpora, raw_wiki
+from longform.datasets.synthetic_world.articles import write
+from longform.datasets.synthetic_world.corpus import to_document
+from longform.datasets.titles import normalise
+from longform.datasets.wikipedia import building as wikipedia
+from longform.datasets.wikipedia.articles import Shards
+from longform.datasets.wikipedia.shards import Extraction, extract
 
 PAGES = [raw_wiki.write_page(3, number) for number in range(240)]
 ARTICLES = [page for page in PAGES if page.kind == "article"]

@@ -6,14 +6,14 @@ from collections import Counter
 
 import pytest
 
-from longform.corpora.perturbations import restored
-from longform.corpora.planted.languages import LANGUAGES
-from longform.corpora.planted.stories import write_story
-from longform.corpora.suites import planted as planted_suites
-from longform.corpora.suites import planted_mixture
-from longform.corpora.suites.documents import suites_from_documents
-from longform.corpora.suites.planted_sources import story_text, translated
-from longform.units import BadInput
+from longform.datasets.synthetic_world.languages import LANGUAGES
+from longform.datasets.synthetic_world.stories import write_story
+from longform.datasets.test_suites import planted as planted_suites
+from longform.datasets.test_suites import planted_mixture
+from longform.datasets.test_suites.documents import suites_from_documents
+from longform.datasets.test_suites.planted_sources import story_text, translated
+from longform.documents import BadInput
+from longform.text.edits import restored
 
 
 @pytest.fixture(scope="module")

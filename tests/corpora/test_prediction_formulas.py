@@ -6,8 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from longform.corpora.suites.prediction_formulas import Binary, Number, RegionValue, evaluate, parse, region_values
-from longform.units import BadInput
+from longform.datasets.test_suites.prediction_formulas import (
+    Binary,
+    Number,
+    RegionValue,
+    evaluate,
+    parse,
+    region_values,
+)
+from longform.documents import BadInput
 
 
 def truth(text: str, **values: float) -> bool:

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from longform.corpora.rated_summaries import build
-from longform.corpora.rated_texts import RatedUnit, RatingCorrelation, rated_units
-from longform.numerics import generator
-from longform.protocol import Critic, estimate
-from longform.units import BadInput, Readout
+from longform.critic import Critic, estimate
+from longform.datasets.summeval import build
+from longform.documents import BadInput, Readout
+from longform.evaluation.rated_texts import RatedUnit, RatingCorrelation, rated_units
+from longform.resampling import generator
 
 
 @dataclass(frozen=True)

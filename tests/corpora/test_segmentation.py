@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from longform.corpora.segmentation import SECTION_BREAK, sentence_texts, sentences
+from longform.text.sentences import SECTION_BREAK, sentence_texts, sentences
 
 CASES = {  # "|" marks the place between two sentences, where the text itself has one space
     "plain": "The town is small.|It has a church!|Does it have a school?",

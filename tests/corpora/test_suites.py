@@ -7,9 +7,9 @@ import json
 
 import pytest
 
-from longform.corpora.suites.documents import suites_from_documents, suites_to_corpus
-from longform.corpora.suites.items import pair, read_suite, suite_from_record, suite_to_record
-from longform.units import BadInput, Document
+from longform.datasets.test_suites.documents import suites_from_documents, suites_to_corpus
+from longform.datasets.test_suites.items import pair, read_suite, suite_from_record, suite_to_record
+from longform.documents import BadInput, Document
 
 RECORD = {
     "meta": {"name": "toy", "metric": "sum", "author": "me", "comment": "naïve"},

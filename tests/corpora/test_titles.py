@@ -5,8 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from longform.corpora.lemmas import lemma
-from longform.corpora.titles import (
+from longform.datasets.titles import (
     REMOVED,
     Filters,
     cleaned,
@@ -20,7 +19,8 @@ from longform.corpora.titles import (
     table_11,
     token_counter,
 )
-from longform.units import BadInput, Document, Section
+from longform.documents import BadInput, Document, Section
+from longform.text.lemmas import lemma
 
 
 def words(text):

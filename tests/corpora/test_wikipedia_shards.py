@@ -12,9 +12,9 @@ from pathlib import Path
 import mediawiki
 import pytest
 
-from longform.corpora.wikipedia.articles import Shards
-from longform.corpora.wikipedia.shards import Extraction, extract
-from longform.units import BadInput
+from longform.datasets.wikipedia.articles import Shards
+from longform.datasets.wikipedia.shards import Extraction, extract
+from longform.documents import BadInput
 
 SMALL = Extraction(shard_bytes=1)
 SOURCE = str(Path(__file__).parents[2] / "src")
@@ -139,7 +139,7 @@ def test_a_bad_extraction_setting_is_named(settings):
 RUN = """
 import sys
 from pathlib import Path
-from longform.corpora.wikipedia.shards import Extraction, extract
+from longform.datasets.wikipedia.shards import Extraction, extract
 
 if __name__ == "__main__":
     dump, index, folder, workers = sys.argv[1:]
@@ -240,7 +240,7 @@ def test_a_scheduler_by_address_writes_the_same_bytes(tmp_path, dump, unbroken, 
 
 
 def test_an_address_without_a_scheduler_is_bad_input(tmp_path, dump, monkeypatch):
-    monkeypatch.setattr("longform.corpora.wikipedia.shards.CONNECT_SECONDS", 1)
+    monkeypatch.setattr("longform.datasets.wikipedia.shards.CONNECT_SECONDS", 1)
     for address in ("tcp://127.0.0.1:9", "nowhere"):
         with pytest.raises(BadInput, match="no Dask scheduler at"):
             extract(dump[0], tmp_path / "shards", index=dump[1], extraction=SMALL, scheduler=address)

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from longform.corpora.wikisection import build, paper_sentences, split_by_seed
-from longform.units import BadInput
+from longform.datasets.wikisection import build, paper_sentences, split_by_seed
+from longform.documents import BadInput
 
 SHARES = {"train": 0.5, "validation": 0.25, "test": 0.25}
 

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from longform.corpora.wikipedia.wikitext import (
+from longform.datasets.wikipedia.wikitext import (
     scanned_sections,
     sections,
     seen_part,

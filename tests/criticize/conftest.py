@@ -3,8 +3,8 @@
 import pytest
 from own_texts import records, write
 
-from longform.corpora.planted import build
 from longform.criticize import criticize
+from longform.datasets.synthetic_world import build
 
 
 @pytest.fixture(scope="module")

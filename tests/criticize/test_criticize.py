@@ -9,7 +9,7 @@ import longform
 from longform.cli import main
 from longform.criticize import criticize
 from longform.criticize.texts import read_texts
-from longform.units import BadInput
+from longform.documents import BadInput
 
 
 def test_a_wrong_order_of_sections_moves_the_section_critic_and_true_text_does_not(world, broken):

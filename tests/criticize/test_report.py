@@ -10,7 +10,6 @@ import pytest
 from own_texts import split, write
 
 from longform.cli import main
-from longform.corpora.segmentation import sentence_texts
 from longform.criticize import criticize, report
 from longform.criticize.judging import judge, worst_places
 from longform.criticize.options import Options
@@ -18,7 +17,8 @@ from longform.criticize.pages import marks, page
 from longform.criticize.panels import panels
 from longform.criticize.report import _half, check
 from longform.criticize.texts import read_texts
-from longform.units import BadInput, Section
+from longform.documents import BadInput, Section
+from longform.text.sentences import sentence_texts
 
 
 def test_the_report_holds_every_number_and_a_page_per_text(tmp_path, broken):

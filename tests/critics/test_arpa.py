@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from longform.critics.arpa import arpa_lines
-from longform.critics.mention_chains import KneserNeyCritic, MentionCritic
-from longform.numerics import generator
-from longform.units import BadInput, Chain
+from longform.critics.coreference.arpa import arpa_lines
+from longform.critics.coreference.score import KneserNeyCritic, MentionCritic
+from longform.documents import BadInput, Chain
+from longform.resampling import generator
 
 
 def stream(name: str, count: int, entities: bool = False) -> list[Chain]:

@@ -7,7 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from longform.critics.bridge import (
+from longform.critic import Tally
+from longform.critics.bbscore.score import (
     CONVENTIONS,
     WINDOWS,
     BridgeCritic,
@@ -20,8 +21,7 @@ from longform.critics.bridge import (
     terms,
     units_from_readout,
 )
-from longform.protocol import Tally
-from longform.units import BadInput, Readout
+from longform.documents import BadInput, Readout
 from tests.oracles.bridge_loops import bridges, loop_score
 
 Z = np.array([(0, 0), (1, 0), (1, 1), (2, 1), (3, 3)], dtype=float)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from longform.critics.bridge import BridgeCritic, path
-from longform.critics.bridge_joint import JointBridgeCritic, bridge_quadratic, bridge_scatter
-from longform.units import BadInput
+from longform.critics.bbscore.joint import JointBridgeCritic, bridge_quadratic, bridge_scatter
+from longform.critics.bbscore.score import BridgeCritic, path
+from longform.documents import BadInput
 from tests.oracles.bridge_loops import bridges
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from longform.critics.bridge import BridgeCritic, LatentPath, path
-from longform.critics.bridge_length import LengthConfound, length_confound
-from longform.units import BadInput
+from longform.critics.bbscore.score import BridgeCritic, LatentPath, path
+from longform.documents import BadInput
+from longform.evaluation.length_confound import LengthConfound, length_confound
 from tests.oracles.bridge_loops import bridges
 
 

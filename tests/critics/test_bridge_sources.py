@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import wasserstein_distance
 
-from longform.critics.bridge import LatentPath, diffusion, path
-from longform.critics.bridge_profiles import (
+from longform.critics.bbscore.profiles import (
     SourceDetection,
     SourceProfile,
     detection,
@@ -17,8 +16,9 @@ from longform.critics.bridge_profiles import (
     trajectory,
     wasserstein,
 )
-from longform.critics.bridge_ratings import RatedClasses
-from longform.critics.bridge_sources import (
+from longform.critics.bbscore.ratings import RatedClasses
+from longform.critics.bbscore.score import LatentPath, diffusion, path
+from longform.critics.bbscore.sources import (
     MachineArea,
     MachineGeneral,
     MachinePairs,
@@ -27,7 +27,7 @@ from longform.critics.bridge_sources import (
     families_of,
     text_classifier,
 )
-from longform.units import BadInput
+from longform.documents import BadInput
 from tests.oracles.bridge_loops import bridges, loop_score
 
 

@@ -8,10 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from longform.critics.bridge import CONVENTIONS, WINDOWS, BridgeCritic, LatentPath, path, terms
-from longform.critics.bridge_features import BridgeFeatures, identity
-from longform.critics.bridge_gram import OrderedGram
-from longform.critics.bridge_tasks import (
+from longform.critic import signature
+from longform.critics.bbscore.features import BridgeFeatures, identity
+from longform.critics.bbscore.gram import OrderedGram
+from longform.critics.bbscore.score import CONVENTIONS, WINDOWS, BridgeCritic, LatentPath, path, terms
+from longform.critics.bbscore.tasks import (
     GlobalDiscrimination,
     JointGlobal,
     JointLocal,
@@ -21,8 +22,7 @@ from longform.critics.bridge_tasks import (
     roc_points,
     wins,
 )
-from longform.protocol import signature
-from longform.units import BadInput
+from longform.documents import BadInput
 from tests.oracles.bridge_loops import bridges, loop_score
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from longform.critics.bridge import CONVENTIONS, WINDOWS, LatentPath, global_terms, terms
-from longform.critics.bridge_tokens import token_diffusion, token_terms
-from longform.units import BadInput
+from longform.critics.bbscore.score import CONVENTIONS, WINDOWS, LatentPath, global_terms, terms
+from longform.critics.bbscore.tokens import token_diffusion, token_terms
+from longform.documents import BadInput
 
 
 @pytest.mark.parametrize("name", sorted(CONVENTIONS))

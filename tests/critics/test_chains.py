@@ -8,7 +8,9 @@ import math
 import numpy as np
 import pytest
 
-from longform.critics.chains import (
+from longform.critic import Critic, signature
+from longform.documents import BadInput, Chain
+from longform.markov_chain import (
     END,
     BigramCritic,
     MarkovCritic,
@@ -17,9 +19,7 @@ from longform.critics.chains import (
     transition_counts,
     transition_failures,
 )
-from longform.numerics import generator
-from longform.protocol import Critic, signature
-from longform.units import BadInput, Chain
+from longform.resampling import generator
 
 
 def chains(*rows: str, valid: bool = True) -> list[Chain]:

@@ -7,19 +7,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from longform.corpora.orderings import Discrimination
-from longform.critics.bridge import LatentPath, path
-from longform.critics.bridge_sources import families_of
-from longform.critics.bridge_suites import Limited, shuffle_tasks
-from longform.critics.bridge_tasks import GlobalDiscrimination, ShuffleAUC
-from longform.critics.critic_suites import OverHeads, Suite, mirrored
-from longform.critics.grid_suites import grid_shuffles, grid_sources
-from longform.critics.grid_suites import units_from_readout as grids
-from longform.critics.grid_tasks import scorer
-from longform.critics.source_suites import source_profiles, source_tasks
-from longform.inference.entity_grids import grid_from_mentions, grids_to_readout
-from longform.protocol import Tally
-from longform.units import BadInput
+from longform.critic import Tally
+from longform.critics.bbscore.score import LatentPath, path
+from longform.critics.bbscore.sources import families_of
+from longform.critics.bbscore.tasks import GlobalDiscrimination, ShuffleAUC
+from longform.documents import BadInput
+from longform.evaluation.bridge_suites import Limited, shuffle_tasks
+from longform.evaluation.critic_suites import OverHeads, Suite, mirrored
+from longform.evaluation.grid_suites import grid_shuffles, grid_sources
+from longform.evaluation.grid_suites import units_from_readout as grids
+from longform.evaluation.grid_tasks import scorer
+from longform.evaluation.source_suites import source_profiles, source_tasks
+from longform.text.entity_grids import grid_from_mentions, grids_to_readout
+from longform.text.permutations import Discrimination
 from tests.oracles.bridge_loops import bridges
 
 

@@ -7,7 +7,8 @@ import pytest
 from scipy.special import digamma
 from scipy.stats import dirichlet
 
-from longform.critics.dirichlet import (
+from longform.critic import estimate
+from longform.critics.code_mixing.score import (
     DirichletCritic,
     LanguageDispersion,
     MixtureReading,
@@ -16,9 +17,8 @@ from longform.critics.dirichlet import (
     inverse_digamma,
     units_from_readout,
 )
-from longform.numerics import generator
-from longform.protocol import estimate
-from longform.units import BadInput, Readout
+from longform.documents import BadInput, Readout
+from longform.resampling import generator
 
 ALPHA = np.array([0.4, 0.7, 1.5])
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from samples.chains import pronoun_chains
 
-from longform.critics.doses import by_dose, mention_doses, title_doses
-from longform.critics.mention_chains import MentionCritic
-from longform.units import BadInput, Chain
+from longform.critics.coreference.score import MentionCritic
+from longform.documents import BadInput, Chain
+from longform.evaluation.severities import by_dose, mention_doses, title_doses
 
 REAL = pronoun_chains("real", 60)
 DOSED = [Chain(f"d{i}@{dose}", "test", unit.symbols) for dose in ("0", "0.5")

@@ -6,11 +6,11 @@ import math
 import numpy as np
 import pytest
 
-from longform.critics.entity_grid import EDGE, SYMBOLS, RoleTransitions, units_from_readout, witten_bell
-from longform.inference.entity_grids import grids_to_readout
-from longform.numerics import generator
-from longform.protocol import Critic, signature
-from longform.units import BadInput
+from longform.critic import Critic, signature
+from longform.critics.entity_grid.score import EDGE, SYMBOLS, RoleTransitions, units_from_readout, witten_bell
+from longform.documents import BadInput
+from longform.resampling import generator
+from longform.text.entity_grids import grids_to_readout
 from tests.critics.grid_cases import grid
 
 FITTED = RoleTransitions(history=1).fit([grid("SS--", "O---")])

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from longform.corpora.orderings import Discrimination
-from longform.critics.grid_ranking import GridRanker, TransitionFeatures, rank_weights
-from longform.inference.entity_grids import Grid
-from longform.numerics import generator
-from longform.protocol import Critic
-from longform.units import BadInput
+from longform.critic import Critic
+from longform.critics.entity_grid.ranking import GridRanker, TransitionFeatures, rank_weights
+from longform.documents import BadInput
+from longform.resampling import generator
+from longform.text.entity_grids import Grid
+from longform.text.permutations import Discrimination
 from tests.critics.grid_cases import grid
 
 PLAIN = TransitionFeatures(lengths=(2,), salience=0)

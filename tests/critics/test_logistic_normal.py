@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from longform.critics.logistic_normal import (
+from longform.critic import estimate, signature
+from longform.critics.topics.score import (
     LogisticNormalCritic,
     TopicReading,
     clamped,
@@ -17,9 +18,8 @@ from longform.critics.logistic_normal import (
     negative_log_density,
     units_from_readout,
 )
-from longform.numerics import generator
-from longform.protocol import estimate, signature
-from longform.units import BadInput, Readout
+from longform.documents import BadInput, Readout
+from longform.resampling import generator
 
 
 def drawn(documents: int, seed: int = 0, dims: int = 3, scale: float = 1.0) -> list[TopicReading]:

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from samples.chains import pronoun_chains as drawn
 
-from longform.critics.mention_articles import BlamingCritic, blaming, units_from_readout
-from longform.critics.mention_blame import best_successor, gap_rows, rare_rows, ratio_rows
-from longform.critics.mention_chains import MentionCritic
-from longform.inference.coreference.chains import ChainRules, read_with
-from longform.inference.coreference.rules import RuleResolver
-from longform.numerics import generator
-from longform.units import BadInput, Chain, Document, Section, chains_to_readout
+from longform.critics.coreference.articles import BlamingCritic, blaming, units_from_readout
+from longform.critics.coreference.attribution import best_successor, gap_rows, rare_rows, ratio_rows
+from longform.critics.coreference.chains import ChainRules, read_with
+from longform.critics.coreference.rules import RuleResolver
+from longform.critics.coreference.score import MentionCritic
+from longform.documents import BadInput, Chain, Document, Section, chains_to_readout
+from longform.resampling import generator
 
 REAL, HELD_OUT, WRONG = drawn("real", 60), drawn("held", 40), drawn("wrong", 40, 0.3)
 CRITIC = MentionCritic().fit(REAL)

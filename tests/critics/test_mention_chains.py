@@ -9,17 +9,17 @@ from collections import Counter, defaultdict
 import numpy as np
 import pytest
 
-from longform.critics.chains import END
-from longform.critics.mention_chains import (
+from longform.critic import Critic, signature
+from longform.critics.coreference.score import (
     UNSEEN_PROBABILITY,
     KneserNeyCritic,
     MentionCritic,
     absolute_discount,
     modified_discounts,
 )
-from longform.numerics import generator
-from longform.protocol import Critic, signature
-from longform.units import BadInput, Chain
+from longform.documents import BadInput, Chain
+from longform.markov_chain import END
+from longform.resampling import generator
 
 
 def chain(text: str, name: str = "u", valid: bool = True) -> Chain:

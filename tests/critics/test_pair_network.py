@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from longform.critics.pair_network import LinearRanker, NetworkRanker, Pairs, Scaling, hinge, initial_layers
-from longform.units import BadInput
+from longform.critics.bbscore.pair_network import LinearRanker, NetworkRanker, Pairs, Scaling, hinge, initial_layers
+from longform.documents import BadInput
 
 
 def rng(seed: int = 0) -> np.random.Generator:

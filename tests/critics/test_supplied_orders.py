@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from longform.corpora.grid_files import build, parse_grid, printed
-from longform.critics.grid_ranking import TransitionFeatures
-from longform.critics.supplied_orders import (
+from longform.critics.entity_grid.ranking import TransitionFeatures
+from longform.critics.entity_grid.supplied_orders import (
     CrossValidated,
     counted,
     families,
@@ -15,9 +14,10 @@ from longform.critics.supplied_orders import (
     tuned,
     units_from_readout,
 )
-from longform.inference.entity_grids import grids_to_readout, read
-from longform.numerics import generator
-from longform.units import BadInput
+from longform.documents import BadInput
+from longform.resampling import generator
+from longform.text.entity_grids import grids_to_readout, read
+from longform.text.grid_files import build, parse_grid, printed
 from tests.critics.grid_cases import grid
 
 

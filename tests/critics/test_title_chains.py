@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from samples.titles import CHAIN, TITLES, articles
 
-from longform.critics.chains import BEGIN, END, BigramCritic
-from longform.critics.title_chains import GoldTitleCritic, TitleCritic, validated, validated_gold
-from longform.numerics import perplexity
-from longform.units import BadInput, Chain, Readout, chains_to_readout
+from longform.critics.section_order.score import GoldTitleCritic, TitleCritic, validated, validated_gold
+from longform.documents import BadInput, Chain, Readout, chains_to_readout
+from longform.markov_chain import BEGIN, END, BigramCritic
+from longform.resampling import perplexity
 
 
 def readout(units, planted=True):

@@ -7,11 +7,11 @@ import pytest
 from critics.test_title_chains import of, readout, real
 from samples.titles import CHAIN, TITLES, articles, channel
 
-from longform.critics.title_chains import GoldTitleCritic, TitledArticle
-from longform.critics.title_errors import CorrectedTitleCritic, confusion, corrected
-from longform.numerics import generator
-from longform.protocol import estimate
-from longform.units import BadInput
+from longform.critic import estimate
+from longform.critics.section_order.errors import CorrectedTitleCritic, confusion, corrected
+from longform.critics.section_order.score import GoldTitleCritic, TitledArticle
+from longform.documents import BadInput
+from longform.resampling import generator
 
 
 def article(predicted, gold, split="test", number=0):

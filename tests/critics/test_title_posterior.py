@@ -7,8 +7,8 @@ import pytest
 from critics.test_title_chains import of, readout, real
 from samples.titles import CHAIN, TITLES, articles
 
-from longform.critics.chains import END
-from longform.critics.title_posterior import (
+from longform.critic import estimate
+from longform.critics.section_order.posterior import (
     ChainEntropy,
     EntropyTerm,
     ExpectedTitleCritic,
@@ -19,8 +19,8 @@ from longform.critics.title_posterior import (
     likelihood_term,
     terms,
 )
-from longform.numerics import generator
-from longform.protocol import estimate
+from longform.markov_chain import END
+from longform.resampling import generator
 
 
 @pytest.mark.parametrize("sections", [1, 2, 4])

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from longform.critics import written_orders as critics
-from longform.inference.entity_grids import Grid, grids_to_readout
-from longform.metrics import written_orders as metrics
-from longform.units import BadInput, Chain, Readout, chains_to_readout
+from longform.documents import BadInput, Chain, Readout, chains_to_readout
+from longform.evaluation import written_orders as critics
+from longform.evaluation import written_orders_metrics as metrics
+from longform.text.entity_grids import Grid, grids_to_readout
 
 NAMES = ["t", "u", "x/original/0", "x/block_1/0", "x/block_1/1", "y/original/0", "y/block_1/0"]
 SPLITS = ("train", "train", *["test"] * 5)

@@ -6,11 +6,11 @@ import pytest
 import torch
 from toy_language import PROMPT, next_log_probs, toy
 
-from longform.generations.beam_search import Beam, beam_search
-from longform.generations.contrastive import Contrastive, contrastive_search
-from longform.generations.decoder_kinds import settings_of
-from longform.generations.delayed_beam import Sampled
-from longform.units import BadInput
+from longform.decoding.beam_search import Beam, beam_search
+from longform.decoding.contrastive import Contrastive, contrastive_search
+from longform.decoding.decoder_kinds import settings_of
+from longform.decoding.delayed_beam import Sampled
+from longform.documents import BadInput
 
 
 @torch.no_grad()

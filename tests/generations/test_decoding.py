@@ -7,14 +7,14 @@ from tiny import lm_folder
 from toy_language import DEPTH, PROMPT, TOKENS, next_log_probs, step_log_probs, toy
 from transformers import LogitsProcessorList, StoppingCriteriaList
 
-from longform.generations.beam_search import Beam, beam_search
-from longform.generations.decoder_kinds import KINDS, decode, is_random, settings_of
-from longform.generations.decoding import generate
-from longform.generations.delayed_beam import Delayed, Sampled, delayed, delayed_beam_search, draw, sample
-from longform.generations.prefixes import prefix_of
-from longform.generations.token_rules import BlockRepeats, SentenceEnds
-from longform.numerics import generator
-from longform.units import BadInput, Document, Section
+from longform.decoding.beam_search import Beam, beam_search
+from longform.decoding.decoder_kinds import KINDS, decode, is_random, settings_of
+from longform.decoding.decoding import generate
+from longform.decoding.delayed_beam import Delayed, Sampled, delayed, delayed_beam_search, draw, sample
+from longform.decoding.prefixes import prefix_of
+from longform.decoding.token_rules import BlockRepeats, SentenceEnds
+from longform.documents import BadInput, Document, Section
+from longform.resampling import generator
 
 NEVER = SentenceEnds.of_tokens([], TOKENS)
 AT_TWO = SentenceEnds.of_tokens([2], TOKENS)
@@ -240,7 +240,7 @@ def test_articles_without_a_title_are_counted(model, tmp_path):
 
 
 def test_an_empty_generation_is_kept_and_counted(model, tmp_path, monkeypatch):
-    monkeypatch.setattr("longform.generations.decoding.decode", lambda network, prompts, *rest: [[0]] * len(prompts))
+    monkeypatch.setattr("longform.decoding.decoding.decode", lambda network, prompts, *rest: [[0]] * len(prompts))
     made = make(model, tmp_path, {"kind": "greedy"}, allow_end=True)
     assert made.facts["empty"] == 3 == made.facts["cut_short"] and made.documents[0].sections[1].text == ""
 

@@ -10,10 +10,10 @@ from tiny import lm_folder
 from toy_language import PROMPT, next_log_probs, toy
 
 from longform.artefacts import write_corpus
-from longform.generations import decoding
-from longform.generations.decoding import generate
-from longform.generations.drafts import Draft, Drafts, token_log_probs
-from longform.units import BadInput
+from longform.decoding import decoding
+from longform.decoding.decoding import generate
+from longform.decoding.drafts import Draft, Drafts, token_log_probs
+from longform.documents import BadInput
 
 DECODERS = {
     "human": {"kind": "human"},

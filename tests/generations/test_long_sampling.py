@@ -14,14 +14,14 @@ import torch
 from tiny import documents, lm_folder
 from transformers import AutoModelForCausalLM, GPT2LMHeadModel
 
-from longform.generations import long_sampling
-from longform.generations.long_sampling import Sampling, generate, sample
-from longform.generations.sampling import drafts as files
-from longform.generations.sampling.contexts import context_start
-from longform.generations.sampling.drafts import Draft
-from longform.generations.sampling.draws import Referee, Truncation
-from longform.generations.sampling.noise import gumbel, keys
-from longform.units import BadInput
+from longform.decoding import long_sampling
+from longform.decoding.long_sampling import Sampling, generate, sample
+from longform.decoding.sampling import drafts as files
+from longform.decoding.sampling.contexts import context_start
+from longform.decoding.sampling.drafts import Draft
+from longform.decoding.sampling.draws import Referee, Truncation
+from longform.decoding.sampling.noise import gumbel, keys
+from longform.documents import BadInput
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS, TOKENS = 64, 40
@@ -87,7 +87,7 @@ SCRIPT = """
 import sys; sys.path[:0] = ["tests/generations", "tests"]
 from pathlib import Path
 from test_long_sampling import make
-import longform.generations.sampling.drafts as files, time
+import longform.decoding.sampling.drafts as files, time
 whole = files.append
 def slow(*rest): whole(*rest); time.sleep(0.5)
 files.append = slow

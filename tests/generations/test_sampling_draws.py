@@ -8,10 +8,10 @@ import torch
 from tiny import lm_folder
 from transformers import AutoModelForCausalLM, GPTNeoConfig, GPTNeoForCausalLM, GPTNeoXConfig, GPTNeoXForCausalLM
 
-from longform.generations.sampling.contexts import context_start, positions_read
-from longform.generations.sampling.draws import Referee, Truncation, calibrated, certain_draws, in_double, spread
-from longform.generations.sampling.noise import gumbel, keys
-from longform.units import BadInput
+from longform.decoding.sampling.contexts import context_start, positions_read
+from longform.decoding.sampling.draws import Referee, Truncation, calibrated, certain_draws, in_double, spread
+from longform.decoding.sampling.noise import gumbel, keys
+from longform.documents import BadInput
 
 
 @pytest.fixture(scope="module")

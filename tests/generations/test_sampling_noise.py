@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from scipy import stats
 
-from longform.generations.sampling.noise import gumbel, keys
+from longform.decoding.sampling.noise import gumbel, keys
 
 
 def test_noise_is_standard_gumbel():

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from longform.generations.translations import generate, pick
-from longform.models.translation import TrainedTranslator, fit_subwords
-from longform.models.translation_networks import (
+from longform.decoding.translations import generate, pick
+from longform.documents import BadInput, Document, Section
+from longform.language_models.translation import TrainedTranslator, fit_subwords
+from longform.language_models.translation_networks import (
     BEGIN,
     PAD,
     UNKNOWN,
@@ -16,8 +17,7 @@ from longform.models.translation_networks import (
     ParallelTranslator,
     Shape,
 )
-from longform.numerics import generator
-from longform.units import BadInput, Document, Section
+from longform.resampling import generator
 
 TEXTS = ["one two three", "two", "three one one two", "one"]
 

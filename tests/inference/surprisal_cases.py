@@ -16,7 +16,7 @@ from transformers import (
     PreTrainedTokenizerFast,
 )
 
-from longform.corpora.suites.items import Suite, pair
+from longform.datasets.test_suites.items import Suite, pair
 
 TEXT = "the cat sat on the mat . the naïve dog ’s ball rolled away , however the cat ran ; since then the dog ran too ."
 CONTEXT = "the cat sat on the mat . the naïve dog ’s ball rolled away"

@@ -2,11 +2,11 @@
 
 import pytest
 
-from longform.corpora.planted_failures import build
-from longform.inference.article_facts import read
-from longform.inference.word_tokens import read as read_words
-from longform.metrics.verifiability import units_from_readout
-from longform.units import BadInput, Document, Section
+from longform.critics.repetition.read import read as read_words
+from longform.critics.verifiability.read_facts import read
+from longform.critics.verifiability.score import units_from_readout
+from longform.datasets.synthetic_world.corruption_corpus import build
+from longform.documents import BadInput, Document, Section
 
 
 def test_false_facts_are_refuted_and_sound_ones_supported():

@@ -8,14 +8,16 @@ import torch
 from tiny import documents, lm_folder
 from transformers import AutoModel, AutoTokenizer
 
-from longform.corpora.planted import build
-from longform.critics.bridge import BridgeCritic, corpus_diffusion, units_from_readout
-from longform.critics.bridge_joint import JointBridgeCritic
-from longform.critics.bridge_tasks import GlobalDiscrimination, JointGlobal
-from longform.inference import bridge_paths, gold_bridge_paths
-from longform.models import bridge_encoder, sentence_features
-from longform.models.sentence_features import open_encoder, split_sentences
-from longform.units import BadInput, Document, Section
+from longform.critics.bbscore import read as bridge_paths
+from longform.critics.bbscore import read_gold as gold_bridge_paths
+from longform.critics.bbscore import train as bridge_encoder
+from longform.critics.bbscore.joint import JointBridgeCritic
+from longform.critics.bbscore.score import BridgeCritic, corpus_diffusion, units_from_readout
+from longform.critics.bbscore.tasks import GlobalDiscrimination, JointGlobal
+from longform.datasets.synthetic_world import build
+from longform.documents import BadInput, Document, Section
+from longform.language_models import sentence_features
+from longform.language_models.sentence_features import open_encoder, split_sentences
 
 
 @pytest.fixture(scope="module")

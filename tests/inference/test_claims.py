@@ -2,8 +2,14 @@
 
 import pytest
 
-from longform.corpora.wikisection import SPLITTERS
-from longform.inference.claims import claims_of, opening_pronouns, replace_determiner, replace_pronouns, words_of
+from longform.critics.verifiability.claims import (
+    claims_of,
+    opening_pronouns,
+    replace_determiner,
+    replace_pronouns,
+    words_of,
+)
+from longform.datasets.wikisection import SPLITTERS
 
 NOUNS = {"town", "war", "mayor", "river"}
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from longform.corpora.suites.prediction_formulas import parse
-from longform.inference.token_scores.close_calls import FIRST, Judged, confirmed
-from longform.inference.token_scores.conditions import ConditionBits
-from longform.numerics import generator
+from longform.critics.surprisal.close_calls import FIRST, Judged, confirmed
+from longform.critics.surprisal.conditions import ConditionBits
+from longform.datasets.test_suites.prediction_formulas import parse
+from longform.resampling import generator
 
 FORMULA = (parse("(2;%b%) > (2;%a%)"),)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from longform.inference.coreference.chains import (
+from longform.critics.coreference.chains import (
     RELEASED,
     ChainRules,
     GivenMentions,
@@ -23,13 +23,13 @@ from longform.inference.coreference.chains import (
     read_chains,
     root_offset,
 )
-from longform.inference.coreference.fcoref import FcorefResolver, load_fcoref, patch_tied_weights, person_name_spans
-from longform.inference.coreference.gold import gold_chains, gold_mentions
-from longform.inference.coreference.gold import read as gold_read
-from longform.inference.coreference.parse import load_spacy, parsed_chain
-from longform.inference.coreference.person_lexicon import FIRST_NAMES
-from longform.inference.coreference.rules import read as rules_read
-from longform.units import BadInput, Document, Section, chains_from_readout
+from longform.critics.coreference.fcoref import FcorefResolver, load_fcoref, patch_tied_weights, person_name_spans
+from longform.critics.coreference.gold import gold_chains, gold_mentions
+from longform.critics.coreference.gold import read as gold_read
+from longform.critics.coreference.parse import load_spacy, parsed_chain
+from longform.critics.coreference.person_lexicon import FIRST_NAMES
+from longform.critics.coreference.rules import read as rules_read
+from longform.documents import BadInput, Document, Section, chains_from_readout
 
 
 def mention(text: str, words: str, entity: int, nth: int = 0, **more) -> Mention:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from longform.corpora.planted import build
-from longform.critics.mention_chains import KneserNeyCritic, MentionCritic
-from longform.inference.coreference.chains import ChainRules, is_person, read_chains
-from longform.inference.coreference.gold import gold_chains, gold_mentions
-from longform.inference.coreference.rules import RuleResolver
-from longform.metrics.coreference_agreement import ClusterPair, CorefAgreement, clusters
+from longform.critics.coreference.agreement import ClusterPair, CorefAgreement, clusters
+from longform.critics.coreference.chains import ChainRules, is_person, read_chains
+from longform.critics.coreference.gold import gold_chains, gold_mentions
+from longform.critics.coreference.rules import RuleResolver
+from longform.critics.coreference.score import KneserNeyCritic, MentionCritic
+from longform.datasets.synthetic_world import build
 
 
 @pytest.fixture(scope="module")

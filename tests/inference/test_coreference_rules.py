@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from longform.inference.coreference.rules import RuleResolver
+from longform.critics.coreference.rules import RuleResolver
 
 RESOLVER = RuleResolver()
 

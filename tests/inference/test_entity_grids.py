@@ -3,10 +3,8 @@
 import numpy as np
 import pytest
 
-from longform.corpora.grid_files import cells as published_cells
-from longform.corpora.grid_files import parse_grid
-from longform.corpora.lexicons import Lexicon, closed_links
-from longform.inference.entity_grids import (
+from longform.documents import BadInput, Document, Section
+from longform.text.entity_grids import (
     Grid,
     found_grids,
     grid_from_mentions,
@@ -14,8 +12,10 @@ from longform.inference.entity_grids import (
     spacy_mentions,
     spacy_role,
 )
-from longform.inference.noun_rules import NounRules
-from longform.units import BadInput, Document, Section
+from longform.text.grid_files import cells as published_cells
+from longform.text.grid_files import parse_grid
+from longform.text.lexicon import Lexicon, closed_links
+from longform.text.nouns import NounRules
 
 # The running example of lapata2005 (section 3.1) in its own words and roles; two nouns of sentence 3 have no role in print.
 PINOCHET = [

@@ -5,12 +5,14 @@ import json
 import pytest
 from tiny import lm_folder
 
-from longform.corpora import planted
-from longform.generations.decoding import generate
-from longform.inference import generated_tokens, planted_checks
-from longform.metrics import repetition, verifiability
-from longform.models.checkpoints import load_tokenizer
-from longform.units import BadInput, Document, Section
+from longform.critics.repetition import read_generated as generated_tokens
+from longform.critics.repetition import score as repetition
+from longform.critics.verifiability import read_planted as planted_checks
+from longform.critics.verifiability import score as verifiability
+from longform.datasets import synthetic_world as planted
+from longform.decoding.decoding import generate
+from longform.documents import BadInput, Document, Section
+from longform.language_models.checkpoints import load_tokenizer
 
 
 @pytest.fixture(scope="module")

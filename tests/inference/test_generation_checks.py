@@ -9,14 +9,19 @@ import types
 import numpy as np
 import pytest
 
-from longform.corpora.planted_fever import build
-from longform.inference.checked_generations import generations_from_readout
-from longform.inference.claim_checks import read as read_claims
-from longform.inference.generation_checks import read, verifier_of_lines
-from longform.inference.sentence_traits import PageSimilarity, conjunctions, entities, link_parser, mean_nats
-from longform.models.fact_checker import SavedChecker
-from longform.models.fact_checker.entailment import SHAPES, DecomposableAttention, TrainedEntailment, Vocabulary
-from longform.units import BadInput, Document, Section
+from longform.critics.verifiability.checked_generations import generations_from_readout
+from longform.critics.verifiability.fact_checker import SavedChecker
+from longform.critics.verifiability.fact_checker.entailment import (
+    SHAPES,
+    DecomposableAttention,
+    TrainedEntailment,
+    Vocabulary,
+)
+from longform.critics.verifiability.read import read, verifier_of_lines
+from longform.critics.verifiability.read_claims import read as read_claims
+from longform.datasets.synthetic_world.fever_corpus import build
+from longform.documents import BadInput, Document, Section
+from longform.text.sentence_traits import PageSimilarity, conjunctions, entities, link_parser, mean_nats
 
 PAGES = {
     "Inghaven": ("Inghaven is a town in Quenovia.", "Inghaven was founded in 1456.", "The harpists slept."),

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from longform.inference.kept_texts import pack, unpack
-from longform.units import Readout
+from longform.documents import Readout
+from longform.text.kept_texts import pack, unpack
 
 
 def test_texts_of_any_script_come_back_and_none_are_empty():

@@ -5,10 +5,10 @@ import socket
 
 import pytest
 
-from longform.corpora import planted
-from longform.inference.planted_checks import read, verifier_of
-from longform.metrics.verifiability import units_from_readout
-from longform.units import BadInput, Document, Section
+from longform.critics.verifiability.read_planted import read, verifier_of
+from longform.critics.verifiability.score import units_from_readout
+from longform.datasets import synthetic_world as planted
+from longform.documents import BadInput, Document, Section
 
 CORPUS = planted.build(name="pages", seed=1, domain="encyclopedia", documents=40)
 

@@ -6,11 +6,13 @@ import torch
 from tiny import TITLES, classifier_folder, documents, lm_folder
 from transformers import AutoModelForCausalLM, AutoModelForSequenceClassification, AutoTokenizer
 
-from longform.inference import gold_titles, section_titles, token_readout
-from longform.inference.token_readout import windows
-from longform.metrics import title_accuracy
-from longform.models.token_rows import document_rows
-from longform.units import BadInput, Document, Section, chains_from_readout
+from longform.critics.perplexity import read as token_readout
+from longform.critics.perplexity.read import windows
+from longform.critics.section_order import accuracy as title_accuracy
+from longform.critics.section_order import read as section_titles
+from longform.critics.section_order import read_gold as gold_titles
+from longform.documents import BadInput, Document, Section, chains_from_readout
+from longform.language_models.token_rows import document_rows
 
 
 def test_windows_score_every_position_once():

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from longform.corpora.planted.domains import domain
-from longform.inference.simulated_annotators import COLUMNS, Annotator, ChainRule, answer_rows, read, to_readout
-from longform.metrics.human_study import judged_items, units_from_readout
+from longform.datasets.synthetic_world.domains import domain
+from longform.documents import BadInput, Document, Section
+from longform.evaluation.human_study import judged_items, units_from_readout
+from longform.evaluation.simulated_annotators import COLUMNS, Annotator, ChainRule, answer_rows, read, to_readout
 from longform.study.__main__ import COLUMNS as EXPORTED
-from longform.units import BadInput, Document, Section
 
 TYPES = ("one", "two", "three")
 RULE = ChainRule(TYPES, np.array([[1, 0, 0, 0], [0.01, 0.99, 0, 0], [0, 0, 0, 1], [0, 0, 0, 1]], dtype=float), 0.05)

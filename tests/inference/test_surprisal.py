@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from surprisal_cases import NETWORKS, TOKENIZERS, network, suite
 
-from longform.inference.surprisal import condition_bits
-from longform.inference.token_scores.log_probs import open_reader
-from longform.inference.token_scores.rows import Encoder
-from longform.inference.token_scores.trees import batches, common_prefix, grow
+from longform.critics.surprisal.read import condition_bits
+from longform.critics.surprisal.rows import Encoder
+from longform.language_models.token_scores.log_probs import open_reader
+from longform.language_models.token_scores.trees import batches, common_prefix, grow
 
 
 def by_hand(model, ids: list[int]) -> np.ndarray:

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from surprisal_cases import END, TEXT, TOKENIZERS, byte_level, network, suite
 
-from longform.corpora.suites.documents import suites_to_corpus
-from longform.corpora.suites.items import Suite, pair
-from longform.inference.surprisal import condition_bits, read, suite_readout
-from longform.inference.token_scores.log_probs import open_reader
-from longform.inference.token_scores.parallel_reading import read_on_devices
-from longform.inference.token_scores.rows import ENDS, Encoder
-from longform.metrics.suite_accuracy import SuiteAccuracy, units_from_readout
-from longform.units import BadInput
+from longform.critics.surprisal.read import condition_bits, read, suite_readout
+from longform.critics.surprisal.rows import ENDS, Encoder
+from longform.critics.surprisal.score import SuiteAccuracy, units_from_readout
+from longform.datasets.test_suites.documents import suites_to_corpus
+from longform.datasets.test_suites.items import Suite, pair
+from longform.documents import BadInput
+from longform.language_models.token_scores.log_probs import open_reader
+from longform.language_models.token_scores.parallel_reading import read_on_devices
 
 
 def test_a_row_runs_from_files(tmp_path):

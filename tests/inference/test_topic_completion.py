@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from longform.corpora.planted import build
-from longform.inference import topic_proportions
-from longform.inference.topic_completion import read
-from longform.metrics.likelihood import Perplexity, units_from_readout
-from longform.models.topics.model import TopicModel
-from longform.numerics import generator
-from longform.protocol import compare
-from longform.units import BadInput, Document, Section
+from longform.critic import compare
+from longform.critics.perplexity.score import Perplexity, units_from_readout
+from longform.critics.topics import read as topic_proportions
+from longform.critics.topics.model import TopicModel
+from longform.critics.topics.read_completion import read
+from longform.datasets.synthetic_world import build
+from longform.documents import BadInput, Document, Section
+from longform.resampling import generator
 
 WORDS = ("ash", "birch", "cod", "eel", "unspoken")
 

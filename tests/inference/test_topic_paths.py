@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from longform.critics.bridge import units_from_readout
-from longform.critics.bridge_joint import JointBridgeCritic
-from longform.inference import topic_proportions
-from longform.inference.topic_paths import read
-from longform.models.topics.model import TopicModel
-from longform.models.topics.planted import planted_words
-from longform.units import BadInput, Document, Section
+from longform.critics.bbscore.joint import JointBridgeCritic
+from longform.critics.bbscore.score import units_from_readout
+from longform.critics.topics import read as topic_proportions
+from longform.critics.topics.model import TopicModel
+from longform.critics.topics.planted import planted_words
+from longform.critics.topics.read_paths import read
+from longform.documents import BadInput, Document, Section
 
 
 def model() -> TopicModel:

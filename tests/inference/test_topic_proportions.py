@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from longform.corpora.planted import build
-from longform.critics.logistic_normal import LogisticNormalCritic, released, units_from_readout
-from longform.inference.topic_proportions import read
-from longform.models.topics.fitting import fit
-from longform.models.topics.model import TopicModel, TopicSettings
-from longform.numerics import generator
-from longform.units import BadInput, Document, Section
+from longform.critics.topics.fitting import fit
+from longform.critics.topics.model import TopicModel, TopicSettings
+from longform.critics.topics.read import read
+from longform.critics.topics.score import LogisticNormalCritic, released, units_from_readout
+from longform.datasets.synthetic_world import build
+from longform.documents import BadInput, Document, Section
+from longform.resampling import generator
 
 WORDS = ("ash", "birch", "cod", "dace", "eel", "unspoken")
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from longform.metrics.agreement import (
+from longform.documents import BadInput
+from longform.evaluation.agreement import (
     clustered_interval,
     coefficient,
     cohen_kappa,
@@ -17,8 +18,7 @@ from longform.metrics.agreement import (
     value_of,
     williams_test,
 )
-from longform.numerics import generator
-from longform.units import BadInput
+from longform.resampling import generator
 
 NAN = math.nan
 

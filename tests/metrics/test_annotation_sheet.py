@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from test_decoder_tables import generation
 
-from longform.inference.verdicts import LABELS
-from longform.metrics.annotation_sheet import AnnotationSheet, agreement, annotation_sheet, cohen, judged
-from longform.units import BadInput
+from longform.critics.verifiability.annotation_sheet import AnnotationSheet, agreement, annotation_sheet, cohen, judged
+from longform.critics.verifiability.verdicts import LABELS
+from longform.documents import BadInput
 
 S, R, N = LABELS
 

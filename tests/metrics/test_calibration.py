@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from critics.test_title_chains import readout, real
 
-from longform.metrics.calibration import CalibrationError, ConfidentTitles, units_from_readout
-from longform.numerics import generator
-from longform.units import BadInput, Readout
+from longform.critics.section_order.calibration import CalibrationError, ConfidentTitles, units_from_readout
+from longform.documents import BadInput, Readout
+from longform.resampling import generator
 
 
 def unit(confidence, correct, name="a"):

@@ -6,23 +6,23 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from longform.inference.checked_generations import (
+from longform.critics.verifiability.checked_generations import (
     SENTENCE_COLUMNS,
     UNIT_COLUMNS,
     CheckedGeneration,
     generations_from_readout,
     generations_to_readout,
 )
-from longform.inference.token_texts import TokenText
-from longform.inference.verdicts import LABELS, CheckedText
-from longform.metrics.checker_accuracy import CheckerAccuracy, confusion_of
-from longform.metrics.corrected_verifiability import corrected_supports, true_shares
-from longform.metrics.decoder_tables import MEASURES, DecoderTable, clustered, correlations, decoder_table, pearson
-from longform.metrics.verifiability import SupportedPerGeneration
-from longform.numerics import generator
-from longform.stages.rows import Row
-from longform.stages.score import judge
-from longform.units import BadInput
+from longform.critics.verifiability.checker_accuracy import CheckerAccuracy, confusion_of
+from longform.critics.verifiability.corrected import corrected_supports, true_shares
+from longform.critics.verifiability.score import SupportedPerGeneration
+from longform.critics.verifiability.verdicts import LABELS, CheckedText
+from longform.documents import BadInput
+from longform.evaluation.decoder_tables import MEASURES, DecoderTable, clustered, correlations, decoder_table, pearson
+from longform.pipeline.rows import Row
+from longform.pipeline.score import judge
+from longform.resampling import generator
+from longform.text.token_texts import TokenText
 
 S, R, N = LABELS
 

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from longform.inference.simulated_annotators import Annotator, ChainRule, answer_rows
-from longform.metrics.agreement import cohen_kappa, krippendorff_alpha
-from longform.metrics.human_study import (
+from longform.critic import estimate
+from longform.documents import BadInput
+from longform.evaluation.agreement import cohen_kappa, krippendorff_alpha
+from longform.evaluation.human_study import (
     CoherentShare,
     expected_alpha,
     expected_share,
@@ -14,10 +15,9 @@ from longform.metrics.human_study import (
     majority_share,
     rating_matrix,
 )
-from longform.metrics.mixed_effects import mixed_effects
-from longform.numerics import generator
-from longform.protocol import estimate
-from longform.units import BadInput
+from longform.evaluation.mixed_effects import mixed_effects
+from longform.evaluation.simulated_annotators import Annotator, ChainRule, answer_rows
+from longform.resampling import generator
 
 RULE = ChainRule(("one", "two"), np.array([[1, 0, 0], [0, 0.9, 0.1], [0, 0, 1]], dtype=float), 0.05)
 GOOD, BAD = ("one", "two"), ("two", "one")

@@ -5,8 +5,8 @@ import math
 import pytest
 from scipy.stats import binomtest
 
-from longform.metrics.intervals import newcombe, wilson
-from longform.units import BadInput
+from longform.documents import BadInput
+from longform.evaluation.intervals import newcombe, wilson
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from longform.inference.entity_grids import grid_from_mentions
-from longform.metrics.lexical import (
+from longform.critic import Critic, signature
+from longform.critics.lexical.score import (
     AdjacentSimilarity,
     LatentSemantics,
     Overlap,
@@ -12,9 +12,9 @@ from longform.metrics.lexical import (
     term_documents,
     word_vectors,
 )
-from longform.numerics import generator
-from longform.protocol import Critic, signature
-from longform.units import BadInput
+from longform.documents import BadInput
+from longform.resampling import generator
+from longform.text.entity_grids import grid_from_mentions
 
 
 def unit(*sentences: str, name: str = "u"):

@@ -3,16 +3,15 @@
 import numpy as np
 import pytest
 
-from longform.corpora.planted import build
-from longform.corpora.planted.taxonomy import Taxonomy as PlantedTaxonomy
-from longform.corpora.planted.taxonomy import to_lmf
-from longform.critics import grid_tasks
-from longform.inference.entity_grids import read
-from longform.metrics import lexical_tasks
-from longform.metrics.agreement import leave_one_out
-from longform.models.word_nets import WORLDS, fit
-from longform.numerics import generator
-from longform.units import BadInput
+from longform.critics.lexical.train import WORLDS, fit
+from longform.datasets.synthetic_world import build
+from longform.datasets.synthetic_world.taxonomy import Taxonomy as PlantedTaxonomy
+from longform.datasets.synthetic_world.taxonomy import to_lmf
+from longform.documents import BadInput
+from longform.evaluation import grid_tasks, lexical_tasks
+from longform.evaluation.agreement import leave_one_out
+from longform.resampling import generator
+from longform.text.entity_grids import read
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +40,7 @@ def test_transition_probabilities_near_the_planted_ones(reports):
     fitted = grid_tasks.scorer("transitions", count_end=True).fit(units)
     kept = np.exp(fitted.log_probs[:4, :4])
     kept /= kept.sum(axis=1, keepdims=True)
-    from longform.corpora.planted.reports import TRANSITIONS
+    from longform.datasets.synthetic_world.reports import TRANSITIONS
 
     # columns that are absent throughout were drawn again, so the last row is a little fuller than planted
     np.testing.assert_allclose(kept[:3], TRANSITIONS[:3], atol=0.05)
@@ -92,7 +91,7 @@ def test_several_models_share_a_row_and_rated_texts_can_be_shuffled_too(summarie
 
 
 def test_the_planted_word_net_is_the_planted_taxonomy():
-    from longform.corpora.planted.lexicon import vocabulary
+    from longform.datasets.synthetic_world.lexicon import vocabulary
 
     for world, topics in WORLDS.items():
         assert fit(documents=[], world=world).text == to_lmf(PlantedTaxonomy.of(vocabulary(topics)))

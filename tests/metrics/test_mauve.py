@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from longform.metrics.mauve import (
+from longform.critic import estimate
+from longform.critics.mauve.score import (
     SEEDS,
     Mauve,
     TextFeature,
@@ -13,9 +14,8 @@ from longform.metrics.mauve import (
     quantise,
     relative_entropy,
 )
-from longform.numerics import generator
-from longform.protocol import estimate
-from longform.units import BadInput
+from longform.documents import BadInput
+from longform.resampling import generator
 
 
 def features(count, shift, name):

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from longform.inference.token_texts import TokenText, texts_to_readout
-from longform.metrics.likelihood import LogProbs
-from longform.metrics.rated_values import units_from_readout
-from longform.units import Readout
+from longform.critics.perplexity.score import LogProbs
+from longform.documents import Readout
+from longform.evaluation.rated_values_metrics import units_from_readout
+from longform.text.token_texts import TokenText, texts_to_readout
 
 
 def test_a_readout_of_log_probabilities_and_one_of_words_are_told_apart():

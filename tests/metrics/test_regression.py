@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from longform.metrics.regression import combine, least_squares, stepwise
-from longform.numerics import generator
-from longform.units import BadInput
+from longform.documents import BadInput
+from longform.evaluation.regression import combine, least_squares, stepwise
+from longform.resampling import generator
 
 
 def planted(items: int = 200) -> tuple[dict[str, np.ndarray], np.ndarray]:

@@ -7,14 +7,14 @@ import pytest
 import yaml
 from samples.verifiability import texts
 
-from longform.inference.token_texts import TokenText, texts_to_readout
-from longform.metrics.repetition import (
+from longform.critics.repetition.score import (
     DistinctGrams,
     GramProportion,
     distinct_grams,
     units_from_readout,
 )
-from longform.numerics import generator
+from longform.resampling import generator
+from longform.text.token_texts import TokenText, texts_to_readout
 
 EXPECTED = Path(__file__).parents[2] / "experiments" / "massarelli2020" / "expected.yaml"
 

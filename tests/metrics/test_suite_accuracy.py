@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from longform.corpora.suites.prediction_formulas import RegionValue, parse
-from longform.metrics.suite_accuracy import ReadItem, SuiteAccuracy, mcnemar
-from longform.numerics import generator
-from longform.protocol import estimate, signature
-from longform.units import BadInput
+from longform.critic import estimate, signature
+from longform.critics.surprisal.score import ReadItem, SuiteAccuracy, mcnemar
+from longform.datasets.test_suites.prediction_formulas import RegionValue, parse
+from longform.documents import BadInput
+from longform.resampling import generator
 
 FORMULA = parse("(2;%b%) > (2;%a%)")
 

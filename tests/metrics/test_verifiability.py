@@ -5,13 +5,13 @@ import math
 import pytest
 from samples.verifiability import checked
 
-from longform.inference.verdicts import CheckedText, checks_to_readout
-from longform.metrics.verifiability import (
+from longform.critics.verifiability.score import (
     SupportedPerGeneration,
     SupportedPerVerified,
     units_from_readout,
 )
-from longform.units import BadInput
+from longform.critics.verifiability.verdicts import CheckedText, checks_to_readout
+from longform.documents import BadInput
 
 A, B = frozenset({("Town", 0)}), frozenset({("Town", 0), ("River", 3)})
 S, R, N = "supported", "refuted", "not_enough_info"

@@ -6,13 +6,13 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from longform.corpora.lexicons import read_lmf
-from longform.corpora.wordnet_files import read_wordnet
-from longform.inference.entity_grids import grid_from_mentions, grids_to_readout
-from longform.metrics.gloss_overlap import FUNCTIONS, Glosses, extended_lesk, phrase_overlap, plain_lesk
-from longform.metrics.taxonomy import Taxonomy
-from longform.metrics.wordnet_relatedness import HirstStOnge, JiangConrath, Lesk, Lin, Resnik, batches, wordnet
-from longform.units import BadInput
+from longform.critics.lexical.gloss_overlap import FUNCTIONS, Glosses, extended_lesk, phrase_overlap, plain_lesk
+from longform.critics.lexical.taxonomy import Taxonomy
+from longform.critics.lexical.wordnet_relatedness import HirstStOnge, JiangConrath, Lesk, Lin, Resnik, batches, wordnet
+from longform.documents import BadInput
+from longform.text.entity_grids import grid_from_mentions, grids_to_readout
+from longform.text.lexicon import read_lmf
+from longform.text.wordnet_files import read_wordnet
 from tests.metrics.tiny_wordnet import NAMES, write_database, write_lmf
 
 COUNTS = {"dog": 5, "cat": 3, "house": 4, "door": 1, "bank": 2, "day": 6, "puppy": 1, "unheard": 9}

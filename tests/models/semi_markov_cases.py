@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from longform.models.semi_markov.lm import SemiMarkovLM
-from longform.models.semi_markov.ngrams import build_ngrams
+from longform.language_models.hsmm.lm import SemiMarkovLM
+from longform.language_models.hsmm.ngrams import build_ngrams
 
 
 def random_case(seed: int, *, states: int = 3, duration: int = 3, cap: int = 9, dtype: str = "float64"):

@@ -10,12 +10,12 @@ import pytest
 import torch
 from tiny import lm_folder
 
-from longform.models.bridge_encoder import Recipe, Sentences, train_head, triplets
-from longform.models.bridge_objectives import likelihood_loss, paper_loss, pin_loss, released_loss
-from longform.models.sentence_features import KeptFeatures, open_encoder
-from longform.models.trained_bridge import HeadShape, TrainedBridge, bridge_head, open_bridge
-from longform.models.training import Schedule
-from longform.units import BadInput
+from longform.critics.bbscore.objectives import likelihood_loss, paper_loss, pin_loss, released_loss
+from longform.critics.bbscore.train import Recipe, Sentences, train_head, triplets
+from longform.critics.bbscore.trained import HeadShape, TrainedBridge, bridge_head, open_bridge
+from longform.documents import BadInput
+from longform.language_models.lightning import Schedule
+from longform.language_models.sentence_features import KeptFeatures, open_encoder
 
 TIMES = torch.tensor([[0, 1, 4], [2, 3, 4], [1, 5, 9]])
 

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from longform.corpora.orderings import shuffled_orders
-from longform.inference.order_scores import score_orders
-from longform.metrics.order_accuracy import OrderAccuracy, ScoredOrders, units_from_readout
-from longform.models.coherence_ranker import (
+from longform.critic import Critic
+from longform.critics.neural_ranker.read import score_orders
+from longform.critics.neural_ranker.train import (
     CoherenceRanker,
     Features,
     RankerNetwork,
@@ -16,10 +15,11 @@ from longform.models.coherence_ranker import (
     fit,
     open_ranker,
 )
-from longform.models.training import Schedule
-from longform.numerics import generator
-from longform.protocol import Critic
-from longform.units import BadInput, Readout
+from longform.documents import BadInput, Readout
+from longform.evaluation.order_accuracy import OrderAccuracy, ScoredOrders, units_from_readout
+from longform.language_models.lightning import Schedule
+from longform.resampling import generator
+from longform.text.permutations import shuffled_orders
 
 SHAPE = RankerShape(features=6, sentence=8, pair=8)
 
@@ -53,7 +53,7 @@ def test_many_orders_at_once_equal_one_at_a_time(monkeypatch):
     network, rows = RankerNetwork(SHAPE).eval(), walks(1, "a").rows[0]
     orders = shuffled_orders("block", 1, range(8), 5, generator("o"))
     whole = score_orders(network, rows, orders)
-    monkeypatch.setattr("longform.inference.order_scores.ORDERS_AT_ONCE", 1)
+    monkeypatch.setattr("longform.critics.neural_ranker.read.ORDERS_AT_ONCE", 1)
     np.testing.assert_allclose(score_orders(network, rows, orders), whole, rtol=1e-5)
 
 

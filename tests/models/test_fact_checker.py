@@ -11,14 +11,21 @@ import torch
 from tiny import bpe_folder
 from transformers import BertConfig, BertForSequenceClassification, T5Config, T5ForConditionalGeneration
 
-from longform.corpora.fever import claims_of, pages_of
-from longform.corpora.planted_fever import build
-from longform.models import fact_checker
-from longform.models.fact_checker.checking import Checker, verdict
-from longform.models.fact_checker.entailment import LABELS, DecomposableAttention, Pair, Vocabulary, collate, encoded
-from longform.models.fact_checker.hugging_face import MiniCheckEntailment, columns_of, open_entailment
-from longform.models.fact_checker.retrieval import K1, B, Bm25Lines, TitlesAndBm25, _bm25, _scores, words
-from longform.units import BadInput
+from longform.critics.verifiability import fact_checker
+from longform.critics.verifiability.fact_checker.checking import Checker, verdict
+from longform.critics.verifiability.fact_checker.entailment import (
+    LABELS,
+    DecomposableAttention,
+    Pair,
+    Vocabulary,
+    collate,
+    encoded,
+)
+from longform.critics.verifiability.fact_checker.hugging_face import MiniCheckEntailment, columns_of, open_entailment
+from longform.critics.verifiability.fact_checker.retrieval import K1, B, Bm25Lines, TitlesAndBm25, _bm25, _scores, words
+from longform.datasets.fever import claims_of, pages_of
+from longform.datasets.synthetic_world.fever_corpus import build
+from longform.documents import BadInput
 
 PAGES = {
     "Ulm": ("Ulm is a town in Quenovia.", "Ulm was founded in 1456.", "It has many harps."),

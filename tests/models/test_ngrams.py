@@ -7,9 +7,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from longform.models.semi_markov import ngrams
-from longform.models.semi_markov.ngrams import build_ngrams, token_types
-from longform.units import BadInput
+from longform.documents import BadInput
+from longform.language_models.hsmm import ngrams
+from longform.language_models.hsmm.ngrams import build_ngrams, token_types
 
 
 def _texts(seed: int) -> list[list[str]]:

@@ -11,13 +11,13 @@ import torch
 import torch_struct
 from semi_markov_cases import bursts, enumerated_log_likelihood, paths, random_case
 
-from longform.models.semi_markov.blocks import pack
-from longform.models.semi_markov.lm import SemiMarkovLM
-from longform.models.semi_markov.paths import draw, tokens_of
-from longform.models.semi_markov.scan import Workspace, full_scans
-from longform.models.semi_markov.steps import Compute, expectation
-from longform.numerics import generator
-from longform.units import BadInput
+from longform.documents import BadInput
+from longform.language_models.hsmm.blocks import pack
+from longform.language_models.hsmm.lm import SemiMarkovLM
+from longform.language_models.hsmm.paths import draw, tokens_of
+from longform.language_models.hsmm.scan import Workspace, full_scans
+from longform.language_models.hsmm.steps import Compute, expectation
+from longform.resampling import generator
 
 torch_struct.StructDistribution.arg_constraints = {}
 

@@ -7,10 +7,10 @@ import pytest
 import torch
 from semi_markov_cases import bursts, enumerated_log_likelihood, random_case
 
-from longform.models.semi_markov import device
-from longform.models.semi_markov.em import fit_em
-from longform.models.semi_markov.lm import SemiMarkovLM
-from longform.models.semi_markov.steps import Compute, expectation
+from longform.language_models.hsmm import device
+from longform.language_models.hsmm.em import fit_em
+from longform.language_models.hsmm.lm import SemiMarkovLM
+from longform.language_models.hsmm.steps import Compute, expectation
 
 
 def _scanned(model: SemiMarkovLM, texts: list[list[str]]) -> device.DeviceScan:

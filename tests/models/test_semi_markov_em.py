@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from semi_markov_cases import bursts, paths, random_case
 
-from longform.models.semi_markov.em import Fit, fit_em, load_fit, save_fit
-from longform.models.semi_markov.lm import SemiMarkovLM
-from longform.models.semi_markov.ngrams import build_ngrams
-from longform.models.semi_markov.steps import Compute, expectation, maximise
-from longform.units import BadInput
+from longform.documents import BadInput
+from longform.language_models.hsmm.em import Fit, fit_em, load_fit, save_fit
+from longform.language_models.hsmm.lm import SemiMarkovLM
+from longform.language_models.hsmm.ngrams import build_ngrams
+from longform.language_models.hsmm.steps import Compute, expectation, maximise
 
 EXACT = Compute(dtype="float64")
 SMALL = {"num_states": 4, "max_duration": 3, "seed": 1}

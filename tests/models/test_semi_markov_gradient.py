@@ -8,9 +8,9 @@ import torch
 import torch_struct
 from semi_markov_cases import bursts, random_case
 
-from longform.models.semi_markov.gradient import FactoredTables, GradientSettings, LogPartition, Plateau, fit_gradient
-from longform.models.semi_markov.ngrams import build_ngrams
-from longform.units import BadInput
+from longform.documents import BadInput
+from longform.language_models.hsmm.gradient import FactoredTables, GradientSettings, LogPartition, Plateau, fit_gradient
+from longform.language_models.hsmm.ngrams import build_ngrams
 
 torch_struct.StructDistribution.arg_constraints = {}
 

@@ -7,14 +7,14 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 
-from longform.corpora.synthetic import SyntheticLanguage, language
-from longform.inference.states import released_states
-from longform.models.semi_markov.latent import emitted_owners, latent_reading
-from longform.models.semi_markov.lm import SemiMarkovLM
-from longform.models.semi_markov.ngrams import build_ngrams
-from longform.models.semi_markov.paths import draw, tokens_of
-from longform.numerics import generator
-from longform.units import BadInput
+from longform.datasets.hsmm_language import SyntheticLanguage, language
+from longform.datasets.hsmm_states import released_states
+from longform.documents import BadInput
+from longform.language_models.hsmm.latent import emitted_owners, latent_reading
+from longform.language_models.hsmm.lm import SemiMarkovLM
+from longform.language_models.hsmm.ngrams import build_ngrams
+from longform.language_models.hsmm.paths import draw, tokens_of
+from longform.resampling import generator
 
 
 def _language(states: int = 3, steps: int = 3) -> SyntheticLanguage:

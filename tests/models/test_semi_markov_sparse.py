@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 from semi_markov_cases import bursts, random_case
 
-from longform.models.semi_markov.em import fit_em
-from longform.models.semi_markov.lm import SemiMarkovLM
-from longform.models.semi_markov.sparse import (
+from longform.language_models.hsmm.em import fit_em
+from longform.language_models.hsmm.lm import SemiMarkovLM
+from longform.language_models.hsmm.sparse import (
     SparseSemiMarkovLM,
     sparse_expectation,
     sparse_maximise,
     sparsify,
 )
-from longform.models.semi_markov.sparse_em import SparseFit, fit_sparse
-from longform.models.semi_markov.steps import Compute, expectation
+from longform.language_models.hsmm.sparse_em import SparseFit, fit_sparse
+from longform.language_models.hsmm.steps import Compute, expectation
 
 EXACT = Compute(dtype="float64")
 

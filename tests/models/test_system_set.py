@@ -5,12 +5,12 @@ import pytest
 import torch
 from tiny import bpe_folder, documents
 
-from longform.generations import long_sampling
-from longform.generations import system_set as sampled
-from longform.inference import system_set as read
-from longform.inference import token_readout
-from longform.models import causal_lm, system_set
-from longform.units import BadInput
+from longform.critics.perplexity import read as token_readout
+from longform.critics.perplexity import read_systems as read
+from longform.decoding import long_sampling
+from longform.decoding import system_set as sampled
+from longform.documents import BadInput
+from longform.language_models import causal_lm, system_set
 
 SHAPES = {
     "gpt2": {"model_type": "gpt2", "n_layer": 1, "n_head": 2, "n_embd": 16},

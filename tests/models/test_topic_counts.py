@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from longform.models.topics.counts import build_vocabulary, count_terms
-from longform.models.topics.stop_words import STOP_WORDS
-from longform.units import BadInput, Document, Section
+from longform.critics.topics.counts import build_vocabulary, count_terms
+from longform.critics.topics.stop_words import STOP_WORDS
+from longform.documents import BadInput, Document, Section
 
 
 def document(number: int, *sections: str) -> Document:

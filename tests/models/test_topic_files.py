@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from longform.models.topics.counts import from_rows
-from longform.models.topics.expectation import expectation
-from longform.models.topics.files import (
+from longform.critics.topics.counts import from_rows
+from longform.critics.topics.expectation import expectation
+from longform.critics.topics.files import (
     read_corpus,
     read_model,
     read_posteriors,
@@ -19,8 +19,8 @@ from longform.models.topics.files import (
     write_posteriors,
     write_settings,
 )
-from longform.models.topics.model import RELEASED, RELEASED_INFERENCE, TopicModel, inverse
-from longform.units import BadInput
+from longform.critics.topics.model import RELEASED, RELEASED_INFERENCE, TopicModel, inverse
+from longform.documents import BadInput
 
 SHIPPED = """em max iter 1000
 var max iter 20

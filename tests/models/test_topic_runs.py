@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from topic_cases import simulated, small_model
 
-from longform.models.topics.counts import from_rows
-from longform.models.topics.expectation import expectation
-from longform.models.topics.fitting import RELEASED_SEED, fit, maximise, random_model, seeded_model
-from longform.models.topics.model import RELEASED, TopicModel, TopicSettings, gaussian
-from longform.units import BadInput, Document, Section
+from longform.critics.topics.counts import from_rows
+from longform.critics.topics.expectation import expectation
+from longform.critics.topics.fitting import RELEASED_SEED, fit, maximise, random_model, seeded_model
+from longform.critics.topics.model import RELEASED, TopicModel, TopicSettings, gaussian
+from longform.documents import BadInput, Document, Section
 
 
 def test_a_run_that_goes_on_from_a_checkpoint_ends_where_the_whole_run_ends(tmp_path):

@@ -11,14 +11,14 @@ from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 from topic_cases import simulated, small_model
 
-from longform.critics.logistic_normal import LogisticNormalCritic, TopicReading
-from longform.models.topics import kernels as topic_kernels
-from longform.models.topics.counts import TermCounts, from_rows
-from longform.models.topics.expectation import Expectation, columns_of, expectation, word_counts
-from longform.models.topics.fitting import m_step, maximise, seeded_model
-from longform.models.topics.model import RELEASED, TopicModel, TopicSettings, gaussian, inverse
-from longform.models.topics.words import tausworthe
-from longform.numerics import generator
+from longform.critics.topics import kernels as topic_kernels
+from longform.critics.topics.counts import TermCounts, from_rows
+from longform.critics.topics.expectation import Expectation, columns_of, expectation, word_counts
+from longform.critics.topics.fitting import m_step, maximise, seeded_model
+from longform.critics.topics.model import RELEASED, TopicModel, TopicSettings, gaussian, inverse
+from longform.critics.topics.score import LogisticNormalCritic, TopicReading
+from longform.critics.topics.words import tausworthe
+from longform.resampling import generator
 
 EXACT = TopicSettings(rounds=-1, tolerance=1e-14, floats="float64")  # rounds until the bound stands still in float64
 

@@ -12,10 +12,10 @@ import torch
 from tiny import bpe_folder, documents, lm_folder
 from transformers import AutoModelForCausalLM
 
-from longform.models import causal_lm
-from longform.models.checkpoints import load_model, load_tokenizer, source
-from longform.models.training import Rounds, Schedule, linear_schedule
-from longform.units import BadInput
+from longform.documents import BadInput
+from longform.language_models import causal_lm
+from longform.language_models.checkpoints import load_model, load_tokenizer, source
+from longform.language_models.lightning import Rounds, Schedule, linear_schedule
 
 SHAPE = {"model_type": "gpt2", "n_layer": 1, "n_head": 2, "n_embd": 16, "resid_pdrop": 0.2}
 PLAN = {"learning_rate": 1e-2, "batch": 2, "epochs": 6, "rounds": 4}
@@ -56,7 +56,7 @@ from pathlib import Path
 import pytorch_lightning as pl
 from test_training import fit
 class Slow(pl.Callback): pass
-import longform.models.training as training
+import longform.language_models.lightning as training
 whole = training.Progress.on_train_batch_end
 def slow(self, trainer, *rest):
     import time; time.sleep(0.15); whole(self, trainer, *rest)
@@ -141,7 +141,7 @@ def test_hub_models_need_a_pinned_revision(tmp_path):
 
 
 def test_a_tracker_that_does_not_start_costs_its_mirror_and_no_training(tmp_path, monkeypatch, capsys):
-    from longform.models import training
+    from longform.language_models import lightning as training
 
     class Silent:
         def __init__(self, **_):

@@ -8,9 +8,9 @@ import torch
 from test_training import PLAN, SHAPE, fit, weights
 from tiny import bpe_folder
 
-from longform.models.launching import Launch
-from longform.models.schedules import Rounds, Schedule, Shares
-from longform.units import BadInput
+from longform.documents import BadInput
+from longform.language_models.launching import Launch
+from longform.language_models.schedule import Rounds, Schedule, Shares
 
 REORDERED = 2e-6  # Adam divides by the root of squared gradients: sums in another order move a weight by a few ulp
 
@@ -76,7 +76,7 @@ def test_processes_share_one_sequence_of_batches(monkeypatch, world):
     assert spread.updates(20) == together.updates(20)
     one = list(Rounds(20, together, seed=1))
     for process in range(world):
-        monkeypatch.setattr("longform.models.schedules.rank", lambda process=process: process)
+        monkeypatch.setattr("longform.language_models.schedule.rank", lambda process=process: process)
         assert list(Rounds(20, spread, seed=1)) == one[process::world]
 
 
@@ -84,7 +84,7 @@ def test_processes_share_one_sequence_of_batches(monkeypatch, world):
 def test_every_validation_item_counts_once_and_processes_take_equal_steps(monkeypatch, items, world):
     counted, steps = [], set()
     for process in range(world):
-        monkeypatch.setattr("longform.models.schedules.rank", lambda process=process: process)
+        monkeypatch.setattr("longform.language_models.schedule.rank", lambda process=process: process)
         shares = Shares(items, 2, world)
         batches = list(shares)
         steps.add(len(batches))

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from longform.models.translation import TrainedTranslator, collate, encoded, fit, fit_subwords, sides_of
-from longform.models.translation_networks import (
+from longform.documents import BadInput, Document, Section
+from longform.language_models.translation import TrainedTranslator, collate, encoded, fit, fit_subwords, sides_of
+from longform.language_models.translation_networks import (
     BEGIN,
     LENGTH_WEIGHT,
     LENGTHS,
@@ -18,7 +19,6 @@ from longform.models.translation_networks import (
     Shape,
     uniform_copy,
 )
-from longform.units import BadInput, Document, Section
 
 TINY = {"layers": 1, "heads": 2, "width": 16, "inner": 24, "dropout": 0.0, "positions": 16}
 PLAN = {"learning_rate": 1e-2, "batch": 8, "epochs": 8, "rounds": 2}

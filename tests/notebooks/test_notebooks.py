@@ -10,7 +10,7 @@ import matplotlib
 import matplotlib.pyplot as plt
 import pytest
 
-from longform.stages.exhibits import ROOT, Exhibits
+from longform.pipeline.exhibits import ROOT, Exhibits
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.py"))
 GUIDES = [path for path in NOTEBOOKS if path.stem != "planted_world"]

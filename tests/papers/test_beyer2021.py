@@ -9,7 +9,7 @@ import pytest
 import yaml
 from scipy.stats import binomtest
 
-from longform.papers import beyer2021
+from longform.reporting import beyer2021
 
 EXPECTED = yaml.safe_load(
     (Path(__file__).parents[2] / "experiments" / "beyer2021" / "expected.yaml").read_text(encoding="utf-8")

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from longform.metrics.intervals import wilson
-from longform.papers.beyer2021_claims import beginning, claims, pooled
-from longform.units import BadInput
+from longform.documents import BadInput
+from longform.evaluation.intervals import wilson
+from longform.reporting.beyer2021_claims import beginning, claims, pooled
 
 EXPECTED = yaml.safe_load(
     (Path(__file__).parents[2] / "experiments" / "beyer2021" / "expected.yaml").read_text(encoding="utf-8")

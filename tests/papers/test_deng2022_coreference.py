@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from samples.chains import pronoun_chains as drawn
 
-from longform.critics.mention_articles import ChainInText, marks
-from longform.critics.mention_chains import MentionCritic
-from longform.inference.coreference.chains import Mention, person_chain
-from longform.papers.coreference_figures import figure_5, figure_doses, label
-from longform.papers.coreference_page import article_figure, article_html, wrap
+from longform.critics.coreference.articles import ChainInText, marks
+from longform.critics.coreference.chains import Mention, person_chain
+from longform.critics.coreference.score import MentionCritic
+from longform.reporting.coreference_figures import figure_5, figure_doses, label
+from longform.reporting.coreference_page import article_figure, article_html, wrap
 
 CRITIC = MentionCritic().fit(drawn("real", 60))
 

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from longform.papers.deng2022_corpora import table_11
-from longform.units import BadInput
+from longform.documents import BadInput
+from longform.reporting.deng2022_corpora import table_11
 
 EXPECTED = {
     "table_11": {

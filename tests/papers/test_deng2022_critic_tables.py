@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from longform.papers.deng2022_coreference import table_7
-from longform.papers.deng2022_topics import table_9
-from longform.units import BadInput
+from longform.documents import BadInput
+from longform.reporting.deng2022_coreference import table_7
+from longform.reporting.deng2022_topics import table_9
 
 EXPECTED = {
     "table_07": {"wiki_films": {"latent_ppl": {"data": 6.26, "lm1": {"w_title": 7.22}, "lm2": {"w_title": 6.93}}}},

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from longform.papers.deng2022 import table_2
-from longform.papers.deng2022_discourse import appendix_a, inference_error, table_3, table_5, title_calibration
-from longform.papers.deng2022_transitions import figure_1, figure_4, table_12, table_13
-from longform.units import BadInput
+from longform.documents import BadInput
+from longform.reporting.deng2022 import table_2
+from longform.reporting.deng2022_discourse import appendix_a, inference_error, table_3, table_5, title_calibration
+from longform.reporting.deng2022_transitions import figure_1, figure_4, table_12, table_13
 
 EXPECTED = {
     "table_02": {"ppl": {}, "latent_ppl": {}},

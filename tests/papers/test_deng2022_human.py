@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from longform.inference.simulated_annotators import Annotator, ChainRule, answer_rows
-from longform.metrics.human_study import CoherentShare, judged_items
-from longform.papers.deng2022_human import by_system, human_study, table_4, table_18
-from longform.units import BadInput
+from longform.documents import BadInput
+from longform.evaluation.human_study import CoherentShare, judged_items
+from longform.evaluation.simulated_annotators import Annotator, ChainRule, answer_rows
+from longform.reporting.deng2022_human import by_system, human_study, table_4, table_18
 
 EXPECTED = {
     "table_04": {

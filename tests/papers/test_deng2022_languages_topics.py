@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from longform.corpora.planted.languages import LANGUAGES, translate_word
-from longform.papers.deng2022_languages import figure_7, table_10
-from longform.papers.deng2022_topics import figure_6, figure_8, table_14
-from longform.units import BadInput
+from longform.datasets.synthetic_world.languages import LANGUAGES, translate_word
+from longform.documents import BadInput
+from longform.reporting.deng2022_languages import figure_7, table_10
+from longform.reporting.deng2022_topics import figure_6, figure_8, table_14
 
 EXPECTED = {"figures": {"fig_06": {"latent_nll": {"test": 124.7, "lm1": 123.3, "lm1_trained_on_pubmed": 140.1}}}}
 

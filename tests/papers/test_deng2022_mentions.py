@@ -7,10 +7,11 @@ import csv
 import pytest
 from samples.chains import pronoun_chains
 
-from longform.critics.doses import mention_doses
-from longform.critics.mention_articles import ChainInText, blaming
-from longform.papers.deng2022_coreference import table_8, table_resolvers
-from longform.papers.deng2022_mentions import (
+from longform.critics.coreference.articles import ChainInText, blaming
+from longform.documents import BadInput, Chain, chains_to_readout
+from longform.evaluation.severities import mention_doses
+from longform.reporting.deng2022_coreference import table_8, table_resolvers
+from longform.reporting.deng2022_mentions import (
     figure_5,
     figure_wrong_pronoun,
     figures_10_13,
@@ -19,7 +20,6 @@ from longform.papers.deng2022_mentions import (
     table_16,
     table_17,
 )
-from longform.units import BadInput, Chain, chains_to_readout
 
 EXPECTED = {
     "table_06": {"rows": [{"z": [".", "M:0", "he:0", ".", "M:0"]}, {"z": ["", "", "", ".", "M:0"]}]},

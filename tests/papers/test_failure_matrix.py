@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from longform.corpora.planted_failures import build
-from longform.metrics.likelihood import LogProbs, Perplexity
-from longform.numerics import generator
-from longform.papers.failure_matrix import failure_matrix
-from longform.stages.doses import parsed, responses
-from longform.units import BadInput
+from longform.critics.perplexity.score import LogProbs, Perplexity
+from longform.datasets.synthetic_world.corruption_corpus import build
+from longform.documents import BadInput
+from longform.evaluation.corruption_response import parsed, responses
+from longform.reporting.failure_matrix import failure_matrix
+from longform.resampling import generator
 
 
 def units(failure, dose, harm):

@@ -7,17 +7,17 @@ import numpy as np
 import pytest
 import yaml
 
-from longform.numerics import generator
-from longform.papers.lapata2005 import correlations, regression
-from longform.papers.lapata2005_orders import accidents, matrix
-from longform.units import BadInput
+from longform.documents import BadInput
+from longform.reporting.lapata2005 import correlations, regression
+from longform.reporting.lapata2005_orders import accidents, matrix
+from longform.resampling import generator
 
 EXPECTED = yaml.safe_load((Path(__file__).parents[2] / "experiments/lapata2005/expected.yaml").read_text())
 
 
 @pytest.fixture(autouse=True)
 def few_resamples(monkeypatch):
-    monkeypatch.setattr("longform.papers.lapata2005.RESAMPLES", 40)
+    monkeypatch.setattr("longform.reporting.lapata2005.RESAMPLES", 40)
 
 
 def rating_rows():

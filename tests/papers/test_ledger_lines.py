@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from longform.papers.layout import Cell, Table
-from longform.papers.ledger_lines import Ours, checked, ledger, line, printed_numbers, steps_of
-from longform.units import BadInput
+from longform.documents import BadInput
+from longform.reporting.layout import Cell, Table
+from longform.reporting.ledger_lines import Ours, checked, ledger, line, printed_numbers, steps_of
 
 EXPECTED = {
     "kinds": {"table_1": "exact", "table_2": "lost"},

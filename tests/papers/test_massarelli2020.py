@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 import yaml
 
-from longform.metrics.decoder_tables import MEASURES
-from longform.papers import massarelli2020 as tables
-from longform.papers import massarelli2020_figures as figures
-from longform.papers.massarelli2020_people import CHOICES, read_answers, table_2
-from longform.papers.orderings import ordering
+from longform.documents import BadInput
+from longform.evaluation.decoder_tables import MEASURES
+from longform.reporting import massarelli2020 as tables
+from longform.reporting import massarelli2020_figures as figures
+from longform.reporting.massarelli2020_people import CHOICES, read_answers, table_2
+from longform.reporting.orderings import ordering
 from longform.study.items import CLAIM_LABELS
-from longform.units import BadInput
 
 EXPECTED = yaml.safe_load((Path(__file__).parents[2] / "experiments/massarelli2020/expected.yaml").read_text())
 PRINTED = dict(zip(EXPECTED["table_1"], EXPECTED["table_1"].values(), strict=True))

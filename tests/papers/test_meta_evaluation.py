@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pytest
 
-from longform.metrics.agreement import williams_test
-from longform.papers.meta_evaluation import meta_evaluation, williams
-from longform.units import BadInput
+from longform.documents import BadInput
+from longform.evaluation.agreement import williams_test
+from longform.reporting.meta_evaluation import meta_evaluation, williams
 
 NAMES = [f"t{i}" for i in range(40)]
 QUALITY = np.arange(40.0) % 8

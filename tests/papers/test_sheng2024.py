@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import yaml
 
-from longform.papers import sheng2024, sheng2024_sources
+from longform.reporting import sheng2024, sheng2024_sources
 
 ROOT = Path(__file__).parents[2]
 EXPECTED = yaml.safe_load((ROOT / "experiments/sheng2024/expected.yaml").read_text(encoding="utf-8"))

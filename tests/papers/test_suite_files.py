@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import yaml
 
-from longform.corpora.suites.documents import suites_to_corpus
-from longform.corpora.suites.items import Suite, pair, read_suite
-from longform.papers import suite_files
-from longform.units import BadInput
+from longform.datasets.test_suites.documents import suites_to_corpus
+from longform.datasets.test_suites.items import Suite, pair, read_suite
+from longform.documents import BadInput
+from longform.reporting import suite_files
 
 FORMULA = ("(2;%b%) > (2;%a%)",)
 SUITES = [Suite(name, "sum", FORMULA, (pair(1, {"a": ["x", "good"], "b": ["x", "bad"]}),)) for name in ("one", "two")]

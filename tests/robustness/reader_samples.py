@@ -12,24 +12,16 @@ from collections import Counter
 import numpy as np
 
 from longform import artefacts
-from longform.corpora import (
-    coreference_annotation,
-    gcdc,
-    grid_files,
-    lexicons,
-    paired_texts,
-    parallel,
-    rated_shuffles,
-    rated_summaries,
-    scientific,
-    wikisection,
-    wordnet_files,
-)
-from longform.corpora.suites import connective_uses, dialogues, items, native, re_mentions, schemas, stories
-from longform.corpora.wikipedia import dump
 from longform.criticize.texts import read_texts
-from longform.stages.rows import read_row
+from longform.datasets import coreference as coreference_annotation
+from longform.datasets import gcdc, paired_texts, parallel, rated_shuffles, scientific, wikisection
+from longform.datasets import summeval as rated_summaries
+from longform.datasets.test_suites import connective_uses, dialogues, items, native, re_mentions, schemas, stories
+from longform.datasets.wikipedia import dump
+from longform.pipeline.rows import read_row
 from longform.study.items import load_study
+from longform.text import grid_files, wordnet_files
+from longform.text import lexicon as lexicons
 
 DOCUMENT = {"id": "a", "split": "test", "sections": [{"title": None, "text": "One. Two."}], "edits": []}
 

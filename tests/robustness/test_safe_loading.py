@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from longform.artefacts import read_arrays
-from longform.models.checkpoints import load_model
-from longform.units import BadInput
+from longform.documents import BadInput
+from longform.language_models.checkpoints import load_model
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("src", "benchmarks", "experiments", "notebooks")

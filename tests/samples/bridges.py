@@ -4,16 +4,22 @@ from dataclasses import replace
 
 import numpy as np
 
-from longform.critics.bridge import BridgeCritic, path
-from longform.critics.bridge_joint import JointBridgeCritic
-from longform.critics.bridge_length import LengthConfound
-from longform.critics.bridge_profiles import SourceDetection, SourceProfile
-from longform.critics.bridge_ratings import RatedClasses
-from longform.critics.bridge_sources import MachineArea, MachineGeneral, MachinePairs, TextFamily, TextPair
-from longform.critics.bridge_suites import Limited, shuffle_tasks
-from longform.critics.bridge_tasks import GlobalDiscrimination, JointGlobal, JointLocal, LocalDiscrimination, ShuffleAUC
-from longform.critics.critic_suites import OverHeads
-from longform.numerics import generator
+from longform.critics.bbscore.joint import JointBridgeCritic
+from longform.critics.bbscore.profiles import SourceDetection, SourceProfile
+from longform.critics.bbscore.ratings import RatedClasses
+from longform.critics.bbscore.score import BridgeCritic, path
+from longform.critics.bbscore.sources import MachineArea, MachineGeneral, MachinePairs, TextFamily, TextPair
+from longform.critics.bbscore.tasks import (
+    GlobalDiscrimination,
+    JointGlobal,
+    JointLocal,
+    LocalDiscrimination,
+    ShuffleAUC,
+)
+from longform.evaluation.bridge_suites import Limited, shuffle_tasks
+from longform.evaluation.critic_suites import OverHeads
+from longform.evaluation.length_confound import LengthConfound
+from longform.resampling import generator
 from tests.oracles.bridge_loops import bridges
 
 

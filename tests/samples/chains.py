@@ -2,15 +2,15 @@
 
 import numpy as np
 
-from longform.critics.chains import BigramCritic, MarkovCritic
-from longform.critics.doses import DoseResponse
-from longform.critics.mention_articles import BlamingCritic
-from longform.critics.mention_chains import KneserNeyCritic, MentionCritic
-from longform.metrics.coreference_agreement import ChainAgreement, ClusterPair, CorefAgreement, ReadClusters
-from longform.metrics.likelihood import LogProbs, Perplexity
-from longform.metrics.title_accuracy import ReadTitles, TitleAccuracy
-from longform.numerics import generator
-from longform.units import Chain
+from longform.critics.coreference.agreement import ChainAgreement, ClusterPair, CorefAgreement, ReadClusters
+from longform.critics.coreference.articles import BlamingCritic
+from longform.critics.coreference.score import KneserNeyCritic, MentionCritic
+from longform.critics.perplexity.score import LogProbs, Perplexity
+from longform.critics.section_order.accuracy import ReadTitles, TitleAccuracy
+from longform.documents import Chain
+from longform.evaluation.severities import DoseResponse
+from longform.markov_chain import BigramCritic, MarkovCritic
+from longform.resampling import generator
 
 TITLES = ("abstract", "history", "geography", "people")
 

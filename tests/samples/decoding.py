@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from longform.inference.checked_generations import SENTENCE_COLUMNS, UNIT_COLUMNS, CheckedGeneration
-from longform.inference.token_texts import TokenText
-from longform.inference.verdicts import LABELS, CheckedText
-from longform.metrics.annotation_sheet import AnnotationSheet
-from longform.metrics.checker_accuracy import CheckerAccuracy
-from longform.metrics.corrected_verifiability import CorrectedSupports
-from longform.metrics.decoder_tables import DecoderTable, GenerationMean, SentenceMean
-from longform.numerics import generator
+from longform.critics.verifiability.annotation_sheet import AnnotationSheet
+from longform.critics.verifiability.checked_generations import SENTENCE_COLUMNS, UNIT_COLUMNS, CheckedGeneration
+from longform.critics.verifiability.checker_accuracy import CheckerAccuracy
+from longform.critics.verifiability.corrected import CorrectedSupports
+from longform.critics.verifiability.verdicts import LABELS, CheckedText
+from longform.evaluation.decoder_tables import DecoderTable, GenerationMean, SentenceMean
+from longform.resampling import generator
+from longform.text.token_texts import TokenText
 
 KNOWN = np.array([[8, 1, 1, 1, 7, 2, 1, 1, 8]] * 4, dtype=np.float64)
 

@@ -7,20 +7,20 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from longform.corpora.lexicons import read_lmf
-from longform.corpora.orderings import Discrimination
-from longform.critics.bridge_sources import TextPair
-from longform.critics.entity_grid import RoleTransitions
-from longform.critics.grid_ranking import GridRanker
-from longform.critics.grid_suites import GridPairs, UnionTasks, grid_shuffles
-from longform.critics.supplied_orders import Family, transitions
-from longform.inference.entity_grids import grid_from_mentions
-from longform.metrics.lexical import LatentSemantics, Overlap
-from longform.metrics.order_accuracy import OrderAccuracy, ScoredOrders
-from longform.metrics.taxonomy import Taxonomy
-from longform.metrics.wordnet_relatedness import HirstStOnge, JiangConrath, Lesk, Lin, Resnik
-from longform.metrics.written_orders import GivenScore, ScoredText
-from longform.numerics import generator
+from longform.critics.bbscore.sources import TextPair
+from longform.critics.entity_grid.ranking import GridRanker
+from longform.critics.entity_grid.score import RoleTransitions
+from longform.critics.entity_grid.supplied_orders import Family, transitions
+from longform.critics.lexical.score import LatentSemantics, Overlap
+from longform.critics.lexical.taxonomy import Taxonomy
+from longform.critics.lexical.wordnet_relatedness import HirstStOnge, JiangConrath, Lesk, Lin, Resnik
+from longform.evaluation.grid_suites import GridPairs, UnionTasks, grid_shuffles
+from longform.evaluation.order_accuracy import OrderAccuracy, ScoredOrders
+from longform.evaluation.written_orders_metrics import GivenScore, ScoredText
+from longform.resampling import generator
+from longform.text.entity_grids import grid_from_mentions
+from longform.text.lexicon import read_lmf
+from longform.text.permutations import Discrimination
 from tests.metrics.tiny_wordnet import write_lmf
 
 SUBJECTS = (("dog", "puppy", "cat"), ("house", "door", "doghouse"), ("day", "night", "noon"), ("unheard", "land"))

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from longform.critics.dirichlet import DirichletCritic, LanguageDispersion, MixtureReading
-from longform.critics.logistic_normal import LogisticNormalCritic, TopicReading
-from longform.metrics.mauve import Mauve, TextFeature
-from longform.numerics import generator
+from longform.critics.code_mixing.score import DirichletCritic, LanguageDispersion, MixtureReading
+from longform.critics.mauve.score import Mauve, TextFeature
+from longform.critics.topics.score import LogisticNormalCritic, TopicReading
+from longform.resampling import generator
 
 
 def topic_logits(scale=1.0):

@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from longform.corpora.suites.prediction_formulas import parse
-from longform.metrics.suite_accuracy import ReadItem, SuiteAccuracy
-from longform.numerics import generator
+from longform.critics.surprisal.score import ReadItem, SuiteAccuracy
+from longform.datasets.test_suites.prediction_formulas import parse
+from longform.resampling import generator
 
 FORMULA = parse("(1;%b%) > (1;%a%)")
 

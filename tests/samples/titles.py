@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from longform.critics.title_chains import GoldTitleCritic, TitleCritic, TitledArticle
-from longform.critics.title_errors import CorrectedTitleCritic, confusion
-from longform.critics.title_posterior import ChainEntropy, EntropyTerm, ExpectedTitleCritic, LikelihoodTerm
-from longform.metrics.calibration import CalibrationError, ConfidentTitles
-from longform.numerics import generator
+from longform.critics.section_order.calibration import CalibrationError, ConfidentTitles
+from longform.critics.section_order.errors import CorrectedTitleCritic, confusion
+from longform.critics.section_order.posterior import ChainEntropy, EntropyTerm, ExpectedTitleCritic, LikelihoodTerm
+from longform.critics.section_order.score import GoldTitleCritic, TitleCritic, TitledArticle
+from longform.resampling import generator
 
 TITLES = ("abstract", "career", "history", "people")
 CHAIN = np.array(

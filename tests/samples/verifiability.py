@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from longform.inference.token_texts import TokenText
-from longform.inference.verdicts import CheckedText
-from longform.metrics.human_study import CoherentShare, Judged
-from longform.metrics.repetition import DistinctGrams, GramProportion, RepeatedGrams
-from longform.metrics.verifiability import SupportedPerGeneration, SupportedPerVerified
-from longform.numerics import generator
+from longform.critics.repetition.score import DistinctGrams, GramProportion, RepeatedGrams
+from longform.critics.verifiability.score import SupportedPerGeneration, SupportedPerVerified
+from longform.critics.verifiability.verdicts import CheckedText
+from longform.evaluation.human_study import CoherentShare, Judged
+from longform.resampling import generator
+from longform.text.token_texts import TokenText
 
 
 def checked(shift=0):

@@ -6,9 +6,9 @@ from pathlib import Path
 import yaml
 from dvc.repo import Repo
 
-from longform.stages.pipeline import opened
-from longform.stages.repro import Run, Times
-from longform.stages.workers import run_commands
+from longform.pipeline.pipeline import opened
+from longform.pipeline.repro import Run, Times
+from longform.pipeline.workers import run_commands
 
 ROOT = Path(__file__).parents[2]
 PIPELINE = {

@@ -23,13 +23,13 @@ from transformers import (
 )
 
 from longform.artefacts import read_corpus, read_json
-from longform.corpora import planted_raw
-from longform.corpora.planted import raw_wiki
-from longform.models import hub
-from longform.stages.__main__ import main
-from longform.stages.ladders import expand
-from longform.stages.rows import VERBS
-from longform.units import BadInput
+from longform.datasets.synthetic_world import native_corpus as planted_raw
+from longform.datasets.synthetic_world import raw_wiki
+from longform.documents import BadInput
+from longform.language_models import hub
+from longform.pipeline.__main__ import main
+from longform.pipeline.ladders import expand
+from longform.pipeline.rows import VERBS
 
 ROOT = Path(__file__).parents[2]
 PAPER = ROOT / "experiments" / "scales" / "paper"
@@ -56,7 +56,7 @@ def test_a_dry_run_resolves_every_stage():
 
 
 def test_every_published_checkpoint_is_pinned_to_a_commit():
-    pointers = {name: row for name, row in ROWS["train"].items() if row["code"] == "hub.py"}
+    pointers = {name: row for name, row in ROWS["train"].items() if row["code"] == "language_models/hub.py"}
     assert {f"pythia_{size}" for size in PYTHIA} | SIZES.keys() | {"gpt_neo", "bert"} == pointers.keys()
     assert len({row["revision"] for row in pointers.values()}) == len(pointers)
     for name, row in pointers.items():
@@ -70,7 +70,7 @@ def test_a_branch_or_no_revision_is_refused(revision):
 
 
 def test_tables_2_3_and_5_and_the_ladder_have_all_their_systems():
-    systems = {name for name, row in ROWS["generate"].items() if row["code"] == "long_sampling.py"}
+    systems = {name for name, row in ROWS["generate"].items() if row["code"] == "decoding/long_sampling.py"}
     for setting in ("w_title", "wo_title"):
         for corpus in ("wiki", "wiki_short", "pubmed", "arxiv"):
             assert {f"{corpus}-gpt2-{setting}", f"{corpus}-gpt_neo-{setting}"} <= systems
@@ -103,16 +103,16 @@ NETWORKS = {
 SYSTEMS = ("wiki-gpt2-w_title", "wiki-gpt_neo-wo_title", "wiki-pythia_14m-wo_title")
 CORPORA = ("wiki", "wiki_short", "pubmed", "arxiv")
 SMALL = {
-    "hub.py": lambda row, place: {"hub": str(place / row["base_name"])},
-    "classifiers.py": lambda row, _: {"max_length": 32, "schedule": {"epochs": 0.2, "rounds": 1}},
-    "causal_lm.py": lambda row, _: {
+    "language_models/hub.py": lambda row, place: {"hub": str(place / row["base_name"])},
+    "critics/section_order/train.py": lambda row, _: {"max_length": 32, "schedule": {"epochs": 0.2, "rounds": 1}},
+    "language_models/causal_lm.py": lambda row, _: {
         "context": WINDOW,
         "schedule": {"epochs": 0.01, "rounds": 1, "learning_rate": 1e-3},
     },
-    "long_sampling.py": lambda row, _: {"documents": 4, "batch": 3, "max_tokens": 70},
-    "section_titles.py": lambda row, _: {"max_length": 32},
-    "wikipedia/building.py": lambda row, _: {"filters": {"min_title_count": 2}},
-    "scientific.py": lambda row, _: {"filters": {"min_title_count": 2}},
+    "decoding/long_sampling.py": lambda row, _: {"documents": 4, "batch": 3, "max_tokens": 70},
+    "critics/section_order/read.py": lambda row, _: {"max_length": 32},
+    "datasets/wikipedia/building.py": lambda row, _: {"filters": {"min_title_count": 2}},
+    "datasets/scientific.py": lambda row, _: {"filters": {"min_title_count": 2}},
 }
 
 
@@ -156,7 +156,7 @@ def test_every_code_path_of_the_paper_scale_runs_on_tiny_checkpoints(home, monke
     monkeypatch.chdir(ROOT)
     rows = yaml.safe_load((home / "params.yaml").read_text(encoding="utf-8"))
     for verb in VERBS:
-        first = {name: row["code"] == "hub.py" for name, row in rows[verb].items()}
+        first = {name: row["code"] == "language_models/hub.py" for name, row in rows[verb].items()}
         order = sorted(rows[verb], key=lambda name: (not first[name], name in SYSTEMS))
         for name in order:
             assert main([verb, name, "--home", str(home)]) == 0, f"{verb} {name}: {capsys.readouterr().err}"

@@ -15,8 +15,8 @@ from dvc.repo import Repo
 from dvc.utils.serialize import dumps_yaml, load_yaml
 from repro_project import PIPELINE, ROOT, ROWS, InTurn, new_project, run, status, write_pipeline
 
-from longform.stages.pipeline import Kept, LockText, _at, opened
-from longform.stages.repro import Times, heights, main
+from longform.pipeline.pipeline import Kept, LockText, _at, opened
+from longform.pipeline.repro import Times, heights, main
 
 
 @pytest.fixture
@@ -214,7 +214,7 @@ def test_targets_that_do_not_exist_are_one_sentence(project, capsys, arguments):
 
 def test_dask_is_not_even_imported_when_nothing_is_to_be_done(project):
     run()
-    code = "import sys; from longform.stages.repro import main; main([]); sys.exit('distributed' in sys.modules)"
+    code = "import sys; from longform.pipeline.repro import main; main([]); sys.exit('distributed' in sys.modules)"
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
     assert done.returncode == 0 and done.stdout.startswith("7 stages: 0 run, 7 unchanged"), done.stderr

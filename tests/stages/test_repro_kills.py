@@ -14,7 +14,7 @@ from repro_project import ROOT, new_project, run, status, write_pipeline
 
 def runner(*arguments):
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-m", "longform.stages.repro", *arguments]
+    command = [sys.executable, "-m", "longform.pipeline.repro", *arguments]
     return subprocess.Popen(
         command, env=environment, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )

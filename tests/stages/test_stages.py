@@ -11,22 +11,28 @@ import pytest
 import yaml
 
 from longform.artefacts import read_arrays, read_corpus, read_documents, read_json, whole, write_arrays, write_json
-from longform.stages.__main__ import main
-from longform.stages.rows import Row
-from longform.stages.scales import derive
-from longform.stages.scratch import resumable
-from longform.units import BadInput, Document, Readout
+from longform.documents import BadInput, Document, Readout
+from longform.pipeline.__main__ import main
+from longform.pipeline.rows import Row
+from longform.pipeline.scales import derive
+from longform.pipeline.scratch import resumable
 
 ROOT = Path(__file__).parents[2]
 LANGUAGE = {
-    "code": "synthetic.py", "raw": "raw/README.md", "documents": {"train": 30, "validation": 10, "test": 20},
+    "code": "datasets/hsmm_language.py", "raw": "raw/README.md", "documents": {"train": 30, "validation": 10, "test": 20},
     "num_states": 4, "subsequences": 20, "min_length": 3, "max_length": 4, "steps": 5,
     "temperatures": {"transition": 0.5, "emission": 0.3},
 }  # fmt: skip
-STATES = {"code": "states.py", "texts": "corpora/s", "reader": "corpora/s", "rule": "released", "splits": ["test"]}
+STATES = {
+    "code": "datasets/hsmm_states.py",
+    "texts": "corpora/s",
+    "reader": "corpora/s",
+    "rule": "released",
+    "splits": ["test"],
+}
 SCORE = {
     "paper": "deng2022",
-    "code": "chains.py",
+    "code": "markov_chain.py",
     "critic": "true_markov",
     "fit": "s-data",
     "real": "s-data",
@@ -44,14 +50,16 @@ def home(tmp_path):
     }
     table = {
         "paper": "deng2022",
-        "code": "deng2022.py",
+        "code": "reporting/deng2022.py",
         "table": "table_1",
         "corpus": "s",
         "rows": ["synthetic-data-latent"],
     }
     rows |= {
         "report": {"t": table},
-        "train": {"words": {"code": "whitespace.py", "texts": "corpora/s", "base": "corpora/s"}},
+        "train": {
+            "words": {"code": "language_models/whitespace_tokenizer.py", "texts": "corpora/s", "base": "corpora/s"}
+        },
     }
     (tmp_path / "data" / "raw").mkdir(parents=True)
     write_params(tmp_path, rows)
@@ -219,7 +227,7 @@ def test_readouts_refuse_repeated_units():
 
 
 def test_score_and_report_stages_start_without_torch(home):
-    code = "import sys; import longform.stages.__main__, longform.stages.score, longform.stages.report; print(sorted({m.split('.')[0] for m in sys.modules}))"
+    code = "import sys; import longform.pipeline.__main__, longform.pipeline.score, longform.pipeline.report; print(sorted({m.split('.')[0] for m in sys.modules}))"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": "src"}, cwd=ROOT
     )
@@ -227,7 +235,7 @@ def test_score_and_report_stages_start_without_torch(home):
 
 
 def test_only_the_first_process_of_a_distributed_stage_clears_its_scratch_and_writes(home, monkeypatch):
-    row = Row("train", "words", {"code": "whitespace.py"}, home, 1)
+    row = Row("train", "words", {"code": "language_models/whitespace_tokenizer.py"}, home, 1)
     row.scratch.mkdir(parents=True)
     (row.scratch / "last.ckpt").write_text("being written by the first process")
     for name in ("RANK", "SLURM_PROCID", "LOCAL_RANK"):
@@ -246,9 +254,9 @@ def test_only_the_first_process_of_a_distributed_stage_clears_its_scratch_and_wr
 
 
 def test_a_score_row_keeps_the_units_of_its_system():
-    from longform.critics.chains import BigramCritic
-    from longform.stages.score import judge
-    from longform.units import Chain
+    from longform.documents import Chain
+    from longform.markov_chain import BigramCritic
+    from longform.pipeline.score import judge
 
     fit = [Chain(f"d{i}", "train", ("a", "b")) for i in range(5)]
     units = [Chain(f"{system}/{i}", "generated", ("a", "b")) for system in ("lm", "lm-large") for i in range(3)]

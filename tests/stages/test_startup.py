@@ -22,18 +22,18 @@ HEAVY = (
 
 def modules(verb):
     rows = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))[verb].values()
-    names = {("papers" if verb == "report" else row.get("group", "critics"), row["code"]) for row in rows}
-    return sorted(f"longform.{group}." + code.removesuffix(".py").replace("/", ".") for group, code in names)
+    names = {row["code"] for row in rows}
+    return sorted("longform." + code.removesuffix(".py").replace("/", ".") for code in names)
 
 
 @pytest.mark.parametrize("verb", ["score", "report"])
 def test_score_and_report_stages_import_nothing_heavy(verb):
-    names = ["longform.stages.__main__", f"longform.stages.{verb}", *modules(verb)]
+    names = ["longform.pipeline.__main__", f"longform.pipeline.{verb}", *modules(verb)]
     code = f"import importlib, sys\nfor name in {names!r}: importlib.import_module(name)\nprint(*sys.modules)"
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
     loaded = set(done.stdout.split())
-    assert f"longform.stages.{verb}" in loaded and "numpy" in loaded
+    assert f"longform.pipeline.{verb}" in loaded and "numpy" in loaded
     assert not loaded & set(HEAVY), sorted(loaded & set(HEAVY))
 
 
@@ -41,7 +41,7 @@ def test_score_and_report_stages_import_nothing_heavy(verb):
 def test_freed_memory_is_kept_for_the_next_step():
     code = """
 import resource, sys
-from longform.stages.__main__ import keep_freed_memory
+from longform.pipeline.__main__ import keep_freed_memory
 if sys.argv[1] == "kept":
     keep_freed_memory()
 def faults():

@@ -9,8 +9,8 @@ import yaml
 from dvc.exceptions import InvalidArgumentError
 from dvc.repo import Repo
 
-from longform.stages.sweep import combinations, main, prepared
-from longform.units import BadInput
+from longform.documents import BadInput
+from longform.pipeline.sweep import combinations, main, prepared
 
 ROWS = {"seed": 1, "train": {"a-b": {"shape": {"n_embd": 8, "n_layer": 1}}}}
 STAGES = {

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from longform.stages.warm import Warm
-from longform.stages.workers import HEAVY, run_commands
+from longform.pipeline.warm import Warm
+from longform.pipeline.workers import HEAVY, run_commands
 
 MODULE = """
 import json, os, sys
@@ -35,13 +35,13 @@ if __name__ == "__main__":
 
 @pytest.fixture
 def project(tmp_path):
-    """A folder whose own ``longform.stages`` tells what it sees."""
+    """A folder whose own ``longform.pipeline`` tells what it sees."""
     package = tmp_path / "src" / "longform"
-    (package / "stages").mkdir(parents=True)
+    (package / "pipeline").mkdir(parents=True)
     (package / "__init__.py").write_text("")
     (package / "kept.py").write_text("calls = []\n")
-    (package / "stages" / "__init__.py").write_text("")
-    (package / "stages" / "__main__.py").write_text(MODULE)
+    (package / "pipeline" / "__init__.py").write_text("")
+    (package / "pipeline" / "__main__.py").write_text(MODULE)
     return tmp_path
 
 
@@ -64,7 +64,7 @@ def test_a_stage_sees_what_a_fresh_process_sees_and_nothing_of_the_one_before(wa
         seen = json.loads(said)
         assert status == 0
         assert seen["argv"] == [kind, "row", "--home", "."] and seen["calls"] == [kind] and seen["named"] == kind
-        assert seen["folder"] == seen["path"] == str(project) and seen["main"] == "longform.stages.__main__"
+        assert seen["folder"] == seen["path"] == str(project) and seen["main"] == "longform.pipeline.__main__"
 
 
 def test_an_edit_between_two_stages_is_seen(warm, project):
@@ -115,7 +115,7 @@ def wait(fact, seconds=20):
 
 
 def test_only_stages_that_need_the_libraries_go_there():
-    stage = "PYTHONPATH=src python -m longform.stages {} planted_wiki-bpe --home experiments/scales/smoke"
+    stage = "PYTHONPATH=src python -m longform.pipeline {} planted_wiki-bpe --home experiments/scales/smoke"
     assert all(HEAVY.fullmatch(stage.format(verb)) for verb in ("train", "generate", "infer"))
     others = [stage.format(verb) for verb in ("prepare", "score", "report")]
     assert not any(HEAVY.fullmatch(line) for line in [*others, stage.format("train") + " && echo", "echo train"])
@@ -125,7 +125,7 @@ def test_the_heavy_libraries_start_no_thread_before_the_fork():
     """A forked child has none but the calling thread, so a lock that another one held would stay locked."""
     import subprocess
 
-    code = "import importlib, os\nfrom longform.stages.warm import LIBRARIES\n"
+    code = "import importlib, os\nfrom longform.pipeline.warm import LIBRARIES\n"
     code += "[importlib.import_module(name) for name in LIBRARIES]\nprint(len(os.listdir('/proc/self/task')))"
     root = Path(__file__).parents[2]
     found = subprocess.run(

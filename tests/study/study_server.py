@@ -8,9 +8,9 @@ import time
 import urllib.request
 from pathlib import Path
 
+from longform.documents import Document, Section
 from longform.study.items import sections_study
 from longform.study.store import Store
-from longform.units import Document, Section
 
 SOURCE = str(Path(__file__).parents[2] / "src")
 TITLES = ("introduction", "method", "result")

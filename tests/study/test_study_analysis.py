@@ -6,10 +6,10 @@ import json
 import numpy as np
 import pytest
 
-from longform.inference.simulated_annotators import Annotator, ChainRule, answer_rows
+from longform.documents import BadInput
+from longform.evaluation.simulated_annotators import Annotator, ChainRule, answer_rows
 from longform.study.__main__ import COLUMNS, main
 from longform.study.analysis import analyse, read_export
-from longform.units import BadInput
 
 TYPES = ("one", "two")
 RULE = ChainRule(TYPES, np.array([[1, 0, 0], [0, 0.9, 0.1], [0, 0, 1]], dtype=float), 0.05)

@@ -21,17 +21,18 @@ from pathlib import Path
 from typing import Any
 
 from longform.artefacts import read_corpus, read_readout
-from longform.critics.title_chains import units_from_readout as titled
-from longform.critics.title_chains import validated
-from longform.generations import long_sampling
-from longform.inference import section_titles, token_readout
-from longform.metrics.likelihood import Perplexity
-from longform.metrics.likelihood import units_from_readout as token_units
-from longform.models import causal_lm
-from longform.numerics import generator
-from longform.papers.layout import Cell, Figure
-from longform.protocol import estimate
-from longform.units import Document
+from longform.critic import estimate
+from longform.critics.perplexity import read as token_readout
+from longform.critics.perplexity.score import Perplexity
+from longform.critics.perplexity.score import units_from_readout as token_units
+from longform.critics.section_order import read as section_titles
+from longform.critics.section_order.score import units_from_readout as titled
+from longform.critics.section_order.score import validated
+from longform.decoding import long_sampling
+from longform.documents import Document
+from longform.language_models import causal_lm
+from longform.reporting.layout import Cell, Figure
+from longform.resampling import generator
 
 LADDER = Path(__file__).with_name("ladder.json")
 SETTINGS = {"w_title": True, "wo_title": False}

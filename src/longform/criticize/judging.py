@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
+from longform.critic import Comparison, Estimate, Tally, compare, estimate
 from longform.criticize.options import Options, check
 from longform.criticize.pages import SIGNIFICANT, table
 from longform.criticize.panel import Panel
 from longform.criticize.panels import asked, panels
 from longform.criticize.report import save
 from longform.criticize.texts import Texts, halves, read_texts
-from longform.numerics import generator
-from longform.protocol import Comparison, Estimate, Tally, compare, estimate
-from longform.units import BadInput, Document
+from longform.documents import BadInput, Document
+from longform.resampling import generator
 
 Step = tuple[str, Callable[[], Panel]]
 Steps = Sequence[Step]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from longform.units import BadInput
+from longform.documents import BadInput
 
 CONFIGURATIONS = ("config.json", "pointer.json", "modules.json")  # one of them makes a folder a model
 

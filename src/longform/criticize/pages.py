@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from longform.criticize.panel import section_starts
 from longform.criticize.texts import shortened
-from longform.papers.layout import short
-from longform.units import Document
+from longform.documents import Document
+from longform.reporting.layout import short
 
 if TYPE_CHECKING:
+    from longform.critic import Estimate
     from longform.criticize.judging import Criticism, Judged
-    from longform.protocol import Estimate
 
 COLOURS = (  # Okabe and Ito 2008, and four more
     "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#8C6D00", "#56B4E9", "#7A3E9D", "#B22222", "#555555", "#1B5E20",

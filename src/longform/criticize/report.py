@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from longform import __version__
 from longform.artefacts import read_json, whole, write_json
 from longform.criticize.pages import SIGNIFICANT, index, page, table
-from longform.papers.layout import Cell, Figure
-from longform.units import BadInput
+from longform.documents import BadInput
+from longform.reporting.layout import Cell, Figure
 
 if TYPE_CHECKING:
     from longform.criticize.judging import Criticism, Judged

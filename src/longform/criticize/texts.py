@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from longform.units import BadInput, Document, Section
+from longform.documents import BadInput, Document, Section
 
 MARKDOWN = (".md", ".markdown")
 SUFFIXES = (".txt", *MARKDOWN)

@@ -9,7 +9,7 @@ from typing import Any
 
 from longform.criticize.options import Options
 from longform.criticize.panel import Panel, Spans, splits_of
-from longform.units import BadInput, Document, Readout
+from longform.documents import BadInput, Document, Readout
 
 TOPICS = 10  # ours; the paper's 100 (deng2022 section 6) wants thousands of texts
 TEXTS_PER_TOPIC = 3  # ours: below it the covariance of the topics is a guess
@@ -19,8 +19,8 @@ COMMON_WORD = f"a word said {COMMON} times or more in fewer than half of the fit
 
 def topics(options: Options) -> Panel:
     """topics"""
-    from longform.critics.logistic_normal import LogisticNormalCritic, units_from_readout
-    from longform.inference import topic_proportions
+    from longform.critics.topics import read as topic_proportions
+    from longform.critics.topics.score import LogisticNormalCritic, units_from_readout
 
     def read(documents: Sequence[Document]) -> list[Any]:
         model = _topic_model(documents, options)
@@ -33,7 +33,7 @@ def topics(options: Options) -> Panel:
 
 def kept_topics(options: Options) -> Panel:
     """kept topics"""
-    from longform.inference import topic_completion
+    from longform.critics.topics import read_completion as topic_completion
 
     def read(documents: Sequence[Document]) -> Readout:
         return topic_completion.read(documents, reader=_topic_model(documents, options), splits=splits_of(documents))
@@ -43,7 +43,7 @@ def kept_topics(options: Options) -> Panel:
 
 def completion(read: Callable[[Sequence[Document]], Readout]) -> Panel:
     """Perplexity of the words that ``inference.topic_completion`` reads in some way, each at its own place."""
-    from longform.metrics.likelihood import Perplexity, units_from_readout
+    from longform.critics.perplexity.score import Perplexity, units_from_readout
 
     spans: dict[str, Spans] = {}
 
@@ -60,7 +60,7 @@ def completion(read: Callable[[Sequence[Document]], Readout]) -> Panel:
 
 def _topic_model(documents: Sequence[Document], options: Options) -> Any:
     """Topics of the real texts that teach the critics."""
-    from longform.models.topics.fitting import fit
+    from longform.critics.topics.fitting import fit
 
     train = sum(d.split == "train" for d in documents)
     count = min(TOPICS, train // TEXTS_PER_TOPIC)

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from longform.documents import BadInput, Document
 from longform.study.files import documents, sheet, write
 from longform.study.items import Study, load_study, needed, questions, rows_study, sections_study
 from longform.study.store import Store
-from longform.units import BadInput, Document
 
 EVERYWHERE = ("0.0.0.0", "::")  # every address of this machine, none of which a browser can name
 ARTICLES = 5  # ours: training articles, where nobody asks for more or fewer

@@ -7,13 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from longform.metrics.human_study import CoherentShare, Judged, judged_items, organisations
-from longform.numerics import generator
-from longform.papers.deng2022_human import human_study
-from longform.papers.layout import Cell, Table
-from longform.protocol import compare, estimate
+from longform.critic import compare, estimate
+from longform.documents import BadInput
+from longform.evaluation.human_study import CoherentShare, Judged, judged_items, organisations
+from longform.reporting.deng2022_human import human_study
+from longform.reporting.layout import Cell, Table
+from longform.resampling import generator
 from longform.study.files import sheet
-from longform.units import BadInput
 
 NEEDED = ("annotator", "item", "source", "phase", "check", "question", "answer", "gold", "last")
 MARKS = ("check", "last")  # true or false

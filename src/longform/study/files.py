@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from longform.artefacts import read_documents
-from longform.units import BadInput, Document
+from longform.documents import BadInput, Document
 
 
 def documents(folder: Path) -> list[Document]:

@@ -10,9 +10,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from longform.numerics import generator
+from longform.documents import BadInput, Document
+from longform.resampling import generator
 from longform.study.files import write
-from longform.units import BadInput, Document
 
 KINDS = ("sections", "claim", "pair")
 PHASES = ("training", "testing")

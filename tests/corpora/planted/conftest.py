@@ -2,7 +2,7 @@
 
 import pytest
 
-from longform.corpora.planted.articles import write
+from longform.datasets.synthetic_world.articles import write
 
 
 @pytest.fixture(scope="session")

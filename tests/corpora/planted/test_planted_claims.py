@@ -4,9 +4,9 @@ from collections import Counter
 
 import pytest
 
-from longform.corpora.planted.articles import write
-from longform.corpora.planted.claims import REFUTED, SUPPORTED, UNKNOWN, Verifier, make_claims
-from longform.corpora.planted.domains import domain
+from longform.datasets.synthetic_world.articles import write
+from longform.datasets.synthetic_world.claims import REFUTED, SUPPORTED, UNKNOWN, Verifier, make_claims
+from longform.datasets.synthetic_world.domains import domain
 
 PAGES = [write(2, "encyclopedia", index) for index in range(200)]
 VERIFIER = Verifier.from_articles(PAGES, "encyclopedia")

@@ -2,7 +2,6 @@
 
 import re
 import runpy
-import time
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache
 from pathlib import Path
@@ -10,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from longform.corpora.planted import build
-from longform.corpora.planted.articles import write
-from longform.corpora.planted.corpus import to_document
-from longform.units import BadInput, Corpus
+from longform.datasets.synthetic_world import build
+from longform.datasets.synthetic_world.articles import write
+from longform.datasets.synthetic_world.corpus import to_document
+from longform.documents import BadInput, Corpus
 
 
 @cache
@@ -75,17 +74,6 @@ def test_an_unknown_domain_or_split_says_what_is_allowed():
 def test_four_processes_write_what_one_does():
     with ProcessPoolExecutor(4) as pool:
         assert list(pool.map(text_of, range(12))) == [d.text for d in corpus("wiki").documents[:12]]
-
-
-def test_more_than_one_megabyte_of_text_a_second_and_core():
-    """The best of three runs in processor time, so that a busy machine is not taken for a slow writer."""
-    assert max(megabytes_a_second(range(first, first + 150)) for first in (0, 150, 300)) > 1.0
-
-
-def megabytes_a_second(numbers):
-    start = time.process_time()
-    size = sum(len(text_of(number)) for number in numbers)
-    return size / 1e6 / (time.process_time() - start)
 
 
 def test_the_notebook_page_draws_an_article_with_its_truth(capsys):

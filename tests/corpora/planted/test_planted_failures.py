@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from longform.corpora.planted import build
-from longform.corpora.planted.articles import write
-from longform.corpora.planted.corpus import to_document
-from longform.corpora.planted.domains import domain
-from longform.corpora.planted.failures import FAILURES, corrupt, eligible_places
-from longform.corpora.planted.languages import LANGUAGES, language_of, translate_word
-from longform.corpora.planted.reading import read_facts
-from longform.units import BadInput
+from longform.datasets.synthetic_world import build
+from longform.datasets.synthetic_world.articles import write
+from longform.datasets.synthetic_world.corpus import to_document
+from longform.datasets.synthetic_world.domains import domain
+from longform.datasets.synthetic_world.failures import FAILURES, corrupt, eligible_places
+from longform.datasets.synthetic_world.languages import LANGUAGES, language_of, translate_word
+from longform.datasets.synthetic_world.reading import read_facts
+from longform.documents import BadInput
 
 PAGES = [write(5, "wiki", index) for index in range(30)]
 

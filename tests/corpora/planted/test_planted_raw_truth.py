@@ -9,14 +9,14 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from longform.corpora.planted import raw_corpora, raw_suites, raw_wiki
-from longform.corpora.planted.articles import write
-from longform.corpora.planted.claims import make_claims
-from longform.corpora.planted.dialogues import make_pairs, write_dialogue
-from longform.corpora.planted.domains import domain
-from longform.corpora.planted.ratings import write_cluster
-from longform.corpora.planted.raw import native_files
-from longform.corpora.planted.stories import write_story
+from longform.datasets.synthetic_world import raw_corpora, raw_suites, raw_wiki
+from longform.datasets.synthetic_world.articles import write
+from longform.datasets.synthetic_world.claims import make_claims
+from longform.datasets.synthetic_world.dialogues import make_pairs, write_dialogue
+from longform.datasets.synthetic_world.domains import domain
+from longform.datasets.synthetic_world.ratings import write_cluster
+from longform.datasets.synthetic_world.raw import native_files
+from longform.datasets.synthetic_world.stories import write_story
 
 PAGES = [raw_wiki.write_page(3, number) for number in range(240)]
 FILES = raw_wiki.dump_files(3, 240)

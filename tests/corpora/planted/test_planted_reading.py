@@ -1,7 +1,7 @@
 """What is planted can be read back from text by string rules alone."""
 
-from longform.corpora.planted.corpus import mention_spans, to_document
-from longform.corpora.planted.reading import read_facts, read_mentions
+from longform.datasets.synthetic_world.corpus import mention_spans, to_document
+from longform.datasets.synthetic_world.reading import read_facts, read_mentions
 
 
 def test_gold_chains_reread_from_text_match_the_truth_for_every_mention(articles):

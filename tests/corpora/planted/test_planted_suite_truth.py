@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from longform.corpora.planted import DOMAINS, build
-from longform.corpora.planted.dialogues import (
+from longform.datasets.synthetic_world import DOMAINS, build
+from longform.datasets.synthetic_world.dialogues import (
     ATTRIBUTES,
     NEGATIVE,
     NEUTRAL,
@@ -17,9 +17,9 @@ from longform.corpora.planted.dialogues import (
     make_pairs,
     write_dialogue,
 )
-from longform.corpora.planted.languages import LANGUAGES, language_of
-from longform.corpora.planted.ratings import DOSES, expected_agreement, leave_one_out_agreement, write_cluster
-from longform.corpora.planted.reports import (
+from longform.datasets.synthetic_world.languages import LANGUAGES, language_of
+from longform.datasets.synthetic_world.ratings import DOSES, expected_agreement, leave_one_out_agreement, write_cluster
+from longform.datasets.synthetic_world.reports import (
     ABSENT,
     ROLES,
     START,
@@ -28,8 +28,8 @@ from longform.corpora.planted.reports import (
     expected_column_log_probability,
     write_report,
 )
-from longform.corpora.planted.stories import SCHEMAS, write_story
-from longform.units import BadInput
+from longform.datasets.synthetic_world.stories import SCHEMAS, write_story
+from longform.documents import BadInput
 
 LEVEL = 0.001
 REPORTS = [write_report(7, index) for index in range(2000)]
@@ -73,7 +73,7 @@ def test_expected_column_log_probability_equals_enumeration_and_the_estimate():
 
 def test_the_grid_is_read_back_from_the_words_of_each_report():
     """Before the verb subjects, after it objects, behind a preposition others; a noun follows ``the``."""
-    from longform.corpora.planted.reports import PREPOSITIONS
+    from longform.datasets.synthetic_world.reports import PREPOSITIONS
 
     for report in REPORTS[:300]:
         for sentence, row in zip(report.sentences, report.grid, strict=True):

@@ -5,8 +5,8 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from longform.corpora.planted.lexicon import everyday
-from longform.corpora.planted.taxonomy import Taxonomy, to_information_content, to_lmf
+from longform.datasets.synthetic_world.lexicon import everyday
+from longform.datasets.synthetic_world.taxonomy import Taxonomy, to_information_content, to_lmf
 
 TREE = Taxonomy.of(everyday())
 

@@ -1,1 +1,0 @@
-"""Raw files become documents with sections, splits and, where known, truth."""

@@ -1,0 +1,206 @@
+"""One protocol for critics and metrics: fit, tally, score; and, written once, an interval and a test for any of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
+
+import numpy as np
+
+from longform.documents import BadInput
+from longform.resampling import bootstrap, percentile_interval
+
+TIE = 1e-12  # share of a score within which a permuted difference equals the observed one
+Better = Literal["higher", "lower", "nearer_real"]
+Unit_contra = TypeVar("Unit_contra", contravariant=True)
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Sums and counts, one row per unit; rows concatenate and resample, and are divided only in ``score``.
+
+    A column named ``excluded`` is 1 where a unit could not be scored; its other columns are then 0.
+    """
+
+    unit_ids: tuple[str, ...]
+    columns: tuple[str, ...]
+    values: np.ndarray  # float64, (units, columns)
+
+    def __post_init__(self) -> None:
+        shape = (len(self.unit_ids), len(self.columns))
+        if self.values.shape != shape:
+            raise BadInput(f"tally values have shape {self.values.shape}, units x columns is {shape}")
+
+    def column(self, name: str) -> np.ndarray:
+        """One column over all units."""
+        return self.values[:, self.columns.index(name)]
+
+    def total(self, name: str) -> float:
+        """Sum of one column over all units; zero where the tally has no such column."""
+        return float(self.column(name).sum()) if name in self.columns else 0.0
+
+    def take(self, rows: np.ndarray) -> Tally:
+        """The named rows, in order, repeats allowed."""
+        return Tally(tuple(self.unit_ids[i] for i in rows), self.columns, self.values[rows])
+
+    def __add__(self, other: Tally) -> Tally:
+        if self.columns != other.columns:
+            raise BadInput(f"tallies of different critics: {self.columns} and {other.columns}")
+        return Tally(self.unit_ids + other.unit_ids, self.columns, np.concatenate([self.values, other.values]))
+
+
+def clustered(tally: Tally, groups: Sequence[str]) -> Tally:
+    """Rows of one group (generations of one page) summed into one row, groups in order of appearance."""
+    names = list(dict.fromkeys(groups))
+    place = {name: i for i, name in enumerate(names)}
+    values = np.zeros((len(names), len(tally.columns)))
+    np.add.at(values, [place[group] for group in groups], tally.values)
+    return Tally(tuple(names), tally.columns, values)
+
+
+@runtime_checkable
+class Critic(Protocol[Unit_contra]):
+    """Fitted on real units, then judges any units. With nothing to fit, ``fit`` returns the critic itself."""
+
+    better: ClassVar[Better]
+
+    def fit(self, real: Sequence[Unit_contra]) -> Critic[Unit_contra]:
+        """A new, fitted critic; the old one is unchanged."""
+
+    def tally(self, units: Sequence[Unit_contra]) -> Tally:
+        """One row of sums and counts per unit."""
+
+    def score(self, tally: Tally) -> float:
+        """The one number."""
+
+
+@runtime_checkable
+class Attributing(Protocol[Unit_contra]):
+    """A critic that says which parts of a unit its score comes from.
+
+    Attributes:
+        parts: what one part is: transitions, mentions, topics, sentences, cells, tokens, claims ...
+        attributed: the columns of the tally that a unit's parts sum to.
+        blame: +1 where a large part is a bad sign, -1 where a small one is.
+    """
+
+    parts: ClassVar[str]
+    attributed: tuple[str, ...]
+    blame: ClassVar[int]
+
+    def attribute(self, units: Sequence[Unit_contra]) -> list[np.ndarray]:
+        """Parts of each unit in reading order, float64 of any shape; nan is a part without a number, and counts 0."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number with its interval and everything that would change it."""
+
+    value: float
+    low: float
+    high: float
+    units: int
+    excluded: int
+    signature: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Difference of two scores (first minus second) with a permutation p-value."""
+
+    difference: float
+    p_value: float
+    paired: bool
+    permutations: int
+
+
+def signature(critic: Any) -> str:
+    """Class and settings of a critic, fitted arrays left out: ``BigramCritic(delta=1.0)``.
+
+    Fitted fields carry ``field(metadata={"fitted": True})``.
+    """
+    settings = [f for f in fields(critic) if not f.metadata.get("fitted")]
+    inside = ",".join(f"{f.name}={getattr(critic, f.name)}" for f in settings)
+    return f"{type(critic).__name__}({inside})"
+
+
+def estimate(critic: Critic[Any], tally: Tally, rng: np.random.Generator, resamples: int = 1000) -> Estimate:
+    """Score with a 95 % percentile-bootstrap interval over units.
+
+    Raises:
+        BadInput: the tally has no rows.
+    """
+    if not tally.unit_ids:
+        raise BadInput(f"{signature(critic)}: got zero units, at least one is needed; check the split and the reader")
+    rows = _Rows(tally)
+    redrawn = getattr(critic, "redrawn", None)  # a critic with an uncertain part draws it anew for every resample
+    judge = (lambda: redrawn(rng)) if redrawn else (lambda: critic)
+    draws = bootstrap(lambda index: judge().score(rows.take(index)), len(tally.unit_ids), rng, resamples)
+    if getattr(critic, "centred", False):  # repeated documents bias such a score; its draws are moved to its value
+        draws = np.minimum(draws + (critic.score(tally) - np.nanmean(draws)), getattr(critic, "most", math.inf))
+    low, high = percentile_interval(draws)
+    excluded = int(tally.total("excluded"))
+    return Estimate(critic.score(tally), low, high, len(tally.unit_ids) - excluded, excluded, signature(critic))
+
+
+def compare(
+    critic: Critic[Any], first: Tally, second: Tally, rng: np.random.Generator, permutations: int = 2000
+) -> Comparison:
+    r"""Permutation test of equal scores: paired (swap within a unit) when the unit ids agree, else two-sample.
+
+    The p-value is $(1 + \#\{|d^*| \ge |d|\}) / (1 + \text{permutations})$ (Phipson and Smyth 2010), never zero. Two
+    samples exchange the units that could be scored and no others: a score of few units is noisier than one of many, and
+    where one side lost more of them, exchanging the lost ones too would take the noise for a difference. A difference that
+    cannot be told (nan) counts as large.
+    """
+    if not first.unit_ids or not second.unit_ids:
+        raise BadInput(f"{signature(critic)}: comparison with zero units on a side; check the split and the reader")
+    if sorted(first.unit_ids) == sorted(second.unit_ids) and len(set(first.unit_ids)) == len(first.unit_ids):
+        place = {name: row for row, name in enumerate(second.unit_ids)}
+        second = second.take(np.array([place[name] for name in first.unit_ids]))
+    paired = first.unit_ids == second.unit_ids
+    if not paired:
+        first, second = _scored(first), _scored(second)
+    pooled = _Rows(first + second)
+    sizes = len(first.unit_ids), len(second.unit_ids)
+    scores = critic.score(first), critic.score(second)
+    observed = scores[0] - scores[1]
+    order = (_swapped if paired else _shuffled)(sizes, rng, permutations)
+    draws = np.array([_difference(critic, pooled, rows, sizes[0]) for rows in order])
+    nearly = abs(observed) - TIE * max(1.0, *map(abs, scores))
+    hits = int(np.sum(~(np.abs(draws) < nearly))) if math.isfinite(observed) else permutations
+    return Comparison(observed, (1 + hits) / (1 + permutations), paired, permutations)
+
+
+def _scored(tally: Tally) -> Tally:
+    """The units that could be scored."""
+    return tally.take(np.flatnonzero(tally.column("excluded") == 0)) if "excluded" in tally.columns else tally
+
+
+class _Rows:
+    """Rows of a tally without their names: resampling thousands of times should not copy strings."""
+
+    def __init__(self, tally: Tally) -> None:
+        self.columns, self.values = tally.columns, tally.values
+        self.blank = ("",) * len(tally.unit_ids)
+
+    def take(self, rows: np.ndarray) -> Tally:
+        return Tally(self.blank[: len(rows)] or (), self.columns, self.values[rows])
+
+
+def _difference(critic: Critic[Any], pooled: _Rows, rows: np.ndarray, size: int) -> float:
+    return critic.score(pooled.take(rows[:size])) - critic.score(pooled.take(rows[size:]))
+
+
+def _swapped(sizes: tuple[int, int], rng: np.random.Generator, permutations: int):
+    rows = np.arange(sizes[0])
+    for _ in range(permutations):
+        swap = rng.integers(0, 2, sizes[0]) * sizes[0]
+        yield np.concatenate([rows + swap, rows + (sizes[0] - swap)])
+
+
+def _shuffled(sizes: tuple[int, int], rng: np.random.Generator, permutations: int):
+    for _ in range(permutations):
+        yield rng.permutation(sum(sizes))

@@ -1,0 +1,75 @@
+r"""The five BBScore features of a document under many orders of its sentences at once (sheng2024 section 4.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from longform.critics.bbscore.gram import OrderedGram
+from longform.critics.bbscore.score import (
+    FITTED,
+    WINDOWS,
+    LatentPath,
+    Terms,
+    convention,
+    corpus_diffusion,
+    signed_scores,
+)
+from longform.critics.bbscore.tokens import token_diffusion, token_terms
+from longform.documents import BadInput
+
+TIMES = ("sentence", "token")
+
+
+@dataclass(frozen=True)
+class BridgeFeatures:
+    r"""Global score and window scores, encode once and permute.
+
+    Attributes:
+        index: one of ``CONVENTIONS``.
+        time: "sentence", or "token" as the release computes it.
+        windows: 0 is the global score.
+        sigma2: fitted $\sigma_m^2$.
+    """
+
+    index: str = "canonical"
+    time: str = "sentence"
+    windows: tuple[int, ...] = WINDOWS
+    sigma2: float | None = field(default=None, repr=False, metadata=FITTED)
+
+    def __post_init__(self) -> None:
+        convention(self.index)
+        if self.time not in TIMES:
+            raise BadInput(f"time {self.time!r}; allowed are {list(TIMES)}; mend the row")
+
+    def fit(self, real: Sequence[LatentPath]) -> BridgeFeatures:
+        r"""Estimate $\sigma_m^2$ on the paths as they are."""
+        if self.time == "sentence":
+            return replace(self, sigma2=corpus_diffusion(real, self.index))
+        each = np.array([token_diffusion(unit, convention(self.index)) for unit in real])
+        kept = each[np.isfinite(each)]
+        if not len(kept) or not kept.mean() > 0:
+            raise BadInput(f"sigma_m^2 is undefined or 0 over {len(real)} paths in token time; check the reader")
+        return replace(self, sigma2=float(kept.mean()))
+
+    def terms(self, unit: LatentPath, orders: np.ndarray) -> list[Terms]:
+        """Terms of each window for each of the orders, (orders, sentences) of sentence numbers."""
+        rule = convention(self.index)
+        if self.time == "token" and len(unit.latents):
+            gathered = unit.latents[orders]
+            return [token_terms(gathered, unit.token_counts, window, rule) for window in self.windows]
+        seen = OrderedGram(unit.latents, orders)
+        return [seen.terms(window, rule) for window in self.windows]
+
+    def signed(self, unit: LatentPath, orders: np.ndarray) -> np.ndarray:
+        """Signed features, (orders, windows); nan where the document is too short for a window."""
+        if self.sigma2 is None:
+            raise BadInput("bridge features have no sigma2 yet; call fit(real paths) and use what it returns")
+        return np.stack([signed_scores(found, self.sigma2) for found in self.terms(unit, orders)], axis=1)
+
+
+def identity(unit: LatentPath) -> np.ndarray:
+    """The original order, (1, sentences)."""
+    return np.arange(len(unit.latents))[None]

@@ -1,0 +1,208 @@
+r"""An encoder whose sentence latents follow a Brownian bridge (sheng2024 section 3, after Time Control).
+
+A small head over frozen sentence features: linear, linear, ReLU, linear, ReLU, linear, no biases (the release freezes
+them at zero), so the head is positively homogeneous. Three objectives:
+
+- ``paper``: row-wise contrast of the middle sentence against the batch's other middles, between one triplet's ends;
+- ``released``: contrast over *ends* for a fixed middle, with $v$ that may be negative, exactly as the code has it;
+- ``likelihood``: the successor's idea, no negatives: whole documents, bridge density against independent sentences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytorch_lightning as pl
+import torch
+
+from longform.critics.bbscore.objectives import likelihood_loss, paper_loss, pin_loss, released_loss
+from longform.critics.bbscore.trained import HeadShape, TrainedBridge, bridge_head
+from longform.documents import BadInput, Document
+from longform.language_models.lightning import Items, Schedule, adamw, fit_module
+from longform.language_models.sentence_features import KeptFeatures, SentenceEncoder, open_encoder, split_sentences
+from longform.resampling import derived_seed
+
+OBJECTIVES = ("paper", "released", "likelihood")
+MOMENTUM = 0.9  # sheng2024 appendix E
+MIN_SENTENCES = 5  # the release trains on documents of at least five sentences
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What is minimised, and how.
+
+    Attributes:
+        objective: one of ``OBJECTIVES``.
+        pins: add the release's unprinted terms: first sentence near 0, last near 1 in absolute value.
+        optimiser: "sgd" (constant rate, momentum 0.9: paper) or "adamw" (release; linear schedule).
+        sgd_rate: of SGD.
+    """
+
+    objective: str = "paper"
+    pins: bool = True
+    optimiser: str = "sgd"
+    sgd_rate: float = 1e-4
+
+    def __post_init__(self) -> None:
+        if self.objective not in OBJECTIVES:
+            raise BadInput(f"objective {self.objective!r}; allowed are {list(OBJECTIVES)}; mend the row")
+        if self.optimiser not in ("sgd", "adamw"):
+            raise BadInput(f"optimiser {self.optimiser!r}; allowed are 'sgd' and 'adamw'; mend the row")
+
+
+class Sentences:
+    """Features of many documents one after another, with each sentence's place in its document.
+
+    Attributes:
+        features: (sentences, dims) float32.
+        lengths: (documents,).
+        place, total, start: (sentences,) 0-based place, length of the document, first row of the document.
+    """
+
+    def __init__(self, features: np.ndarray, lengths: Sequence[int]) -> None:
+        self.features = torch.as_tensor(np.asarray(features, dtype=np.float32))
+        self.lengths = torch.as_tensor(list(lengths), dtype=torch.long)
+        starts = torch.cumsum(self.lengths, 0) - self.lengths
+        self.start = torch.repeat_interleave(starts, self.lengths)
+        self.total = torch.repeat_interleave(self.lengths, self.lengths)
+        self.place = torch.arange(len(self.features)) - self.start
+
+
+def triplets(anchors: torch.Tensor, sentences: Sentences, draws: torch.Tensor) -> torch.Tensor:
+    """Places (batch, 3) of first, middle and last sentence of each anchor's triplet.
+
+    The anchor is the last sentence; an anchor among the first three of its document is moved to the third. The two
+    others are distinct and uniform below it (BBScore release).
+
+    Args:
+        draws: (batch, 2) uniform numbers in [0, 1).
+    """
+    last = sentences.place[anchors].clamp(min=2)
+    one = (draws[:, 0] * last).long()
+    other = (draws[:, 1] * (last - 1)).long()
+    other = other + (other >= one)
+    return torch.stack([torch.minimum(one, other), torch.maximum(one, other), last], dim=1)
+
+
+class BridgeEncoder(pl.LightningModule):
+    """Head, features and objective; what a step draws depends on (seed, step) alone."""
+
+    def __init__(self, shape: HeadShape, data: Mapping[str, Sentences], recipe: Recipe, plan: Schedule, updates: int):
+        super().__init__()
+        self.head, self.data, self.recipe = bridge_head(shape), dict(data), recipe
+        self.plan, self.updates = plan, updates
+
+    def loss(self, labels: torch.Tensor, split: str, rng: torch.Generator | None = None) -> torch.Tensor:
+        """Loss of a batch of anchors (or, for ``likelihood``, of documents) in nats per triplet or inner sentence."""
+        sentences = self.data[split]
+        if self.recipe.objective == "likelihood":
+            chosen = [self._document(sentences, int(label)) for label in labels]
+            return likelihood_loss(chosen)
+        draws = torch.rand((len(labels), 2), generator=rng)
+        times = triplets(labels.cpu(), sentences, draws)
+        rows = sentences.start[labels.cpu(), None] + times
+        latents = self.head(sentences.features[rows].to(self.device))
+        contrast = paper_loss if self.recipe.objective == "paper" else released_loss
+        loss = contrast(latents, times.to(self.device))
+        total = sentences.total[labels.cpu()].to(self.device)
+        return loss + pin_loss(latents, times.to(self.device), total) if self.recipe.pins else loss
+
+    def _document(self, sentences: Sentences, number: int) -> torch.Tensor:
+        first = int(sentences.lengths[:number].sum())
+        return self.head(sentences.features[first : first + int(sentences.lengths[number])].to(self.device))
+
+    def training_step(self, batch: Mapping[str, torch.Tensor], index: int) -> torch.Tensor:
+        """Log and return the loss."""
+        loss = self.loss(batch["labels"], "train")
+        self.log("loss", loss)
+        return loss
+
+    def validation_step(self, batch: Mapping[str, torch.Tensor], index: int) -> None:
+        """Log the loss on triplets that are the same in every round."""
+        rng = torch.Generator().manual_seed(derived_seed("validation", index) % 2**63)
+        self.log("validation_loss", self.loss(batch["labels"], "validation", rng), batch_size=len(batch["labels"]))
+
+    def configure_optimizers(self) -> Any:
+        """SGD at a constant rate, or AdamW."""
+        if self.recipe.optimiser == "adamw":
+            return adamw(self.head, self.plan, self.updates)
+        return torch.optim.SGD(self.head.parameters(), lr=self.recipe.sgd_rate, momentum=MOMENTUM)
+
+
+def train_head(
+    data: Mapping[str, Sentences],
+    recipe: Recipe,
+    plan: Schedule,
+    *,
+    seed: int,
+    name: str,
+    scratch: Path,
+    latent: int = 8,
+) -> torch.nn.Sequential:
+    """Fit a head on features of the splits train and validation; best validation loss is kept."""
+    shape = HeadShape(int(data["train"].features.shape[1]), latent=latent)
+    anchors = {split: _anchors(sentences, recipe) for split, sentences in data.items()}
+    torch.manual_seed(derived_seed(seed, "bridge head"))
+    module = BridgeEncoder(shape, data, recipe, plan, plan.updates(len(anchors["train"])))
+    items = Items(anchors["train"], anchors["validation"], lambda labels: {"labels": torch.tensor(labels)})
+    fit_module(module, items, plan, seed=seed, name=name, scratch=scratch)
+    return module.head
+
+
+def _anchors(sentences: Sentences, recipe: Recipe) -> range:
+    """Every sentence but the very last is an anchor (release); whole documents for the likelihood."""
+    return range(len(sentences.lengths)) if recipe.objective == "likelihood" else range(len(sentences.features) - 1)
+
+
+def fit(
+    *,
+    documents: Sequence[Document],
+    base: Path,
+    name: str,
+    seed: int,
+    scratch: Path,
+    splitter: str,
+    recipes: Mapping[str, Mapping[str, Any]],
+    schedule: Mapping[str, Any],
+    seeds: int = 1,
+    latent: int = 8,
+) -> TrainedBridge:
+    """Train heads on the documents of split train, each keeping its round of best loss on split validation.
+
+    Features of every split are kept with the heads: they are frozen, and whoever reads these texts next needs them.
+
+    Args:
+        base: a causal LM, a sentence encoder, or a ``sentence_features`` row with kept features.
+        recipes: fields of :class:`Recipe` by name; a recipe's own ``schedule`` is merged over the row's.
+        seeds: heads of each recipe, ``<recipe>_0`` and so on.
+        latent: dimensions of the latent.
+
+    Raises:
+        BadInput: no recipe, or fewer seeds than one.
+    """
+    if not recipes or seeds < 1:
+        raise BadInput(f"train {name}: {len(recipes)} recipes, {seeds} seeds; at least one of each is needed")
+    encoder = open_encoder(base)
+    data = {split: _read(encoder, documents, split, splitter, name) for split in ("train", "validation")}
+    encoder.encode([text for texts in split_sentences(documents, splitter) for text in texts], f"train {name}")
+    heads = {}
+    for recipe, replica in ((recipe, replica) for recipe in recipes for replica in range(seeds)):
+        settings = dict(recipes[recipe])
+        plan = Schedule.from_settings({**schedule, **settings.pop("schedule", {})})
+        given = {"seed": derived_seed(seed, replica), "name": name, "latent": latent}
+        heads[f"{recipe}_{replica}"] = train_head(
+            data, Recipe(**settings), plan, scratch=scratch / f"{recipe}_{replica}", **given
+        )
+    return TrainedBridge(heads, KeptFeatures(base, encoder), splitter)
+
+
+def _read(encoder: SentenceEncoder, documents: Sequence[Document], split: str, splitter: str, name: str) -> Sentences:
+    """Features of the documents of a split that are long enough; the others are counted aloud."""
+    texts = split_sentences([d for d in documents if d.split == split], splitter)
+    kept = [pieces for pieces in texts if len(pieces) >= MIN_SENTENCES]
+    print(f"train {name}: {len(texts) - len(kept)} of {len(texts)} {split} documents are too short", flush=True)
+    return Sentences(encoder.encode([t for pieces in kept for t in pieces], name), [len(p) for p in kept])

@@ -1,0 +1,200 @@
+r"""The code-mixing critic: a Dirichlet over a sentence's mix of languages, and how dispersed mixes are.
+
+deng2022, appendix C: $z \sim \mathrm{Dirichlet}(\alpha)$. With the posterior $\mathrm{Dirichlet}(a)$, $a = \alpha + $
+assigned words, the latent negative log-likelihood has a closed form through $E \log z_i = \psi(a_i) - \psi(\sum a)$.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import digamma, gammaln, polygamma
+
+from longform.critic import Better, Tally
+from longform.documents import BadInput, Readout
+
+CORNER = 0.9  # a mix with this share of one language or more lies in a corner of Figure 7's simplex (ours)
+
+
+@dataclass(frozen=True)
+class MixtureReading:
+    """One sentence's mix of languages.
+
+    Attributes:
+        unit_id, split: of the sentence.
+        share: (languages,) a draw of the mix.
+        posterior: (languages,) Dirichlet parameters that it was drawn from.
+        valid: False where no word of the sentence is known; such a sentence is counted, never scored.
+    """
+
+    unit_id: str
+    split: str
+    share: np.ndarray
+    posterior: np.ndarray
+    valid: bool = True
+
+
+def units_from_readout(readout: Readout) -> list[MixtureReading]:
+    """One reading per unit of what ``inference.language_mixture`` wrote."""
+    names = ("share", "posterior", "valid")
+    missing = [name for name in names if name not in readout.arrays]
+    if missing:
+        raise BadInput(f"language critic: the readout lacks {missing}; read the sentences with language_mixture first")
+    rows = zip(readout.unit_ids, readout.splits, *(readout.arrays[name] for name in names), strict=True)
+    return [MixtureReading(unit, split, share, after, bool(ok)) for unit, split, share, after, ok in rows]
+
+
+@dataclass(frozen=True)
+class DirichletCritic:
+    """Latent NLL of a mix of languages, nats per sentence (a density: it can be negative).
+
+    Attributes:
+        own_prior: fit to real sentences; False keeps the mixture model's alpha, as the paper does.
+        alpha, top_words: fitted; the Dirichlet, and the most probable words of each language of the mixture model.
+    """
+
+    own_prior: bool = True
+    alpha: np.ndarray | None = field(default=None, repr=False, metadata={"fitted": True})
+    top_words: tuple[tuple[str, ...], ...] = field(default=(), repr=False, metadata={"fitted": True})
+    better: Better = field(default="nearer_real", init=False, repr=False, metadata={"fitted": True})
+    parts: ClassVar[str] = "languages"
+    attributed: ClassVar[tuple[str, ...]] = ("nats",)
+    blame: ClassVar[int] = 1
+
+    def attribute(self, units: Sequence[MixtureReading]) -> list[np.ndarray]:
+        """Nats per language; the normaliser's common part is shared out evenly."""
+        alpha = self._alpha()
+        fixed = gammaln(alpha) - gammaln(alpha.sum()) / len(alpha)
+        return [fixed - (alpha - 1) * expected_logs(unit.posterior) if unit.valid else np.zeros(0) for unit in units]
+
+    def fit(self, real: Sequence[MixtureReading]) -> DirichletCritic:
+        """The Dirichlet that maximises the expected log density of real sentences' posteriors."""
+        if not self.own_prior:
+            return self
+        kept = [unit.posterior for unit in real if unit.valid]
+        if not kept:
+            raise BadInput(f"language critic: none of {len(real)} sentences has a known word; fit on other sentences")
+        return self.with_prior(dirichlet_from_logs(expected_logs(np.array(kept)).mean(axis=0)))
+
+    def with_prior(self, alpha: np.ndarray) -> DirichletCritic:
+        """The critic with the mixture model's own Dirichlet."""
+        alpha = np.asarray(alpha, np.float64)
+        if len(alpha) < 2 or not np.all(alpha > 0):
+            raise BadInput(f"language critic: alpha is {alpha.tolist()}, allowed are two or more positive numbers")
+        return replace(self, alpha=alpha)
+
+    def tally(self, units: Sequence[MixtureReading]) -> Tally:
+        """Per sentence: nats, 1, excluded."""
+        alpha, rows = self._alpha(), np.zeros((len(units), 3))
+        for row, unit in zip(rows, units, strict=True):
+            if unit.valid and len(unit.posterior) != len(alpha):
+                raise BadInput(
+                    f"language critic: sentence {unit.unit_id!r} mixes {len(unit.posterior)} languages, the critic knows "
+                    f"{len(alpha)}; read it with the same model"
+                )
+            row[:] = (self._nats(unit.posterior), 1, 0) if unit.valid else (0, 0, 1)
+        return Tally(tuple(unit.unit_id for unit in units), ("nats", "documents", "excluded"), rows)
+
+    def score(self, tally: Tally) -> float:
+        """Nats per sentence."""
+        return _ratio(tally, "nats")
+
+    def describe(self, units: Sequence[MixtureReading]) -> dict[str, Any]:
+        """The Dirichlet, and the words that each language's row of Table 10 shows."""
+        return {"alpha": np.asarray(self.alpha).tolist(), "top_words": [list(words) for words in self.top_words]}
+
+    def _alpha(self) -> np.ndarray:
+        if self.alpha is None:
+            raise BadInput("language critic: not fitted; call fit on real sentences or with_prior on a model's alpha")
+        return np.asarray(self.alpha)
+
+    def _nats(self, posterior: np.ndarray) -> float:
+        alpha = self._alpha()
+        log_normaliser = gammaln(alpha).sum() - gammaln(alpha.sum())
+        return float(log_normaliser - (alpha - 1) @ expected_logs(posterior))
+
+
+def released(*, real: Readout) -> DirichletCritic:
+    """The paper's critic: the mixture model's own alpha, as the readout carries it; fitting changes nothing."""
+    words = tuple(tuple(row) for row in real.arrays["top_word_names"].tolist())
+    return replace(DirichletCritic(own_prior=False).with_prior(real.arrays["alpha_names"]), top_words=words)
+
+
+@dataclass(frozen=True)
+class LanguageDispersion:
+    r"""Chance that two words drawn from a sentence's mix differ in language, $1 - \sum_i z_i^2$: 0 in Figure 7's corners.
+
+    ``corners`` scores the share of sentences in a corner instead, as an intelligible second number.
+    """
+
+    corners: bool = False
+    better: Better = field(default="nearer_real", init=False, repr=False, metadata={"fitted": True})
+    parts: ClassVar[str] = "languages"
+    attributed: ClassVar[tuple[str, ...]] = ("dispersion",)
+    blame: ClassVar[int] = 1
+
+    def attribute(self, units: Sequence[MixtureReading]) -> list[np.ndarray]:
+        """Per language $z_i (1 - z_i)$: the chance that a word in it meets one in another; sums to the dispersion."""
+        return [unit.share * (1 - unit.share) if unit.valid else np.zeros(0) for unit in units]
+
+    def fit(self, real: Sequence[MixtureReading]) -> LanguageDispersion:
+        """Nothing is fitted."""
+        return self
+
+    def tally(self, units: Sequence[MixtureReading]) -> Tally:
+        """Per sentence: dispersion, 1 if in a corner, 1, excluded."""
+        rows = [
+            (1 - float(unit.share @ unit.share), float(unit.share.max() >= CORNER), 1.0, 0.0)
+            if unit.valid
+            else (0.0, 0.0, 0.0, 1.0)
+            for unit in units
+        ]
+        columns = ("dispersion", "corner", "documents", "excluded")
+        return Tally(tuple(unit.unit_id for unit in units), columns, np.array(rows).reshape(len(units), 4))
+
+    def score(self, tally: Tally) -> float:
+        """Mean over sentences, between 0 and 1."""
+        return _ratio(tally, "corner" if self.corners else "dispersion")
+
+    def describe(self, units: Sequence[MixtureReading], count: int = 500) -> dict[str, Any]:
+        """The first ``count`` valid mixes, as points for Figure 7's simplex."""
+        return {"points": [unit.share.round(4).tolist() for unit in units if unit.valid][:count]}
+
+
+def expected_logs(posterior: np.ndarray) -> np.ndarray:
+    r"""$E \log z_i = \psi(a_i) - \psi(\sum_j a_j)$ along the last axis."""
+    return digamma(posterior) - digamma(posterior.sum(axis=-1, keepdims=True))
+
+
+def dirichlet_from_logs(mean_logs: np.ndarray, *, tolerance: float = 1e-12, steps: int = 1000) -> np.ndarray:
+    r"""Parameters with $\psi(\alpha_i) - \psi(\sum \alpha) = $ ``mean_logs`` (Minka 2000, fixed point, equation 9).
+
+    Raises:
+        BadInput: a mean log that is not finite and negative.
+    """
+    if not np.all(np.isfinite(mean_logs)) or np.any(mean_logs >= 0):
+        raise BadInput(f"Dirichlet: mean logs are {mean_logs.tolist()}, allowed are finite negative numbers")
+    alpha = np.full(len(mean_logs), 1.0)
+    for _ in range(steps):
+        fresh = inverse_digamma(digamma(alpha.sum()) + mean_logs)
+        if np.max(np.abs(fresh - alpha) / alpha) < tolerance:
+            return fresh
+        alpha = fresh
+    return alpha
+
+
+def inverse_digamma(values: np.ndarray) -> np.ndarray:
+    """Argument of the digamma function, by Newton's method from Minka's start (2000, appendix C)."""
+    near_zero = -1 / np.minimum(values - digamma(1.0), -1.0)
+    x = np.where(values >= -2.22, np.exp(values) + 0.5, near_zero)
+    for _ in range(8):
+        x = x - (digamma(x) - values) / polygamma(1, x)
+    return x
+
+
+def _ratio(tally: Tally, column: str) -> float:
+    documents = tally.total("documents")
+    return tally.total(column) / documents if documents else float("nan")

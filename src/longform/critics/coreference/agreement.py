@@ -1,0 +1,179 @@
+r"""Agreement of two clusterings of mentions: MUC, B-cubed, entity CEAF, and their mean, the CoNLL score.
+
+A cluster is a set of mentions, a mention any hashable span. Sums and counts per document, divided last
+(Pradhan et al. 2014 define the scores; a mention that only one side has counts as its own, as in their scorer).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from longform.critic import Better, Tally
+from longform.documents import BadInput, Readout, chains_from_readout
+
+Cluster = frozenset[Hashable]
+Sums = tuple[float, float, float, float]  # recall numerator and denominator, precision numerator and denominator
+SCORES = ("muc", "b3", "ceafe")
+PARTS = ("recall_hits", "recall_total", "precision_hits", "precision_total")
+COLUMNS = (*(f"{score}_{part}" for score in SCORES for part in PARTS), "excluded")
+
+
+@dataclass(frozen=True)
+class ClusterPair:
+    """One document's gold clusters and the resolver's."""
+
+    unit_id: str
+    gold: tuple[Cluster, ...]
+    found: tuple[Cluster, ...]
+
+
+def clusters(mentions: Sequence[tuple[Hashable, int]]) -> tuple[Cluster, ...]:
+    """Clusters from (span, entity) pairs, in order of first mention."""
+    by_entity: dict[int, set[Hashable]] = {}
+    for span, entity in mentions:
+        by_entity.setdefault(entity, set()).add(span)
+    return tuple(frozenset(spans) for spans in by_entity.values())
+
+
+def muc(gold: Sequence[Cluster], found: Sequence[Cluster]) -> Sums:
+    r"""Links kept (Vilain et al. 1995): $\sum_k |k| - |p(k)|$ over $\sum_k |k| - 1$, p the partition of k by the other side."""
+    return (*_links(gold, found), *_links(found, gold))
+
+
+def _links(keys: Sequence[Cluster], others: Sequence[Cluster]) -> tuple[float, float]:
+    owner = _owners(others)
+    kept = total = 0
+    for key in keys:
+        owned = [owner[m] for m in key if m in owner]
+        kept += len(key) - (len(set(owned)) + len(key) - len(owned))
+        total += len(key) - 1
+    return float(kept), float(total)
+
+
+def b_cubed(gold: Sequence[Cluster], found: Sequence[Cluster]) -> Sums:
+    r"""Per mention, the share of its cluster that is right (Bagga and Baldwin 1998), summed over mentions."""
+    return (*_shares(gold, found), *_shares(found, gold))
+
+
+def _shares(keys: Sequence[Cluster], others: Sequence[Cluster]) -> tuple[float, float]:
+    owner = _owners(others)
+    hits = 0.0
+    for key in keys:
+        sizes: dict[int, int] = {}
+        for mention in key:
+            if mention in owner:
+                sizes[owner[mention]] = sizes.get(owner[mention], 0) + 1
+        hits += sum(size**2 for size in sizes.values()) / len(key)
+    return hits, float(sum(len(key) for key in keys))
+
+
+def ceaf_e(gold: Sequence[Cluster], found: Sequence[Cluster]) -> Sums:
+    r"""Best one-to-one alignment of clusters under $\phi_4 = 2 |k \cap r| / (|k| + |r|)$ (Luo 2005)."""
+    similarity = np.zeros((len(gold), len(found)))
+    owner = _owners(found)
+    for row, key in enumerate(gold):
+        for mention in key:
+            if mention in owner:
+                similarity[row, owner[mention]] += 1
+    sizes = np.add.outer([len(k) for k in gold], [len(k) for k in found]).reshape(similarity.shape)
+    similarity = np.divide(2 * similarity, sizes, where=sizes > 0, out=np.zeros_like(similarity))
+    rows, columns = linear_sum_assignment(similarity, maximize=True)
+    best = float(similarity[rows, columns].sum())
+    return best, float(len(gold)), best, float(len(found))
+
+
+def _owners(found: Sequence[Cluster]) -> dict[Hashable, int]:
+    return {mention: i for i, cluster in enumerate(found) for mention in cluster}
+
+
+@dataclass(frozen=True)
+class CorefAgreement:
+    """CoNLL score of a resolver: mean F1 of MUC, B-cubed and entity CEAF, each from sums over documents."""
+
+    better: ClassVar[Better] = "higher"
+
+    def fit(self, real: Sequence[ClusterPair]) -> Self:
+        """Nothing to fit."""
+        return self
+
+    def tally(self, units: Sequence[ClusterPair]) -> Tally:
+        """Hits and totals of recall and precision of the three scores; a document without gold mentions is excluded."""
+        rows = [self._row(unit) if unit.gold else [0.0] * (len(COLUMNS) - 1) + [1.0] for unit in units]
+        return Tally(tuple(u.unit_id for u in units), COLUMNS, np.array(rows).reshape(len(rows), len(COLUMNS)))
+
+    def score(self, tally: Tally) -> float:
+        """Mean of the three F1."""
+        return float(np.mean([parts["f1"] for parts in self.parts(tally).values()]))
+
+    def parts(self, tally: Tally) -> Mapping[str, Mapping[str, float]]:
+        """Recall, precision and F1 of each score."""
+        return {name: _f1(*(tally.total(f"{name}_{part}") for part in PARTS)) for name in SCORES}
+
+    def describe(self, units: Sequence[ClusterPair]) -> Mapping[str, Any]:
+        """Recall, precision and F1 of each of the three scores."""
+        return self.parts(self.tally(units))
+
+    def _row(self, unit: ClusterPair) -> list[float]:
+        scores = (muc, b_cubed, ceaf_e)
+        return [number for score in scores for number in score(unit.gold, unit.found)] + [0.0]
+
+
+def _f1(recall_hits: float, recall_total: float, precision_hits: float, precision_total: float) -> dict[str, float]:
+    recall = recall_hits / recall_total if recall_total else 0.0
+    precision = precision_hits / precision_total if precision_total else 0.0
+    both = recall + precision
+    return {"recall": recall, "precision": precision, "f1": 2 * recall * precision / both if both else 0.0}
+
+
+@dataclass(frozen=True)
+class ReadClusters:
+    """One document's clusters as a reader of mention chains found them: spans of head words, or of whole pronouns."""
+
+    unit_id: str
+    split: str
+    found: tuple[Cluster, ...]
+
+
+@dataclass(frozen=True)
+class ChainAgreement(CorefAgreement):
+    """The same score where the gold clusters come from other chains of the same documents.
+
+    Attributes:
+        gold: clusters by document.
+    """
+
+    gold: Mapping[str, tuple[Cluster, ...]] = field(default_factory=dict, repr=False, metadata={"fitted": True})
+
+    def tally(self, units: Sequence[ReadClusters]) -> Tally:  # type: ignore[override]
+        """As of pairs.
+
+        Raises:
+            BadInput: a document without gold chains.
+        """
+        missing = [unit.unit_id for unit in units if unit.unit_id not in self.gold]
+        if missing:
+            raise BadInput(
+                f"agreement: document {missing[0]!r} has no gold chain; give slot fit the gold reading of it"
+            )
+        return super().tally([ClusterPair(u.unit_id, self.gold[u.unit_id], u.found) for u in units])
+
+
+def against_gold(*, real: Readout) -> ChainAgreement:
+    """Agreement with the chains of the readout in slot ``fit``, which are taken for gold."""
+    return ChainAgreement({unit.unit_id: unit.found for unit in units_from_readout(real)})
+
+
+def units_from_readout(readout: Readout) -> list[ReadClusters]:
+    """Clusters of mention chains, by the places of their symbols; sentence stops are no mentions."""
+    rows = zip(chains_from_readout(readout), readout.ragged("span"), strict=True)
+    return [ReadClusters(c.unit_id, c.split, _clusters_of(c.symbols, spans.tolist())) for c, spans in rows]
+
+
+def _clusters_of(symbols: Sequence[str], spans: Sequence[Sequence[int]]) -> tuple[Cluster, ...]:
+    parted = [(tuple(span), symbol.rpartition(":")) for symbol, span in zip(symbols, spans, strict=True)]
+    return clusters([(span, int(entity)) for span, (_, mark, entity) in parted if mark])

@@ -1,0 +1,251 @@
+"""Who is mentioned where: mentions of entities, resolvers that find them, and the chain of persons read off a text.
+
+The chain follows deng2022 section 5 and appendix G as released: a stop ``.`` opens each sentence; a mention of a
+person is a pronoun as written, or the gender of its entity, followed by the entity's number.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from longform.critics.coreference.person_lexicon import NEITHER, NO_PERSONS, PERSON_PRONOUNS, VOTES
+from longform.documents import BadInput, Chain, Document, Readout, chains_to_readout
+from longform.text.kept_texts import pack
+from longform.text.sentences import sentences
+
+STOP = "."
+_WORD = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")
+_AFTER_HEAD = re.compile(r"\s(?:of|in|at|from|with|for|on|who|whom|which|that|and|or|to|by)\s|[,;:(]")
+
+
+@dataclass(frozen=True)
+class Mention:
+    """One mention of an entity.
+
+    Attributes:
+        start, end: half-open character offsets in the text.
+        entity: number of its entity within the text.
+        named: whether the reader took it for the name of a person (the part of named-entity recognition).
+        root: offset of its head word, where the chain places it; None: read off the words of the mention.
+        gender: MALE, FEMALE or PLURAL where the reader knows it from the name itself, else None.
+    """
+
+    start: int
+    end: int
+    entity: int
+    named: bool = False
+    root: int | None = None
+    gender: str | None = None
+
+
+class CorefResolver(Protocol):
+    """Finds mentions and says which are of one entity; entities mentioned once are listed too."""
+
+    def header(self) -> Mapping[str, str]:
+        """Name, settings and library versions: what a score depends on, for the output's header."""
+
+    def resolve(self, texts: Sequence[str]) -> list[list[Mention]]:
+        """Mentions of each text, in the order of their start."""
+
+
+@dataclass(frozen=True)
+class PersonChain:
+    """A chain and where in the text each of its symbols stands (a stop: the first character of its sentence)."""
+
+    chain: Chain
+    spans: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class ChainRules:
+    """Choices in making chains of mentions.
+
+    Attributes:
+        singletons: keep persons mentioned once; the paper's resolver never has any.
+        names_have_gender: let a name decide the gender where no pronoun does; the released code has none there.
+    """
+
+    singletons: bool = False
+    names_have_gender: bool = True
+
+
+RELEASED = ChainRules(singletons=False, names_have_gender=False)
+
+
+@dataclass(frozen=True)
+class GivenMentions:
+    """Mentions given from outside, by text: gold annotation behind the resolvers' protocol."""
+
+    by_text: Mapping[str, Sequence[Mention]] = field(repr=False)
+    name: str = "gold"
+
+    def header(self) -> Mapping[str, str]:
+        """Where the mentions come from."""
+        return {"resolver": self.name}
+
+    def resolve(self, texts: Sequence[str]) -> list[list[Mention]]:
+        """The given mentions.
+
+        Raises:
+            BadInput: a text has no entry.
+        """
+        missing = [text[:40] for text in texts if text not in self.by_text]
+        if missing:
+            raise BadInput(
+                f"no gold mentions for {len(missing)} texts, first {missing[0]!r}; give an entry (maybe empty)"
+            )
+        return [sorted(self.by_text[text], key=lambda m: (m.start, m.end)) for text in texts]
+
+
+def root_offset(text: str, start: int, end: int) -> int:
+    """Offset of a mention's head word, without a parser: the last word before a preposition, comma or clause."""
+    cut = _AFTER_HEAD.search(text, start, end)
+    words = list(_WORD.finditer(text, start, cut.start() if cut and cut.start() > start else end))
+    words = [word for word in words if word[0][0].isalnum()]
+    return words[-1].start() if words else start
+
+
+def _root_word(text: str, mention: Mention) -> tuple[int, int, str]:
+    offset = mention.root if mention.root is not None else root_offset(text, mention.start, mention.end)
+    word = _WORD.match(text, offset)
+    end = word.end() if word else mention.end
+    whole = text[mention.start : mention.end]
+    return (mention.start, mention.end, whole) if whole in PERSON_PRONOUNS else (offset, end, text[offset:end])
+
+
+def is_person(word: str, named: bool) -> bool:
+    """The released test on a mention's head word: a person's pronoun or name, and not one of three exceptions."""
+    return word.lower() not in NO_PERSONS and (word in PERSON_PRONOUNS or named)
+
+
+def entity_types(words: Sequence[tuple[int, str, str | None]]) -> dict[int, str]:
+    """Type of each entity from (entity, head word, gender of the name or None), in reading order.
+
+    The majority of its pronouns, the first reached on a tie (appendix G, released code); only where no pronoun says,
+    the first name whose gender is known; else none of these.
+    """
+    votes: dict[int, Counter[str]] = {}
+    named: dict[int, str] = {}
+    for entity, word, gender in words:
+        votes.setdefault(entity, Counter()).update([VOTES[word.lower()]] if word.lower() in VOTES else [])
+        if gender:
+            named.setdefault(entity, gender)
+    return {e: counts.most_common(1)[0][0] if counts else named.get(e, NEITHER) for e, counts in votes.items()}
+
+
+def person_chain(
+    document_id: str,
+    split: str,
+    text: str,
+    mentions: Sequence[Mention],
+    rules: ChainRules = RELEASED,
+    starts: Sequence[int] | None = None,
+) -> PersonChain:
+    """The chain of persons of one text.
+
+    Args:
+        mentions: of all entities; those of no person are dropped, a cluster being a person if any head word is.
+        rules: which persons stay and what their names say; by default as released.
+        starts: where sentences start, by default those of ``corpora.segmentation``.
+    """
+    sizes = Counter(mention.entity for mention in mentions)
+    roots = [(*_root_word(text, m), m) for m in mentions if rules.singletons or sizes[m.entity] > 1]
+    persons = {m.entity for _, _, word, m in roots if is_person(word, m.named)}
+    types = entity_types([(m.entity, word, m.gender if rules.names_have_gender else None) for _, _, word, m in roots])
+    tags: dict[tuple[int, int], str] = {}
+    for start, end, word, m in sorted(roots, key=lambda root: root[3].entity):
+        if m.entity in persons:
+            form = word if word in PERSON_PRONOUNS else types[m.entity]
+            tags[start, end] = f"{form}:{m.entity}"  # overlapping mentions with one head word: the last entity stays
+    begins = starts if starts is not None else [start for start, _ in sentences(text)]
+    stops = [((start, start), STOP) for start in begins]
+    placed = sorted([*stops, *tags.items()], key=lambda item: item[0])
+    return PersonChain(Chain(document_id, split, tuple(tag for _, tag in placed)), tuple(span for span, _ in placed))
+
+
+def clause_starts(text: str) -> list[int]:
+    """Sentence starts as spaCy 2.3's sentencizer adds them to the parser's: also after ``:`` and ``;`` (released runs)."""
+    first = [start for start, _ in sentences(text)]
+    more = [match.end() for match in re.finditer(r"[:;]\s+(?=\S)", text)]
+    return sorted({*first, *more})
+
+
+def read_chains(
+    documents: Sequence[Document], resolver: CorefResolver, rules: ChainRules = RELEASED
+) -> list[PersonChain]:
+    """Chains of the documents' texts (section texts joined by a blank line, titles left out)."""
+    texts = [document.text.strip() for document in documents]
+    found = resolver.resolve(texts)
+    rows = zip(documents, texts, found, strict=True)
+    return [person_chain(doc.id, doc.split, text, mentions, rules) for doc, text, mentions in rows]
+
+
+def person_chains_to_readout(
+    chains: Sequence[PersonChain], header: Mapping[str, str] | None = None, texts: Sequence[str] | None = None
+) -> Readout:
+    """Chains packed for ``data/inference``, with ``span`` (tokens, 2), where each symbol stands in the text.
+
+    ``header_names`` holds the resolver's header, one ``key=value`` each; ``text`` the UTF-8 bytes of ``texts``, one row
+    per unit, where they are given.
+    """
+    packed = chains_to_readout([item.chain for item in chains])
+    spans = [span for item in chains for span in item.spans]
+    lengths = np.array([len(item.spans) for item in chains], dtype=np.int64)
+    arrays: dict[str, Any] = {"span": np.array(spans, dtype=np.int64).reshape(-1, 2), "span_lengths": lengths}
+    arrays["header_names"] = np.array([f"{key}={value}" for key, value in (header or {}).items()], dtype=np.str_)
+    arrays |= pack(texts) if texts is not None else {}
+    return Readout(packed.unit_ids, packed.splits, {**packed.arrays, **arrays})
+
+
+def is_film_released(document: Document) -> bool:
+    """The released film filter, on the first sentence of the first section.
+
+    Kept iff some token is "film", none is "born", and ``.*is a.*film.*`` matches from its start across lines.
+    """
+    text = document.sections[0].text if document.sections else ""
+    spans = sentences(text)
+    if not spans:
+        return False
+    first = text[slice(*spans[0])]
+    words = set(_WORD.findall(first))
+    return "film" in words and "born" not in words and re.match(r".*is a.*film.*", first, re.DOTALL) is not None
+
+
+def is_film_paper(document: Document) -> bool:
+    """The paper's film filter (appendix G): ``is a.*film`` somewhere in the first section."""
+    return bool(document.sections) and re.search(r"is a.*film", document.sections[0].text, re.DOTALL) is not None
+
+
+FILM_FILTERS = {"released": is_film_released, "paper": is_film_paper}
+
+
+def read_with(
+    resolver: CorefResolver,
+    documents: Sequence[Document],
+    rules: ChainRules,
+    film_filter: str | None,
+    keep_text: bool = False,
+) -> Readout:
+    """Chains of the documents as a readout; one that the film filter leaves out is an invalid chain, so it is counted.
+
+    ``keep_text`` puts the text beside the spans, for readers of the readout that show it.
+
+    Raises:
+        BadInput: an unknown film filter.
+    """
+    if film_filter is not None and film_filter not in FILM_FILTERS:
+        raise BadInput(f"film_filter is {film_filter!r}, allowed are {sorted(FILM_FILTERS)} or null; mend the row")
+    keep = FILM_FILTERS[film_filter] if film_filter else lambda _: True
+    kept = {document.id for document in documents if keep(document)}
+    found = iter(read_chains([document for document in documents if document.id in kept], resolver, rules))
+    chains = [
+        PersonChain(Chain(d.id, d.split, (), valid=False), ()) if d.id not in kept else next(found) for d in documents
+    ]
+    texts = [document.text.strip() for document in documents] if keep_text else None
+    return person_chains_to_readout(chains, resolver.header(), texts)

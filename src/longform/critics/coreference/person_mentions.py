@@ -1,0 +1,241 @@
+"""Candidates for mentions of persons in English text, by rules: pronouns, names, nouns for persons, groups."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from longform.critics.coreference.person_lexicon import (
+    ADDRESS,
+    AUXILIARIES,
+    CLAUSE_WORDS,
+    FUNCTION_WORDS,
+    NO_NAMES,
+    NOUNS,
+    OBJECT_FORMS,
+    PARTICLES,
+    PERSON_PRONOUNS,
+    PLACE_WORDS,
+    PLURAL,
+    POSSESSIVES,
+    PREPOSITIONS,
+    ROLES,
+    SAYING,
+    THIRD_PERSON,
+)
+from longform.text.sentences import sentences
+
+PRONOUN, NAME, NOUN, GROUP = "pronoun", "name", "noun", "group"
+STRONG, LIKELY, WEAK = 2, 1, 0  # how sure it is that a name is a person's
+_TOKEN = re.compile(r"(?:[OD]['’](?=[A-Z]))?[^\W\d_]+(?:-[^\W\d_]+)*|['’]s\b|\d+(?:[.,]\d+)*|[^\w\s]")
+_SUFFIXES = frozenset({"Jr", "Sr", "II", "III", "IV"})
+
+
+@dataclass(frozen=True)
+class Token:
+    """A word or mark with its offsets."""
+
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A possible mention of a person.
+
+    Attributes:
+        start, end, root: character offsets; ``root`` is where the head word begins.
+        sentence, token: number of its sentence, and of its first token in that sentence.
+        kind: pronoun, name, noun or group (two persons joined by "and").
+        words: the name without title, the noun, or the pronoun, in lower case.
+        gender: male, female, plural, or None where open.
+        sure: for names, how sure it is that a person is named.
+        subject: whether it stands where a clause's subject stands.
+        clause: number of its clause within the sentence.
+    """
+
+    start: int
+    end: int
+    root: int
+    sentence: int
+    token: int
+    kind: str
+    words: tuple[str, ...]
+    gender: str | None
+    sure: int = STRONG
+    subject: bool = False
+    clause: int = 0
+
+
+def candidates(text: str, first_names: Mapping[str, str]) -> list[Candidate]:
+    """All candidates in reading order; names do not overlap, a group covers the two names it joins."""
+    inside = set(re.findall(r"(?<=[a-z,] )[A-Z]\w*", text))  # capitals within a sentence
+    found: list[Candidate] = []
+    for number, (start, end) in enumerate(sentences(text)):
+        tokens = [Token(m[0], m.start(), m.end()) for m in _TOKEN.finditer(text, start, end)]
+        found.extend(_sentence(tokens, number, first_names, inside))
+    return found
+
+
+def _sentence(
+    tokens: Sequence[Token], number: int, first_names: Mapping[str, str], inside: set[str]
+) -> list[Candidate]:
+    found: list[Candidate] = []
+    clause = i = 0
+    while i < len(tokens):
+        word = tokens[i].text
+        size = _name_length(tokens, i, first_names, inside)
+        if i and (word in ",;:—–\"'`“”‘’()" or word.lower() in CLAUSE_WORDS):
+            clause += 1
+        if size:
+            made = _name(tokens, i, size, number, first_names)
+        elif word.lower() in THIRD_PERSON and word in PERSON_PRONOUNS | {"Himself", "Herself"}:
+            made = _pronoun(tokens, i, number)
+        elif word.lower() in NOUNS:
+            made = _noun(tokens, i, number)
+        else:
+            made = None
+        if made:
+            found.append(replace(made, clause=clause, subject=_is_subject(tokens, made.token, i + max(size, 1))))
+        i += max(size, 1)
+    return sorted([*found, *_groups(found, tokens)], key=lambda c: (c.start, -c.end))
+
+
+def _capital(token: Token) -> bool:
+    return token.text[0].isupper() and token.text[0].isalpha()
+
+
+def _name_length(tokens: Sequence[Token], i: int, first_names: Mapping[str, str], inside: set[str]) -> int:
+    """Tokens of the name that begins at ``i``; 0 where none does."""
+    if not _capital(tokens[i]) or not _may_begin(tokens, i, first_names, inside):
+        return 0
+    end = i + 1
+    while end < len(tokens):
+        token = tokens[end]
+        stop = token.text == "." and _takes_stop(tokens[end - 1].text) and end + 1 < len(tokens)
+        capital = _capital(token) and token.text not in PERSON_PRONOUNS and token.text != "I"
+        if stop or capital or token.text in _SUFFIXES:
+            end += 1
+        elif token.text in PARTICLES and end + 1 < len(tokens) and _capital(tokens[end + 1]):
+            end += 2
+        else:
+            break
+    return end - i
+
+
+def _takes_stop(word: str) -> bool:
+    return (len(word) == 1 and word.isupper()) or word.lower() in ADDRESS or word in _SUFFIXES
+
+
+def _may_begin(tokens: Sequence[Token], i: int, first_names: Mapping[str, str], inside: set[str]) -> bool:
+    """Whether a capital letter at ``i`` means a name: not a pronoun, nor a plain word that opens a sentence."""
+    word = tokens[i].text
+    folded = word.lower()
+    if word in PERSON_PRONOUNS or word == "I" or folded in FUNCTION_WORDS:
+        return False
+    opening = i == 0 or not tokens[i - 1].text[0].isalnum()
+    if not opening or folded in first_names or folded in ADDRESS:
+        return True
+    after = tokens[i + 1].text if i + 1 < len(tokens) else ""
+    if word not in inside and (after.lower() in ADDRESS or after.lower() in first_names):
+        return False  # "Yesterday Mrs. Lee": the name begins with the next word
+    followed = after[:1].isupper() or after in {"'s", "’s"} or (after == "." and len(word) == 1)
+    return followed or word in inside or after in SAYING | AUXILIARIES
+
+
+def _name(tokens: Sequence[Token], i: int, size: int, number: int, first_names: Mapping[str, str]) -> Candidate | None:
+    parts = [t for t in tokens[i : i + size] if t.text != "."]
+    titles = []
+    while len(parts) > 1 and parts[0].text.lower() in ADDRESS:
+        titles.append(parts.pop(0).text.lower())
+    words = tuple(t.text.lower() for t in parts if t.text not in _SUFFIXES)
+    if not words or (len(parts) == 1 and parts[0].text.lower() in ADDRESS and not titles):
+        return None
+    before = tokens[i - 1].text.lower() if i else ""
+    family = before == "the" and len(words) == 1 and words[0].endswith("s")
+    gender = next((ADDRESS[t] for t in titles if ADDRESS[t] != "NONE"), None) or first_names.get(words[0])
+    sure = STRONG if titles else _evidence(words, before, _following(tokens, i + size), first_names)
+    if sure is None and not family:
+        return None
+    start = tokens[i - 1].start if family else tokens[i].start
+    sure = max(sure or WEAK, LIKELY) if family else sure
+    made = Candidate(start, tokens[i + size - 1].end, parts[-1].start, number, i, NAME, words, gender, sure or WEAK)
+    return replace(made, gender=PLURAL) if family else made
+
+
+def _following(tokens: Sequence[Token], i: int) -> str:
+    while i < len(tokens) and tokens[i].text in {"(", ",", '"'}:
+        i += 1
+    return tokens[i].text.lower() if i < len(tokens) else ""
+
+
+def _evidence(words: tuple[str, ...], before: str, after: str, first_names: Mapping[str, str]) -> int | None:
+    """How sure it is that these words name a person; None where they name something else."""
+    if any(word in PLACE_WORDS for word in words) or (words[0] in NO_NAMES and len(words) == 1):
+        return None
+    if words[0] in first_names:
+        return STRONG
+    if before in {"the", "a", "an", "this", "that", "in", "at", "near"}:
+        return None
+    if before in ROLES or after in SAYING:
+        return STRONG if len(words) > 1 else LIKELY if before[:1].isalpha() else WEAK
+    if words[0] in NO_NAMES or len(words) > 4:
+        return None
+    return LIKELY if len(words) > 1 and before not in PREPOSITIONS - {"with", "for", "by", "of", "to"} else WEAK
+
+
+def _pronoun(tokens: Sequence[Token], i: int, number: int) -> Candidate:
+    token = tokens[i]
+    folded = token.text.lower()
+    return Candidate(token.start, token.end, token.start, number, i, PRONOUN, (folded,), THIRD_PERSON[folded])
+
+
+def _noun(tokens: Sequence[Token], i: int, number: int) -> Candidate | None:
+    """A noun for a person with its determiner: "the actress", "his elder brother"."""
+    first = i
+    while first > 0 and i - first < 3 and tokens[first - 1].text.isalpha():
+        first -= 1
+        word = tokens[first].text.lower()
+        if word in {"the", "a", "an", "this", "that"} | POSSESSIVES:
+            head = tokens[i]
+            noun = head.text.lower()
+            words = ("a" if word in {"a", "an"} else word, noun)
+            return Candidate(tokens[first].start, head.end, head.start, number, first, NOUN, words, NOUNS[noun])
+        if word in FUNCTION_WORDS or _capital(tokens[first]):
+            return None
+    return None
+
+
+def _is_subject(tokens: Sequence[Token], first: int, after: int) -> bool:
+    """No parser: the mention opens its clause, and no possessive mark follows."""
+    before = tokens[first - 1].text.lower() if first else ""
+    opens = not before or not before[0].isalnum() or before in CLAUSE_WORDS
+    owned = after < len(tokens) and tokens[after].text in {"'s", "’s"}
+    return opens and not owned and tokens[first].text.lower() not in POSSESSIVES
+
+
+def is_possessive(text: str, candidate: Candidate) -> bool:
+    """Whether a pronoun owns what follows; "her" does so before a word that may be a noun or adjective."""
+    if candidate.words[0] != "her":
+        return candidate.words[0] in POSSESSIVES
+    following = _TOKEN.match(text, candidate.end + 1)
+    return bool(following and following[0][0].isalnum() and following[0].lower() not in FUNCTION_WORDS)
+
+
+def is_object(text: str, candidate: Candidate) -> bool:
+    """Whether a pronoun is the object of its clause."""
+    return candidate.words[0] in OBJECT_FORMS and not is_possessive(text, candidate)
+
+
+def _groups(found: Sequence[Candidate], tokens: Sequence[Token]) -> Iterator[Candidate]:
+    """Two names joined by "and": one candidate for a plural pronoun."""
+    names = [c for c in found if c.kind == NAME and c.gender != PLURAL]
+    for first, second in itertools.pairwise(names):
+        gap = [t for t in tokens if first.end <= t.start < second.start]
+        if len(gap) == 1 and gap[0].text.lower() == "and":
+            words = (*first.words, "and", *second.words)
+            made = replace(first, end=second.end, kind=GROUP, words=words, gender=PLURAL)
+            yield replace(made, sure=min(first.sure, second.sure))

@@ -1,0 +1,264 @@
+r"""5-gram critics of mention chains: does a person enter and return as persons do in real text (deng2022 section 5)?
+
+Two models over the same windows, whose entities are renumbered once per window:
+:class:`MentionCritic` is what the paper's authors released, interpolated absolute discounting over raw counts;
+:class:`KneserNeyCritic` is what the paper names, interpolated modified Kneser-Ney (Chen and Goodman 1998).
+Both keep, per n-gram, a log probability, and per context a back-off weight: the interpolated probability of an
+n-gram that was seen, and of one that was not as weight times that of its suffix. That is exact, and it is ARPA.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Self
+
+import numpy as np
+
+from longform.critic import Better, Tally
+from longform.critics.coreference.ngram_tables import (
+    build_table,
+    count_keys,
+    group_contexts,
+    score_keys,
+    shorten,
+    sum_shorter,
+)
+from longform.critics.coreference.ngram_windows import Packing, TokenStream, form_vocabulary, read_tokens, window_keys
+from longform.documents import BadInput, Chain, chains_from_readout
+from longform.markov_chain import COLUMNS, END, FITTED
+from longform.resampling import perplexity
+
+ORDER = 5  # deng2022 section 5
+UNSEEN_PROBABILITY = 1e-20  # released code: probability of a symbol that the training chains never hold
+FALLBACK = (0.5, 1.0, 1.5)  # discounts where counts of counts give none (KenLM's --discount_fallback)
+
+
+@dataclass(frozen=True)
+class NgramOrder:
+    """Fitted n-grams of one order: ascending keys with log probabilities, and contexts with log back-off weights."""
+
+    keys: np.ndarray
+    log_probs: np.ndarray
+    context_keys: np.ndarray
+    log_weights: np.ndarray
+
+
+@dataclass(frozen=True)
+class _NgramScores(ABC):
+    """Scoring shared by both models; the subclasses differ in what they count and how they discount."""
+
+    better: ClassVar[Better] = "nearer_real"
+    parts: ClassVar[str] = "mentions and sentence ends"
+    attributed: ClassVar[tuple[str, ...]] = ("logprob",)
+    blame: ClassVar[int] = -1
+    padded: ClassVar[bool]
+
+    order: int = ORDER
+    end: bool = False
+    forms: tuple[str, ...] = field(default=(), repr=False, metadata=FITTED)
+    orders: tuple[NgramOrder, ...] = field(default=(), repr=False, metadata=FITTED)
+    table: np.ndarray = field(default_factory=lambda: np.zeros((0, 3), np.int64), repr=False, metadata=FITTED)
+    log_unknown: float = field(default=-math.inf, repr=False, metadata=FITTED)
+    fitted_discounts: tuple[tuple[float, ...], ...] = field(default=(), repr=False, metadata=FITTED)
+    fitted_units: int = field(default=0, repr=False, metadata=FITTED)
+    fitted_excluded: int = field(default=0, repr=False, metadata=FITTED)
+
+    @property
+    def packing(self) -> Packing:
+        """How symbols of this critic become keys."""
+        return Packing(self.order, len(self.forms), self.order - 1 if self.padded else 1)
+
+    def fit(self, real: Sequence[Chain]) -> Self:
+        """Count the windows of the valid chains of ``real``.
+
+        Raises:
+            BadInput: no chain is valid or none has a token, or a chain holds the end symbol.
+        """
+        forms = form_vocabulary([unit for unit in real if unit.valid], self._after)
+        blank = replace(self, forms=forms)
+        valid = sum(unit.valid for unit in real)
+        fitted = blank.fit_tokens(blank.read(real))
+        return replace(fitted, fitted_units=valid, fitted_excluded=len(real) - valid)
+
+    def fit_tokens(self, tokens: TokenStream) -> Self:
+        """As :meth:`fit`, from tokens read with this critic's ``forms``."""
+        if not len(tokens.forms):
+            raise BadInput(f"{type(self).__name__}: no token in the real chains; check the reader and its filter")
+        orders, log_unknown, discounts = self._estimate(window_keys(tokens, self.packing))
+        entries = [(o.keys, 1, o.log_probs) for o in orders] + [(o.context_keys, 2, o.log_weights) for o in orders]
+        table = build_table(entries)
+        return replace(self, orders=orders, table=table, log_unknown=log_unknown, fitted_discounts=discounts)
+
+    def read(self, units: Sequence[Chain]) -> TokenStream:
+        """Tokens of chains under this critic's vocabulary, the end symbol added where it is used."""
+        return read_tokens(units, {form: i for i, form in enumerate(self.forms)}, self._after)
+
+    def score_tokens(self, tokens: TokenStream) -> np.ndarray:
+        r"""(tokens,) $\log P_c(z_m \mid z_{m-4}, \ldots, z_{m-1})$ in nats."""
+        return self.score_windows(window_keys(tokens, self.packing))
+
+    def score_windows(self, keys: np.ndarray) -> np.ndarray:
+        """(windows,) log probability of each window's last symbol."""
+        if not self.orders:
+            raise BadInput(f"{type(self).__name__} has no counts yet; call fit(real chains) and use what it returns")
+        return score_keys(self.table, keys, self.order, self.packing.bits, self.log_unknown)
+
+    def attribute(self, units: Sequence[Chain]) -> list[np.ndarray]:
+        """Log probability (nats) of each token, one array per unit, in reading order; sums to the tally."""
+        tokens = self.read(units)
+        return np.split(self.score_tokens(tokens), np.cumsum(tokens.lengths)[:-1])[: len(units)]
+
+    def tally(self, units: Sequence[Chain]) -> Tally:
+        """Sum of log probabilities, tokens scored, tokens never seen in training (scored all the same), exclusions."""
+        tokens = self.read(units)
+        keys = window_keys(tokens, self.packing)
+        unit = np.repeat(np.arange(len(units)), tokens.lengths)
+        logprob = np.bincount(unit, self.score_windows(keys), len(units))
+        unknown = np.bincount(unit, ~np.isin(keys & self.packing.mask(1), self.orders[0].keys), len(units))
+        excluded = np.array([not u.valid for u in units], dtype=np.float64)
+        values = np.stack([logprob, tokens.lengths.astype(np.float64), unknown, excluded], axis=1)
+        return Tally(tuple(u.unit_id for u in units), COLUMNS, values)
+
+    def score(self, tally: Tally) -> float:
+        """Latent PPL over chain tokens, sentence stops among them, corpus-level (deng2022, released scorer)."""
+        return perplexity(tally.total("logprob"), tally.total("transitions"))
+
+    @property
+    def _after(self) -> str | None:
+        return END if self.end else None
+
+    @abstractmethod
+    def _estimate(self, keys: np.ndarray) -> tuple[tuple[NgramOrder, ...], float, tuple[tuple[float, ...], ...]]:
+        """Orders from 1 up, log probability of an unseen symbol, and the discounts used."""
+
+
+@dataclass(frozen=True)
+class MentionCritic(_NgramScores):
+    r"""The released critic: interpolated absolute discounting over raw counts of renumbered 5-grams.
+
+    $P_n(w \mid h) = \max(c(hw) - D_n, 0) / c(h) + D_n N_{1+}(h\,\cdot) / c(h) \; P_{n-1}(w \mid h')$ with
+    $D_n = n_1 / (n_1 + 2 n_2)$ over distinct n-grams seen once and twice, $D_1 = 0$; an unseen history is shortened
+    without penalty; an unseen symbol has probability 1e-20 (deng2022 section 5 names Kneser-Ney, its code does this).
+    Chains are padded with four begin symbols; ``end`` adds an end symbol as the authors' earlier code did.
+
+    Attributes:
+        discounts: of orders 2 to ``order``, to be used instead of the estimated ones.
+        fallback: discount of an order without n-grams seen once, where the released code divides by zero or
+            leaves no mass to shorter contexts.
+    """
+
+    padded: ClassVar[bool] = True
+
+    discounts: tuple[float, ...] | None = None
+    fallback: float = FALLBACK[0]
+
+    def _estimate(self, keys: np.ndarray) -> tuple[tuple[NgramOrder, ...], float, tuple[tuple[float, ...], ...]]:
+        counted = _raw_counts(keys, self.packing)
+        estimated = [absolute_discount(counts, self.fallback) for _, counts, _ in counted[1:]]
+        discounts = (0.0, *(self.discounts or estimated))
+        orders: list[NgramOrder] = []
+        lower = np.zeros(1)
+        for (keys_n, counts, suffix), discount in zip(counted, discounts, strict=True):
+            context_keys, context = group_contexts(keys_n, self.packing.bits)
+            total = np.bincount(context, counts)
+            weight = discount * np.bincount(context) / total
+            lower = np.maximum(counts - discount, 0.0) / total[context] + weight[context] * lower[suffix]
+            orders.append(_order(keys_n, lower, context_keys, weight))
+        return tuple(orders), math.log(UNSEEN_PROBABILITY), tuple((d,) for d in discounts)
+
+
+@dataclass(frozen=True)
+class KneserNeyCritic(_NgramScores):
+    r"""Interpolated modified Kneser-Ney (Chen and Goodman 1998), counted as KenLM's lmplz counts.
+
+    Below the highest order a count is the number of distinct symbols that precede the n-gram, or the raw count for
+    an n-gram that begins a chain. Discounts $D_1, D_2, D_{3+}$ per order come from counts of counts; unigrams are
+    interpolated with the uniform distribution over the seen symbols and one unseen symbol. One begin symbol.
+
+    Attributes:
+        fallback: the three discounts of an order whose counts of counts give none.
+    """
+
+    padded: ClassVar[bool] = False
+
+    fallback: tuple[float, float, float] = FALLBACK
+
+    def _estimate(self, keys: np.ndarray) -> tuple[tuple[NgramOrder, ...], float, tuple[tuple[float, ...], ...]]:
+        counted = _continuation_counts(keys, self.packing)
+        discounts = [modified_discounts(counts, self.fallback) for _, counts, _ in counted]
+        lower = np.full(1, 1.0 / (len(counted[0][0]) + 1))
+        left = np.array([0.0, *discounts[0]])[np.minimum(counted[0][1], 3)].sum() / counted[0][1].sum()
+        orders: list[NgramOrder] = []
+        for (keys_n, counts, suffix), discount in zip(counted, discounts, strict=True):
+            context_keys, context = group_contexts(keys_n, self.packing.bits)
+            total = np.bincount(context, counts)
+            taken = np.array([0.0, *discount])[np.minimum(counts, 3)]
+            weight = np.bincount(context, taken) / total
+            lower = (counts - taken) / total[context] + weight[context] * lower[suffix]
+            orders.append(_order(keys_n, lower, context_keys, weight))
+        unknown = float(left) / (len(counted[0][0]) + 1)
+        return tuple(orders), math.log(unknown) if unknown else -math.inf, tuple(discounts)
+
+
+def _order(keys: np.ndarray, probs: np.ndarray, context_keys: np.ndarray, weights: np.ndarray) -> NgramOrder:
+    with np.errstate(divide="ignore"):
+        log_probs, log_weights = np.log(probs), np.log(weights)
+    if context_keys.size == 1 and context_keys[0] == 0:  # order 1: its weight is spent on the unseen symbol
+        context_keys, log_weights = context_keys[:0], log_weights[:0]
+    return NgramOrder(keys, log_probs, context_keys, log_weights)
+
+
+def _raw_counts(keys: np.ndarray, packing: Packing) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """(keys, counts, row of the suffix one order below) for orders 1 up: each order is the last symbols of the windows."""
+    keys, counts = count_keys(keys)
+    orders = []
+    for n in range(packing.order - 1, 0, -1):
+        short, suffix = shorten(keys, packing.mask(n))
+        orders.append((keys, counts, suffix))
+        keys, counts = short, sum_shorter(counts, suffix, len(short))
+    orders.append((keys, counts, np.zeros(len(keys), dtype=np.int64)))
+    return orders[::-1]
+
+
+def _continuation_counts(keys: np.ndarray, packing: Packing) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """As :func:`_raw_counts`, with Kneser-Ney's counts; windows shorter than the order begin a chain."""
+    windows, raw = count_keys(keys)
+    cuts = np.searchsorted(windows, [1 << (packing.bits * n) for n in range(packing.order)])
+    pieces = [slice(a, b) for a, b in zip(cuts, [*cuts[1:], len(windows)], strict=True)]
+    keys, counts = windows[pieces[-1]], raw[pieces[-1]]
+    orders = []
+    for n in range(packing.order - 1, 0, -1):
+        short, suffix = shorten(keys, packing.mask(n))
+        orders.append((keys, counts, suffix))
+        begin = pieces[n - 1]
+        counts = np.concatenate([np.bincount(suffix, minlength=len(short)), raw[begin]])
+        keys = np.concatenate([short, windows[begin]])
+    orders.append((keys, counts, np.zeros(len(keys), dtype=np.int64)))
+    return orders[::-1]
+
+
+def absolute_discount(counts: np.ndarray, fallback: float = FALLBACK[0]) -> float:
+    r"""$n_1 / (n_1 + 2 n_2)$ over distinct n-grams (Ney, Essen and Kneser 1994); ``fallback`` where none occurs once."""
+    once, twice = int(np.sum(counts == 1)), int(np.sum(counts == 2))
+    return once / (once + 2 * twice) if once else fallback
+
+
+def modified_discounts(
+    counts: np.ndarray, fallback: tuple[float, float, float] = FALLBACK
+) -> tuple[float, float, float]:
+    r"""$D_j = j - (j + 1) Y n_{j+1} / n_j$ for j = 1, 2, 3 and $Y = n_1 / (n_1 + 2 n_2)$ (Chen and Goodman 1998, eq. 26).
+
+    ``fallback`` where some n_1, n_2 or n_3 is zero or a discount leaves [0, j], as KenLM does on request.
+    """
+    n = [int(np.sum(counts == j)) for j in range(1, 5)]
+    if not all(n[:3]):
+        return fallback
+    y = n[0] / (n[0] + 2 * n[1])
+    one, two, three = (j - (j + 1) * y * n[j] / n[j - 1] for j in (1, 2, 3))
+    return (one, two, three) if 0 <= one <= 1 and 0 <= two <= 2 and 0 <= three <= 3 else fallback
+
+
+units_from_readout = chains_from_readout

@@ -1,0 +1,190 @@
+"""The ranking entity grid: role-transition frequencies of a text as features of a linear ranking machine.
+
+Barzilay and Lapata (ACL 2005; Computational Linguistics 2008, sections 3 and 4): p_t is the frequency of the role
+transition t among all transitions of its length, apart for salient entities and the others; a linear support vector
+machine learns to put a document's true order above its shuffles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+import numpy as np
+from sklearn.svm import LinearSVC
+
+from longform.critic import Better, Tally
+from longform.documents import BadInput
+from longform.resampling import generator
+from longform.text.entity_grids import ABSENT, ROLES, Grid, grids_from_readout
+from longform.text.permutations import SHUFFLES, shuffled_orders
+
+units_from_readout = grids_from_readout
+COLUMNS = ("value", "texts", "excluded")
+FITTED = {"fitted": True}
+Pair = tuple[np.ndarray, np.ndarray]  # features of the better and of the worse text
+
+
+@dataclass(frozen=True)
+class TransitionFeatures:
+    """What the ranking grid sees of a text.
+
+    Attributes:
+        lengths: lengths of the transitions counted; the papers tune up to 3 for ordering and 2 for summaries.
+        salience: entities with at least this many mentions are salient; 0 makes one class of all entities.
+        syntax: False keeps only present (X) and absent (-), the Syntax- models.
+        edges: whether the text's first and last sentence are seen as such, by one absent-like edge symbol before and
+            after each column. Ours, off by default: the papers' ranking grid has no edge symbols.
+    """
+
+    lengths: tuple[int, ...] = (2, 3)
+    salience: int = 2
+    syntax: bool = True
+    edges: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.lengths or min(self.lengths) < 1 or max(self.lengths) > 6:
+            raise BadInput(f"transition lengths are {self.lengths}, allowed are 1..6; the papers use 2 and 3")
+
+    @property
+    def symbols(self) -> int:
+        """Symbols of a column: the four roles, and the edge where it is seen."""
+        return len(ROLES) + self.edges
+
+    @property
+    def size(self) -> int:
+        """Number of features."""
+        return (2 if self.salience else 1) * sum(self.symbols**length for length in self.lengths)
+
+    def of_orders(self, unit: Grid, orders: np.ndarray) -> np.ndarray:
+        """Features of a text under each order: float64 (orders, size).
+
+        A class without entities, and a text shorter than a transition, have zeros there.
+        """
+        cells = np.where(unit.cells == ABSENT, ABSENT, unit.cells if self.syntax else ROLES.index("X"))
+        salient = (unit.cells != ABSENT).sum(axis=0) >= self.salience
+        classes = [salient, ~salient] if self.salience else [np.ones(len(unit.entities), dtype=bool)]
+        blocks = [self._block(cells[:, chosen][orders], length) for chosen in classes for length in self.lengths]
+        return np.concatenate(blocks, axis=1)
+
+    def _block(self, cells: np.ndarray, length: int) -> np.ndarray:
+        rim = ((0, 0), (int(self.edges), int(self.edges)), (0, 0))
+        return _frequencies(np.pad(cells, rim, constant_values=len(ROLES)), length, self.symbols)
+
+    def of_texts(self, units: Sequence[Grid]) -> np.ndarray:
+        """Features of texts as they stand: float64 (texts, size)."""
+        rows = [self.of_orders(unit, np.arange(len(unit.cells))[None]) for unit in units]
+        return np.concatenate(rows) if rows else np.zeros((0, self.size))
+
+
+def _frequencies(cells: np.ndarray, length: int, symbols: int) -> np.ndarray:
+    """Transition frequencies of (orders, sentences, entities) cells: float64 (orders, symbols ** length)."""
+    orders, sentences, entities = cells.shape
+    kinds = symbols**length
+    steps = sentences - length + 1
+    if steps < 1 or not entities:
+        return np.zeros((orders, kinds))
+    codes = np.zeros((orders, steps, entities), dtype=np.int64)
+    for back in range(length):
+        codes = codes * symbols + cells[:, back : back + steps]
+    codes += np.arange(orders)[:, None, None] * kinds
+    return np.bincount(codes.ravel(), minlength=orders * kinds).reshape(orders, kinds) / (steps * entities)
+
+
+@dataclass(frozen=True)
+class GridRanker:
+    """Linear ranking machine over transition frequencies; ``fit`` makes its own pairs by shuffling real texts.
+
+    Attributes:
+        features: what it sees.
+        penalty: C of the machine; 0 takes SVM-light's default, one over the mean squared norm of the differences.
+        shuffles: shuffles per real text that ``fit`` draws, at most 20 as in the papers.
+        name: names the draws.
+        weights: fitted; float64 (features,), a text's value is their product with its features.
+        fitted_units, fitted_excluded: fitted; texts that gave a pair, texts that gave none.
+    """
+
+    features: TransitionFeatures = TransitionFeatures()
+    penalty: float = 0.0
+    shuffles: int = SHUFFLES
+    name: str = "grid-ranker"
+    weights: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False, metadata=FITTED)
+    fitted_units: int = field(default=0, repr=False, metadata=FITTED)
+    fitted_excluded: int = field(default=0, repr=False, metadata=FITTED)
+    better: ClassVar[Better] = "higher"
+    parts: ClassVar[str] = "kinds of transition"
+    attributed: ClassVar[tuple[str, ...]] = ("value",)
+    blame: ClassVar[int] = -1
+
+    def attribute(self, units: Sequence[Grid]) -> list[np.ndarray]:
+        """What each kind of transition adds to the value, float64 (features,); empty for an empty grid."""
+        weights = self._fitted()
+        return [np.zeros(0) if grid.empty else self.features.of_texts([grid])[0] * weights for grid in units]
+
+    def fit(self, real: Sequence[Grid]) -> GridRanker:
+        """Learn from each real text against its own shuffles.
+
+        Raises:
+            BadInput: no text gives a pair.
+        """
+        pairs = [self._pair(grid) for grid in real if not grid.empty]
+        return self.fit_pairs([pair for pair in pairs if len(pair[1])], len(real))
+
+    def fit_pairs(self, pairs: Iterable[Pair], documents: int = 0) -> GridRanker:
+        """Learn from (better, worse) feature rows, one pair of arrays per document; one row may face many."""
+        pairs = list(pairs)
+        rows = [better - worse for better, worse in pairs]
+        differences = np.concatenate(rows) if rows else np.zeros((0, self.features.size))
+        if not len(differences) or not differences.any():
+            raise BadInput(
+                f"grid ranker: {documents or len(pairs)} texts gave no pair that differs; give longer texts with nouns"
+            )
+        penalty = self.penalty or 1 / float(np.mean(np.sum(differences**2, axis=1)))
+        weights = rank_weights(differences, penalty)
+        return replace(self, weights=weights, fitted_units=len(pairs), fitted_excluded=max(documents - len(pairs), 0))
+
+    def _pair(self, grid: Grid) -> Pair:
+        rng = generator(self.name, grid.unit_id)
+        orders = shuffled_orders("block", 1, grid.sentence_keys, self.shuffles, rng)
+        return self.features.of_texts([grid]), self.features.of_orders(grid, orders)
+
+    def tally(self, units: Sequence[Grid]) -> Tally:
+        """Columns: value of the text, 1 per scored text, 1 for an empty grid."""
+        empty = np.array([grid.empty for grid in units], dtype=float)
+        values = [float(parts.sum()) for parts in self.attribute(units)]
+        rows = np.stack([np.array(values), 1 - empty, empty], axis=1) if len(units) else np.zeros((0, 3))
+        return Tally(tuple(grid.unit_id for grid in units), COLUMNS, rows)
+
+    def score(self, tally: Tally) -> float:
+        """Mean value of the texts; only its order means anything."""
+        texts = tally.total("texts")
+        return tally.total("value") / texts if texts else float("nan")
+
+    def coherence(self, units: Sequence[Grid]) -> np.ndarray:
+        """Value of each text, nan for an empty grid."""
+        tally = self.tally(units)
+        return np.where(tally.column("excluded") > 0, np.nan, tally.column("value"))
+
+    def order_scores(self, unit: Grid, orders: np.ndarray) -> np.ndarray:
+        """Value of a text under each order; nan for an empty grid."""
+        if unit.empty:
+            return np.full(len(orders), np.nan)
+        return self.features.of_orders(unit, orders) @ self._fitted()
+
+    def _fitted(self) -> np.ndarray:
+        if not self.weights.size:
+            raise BadInput("grid ranker has no weights yet; call fit(real grids) and use what it returns")
+        return self.weights
+
+
+def rank_weights(differences: np.ndarray, penalty: float) -> np.ndarray:
+    """Weights of a linear ranking machine: the hinge loss on differences (better minus worse), no intercept.
+
+    Every second difference is negated with its label, so that a classifier has two classes; the loss does not change.
+    """
+    signs = np.where(np.arange(len(differences)) % 2 == 0, 1.0, -1.0)
+    if len(differences) == 1:
+        differences, signs = np.repeat(differences, 2, axis=0), np.array([1.0, -1.0])
+    machine = LinearSVC(C=penalty, loss="hinge", fit_intercept=False, max_iter=20000, random_state=0)
+    return machine.fit(differences * signs[:, None], signs).coef_[0]

@@ -1,0 +1,254 @@
+r"""Lexical cohesion of adjacent sentences: $\frac{1}{n-1} \sum_i \mathrm{sim}(S_i, S_{i+1})$ (lapata2005 section 3.2).
+
+A sentence is the set of its nouns, taken from an entity grid. Overlap counts shared nouns; latent semantics compares mean
+word vectors by cosine. Measures over a word net are in :mod:`longform.critics.lexical.wordnet_relatedness`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.linalg import eigh
+
+from longform.critic import Better, Tally
+from longform.documents import BadInput
+from longform.text.entity_grids import ABSENT, Grid, grids_from_readout
+
+units_from_readout = grids_from_readout
+COLUMNS = ("similarity", "pairs", "bare", "unknown", "excluded")
+FITTED = {"fitted": True}
+
+
+class AdjacentSimilarity(ABC):
+    """What all lexical critics share; each says how alike the sentences of a unit are."""
+
+    better: ClassVar[Better] = "higher"
+    parts: ClassVar[str] = "pairs of sentences"
+    attributed: ClassVar[tuple[str, ...]] = ("similarity",)
+    blame: ClassVar[int] = -1
+
+    @abstractmethod
+    def sentence_matrices(self, units: Sequence[Grid]) -> list[np.ndarray]:
+        """Similarity of every two sentences, one float64 (sentences, sentences) per unit."""
+
+    def unknown(self, unit: Grid) -> int:
+        """Entities of a unit that the measure knows nothing of."""
+        return 0
+
+    def fit(self, real: Sequence[Grid]) -> Any:
+        """Nothing is fitted."""
+        return self
+
+    def attribute(self, units: Sequence[Grid]) -> list[np.ndarray]:
+        """Similarity of each sentence to the next, float64 (sentences - 1,), nan where undefined; empty where there is none."""
+        long = [unit for unit in units if not unit.empty and len(unit.cells) > 1]
+        values = iter(self.neighbours(long))
+        return [np.zeros(0) if unit.empty or len(unit.cells) < 2 else next(values) for unit in units]
+
+    def neighbours(self, units: Sequence[Grid]) -> list[np.ndarray]:
+        """Similarity of each sentence to the next, float64 (sentences - 1,), of units with nouns and two sentences or more."""
+        return [np.diag(matrix, 1) for matrix in self.sentence_matrices(units)]
+
+    def tally(self, units: Sequence[Grid]) -> Tally:
+        """Columns: summed similarity, adjacent pairs, pairs with a sentence without nouns, unknown entities.
+
+        A pair that a measure leaves undefined (nan; a distance between sentences without known nouns) is in neither
+        sum nor count. Excluded are units without nouns, of fewer than two sentences, or without a defined pair.
+        """
+        rows = [self._row(unit, parts) for unit, parts in zip(units, self.attribute(units), strict=True)]
+        values = np.array(rows, dtype=np.float64).reshape(len(rows), len(COLUMNS))
+        return Tally(tuple(unit.unit_id for unit in units), COLUMNS, values)
+
+    def score(self, tally: Tally) -> float:
+        """Mean similarity of adjacent sentences over all texts; nan without a pair."""
+        pairs = tally.total("pairs")
+        return tally.total("similarity") / pairs if pairs else float("nan")
+
+    def coherence(self, units: Sequence[Grid]) -> np.ndarray:
+        """Mean adjacent similarity of each text, float64 (units,); nan where a text is excluded."""
+        tally = self.tally(units)
+        with np.errstate(invalid="ignore"):
+            return tally.column("similarity") / tally.column("pairs")
+
+    def order_scores(self, unit: Grid, orders: np.ndarray) -> np.ndarray:
+        """Coherence of a text under each of ``orders`` (orders, sentences); nan for an excluded text."""
+        if unit.empty or len(unit.cells) < 2:
+            return np.full(len(orders), np.nan)
+        values = self.sentence_matrices([unit])[0][orders[:, :-1], orders[:, 1:]]
+        there = ~np.isnan(values)
+        with np.errstate(invalid="ignore"):
+            return np.where(there, values, 0.0).sum(axis=1) / there.sum(axis=1)
+
+    def _row(self, unit: Grid, parts: np.ndarray) -> tuple[float, int, int, int, bool]:
+        pairs = int((~np.isnan(parts)).sum())
+        if not pairs:
+            return 0.0, 0, 0, 0, True
+        mentioned = present(unit).any(axis=1)
+        bare = int((~(mentioned[:-1] & mentioned[1:])).sum())
+        return float(np.nansum(parts)), pairs, bare, self.unknown(unit), False
+
+
+def present(unit: Grid) -> np.ndarray:
+    """Which entities each sentence mentions: bool (sentences, entities)."""
+    return unit.cells != ABSENT
+
+
+def _divided(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
+    return np.divide(numerator, denominator, out=np.zeros(numerator.shape), where=denominator > 0)
+
+
+def dice(shared: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    r"""$2 |A \cap B| / (|A| + |B|)$."""
+    return _divided(2 * shared, first + second)
+
+
+def jaccard(shared: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    r"""$|A \cap B| / |A \cup B|$."""
+    return _divided(shared, first + second - shared)
+
+
+def cosine(shared: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    r"""$|A \cap B| / \sqrt{|A| |B|}$."""
+    return _divided(shared, np.sqrt(first * second))
+
+
+OVERLAPS: Mapping[str, Callable[..., np.ndarray]] = {"dice": dice, "jaccard": jaccard, "cosine": cosine}
+
+
+@dataclass(frozen=True)
+class Overlap(AdjacentSimilarity):
+    """Shared nouns over sentence lengths.
+
+    Attributes:
+        kind: the printed formula lost its operator and factor; Dice is the reading that keeps both lengths apart.
+    """
+
+    kind: str = "dice"
+
+    def __post_init__(self) -> None:
+        if self.kind not in OVERLAPS:
+            raise BadInput(f"overlap kind {self.kind!r}; allowed are {sorted(OVERLAPS)}")
+
+    def sentence_matrices(self, units: Sequence[Grid]) -> list[np.ndarray]:
+        """Overlap of every two sentences; 0 where both lack nouns."""
+        return [self._matrix(present(unit).astype(np.float64)) for unit in units]
+
+    def neighbours(self, units: Sequence[Grid]) -> list[np.ndarray]:
+        """As the matrices' first diagonals, without the matrices: a book has 10^9 pairs of sentences."""
+        found = []
+        for mentions in map(present, units):
+            sizes = mentions.sum(axis=1).astype(np.float64)
+            shared = (mentions[:-1] & mentions[1:]).sum(axis=1).astype(np.float64)
+            found.append(OVERLAPS[self.kind](shared, sizes[:-1], sizes[1:]))
+        return found
+
+    def _matrix(self, mentions: np.ndarray) -> np.ndarray:
+        sizes = mentions.sum(axis=1)
+        return OVERLAPS[self.kind](mentions @ mentions.T, sizes[:, None], sizes[None, :])
+
+
+def counts(table: np.ndarray) -> np.ndarray:
+    """Raw counts."""
+    return table
+
+
+def log_entropy(table: np.ndarray) -> np.ndarray:
+    r"""$\log(1 + c_{wd}) (1 + \sum_d p_{wd} \log p_{wd} / \log D)$, $p_{wd} = c_{wd} / c_w$ (Dumais 1991)."""
+    shares = table / table.sum(axis=1, keepdims=True)
+    logs = np.log(np.where(shares > 0, shares, 1.0))
+    entropy = -(shares * logs).sum(axis=1) / max(np.log(table.shape[1]), 1e-300)
+    return np.log1p(table) * (1 - entropy)[:, None]
+
+
+WEIGHTINGS: Mapping[str, Callable[[np.ndarray], np.ndarray]] = {"counts": counts, "log_entropy": log_entropy}
+
+
+@dataclass(frozen=True)
+class LatentSemantics(AdjacentSimilarity):
+    """Cosine of mean word vectors in a space of latent semantics (Foltz et al. 1998; lapata2005 section 3.2).
+
+    Attributes:
+        dims: dimensions kept of the truncated singular value decomposition, at most one less than the smaller side
+            of the term-document table. The number is lost in the paper; its sibling papers use 100.
+        weighting: of the term-document table; the paper names none.
+        words, vectors: fitted; the vocabulary and its float64 (words, dims) vectors, U times S.
+    """
+
+    dims: int = 100
+    weighting: str = "counts"
+    words: Mapping[str, int] = field(default_factory=dict, repr=False, metadata=FITTED)
+    vectors: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)), repr=False, metadata=FITTED)
+
+    def __post_init__(self) -> None:
+        if self.weighting not in WEIGHTINGS or self.dims < 1:
+            raise BadInput(
+                f"latent semantics {self.dims, self.weighting}; allowed are dims from 1, {sorted(WEIGHTINGS)}"
+            )
+
+    def fit(self, real: Sequence[Grid]) -> LatentSemantics:
+        """Decompose the term-document table of real texts; a mention counts once a sentence.
+
+        Raises:
+            BadInput: fewer than two texts have nouns, or they share fewer than two words.
+        """
+        words = {word: i for i, word in enumerate(sorted({entity for unit in real for entity in unit.entities}))}
+        table = term_documents([unit for unit in real if not unit.empty], words)
+        size = min(self.dims, min(table.shape) - 1)
+        if size < 1:
+            raise BadInput(
+                f"latent semantics: {table.shape[0]} nouns in {table.shape[1]} texts; two of each are needed"
+            )
+        return replace(self, words=words, vectors=word_vectors(WEIGHTINGS[self.weighting](table), size))
+
+    def sentence_matrices(self, units: Sequence[Grid]) -> list[np.ndarray]:
+        """Cosine of the mean vectors of every two sentences; 0 where a sentence has no known noun."""
+        return [_cosines(sums, sums.T) for sums in map(self._sums, units)]
+
+    def neighbours(self, units: Sequence[Grid]) -> list[np.ndarray]:
+        """As the matrices' first diagonals, without the matrices."""
+        return [_cosines(sums[:-1, None], sums[1:, :, None])[:, 0, 0] for sums in map(self._sums, units)]
+
+    def unknown(self, unit: Grid) -> int:
+        """Entities outside the space."""
+        return sum(entity not in self.words for entity in unit.entities)
+
+    def _sums(self, unit: Grid) -> np.ndarray:
+        """Summed word vectors of each sentence, float64 (sentences, dims)."""
+        if not self.words:
+            raise BadInput("latent semantics has no space yet; call fit(real grids) and use what it returns")
+        known = [j for j, entity in enumerate(unit.entities) if entity in self.words]
+        rows = self.vectors[[self.words[unit.entities[j]] for j in known]]
+        return present(unit)[:, known].astype(np.float64) @ rows
+
+
+def _cosines(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Cosines of rows (..., n, dims) with columns (..., dims, m); 0 where a vector is zero."""
+    lengths = np.linalg.norm(first, axis=-1)[..., :, None] * np.linalg.norm(second, axis=-2)[..., None, :]
+    return _divided(first @ second, lengths)
+
+
+def word_vectors(table: np.ndarray, dims: int) -> np.ndarray:
+    r"""$U_k S_k$ of the truncated decomposition $A \approx U_k S_k V_k^\top$: float64 (words, dims).
+
+    By the eigenvectors of the smaller Gram matrix: exact and the same in every run, where an iterative solver restarts
+    from random vectors as soon as singular values are equal (texts that repeat one another).
+    """
+    texts = table.shape[1]
+    if texts <= table.shape[0]:
+        _, right = eigh(table.T @ table, subset_by_index=[texts - dims, texts - 1])
+        return table @ right
+    words = table.shape[0]
+    squared, left = eigh(table @ table.T, subset_by_index=[words - dims, words - 1])
+    return left * np.sqrt(np.maximum(squared, 0.0))
+
+
+def term_documents(units: Sequence[Grid], words: Mapping[str, int]) -> np.ndarray:
+    """Sentences of each text that mention each word: float64 (words, texts)."""
+    table = np.zeros((len(words), len(units)))
+    for d, unit in enumerate(units):
+        table[[words[entity] for entity in unit.entities], d] = present(unit).sum(axis=0)
+    return table

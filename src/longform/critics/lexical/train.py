@@ -1,0 +1,39 @@
+"""The word net that a reader of grids may have beside it: the planted world's own nouns, written as WN-LMF.
+
+A real word net needs no row: name the folder of its WN-LMF file (``lexicon.xml``) or of a WordNet database as the reader.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from longform.datasets.synthetic_world import everyday, science
+from longform.datasets.synthetic_world.lexicon import vocabulary
+from longform.datasets.synthetic_world.taxonomy import Taxonomy, to_lmf
+from longform.documents import BadInput, Document
+
+WORLDS = {"everyday": everyday.TOPICS, "medical": science.MEDICAL, "physical": science.PHYSICAL}
+
+
+@dataclass(frozen=True)
+class WordNet:
+    """WN-LMF text."""
+
+    text: str
+
+    def save(self, folder: Path) -> None:
+        """``lexicon.xml``, where grid readers look for it."""
+        (folder / "lexicon.xml").write_text(self.text, encoding="utf-8")
+
+
+def fit(*, documents: Sequence[Document], world: str) -> WordNet:
+    """The nouns of one planted world; nothing is learnt from the documents.
+
+    Args:
+        world: ``everyday`` (the wiki-like domains, reports and summaries), ``medical`` or ``physical``.
+    """
+    if world not in WORLDS:
+        raise BadInput(f"word net of world {world!r}; allowed are {sorted(WORLDS)}; mend the row")
+    return WordNet(to_lmf(Taxonomy.of(vocabulary(WORLDS[world]))))

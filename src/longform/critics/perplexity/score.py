@@ -1,0 +1,65 @@
+r"""Perplexity per token from log-probabilities: $\exp(-\sum \log p / n)$, corpus-level as in all five papers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from longform.critic import Better, Tally
+from longform.documents import Readout
+from longform.resampling import perplexity
+
+
+@dataclass(frozen=True)
+class LogProbs:
+    """Log-probabilities in nats of one unit's tokens, float (tokens,)."""
+
+    unit_id: str
+    split: str
+    values: np.ndarray
+
+
+@dataclass(frozen=True)
+class Perplexity:
+    """Word PPL of a language model on given texts.
+
+    Attributes:
+        count_end: whether the closing end token counts (deng2022's transformer counts it, its HSMM has none).
+    """
+
+    count_end: bool = True
+    better: ClassVar[Better] = "lower"
+    parts: ClassVar[str] = "tokens"
+    attributed: ClassVar[tuple[str, ...]] = ("logprob",)
+    blame: ClassVar[int] = -1
+
+    def fit(self, real: Sequence[LogProbs]) -> Perplexity:
+        """Nothing is fitted."""
+        return self
+
+    def attribute(self, units: Sequence[LogProbs]) -> list[np.ndarray]:
+        """Log-probability of each counted token, nats."""
+        return [np.asarray(unit.values if self.count_end else unit.values[:-1], np.float64) for unit in units]
+
+    def tally(self, units: Sequence[LogProbs]) -> Tally:
+        """Columns logprob (nats), tokens, excluded (no token at all)."""
+        rows = [self._row(values) for values in self.attribute(units)]
+        values = np.array(rows, dtype=np.float64).reshape(len(rows), 3)
+        return Tally(tuple(unit.unit_id for unit in units), ("logprob", "tokens", "excluded"), values)
+
+    @staticmethod
+    def _row(values: np.ndarray) -> tuple[float, int, bool]:
+        return float(values.sum()), len(values), not len(values)
+
+    def score(self, tally: Tally) -> float:
+        """Perplexity per token."""
+        return perplexity(tally.total("logprob"), tally.total("tokens"))
+
+
+def units_from_readout(readout: Readout) -> list[LogProbs]:
+    """One unit per document of a token readout."""
+    rows = zip(readout.unit_ids, readout.splits, readout.ragged("token_logprob"), strict=True)
+    return [LogProbs(unit, split, row) for unit, split, row in rows]

@@ -1,0 +1,139 @@
+"""How much a generated text repeats itself: distinct 4-grams, and their proportion to the human text (massarelli2020).
+
+The text of the paper defines the proportion as an average of ratios, its Table 1 prints the ratio of averages
+(143.52 / 222.48 = 64.51 %, and so on for all eight rows); both are here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from longform.critic import Better, Tally
+from longform.documents import Readout
+from longform.text.token_texts import TokenText
+
+N = 4  # massarelli2020, section 5
+
+
+def distinct_grams(tokens: np.ndarray, n: int) -> int:
+    """Number of different n-grams; a text shorter than n has none."""
+    if len(tokens) < n:
+        return 0
+    return len(np.unique(np.lib.stride_tricks.sliding_window_view(tokens, n), axis=0))
+
+
+def first_grams(tokens: np.ndarray, n: int) -> np.ndarray:
+    """Per n-gram in reading order 1 where it has not been met before, else 0."""
+    if len(tokens) < n:
+        return np.zeros(0)
+    windows = np.lib.stride_tricks.sliding_window_view(tokens, n)
+    fresh = np.zeros(len(windows))
+    fresh[np.unique(windows, axis=0, return_index=True)[1]] = 1
+    return fresh
+
+
+@dataclass(frozen=True)
+class DistinctGrams:
+    """Mean number of different n-grams per generation; an empty generation counts with zero."""
+
+    n: int = N
+    better: ClassVar[Better] = "higher"
+    parts: ClassVar[str] = "n-grams"
+    attributed: ClassVar[tuple[str, ...]] = ("distinct",)
+    blame: ClassVar[int] = -1
+
+    def attribute(self, units: Sequence[TokenText]) -> list[np.ndarray]:
+        """Per n-gram of the text 1 where it is met first, 0 where it repeats."""
+        return [first_grams(unit.tokens, self.n) for unit in units]
+
+    def fit(self, real: Sequence[TokenText]) -> DistinctGrams:
+        """Nothing is fitted."""
+        return self
+
+    def tally(self, units: Sequence[TokenText]) -> Tally:
+        """Columns distinct, generations, excluded (never)."""
+        rows = [(distinct_grams(unit.tokens, self.n), 1, 0) for unit in units]
+        values = np.array(rows, dtype=np.float64).reshape(len(rows), 3)
+        return Tally(tuple(unit.unit_id for unit in units), ("distinct", "generations", "excluded"), values)
+
+    def score(self, tally: Tally) -> float:
+        """Mean over generations."""
+        count = tally.total("generations")
+        return tally.total("distinct") / count if count else math.nan
+
+
+@dataclass(frozen=True)
+class RepeatedGrams:
+    """Share of n-grams that were met before in the same text, over all texts; unlike a count it does not grow with length."""
+
+    n: int = N
+    better: ClassVar[Better] = "nearer_real"
+    parts: ClassVar[str] = "n-grams"
+    attributed: ClassVar[tuple[str, ...]] = ("repeated",)
+    blame: ClassVar[int] = 1
+
+    def fit(self, real: Sequence[TokenText]) -> RepeatedGrams:
+        """Nothing is fitted."""
+        return self
+
+    def attribute(self, units: Sequence[TokenText]) -> list[np.ndarray]:
+        """Per n-gram of the text 1 where it repeats an earlier one, else 0."""
+        return [1 - first_grams(unit.tokens, self.n) for unit in units]
+
+    def tally(self, units: Sequence[TokenText]) -> Tally:
+        """Columns repeated, grams, excluded (shorter than n)."""
+        rows = [(part.sum(), len(part), not len(part)) for part in self.attribute(units)]
+        values = np.array(rows, dtype=np.float64).reshape(len(rows), 3)
+        return Tally(tuple(unit.unit_id for unit in units), ("repeated", "grams", "excluded"), values)
+
+    def score(self, tally: Tally) -> float:
+        """A share; nan where no text is as long as n."""
+        grams = tally.total("grams")
+        return tally.total("repeated") / grams if grams else math.nan
+
+
+@dataclass(frozen=True)
+class GramProportion:
+    """Different n-grams of the generations over those of the human texts; generations without a human text are counted out.
+
+    Attributes:
+        reading: ``ratio_of_averages`` gives the printed numbers, ``average_of_ratios`` is the paper's text.
+    """
+
+    reading: Literal["ratio_of_averages", "average_of_ratios"] = "ratio_of_averages"
+    n: int = N
+    better: ClassVar[Better] = "higher"
+
+    def fit(self, real: Sequence[TokenText]) -> GramProportion:
+        """Nothing is fitted."""
+        return self
+
+    def tally(self, units: Sequence[TokenText]) -> Tally:
+        """Columns distinct, reference, ratio, generations, excluded (the human text has no n-gram)."""
+        values = np.array([self._row(unit) for unit in units], dtype=np.float64).reshape(len(units), 5)
+        columns = ("distinct", "reference", "ratio", "generations", "excluded")
+        return Tally(tuple(unit.unit_id for unit in units), columns, values)
+
+    def _row(self, unit: TokenText) -> tuple[float, ...]:
+        human = distinct_grams(unit.reference, self.n)
+        if not human:
+            return 0, 0, 0, 0, 1
+        machine = distinct_grams(unit.tokens, self.n)
+        return machine, human, machine / human, 1, 0
+
+    def score(self, tally: Tally) -> float:
+        """A proportion; one for the human texts themselves."""
+        average = self.reading == "average_of_ratios"
+        top, bottom = ("ratio", "generations") if average else ("distinct", "reference")
+        return tally.total(top) / tally.total(bottom) if tally.total(bottom) else math.nan
+
+
+def units_from_readout(readout: Readout) -> list[TokenText]:
+    """Inverse of :func:`longform.text.token_texts.texts_to_readout`."""
+    rows = zip(readout.unit_ids, readout.splits, readout.ragged("token"), readout.ragged("reference"), strict=True)
+    return [TokenText(unit, split, tokens, human) for unit, split, tokens, human in rows]

@@ -1,0 +1,233 @@
+r"""The decomposition of deng2022 appendix A, with the diversity terms that the paper leaves to future work.
+
+For one document, with the full posterior in place of the arg max,
+
+$$\log P_c(x) = \underbrace{E\,\log P_c(z)}_{(1)} + \underbrace{E\,\log P_c(x \mid z)}_{(2)} + \underbrace{H(P_c(z
+\mid x))}_{(3)}, \qquad z \sim P_c(z \mid x).$$
+
+The classifier's $q(z_m \mid x^m)$ and the share $\pi(z)$ of each title in training give the emissions up to a factor of
+the text alone, $P_c(x^m \mid z) = q(z \mid x^m) / \pi(z) \cdot P_c(x^m)$, so the chain's posterior is exact by forward
+and backward sums, (1) and (3) are exact, and (2) and $\log P_c(x)$ are relative to sections drawn without an order,
+$\sum_m \log P_c(x^m)$.
+
+For a set of documents the Latent NLL is a cross-entropy, $H(q) + KL(q \,\|\, P_c)$ with $q$ the aggregated posterior: a
+set that repeats likely chains has a low Latent NLL and little diversity $H(q)$. ``ChainEntropy`` is $H(q)$ of the set's
+own bigram, so that the two can be told apart (deng2022 footnote 9: one model scored below the data).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import ClassVar
+
+import numpy as np
+
+from longform.critic import Tally
+from longform.critics.section_order.score import TitleCritic, TitledArticle, units_from_readout, validated
+from longform.documents import Readout
+from longform.markov_chain import END, FITTED
+from longform.resampling import logsumexp, perplexity
+
+COLUMNS = ("prior", "likelihood", "entropy", "evidence", "transitions", "unknown", "excluded")
+
+
+@dataclass(frozen=True)
+class Terms:
+    """The terms of one document in nats, part by part; their sum is the evidence, which the forward pass gives alone.
+
+    Attributes:
+        prior: (transitions,), begin and end included.
+        likelihood: (sections,).
+        entropy: (sections,), of each title given the one before.
+    """
+
+    prior: np.ndarray
+    likelihood: np.ndarray
+    entropy: np.ndarray
+    evidence: float
+
+
+def terms(initial: np.ndarray, inner: np.ndarray, final: np.ndarray, emissions: np.ndarray) -> Terms:
+    """Exact terms of a chain by forward and backward sums, all arguments logarithms.
+
+    Args:
+        initial, final: (titles,), begin to title and title to end.
+        inner: (titles, titles), title to title.
+        emissions: (sections, titles), at least one section.
+    """
+    forward, backward = np.empty_like(emissions), np.empty_like(emissions)
+    forward[0], backward[-1] = initial + emissions[0], final
+    for m in range(1, len(emissions)):
+        forward[m] = logsumexp(forward[m - 1][:, None] + inner, axis=0) + emissions[m]
+        backward[-m - 1] = logsumexp(inner + emissions[-m] + backward[-m], axis=1)
+    evidence = float(logsumexp(forward[-1] + final))
+    one = forward + backward - evidence  # log P(z_m | x)
+    two = forward[:-1, :, None] + inner + (emissions[1:] + backward[1:])[:, None, :] - evidence  # log P(z_m, z_m+1 | x)
+    moves = _expected(two, np.broadcast_to(inner, two.shape), (1, 2))
+    prior = np.concatenate([[_expected(one[0], initial, 0)], moves, [_expected(one[-1], final, 0)]])
+    # H(z) = H(z_1) + sum of H(z_m+1 | z_m), each a pair's entropy less that of the title it shares
+    pairs = _expected(one[:-1], one[:-1], 1) - _expected(two, two, (1, 2))
+    entropy = np.concatenate([[-_expected(one[0], one[0], 0)], pairs])
+    return Terms(prior, _expected(one, emissions, 1), entropy, evidence)
+
+
+def _expected(log_weights: np.ndarray, values: np.ndarray, axis: int | tuple[int, ...]) -> np.ndarray:
+    weights = np.exp(log_weights)
+    return (weights * np.where(weights > 0, values, 0.0)).sum(axis=axis)
+
+
+@dataclass(frozen=True)
+class ExpectedTitleCritic(TitleCritic):
+    r"""Latent PPL with the full posterior, $\exp(-\sum (1) / \sum (M + 1))$: the definition of deng2022 section 2.
+
+    Attributes:
+        log_shares: (titles,) fitted; log share of each of ``share_names`` among the training sections.
+    """
+
+    attributed: ClassVar[tuple[str, ...]] = ("prior",)
+    share_names: tuple[str, ...] = field(default=(), repr=False, metadata=FITTED)
+    log_shares: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False, metadata=FITTED)
+
+    def fit(self, real: Sequence[TitledArticle]) -> ExpectedTitleCritic:  # type: ignore[override]
+        """Fit the prior, and count the share of each title."""
+        fitted = super().fit(real)
+        symbols = [symbol for unit in real for symbol in unit.gold_chain().symbols]
+        names, counts = np.unique(np.array(symbols, dtype=np.str_), return_counts=True)
+        return replace(fitted, share_names=tuple(names.tolist()), log_shares=np.log(counts / counts.sum()))
+
+    def tally(self, units: Sequence[TitledArticle]) -> Tally:  # type: ignore[override]
+        """The terms of each document in nats, and its M + 1 transitions."""
+        values = np.array([self._row(unit) for unit in units], dtype=np.float64).reshape(len(units), len(COLUMNS))
+        return Tally(tuple(unit.unit_id for unit in units), COLUMNS, values)
+
+    def attribute(self, units: Sequence[TitledArticle]) -> list[np.ndarray]:  # type: ignore[override]
+        """Parts of the term that is scored, nats; empty where nothing could be read."""
+        found = [self._terms(unit) for unit in units]
+        return [getattr(one, self.attributed[0]) if one else np.zeros(0) for one in found]
+
+    def _row(self, unit: TitledArticle) -> tuple[float, ...]:
+        found = self._terms(unit)
+        if found is None:
+            return (0.0,) * (len(COLUMNS) - 1) + (1.0,)
+        sums = (float(part.sum()) for part in (found.prior, found.likelihood, found.entropy))
+        return (*sums, found.evidence, float(len(found.prior)), 0.0, 0.0)
+
+    def _terms(self, unit: TitledArticle) -> Terms | None:
+        if not unit.valid or not len(unit.symbols):
+            return None
+        columns = [unit.title_names.index(name) for name in self.share_names]
+        places = [self.names.index(name) for name in self.share_names]
+        logs, begin = self.log_transitions, self.names.index(str(self.begin))
+        emissions = unit.log_posterior[:, columns] - self.log_shares
+        return terms(logs[begin, places], logs[np.ix_(places, places)], logs[places, self.names.index(END)], emissions)
+
+    def score(self, tally: Tally) -> float:
+        """Latent PPL of term (1)."""
+        return perplexity(tally.total("prior"), tally.total("transitions"))
+
+    def describe(self, units: Sequence[TitledArticle]) -> dict[str, float | None]:  # type: ignore[override]
+        """The exact value of the planted process, where it is known."""
+        return {"exact_latent_ppl": self.exact_latent_ppl()}
+
+
+class _PerTransition(ExpectedTitleCritic):
+    """A term in nats per transition."""
+
+    parts: ClassVar[str] = "sections"
+
+    def score(self, tally: Tally) -> float:
+        """Nats per transition."""
+        count = tally.total("transitions")
+        return tally.total(self.attributed[0]) / count if count else float("nan")
+
+
+@dataclass(frozen=True)
+class LikelihoodTerm(_PerTransition):
+    """Term (2), nats per transition, relative to sections without an order."""
+
+    attributed: ClassVar[tuple[str, ...]] = ("likelihood",)
+
+
+@dataclass(frozen=True)
+class EntropyTerm(_PerTransition):
+    """Term (3), nats per transition: how undecided the reader is about one document's titles."""
+
+    attributed: ClassVar[tuple[str, ...]] = ("entropy",)
+    blame: ClassVar[int] = 1
+
+
+@dataclass(frozen=True)
+class ChainEntropy(TitleCritic):
+    r"""Diversity of a set, $\exp(H)$ of its own title bigram: what its Latent PPL would be at KL zero.
+
+    The plug-in entropy of a small set is too low by about (bigrams met - titles met) / 2 n nats (Miller 1955), which is
+    added back. A resample with replacement meets fewer kinds of bigram than the set, so the interval is centred on the
+    value.
+    """
+
+    centred: ClassVar[bool] = True
+
+    def tally(self, units: Sequence[TitledArticle]) -> Tally:  # type: ignore[override]
+        """Counts of every transition (``a|b``), their log probability under the prior, unknown titles, exclusions."""
+        chains = self.judged(units)
+        index = {name: i for i, name in enumerate(self.names)}
+        counts = np.zeros((len(chains), len(index) ** 2))
+        unknown = np.zeros(len(chains))
+        for row, chain in enumerate(chains):
+            path = [str(self.begin), *chain.symbols, END] if chain.valid else []
+            for a, b in pairwise(path):
+                if a in index and b in index:
+                    counts[row, index[a] * len(index) + index[b]] += 1
+                else:
+                    unknown[row] += 1
+        columns = (*(f"{a}|{b}" for a in self.names for b in self.names), "logprob", "unknown", "excluded")
+        excluded = [float(not chain.valid) for chain in chains]
+        logprob = counts @ np.where(np.isfinite(self.log_transitions), self.log_transitions, 0.0).ravel()
+        return Tally(tuple(c.unit_id for c in chains), columns, np.column_stack([counts, logprob, unknown, excluded]))
+
+    def score(self, tally: Tally) -> float:
+        """Exponential of the conditional entropy of the next title, bias taken out."""
+        size = len(self.names)
+        counts = tally.values[:, : size * size].sum(axis=0).reshape(size, size)
+        total = counts.sum()
+        if not total:
+            return float("nan")
+        rows = np.broadcast_to(counts.sum(axis=1, keepdims=True), counts.shape)
+        met = counts > 0
+        entropy = -(counts[met] * np.log(counts[met] / rows[met])).sum()
+        return float(np.exp((entropy + (met.sum() - met.any(axis=1).sum()) / 2) / total))
+
+    def describe(self, units: Sequence[TitledArticle]) -> dict[str, float | None]:  # type: ignore[override]
+        """Nothing beyond the number."""
+        return {}
+
+
+def _as(kind: type[TitleCritic], real: Readout, deltas: Sequence[float]) -> TitleCritic:
+    judge = validated(real=real, deltas=deltas)
+    known = {"true_names": judge.true_names, "true_transitions": judge.true_transitions}
+    return kind(delta=judge.delta, validation=judge.validation, **known)
+
+
+def expected(*, real: Readout, deltas: Sequence[float]) -> TitleCritic:
+    """Term (1) with the full posterior."""
+    return _as(ExpectedTitleCritic, real, deltas)
+
+
+def likelihood_term(*, real: Readout, deltas: Sequence[float]) -> TitleCritic:
+    """Term (2)."""
+    return _as(LikelihoodTerm, real, deltas)
+
+
+def entropy_term(*, real: Readout, deltas: Sequence[float]) -> TitleCritic:
+    """Term (3)."""
+    return _as(EntropyTerm, real, deltas)
+
+
+def chain_entropy(*, real: Readout, deltas: Sequence[float]) -> TitleCritic:
+    """Diversity of a set of chains."""
+    return _as(ChainEntropy, real, deltas)
+
+
+__all__ = ["chain_entropy", "entropy_term", "expected", "likelihood_term", "terms", "units_from_readout"]

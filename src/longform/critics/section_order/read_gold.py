@@ -1,0 +1,18 @@
+"""Section titles as the documents themselves give them: what the critic's prior is fitted on (deng2022 section 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from longform.documents import Chain, Document, Readout, chains_to_readout
+
+
+def read(*, documents: Sequence[Document], splits: Sequence[str]) -> Readout:
+    """One chain of titles per document; a document with an untitled section is an invalid chain."""
+    return chains_to_readout([_chain(document) for document in documents if document.split in splits])
+
+
+def _chain(document: Document) -> Chain:
+    titles = tuple(section.title for section in document.sections if section.title is not None)
+    whole = len(titles) == len(document.sections)
+    return Chain(document.id, document.split, titles if whole else (), valid=whole)

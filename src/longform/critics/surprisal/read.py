@@ -1,0 +1,177 @@
+r"""Surprisal of every token of every condition of every item, in bits, with the region of each token.
+
+.. math:: s(t_i) = -\log_2 p(t_i \mid t_0 \ldots t_{i-1})
+
+(beyer2021, equation 1). What is kept is the token's bits and its region; sums, means and any other value of a region
+are taken afterwards, without the model (:mod:`longform.critics.surprisal.score`).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from transformers import AutoModelForCausalLM
+
+from longform.critics.surprisal.close_calls import Judged, confirmed
+from longform.critics.surprisal.conditions import ConditionBits
+from longform.critics.surprisal.rows import Encoder, TokenRow
+from longform.datasets.test_suites.documents import suite_head, suites_from_documents
+from longform.datasets.test_suites.items import Suite
+from longform.documents import BadInput, Document, Readout
+from longform.language_models.checkpoints import load_model, load_tokenizer
+from longform.language_models.token_scores.log_probs import LogProbReader, open_reader
+
+PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float64": torch.float64}
+
+
+def read(
+    *,
+    documents: Sequence[Document],
+    truth: Mapping[str, np.ndarray],
+    reader: Path,
+    name: str,
+    ends: str = "bos",
+    separator: str = "eos",
+    precision: str = "float32",
+    budget: int = 1024,
+    share: bool = True,
+    devices: int = 1,
+    confirm: bool = True,
+) -> Readout:
+    """Token surprisals of a corpus of suites; see :func:`suite_readout` for the arrays.
+
+    Args:
+        ends, separator: conventions of :class:`longform.critics.surprisal.rows.Encoder`.
+        precision: one of ``PRECISIONS``.
+        budget: padded tokens of a batch; changes no result beyond rounding.
+        share: read common prefixes once; changes no result beyond rounding.
+        devices: processes that share the batches; changes no result beyond rounding.
+        confirm: read items in float32 once more where a bfloat16 reading is too close to decide them
+            (:mod:`longform.critics.surprisal.close_calls`), so that decisions are those of float32.
+    """
+    if precision not in PRECISIONS:
+        raise BadInput(f"infer {name}: precision {precision!r} is not one of {sorted(PRECISIONS)}; mend the row")
+    encoder = Encoder(load_tokenizer(reader), ends, separator)
+    suites = suites_from_documents(documents, truth)
+    kinds = [precision, "float32"] if precision == "bfloat16" and confirm else [precision]
+    networks = [load_model(reader, AutoModelForCausalLM).to(PRECISIONS[kind]) for kind in kinds]
+    opened, *fine = (open_reader(network, budget, share, f"infer {name}") for network in networks)
+    return suite_readout(suites, encoder, opened, devices, *fine)
+
+
+def condition_bits(
+    suites: Sequence[Suite],
+    encoder: Encoder,
+    reader: LogProbReader,
+    devices: int = 1,
+    fine: LogProbReader | None = None,
+) -> list[ConditionBits]:
+    """Every condition of every item of every suite, in that order; what is close is read again by ``fine``.
+
+    Raises:
+        BadInput: an item without tokens or longer than the model's window, by name.
+    """
+    places = [(s, item, condition) for s in suites for item in s.items for condition in item.conditions]
+    rows = encoder.rows([[region.content for region in condition.regions] for _, _, condition in places])
+    names = [f"suite {s.name}, item {item.number}, condition {condition.name}" for s, item, condition in places]
+    ids = [row.ids for row in rows]
+    reader.check(ids, names)
+    numbers = [tuple(region.number for region in condition.regions) for _, _, condition in places]
+
+    def read_by(one: LogProbReader, chosen: list[int]) -> list[ConditionBits]:
+        asked = [ids[place] for place in chosen]
+        read = one.read(asked) if devices == 1 else _shared_out(one, asked, devices)
+        return [
+            ConditionBits(*_counted(rows[place], values), numbers[place])
+            for place, values in zip(chosen, read, strict=True)
+        ]
+
+    found = read_by(reader, list(range(len(places))))
+    if fine is None:
+        return found
+    settled, again = confirmed(_judged(suites), found, lambda chosen: read_by(fine, chosen))
+    print(f"{reader.label}: {again} of {sum(len(s.items) for s in suites)} items read again in full precision")
+    return settled
+
+
+def _shared_out(reader: LogProbReader, rows: Sequence[tuple[int, ...]], devices: int) -> list[np.ndarray]:
+    from longform.language_models.token_scores.parallel_reading import (
+        read_on_devices,
+    )  # Lightning: three seconds to import
+
+    return read_on_devices(reader, rows, devices)
+
+
+def _judged(suites: Sequence[Suite]) -> list[Judged]:
+    """How every item is judged, its conditions numbered as :func:`condition_bits` reads them."""
+    place, items = 0, []
+    for suite in suites:
+        formulas = suite.formulas()
+        for item in suite.items:
+            names = [condition.name for condition in item.conditions]
+            items.append(
+                Judged(suite.metric, formulas, dict(zip(names, range(place, place + len(names)), strict=True)))
+            )
+            place += len(names)
+    return items
+
+
+def _counted(row: TokenRow, log_probs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Bits and regions of the tokens that count; the first token of a row has nothing before it and costs 0 bits."""
+    bits = np.concatenate([[0.0], -log_probs.astype(np.float64) / math.log(2)])
+    counted = row.regions >= 0
+    return bits[counted], row.regions[counted]
+
+
+def suite_readout(
+    suites: Sequence[Suite],
+    encoder: Encoder,
+    reader: LogProbReader,
+    devices: int = 1,
+    fine: LogProbReader | None = None,
+) -> Readout:
+    """One unit per item, id ``suite/item``.
+
+    Arrays:
+        suite: int64 per unit, an index into ``suite_names`` and ``suite_head_names`` (the suites' JSON without items).
+        region_condition, region_number, region_tokens: ragged over the regions of all conditions of the item;
+            the condition is an index into ``condition_names``.
+        token_bits: float32, ragged over tokens, region after region.
+    """
+    conditions = iter(condition_bits(suites, encoder, reader, devices, fine))
+    names = sorted({condition.name for s in suites for condition in s.items[0].conditions})
+    columns: dict[str, list[Any]] = {"region_condition": [], "region_number": [], "region_tokens": [], "token_bits": []}
+    for suite in suites:
+        for item in suite.items:
+            _add_item(columns, [(names.index(c.name), next(conditions)) for c in item.conditions])
+    dtypes = {"token_bits": np.float32}
+    arrays = {
+        "suite": np.array([index for index, s in enumerate(suites) for _ in s.items], dtype=np.int64),
+        "suite_names": np.array([s.name for s in suites], dtype=np.str_),
+        "suite_head_names": np.array([json.dumps(suite_head(s), sort_keys=True) for s in suites], dtype=np.str_),
+        "condition_names": np.array(names, dtype=np.str_),
+    }
+    for name, rows in columns.items():
+        arrays[name] = np.concatenate(rows).astype(dtypes.get(name, np.int64))
+        arrays[name + "_lengths"] = np.array([len(row) for row in rows], dtype=np.int64)
+    ids = tuple(f"{s.name}/{item.number}" for s in suites for item in s.items)
+    return Readout(ids, ("test",) * len(ids), arrays)
+
+
+def _add_item(columns: dict[str, list[Any]], conditions: Sequence[tuple[int, ConditionBits]]) -> None:
+    """Append one item's row to every ragged column."""
+    regions = [
+        (name, number, bits)
+        for name, read in conditions
+        for number, bits in zip(read.numbers, read.by_region(), strict=True)
+    ]
+    columns["region_condition"].append([name for name, _, _ in regions])
+    columns["region_number"].append([number for _, number, _ in regions])
+    columns["region_tokens"].append([len(bits) for _, _, bits in regions])
+    columns["token_bits"].append(np.concatenate([bits for _, _, bits in regions]))

@@ -1,0 +1,212 @@
+r"""Share of items for which a suite's predictions hold: the coherence detection score of beyer2021.
+
+Each region's value is the suite's metric of its token surprisals in bits,
+
+.. math:: s_{\mathrm{mean}}(r) = \frac{1}{n} \sum_{i=1}^{n} s(t_i)
+
+(equation 2), and an item succeeds where every prediction holds; inequalities are strict, so a tie fails. ``*`` is the
+metric over the tokens of all regions; with ``star_of_regions`` it is the sum of the regions' values, as in SyntaxGym.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.stats import binom
+
+from longform.critic import Better, Tally
+from longform.datasets.test_suites.prediction_formulas import Formula, RegionValue, evaluate, parse, region_values
+from longform.datasets.test_suites.region_metrics import METRICS
+from longform.documents import BadInput, Readout
+
+COLUMNS = ("items", "correct", "gained", "lost")
+
+
+@dataclass(frozen=True)
+class ReadItem:
+    """One item as a model read it.
+
+    Attributes:
+        unit_id, split: ``suite/item`` and the split of its document.
+        suite, metric, formulas: what its suite says.
+        regions: float64 bits of the tokens, by (condition, region number).
+    """
+
+    unit_id: str
+    split: str
+    suite: str
+    metric: str
+    formulas: tuple[Formula, ...]
+    regions: Mapping[tuple[str, int], np.ndarray]
+
+    def bits(self, condition: str, region: int | None) -> np.ndarray:
+        """Bits of one region, or of all regions of the condition.
+
+        Raises:
+            BadInput: no such region or condition.
+        """
+        chosen = [
+            bits for (name, number), bits in self.regions.items() if name == condition and region in (None, number)
+        ]
+        if not chosen:
+            known = sorted(self.regions)
+            raise BadInput(f"{self.unit_id}: no region {region} of condition {condition!r}; the item has {known}")
+        return np.concatenate(chosen)
+
+
+def units_from_readout(readout: Readout) -> list[ReadItem]:
+    """The items of a surprisal readout."""
+    heads = [_head(text) for text in readout.arrays["suite_head_names"].tolist()]
+    conditions = readout.arrays["condition_names"].tolist()
+    ragged = zip(
+        *(readout.ragged(name) for name in ("region_condition", "region_number", "region_tokens", "token_bits")),
+        strict=True,
+    )
+    items = []
+    for unit, split, suite, row in zip(readout.unit_ids, readout.splits, readout.arrays["suite"], ragged, strict=True):
+        names, numbers, counts, bits = row
+        pieces = np.split(bits.astype(np.float64), np.cumsum(counts)[:-1])
+        keys = [(conditions[name], int(number)) for name, number in zip(names, numbers, strict=True)]
+        items.append(ReadItem(unit, split, *heads[int(suite)], dict(zip(keys, pieces, strict=True))))
+    return items
+
+
+def _head(text: str) -> tuple[str, str, tuple[Formula, ...]]:
+    head = json.loads(text)
+    formulas = tuple(parse(prediction["formula"]) for prediction in head["predictions"])
+    return head["meta"]["name"], head["meta"]["metric"], formulas
+
+
+@dataclass(frozen=True)
+class SuiteAccuracy:
+    """Accuracy over items; its description counts each suite apart, so that one score row fills a table.
+
+    Attributes:
+        metric: of a region, overriding the suites' own; None takes theirs.
+        star_of_regions: read ``*`` as SyntaxGym does.
+        suites: begin of the names of the suites to judge; empty for all.
+        reference: whether another model succeeds, by item; gains and losses against it are counted for McNemar's
+            test. Nothing is fitted: :func:`suite_accuracy` sets it.
+    """
+
+    metric: str | None = None
+    star_of_regions: bool = False
+    suites: tuple[str, ...] = ()
+    reference: Mapping[str, bool] = field(default_factory=dict, metadata={"fitted": True}, repr=False)
+    better: ClassVar[Better] = "higher"
+
+    def __post_init__(self) -> None:
+        if self.metric is not None and self.metric not in METRICS:
+            raise BadInput(f"suite accuracy: metric {self.metric!r} is not one of {sorted(METRICS)}; mend the row")
+
+    def fit(self, real: Sequence[ReadItem]) -> SuiteAccuracy:
+        """Itself: an inequality has nothing to fit."""
+        return self
+
+    def against(self, items: Sequence[ReadItem]) -> SuiteAccuracy:
+        """A copy that knows on which items another model succeeds."""
+        return replace(self, reference={item.unit_id: self.succeeds(item) for item in self._chosen(items)})
+
+    def tally(self, units: Sequence[ReadItem]) -> Tally:
+        """Per item ``items, correct, gained, lost``; counts of each suite are in :meth:`describe`."""
+        chosen = self._chosen(units)
+        values = np.array([self._counts(item) for item in chosen], dtype=np.float64).reshape(-1, len(COLUMNS))
+        return Tally(tuple(item.unit_id for item in chosen), COLUMNS, values)
+
+    def score(self, tally: Tally) -> float:
+        """Share of items that succeed."""
+        items = tally.total("items")
+        return tally.total("correct") / items if items else math.nan
+
+    def succeeds(self, item: ReadItem) -> bool:
+        """Whether all predictions of the item's suite hold."""
+        return all(bool(evaluate(formula, lambda named: self.value(item, named))) for formula in item.formulas)
+
+    def value(self, item: ReadItem, named: RegionValue) -> float:
+        """The value of a region.
+
+        Raises:
+            BadInput: a region without tokens under a metric that needs one.
+        """
+        name = self.metric or item.metric
+        if named.region is None and self.star_of_regions:
+            numbers = [number for condition, number in item.regions if condition == named.condition]
+            return sum(self.value(item, RegionValue(number, named.condition)) for number in numbers)
+        bits = item.bits(named.condition, named.region)
+        if not len(bits) and name != "sum":
+            raise BadInput(
+                f"{item.unit_id}: region {named.region} of condition {named.condition!r} has no token, so it has no {name}; "
+                "take metric 'sum' or give the region text"
+            )
+        return METRICS[name](bits)
+
+    def describe(self, units: Sequence[ReadItem]) -> dict[str, Any]:
+        """Counts of each suite, and the means and population deviations that the paper's plots show.
+
+        ``counts``: the sums of the tally's columns. ``formula_bits``: for each region that a prediction names, [mean, deviation] over items of its sum of bits, over
+        all, the successful and the failed items. ``token_bits``: for each condition and region, mean bits a token.
+        """
+        suites: dict[str, list[ReadItem]] = {}
+        for item in self._chosen(units):
+            suites.setdefault(item.suite, []).append(item)
+        return {name: self._described(items) for name, items in sorted(suites.items())}
+
+    def _described(self, items: Sequence[ReadItem]) -> dict[str, Any]:
+        counts = np.array([self._counts(item) for item in items])
+        success = counts[:, COLUMNS.index("correct")] > 0
+        groups = {"all": np.ones(len(items), dtype=bool), "true": success, "false": ~success}
+        named = dict.fromkeys(place for formula in items[0].formulas for place in region_values(formula))
+        sums = {
+            str(place): np.array([item.bits(place.condition, place.region).sum() for item in items]) for place in named
+        }
+        tables = {
+            place: {name: _mean_and_deviation(bits[rows]) for name, rows in groups.items()}
+            for place, bits in sums.items()
+        }
+        sums_of_counts = dict(zip(COLUMNS, counts.sum(axis=0).tolist(), strict=True))
+        return {"counts": sums_of_counts, "formula_bits": tables, "token_bits": _token_means(items)}
+
+    def _counts(self, item: ReadItem) -> tuple[float, float, float, float]:
+        correct = self.succeeds(item)
+        before = self.reference.get(item.unit_id, correct)
+        return 1.0, float(correct), float(correct and not before), float(before and not correct)
+
+    def _chosen(self, units: Sequence[ReadItem]) -> list[ReadItem]:
+        starts = tuple(self.suites)
+        return [item for item in units if not starts or item.suite.startswith(starts)]
+
+
+def suite_accuracy(
+    *, real: Readout, metric: str | None = None, star_of_regions: bool = False, suites: Sequence[str] = ()
+) -> SuiteAccuracy:
+    """The metric with ``real``, another model's readout of the same suites, as its reference."""
+    return SuiteAccuracy(metric, star_of_regions, tuple(suites)).against(units_from_readout(real))
+
+
+def _mean_and_deviation(values: np.ndarray) -> list[float] | None:
+    return [float(values.mean()), float(values.std())] if len(values) else None
+
+
+def _token_means(items: Sequence[ReadItem]) -> dict[str, dict[str, float]]:
+    """Mean bits a token over all items, by condition and region; regions without any token are left out."""
+    means: dict[str, dict[str, float]] = {}
+    for condition, number in dict.fromkeys(place for item in items for place in item.regions):
+        bits = np.concatenate(
+            [item.regions[condition, number] for item in items if (condition, number) in item.regions]
+        )
+        if len(bits):
+            means.setdefault(condition, {})[str(number)] = float(bits.mean())
+    return means
+
+
+def mcnemar(gained: float, lost: float) -> float:
+    """Exact two-sided p-value that gains and losses are equally likely (McNemar 1947; binomial form)."""
+    changed = int(gained + lost)
+    if not changed:
+        return 1.0
+    return float(min(2 * binom.cdf(min(gained, lost), changed, 0.5), 1.0))

@@ -1,0 +1,192 @@
+r"""The correlated topic model by variational EM (Blei and Lafferty 2007), as deng2022 section 6 uses it.
+
+The E-step raises a lower bound of $\log p(w)$ document by document (:mod:`longform.critics.topics.kernels`); the M-step
+maximises the same bound in float64: $\mu = \bar\lambda$, $\Sigma = \bar\nu + \mathrm{cov}(\lambda)$ and
+$\beta_{kw} \propto \sum_d c_{dw} \phi_{dwk}$, unsmoothed. Start, stopping rule and what happens when the bound falls
+follow the authors' program.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from longform.critics.topics.counts import TermCounts, build_vocabulary, count_terms
+from longform.critics.topics.expectation import Columns, Expectation, columns_of, expectation, word_counts
+from longform.critics.topics.model import RELEASED, Progress, TopicModel, TopicSettings, check_sizes, gaussian
+from longform.critics.topics.words import tausworthe
+from longform.documents import BadInput, Document
+
+SEED_SMOOTHING = 1.0  # added to every word of a seeded topic, beside U(0, 1) (authors' program)
+RELEASED_SEED = 1115574245  # of the authors' program, fixed in its source
+MORE_ROUNDS = 10  # rounds granted after an iteration that lowered the bound (authors' program)
+PATIENCE = 10  # such grants in a row before EM ends where it stands (ours; the program would go on for ever)
+
+Checkpoint = Callable[[TopicModel, Progress], None]
+
+
+def fit(
+    documents: Sequence[Document],
+    *,
+    seed: int,
+    topics: int,
+    name: str = "topics",
+    min_count: int = 5,
+    max_share: float = 0.5,
+    vocabulary: Sequence[str] | None = None,
+    settings: TopicSettings | Mapping[str, Any] = RELEASED,
+    scratch: Path | None = None,
+    checkpoint: Checkpoint | None = None,
+) -> TopicModel:
+    """Fit a correlated topic model to the documents of split train.
+
+    Documents without a known word are left out of the fit and counted in ``facts``.
+
+    Args:
+        seed: of the start; ``RELEASED_SEED`` gives the authors' program's own.
+        topics: number of topics, 2 or more.
+        min_count, max_share: of :func:`build_vocabulary`, used where ``vocabulary`` is not given.
+        settings: of the fit; a mapping is taken as fields of :class:`TopicSettings`.
+        scratch: a folder for a checkpoint every ``settings.lag`` iterations, taken up again if one is there.
+        checkpoint: called after every EM iteration with the model and the bound that it reached.
+
+    Raises:
+        BadInput: no training document has a known word, one topic, a vocabulary of one word.
+    """
+    chosen = [document for document in documents if document.split == "train"]
+    if not chosen:
+        raise BadInput(f"train {name}: got zero documents of split train; the corpus needs some")
+    names = tuple(vocabulary or build_vocabulary(chosen, min_count=min_count, max_share=max_share))
+    check_sizes(topics, len(names))
+    plan = settings if isinstance(settings, TopicSettings) else TopicSettings(**settings)
+    used, start = _start(chosen, names, topics, seed)
+    keeper = _Keeper(name, scratch, plan.lag, checkpoint)
+    return maximise(used, keeper.begun() or start, settings=plan, checkpoint=keeper)
+
+
+def _start(
+    documents: Sequence[Document], names: tuple[str, ...], topics: int, seed: int
+) -> tuple[TermCounts, TopicModel]:
+    counts, unknown = count_terms(documents, names)
+    kept = np.flatnonzero(np.diff(counts.starts))
+    if not len(kept):
+        raise BadInput(f"topic model: none of {len(documents)} documents has a known word; check the vocabulary")
+    used = counts.take(kept)
+    facts = {
+        "documents": len(kept),
+        "documents_without_terms": len(documents) - len(kept),
+        "tokens": int(used.tokens.sum()),
+        "tokens_outside_vocabulary": int(unknown.sum()),
+        "seed": seed,
+    }
+    return used, replace(seeded_model(used, topics=topics, seed=seed), vocabulary=names).with_facts(**facts)
+
+
+@dataclass(frozen=True)
+class _Keeper:
+    """Prints the bound of every iteration and keeps a checkpoint every ``lag`` iterations."""
+
+    name: str
+    scratch: Path | None
+    lag: int
+    after: Checkpoint | None
+
+    def begun(self) -> TopicModel | None:
+        if self.scratch is None or not (self.scratch / "topics.json").is_file():
+            return None
+        return TopicModel.load(self.scratch)
+
+    def __call__(self, model: TopicModel, step: Progress) -> None:
+        text = f"ELBO {step.bound:.1f}, {step.rounds:.1f} rounds a document, {step.converged:.0%} converged"
+        print(f"train {self.name}: iteration {step.iteration}, {text}", flush=True)
+        if self.scratch is not None and step.iteration % self.lag == 0:
+            model.save(self.scratch)
+        if self.after is not None:
+            self.after(model, step)
+
+
+def seeded_model(counts: TermCounts, *, topics: int, seed: int = RELEASED_SEED) -> TopicModel:
+    """Standard normal logits, and each topic the counts of one drawn document + 1 + U(0, 1) per word, normalised.
+
+    Same numbers as the start ``seed`` of the authors' program when ``seed`` is ``RELEASED_SEED``.
+    """
+    check_sizes(topics, counts.size)
+    draws = tausworthe(seed, topics * (1 + counts.size)).reshape(topics, 1 + counts.size)
+    beta = draws[:, 1:] + SEED_SMOOTHING
+    for topic, document in enumerate(np.floor(draws[:, 0] * len(counts)).astype(int)):
+        part = slice(counts.starts[document], counts.starts[document + 1])
+        beta[topic, counts.terms[part]] += counts.counts[part]
+    return _standard(beta / beta.sum(axis=1, keepdims=True))
+
+
+def random_model(size: int, *, topics: int, seed: int) -> TopicModel:
+    """Standard normal logits and topics drawn from U(0, 1) + 0.01 per word (the authors' program's start ``rand``)."""
+    check_sizes(topics, size)
+    beta = tausworthe(seed, topics * size).reshape(topics, size) + 0.01
+    return _standard(beta / beta.sum(axis=1, keepdims=True))
+
+
+def _standard(beta: np.ndarray) -> TopicModel:
+    free = len(beta) - 1
+    return TopicModel((), beta, np.zeros(free), np.eye(free), np.eye(free))
+
+
+def maximise(
+    counts: TermCounts,
+    start: TopicModel,
+    *,
+    settings: TopicSettings = RELEASED,
+    checkpoint: Checkpoint | None = None,
+) -> TopicModel:
+    """EM from ``start`` until the bound stands still; a model with a history goes on where that history ends.
+
+    Where the bound falls (rounds are limited, so it can), the iteration is done again with more rounds, from where it
+    stood, before the parameters move (authors' program).
+    """
+    columns = columns_of(counts)
+    model, found, grants = start, None, 0
+    while not _finished(model.history, settings) and grants <= PATIENCE:
+        found = expectation(counts, model, settings, found)
+        step = _progress(model.history, found, settings)
+        if step.change < 0:
+            settings, grants = _more_patient(settings), grants + 1
+            continue
+        grants = 0
+        model = replace(m_step(found, columns, model, settings.threads), history=(*model.history, step))
+        found = None
+        if checkpoint is not None:
+            checkpoint(model, step)
+    return model
+
+
+def m_step(found: Expectation, columns: Columns, model: TopicModel, threads: int = 1) -> TopicModel:
+    """Parameters that maximise the bound given the documents' posteriors; a topic without words keeps none."""
+    expected = word_counts(found, columns, model, threads)
+    totals = expected.sum(axis=1, keepdims=True)
+    beta = np.divide(expected, totals, out=np.zeros_like(expected), where=totals > 0)
+    mean, covariance, precision = gaussian(found.logits, found.variances)
+    return replace(model, beta=beta, mean=mean, covariance=covariance, precision=precision)
+
+
+def _progress(history: tuple[Progress, ...], found: Expectation, settings: TopicSettings) -> Progress:
+    old = history[-1].bound if history else 0.0
+    change = (old - found.bound) / old if old else math.inf
+    within = found.rounds < settings.rounds if settings.rounds > 0 else np.ones(len(found.rounds), bool)
+    return Progress(len(history), found.bound, change, float(found.rounds.mean()), float(within.mean()))
+
+
+def _finished(history: tuple[Progress, ...], settings: TopicSettings) -> bool:
+    if not history:
+        return False
+    return len(history) >= settings.em_iterations or history[-1].change <= settings.em_tolerance
+
+
+def _more_patient(settings: TopicSettings) -> TopicSettings:
+    if settings.rounds > 0:
+        return replace(settings, rounds=settings.rounds + MORE_ROUNDS)
+    return replace(settings, tolerance=settings.tolerance / 10)

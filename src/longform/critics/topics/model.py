@@ -1,0 +1,225 @@
+"""The correlated topic model's parameters and the settings of its fit; saved as arrays plus JSON, never as a pickle."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from longform.documents import BadInput
+from longform.resampling import save_arrays
+
+LOG_ZERO = -1000.0  # log of probability zero in model files; authors' program, safe_log
+
+
+@dataclass(frozen=True)
+class TopicSettings:
+    """How a correlated topic model is fitted and read.
+
+    The defaults are the released preset: the settings file that the original program ships for estimation.
+
+    Attributes:
+        em_iterations: EM iterations at most.
+        rounds: coordinate rounds per document and E-step at most; negative means no limit.
+        em_tolerance: relative rise of the bound at which EM stops.
+        tolerance: relative rise of a document's bound at which its rounds stop.
+        lag: iterations between checkpoints.
+        engine: ``compiled`` (one document at a time, on the CPU) or ``batched`` (PyTorch, CPU or CUDA).
+        floats: arithmetic of the E-step; sums and the M-step are always float64.
+        batch: documents per padded batch of the batched engine; bounds its memory.
+        threads: threads of the compiled engine; the result does not depend on it.
+        device: of the batched engine, as PyTorch names it.
+    """
+
+    em_iterations: int = 1000
+    rounds: int = 20
+    em_tolerance: float = 1e-3
+    tolerance: float = 1e-6
+    lag: int = 10
+    engine: Literal["compiled", "batched"] = "compiled"
+    floats: Literal["float32", "float64"] = "float32"
+    batch: int = 256
+    threads: int = 1
+    device: str = "cpu"
+
+    def __post_init__(self) -> None:
+        allowed = {"engine": ("compiled", "batched"), "floats": ("float32", "float64")}
+        for name, values in allowed.items():
+            if getattr(self, name) not in values:
+                raise BadInput(f"topic settings: {name} is {getattr(self, name)!r}, allowed is one of {values}")
+        for name in ("em_iterations", "lag", "batch", "threads"):
+            if getattr(self, name) < 1:
+                raise BadInput(f"topic settings: {name} is {getattr(self, name)}, allowed is 1 or more")
+        if self.rounds == 0:
+            raise BadInput("topic settings: rounds is 0, allowed is 1 or more, or -1 for no limit")
+
+
+RELEASED = TopicSettings()
+RELEASED_INFERENCE = TopicSettings(rounds=-1, em_tolerance=1e-5, lag=1)  # the program's shipped inf-settings.txt
+
+
+@dataclass(frozen=True)
+class Progress:
+    """One EM iteration: bound of the corpus in nats under the parameters that entered it.
+
+    Attributes:
+        change: relative rise over the bound before; infinite at the first iteration.
+        rounds: coordinate rounds per document, on average.
+        converged: share of documents whose bound stood still within the allowed rounds.
+    """
+
+    iteration: int
+    bound: float
+    change: float
+    rounds: float
+    converged: float
+
+
+@dataclass(frozen=True)
+class TopicModel:
+    r"""Words from $\beta^\top \mathrm{softmax}([\eta, 0])$ with $\eta \sim N(\mu, \Sigma)$ (Blei and Lafferty 2007).
+
+    Attributes:
+        vocabulary: one word per term; empty where a model file names none.
+        beta: (topics, terms) word probabilities, float64.
+        mean: (topics - 1,) of the logits; the last topic's logit is fixed at zero.
+        covariance, precision: (topics - 1, topics - 1), inverse to each other.
+        history: one record per EM iteration so far.
+        facts: JSON-able statements: what was left out of the fit, and how it was fitted.
+    """
+
+    vocabulary: tuple[str, ...]
+    beta: np.ndarray
+    mean: np.ndarray
+    covariance: np.ndarray
+    precision: np.ndarray
+    history: tuple[Progress, ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        topics, terms = self.beta.shape
+        check_sizes(topics, terms)
+        free = topics - 1
+        shapes = (self.mean.shape, self.covariance.shape, self.precision.shape)
+        if shapes != ((free,), (free, free), (free, free)):
+            raise BadInput(f"topic model: {topics} topics need a Gaussian of {free} dimensions, got shapes {shapes}")
+        if self.vocabulary and len(self.vocabulary) != terms:
+            raise BadInput(f"topic model: {len(self.vocabulary)} words for {terms} terms; give one word per term")
+        positive_definite(self.precision, "precision")
+
+    @property
+    def topics(self) -> int:
+        """Number of topics, the fixed one included."""
+        return self.beta.shape[0]
+
+    @property
+    def log_beta(self) -> np.ndarray:
+        """(topics, terms) log probabilities; zero probability is ``LOG_ZERO``, as in the original program."""
+        with np.errstate(divide="ignore"):
+            return np.maximum(np.log(self.beta), LOG_ZERO)
+
+    @property
+    def log_det_precision(self) -> float:
+        """Natural logarithm of the precision's determinant."""
+        return float(np.linalg.slogdet(self.precision)[1])
+
+    def top_words(self, count: int = 10) -> list[list[str]]:
+        """The most probable words of each topic, best first; ties by term number."""
+        order = np.argsort(-self.beta, axis=1, kind="stable")[:, :count]
+        return [[self.vocabulary[i] if self.vocabulary else str(i) for i in row] for row in order.tolist()]
+
+    def with_facts(self, **facts: Any) -> TopicModel:
+        """The same model with statements added."""
+        return replace(self, facts={**self.facts, **facts})
+
+    def save(self, folder: Path | str) -> None:
+        """Write ``topics.npz`` (arrays) and ``topics.json`` (words, history, facts); the bytes depend on nothing else."""
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        arrays = {name: getattr(self, name) for name in ("beta", "mean", "covariance", "precision")}
+        save_arrays(folder / "topics.npz", arrays)
+        history = [asdict(step) for step in self.history]
+        record = {"vocabulary": list(self.vocabulary), "history": history, "facts": dict(self.facts)}
+        text = json.dumps(record, sort_keys=True, ensure_ascii=False, indent=1)
+        (folder / "topics.json").write_text(text + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, folder: Path | str) -> TopicModel:
+        """Read what :meth:`save` wrote.
+
+        Raises:
+            BadInput: a file is missing.
+        """
+        folder = Path(folder)
+        for name in ("topics.npz", "topics.json"):
+            if not (folder / name).is_file():
+                raise BadInput(f"{folder}: no {name}; a topic model is a folder with topics.npz and topics.json")
+        record = json.loads((folder / "topics.json").read_text(encoding="utf-8"))
+        with np.load(folder / "topics.npz", allow_pickle=False) as arrays:
+            parts = {name: arrays[name] for name in ("beta", "mean", "covariance", "precision")}
+        history = tuple(Progress(**step) for step in record["history"])
+        return cls(tuple(record["vocabulary"]), **parts, history=history, facts=record["facts"])
+
+
+def check_sizes(topics: int, terms: int) -> None:
+    """Refuse what is no topic model: fewer than two topics, or fewer than two words."""
+    if topics < 2:
+        raise BadInput(
+            f"topic model: got {topics} topic(s), allowed is 2 or more: one topic has no proportions to model"
+        )
+    if terms < 2:
+        raise BadInput(
+            f"topic model: got a vocabulary of {terms} word(s), allowed is 2 or more; lower min_count or add documents"
+        )
+
+
+def positive_definite(matrix: np.ndarray, name: str) -> np.ndarray:
+    """The lower Cholesky factor.
+
+    Raises:
+        BadInput: the matrix is singular, indefinite or not finite.
+    """
+    try:
+        if not np.all(np.isfinite(matrix)):
+            raise np.linalg.LinAlgError
+        return np.linalg.cholesky(matrix)
+    except np.linalg.LinAlgError:
+        low = np.linalg.eigvalsh(matrix)[0] if np.all(np.isfinite(matrix)) else np.nan
+        raise BadInput(
+            f"topic model: the {name} is singular or not positive definite (smallest eigenvalue {low:.3g}); "
+            "use fewer topics or more documents, or start from a model with a proper covariance"
+        ) from None
+
+
+def gaussian(points: np.ndarray, variances: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    r"""Mean, covariance and precision that maximise the bound: $\Sigma = \frac1D\sum_d \nu_d + \mathrm{cov}(\lambda)$.
+
+    Args:
+        points: (documents, topics - 1) variational means.
+        variances: (documents, topics - 1) variational variances.
+    """
+    mean = points.mean(axis=0)
+    centred = points - mean
+    covariance = scatter(centred) / len(points)
+    covariance[np.diag_indices_from(covariance)] += variances.mean(axis=0)
+    return mean, covariance, inverse(covariance)
+
+
+def scatter(rows: np.ndarray, block: int = 256) -> np.ndarray:
+    """Sum of outer products of the rows, added one after another: a BLAS product's last bits depend on memory's alignment."""
+    total = np.zeros((rows.shape[1], rows.shape[1]))
+    for start in range(0, len(rows), block):
+        part = rows[start : start + block]
+        total += np.add.reduce(part[:, :, None] * part[:, None, :], axis=0)
+    return total
+
+
+def inverse(covariance: np.ndarray) -> np.ndarray:
+    """Symmetric inverse of a covariance in float64; a singular one is refused by name."""
+    positive_definite(covariance, "covariance")
+    precision = np.linalg.inv(covariance)
+    return (precision + precision.T) / 2

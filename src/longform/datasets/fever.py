@@ -1,0 +1,150 @@
+"""Claims and pages in FEVER's format (Thorne et al. 2018): a folder with claim files and ``wiki-pages/*.jsonl``.
+
+A page becomes a document ``page:<title>`` whose one section, ``page``, has one sentence a line. A claim becomes a
+document ``claim:<id>`` with sections ``claim`` and ``evidence`` (one sentence a line, each behind its page's title), and
+one record in ``edits``: its label and the evidence as (page, line).
+"""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from longform.datasets.wikisection import split_by_seed
+from longform.documents import BadInput, Corpus, Document, Section
+
+LABELS = {"SUPPORTS": "supported", "REFUTES": "refuted", "NOT ENOUGH INFO": "not_enough_info"}
+SHARES = {"train": 0.8, "validation": 0.1, "test": 0.1}
+BRACKETS = {"-LRB-": "(", "-RRB-": ")", "-COLON-": ":", "-LSB-": "[", "-RSB-": "]"}
+PAGE, CLAIM, EVIDENCE = "page", "claim", "evidence"
+Line = tuple[str, int]  # page title and line
+
+
+@dataclass(frozen=True)
+class FeverClaim:
+    """A claim, its label and the lines that it rests on (none where there is not enough information)."""
+
+    id: str
+    text: str
+    label: str
+    evidence: tuple[Line, ...]
+
+
+def build(*, name: str, seed: int, raw: Path, shares: Mapping[str, float] = SHARES) -> Corpus:
+    """Pages and claims of a folder; claims of a page go to one split, drawn for the page.
+
+    Raises:
+        BadInput: no claims, no pages, or a line that is not in FEVER's format.
+    """
+    pages = dict(read_pages(sorted((raw / "wiki-pages").glob("*.jsonl"))))
+    claims = [claim for file in sorted(raw.glob("*.jsonl")) for claim in read_claims(file)]
+    if not pages or not claims:
+        raise BadInput(f"{raw}: {len(claims)} claims and {len(pages)} pages; put claims beside a folder wiki-pages")
+    return corpus(name, pages, claims, seed, shares)
+
+
+def corpus(
+    name: str, pages: Mapping[str, Sequence[str]], claims: Sequence[FeverClaim], seed: int, shares: Mapping[str, float]
+) -> Corpus:
+    """Documents of pages, then of claims; facts count claims whose evidence is on no known page."""
+    about = [subject(claim, pages) for claim in claims]
+    names = list(dict.fromkeys(about))
+    split = dict(zip(names, split_by_seed(names, shares, seed), strict=True))
+    lost = sum(any(page not in pages for page, _ in claim.evidence) for claim in claims)
+    documents = [
+        Document(f"page:{title}", "train", (Section(PAGE, "\n".join(lines)),)) for title, lines in pages.items()
+    ]
+    documents += [claim_document(c, pages, split[key]) for c, key in zip(claims, about, strict=True)]
+    facts = {"corpus": name, "pages": len(pages), "claims": len(claims), "claims_without_their_page": lost}
+    return Corpus(documents, facts=facts)
+
+
+def subject(claim: FeverClaim, pages: Mapping[str, Any]) -> str:
+    """The page that decides a claim's split: of its evidence, else the longest title in it, else the claim itself."""
+    if claim.evidence:
+        return claim.evidence[0][0]
+    words = claim.text.split()
+    spans = [" ".join(words[i:j]).rstrip(".,") for i in range(len(words)) for j in range(i + 1, len(words) + 1)]
+    return max((span for span in spans if span in pages), key=len, default=claim.id)
+
+
+def claim_document(claim: FeverClaim, pages: Mapping[str, Sequence[str]], split: str) -> Document:
+    """A claim with the text of its evidence; lines that do not exist are left out."""
+    found = [f"{page}: {pages[page][line]}" for page, line in claim.evidence if line < len(pages.get(page, ()))]
+    record = {"label": claim.label, "evidence": [list(line) for line in claim.evidence]}
+    return Document(
+        f"claim:{claim.id}", split, (Section(CLAIM, claim.text), Section(EVIDENCE, "\n".join(found))), (record,)
+    )
+
+
+def claims_of(documents: Iterable[Document]) -> Iterator[tuple[Document, FeverClaim]]:
+    """The claims among the documents, read back."""
+    for document in documents:
+        if document.id.startswith("claim:"):
+            record = document.edits[0]
+            evidence = tuple((str(page), int(line)) for page, line in record["evidence"])
+            yield document, FeverClaim(document.id[6:], document.sections[0].text, record["label"], evidence)
+
+
+def pages_of(documents: Iterable[Document]) -> dict[str, tuple[str, ...]]:
+    """The pages among the documents: title to lines; of pages with one title the first one stands."""
+    pages: dict[str, tuple[str, ...]] = {}
+    for document in documents:
+        if document.id.startswith("page:"):
+            pages.setdefault(document.id[5:], tuple(document.sections[0].text.split("\n")))
+    return pages
+
+
+def read_claims(path: Path) -> Iterator[FeverClaim]:
+    """Claims of one file; the first evidence set of each stands for it.
+
+    Raises:
+        BadInput: a line without claim or label.
+    """
+    for where, record in _records(path):
+        if record.get("label") not in LABELS or not isinstance(record.get("claim"), str):
+            raise BadInput(f"{where}: label {record.get('label')!r}; allowed are {sorted(LABELS)} beside a claim")
+        sets = record.get("evidence") or []
+        first = sets[0] if sets and isinstance(sets[0], list) else []
+        lines = [(title_of(entry[2]), int(entry[3])) for entry in first if entry[2] is not None]
+        yield FeverClaim(
+            str(record.get("id", where)), record["claim"], LABELS[record["label"]], tuple(dict.fromkeys(lines))
+        )
+
+
+def read_pages(paths: Sequence[Path]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Title and numbered sentences of every page."""
+    for path in paths:
+        for where, record in _records(path):
+            if not isinstance(record.get("id"), str) or not isinstance(record.get("lines"), str):
+                raise BadInput(f"{where}: a page has an id and lines; got {sorted(record)}")
+            rows = [row.split("\t") for row in record["lines"].split("\n") if row]
+            yield title_of(record["id"]), tuple(plain(row[1]) if len(row) > 1 else "" for row in rows)
+
+
+def title_of(spelt: str) -> str:
+    """A page's title as people write it, from FEVER's spelling, in one Unicode form."""
+    return plain(unicodedata.normalize("NFC", spelt).replace("_", " "))
+
+
+def plain(text: str) -> str:
+    """Brackets and colons as they were before FEVER's tokenizer."""
+    for spelt, mark in BRACKETS.items():
+        text = text.replace(spelt, mark)
+    return text
+
+
+def _records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    with path.open(encoding="utf-8") as lines:
+        for number, line in enumerate(lines, 1):
+            try:
+                record = json.loads(line)
+            except json.JSONDecodeError as error:
+                raise BadInput(f"{path}:{number}: not JSON ({error}); mend or drop the line") from error
+            if not isinstance(record, dict):
+                raise BadInput(f"{path}:{number}: got {type(record).__name__}, a line of FEVER is a JSON object")
+            yield f"{path}:{number}", record

@@ -1,0 +1,204 @@
+r"""The synthetic language of Deng et al. (2022), section 3 and appendix D, with its exact perplexities.
+
+A hidden Markov chain over ``num_states`` states emits one *subsequence* per state: letters joined by
+blanks and closed by ``<space>``. Every subsequence belongs to one state, so a text reveals its states.
+
+    $z_0 = 0, \quad z_m \sim A_{z_{m-1}}, \quad w_m \sim E_{z_m}, \quad m = 1..M$
+
+Because $A$, $E$ and the owners are kept, the Latent PPL of the data and the true word PPL are closed forms.
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from longform.documents import SPLITS, BadInput, Corpus, Document, Section
+from longform.resampling import generator
+
+DELIMITER = "<space>"
+LETTERS = string.ascii_letters  # 52 letters (deng2022 appendix D; released generator)
+
+
+@dataclass(frozen=True)
+class SyntheticLanguage:
+    """The parameters of the language.
+
+    Attributes:
+        transitions: float64 (states, states), rows sum to one.
+        emissions: float64 (states, subsequences), rows sum to one, zero where the state is not the owner.
+        subsequences: the texts, each ending in the delimiter.
+        owners: int64 (subsequences,), the state that owns each subsequence.
+        steps: M, states per text.
+    """
+
+    transitions: np.ndarray
+    emissions: np.ndarray
+    subsequences: tuple[str, ...]
+    owners: np.ndarray
+    steps: int
+
+    def state_marginals(self) -> np.ndarray:
+        """$P(z_m)$ for m = 0..M, float64 (steps + 1, states), from $z_0 = 0$."""
+        rows = [np.eye(len(self.transitions))[0]]
+        for _ in range(self.steps):
+            rows.append(rows[-1] @ self.transitions)
+        return np.array(rows)
+
+    def latent_ppl(self) -> float:
+        r"""Exact Latent PPL: $\exp(-\frac1M \sum_m \sum_z P(z_{m-1}=z) \sum_{z'} A_{zz'} \log A_{zz'})$."""
+        return float(np.exp(np.mean(self.state_marginals()[:-1] @ row_entropy(self.transitions))))
+
+    def word_ppl(self) -> float:
+        """Exact PPL per token (delimiter counted, no end token): entropy of a text over its expected length."""
+        marginals = self.state_marginals()
+        lengths = np.array([len(text.split()) for text in self.subsequences])
+        nats = marginals[:-1] @ row_entropy(self.transitions) + marginals[1:] @ row_entropy(self.emissions)
+        return float(np.exp(nats.sum() / (marginals[1:] @ (self.emissions @ lengths)).sum()))
+
+    def log_probs(self, states: np.ndarray, emitted: np.ndarray) -> np.ndarray:
+        """Log probability in nats of each text, float64 (units,), from int arrays (units, steps)."""
+        previous = np.concatenate([np.zeros_like(states[:, :1]), states[:, :-1]], axis=1)
+        return (np.log(self.transitions[previous, states]) + np.log(self.emissions[states, emitted])).sum(axis=1)
+
+    def sample(self, rngs: list[np.random.Generator]) -> tuple[np.ndarray, np.ndarray]:
+        """States and subsequence ids, int64 (units, steps) each; one generator per text, so texts are independent."""
+        uniforms = np.stack([rng.random((self.steps, 2)) for rng in rngs])
+        to_state, to_subsequence = np.cumsum(self.transitions, axis=1), np.cumsum(self.emissions, axis=1)
+        states = np.zeros((len(rngs), self.steps), dtype=np.int64)
+        emitted = np.zeros_like(states)
+        for unit in range(len(rngs)):
+            state = 0
+            for step, (u, v) in enumerate(uniforms[unit]):
+                state = _invert(to_state[state], u)
+                states[unit, step], emitted[unit, step] = state, _invert(to_subsequence[state], v)
+        return states, emitted
+
+
+def _invert(cumulative: np.ndarray, uniform: float) -> int:
+    return int(np.searchsorted(cumulative, uniform * cumulative[-1], side="right"))
+
+
+def row_entropy(rows: np.ndarray) -> np.ndarray:
+    r"""$-\sum_j p_j \log p_j$ of each row in nats; $0 \log 0 = 0$."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return -np.nansum(rows * np.log(rows), axis=1)
+
+
+def language(
+    *,
+    seed: int,
+    num_states: int,
+    subsequences: int,
+    min_length: int,
+    max_length: int,
+    steps: int,
+    temperatures: Mapping[str, float],
+) -> SyntheticLanguage:
+    """Draw the language. Lengths count tokens including the delimiter; temperatures divide N(0, 1) logits.
+
+    Raises:
+        BadInput: more subsequences asked for than the lengths allow, or states without a subsequence to emit.
+    """
+    if subsequences > sum(52 ** (n - 1) for n in range(min_length, max_length + 1)) // 2 or subsequences < num_states:
+        raise BadInput(
+            f"synthetic language: subsequences={subsequences} with lengths {min_length}..{max_length} and "
+            f"{num_states} states; allowed is num_states up to half of all strings; change the row"
+        )
+    texts = _distinct_subsequences(generator(seed, "subsequences"), subsequences, min_length, max_length)
+    owners = _owners(generator(seed, "owners"), subsequences, num_states)
+    logits = generator(seed, "transitions").standard_normal((num_states, num_states)) / temperatures["transition"]
+    emitting = generator(seed, "emissions").standard_normal((num_states, subsequences)) / temperatures["emission"]
+    emitting[owners[None, :] != np.arange(num_states)[:, None]] = -np.inf
+    return SyntheticLanguage(softmax_rows(logits), softmax_rows(emitting), texts, owners, steps)
+
+
+def softmax_rows(logits: np.ndarray) -> np.ndarray:
+    """Row softmax in float64; minus infinity gives exact zeros."""
+    shifted = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return shifted / shifted.sum(axis=1, keepdims=True)
+
+
+def _distinct_subsequences(rng: np.random.Generator, count: int, low: int, high: int) -> tuple[str, ...]:
+    texts: dict[str, None] = {}
+    while len(texts) < count:
+        letters = rng.integers(0, len(LETTERS), rng.integers(low, high + 1) - 1)
+        texts[" ".join([*(LETTERS[i] for i in letters), DELIMITER])] = None
+    return tuple(texts)
+
+
+def _owners(rng: np.random.Generator, count: int, num_states: int) -> np.ndarray:
+    while True:  # small languages can leave a state without a text; the paper's size never does
+        owners = rng.integers(0, num_states, count)
+        if len(np.unique(owners)) == num_states:
+            return owners
+
+
+def build(
+    *,
+    name: str,
+    seed: int,
+    documents: Mapping[str, int],
+    num_states: int,
+    subsequences: int,
+    min_length: int,
+    max_length: int,
+    steps: int,
+    temperatures: Mapping[str, float],
+) -> Corpus:
+    """The corpus of one row: documents, the language as truth, its exact perplexities as facts."""
+    sizes = {"num_states": num_states, "subsequences": subsequences, "min_length": min_length, "max_length": max_length}
+    made = language(seed=seed, steps=steps, temperatures=temperatures, **sizes)
+    if not isinstance(documents, Mapping) or not set(documents) <= set(SPLITS) or min(documents.values()) < 0:
+        raise BadInput(
+            f"corpus {name}: documents is {documents!r}, allowed are counts from 0 for splits {list(SPLITS)}"
+        )
+    names = [(split, index) for split, count in documents.items() for index in range(count)]
+    if not names:
+        raise BadInput(f"corpus {name}: documents={dict(documents)} asks for zero documents, at least one is needed")
+    states, emitted = made.sample([generator(seed, name, split, index) for split, index in names])
+    texts = [" ".join(made.subsequences[i] for i in row) for row in emitted.tolist()]
+    records = [
+        Document(f"{name}-{split}-{index}", split, (Section(None, text),))
+        for (split, index), text in zip(names, texts, strict=True)
+    ]
+    return Corpus(records, _truth(made, states, emitted), _facts(made))
+
+
+def _truth(made: SyntheticLanguage, states: np.ndarray, emitted: np.ndarray) -> dict[str, np.ndarray]:
+    return {
+        "transitions": made.transitions,
+        "emissions": made.emissions,
+        "owners": made.owners,
+        "subsequence_names": np.array(made.subsequences),
+        "states": states.astype(np.int32),
+        "emitted": emitted.astype(np.int32),
+    }
+
+
+def _facts(made: SyntheticLanguage) -> dict[str, float | int]:
+    return {
+        "latent_ppl": made.latent_ppl(),
+        "word_ppl": made.word_ppl(),
+        "steps": made.steps,
+        "num_states": len(made.transitions),
+        "parameters": made.transitions.size + made.emissions.size,
+    }
+
+
+def language_from_truth(truth: dict[str, np.ndarray]) -> SyntheticLanguage:
+    """The language that wrote a corpus, from the corpus's truth arrays.
+
+    Raises:
+        BadInput: the arrays are not those of a synthetic corpus.
+    """
+    needed = {"transitions", "emissions", "owners", "subsequence_names", "states"}
+    if not needed <= truth.keys():
+        raise BadInput(
+            f"truth has {sorted(truth)}, a synthetic language needs {sorted(needed)}; point to a synthetic corpus"
+        )
+    texts = tuple(truth["subsequence_names"].tolist())
+    return SyntheticLanguage(truth["transitions"], truth["emissions"], texts, truth["owners"], truth["states"].shape[1])

@@ -1,0 +1,71 @@
+"""The oracle posterior of the synthetic language: every subsequence belongs to one state, so a text shows its states.
+
+Two rules (deng2022, released code and its development version) differ in what they do with imperfect samples:
+
+- ``released``: split at the delimiter, drop what follows the last one, read chunks until the first unknown one; a
+  text counts only if exactly M states were read, so garbage after M valid chunks is forgiven, 51 valid ones are not.
+- ``strict``: any unknown chunk, the one after the last delimiter included, excludes the text; any number of chunks
+  up to ``max_chunks`` is accepted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from longform.datasets.hsmm_language import DELIMITER, language_from_truth
+from longform.documents import BadInput, Chain, Document, Readout, chains_to_readout
+
+
+def read(
+    *,
+    documents: Sequence[Document],
+    reader_truth: Mapping[str, np.ndarray],
+    rule: str,
+    splits: Sequence[str],
+    max_chunks: int = 100,
+) -> Readout:
+    """Chains of state names ``"0".."255"``; texts that the rule rejects are invalid chains.
+
+    Arrays beside the chains: ``state_transitions`` (states, states) and ``state_names``, the true process.
+    """
+    made = language_from_truth(reader_truth)
+    owner = dict(zip(made.subsequences, made.owners.tolist(), strict=True))
+    rules = {
+        "released": lambda text: released_states(text, owner, made.steps),
+        "strict": lambda text: strict_states(text, owner, max_chunks),
+    }
+    if rule not in rules:
+        raise BadInput(f"states: rule {rule!r}; allowed are {sorted(rules)}")
+    read_out = chains_to_readout([_chain(d, rules[rule](d.text)) for d in documents if d.split in splits])
+    names = np.array([str(state) for state in range(len(made.transitions))])
+    return replace(read_out, arrays={**read_out.arrays, "state_transitions": made.transitions, "state_names": names})
+
+
+def _chain(document: Document, states: list[int] | None) -> Chain:
+    symbols = tuple(map(str, states or ()))
+    return Chain(document.id, document.split, symbols, valid=states is not None)
+
+
+def _chunks(text: str) -> list[str]:
+    return [f"{chunk.strip()} {DELIMITER}" for chunk in text.split(DELIMITER)]
+
+
+def released_states(text: str, owner: Mapping[str, int], steps: int) -> list[int] | None:
+    """States of a text under the released rule; None where it is dropped."""
+    states = []
+    for chunk in _chunks(text)[:-1]:
+        if chunk not in owner:
+            break
+        states.append(owner[chunk])
+    return states if len(states) == steps else None
+
+
+def strict_states(text: str, owner: Mapping[str, int], max_chunks: int) -> list[int] | None:
+    """States of a text under the development rule; None where any chunk is unknown or there are too many or none."""
+    chunks = [chunk for chunk in _chunks(text) if chunk != f" {DELIMITER}"]
+    if not 0 < len(chunks) <= max_chunks or any(chunk not in owner for chunk in chunks):
+        return None
+    return [owner[chunk] for chunk in chunks]

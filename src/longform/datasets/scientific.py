@@ -1,0 +1,190 @@
+r"""PubMed and arXiv articles in the format of Cohan et al. (2018), as JSON lines or as Parquet.
+
+JSON lines: ``{"article_id", "abstract_text": [...], "section_names": [...], "sections": [[sentence, ...], ...]}``, one file
+per split. Parquet with the same nested columns is read alike. The Parquet that hubs publish today is flat:
+strings ``article``, ``abstract`` and ``section_names`` (newline-joined). It says which sections there are
+but not where they end, so it serves title chains (``titles_only``) and nothing that needs section texts.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from longform.datasets.titles import Filters, facts, select, token_counter
+from longform.datasets.wikipedia.building import settings
+from longform.datasets.wikisection import SHARES, split_by_seed
+from longform.documents import BadInput, Corpus, Document, Section
+
+PUBMED = {"min_sections": 3, "min_title_count": 500}  # deng2022 section 4
+ARXIV = {"min_sections": 3, "min_title_count": 200}  # deng2022 section 4
+SPLIT_NAMES = {"train": "train", "val": "validation", "valid": "validation", "validation": "validation", "test": "test"}
+SUFFIXES = (".jsonl", ".json", ".txt", ".parquet")
+
+Record = Mapping[str, Any] | str
+
+
+def build(
+    *,
+    name: str,
+    seed: int,
+    raw: Path,
+    files: str = "*",
+    filters: Mapping[str, Any] | None = None,
+    tokenizer: str | None = None,
+    require_abstract: bool = True,
+    titles_only: bool = False,
+    shares: Mapping[str, float] = SHARES,
+) -> Corpus:
+    """Filtered articles with Cohan et al.'s own splits, or split by seed where one file holds all.
+
+    Args:
+        raw: a file, or a folder with one or more files per split (``train``, ``val``, ``test`` in their names).
+        files: glob within the folder (``pubmed_*``).
+        filters: fields of :class:`longform.datasets.titles.Filters`; the defaults are the paper's for PUBMED.
+        tokenizer: a ``tokenizer.json`` beside the data; None counts pieces, a lower bound of GPT-2's tokens.
+        require_abstract: set aside an article without abstract, as the abstract makes it a research article.
+        titles_only: keep title chains with empty texts; the only use of the flat Parquet form.
+        shares: of the split by seed; unused where the file names give the split.
+
+    Raises:
+        BadInput: nothing to read, a file of unknown form, a misspelt setting, or no article left.
+    """
+    articles = CohanArticles(raw, files, require_abstract, titles_only)
+    thresholds = settings(Filters, PUBMED | ({"min_tokens": 0} if titles_only else {}) | dict(filters or {}))
+    count = token_counter((raw if raw.is_dir() else raw.parent) / tokenizer if tokenizer else None)
+    splitter = None if articles.split_by_name else (lambda ids: split_by_seed(ids, shares, seed))
+    selection = select(articles, thresholds, count, splitter)
+    lines = dict(sorted(articles.outcomes.items()))
+    if not selection.documents:
+        raise BadInput(
+            f"{raw}: no article left (lines {lines}, articles {dict(selection.dropped)}); loosen the row's filters"
+        )
+    lengths = {
+        "section_tokens": np.concatenate(selection.lengths),
+        "section_tokens_lengths": np.array([len(row) for row in selection.lengths], dtype=np.int64),
+    }
+    return Corpus(selection.documents, lengths, {"corpus": name, "lines": lines, **facts(selection, count)})
+
+
+class CohanArticles:
+    """The articles of a file or folder, re-iterable; ``outcomes`` counts the lines of the latest reading by outcome.
+
+    Raises:
+        BadInput: no file, or one whose form is unknown.
+    """
+
+    def __init__(self, raw: Path, files: str = "*", require_abstract: bool = True, titles_only: bool = False) -> None:
+        self.files = _files(raw, files)
+        self.split_by_name = raw.is_dir()
+        self.require_abstract, self.titles_only = require_abstract, titles_only
+        self.outcomes: Counter[str] = Counter()
+
+    def __iter__(self) -> Iterator[Document]:
+        self.outcomes.clear()
+        for split, path in self.files:
+            for number, record in enumerate(records(path), 1):
+                document = (
+                    record if isinstance(record, str) else self._document(record, split, f"{path.stem}-{number:06d}")
+                )
+                self.outcomes["article" if isinstance(document, Document) else document] += 1
+                if isinstance(document, Document):
+                    yield document
+
+    def _document(self, record: Mapping[str, Any], split: str, fallback_id: str) -> Document | str:
+        sections = _sections(record, self.titles_only)
+        if isinstance(sections, str):
+            return sections
+        abstract = record.get("abstract_text", record.get("abstract"))
+        if self.require_abstract and not _joined(abstract):
+            return "abstract missing"
+        return Document(str(record.get("article_id") or fallback_id), split, sections)
+
+
+def _files(raw: Path, files: str) -> list[tuple[str, Path]]:
+    """(split, file) pairs in the order train, validation, test; a single file counts as train until it is split."""
+    if raw.is_file():
+        return [("train", raw)]
+    found = sorted(path for path in raw.glob(files) if path.name.removesuffix(".gz").endswith(SUFFIXES))
+    named = [(split, path) for path in found if (split := split_in_name(path.name))]
+    if not named:
+        raise BadInput(
+            f"{raw}: no file matches {files!r} with train, val or test in its name; see docs/data_cards/pubmed.md"
+        )
+    order = ("train", "validation", "test")
+    return sorted(named, key=lambda pair: (order.index(pair[0]), pair[1].name))
+
+
+def split_in_name(name: str) -> str | None:
+    """``pubmed_val.jsonl`` -> ``validation``; None where no word of the name is a split."""
+    words = re.split(r"[^a-z]+", name.lower())
+    return next((SPLIT_NAMES[word] for word in words if word in SPLIT_NAMES), None)
+
+
+def records(path: Path) -> Iterator[Record]:
+    """Each line or row as a mapping, or the reason why it is none; a cut-off gzip ends with its reason."""
+    if path.suffix == ".parquet":
+        yield from _parquet_rows(path)
+        return
+    with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as lines:
+        try:
+            for line in lines:
+                yield _record(line)
+        except (OSError, EOFError, zlib.error):
+            yield "file cut off"
+
+
+def _record(line: bytes) -> Record:
+    if not line.strip():
+        return "blank line"
+    try:
+        record = json.loads(line.decode("utf-8"))
+    except UnicodeDecodeError:
+        return "invalid UTF-8"
+    except (ValueError, RecursionError):
+        return "not JSON"
+    return record if isinstance(record, dict) else "no JSON object"
+
+
+def _parquet_rows(path: Path) -> Iterator[Record]:
+    from pyarrow import ArrowException
+    from pyarrow.parquet import ParquetFile
+
+    try:
+        for batch in ParquetFile(path).iter_batches(batch_size=256):
+            yield from batch.to_pylist()
+    except (ArrowException, OSError, ValueError) as error:
+        raise BadInput(f"{path}: no Parquet file ({error}); fetch it again and check its SHA-256") from error
+
+
+def _sections(record: Mapping[str, Any], titles_only: bool) -> tuple[Section, ...] | str:
+    names = record.get("section_names")
+    names = names.split("\n") if isinstance(names, str) else names
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        return "malformed record"
+    if titles_only:
+        return tuple(Section(name, "") for name in names) or "no sections"
+    texts = record.get("sections")
+    if texts is None and "article" in record:
+        texts = [record["article"]] if len(names) == 1 else None
+        if texts is None:
+            return "section boundaries lost"
+    if not isinstance(texts, list):
+        return "malformed record"
+    if len(texts) != len(names):
+        return "sections and titles differ in number"
+    return tuple(Section(name, _joined(text)) for name, text in zip(names, texts, strict=True)) or "no sections"
+
+
+def _joined(text: Any) -> str:
+    """Sentences joined by one blank; the paper does not say how (deng2022 appendix E)."""
+    sentences = [text] if isinstance(text, str) else text if isinstance(text, list) else []
+    return " ".join(sentence.strip() for sentence in sentences if isinstance(sentence, str) and sentence.strip())

@@ -1,0 +1,40 @@
+"""Planted articles whose sections are all short: what WIKI-SHORT is to WIKI (deng2022 section 4, Table 3).
+
+The paper keeps articles with no section above 500 tokens, so that any two neighbouring sections fit into the window of
+both language models. Here articles are drawn from the planted world until enough of them are short; the chain of the
+drawn articles is the domain's own, the chain of the kept ones leans to fewer sections, so no exact value is claimed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from longform.datasets import synthetic_world as planted
+from longform.datasets.titles import piece_count
+from longform.documents import BadInput, Corpus
+
+
+def build(
+    *, name: str, seed: int, domain: str, documents: Mapping[str, int], short_tokens: int, drawn: int = 10
+) -> Corpus:
+    """The first ``documents[split]`` short articles of each split, out of ``drawn`` times as many.
+
+    Args:
+        short_tokens: longest section allowed, in the pieces of GPT-2's own splitting rule (a lower bound of its tokens).
+        drawn: articles written for each article wanted; the share that is short must reach one in ``drawn``.
+
+    Raises:
+        BadInput: too few of the drawn articles are short.
+    """
+    world = planted.build(name=name, seed=seed, domain=domain, documents={s: n * drawn for s, n in documents.items()})
+    short = [d for d in world.documents if max(piece_count(section.text) for section in d.sections) <= short_tokens]
+    kept = [d for split, wanted in documents.items() for d in [d for d in short if d.split == split][:wanted]]
+    found = Counter(d.split for d in kept)
+    if any(found[split] < wanted for split, wanted in documents.items()):
+        raise BadInput(
+            f"corpus {name}: short articles are {dict(found)}, wanted are {dict(documents)}; raise drawn or short_tokens"
+        )
+    facts = {"name": name, "domain": domain, "seed": seed, "planted": True, "documents": len(kept)}
+    facts |= {"short_tokens": short_tokens, "drawn": len(world.documents), "short": len(short)}
+    return Corpus(kept, {}, facts)

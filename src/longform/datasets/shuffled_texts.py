@@ -1,0 +1,123 @@
+"""Documents with shuffles of themselves, written out as documents: what any reader of text can then be asked about.
+
+A scorer that reads sentences one by one can score an order without reading it; a language model, a title classifier, a
+resolver of mentions cannot. So every shuffle is a document of its own, named ``<document>/<task>_<size>/<copy>``, its
+original ``<document>/original/0``. Both are the same sentences joined by one blank, so nothing but the order differs.
+A sentence shuffle moves sentences through the whole text and leaves the sections' lengths and titles where they stood;
+the task ``section`` moves whole sections.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from longform.datasets.wikisection import SPLITTERS
+from longform.documents import BadInput, Corpus, Document, Section
+from longform.resampling import generator
+from longform.text.permutations import TASKS, distinct_orders, numbered, shuffled_orders
+
+ORIGINAL = "original"
+SECTIONS = "section"  # the task that moves whole sections
+
+
+def build(
+    *,
+    name: str,
+    seed: int,
+    raw: Path,
+    tasks: Sequence[tuple[str, int]],
+    documents: Mapping[str, int],
+    shuffles: int = 1,
+    splitter: str = "rules",
+) -> Corpus:
+    """The first documents of each split of a prepared corpus; those of split test with their shuffles.
+
+    Args:
+        raw: the corpus's folder below ``data/``.
+        tasks: (task, size) of the shuffles: ``block``, ``window``, or ``section`` with size 1.
+        documents: how many of each split to take.
+        shuffles: drawn per document and task before repeats are dropped.
+
+    Returns:
+        A corpus whose facts count the distinct shuffles of each task, and the documents that had none.
+
+    Raises:
+        BadInput: no such corpus, unknown task or splitter, or fewer documents than asked for.
+    """
+    file = raw / "documents.jsonl"
+    if not file.is_file() or splitter not in SPLITTERS:
+        raise BadInput(f"{file}, splitter {splitter!r}: name a prepared corpus and one of {sorted(SPLITTERS)}")
+    checked(tasks)
+    with file.open(encoding="utf-8") as lines:
+        read = [Document.from_record(json.loads(line), str(file)) for line in lines]
+    chosen = [document for split, count in documents.items() for document in _first(read, split, count, file)]
+    cut = {document.id: cut_sections(document, splitter) for document in chosen}
+    families = [_family(document, cut[document.id], tasks, shuffles, (seed, name)) for document in chosen]
+    made = [member for family in families for member in family]
+    kinds = [member.id.split("/")[-2] for member in made if "/" in member.id]
+    counts = {f"{task}_{size}": kinds.count(f"{task}_{size}") for task, size in tasks}
+    return Corpus(made, {}, {"corpus": name, "documents": len(chosen), "shuffles": counts})
+
+
+def checked(tasks: Sequence[tuple[str, int]]) -> None:
+    """Refuse a task that does not exist.
+
+    Raises:
+        BadInput: naming it.
+    """
+    for task, size in tasks:
+        if task not in (*TASKS, SECTIONS) or size < 1 or (task == SECTIONS and size != 1):
+            raise BadInput(f"task {(task, size)}; allowed are {sorted(TASKS)} with a size from 1, ({SECTIONS}, 1)")
+
+
+def _first(documents: Sequence[Document], split: str, count: int, file: Path) -> list[Document]:
+    found = [document for document in documents if document.split == split][:count]
+    if len(found) < count:
+        raise BadInput(f"{file} has {len(found)} documents of split {split!r}, the row asks for {count}; ask for fewer")
+    return found
+
+
+Cut = list[tuple[str | None, list[str]]]  # title and sentences of each section
+
+
+def cut_sections(document: Document, splitter: str) -> Cut:
+    """Sentences of each section; blank ones are left out, and so is a section without any."""
+    pieces = [[p.strip() for p in SPLITTERS[splitter](section.text)] for section in document.sections]
+    rows = [(s.title, [p for p in row if p]) for s, row in zip(document.sections, pieces, strict=True)]
+    return [(title, row) for title, row in rows if row]
+
+
+def _family(
+    document: Document, cut: Cut, tasks: Sequence[tuple[str, int]], shuffles: int, names: tuple[object, ...]
+) -> list[Document]:
+    """A document as it was under its own id, or, in split test, its original and its shuffles."""
+    if document.split != "test":
+        return [_written(document, document.id, cut)]
+    members = [_written(document, f"{document.id}/{ORIGINAL}/0", cut)]
+    for task, size in tasks:
+        rng = generator(*names, task, size, document.id)
+        for copy, changed in enumerate(shuffled_cuts(cut, task, size, shuffles, rng)):
+            members.append(_written(document, f"{document.id}/{task}_{size}/{copy}", changed))
+    return members
+
+
+def _written(document: Document, name: str, cut: Cut) -> Document:
+    sections = tuple(Section(title, " ".join(row)) for title, row in cut) or document.sections
+    return Document(name, document.split, sections, document.edits)
+
+
+def shuffled_cuts(cut: Cut, task: str, size: int, shuffles: int, rng: np.random.Generator) -> list[Cut]:
+    """Distinct shuffles of a cut document; those of sentences keep the sections' lengths and titles in place."""
+    if task == SECTIONS:
+        orders = TASKS["block"](len(cut), 1, shuffles, rng)
+        return [[cut[i] for i in order] for order in distinct_orders(orders, numbered([tuple(row) for _, row in cut]))]
+    pieces = [piece for _, row in cut for piece in row]
+    ends = np.cumsum([len(row) for _, row in cut]).tolist()
+    orders = shuffled_orders(task, size, pieces, shuffles, rng)
+    moved = [[pieces[i] for i in order] for order in orders]
+    places = [(title, end - len(row), end) for (title, row), end in zip(cut, ends, strict=True)]
+    return [[(title, row[start:end]) for title, start, end in places] for row in moved]

@@ -1,0 +1,191 @@
+"""The article writer: draws every latent of a document first, then realises its text by the grammar's tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from longform.datasets.synthetic_world import names
+from longform.datasets.synthetic_world.domains import Domain, domain
+from longform.datasets.synthetic_world.draws import Draws
+from longform.datasets.synthetic_world.facts import draw_facts
+from longform.datasets.synthetic_world.grammar import Page, Sentence
+from longform.datasets.synthetic_world.mentions import GENDERS, MALE, PLURAL, STOP, Symbol
+from longform.datasets.synthetic_world.sentences import SentenceWriter
+from longform.resampling import generator
+
+LONG_NAME = 0.4  # a later mention by name is in full this often, else by surname
+
+
+@dataclass(frozen=True)
+class Person:
+    """A member of a document's cast; ``short`` is a surname, and equals ``full`` for a family."""
+
+    gender: str
+    full: str
+    short: str
+
+
+@dataclass(frozen=True)
+class Article:
+    """One document with all its truth.
+
+    Attributes:
+        sections: title and sentences, in reading order.
+        chain: section types as indices.
+        eta, path: main idea (topics - 1,) and sentence logits (sentences, topics - 1).
+        symbols: the mention chain, persons numbered by first mention.
+        facts: every fact of the page, stated in its text or not.
+    """
+
+    index: int
+    kind: str
+    title: str
+    sections: tuple[tuple[str, tuple[Sentence, ...]], ...]
+    chain: tuple[int, ...]
+    eta: np.ndarray
+    path: np.ndarray
+    symbols: tuple[Symbol, ...]
+    cast: tuple[Person, ...]
+    facts: dict[str, str]
+
+    @property
+    def sentences(self) -> list[Sentence]:
+        """All sentences, in reading order."""
+        return [sentence for _, sentences in self.sections for sentence in sentences]
+
+
+def write(seed: int, domain_name: str, index: int) -> Article:
+    """Article ``index`` of a domain: a function of its three arguments and of nothing else."""
+    world = domain(domain_name)
+    rng = generator("planted", domain_name, seed, index)
+    draws = Draws(rng)
+    chain = world.chain.sample(draws)
+    counts = _section_lengths(world, len(chain), draws)
+    second = world.chain.types[chain[1]] if len(chain) > 1 else ""
+    kind = world.kind_of.get(second, world.kind_of[""])
+    symbols = world.kinds[kind].mentions.sample(sum(counts), draws)
+    eta = world.prior.draw(rng)
+    path = world.prior.path(eta, sum(counts), rng)
+    topics = world.prior.assign(path, rng)
+    facts = draw_facts(kind, draws, world.vocabulary)
+    cast = _cast(symbols, index, draws)
+    title = _title(kind, world, cast, topics, index, draws)
+    page = Page(kind, draws, _years(kind, facts, draws), facts, title, world.vocabulary.topics[topics[0]])
+    sections = _realise(world, page, list(zip(chain, counts, strict=True)), topics, _by_sentence(symbols), cast)
+    return Article(index, kind, page.title, sections, tuple(chain), eta, path, tuple(symbols), cast, facts)
+
+
+def _section_lengths(world: Domain, sections: int, draws: Draws) -> list[int]:
+    low, high = world.sentences
+    low = min(high, max(low, -(-21 // sections)))  # few sections are long enough together, many are short enough
+    low, high = min(low, max(3, 50 // sections)), min(high, max(3, 66 // sections))
+    return [draws.integer(low, high) for _ in range(sections)]
+
+
+def _cast(symbols: Sequence[Symbol], index: int, draws: Draws) -> tuple[Person, ...]:
+    genders: list[str] = []
+    for tag, person in symbols:
+        if person == len(genders):
+            genders.append(tag)
+    used: set[str] = set()
+    return tuple(_person(gender, index if order == 0 else None, used, draws) for order, gender in enumerate(genders))
+
+
+def _person(gender: str, number: int | None, used: set[str], draws: Draws) -> Person:
+    """A person of unused names; the first of a document is numbered, so that no two pages have the same person."""
+    if gender == PLURAL:
+        family = _unused(names.FAMILIES, used, draws)
+        return Person(gender, f"the {family}s", f"the {family}s")
+    pool = names.MALE if gender == MALE else names.FEMALE
+    if number is not None:
+        first, last = names.numbered_person(pool, number)
+        used.update((first, last))
+    else:
+        first, last = _unused(pool, used, draws), _unused(names.SURNAMES, used, draws)
+    return Person(gender, f"{first} {last}", last)
+
+
+def _unused(pool: Sequence[str], used: set[str], draws: Draws) -> str:
+    while (name := draws.pick(pool)) in used:
+        pass
+    used.add(name)
+    return name
+
+
+def _years(kind: str, facts: dict[str, str], draws: Draws) -> tuple[int, int]:
+    if kind == "person":
+        return int(facts["birth_year"]) + 18, int(facts["death_year"]) - 1
+    if kind == "film":
+        return int(facts["release"]) - 3, int(facts["release"]) + 1
+    start = draws.integer(max(1830, int(facts.get("founded", "0"))) + 1, 1940)  # an era that one life can span
+    return start, start + 45
+
+
+def _title(kind: str, world: Domain, cast: Sequence[Person], topics: Sequence[int], index: int, draws: Draws) -> str:
+    if kind == "person":
+        return cast[0].full
+    if kind == "city":
+        return names.numbered_place(index)
+    if kind == "company":
+        return names.numbered_company(index)
+    topic = world.vocabulary.topics[topics[0]]
+    noun = draws.pick(topic.tables[draws.pick(("thing", "place", "person", "event"))])
+    if kind == "film":
+        return f"The {noun.capitalize()} of {names.numbered_place(index)}"
+    return f"The {draws.pick(topic.tables['adjective']).capitalize()} {noun.capitalize()}"
+
+
+def _realise(
+    world: Domain,
+    page: Page,
+    plan: Sequence[tuple[int, int]],
+    topics: Sequence[int],
+    groups: Sequence[Sequence[Symbol]],
+    cast: Sequence[Person],
+) -> tuple[tuple[str, tuple[Sentence, ...]], ...]:
+    """Text of each section; ``plan`` has type and number of sentences, ``groups`` the mentions of each sentence."""
+    met: set[int] = set()
+    sections, number = [], 0
+    for place, (row, count) in enumerate(plan):
+        title = world.chain.types[row]
+        style = world.styles.get(title) or world.styles[f"{title}/{page.kind}"]
+        sentences = []
+        page.used = set()
+        for position in range(count):
+            page.topic = world.vocabulary.topics[topics[number]]
+            page.words, page.places = [], []
+            surfaces = _surfaces(groups[number], cast, met, page.draws)
+            opening = world.kinds[page.kind].openings if place == 0 and position == 0 else None
+            writer = SentenceWriter(
+                world.fact_share, page, style, groups[number], surfaces, cast[0].full if cast else "", opening
+            )
+            sentences.append(writer.write(topics[number], first=position == 0))
+            number += 1
+        sections.append((title, tuple(sentences)))
+    return tuple(sections)
+
+
+def _by_sentence(symbols: Sequence[Symbol]) -> list[list[Symbol]]:
+    groups: list[list[Symbol]] = []
+    for symbol in symbols:
+        if symbol == STOP:
+            groups.append([])
+        else:
+            groups[-1].append(symbol)
+    return groups
+
+
+def _surfaces(group: Sequence[Symbol], cast: Sequence[Person], met: set[int], draws: Draws) -> list[str]:
+    surfaces = []
+    for tag, person in group:
+        if tag not in GENDERS:
+            surfaces.append(tag)
+        elif person in met and draws.uniform() > LONG_NAME:
+            surfaces.append(cast[person].short)
+        else:
+            surfaces.append(cast[person].full)
+        met.add(person)
+    return surfaces

@@ -1,0 +1,170 @@
+"""Articles packed as a corpus: documents, truth arrays with one ragged row per document, and closed-form facts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from longform.datasets.synthetic_world import discourse
+from longform.datasets.synthetic_world.articles import Article
+from longform.datasets.synthetic_world.domains import Domain, domain
+from longform.datasets.synthetic_world.lexicon import SLOTS
+from longform.documents import BadInput, Corpus, Document, Section
+
+SPLIT_CYCLE = ("train",) * 8 + ("validation", "test")  # document i belongs to split i modulo 10, whatever else is made
+
+
+def split_of(index: int) -> str:
+    """The split of document ``index``, a function of the index alone."""
+    return SPLIT_CYCLE[index % len(SPLIT_CYCLE)]
+
+
+def indices(documents: int | Mapping[str, int]) -> list[int]:
+    """Document numbers: the first ``documents``, or the first so many of each split.
+
+    Raises:
+        BadInput: a split that is not train, validation or test, or a negative count.
+    """
+    if isinstance(documents, int):
+        documents = {"all": documents}
+    unknown = documents.keys() - {"all", *SPLIT_CYCLE}
+    if unknown or min(documents.values(), default=-1) < 0:
+        raise BadInput(
+            f"documents is {dict(documents)!r}, allowed is a count or counts of {sorted(set(SPLIT_CYCLE))}; correct it"
+        )
+    return [index for split, count in documents.items() for index in _first(split, count)]
+
+
+def _first(split: str, count: int) -> list[int]:
+    places = [i for i, name in enumerate(SPLIT_CYCLE) if split in (name, "all")]
+    return [len(SPLIT_CYCLE) * (j // len(places)) + places[j % len(places)] for j in range(count)]
+
+
+def to_document(article: Article, domain_name: str) -> Document:
+    """The article as the pipeline sees it: sentences joined by one space, one paragraph per section."""
+    sections = tuple(Section(title, " ".join(s.text for s in sentences)) for title, sentences in article.sections)
+    return Document(f"{domain_name}-{article.index:06d}", split_of(article.index), sections)
+
+
+def article_corpus(
+    articles: Sequence[Article],
+    domain_name: str,
+    facts: Mapping[str, Any],
+    finish: Callable[[Article], Document] | None = None,
+) -> Corpus:
+    """Articles of one domain with their truth; ``finish`` makes a document in place of :func:`to_document`."""
+    world = domain(domain_name)
+    truth = section_truth(world, articles) | topic_truth(world, articles)
+    truth |= mention_truth(articles) | sentence_truth(articles)
+    pages = {f"{domain_name}-{a.index:06d}": {"title": a.title, "kind": a.kind, "facts": a.facts} for a in articles}
+    documents = [finish(a) if finish else to_document(a, domain_name) for a in articles]
+    return Corpus(documents, truth, dict(facts) | closed_forms(world, articles, pages))
+
+
+def section_truth(world: Domain, articles: Sequence[Article]) -> dict[str, np.ndarray]:
+    """Section chains as indices into ``section_symbol_names``, and their transition matrix."""
+    return {
+        "section_chain": np.array([z for a in articles for z in a.chain], dtype=np.int32),
+        "section_chain_lengths": np.array([len(a.chain) for a in articles], dtype=np.int64),
+        "section_symbol_names": np.array(world.chain.types, dtype=np.str_),
+        "section_transitions": world.chain.transitions,
+    }
+
+
+def topic_truth(world: Domain, articles: Sequence[Article]) -> dict[str, np.ndarray]:
+    """Prior, each document's main idea, its sentences' logits and topics, and P(word | topic, slot)."""
+    lengths = np.array([len(a.path) for a in articles], dtype=np.int64)
+    return {
+        "topic_mean": world.prior.mean,
+        "topic_covariance": world.prior.covariance,
+        "topic_names": np.array([topic.name for topic in world.vocabulary.topics], dtype=np.str_),
+        "topic_logits": np.stack([a.eta for a in articles]),
+        "bridge_path": np.concatenate([a.path for a in articles]),
+        "bridge_path_lengths": lengths,
+        "sentence_topic": np.array([s.topic for a in articles for s in a.sentences], dtype=np.int32),
+        "sentence_topic_lengths": lengths,
+        "slot_names": np.array(SLOTS, dtype=np.str_),
+        "word_names": np.array(world.vocabulary.words, dtype=np.str_),
+        "word_probabilities": world.vocabulary.word_probabilities,
+    }
+
+
+def sentence_truth(articles: Sequence[Article]) -> dict[str, np.ndarray]:
+    """Section, character span in ``Document.text``, relation and connective of every sentence."""
+    rows = [row for a in articles for row in _sentence_rows(a)]
+    columns = np.array(rows, dtype=np.int64).T
+    lengths = np.array([len(a.sentences) for a in articles], dtype=np.int64)
+    names = ("section", "start", "end", "sense", "connective", "across")
+    arrays = {f"sentence_{name}": column for name, column in zip(names, columns, strict=True)}
+    arrays |= {f"sentence_{name}_lengths": lengths for name in names}
+    return arrays | {
+        "sense_names": np.array(discourse.SENSES, dtype=np.str_),
+        "connective_names": np.array(discourse.CONNECTIVES, dtype=np.str_),
+        "sense_probabilities": np.array(discourse.SENSE_PROBABILITIES),
+        "connective_probabilities": discourse.connective_probabilities(),
+    }
+
+
+def _sentence_rows(article: Article) -> Iterator[tuple[int, int, int, int, int, int]]:
+    start = 0
+    for number, (_, sentences) in enumerate(article.sections):
+        for sentence in sentences:
+            end = start + len(sentence.text)
+            yield number, start, end, sentence.sense, sentence.connective, int(sentence.across)
+            start = end + 1
+        start += 1  # a blank line between sections, one space between sentences
+
+
+def mention_truth(articles: Sequence[Article]) -> dict[str, np.ndarray]:
+    """Gold mentions with spans in ``Document.text``, and the chain with stops, persons numbered within a document.
+
+    ``mention_chain`` indexes ``mention_symbol_names``; a symbol reads ``.``, ``MALE:0`` or ``he:0``.
+    """
+    chains = [[tag if tag == "." else f"{tag}:{person}" for tag, person in a.symbols] for a in articles]
+    symbols = sorted({symbol for chain in chains for symbol in chain})
+    index = {symbol: i for i, symbol in enumerate(symbols)}
+    spans = [list(mention_spans(a)) for a in articles]
+    counts = np.array([len(rows) for rows in spans], dtype=np.int64)
+    columns = np.array([row for rows in spans for row in rows], dtype=np.int64).reshape(-1, 4).T
+    names = ("start", "end", "sentence", "person")
+    arrays = {f"mention_{name}": column for name, column in zip(names, columns, strict=True)}
+    arrays |= {f"mention_{name}_lengths": counts for name in names}
+    return arrays | {
+        "mention_chain": np.array([index[s] for chain in chains for s in chain], dtype=np.int32),
+        "mention_chain_lengths": np.array([len(chain) for chain in chains], dtype=np.int64),
+        "mention_symbol_names": np.array(symbols, dtype=np.str_),
+    }
+
+
+def mention_spans(article: Article) -> Iterator[tuple[int, int, int, int]]:
+    """Start, end, sentence and person of each mention, characters counted in ``Document.text``."""
+    for number, (row, sentence) in enumerate(zip(_sentence_rows(article), article.sentences, strict=True)):
+        for mention in sentence.mentions:
+            yield row[1] + mention.start, row[1] + mention.end, number, mention.person
+
+
+def closed_forms(world: Domain, articles: Sequence[Article], pages: Mapping[str, Any]) -> dict[str, Any]:
+    """Exact Latent PPL and NLL of every planted structure, with the convention each is stated in."""
+    counts = [len(a.path) for a in articles]
+    by_kind: dict[str, list[int]] = {}
+    for article in articles:
+        by_kind.setdefault(article.kind, []).append(len(article.path))
+    nll = {kind: world.kinds[kind].mentions.latent_nll(rows) for kind, rows in by_kind.items()}
+    nats, symbols = (sum(values) for values in zip(*nll.values(), strict=True))
+    return {
+        "section_latent_ppl": world.chain.latent_ppl(),
+        "section_convention": "M + 1 transitions, begin and end included; corpus-level average",
+        "mention_latent_ppl": float(np.exp(nats / symbols)),
+        "mention_latent_ppl_by_kind": {kind: float(np.exp(n / s)) for kind, (n, s) in nll.items()},
+        "mention_convention": "order four over relabelled windows; every stop counted, no end symbol; given the "
+        "sentence counts and kinds of these documents",
+        "topic_latent_nll": world.prior.latent_nll(),
+        "topic_convention": "-log N(eta; mean, covariance) in nats per document, last topic's logit zero",
+        "bridge_variance": world.prior.sigma_m2,
+        "bridge_variance_estimate": world.prior.expected_variance_estimate(),
+        "bridge_score": world.prior.expected_bridge_score(counts),
+        "bridge_convention": "canonical indices, T in sentences, printed variance estimate",
+        "pages": dict(pages),
+    }

@@ -1,0 +1,256 @@
+"""Frames made into sentences: slots are filled by table, and each sentence keeps a record of what stands where.
+
+Slots drawn from the sentence's topic: ``{agent}`` ``{agents}`` (persons of a trade), ``{thing}`` ``{things}``,
+``{being}`` ``{beings}``, ``{stuff}`` (no plural), ``{event}``, ``{idea}``, ``{place}``, ``{adj}``, ``{verb}`` (past,
+done to things), ``{deed}`` (past, done to persons); ``a_`` before a slot adds the article, ``2`` behind it draws
+another word. Others: ``{look}`` and ``{mood}``, adjectives that go with any noun and with any person; ``{T}`` title,
+``{Town}``, ``{River}``, ``{year}``, ``{year2}``, ``{small}``, ``{height}``, ``{number}``, ``{dir}``; ``{F_relation}``
+a fact of the page; ``{1}`` ``{2}`` ``{3}`` the sentence's mentions of persons.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+
+from longform.datasets.synthetic_world import discourse, names
+from longform.datasets.synthetic_world.draws import Draws
+from longform.datasets.synthetic_world.everyday import GENERIC_ADJECTIVES, PERSON_ADJECTIVES
+from longform.datasets.synthetic_world.facts import RELATIONS
+from longform.datasets.synthetic_world.lexicon import TABLE_SIZE, Topic, article, plural
+from longform.datasets.synthetic_world.mentions import PLURAL
+
+SETTLEMENTS = ("town", "city", "port", "village", "market town", "spa town")
+GENRES = ("drama", "comedy", "crime", "adventure", "war", "mystery", "romance")
+DIRECTIONS = ("north", "south", "east", "west", "north-east", "south-west")
+WORD_SLOTS = {"agent": "person", "adj": "adjective"} | {
+    name: name for name in ("thing", "being", "stuff", "event", "idea", "place", "verb", "deed")
+}
+
+
+Part = str | int | Callable[["Page"], str]
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A compiled frame: literal text, mention numbers, and functions that fill a slot; ``dated`` if it names a year."""
+
+    source: str
+    parts: tuple[Part, ...]
+    relations: tuple[str, ...]
+    dated: bool
+
+
+@dataclass
+class Page:
+    """What the sentences of one document share while it is written."""
+
+    kind: str
+    draws: Draws
+    years: tuple[int, int]
+    facts: Mapping[str, str]
+    title: str
+    topic: Topic
+    year: int = 0
+    words: list[tuple[str, str]] = field(default_factory=list)  # (slot, word) of the sentence being written
+    places: list[int] = field(default_factory=list)  # the pieces of the sentence that hold those words
+    used: set[str] = field(default_factory=set)  # frames of the section, so that it seldom says a thing twice
+
+    stated: set[str] = field(default_factory=set)  # fact frames of the document: a page states a fact once
+
+    def fresh(self, frames: Sequence[Frame]) -> Frame:
+        """A frame that the section has not used, if three draws find one."""
+        for _ in range(3):
+            frame = self.draws.pick(frames)
+            if frame.source not in self.used:
+                break
+        self.used.add(frame.source)
+        return frame
+
+
+def _word(slot: str, shape: Callable[[str], str]) -> Callable[[Page], str]:
+    def fill(page: Page) -> str:
+        word = page.topic.tables[slot][int(page.draws.uniform() * TABLE_SIZE)]
+        page.words.append((slot, word))
+        return shape(word)
+
+    return fill
+
+
+def _another(slot: str, shape: Callable[[str], str]) -> Callable[[Page], str]:
+    def fill(page: Page) -> str:
+        table = page.topic.tables[slot]
+        taken = [word for _, word in page.words]
+        for _ in range(4):
+            word = table[int(page.draws.uniform() * TABLE_SIZE)]
+            if word not in taken:
+                break
+        page.words.append((slot + "2", word))
+        return shape(word)
+
+    return fill
+
+
+def _year(page: Page) -> str:
+    page.year = page.draws.integer(*page.years)
+    return str(page.year)
+
+
+def _later_year(page: Page) -> str:
+    return str(page.year + page.draws.integer(1, 12))
+
+
+def _fact(relation: str) -> Callable[[Page], str]:
+    return lambda page: RELATIONS[page.kind][relation].show(page.facts[relation])
+
+
+SLOTS: dict[str, Callable[[Page], str]] = {
+    "T": lambda page: page.title,
+    "Town": lambda page: page.draws.pick(names.PLACES),
+    "River": lambda page: page.draws.pick(names.RIVERS),
+    "year": _year,
+    "year2": _later_year,
+    "small": lambda page: str(page.draws.integer(3, 60)),
+    "number": lambda page: f"{page.draws.integer(1_000, 99_000):,}",
+    "dir": lambda page: page.draws.pick(DIRECTIONS),
+    "height": lambda page: str(page.draws.integer(120, 990)),
+    "look": lambda page: page.draws.pick(GENERIC_ADJECTIVES),
+    "a_look": lambda page: article(page.draws.pick(GENERIC_ADJECTIVES)),
+    "mood": lambda page: page.draws.pick(PERSON_ADJECTIVES),
+    "a_mood": lambda page: article(page.draws.pick(PERSON_ADJECTIVES)),
+    "settlement": lambda page: page.draws.pick(SETTLEMENTS),
+    "genre": lambda page: page.draws.pick(GENRES),
+}
+for _name, _slot in WORD_SLOTS.items():
+    for _suffix, _draw in (("", _word), ("2", _another)):
+        SLOTS[_name + _suffix] = _draw(_slot, str)
+        SLOTS[f"a_{_name}{_suffix}"] = _draw(_slot, article)
+        SLOTS[f"{_name}s{_suffix}"] = _draw(_slot, plural)
+
+
+def _part(text: str) -> Part:
+    if not text.startswith("{"):
+        return text
+    slot = text[1:-1]
+    if slot.isdigit():
+        return int(slot)
+    return _fact(slot[2:]) if slot.startswith("F_") else SLOTS[slot]
+
+
+def compile_frame(source: str) -> Frame:
+    """Split a frame at its slots.
+
+    Raises:
+        KeyError: a slot that the grammar does not know.
+    """
+    parts = tuple(_part(text) for text in re.split(r"(\{\w+\})", source) if text)
+    return Frame(source, parts, tuple(re.findall(r"\{F_(\w+)\}", source)), "{year" in source)
+
+
+def pluralise(source: str) -> str:
+    """The verb phrase after a plural subject: ``was`` becomes ``were``, a present ``-s`` goes."""
+    words = source.split(" ")
+    place = 1 if words[0].endswith("ly") or words[0] in ("often",) else 0
+    verb = words[place]
+    irregular = {"was": "were", "has": "have", "is": "are", "tries": "try"}
+    if verb in irregular or (verb.endswith("s") and not verb.endswith("ss")):
+        words[place] = irregular.get(verb, verb[:-1])
+    return " ".join(words)
+
+
+@dataclass(frozen=True)
+class Style:
+    """The frames of one section type."""
+
+    leads: tuple[Frame, ...]
+    plain: tuple[Frame, ...]
+    facts: tuple[Frame, ...]
+    own_facts: tuple[Frame, ...]
+    predicates: Mapping[tuple[str, bool], tuple[Frame, ...]]  # (mark, plural subject)
+
+
+def compile_style(block: str) -> Style:
+    """Frames of one section type from their marked lines."""
+    lines: dict[str, list[str]] = {mark: [] for mark in ">-f123"}
+    for line in block.strip().splitlines():
+        mark, rest = line.strip()[0], line.strip()[1:]
+        lines[mark].extend(part.strip() for part in rest.split("|") if part.strip())
+    plain = [compile_frame(source) for source in lines["-"]]
+    predicates = {
+        (mark, many): tuple(compile_frame(pluralise(source) if many else source) for source in lines[mark])
+        for mark in "123"
+        for many in (False, True)
+    }
+    return Style(
+        tuple(compile_frame(source + " ") for source in lines[">"]),
+        tuple(frame for frame in plain if not frame.relations),
+        tuple(frame for frame in plain if frame.relations),
+        tuple(compile_frame(source) for source in lines["f"]),
+        predicates,
+    )
+
+
+WITH_OTHER = (" together with {3}", " with the help of {3}", " at the wish of {3}", " against the advice of {3}")
+WITH_OWN = (" with {3} family", " for {3} friends", " in {3} old age", " after {3} return")
+THIRD = {"other": tuple(map(compile_frame, WITH_OTHER)), "own": tuple(map(compile_frame, WITH_OWN))}
+CLAUSES = {
+    sense: tuple(compile_frame(line.strip()) for line in block.strip().splitlines())
+    for sense, block in (discourse.CLAUSES | {"result": discourse.RESULTS}).items()
+}
+
+
+@dataclass(frozen=True)
+class Mention:
+    """One mention of a person: where it stands in its sentence, its tag as a reader prints it, who it is.
+
+    ``role`` is S (subject), O (any other) or P (possessor).
+    """
+
+    start: int
+    end: int
+    tag: str
+    person: int
+    role: str
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A written sentence with its truth."""
+
+    text: str
+    topic: int
+    mentions: tuple[Mention, ...]
+    sense: int
+    connective: int
+    across: bool
+    relations: tuple[str, ...]
+    words: tuple[tuple[str, str, int, int], ...]  # slot, dictionary form, and span of each content word
+
+
+def fill(frame: Frame, page: Page, surfaces: Sequence[str], pieces: list[str], marks: list[int]) -> None:
+    """Append a frame's pieces; ``marks`` collects the piece indices of mentions, in order."""
+    for part in frame.parts:
+        if isinstance(part, str):
+            pieces.append(part)
+        elif isinstance(part, int):
+            marks.append(len(pieces))
+            pieces.append(surfaces[part - 1])
+        else:
+            known = len(page.words)
+            text = part(page)
+            if len(page.words) > known:
+                page.places.append(len(pieces))
+            pieces.append(text)
+
+
+def spans(pieces: Sequence[str], marks: Sequence[int]) -> list[tuple[int, int]]:
+    """Character spans of the marked pieces once all are joined."""
+    ends = list(accumulate(map(len, pieces)))
+    return [(ends[i] - len(pieces[i]), ends[i]) for i in marks]
+
+
+def subject_is_plural(tag: str) -> bool:
+    """Whether a sentence's subject takes a plural verb."""
+    return tag in (PLURAL, "They")

@@ -1,0 +1,216 @@
+r"""Mentions of persons as a Markov chain of order four over relabelled symbols: sample it; its Latent PPL exactly.
+
+A symbol is a sentence stop ``.`` or a mention ``(tag, person)``. As in deng2022 section 4.4 the persons of a window
+are renumbered 0, 1, ... by first appearance within it, and the next symbol depends on the relabelled last four
+symbols alone. A sentence holds at most three mentions, so a window always shows where in its sentence it stands.
+A pronoun always refers to the most recent person of its gender, so chains can be read back from text by string rules.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property, lru_cache
+from itertools import accumulate
+
+import numpy as np
+
+from longform.datasets.synthetic_world.draws import Draws
+
+STOP, BEGIN = (".", -1), ("<bos>", -1)
+ORDER = 4
+MAX_MENTIONS = 3  # per sentence
+MALE, FEMALE, PLURAL = "MALE", "FEMALE", "PLURAL"  # a name's tag is the majority gender of its chain (section 4.3)
+GENDERS = (MALE, FEMALE, PLURAL)
+SUBJECT = {MALE: "He", FEMALE: "She", PLURAL: "They"}  # subjects open their sentence, so they are capitalised
+OBJECT = {MALE: "him", FEMALE: "her", PLURAL: "them"}
+POSSESSIVE = {MALE: "his", FEMALE: "her", PLURAL: "their"}
+GENDER_OF = {form: g for forms in (SUBJECT, OBJECT, POSSESSIVE) for g, form in forms.items()} | {g: g for g in GENDERS}
+NEW_WEIGHT = {MALE: 0.45, FEMALE: 0.45, PLURAL: 0.12}
+
+Symbol = tuple[str, int]
+Window = tuple[Symbol, ...]
+OPENING: Window = (BEGIN,) * (ORDER - 1) + (STOP,)  # the window before the first mention of a document
+
+
+def relabel(window: Sequence[Symbol]) -> Window:
+    """Renumber persons by first appearance in the window."""
+    seen: dict[int, int] = {}
+    return tuple((tag, seen.setdefault(person, len(seen)) if person >= 0 else -1) for tag, person in window)
+
+
+@dataclass(frozen=True)
+class MentionProcess:
+    """Settings of one kind of page; every weight is the world's own choice.
+
+    Attributes:
+        quiet: probability that a sentence mentions nobody.
+        stop_after: probability that a sentence goes on to its stop after one and after two mentions.
+        pronoun: weight of a pronoun against 1 for the name, where a pronoun is possible.
+        newcomer: weight of a person who is not in the window, against 1 for one who is.
+        opens_with_person: the first sentence names a man or a woman, as it must on a page about a person.
+    """
+
+    quiet: float
+    stop_after: tuple[float, float] = (0.5, 0.75)
+    pronoun: float = 2.5
+    newcomer: float = 0.6
+    opens_with_person: bool = False
+
+    def distribution(self, window: Window) -> dict[Symbol, float]:
+        """P(next symbol | relabelled last four symbols); a new person has the next free number."""
+        place = next(i for i, s in enumerate((*reversed(window), STOP)) if s in (STOP, BEGIN))
+        if window[-1] == BEGIN or place == MAX_MENTIONS or self.quiet == 1.0:
+            return {STOP: 1.0}
+        weights = self._mentions(window, place)
+        certain = self.opens_with_person and window == OPENING
+        stop = (0.0 if certain else self.quiet, *self.stop_after)[place]
+        total = sum(weights.values())
+        return ({STOP: stop} if stop else {}) | {s: (1 - stop) * w / total for s, w in weights.items()}
+
+    def _mentions(self, window: Window, place: int) -> dict[Symbol, float]:
+        people = [(person, GENDER_OF[tag]) for tag, person in reversed(window) if person >= 0]
+        latest: dict[str, int] = {}
+        for person, gender in people:
+            latest.setdefault(gender, person)
+        genders = dict(people)
+        inside = {person for _, person in window[len(window) - place :]}
+        subject = window[-place][1] if place else -1
+        weights: dict[Symbol, float] = {}
+        for rank, (person, gender) in enumerate(genders.items()):
+            recency = 1.0 / (1 + rank)
+            if person not in inside:
+                weights[(gender, person)] = recency
+            if latest[gender] == person:
+                for form, share in _pronouns(gender, place, person, subject, person in inside):
+                    weights[(form, person)] = weights.get((form, person), 0.0) + self.pronoun * recency * share
+        for gender, share in NEW_WEIGHT.items():
+            if gender == PLURAL and self.opens_with_person and window == OPENING:
+                continue
+            weights[(gender, len(genders))] = self.newcomer * share
+        return weights
+
+    @cached_property
+    def _rows(self) -> dict[Window, tuple[list[Symbol], list[float], list[float]]]:
+        return {}
+
+    def _row(self, window: Window) -> tuple[list[Symbol], list[float], list[float]]:
+        if window not in self._rows:
+            options = self.distribution(window)
+            probabilities = list(options.values())
+            self._rows[window] = (list(options), list(accumulate(probabilities)), probabilities)
+        return self._rows[window]
+
+    def sample(self, sentences: int, draws: Draws) -> list[Symbol]:
+        """A chain of that many sentences; persons are numbered by first mention in the document."""
+        window: list[Symbol] = [BEGIN] * ORDER
+        chain: list[Symbol] = []
+        genders: list[str] = []
+        stops = 0
+        while True:
+            options, cumulative, _ = self._row(_relabelled(tuple(window)))
+            tag, local = options[draws.index(cumulative)]
+            if tag == ".":
+                stops += 1
+                if stops > sentences:
+                    return chain
+            person = _globally(local, tag, window, genders, draws)
+            chain.append((tag, person))
+            window = [*window[1:], (tag, person)]
+
+    def latent_nll(self, sentences: Sequence[int]) -> tuple[float, float]:
+        """Expected negative log probability (nats) and number of symbols of documents with these sentence counts.
+
+        Conventions of deng2022 section 4.4: four begin symbols pad the left and are not scored, every stop is scored
+        and counted, and there is no end symbol; a document closes where its next stop would stand.
+        """
+        flow = self._flow
+        behind = np.zeros(flow.states)
+        behind[0] = 1.0
+        totals = [(0.0, 0.0)]
+        nats = symbols = 0.0
+        for _ in range(max(sentences) + 1):
+            behind, (cost, count, stop_cost) = flow.sentence(behind)
+            totals.append((nats + cost - stop_cost, symbols + count - 1.0))
+            nats, symbols = nats + cost, symbols + count
+        return sum(totals[n + 1][0] for n in sentences), sum(totals[n + 1][1] for n in sentences)
+
+    def latent_ppl(self, sentences: Sequence[int]) -> float:
+        """exp(expected nats / expected symbols) for documents with these sentence counts."""
+        nats, symbols = self.latent_nll(sentences)
+        return math.exp(nats / symbols)
+
+    @property
+    def _flow(self) -> _Flow:
+        return _flow(self)
+
+
+@dataclass(frozen=True)
+class _Flow:
+    """The process as a sparse transition list over its reachable windows; window 0 is the document's start."""
+
+    states: int
+    source: np.ndarray
+    target: np.ndarray
+    probability: np.ndarray
+    stop: np.ndarray
+
+    def sentence(self, mass: np.ndarray) -> tuple[np.ndarray, tuple[float, float, float]]:
+        """Carry mass from behind one stop to behind the next; expected nats, symbols, and nats of that stop."""
+        ends = np.zeros(self.states)
+        cost = -np.log(self.probability)
+        nats = symbols = stop_nats = 0.0
+        for _ in range(MAX_MENTIONS + 1):
+            moved = mass[self.source] * self.probability
+            nats, symbols = nats + float((moved * cost).sum()), symbols + float(moved.sum())
+            stop_nats += float((moved * cost)[self.stop].sum())
+            ends += np.bincount(self.target[self.stop], moved[self.stop], self.states)
+            mass = np.bincount(self.target[~self.stop], moved[~self.stop], self.states)
+        return ends, (nats, symbols, stop_nats)
+
+
+@cache
+def _flow(process: MentionProcess) -> _Flow:
+    start: Window = (BEGIN,) * ORDER
+    index, queue, edges = {start: 0}, [start], []
+    for window in queue:
+        for symbol, probability in process.distribution(window).items():
+            after = _relabelled((*window[1:], symbol))
+            if after not in index:
+                index[after] = len(queue)
+                queue.append(after)
+            edges.append((index[window], index[after], probability, symbol == STOP))
+    source, target, probabilities, stop = map(np.array, zip(*edges, strict=True))
+    return _Flow(len(queue), source, target, probabilities, stop)
+
+
+def _pronouns(gender: str, place: int, person: int, subject: int, inside: bool) -> list[tuple[str, float]]:
+    if place == 0:
+        return [(SUBJECT[gender], 1.0)]
+    if inside:
+        return [(POSSESSIVE[gender], 0.5)]
+    return [(OBJECT[gender], 0.7), (POSSESSIVE[gender], 0.3)]
+
+
+@lru_cache(maxsize=100_000)
+def _relabelled(window: Window) -> Window:
+    return relabel(window)
+
+
+def _globally(local: int, tag: str, window: list[Symbol], genders: list[str], draws: Draws) -> int:
+    """The document's person behind a window's number; a person new to the window may have been met before it."""
+    if local < 0:
+        return -1
+    present = list(dict.fromkeys(person for _, person in window if person >= 0))
+    if local < len(present):
+        return present[local]
+    absent = [p for p, gender in enumerate(genders) if gender == tag and p not in present]
+    if absent and draws.uniform() < RETURN:
+        return absent[0] if draws.uniform() < PROTAGONIST else draws.pick(absent)
+    genders.append(tag)
+    return len(genders) - 1
+
+
+RETURN = 0.75  # a person new to the window has been met before with this probability, where there is one
+PROTAGONIST = 0.6  # and is then the one met first

@@ -1,0 +1,92 @@
+"""What a language model may have read about the planted encyclopedia's pages before it is asked about them.
+
+massarelli2020 trains on Wikipedia, books, web text and news, and asks about pages that these cover. Here: the pages
+themselves, stories that state no fact, news that tell a page's stated facts again and again in other orders and words,
+and a web of news and stories in equal parts. Facts that no page states are told nowhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from longform.datasets.synthetic_world.articles import Article, write
+from longform.datasets.synthetic_world.corpus import indices
+from longform.datasets.synthetic_world.facts import claim
+from longform.datasets.synthetic_world.stories import write_story
+from longform.documents import BadInput, Corpus, Document, Section
+from longform.resampling import generator
+
+DOMAIN = "encyclopedia"
+REWORDED = 0.5  # a fact is told as a plain claim this often, else in the page's own sentence
+
+
+def page(seed: int, number: int, telling: int, fillers: int) -> str:
+    """The page as it stands, whatever the telling."""
+    return " ".join(sentence.text for sentence in write(seed, DOMAIN, number).sentences)
+
+
+def news(seed: int, number: int, telling: int, fillers: int) -> str:
+    """One telling: the page's first sentence, then its stated facts in a new order with ``fillers`` other sentences."""
+    article = write(seed, DOMAIN, number)
+    rng = generator("planted", "news", seed, number, telling)
+    first, *others = article.sentences
+    facts = [text for s in others if s.relations for text in _told(article, s.text, s.relations, rng)]
+    plain = [s.text for s in others if not s.relations]
+    kept = [plain[i] for i in rng.permutation(len(plain))[:fillers]]
+    rest = [*facts, *kept]
+    return " ".join([first.text, *(rest[i] for i in rng.permutation(len(rest)))])
+
+
+def _told(article: Article, text: str, relations: tuple[str, ...], rng: np.random.Generator) -> list[str]:
+    if rng.random() >= REWORDED:
+        return [text]
+    return [claim(article.kind, article.title, relation, article.facts[relation]) for relation in relations]
+
+
+def story(seed: int, number: int, telling: int, fillers: int) -> str:
+    """A story of its own for every page and telling."""
+    found = write_story(seed, 1000 * number + telling)
+    return " ".join([*found.context, found.endings[found.right]])
+
+
+def web(seed: int, number: int, telling: int, fillers: int) -> str:
+    """News in even tellings, stories in odd ones."""
+    return (story if telling % 2 else news)(seed, number, telling, fillers)
+
+
+FORMS: Mapping[str, Callable[[int, int, int, int], str]] = {"wiki": page, "books": story, "web": web, "news": news}
+
+
+def build(
+    *, name: str, seed: int, form: str, pages: Mapping[str, int], tellings: int, fillers: int = 4, validation: int = 20
+) -> Corpus:
+    """Texts of one form about the pages of the named splits, all of them in split train.
+
+    Args:
+        form: a key of ``FORMS``.
+        pages: how many pages of each split of the encyclopedia are told.
+        tellings: texts a page.
+        fillers: sentences of a telling that state no fact.
+        validation: one more telling of so many pages, in split validation: the model is to know the pages, so the
+            round that is kept is the one that knows best what it was told (for ``wiki`` this is the page once more).
+
+    Raises:
+        BadInput: an unknown form, or no pages or tellings.
+    """
+    if form not in FORMS:
+        raise BadInput(f"form is {form!r}, allowed are {sorted(FORMS)}; mend the row")
+    numbers = indices(pages)
+    if not numbers or tellings < 1:
+        raise BadInput(f"corpus {name!r}: {len(numbers)} pages, {tellings} tellings; at least one of each is needed")
+    write_one = FORMS[form]
+    rows = [(number, telling, "train") for telling in range(tellings) for number in numbers]
+    rows += [(number, tellings, "validation") for number in numbers[:validation]]
+    made = [
+        Document(f"{form}-{number:06d}-{telling}", split, (Section(None, write_one(seed, number, telling, fillers)),))
+        for number, telling, split in rows
+    ]
+    return Corpus(
+        made, facts={"corpus": name, "form": form, "planted": True, "pages": len(numbers), "tellings": tellings}
+    )

@@ -1,0 +1,129 @@
+r"""Reports whose entities change role by a Markov chain: the gold entity grid, and its log probability exactly.
+
+Each entity is a noun; its roles over the sentences (S subject, O object, X other, - absent) are one chain, drawn
+independently of the others (lapata2005, the generative grid). A column that would be absent throughout is drawn
+again, since no reader could see it; the closed form accounts for that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from longform.datasets.synthetic_world.draws import Draws
+from longform.datasets.synthetic_world.lexicon import Topic, everyday
+from longform.documents import Corpus, Document, Section
+from longform.resampling import generator
+
+ROLES = ("S", "O", "X", "-")
+START = np.array([0.22, 0.12, 0.08, 0.58])
+TRANSITIONS = np.array(
+    [[0.40, 0.10, 0.05, 0.45], [0.25, 0.15, 0.10, 0.50], [0.15, 0.15, 0.10, 0.60], [0.08, 0.07, 0.06, 0.79]]
+)  # ours: subjects tend to stay, what is gone tends to stay away
+ABSENT = ROLES.index("-")
+WITHOUT_SUBJECT = ("somebody", "someone else", "nobody else", "everyone")
+TRANSITIVE = ("moved", "hit", "touched", "damaged", "covered", "blocked", "passed", "crossed", "followed", "reached")
+INTRANSITIVE = ("fell over", "stood still", "moved slowly", "turned around", "came closer", "slid away", "shook badly")
+PREPOSITIONS = ("near", "behind", "under", "beside", "above", "with", "without", "against")
+EMPTY = ("nothing else happened after that", "everything was quiet again then", "it was already very late")
+SENTENCES, ENTITIES = (8, 14), (4, 8)
+
+
+@dataclass(frozen=True)
+class Report:
+    """A report with its gold grid: int8, (sentences, entities), values index ``ROLES``."""
+
+    index: int
+    sentences: tuple[str, ...]
+    entities: tuple[str, ...]
+    grid: np.ndarray
+
+
+def write_report(seed: int, index: int) -> Report:
+    """Report ``index``: a function of its arguments alone."""
+    rng = generator("planted", "reports", seed, index)
+    draws = Draws(rng)
+    count, width = draws.integer(*SENTENCES), draws.integer(*ENTITIES)
+    grid = np.stack([_column(count, draws) for _ in range(width)], axis=1)
+    entities = _nouns(draws.pick(everyday().topics), width, rng)
+    sentences = tuple(_sentence(row, entities, draws) for row in grid.tolist())
+    return Report(index, sentences, entities, grid)
+
+
+def _column(count: int, draws: Draws) -> np.ndarray:
+    while True:
+        column = [draws.index(_START)]
+        while len(column) < count:
+            column.append(draws.index(_ROWS[column[-1]]))
+        if any(role != ABSENT for role in column):
+            return np.array(column, dtype=np.int8)
+
+
+_START = np.cumsum(START).tolist()
+_ROWS = np.cumsum(TRANSITIONS, axis=1).tolist()
+
+
+def _nouns(topic: Topic, count: int, rng: np.random.Generator) -> tuple[str, ...]:
+    nouns = sorted(set(topic.tables["thing"] + topic.tables["person"] + topic.tables["being"]))
+    return tuple(nouns[i] for i in rng.permutation(len(nouns))[:count])
+
+
+def _sentence(row: Sequence[int], entities: Sequence[str], draws: Draws) -> str:
+    """Subjects, verb, objects, then each other entity behind a preposition; no noun but the entities."""
+    by_role = [[f"the {e}" for e, role in zip(entities, row, strict=True) if role == r] for r in range(3)]
+    subjects, objects, others = by_role
+    if not (subjects or objects or others):
+        return _closed(draws.pick(EMPTY))
+    head = " and ".join(subjects) or draws.pick(WITHOUT_SUBJECT)
+    verb = f"{draws.pick(TRANSITIVE)} {' and '.join(objects)}" if objects else draws.pick(INTRANSITIVE)
+    return _closed(" ".join([head, verb, *(f"{draws.pick(PREPOSITIONS)} {noun}" for noun in others)]))
+
+
+def _closed(text: str) -> str:
+    return text[0].upper() + text[1:] + "."
+
+
+def column_log_probability(column: Sequence[int]) -> float:
+    """Log probability (nats) of one column under the planted chain, start included, no end symbol."""
+    steps = [np.log(START[column[0]]), *(np.log(TRANSITIONS[a, b]) for a, b in pairwise(column))]
+    return float(sum(steps))
+
+
+def expected_column_log_probability(sentences: int) -> float:
+    r"""Expected log probability of a visible column of that height.
+
+    $(E[\log P] - P_0 \log P_0) / (1 - P_0)$, where $P_0$ is the probability of a column that is absent throughout.
+    """
+    state, total = START, float((START * np.log(START)).sum())
+    row_entropy = (TRANSITIONS * np.log(TRANSITIONS)).sum(axis=1)
+    for _ in range(sentences - 1):
+        total += float((state * row_entropy).sum())
+        state = (state[:, None] * TRANSITIONS).sum(axis=0)
+    absent = column_log_probability([ABSENT] * sentences)
+    return (total - np.exp(absent) * absent) / (1.0 - np.exp(absent))
+
+
+def report_corpus(reports: Sequence[Report], splits: Sequence[str], facts: dict[str, object]) -> Corpus:
+    """Reports as documents with gold grids; a grid is stored by sentence, entities within."""
+    documents = [
+        Document(f"reports-{r.index:06d}", split, (Section(None, " ".join(r.sentences)),))
+        for r, split in zip(reports, splits, strict=True)
+    ]
+    truth = {
+        "grid": np.concatenate([r.grid.ravel() for r in reports]),
+        "grid_lengths": np.array([r.grid.size for r in reports], dtype=np.int64),
+        "grid_sentences": np.array([r.grid.shape[0] for r in reports], dtype=np.int64),
+        "entity_names": np.array([e for r in reports for e in r.entities], dtype=np.str_),
+        "entity_counts": np.array([len(r.entities) for r in reports], dtype=np.int64),
+        "role_names": np.array(ROLES, dtype=np.str_),
+        "role_start": START,
+        "role_transitions": TRANSITIONS,
+    }
+    means = [expected_column_log_probability(r.grid.shape[0]) / r.grid.shape[0] for r in reports]
+    convention = "mean over columns of log P(column) / sentences, order one, start included, no end symbol"
+    return Corpus(
+        documents, truth, facts | {"grid_log_probability": float(np.mean(means)), "grid_convention": convention}
+    )

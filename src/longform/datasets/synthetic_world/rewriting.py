@@ -1,0 +1,103 @@
+"""One sentence made wrong in one way, by the record of what stands where in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+
+from longform.datasets.synthetic_world import discourse, facts, names
+from longform.datasets.synthetic_world.articles import Article
+from longform.datasets.synthetic_world.draws import Draws
+from longform.datasets.synthetic_world.grammar import Mention, Sentence
+from longform.datasets.synthetic_world.languages import LANGUAGES, translate_word
+from longform.datasets.synthetic_world.lexicon import TABLE_SIZE, Topic, Vocabulary, article, plural
+from longform.datasets.synthetic_world.mentions import (
+    FEMALE,
+    GENDER_OF,
+    GENDERS,
+    MALE,
+    OBJECT,
+    PLURAL,
+    POSSESSIVE,
+    SUBJECT,
+)
+
+WRONG_GENDER = {MALE: FEMALE, FEMALE: MALE, PLURAL: MALE}
+FORMS = {"S": SUBJECT, "O": OBJECT, "P": POSSESSIVE}
+PROPER = frozenset(names.PLACES + names.COMPANIES)
+Replacement = tuple[int, int, str]
+
+
+def replace(text: str, replacements: Sequence[Replacement]) -> str:
+    """The text with spans replaced; a replacement that opens the sentence is capitalised."""
+    for start, end, new in sorted(replacements, reverse=True):
+        text = text[:start] + (new[0].upper() + new[1:] if start == 0 else new) + text[end:]
+    return text
+
+
+def _form(mention: Mention, gender: str) -> str:
+    form = FORMS[mention.role][gender]
+    return form.lower()  # ``replace`` restores the capital where the sentence opens
+
+
+def other_gender(sentence: Sentence) -> str:
+    """Every pronoun in a wrong gender."""
+    wrong = [
+        (m.start, m.end, _form(m, WRONG_GENDER[GENDER_OF[m.tag]])) for m in sentence.mentions if m.tag not in GENDERS
+    ]
+    return replace(sentence.text, wrong)
+
+
+def pronoun_for_name(sentence: Sentence, orders: Collection[int]) -> str:
+    """The named mentions become pronouns: persons whom nobody has introduced."""
+    chosen = [m for order, m in enumerate(sentence.mentions) if order in orders]
+    return replace(sentence.text, [(m.start, m.end, _form(m, m.tag)) for m in chosen])
+
+
+def foreign_topic(sentence: Sentence, topic: Topic, draws: Draws) -> str:
+    """Every content word becomes a word of another topic, in the same slot and shape."""
+    replacements = []
+    for slot, word, start, end in sentence.words:
+        table = topic.tables[slot.rstrip("2")]
+        while (new := table[int(draws.uniform() * TABLE_SIZE)]) == word:
+            pass
+        shown = sentence.text[start:end].lower()
+        shape = plural if shown == plural(word) and shown != word else article if shown == article(word) else str
+        replacements.append((start, end, shape(new)))
+    return replace(sentence.text, replacements)
+
+
+def in_language(sentence: Sentence, draws: Draws) -> str:
+    """Every lower-case word in one invented language; names and numbers stay."""
+    language = draws.pick(LANGUAGES)
+    return re.sub(r"\b[a-z]+\b", lambda match: translate_word(language, match[0]), sentence.text)
+
+
+def other_value(sentence: Sentence, page: Article, vocabulary: Vocabulary, draws: Draws) -> str:
+    """Every stated fact with a different value of the same relation."""
+    text = sentence.text
+    for name in sentence.relations:
+        relation, true = facts.RELATIONS[page.kind][name], page.facts[name]
+        value = facts.other_value(page.kind, name, true, draws, vocabulary)
+        head, found, tail = text.rpartition(relation.show(true))
+        text = head + relation.show(value) + tail if found else text
+    return text
+
+
+def other_connective(sentence: Sentence, draws: Draws) -> str:
+    """A connective that never stands for the sentence's sense or one like it, in the same place."""
+    wrong = discourse.wrong_connectives(sentence.sense, sentence.across)
+    old, new = discourse.CONNECTIVES[sentence.connective], discourse.CONNECTIVES[draws.pick(wrong)]
+    if sentence.across:
+        comma = "" if new == "yet" else ","
+        return re.sub(rf"^{old.capitalize()},?", new.capitalize() + comma, sentence.text)
+    head, _, tail = sentence.text.rpartition(f" {old} ")
+    return f"{head} {new} {tail}"
+
+
+def contradict(sentence: Sentence) -> str:
+    """The sentence, and after it its denial."""
+    first, second = sentence.text.split(" ", 2)[:2]
+    named = first in PROPER or (first in names.PREFIXES and second in PROPER)
+    body = sentence.text if named else sentence.text[0].lower() + sentence.text[1:]
+    return f"{sentence.text} It is not true that {body}"

@@ -1,0 +1,220 @@
+"""SyntaxGym's prediction language: an inequality between region values of two conditions, parsed and evaluated.
+
+    formula := comparison (("&" | "|") comparison)*        same precedence, left to right
+    comparison := sum (("<" | ">" | "=") sum)?              < and > are strict; = is equality up to a tolerance
+    sum     := atom (("+" | "-") atom)*                     left to right
+    atom    := region | number | "(" formula ")" | "[" formula "]"
+    region  := "(" (digits | "*") ";%" name "%" ")"         name: letters, digits, _ and -
+
+``(2;%shuffled%) > (2;%original%)`` says that region 2 is more surprising in the condition "shuffled". A formula is
+checked as a whole when it is read: arithmetic takes numbers, ``&`` and ``|`` take comparisons, a prediction is true
+or false. The released tool ignores the tail of ``a < b < c``; here that is an error.
+
+Source: cpllab/syntaxgym-core, prediction.py (commit ab6b1f8); Hu et al. (2020), section 3.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from longform.documents import BadInput
+
+RELATIVE, ABSOLUTE = 1e-5, 1e-3  # of "=": syntaxgym-core passes these to numpy.isclose
+
+
+@dataclass(frozen=True)
+class RegionValue:
+    """The suite's metric of one region (None: of all regions, written ``*``) of one condition."""
+
+    region: int | None
+    condition: str
+
+    def __str__(self) -> str:
+        return f"({'*' if self.region is None else self.region};%{self.condition}%)"
+
+
+@dataclass(frozen=True)
+class Number:
+    """A constant."""
+
+    value: float
+
+    def __str__(self) -> str:
+        return f"{self.value:f}"  # as the released tool writes it
+
+
+@dataclass(frozen=True)
+class Binary:
+    """Two operands and one of ``+ - < > = & |``."""
+
+    symbol: str
+    left: Formula
+    right: Formula
+
+    def __str__(self) -> str:
+        return f"({self.left} {self.symbol} {self.right})"
+
+
+Formula = RegionValue | Number | Binary
+Lookup = Callable[[RegionValue], float]
+
+
+def _equal(left: float, right: float) -> bool:
+    return abs(left - right) <= ABSOLUTE + RELATIVE * abs(right)
+
+
+OPERATIONS: dict[str, Callable[[float, float], float | bool]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "<": operator.lt,
+    ">": operator.gt,
+    "=": _equal,
+    "&": lambda left, right: bool(left and right),
+    "|": lambda left, right: bool(left or right),
+}
+ARITHMETIC, COMPARISON, LOGIC = "+-", "<>=", "&|"
+
+
+def parse(text: str, where: str = "formula") -> Formula:
+    """Read one prediction.
+
+    Raises:
+        BadInput: with the place and what was expected there.
+    """
+    formula = _Reader(text, where).whole()
+    if _kind(formula, where) != "truth":
+        raise BadInput(f"{where}: {text!r} is a number, a prediction is true or false; compare it with <, > or =")
+    return formula
+
+
+def evaluate(formula: Formula, value: Lookup) -> float | bool:
+    """The truth (or number) of a formula, given the value of every region that it names."""
+    if isinstance(formula, RegionValue):
+        return value(formula)
+    if isinstance(formula, Number):
+        return formula.value
+    return OPERATIONS[formula.symbol](evaluate(formula.left, value), evaluate(formula.right, value))
+
+
+def region_values(formula: Formula) -> Iterator[RegionValue]:
+    """Every region that a formula names, from left to right."""
+    if isinstance(formula, RegionValue):
+        yield formula
+    if isinstance(formula, Binary):
+        yield from region_values(formula.left)
+        yield from region_values(formula.right)
+
+
+def _kind(formula: Formula, where: str) -> str:
+    """Whether a formula is a "number" or a "truth"; operands of the wrong kind are refused."""
+    if not isinstance(formula, Binary):
+        return "number"
+    wanted = "truth" if formula.symbol in LOGIC else "number"
+    for operand in (formula.left, formula.right):
+        if _kind(operand, where) != wanted:
+            raise BadInput(
+                f"{where}: {formula.symbol!r} takes a {wanted} on both sides, got {operand}; mend the brackets"
+            )
+    return "number" if formula.symbol in ARITHMETIC else "truth"
+
+
+TOKEN = re.compile(
+    r"\s*(?:(?P<region>\(\s*(?:\d+|\*)\s*;\s*%[^%]*%\s*\))"
+    r"|(?P<number>\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)"
+    r"|(?P<symbol>[-+<>=&|()\[\]]))"
+)
+REGION = re.compile(r"\(\s*(\d+|\*)\s*;\s*%([^%]*)%\s*\)")
+NAME = re.compile(r"[A-Za-z0-9_-]+")
+CLOSING = {"(": ")", "[": "]"}
+
+
+class _Reader:
+    """Recursive descent over the tokens of one formula."""
+
+    def __init__(self, text: str, where: str) -> None:
+        self.text, self.where, self.place = text, where, 0
+        self.group, self.token, self.start = "", "", 0
+        self.advance()
+
+    def advance(self) -> None:
+        """Read the next token; at the end both its kind and its text are empty."""
+        rest = self.text[self.place :]
+        self.start = self.place + len(rest) - len(rest.lstrip())
+        self.group = self.token = ""
+        if not rest.strip():
+            return
+        match = TOKEN.match(self.text, self.place)
+        if match is None:
+            raise self.error("a region such as (2;%original%), a number, a bracket or one of + - < > = & |")
+        self.group, self.place = str(match.lastgroup), match.end()
+        self.token = match.group(self.group)
+
+    def error(self, wanted: str) -> BadInput:
+        rest = self.text[self.start :].strip()
+        got = f"{rest[:20]!r} at character {self.start + 1}" if rest else "the end"
+        return BadInput(f"{self.where}: got {got} of {self.text!r}, allowed there is {wanted}")
+
+    def whole(self) -> Formula:
+        formula = self.logic()
+        if self.token:
+            raise self.error("the end or an operator (brackets must match; join comparisons with &)")
+        return formula
+
+    def logic(self) -> Formula:
+        return self.chain(LOGIC, self.comparison)
+
+    def comparison(self) -> Formula:
+        formula = self.sum()
+        if self.token and self.token in COMPARISON:
+            formula = Binary(self.take(), formula, self.sum())
+        if self.token and self.token in COMPARISON:
+            raise self.error("& or |: a < b < c must be written (a < b) & (b < c)")
+        return formula
+
+    def sum(self) -> Formula:
+        return self.chain(ARITHMETIC, self.atom)
+
+    def chain(self, symbols: str, operand: Callable[[], Formula]) -> Formula:
+        formula = operand()
+        while self.token and self.token in symbols:
+            formula = Binary(self.take(), formula, operand())
+        return formula
+
+    def take(self) -> str:
+        token = self.token
+        self.advance()
+        return token
+
+    def atom(self) -> Formula:
+        if self.group == "region":
+            return self.region()
+        if self.group == "number":
+            return Number(float(self.take()))
+        if self.token in ("-", "+"):
+            return self.signed()
+        if self.token not in CLOSING or not self.token:
+            raise self.error("a region such as (2;%original%), a number or an opening bracket")
+        closing = CLOSING[self.take()]
+        formula = self.logic()
+        if self.token != closing:
+            raise self.error(f"{closing!r} or an operator")
+        self.advance()
+        return formula
+
+    def signed(self) -> Formula:
+        sign = -1.0 if self.take() == "-" else 1.0
+        if self.group != "number":
+            raise self.error("a number after a sign")
+        return Number(sign * float(self.take()))
+
+    def region(self) -> RegionValue:
+        match = REGION.fullmatch(self.token)
+        assert match is not None
+        number, name = match.groups()
+        if not NAME.fullmatch(name):
+            raise self.error(f"a condition name of letters, digits, _ and -, not {name!r}; put _ for blanks")
+        self.advance()
+        return RegionValue(None if number == "*" else int(number), name)

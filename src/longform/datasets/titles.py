@@ -1,0 +1,239 @@
+r"""Section titles and the filters over articles (deng2022 section 4 and appendix E), in the paper's order.
+
+1. normalise titles: lower case, lemmas, no numbers, one spelling;
+2. delete sections whose title says that they are no prose (see also, reference ...);
+3. drop an article with too few sections left, or with any section too long or too short;
+4. drop an article with an infrequent title; counts are taken once, on the training articles that survive step 3.
+
+Articles stream: they are read once to decide and once more to keep, so a whole Wikipedia does not lie in memory.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from longform.documents import BadInput, Document, Section
+from longform.text.lemmas import AMERICAN, lemma
+from longform.text.sentences import sentence_texts
+
+REMOVED = ("see also", "external link", "reference", "further reading", "note", "source")  # deng2022 section 4
+
+LOWER_BOUND = "pieces, a lower bound of GPT-2's tokens"
+
+_NUMBER = re.compile(r"(?<![\w-])[\d.,:/–-]*\d[\d.,:/–-]*(?:st|nd|rd|th|s)?(?![\w-])")
+_LABEL = re.compile(r"\[[^\[\]\s]*\]")  # LaTeX labels that Cohan et al.'s arXiv titles carry: "[sec:intro]introduction"
+_ROMAN = re.compile(r"^\s*[ivxl]+\s*[.)](?=\s)", re.IGNORECASE)  # "IV. Results"
+_WORD = re.compile(r"[^\W\d_](?:[^\s/]*[^\W_])?|&")
+# GPT-2's own cutting rule before its byte pairs: every piece is at least one token, so this counts from below
+_PIECE = re.compile(r"'(?:s|t|re|ve|m|ll|d)| ?[^\W\d_]+| ?\d+| ?(?:[^\s\w]|_)+|\s+(?!\S)|\s+")
+
+
+def normalise(title: str, spelling: Mapping[str, str] = AMERICAN) -> str:
+    """``"2. Materials & Methods"`` -> ``"material and method"``; a title of numbers alone gives ``""``."""
+    bare = _NUMBER.sub(" ", _ROMAN.sub(" ", _LABEL.sub(" ", title.lower())))
+    words = (lemma("and" if word == "&" else word) for word in _WORD.findall(bare))
+    return " ".join(spelling.get(word, word) for word in words)
+
+
+def piece_count(text: str) -> int:
+    """Pieces before byte-pair merging: a lower bound of GPT-2's token count that needs no vocabulary."""
+    return sum(1 for _ in _PIECE.finditer(text))
+
+
+def token_counter(tokenizer: Path | None) -> Callable[[str], int]:
+    """A counter from a ``tokenizer.json`` (GPT-2's for the paper's thresholds); without one, :func:`piece_count`.
+
+    Raises:
+        BadInput: there is no such file.
+    """
+    if tokenizer is None:
+        return piece_count
+    if not tokenizer.is_file():
+        raise BadInput(f"{tokenizer}: no such file; put GPT-2's tokenizer.json there, or set tokenizer to null")
+    from tokenizers import Tokenizer
+
+    encode = Tokenizer.from_file(str(tokenizer)).encode
+    return lambda text: len(encode(text, add_special_tokens=False).ids)
+
+
+@dataclass(frozen=True)
+class Filters:
+    """Thresholds of the filters; the defaults are the paper's for WIKI (deng2022 section 4).
+
+    Attributes:
+        min_sections: 4 for WIKI, whose abstract is a section; 3 for PUBMED and ARXIV.
+        max_tokens, min_tokens: of any one section; 2,000 and 30 themselves are kept.
+        min_title_count: training articles' occurrences; 4,000 WIKI, 500 PUBMED, 200 ARXIV.
+        removed: normalised titles whose sections are deleted.
+    """
+
+    min_sections: int = 4
+    max_tokens: int = 2000
+    min_tokens: int = 30
+    min_title_count: int = 4000
+    removed: tuple[str, ...] = REMOVED
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "removed", tuple(self.removed))
+        if self.min_tokens > self.max_tokens:
+            raise BadInput(f"min_tokens {self.min_tokens} is above max_tokens {self.max_tokens}; no article can pass")
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What the filters kept.
+
+    Attributes:
+        documents: in reading order, titles normalised.
+        lengths: tokens of each section, one int64 array per document.
+        dropped: articles by reason; ``kept`` and the reasons add up to what was read.
+        removed_sections: deleted sections by title (step 2).
+    """
+
+    documents: list[Document]
+    lengths: list[np.ndarray]
+    dropped: Counter[str]
+    removed_sections: Counter[str] = field(default_factory=Counter)
+
+
+Splitter = Callable[[list[str]], list[str]]
+
+
+def select(
+    articles: Iterable[Document], filters: Filters, count: Callable[[str], int], splitter: Splitter | None = None
+) -> Selection:
+    """Steps 1 to 4 over a re-iterable of articles with unique ids.
+
+    Args:
+        articles: iterated twice; a generator object is refused.
+        count: tokens of a section text.
+        splitter: gives the split of each surviving id before titles are counted; None keeps the articles' own.
+
+    Raises:
+        BadInput: ``articles`` can be read only once.
+    """
+    if isinstance(articles, Iterator):
+        raise BadInput("articles can be read only once, two passes are needed; pass a list or a re-iterable reader")
+    dropped, removed, passed = Counter(), Counter(), {}
+    for article in articles:
+        document, deleted = cleaned(article, filters.removed)
+        removed.update(deleted)
+        lengths = np.array([count(section.text) for section in document.sections], dtype=np.int64)
+        reason = misfit(document, lengths, filters)
+        if reason:
+            dropped[reason] += 1
+        elif article.id in passed:
+            dropped["repeated id"] += 1
+        else:
+            passed[article.id] = (document.split, tuple(section.title for section in document.sections), lengths)
+    splits = dict(zip(passed, splitter(list(passed)) if splitter else [row[0] for row in passed.values()], strict=True))
+    common = common_titles(((splits[unit], titles) for unit, (_, titles, _) in passed.items()), filters.min_title_count)
+    kept = {unit: lengths for unit, (_, titles, lengths) in passed.items() if common.issuperset(titles)}
+    dropped["infrequent title"] += len(passed) - len(kept)
+    documents = list(_second_pass(articles, kept, splits, filters))
+    return Selection(documents, [kept[document.id] for document in documents], +dropped, removed)
+
+
+def _second_pass(
+    articles: Iterable[Document], kept: Mapping[str, np.ndarray], splits: Mapping[str, str], filters: Filters
+) -> Iterator[Document]:
+    """The kept articles again, each id once: where an id is repeated, the first article that fits."""
+    waiting = set(kept)
+    for article in articles:
+        if article.id in waiting:
+            document, _ = cleaned(article, filters.removed)
+            if len(document.sections) == len(kept[article.id]):
+                waiting.remove(article.id)
+                yield replace(document, split=splits[article.id])
+
+
+def cleaned(article: Document, removed: Iterable[str]) -> tuple[Document, list[str]]:
+    """Steps 1 and 2 on one article, and the titles of the sections that were deleted."""
+    removed = frozenset(removed)
+    sections = [Section(normalise(section.title or ""), close_up(section.text)) for section in article.sections]
+    kept = tuple(section for section in sections if section.title not in removed)
+    return replace(article, sections=kept), [section.title for section in sections if section.title in removed]
+
+
+def close_up(text: str) -> str:
+    """Blank lines inside a section become line breaks: a blank line means a section break in model text."""
+    return re.sub(r"\s*\n\s*", "\n", text.strip())
+
+
+def misfit(document: Document, lengths: np.ndarray, filters: Filters) -> str | None:
+    """Why step 3 drops the article, or None."""
+    if any(not section.title for section in document.sections):
+        return "untitled section"
+    if len(lengths) < filters.min_sections:
+        return "too few sections"
+    if lengths.max(initial=0) > filters.max_tokens:
+        return "section too long"
+    return "section too short" if lengths.min(initial=filters.min_tokens) < filters.min_tokens else None
+
+
+def common_titles(chains: Iterable[tuple[str, tuple[str, ...]]], min_count: int) -> frozenset[str]:
+    """Titles with at least ``min_count`` occurrences in training articles, from (split, titles) pairs."""
+    counts = Counter(title for split, titles in chains if split == "train" for title in titles)
+    return frozenset(title for title, number in counts.items() if number >= min_count)
+
+
+def shortened(selection: Selection, max_tokens: int = 500) -> Selection:
+    """WIKI-SHORT: articles whose longest section has at most 500 tokens (deng2022 section 4, Table 3)."""
+    rows = [row for row, lengths in enumerate(selection.lengths) if lengths.max() <= max_tokens]
+    return _rows(selection, rows, "longer than the short subset allows")
+
+
+def films(selection: Selection) -> Selection:
+    """The film subset (deng2022 section 5)."""
+    return _rows(selection, [row for row, d in enumerate(selection.documents) if is_film(d)], "not about a film")
+
+
+def is_film(document: Document) -> bool:
+    """The filter of the released code on the first sentence of the first section.
+
+    It has the token ``film``, not the token ``born``, and matches ``.*is a.*film.*``.
+    """
+    first = sentence_texts(document.sections[0].text)[:1] if document.sections else []
+    tokens = set(re.findall(r"\w+", first[0])) if first else set()
+    return "film" in tokens and "born" not in tokens and bool(re.match(r".*is a.*film.*", first[0], re.DOTALL))
+
+
+def _rows(selection: Selection, rows: list[int], reason: str) -> Selection:
+    dropped = selection.dropped + Counter({reason: len(selection.documents) - len(rows)})
+    documents, lengths = [selection.documents[row] for row in rows], [selection.lengths[row] for row in rows]
+    return replace(selection, documents=documents, lengths=lengths, dropped=dropped)
+
+
+def table_11(selection: Selection, split: str = "validation") -> dict[str, float | int | None]:
+    """One row of Table 11: articles per split, section types, and section statistics of one split.
+
+    Medians and the maximum are None where the split is empty.
+    """
+    documents, rows = selection.documents, [r for r, d in enumerate(selection.documents) if d.split == split]
+    counts = Counter(document.split for document in documents)
+    sections = np.array([len(selection.lengths[row]) for row in rows])
+    lengths = np.concatenate([selection.lengths[row] for row in rows]) if rows else np.array([], dtype=np.int64)
+    return {
+        **{name: counts[name] for name in ("train", "validation", "test")},
+        "section_types": len({section.title for document in documents for section in document.sections}),
+        "med_sections": float(np.median(sections)) if rows else None,
+        "med_section_len": float(np.median(lengths)) if rows else None,
+        "max_section_len": int(lengths.max()) if rows else None,
+    }
+
+
+def facts(selection: Selection, count: Callable[[str], int]) -> dict[str, object]:
+    """What a corpus says about its filtering: kept and dropped articles, deleted sections, Table 11."""
+    return {
+        "kept": len(selection.documents),
+        "dropped": dict(sorted(selection.dropped.items())),
+        "removed_sections": dict(sorted(selection.removed_sections.items())),
+        "table_11": table_11(selection),
+        "token_unit": LOWER_BOUND if count is piece_count else "tokens",
+    }

@@ -1,0 +1,287 @@
+r"""A MediaWiki dump as pages: byte ranges of its bz2 streams, raw page XML, and the exclusions of deng2022 section 4.
+
+``pages-articles-multistream`` dumps are many bz2 streams of 100 pages, so a shard is a byte range and a reader needs no
+other part of the file. Stream starts come from the index or, without one, from the streams' magic number.
+A shard owns the pages whose ``<page>`` begins in its range; it reads on past its end to finish the last one,
+so streams that cut pages (pbzip2) lose none. Every page has one outcome; nothing is skipped in silence.
+"""
+
+from __future__ import annotations
+
+import bz2
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import BinaryIO
+from xml.etree import ElementTree
+
+from longform.documents import BadInput
+
+MAX_PAGE_BYTES = 4 * 2**20  # twice MediaWiki's own limit of 2 MiB of wikitext ($wgMaxArticleSize), for XML escapes
+READ = 1 << 18  # bytes of bz2 per read
+
+_MAGIC = re.compile(rb"BZh[1-9](?:\x31\x41\x59\x26\x53\x59|\x17\x72\x45\x38\x50\x90)")  # a block, or an empty stream
+_OPEN, _CLOSE = b"<page>", b"</page>"
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Consecutive bz2 streams.
+
+    Attributes:
+        number: position in the plan.
+        streams: byte offsets of the streams' starts.
+        stop: byte offset after the last one.
+        listed: pages that the index lists for these streams; None without an index.
+    """
+
+    number: int
+    streams: tuple[int, ...]
+    stop: int
+    listed: int | None = None
+
+
+def plan(dump: Path, index: Path | None, shard_bytes: int) -> tuple[list[Shard], Counter[str]]:
+    """Shards of at least ``shard_bytes`` compressed bytes each, and what is wrong with the index, counted.
+
+    The plan depends on the files and ``shard_bytes`` only, never on the number of workers.
+
+    Raises:
+        BadInput: the dump is absent or holds no bz2 stream.
+    """
+    if not dump.is_file():
+        raise BadInput(f"{dump}: no such file; docs/data_cards/wikipedia.md says where dumps are published")
+    size, troubles = dump.stat().st_size, Counter()
+    listed = indexed_starts(dump, index, troubles) if index else {}
+    starts = sorted({*listed, *stream_starts(dump, stop=min(listed, default=size))})
+    if not starts:
+        raise BadInput(f"{dump}: no bz2 stream found in {size} bytes; fetch it again and check its SHA-256")
+    shards, first = [], 0
+    for last, (_, end) in enumerate(pairwise([*starts, size])):
+        if end - starts[first] >= shard_bytes or end == size:
+            streams = tuple(starts[first : last + 1])
+            pages = sum(listed.get(start, 0) for start in streams) if listed else None
+            shards.append(Shard(len(shards), streams, end, pages))
+            first = last + 1
+    return shards, +troubles
+
+
+def stream_starts(dump: Path, stop: int) -> list[int]:
+    """Offsets below ``stop`` at which a bz2 stream begins, found by magic number."""
+    starts, offset, tail = [], 0, b""
+    with dump.open("rb") as file:
+        while offset < stop and (chunk := file.read(min(1 << 24, stop - offset))):
+            data = tail + chunk
+            starts += [offset - len(tail) + match.start() for match in _MAGIC.finditer(data)]
+            offset, tail = offset + len(chunk), data[-9:]
+    return sorted(set(starts))
+
+
+def indexed_starts(dump: Path, index: Path, troubles: Counter[str]) -> dict[int, int]:
+    """Pages per stream offset of the index (``offset:page id:title`` lines, bz2 or plain).
+
+    An offset at which no stream begins is counted and left out; its pages are found in the stream before it.
+    """
+    opener = bz2.open if index.suffix == ".bz2" else open
+    pages: Counter[int] = Counter()
+    try:
+        with opener(index, "rb") as lines:
+            for line in lines:
+                offset = line.split(b":", 1)[0]
+                if offset.isdigit() and len(offset) < 19:  # beyond, no file offset
+                    pages[int(offset)] += 1
+                else:
+                    troubles["index: malformed line"] += 1
+    except (OSError, EOFError, ValueError):
+        troubles["index: cut off"] += 1
+    with dump.open("rb") as file:
+        good = {offset: count for offset, count in sorted(pages.items()) if _begins_stream(file, offset)}
+    troubles["index: offset at no stream"] += len(pages) - len(good)
+    return good
+
+
+def _begins_stream(file: BinaryIO, offset: int) -> bool:
+    file.seek(offset)
+    return bool(_MAGIC.match(file.read(10)))
+
+
+class PageScanner:
+    """Cuts decompressed XML into pages with a bounded buffer, however long a page or a gap between pages is."""
+
+    def __init__(self, max_page_bytes: int) -> None:
+        self.limit, self.buffer, self.skipping = max_page_bytes, bytearray(), False
+
+    def feed(self, piece: bytes) -> Iterator[bytes | str]:
+        """Pages that are whole now, and ``page too large`` once for each page beyond the limit."""
+        self.buffer += piece
+        while True:
+            start = self._page_start()
+            if start < 0:
+                return
+            end = self.buffer.find(_CLOSE, start)
+            whole = end >= 0 and end - start <= self.limit
+            if whole:
+                yield bytes(self.buffer[start : end + len(_CLOSE)])
+                del self.buffer[: end + len(_CLOSE)]
+            elif end >= 0 or len(self.buffer) - start > self.limit:
+                yield "page too large"
+                self.skipping = True
+            else:
+                del self.buffer[:start]
+                return
+
+    def _page_start(self) -> int:
+        """Where the next page begins, what stands before it being forgotten as far as it cannot begin one."""
+        if self.skipping:
+            end = self.buffer.find(_CLOSE)
+            if end < 0:
+                del self.buffer[: 1 - len(_CLOSE)]
+                return -1
+            del self.buffer[: end + len(_CLOSE)]
+            self.skipping = False
+        start = self.buffer.find(_OPEN)
+        if start < 0:
+            del self.buffer[: 1 - len(_OPEN)]
+        return start
+
+    @property
+    def open(self) -> bool:
+        """Whether a page, or the tag that begins one, has begun and not ended."""
+        tail = bytes(self.buffer[1 - len(_OPEN) :])
+        return self.skipping or _OPEN in self.buffer or any(tail.endswith(_OPEN[:n]) for n in range(1, len(_OPEN)))
+
+    def flush(self) -> Iterator[str]:
+        """Forget a page that will not be finished, and say so."""
+        if _OPEN in self.buffer:
+            yield "page cut off"
+        self.buffer, self.skipping = bytearray(), False
+
+
+def raw_pages(dump: Path, shard: Shard, max_page_bytes: int = MAX_PAGE_BYTES) -> Iterator[bytes | str]:
+    """The XML of each page that begins in the shard, or the reason why it cannot be given, in file order."""
+    scanner = PageScanner(max_page_bytes)
+    with dump.open("rb") as file:
+        for start, stop in pairwise([*shard.streams, shard.stop]):
+            for piece in decoded(file, start, stop):
+                if isinstance(piece, str):
+                    yield piece
+                    yield from scanner.flush()
+                else:
+                    yield from scanner.feed(piece)
+        yield from _last_page(file, shard.stop, scanner)
+
+
+def _last_page(file: BinaryIO, stop: int, scanner: PageScanner) -> Iterator[bytes | str]:
+    """Finish the page that the shard's last stream left open; a page that begins later belongs to the next shard."""
+    if scanner.open:
+        for piece in decoded(file, stop, os.fstat(file.fileno()).st_size):
+            if isinstance(piece, str):
+                break
+            for page in scanner.feed(piece):
+                yield page
+                return
+            if not scanner.open:
+                return
+    yield from scanner.flush()
+
+
+def decoded(file: BinaryIO, start: int, stop: int) -> Iterator[bytes | str]:
+    """Decompressed pieces of at most 1 MiB of the streams between two offsets; a broken stream ends with its reason."""
+    file.seek(start)
+    left, data, decoder, whole = stop - start, b"", bz2.BZ2Decompressor(), True
+    while left or data:
+        if not data:
+            data = file.read(min(READ, left))
+            left -= len(data)
+            if not data:
+                break
+        try:
+            yield decoder.decompress(data, max_length=1 << 20)
+            while not decoder.eof and not decoder.needs_input:
+                yield decoder.decompress(b"", max_length=1 << 20)
+        except OSError:
+            yield "stream: corrupt bz2"
+            return
+        data = decoder.unused_data
+        whole = decoder.eof
+        decoder = bz2.BZ2Decompressor() if whole else decoder
+    if not whole:
+        yield "stream: truncated bz2"
+
+
+@dataclass(frozen=True)
+class Page:
+    """One page of the dump.
+
+    Attributes:
+        id, title: the page's own.
+        text: wikitext of its last revision.
+    """
+
+    id: str
+    title: str
+    text: str
+
+
+def parse_page(xml: bytes) -> Page | str:
+    """An article, or the reason for which it is no article (deng2022 section 4) or cannot be read."""
+    try:
+        element = ElementTree.fromstring(xml.decode("utf-8"))
+    except UnicodeDecodeError:
+        return "invalid UTF-8"
+    except ElementTree.ParseError:
+        return "malformed XML"
+    model, text = element.findtext("revision/model"), element.findtext("revision/text")
+    title = element.findtext("title") or ""
+    if element.findtext("ns", "0") != "0":
+        return "other namespace"
+    if element.find("redirect") is not None or _REDIRECT.match(text or ""):
+        return "redirect"
+    if model not in (None, "wikitext"):
+        return "no wikitext"
+    if not text or not text.strip():
+        return "no text"
+    return _title_or_text_exclusion(title, text) or Page(element.findtext("id") or title, title, text)
+
+
+_REDIRECT = re.compile(r"\s*#\s*redirect", re.IGNORECASE)
+_YEAR = re.compile(r"(?:AD )?\d{1,4}(?: (?:BC|BCE|AD|CE))?")
+_DISAMBIGUATION = re.compile(
+    r"\{\{\s*(?:template:)?(?:[\w -]{0,40}\bdisambig(?:uation)?(?: page| cleanup)?|hndis|geodis|dab|disamb|hospitaldis|schooldis|mathdab"
+    r"|numberdis|roaddis|shipdis|letter-numbercombdisambig)\s*(?:\||\}\})",
+    re.IGNORECASE,
+)
+
+
+def _title_or_text_exclusion(title: str, text: str) -> str | None:
+    if _YEAR.fullmatch(title):
+        return "year"
+    if title.lower().endswith("(disambiguation)") or _DISAMBIGUATION.search(text):
+        return "disambiguation"
+    return None
+
+
+def recut(dump: Path, target: Path, pages_per_stream: int = 100) -> Counter[str]:
+    """Rewrite a single-stream dump as streams of 100 pages, so that it can be read in shards; counts pages lost to damage.
+
+    Deterministic: the same dump gives the same bytes.
+    """
+    troubles: Counter[str] = Counter()
+    partial = target.with_name(f".{target.name}.partial")
+    with partial.open("wb") as out:
+        pages: list[bytes] = []
+        for page in raw_pages(dump, Shard(0, (0,), dump.stat().st_size)):
+            if isinstance(page, str):
+                troubles[page] += 1
+                continue
+            pages.append(page)
+            if len(pages) == pages_per_stream:
+                out.write(bz2.compress(b"\n".join(pages)))
+                pages = []
+        out.write(bz2.compress(b"\n".join(pages)))
+    os.replace(partial, target)
+    return troubles

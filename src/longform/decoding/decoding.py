@@ -1,0 +1,219 @@
+"""Continuations of ``title. first sentence`` by one decoding strategy or many (massarelli2020, sections 3 and 5).
+
+Decoders are mappings with a ``kind``, see :mod:`longform.decoding.decoder_kinds`. Generations have a fixed number of
+new tokens: the end token is banned unless ``allow_end`` is set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from transformers import AutoModelForCausalLM
+
+from longform.datasets.wikisection import SPLITTERS
+from longform.decoding.decoder_kinds import Delayed, Human, Settings, decode, is_random, settings_of
+from longform.decoding.drafts import Draft, Drafts, token_log_probs
+from longform.decoding.prefixes import CONTINUATION, REFERENCE, TITLES, prefix_of
+from longform.decoding.token_rules import SentenceEnds
+from longform.documents import BadInput, Corpus, Document, Section
+from longform.language_models.checkpoints import load_model, load_tokenizer
+from longform.language_models.token_rows import encode
+from longform.resampling import generator
+
+NEW_TOKENS = 256  # massarelli2020, section 5
+SEEDS = 3  # massarelli2020, section 5: three generations with different seeds for every stochastic strategy
+
+
+@dataclass(frozen=True)
+class _Prefix:
+    document: Document
+    ids: list[int]
+    title: str
+    first: str
+    reference: list[int]
+
+
+@dataclass(frozen=True)
+class _Row:
+    """One continuation to write: which decoder, after which prefix, the how many-th."""
+
+    setting: str
+    prefix: _Prefix
+    repeat: int
+
+
+def generate(
+    *,
+    model: Path,
+    prefixes: Sequence[Document],
+    name: str,
+    seed: int,
+    scratch: Path | None = None,
+    decoder: Mapping[str, Any] | None = None,
+    decoders: Mapping[str, Mapping[str, Any]] | None = None,
+    new_tokens: int = NEW_TOKENS,
+    repeats: int | None = None,
+    split: str | None = "test",
+    documents: int | None = None,
+    batch: int = 16,
+    splitter: str = "paper",
+    title_from: str = "definition",
+    allow_end: bool = False,
+) -> Corpus:
+    """Continue the prefix of every article of ``split``: its title, a point, and the first sentence of its text.
+
+    Args:
+        scratch: where finished batches are kept, so that a killed run goes on; nowhere by default.
+        decoder, decoders: one decoder, or several by name; see :mod:`longform.decoding.decoder_kinds`.
+        repeats: continuations per prefix; by default three where the decoder draws, else one.
+        documents: how many articles; all by default.
+        title_from: a key of ``TITLES``.
+
+    Returns:
+        One document per continuation, split ``generated``: section 0 holds the page's title and the prefix's sentence,
+        section 1 the continuation, section 2 what the article has there, cut to as many tokens. Truth, one row a
+        document: ``setting``, ``page``, ``repeat``, ``prefix_nats`` and ``prefix_tokens``, and ragged ``token``,
+        ``token_nats`` (log-probability under the model), ``token_marks`` (characters without blanks) and
+        ``reference``. Facts count prefixes without title or sentence, those too long for the window, and continuations
+        that are empty or cut short.
+
+    Raises:
+        BadInput: an unknown decoder, splitter or ``title_from``, or no prefix that can be used.
+    """
+    named = _named(name, decoder, decoders)
+    settings = {key: settings_of(one) for key, one in named.items()}
+    if splitter not in SPLITTERS or title_from not in TITLES:
+        allowed = f"{sorted(SPLITTERS)} and {sorted(TITLES)}"
+        raise BadInput(f"generate {name}: splitter {splitter!r}, title_from {title_from!r}; allowed are {allowed}")
+    tokenizer, network = load_tokenizer(model), load_model(model, AutoModelForCausalLM).eval()
+    chosen = [d for d in prefixes if split is None or d.split == split][:documents]
+    window = getattr(network.config, "max_position_embeddings", None)
+    parts = [(document, *prefix_of(document, splitter, title_from)) for document in chosen]
+    found, counts = _prefixes(parts, tokenizer, new_tokens, None if window is None else window - new_tokens)
+    if not found:
+        raise BadInput(f"generate {name}: no prefix of {len(chosen)} can be used ({counts}); mend split or new_tokens")
+    times = {key: _repeats(one, repeats) for key, one in settings.items()}
+    rows = [_Row(key, prefix, n) for key in settings for prefix in found for n in range(times[key])]
+    writer = _Writer(network, tokenizer, settings, new_tokens, batch, (seed, name), allow_end)
+    kept = writer.write(rows, Drafts(scratch))
+    texts = [str(tokenizer.decode(draft.ids)) for draft in kept]
+    facts = {"corpus": name, "decoders": named, "repeats": times, "new_tokens": new_tokens}
+    facts |= {**counts, **writer.counts(rows, kept, texts)}
+    made = [_document(name, row, text, tokenizer) for row, text in zip(rows, texts, strict=True)]
+    return Corpus(made, _truth(rows, kept, tokenizer), facts)
+
+
+def _named(name: str, decoder: Mapping[str, Any] | None, decoders: Mapping[str, Any] | None) -> dict[str, Any]:
+    if (decoder is None) == (decoders is None) or not (decoder or decoders):
+        raise BadInput(f"generate {name}: give either 'decoder' (one) or 'decoders' (several by name)")
+    return {"": dict(decoder)} if decoder is not None else {key: dict(one) for key, one in (decoders or {}).items()}
+
+
+def _repeats(settings: Settings, repeats: int | None) -> int:
+    if isinstance(settings, Human):
+        return 1
+    return repeats if repeats is not None else SEEDS if is_random(settings) else 1
+
+
+@dataclass(frozen=True)
+class _Writer:
+    """What all batches of a run share."""
+
+    network: Any
+    tokenizer: Any
+    settings: Mapping[str, Settings]
+    new_tokens: int
+    batch: int
+    names: tuple[Any, ...]
+    allow_end: bool
+
+    def write(self, rows: Sequence[_Row], drafts: Drafts) -> list[Draft]:
+        """Continuations in the order of ``rows``; a batch holds prefixes of like length under one decoder."""
+        made: dict[int, Draft] = {}
+        for setting in self.settings:
+            own = [i for i, row in enumerate(rows) if row.setting == setting]
+            own.sort(key=lambda i: len(rows[i].prefix.ids))
+            for first in range(0, len(own), self.batch):
+                part = own[first : first + self.batch]
+                made |= zip(part, drafts.get([rows[i] for i in part], self._batch), strict=True)
+            print(f"generate {self.names[-1]}: {setting or 'all'}, {len(made)}/{len(rows)} continuations", flush=True)
+        return [made[row] for row in range(len(rows))]
+
+    def _batch(self, rows: Sequence[_Row]) -> list[Draft]:
+        prompts = [row.prefix.ids for row in rows]
+        rngs = [generator("decoding", *self._name(row), row.prefix.document.id, row.repeat) for row in rows]
+        settings, end = self.settings[rows[0].setting], self.tokenizer.eos_token_id
+        if isinstance(settings, Human):
+            written = [row.prefix.reference for row in rows]
+        else:
+            banned = [] if self.allow_end else [end]
+            written = decode(self.network, prompts, settings, self.new_tokens, rngs, banned, self._ends(settings))
+        kept = [list(ids[: ids.index(end)]) if end in ids else list(ids) for ids in written]
+        return [Draft(ids, *nats) for ids, nats in zip(kept, token_log_probs(self.network, prompts, kept), strict=True)]
+
+    def _name(self, row: _Row) -> tuple[Any, ...]:
+        return (*self.names, row.setting) if row.setting else self.names
+
+    def _ends(self, settings: Settings) -> SentenceEnds | None:
+        size = self.network.config.vocab_size
+        return SentenceEnds.of_tokenizer(self.tokenizer, size) if isinstance(settings, Delayed) else None
+
+    def counts(self, rows: Sequence[_Row], kept: Sequence[Draft], texts: Sequence[str]) -> dict[str, Any]:
+        """Of all continuations: tokens, empty, cut short, and points that a guard kept from ending a sentence."""
+        delayed = [d for row, d in zip(rows, kept, strict=True) if isinstance(self.settings[row.setting], Delayed)]
+        ends = self._ends(next((s for s in self.settings.values() if isinstance(s, Delayed)), Human()))
+        written = [d for row, d in zip(rows, kept, strict=True) if not isinstance(self.settings[row.setting], Human)]
+        return {
+            "empty": sum(not text.strip() for text in texts),
+            "cut_short": sum(len(draft.ids) < self.new_tokens for draft in written),
+            "tokens": sum(len(draft.ids) for draft in written),
+            "guarded_points": sum(ends.guarded(draft.ids) for draft in delayed) if ends is not None else 0,
+        }
+
+
+def _prefixes(
+    parts: Sequence[tuple[Document, str, str, str]], tokenizer: Any, new_tokens: int, room: int | None
+) -> tuple[list[_Prefix], dict[str, int]]:
+    found: list[_Prefix] = []
+    counts = {"prefixes": 0, "prefixes_empty": 0, "prefixes_untitled": 0, "prefixes_too_long": 0}
+    for document, title, first, rest in parts:
+        ids = [tokenizer.eos_token_id, *encode(f"{title}. {first}", tokenizer)]
+        too_long = room is not None and len(ids) > room
+        fault = "empty" if not first else "untitled" if not title else "too_long" if too_long else None
+        counts[f"prefixes_{fault}" if fault else "prefixes"] += 1
+        if fault is None:
+            reference = encode(f" {rest}", tokenizer)[:new_tokens] if rest else []
+            found.append(_Prefix(document, ids, title, first, reference))
+    return found, counts
+
+
+def _document(name: str, row: _Row, text: str, tokenizer: Any) -> Document:
+    reference = tokenizer.decode(row.prefix.reference).strip() if row.prefix.reference else ""
+    sections = (Section(row.prefix.title, row.prefix.first), Section(CONTINUATION, text), Section(REFERENCE, reference))
+    parts = [name, *([row.setting] if row.setting else []), row.prefix.document.id, str(row.repeat)]
+    return Document("-".join(parts), "generated", sections)
+
+
+def _truth(rows: Sequence[_Row], kept: Sequence[Draft], tokenizer: Any) -> dict[str, np.ndarray]:
+    marks = {token: len("".join(str(tokenizer.decode([token])).split())) for d in kept for token in d.ids}
+    flat = {
+        "token": ([d.ids for d in kept], np.int32),
+        "token_nats": ([d.nats for d in kept], np.float64),
+        "token_marks": ([[marks[token] for token in d.ids] for d in kept], np.int32),
+        "reference": ([row.prefix.reference for row in rows], np.int32),
+    }
+    arrays: dict[str, np.ndarray] = {}
+    for key, (values, dtype) in flat.items():
+        arrays[key] = np.array([one for value in values for one in value], dtype=dtype)
+        arrays[f"{key}_lengths"] = np.array([len(value) for value in values], dtype=np.int64)
+    return arrays | {
+        "setting": np.array([row.setting for row in rows], dtype=np.str_),
+        "page": np.array([row.prefix.document.id for row in rows], dtype=np.str_),
+        "repeat": np.array([row.repeat for row in rows], dtype=np.int64),
+        "prefix_nats": np.array([d.prefix_nats for d in kept], dtype=np.float64),
+        "prefix_tokens": np.array([len(row.prefix.ids) - 1 for row in rows], dtype=np.int64),
+    }

@@ -1,0 +1,244 @@
+"""Ancestral sampling of whole documents, past the context window, in parallel, with the same bytes however it is run.
+
+A document's text depends on (model, seed, row name, index, truncation, protocol) and on nothing else: not on the batch,
+the order, the shard, a kill, or the number of processes. ``sampling.contexts`` says what a draw sees past the window,
+``sampling.draws`` why its outcome is certain, ``sampling.drafts`` what a killed run leaves behind.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytorch_lightning as pl
+import torch
+from transformers import AutoModelForCausalLM
+
+from longform.decoding.sampling import drafts as files
+from longform.decoding.sampling.contexts import context_start
+from longform.decoding.sampling.drafts import Draft
+from longform.decoding.sampling.draws import Referee, Truncation, calibrated, certain_draws
+from longform.decoding.sampling.noise import keys
+from longform.documents import BadInput, Corpus, Document
+from longform.language_models.checkpoints import load_model, load_tokenizer
+from longform.language_models.launching import Launch, predict
+from longform.language_models.token_rows import encode
+from longform.resampling import derived_seed
+from longform.text.rendering import parse, render
+
+PRESETS = {"paper": 0, "released": 50}  # deng2022 section 4: no truncation; the authors' code inherits top-k 50
+REPORT_EVERY = 10.0  # seconds between lines of progress
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """Settings of the sampler.
+
+    Attributes:
+        max_tokens: a document is cut there (counted as ``cut``).
+        keep: tokens re-encoded when the window is full; None slides by one token.
+        truncation: what is done to the logits.
+    """
+
+    max_tokens: int
+    keep: int | None
+    truncation: Truncation = field(default_factory=Truncation)
+
+
+def generate(
+    *,
+    model: Path,
+    name: str,
+    seed: int,
+    scratch: Path,
+    prefixes: Sequence[Document],
+    documents: int,
+    titles: bool,
+    batch: int,
+    max_tokens: int,
+    keep: int | None,
+    top_k: int | None = None,
+    preset: str = "paper",
+    temperature: float = 1.0,
+    redraws: int = 20,
+    devices: int = 1,
+    nodes: int = 1,
+    strategy: str = "auto",
+) -> Corpus:
+    """Sample ``documents`` articles; a malformed one is drawn again (counted), at most ``redraws`` times.
+
+    Args:
+        prefixes: a corpus whose text shows how far float32 is from float64; the texts themselves begin from nothing.
+        batch: documents at a time and process.
+        keep: None is the paper's protocol, slide by one; n re-encodes n tokens of a full window.
+        preset: "paper" draws from the whole distribution, "released" from the 50 most probable tokens.
+        top_k: overrides the preset's; 0 is no truncation.
+        devices, nodes, strategy: Lightning's; "ddp_spawn" or "ddp" over several devices.
+
+    Returns:
+        The generated corpus; facts count documents, redraws, cut and failed ones.
+    """
+    if preset not in PRESETS:
+        raise BadInput(f"generate {name}: preset {preset!r}, allowed are {sorted(PRESETS)}; mend the row")
+    rule = Truncation(PRESETS[preset] if top_k is None else top_k, temperature)
+    settings = Sampling(max_tokens, keep, rule)
+    tokenizer = load_tokenizer(model)
+    network = load_model(model, AutoModelForCausalLM).float().eval()
+    checked(settings, network.config.max_position_embeddings, name, documents=documents, batch=batch, redraws=redraws)
+    job = Job(tokenizer, titles, (seed, name), documents, redraws, scratch)
+    text = calibration_text(prefixes, tokenizer, titles, network.config.max_position_embeddings)
+    sampler = Sampler(network, job, settings, text)
+    for _ in range(redraws + 1):  # every round draws what is still missing or malformed, in full batches
+        if left := files.pending(files.read(scratch), documents, redraws):
+            predict(sampler, left, batch, Launch(devices, nodes, strategy))
+    return files.corpus(files.read(scratch), documents, name)
+
+
+def checked(settings: Sampling, window: int, name: str, **counts: int) -> None:
+    """Refuse settings that cannot sample.
+
+    Raises:
+        BadInput: naming the setting, its value and what is allowed.
+    """
+    keep = window - 1 if settings.keep is None else settings.keep
+    ranges = {setting: (value, 0 if setting == "redraws" else 1, 10**9) for setting, value in counts.items()}
+    ranges |= {"max_tokens": (settings.max_tokens, 5, 10**9), "keep": (keep, 1, window - 1)}
+    ranges["top_k"] = (settings.truncation.top_k, 0, 10**9)
+    for setting, (value, least, most) in ranges.items():
+        if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+            raise BadInput(f"generate {name}: {setting} is {value!r}, allowed is {least} to {most}; mend the row")
+    temperature = settings.truncation.temperature
+    if not isinstance(temperature, int | float) or temperature <= 0:
+        raise BadInput(f"generate {name}: temperature is {temperature!r}, allowed is above 0; mend the row")
+
+
+def calibration_text(prefixes: Sequence[Document], tokenizer: Any, titles: bool, tokens: int) -> list[int]:
+    """The first tokens of a corpus, one document behind the other."""
+    ids = itertools.chain.from_iterable(
+        [tokenizer.eos_token_id, *encode(render(d, titles and all(s.title is not None for s in d.sections)), tokenizer)]
+        for d in prefixes
+    )
+    return list(itertools.islice(ids, tokens)) or [tokenizer.eos_token_id]
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is to be written: names of the drafts, their prefix, and how a finished one becomes a record."""
+
+    tokenizer: Any
+    titles: bool
+    names: tuple[int, str]
+    documents: int
+    redraws: int
+    scratch: Path
+
+    def draft(self, index: int, attempt: int) -> Draft:
+        """An empty draft: ``EOT newline EOT``, as between two articles of the training stream."""
+        end = self.tokenizer.eos_token_id
+        ids = [end, *encode("\n", self.tokenizer), end]
+        return Draft(index, attempt, derived_seed(*self.names, index, attempt), ids)
+
+    def record(self, draft: Draft, settings: Sampling) -> dict[str, Any]:
+        """The line of a finished draft; sections are None where it is malformed."""
+        body = draft.ids[len(self.draft(0, 0).ids) :]
+        sections = parse(self.tokenizer.decode(body, skip_special_tokens=True), self.titles)
+        parts = None if sections is None else [[section.title, section.text] for section in sections]
+        cut = len(draft.ids) >= settings.max_tokens and draft.ids[-1] != self.tokenizer.eos_token_id
+        return {"index": draft.index, "attempt": draft.attempt, "cut": cut, "tokens": len(body), "sections": parts}
+
+
+class Sampler(pl.LightningModule):
+    """One process's share: takes batches of (index, attempt), writes finished drafts."""
+
+    def __init__(self, network: Any, job: Job, settings: Sampling, text: Sequence[int]) -> None:
+        super().__init__()
+        self.network, self.job, self.settings, self.text = network, job, settings, text
+        self.referee: Referee | None = None
+        self.drawn, self.started, self.reported = 0, time.monotonic(), time.monotonic()
+
+    def predict_step(self, batch: list[tuple[int, int]], index: int) -> None:
+        """Sample a batch of drafts and remember them."""
+        if not batch:
+            return
+        if self.referee is None:
+            self.started = time.monotonic()
+            self.referee = calibrated(self.network, self.text, self.network.config.max_position_embeddings)
+        drafts = [self.job.draft(*one) for one in batch]
+        sample(self.referee, drafts, self.settings, self.job.tokenizer.eos_token_id, self._tick)
+        files.append(self.job.scratch, self.global_rank, [self.job.record(d, self.settings) for d in drafts])
+
+    def _tick(self, tokens: int) -> None:
+        self.drawn += tokens
+        if self.referee is None or time.monotonic() - self.reported < REPORT_EVERY:
+            return
+        self.reported = time.monotonic()
+        done = sum(row["sections"] is not None for row in files.read(self.job.scratch).values())
+        speed, where = self.drawn / (self.reported - self.started), f"{self.global_rank + 1}/{self.trainer.world_size}"
+        print(
+            f"generate {self.job.names[1]}: {done}/{self.job.documents} documents; process {where}: {self.drawn:,} tokens,"
+            f" {speed:,.0f} tokens/s, margin {self.referee.margin:.1e}, {self.referee.called} draws in float64",
+            flush=True,
+        )
+
+
+@torch.no_grad()
+def sample(
+    referee: Referee,
+    drafts: Sequence[Draft],
+    settings: Sampling,
+    end: int,
+    tick: Callable[[int], None] = lambda _: None,
+) -> None:
+    """Extend the drafts in place until each has drawn the end token or is full."""
+    network = referee.network
+    window, device = network.config.max_position_embeddings, network.device
+    length, cache, start = (
+        len(drafts[0].ids),
+        None,
+        -1,
+    )  # all active drafts are equally long: one prefix, one token a step
+    ids = torch.zeros(len(drafts), settings.max_tokens, dtype=torch.int64, device=device)
+    ids[:, :length] = torch.tensor([draft.ids for draft in drafts])
+    active = list(drafts)
+    while active:
+        begin = context_start(length, window, settings.keep)
+        fresh = cache is None or begin != start
+        reuse = context_start(length + 1, window, settings.keep) == begin
+        output = network(
+            input_ids=ids[:, begin:length] if fresh else ids[:, length - 1 : length],
+            past_key_values=None if fresh else cache,
+            use_cache=reuse or not fresh,
+            logits_to_keep=1,
+        )
+        cache, start = (output.past_key_values if reuse else None), begin
+        ids[:, length] = draws(referee, output.logits[:, -1], ids[:, begin:length], active, settings, length)
+        length += 1
+        tick(len(active))
+        alive = (ids[:, length - 1] != end) & (length < settings.max_tokens)
+        if not alive.all():
+            for row in (~alive).nonzero()[:, 0].tolist():
+                active[row].ids = ids[row, :length].tolist()
+            rows = alive.nonzero()[:, 0]
+            active, ids = [active[row] for row in rows.tolist()], ids[rows]
+            if cache is not None and active:
+                cache.batch_select_indices(rows)
+
+
+def draws(
+    referee: Referee,
+    logits: torch.Tensor,
+    contexts: torch.Tensor,
+    active: Sequence[Draft],
+    settings: Sampling,
+    place: int,
+) -> torch.Tensor:
+    """The token (draft,) at a place of each draft: float32's where it is certain, else the referee's."""
+    words = keys([draft.key for draft in active], place, logits.device)
+    tokens, certain = certain_draws(logits, words, settings.truncation, referee.margin)
+    for row in (~certain).nonzero()[:, 0].tolist():
+        tokens[row] = referee.decide(contexts[row], logits[row], words[row], settings.truncation)
+    return tokens

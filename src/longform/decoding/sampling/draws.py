@@ -1,0 +1,162 @@
+r"""Draws that are certain: the text is defined by the model in float64, and float32 passes only find it sooner.
+
+The logits of a float32 pass depend a little on the batch that they were computed in, on threads and on the device. So
+the text of a draft is *defined* as what the Gumbel-max rule draws from a float64 pass over the draw's context alone,
+without a cache. A float32 batch may decide a draw only if its winner leads by more than the margin, a multiple of the
+largest difference between the two passes that was measured on real text; any other draw is decided by the float64
+pass itself. A margin of m nats sends fewer than one draw in 1 / m there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from longform.decoding.sampling.noise import gumbel
+from longform.documents import BadInput
+
+SAFETY = 8.0  # ours: margin over the largest difference measured in calibration
+ARITHMETIC = 2e-5  # float32 rounding of scores below 64 (4e-6 a step, five steps)
+POSITIONS = 64  # last positions of a context whose logits are compared in calibration
+ROWS = 8  # rows of the batch in calibration
+DECODED = 8  # of these positions, how many are read token by token through the cache
+
+
+@dataclass(frozen=True)
+class Truncation:
+    """What is done to the logits before a draw.
+
+    Attributes:
+        top_k: only the k most probable tokens; 0 for all.
+        temperature: divides the logits.
+    """
+
+    top_k: int = 0
+    temperature: float = 1.0
+
+
+@dataclass
+class Referee:
+    """Decides draws in float64, one context at a time.
+
+    Attributes:
+        network: a causal LM with float32 weights.
+        margin: lead below which a float32 draw is not certain, in nats of the logits.
+        called, largest: how often it decided, and the largest difference between the passes that it saw.
+    """
+
+    network: Any
+    margin: float = 0.0
+    called: int = 0
+    largest: float = field(default=0.0)
+
+    @torch.no_grad()
+    def logits(self, context: torch.Tensor, positions: int = 1) -> torch.Tensor:
+        """Float64 logits after the last ``positions`` tokens of one context (token,); (positions, vocabulary)."""
+        with in_double(self.network):
+            return self.network(input_ids=context[None], use_cache=False, logits_to_keep=positions).logits[0]
+
+    def decide(self, context: torch.Tensor, seen: torch.Tensor, words: torch.Tensor, rule: Truncation) -> int:
+        """The draw that defines the text; what float32 had ``seen`` (vocabulary,) is checked against the margin."""
+        exact = self.logits(context)
+        self.called, self.largest = self.called + 1, max(self.largest, spread(seen - exact))
+        self.margin = max(self.margin, self.largest * SAFETY / 2)  # seldom: text rougher than the calibration's
+        scores = kept(exact / rule.temperature, rule.top_k, 0.0)
+        return int((scores + gumbel(words[None], scores.shape[1], torch.float64)).argmax())
+
+
+def certain_draws(
+    logits: torch.Tensor, words: torch.Tensor, rule: Truncation, margin: float
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Gumbel-max draws (draft,) of float32 logits (draft, vocabulary), and which of them no error below the margin changes."""
+    slack = margin / rule.temperature + ARITHMETIC
+    scaled = (logits - logits.amax(1, keepdim=True)) / rule.temperature
+    scores = kept(scaled, rule.top_k, slack)
+    scores = scores.add_(gumbel(words, scores.shape[1])) if rule.top_k else scores + gumbel(words, scores.shape[1])
+    lead, tokens = scores.topk(2, dim=1)
+    certain = lead[:, 0] - lead[:, 1] > slack
+    if 0 < rule.top_k < scores.shape[1]:
+        certain &= _inside(scaled, tokens[:, 0], rule.top_k, slack)
+    return tokens[:, 0], certain
+
+
+def kept(scaled: torch.Tensor, top_k: int, slack: float) -> torch.Tensor:
+    """Minus infinity outside the k most probable tokens of each row; tokens within ``slack`` of the k-th stay."""
+    if not 0 < top_k < scaled.shape[1]:
+        return scaled
+    threshold = scaled.topk(top_k, dim=1).values[:, -1:] - slack
+    return scaled.masked_fill(scaled < threshold, -torch.inf)
+
+
+def _inside(scaled: torch.Tensor, tokens: torch.Tensor, top_k: int, slack: float) -> torch.Tensor:
+    """Whether each token is among the k most probable beyond doubt."""
+    border = scaled.topk(top_k + 1, dim=1).values[:, -2:]
+    chosen = scaled.gather(1, tokens[:, None])[:, 0]
+    return (border[:, 0] - border[:, 1] > slack) | (chosen > border[:, 0] + slack)
+
+
+def spread(difference: torch.Tensor) -> float:
+    """Largest error that a difference of two logits of one row can have, given the errors of the logits."""
+    return float((difference.amax(-1) - difference.amin(-1)).max())
+
+
+def calibrated(network: Any, text: Sequence[int], window: int) -> Referee:
+    """A referee whose margin is ``SAFETY`` times the largest difference that float32 made on a text.
+
+    The text is read alone in float64, and in float32 alone, in a batch of ``ROWS``, and through the cache.
+
+    Raises:
+        BadInput: logits that are not numbers.
+    """
+    referee = Referee(network)
+    ids = torch.tensor(list(text)[:window], device=network.device)
+    compared = min(POSITIONS, len(ids))
+    exact = referee.logits(ids, compared)
+    seen = (logits.double() - exact[-len(logits) :] for logits in _float32_passes(network, ids, compared))
+    referee.margin = SAFETY * max(spread(difference) for difference in seen)
+    if not math.isfinite(referee.margin):
+        raise BadInput("the model's logits are not all numbers; its weights hold nan or infinity, train its row again")
+    return referee
+
+
+@torch.no_grad()
+def _float32_passes(network: Any, ids: torch.Tensor, compared: int) -> Iterator[torch.Tensor]:
+    rows = torch.stack([ids.roll(7 * row) for row in range(ROWS)])
+    yield network(input_ids=ids[None], use_cache=False, logits_to_keep=compared).logits[0]
+    yield network(input_ids=rows, use_cache=False, logits_to_keep=compared).logits[0]
+    if len(ids) > DECODED:
+        output = network(input_ids=rows[:, :-DECODED], use_cache=True, logits_to_keep=1)
+        decoded = []
+        for place in range(len(ids) - DECODED, len(ids)):
+            output = network(input_ids=rows[:, place : place + 1], past_key_values=output.past_key_values)
+            decoded.append(output.logits[0, -1])
+        yield torch.stack(decoded)
+
+
+@contextmanager
+def in_double(network: torch.nn.Module) -> Iterator[None]:
+    """Run a float32 network in float64, one module's weights at a time, so that no second copy of it is needed.
+
+    Float32 to float64 and back is exact, so the network is left as it was.
+    """
+    owners = [module for module in network.modules() if module._parameters or module._buffers]
+    hooks = [owner.register_forward_pre_hook(lambda module, _: _cast(module, torch.float64)) for owner in owners]
+    hooks += [owner.register_forward_hook(lambda module, *_: _cast(module, torch.float32)) for owner in owners]
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()
+        for owner in owners:
+            _cast(owner, torch.float32)
+
+
+def _cast(module: torch.nn.Module, dtype: torch.dtype) -> None:
+    for tensor in (*module._parameters.values(), *module._buffers.values()):
+        if tensor is not None and tensor.is_floating_point():
+            tensor.data = tensor.data.to(dtype)

@@ -1,0 +1,134 @@
+"""Translations of source sentences by a trained translator: sampled, each sentence with its own random numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from longform.documents import BadInput, Corpus, Document, Section
+from longform.language_models.translation import SOURCE, TARGET, TrainedTranslator, padded, sides_of
+from longform.language_models.translation_networks import (
+    BEGIN,
+    END,
+    LENGTHS,
+    PAD,
+    UNKNOWN,
+    AutoregressiveTranslator,
+    ParallelTranslator,
+)
+from longform.resampling import generator
+
+LONGER = 2  # a translation may be this many times as long as its source, plus ROOM tokens; then it is cut
+ROOM = 10
+
+
+def generate(
+    *,
+    model: Path | TrainedTranslator,
+    name: str,
+    seed: int,
+    prefixes: Sequence[Document],
+    split: str = "test",
+    temperature: float = 1.0,
+    batch: int = 64,
+) -> Corpus:
+    """One translation per pair of ``split``, as documents of split ``generated`` with both sections.
+
+    Args:
+        temperature: divides the logits; 0 takes the most probable word. Lengths are taken at their most probable.
+
+    Returns:
+        documents, with ``facts`` counting those cut at the length limit and those left empty.
+
+    Raises:
+        BadInput: no pair of the split, or a negative temperature.
+    """
+    chosen = [document for document in prefixes if document.split == split]
+    if not chosen:
+        raise BadInput(f"generate {name}: no pair of split {split!r}; mend split or the corpus")
+    if temperature < 0:
+        raise BadInput(f"generate {name}: temperature is {temperature}, allowed is 0 or more")
+    translator = model if isinstance(model, TrainedTranslator) else TrainedTranslator.load(model)
+    sources = [[*translator.subwords.encode(sides_of(document)[0]).ids, END] for document in chosen]
+    order = sorted(range(len(chosen)), key=lambda i: len(sources[i]))
+    written: list[list[int]] = [[] for _ in chosen]
+    for first in range(0, len(order), batch):
+        part = order[first : first + batch]
+        limits = [min(LONGER * len(sources[i]) + ROOM, translator.network.shape.positions) for i in part]
+        draws = [
+            generator("translation", name, seed, chosen[i].id).random(n) for i, n in zip(part, limits, strict=True)
+        ]
+        for i, ids in zip(part, _write(translator, [sources[i] for i in part], draws, temperature), strict=True):
+            written[i] = ids
+    documents = [_document(translator, name, *row) for row in zip(chosen, written, strict=True)]
+    cut = sum(END not in ids for ids in written)
+    empty = sum(not document.sections[1].text for document in documents)
+    return Corpus(documents, facts={"name": name, "documents": len(documents), "cut": cut, "empty": empty})
+
+
+def _document(translator: TrainedTranslator, name: str, pair: Document, ids: list[int]) -> Document:
+    text = translator.subwords.decode(ids[: ids.index(END)] if END in ids else ids)
+    sections = (Section(SOURCE, sides_of(pair)[0]), Section(TARGET, text))
+    return Document(f"{name}-{pair.id}", "generated", sections)
+
+
+@torch.no_grad()
+def _write(
+    translator: TrainedTranslator, sources: list[list[int]], draws: list[np.ndarray], temperature: float
+) -> list[list[int]]:
+    network, source = translator.network.eval(), padded(sources, PAD)
+    if isinstance(network, AutoregressiveTranslator):
+        return _one_by_one(network, source, draws, temperature)
+    return _all_at_once(network, source, draws, temperature)
+
+
+def _one_by_one(
+    network: AutoregressiveTranslator, source: torch.Tensor, draws: list[np.ndarray], temperature: float
+) -> list[list[int]]:
+    memory = network.encode(source)
+    rows: list[list[int]] = [[] for _ in draws]
+    written = torch.full((len(draws), 1), BEGIN)
+    for step in range(max(len(row) for row in draws)):
+        busy = [i for i, row in enumerate(rows) if END not in row and step < len(draws[i])]
+        if not busy:
+            break
+        logits = network.next_scores(memory[busy], source[busy], written[busy])[:, -1]
+        uniforms = np.array([draws[i][step] for i in busy])
+        chosen = pick(logits, uniforms, temperature)
+        fresh = torch.full((len(draws), 1), PAD)
+        fresh[busy, 0] = torch.from_numpy(chosen)
+        written = torch.cat([written, fresh], dim=1)
+        for i, token in zip(busy, chosen.tolist(), strict=True):
+            rows[i].append(token)
+    return rows
+
+
+def _all_at_once(
+    network: ParallelTranslator, source: torch.Tensor, draws: list[np.ndarray], temperature: float
+) -> list[list[int]]:
+    memory = network.encode(source)
+    offset = network.length_scores(memory, source).argmax(1) - LENGTHS // 2
+    limits = torch.tensor([len(row) for row in draws])
+    sizes = torch.minimum(((source != PAD).sum(1) + offset).clamp_min(1), limits)
+    logits = network.place_scores(memory, source, sizes)
+    rows = []
+    for scores, size, uniforms in zip(logits, sizes.tolist(), draws, strict=True):
+        rows.append(pick(scores[:size], uniforms[:size], temperature).tolist())
+    return rows
+
+
+def pick(logits: torch.Tensor, uniforms: np.ndarray, temperature: float) -> np.ndarray:
+    """One token per row of logits, by inverting the cumulative distribution at the row's uniform number.
+
+    Control tokens other than the end are never written.
+    """
+    logits = logits.clone()
+    logits[:, [PAD, BEGIN, UNKNOWN]] = -torch.inf
+    if temperature == 0:
+        return logits.argmax(1).numpy()
+    chances = torch.softmax(logits.double() / temperature, dim=1).cumsum(1).numpy()
+    places = (chances < uniforms[:, None] * chances[:, -1:]).sum(1)
+    return np.minimum(places, chances.shape[1] - 1)

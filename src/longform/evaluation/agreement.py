@@ -1,0 +1,294 @@
+"""Agreement of people with each other and of scores with people: correlations, leave-one-out, alpha, kappa, Williams.
+
+Ratings are float64 (raters, items) with nan where a rater did not see an item. An undefined coefficient (constant
+ratings, too few items) is nan and counted, never zero. Stepwise regression is in :mod:`longform.evaluation.regression`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+from longform.documents import BadInput
+from longform.resampling import percentile_interval
+
+LEVEL = 0.95
+FEWEST = 3  # paired values below which no coefficient is given
+
+
+@dataclass(frozen=True)
+class Correlation:
+    """A coefficient with its interval and two-tailed p-value.
+
+    Attributes:
+        items: pairs of values used; excluded: pairs with a missing value.
+    """
+
+    value: float
+    low: float
+    high: float
+    p_value: float
+    items: int
+    excluded: int
+
+
+def _pearson_error(_: float, items: int) -> float:
+    return 1 / math.sqrt(items - 3) if items > 3 else math.inf  # Fisher 1921
+
+
+def _spearman_error(value: float, items: int) -> float:
+    return math.sqrt((1 + value**2 / 2) / (items - 3)) if items > 3 else math.inf  # Bonett and Wright 2000
+
+
+def _kendall_error(_: float, items: int) -> float:
+    return math.sqrt(0.437 / (items - 4)) if items > 4 else math.inf  # Bonett and Wright 2000
+
+
+KINDS: Mapping[str, tuple[Callable, Callable[[float, int], float]]] = {
+    "pearson": (stats.pearsonr, _pearson_error),
+    "spearman": (stats.spearmanr, _spearman_error),
+    "kendall": (stats.kendalltau, _kendall_error),  # tau-b
+}
+
+
+def coefficient(kind: str, x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
+    """(value, p-value) of complete pairs; nan for fewer than three pairs or a constant side."""
+    if _shapeless(x, y):
+        return math.nan, math.nan
+    value, p_value = KINDS[kind][0](x, y)
+    return float(value), float(p_value)
+
+
+def value_of(kind: str, x: np.ndarray, y: np.ndarray) -> float:
+    """The value of :func:`coefficient` alone, for resampling: SciPy spends nine tenths of its time on the test."""
+    if kind == "kendall" or _shapeless(x, y):
+        return coefficient(kind, x, y)[0]
+    if kind == "spearman":
+        x, y = stats.rankdata(x), stats.rankdata(y)
+    x, y = x - x.mean(), y - y.mean()
+    return float(np.clip((x / np.linalg.norm(x)) @ (y / np.linalg.norm(y)), -1.0, 1.0))
+
+
+def _shapeless(x: np.ndarray, y: np.ndarray) -> bool:
+    return bool(len(x) < FEWEST or np.ptp(x) == 0 or np.ptp(y) == 0)
+
+
+def correlate(kind: str, x: np.ndarray, y: np.ndarray) -> Correlation:
+    """Pearson, Spearman or Kendall (tau-b) with a 95 % interval on the Fisher scale (Fisher 1921; Bonett and Wright 2000).
+
+    Pairs with a nan are left out and counted. Constant values give nan throughout.
+
+    Raises:
+        BadInput: unknown kind, or sides of different length.
+    """
+    x, y = _paired(kind, x, y)
+    kept = ~(np.isnan(x) | np.isnan(y))
+    value, p_value = coefficient(kind, x[kept], y[kept])
+    items = int(kept.sum())
+    if math.isnan(value):
+        return Correlation(math.nan, math.nan, math.nan, math.nan, items, len(x) - items)
+    reach = stats.norm.ppf((1 + LEVEL) / 2) * KINDS[kind][1](value, items)
+    middle = math.atanh(min(max(value, -1 + 1e-15), 1 - 1e-15))
+    low, high = math.tanh(middle - reach), math.tanh(middle + reach)
+    return Correlation(value, min(low, value), max(high, value), p_value, items, len(x) - items)
+
+
+def _paired(kind: str, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    if kind not in KINDS:
+        raise BadInput(f"correlation {kind!r}; allowed are {sorted(KINDS)}")
+    x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    if x.shape != y.shape or x.ndim != 1:
+        raise BadInput(f"correlation of shapes {x.shape} and {y.shape}; give two vectors of one length")
+    return x, y
+
+
+def clustered_interval(
+    kind: str, x: np.ndarray, y: np.ndarray, clusters: Sequence, rng: np.random.Generator, resamples: int = 1000
+) -> tuple[float, float]:
+    """95 % percentile interval that resamples whole clusters (source texts), since their items are not independent."""
+    x, y = _paired(kind, x, y)
+    kept = ~(np.isnan(x) | np.isnan(y))
+    groups = [np.flatnonzero((np.asarray(clusters) == name) & kept) for name in dict.fromkeys(clusters)]
+    draws = []
+    for _ in range(resamples):
+        rows = np.concatenate([groups[i] for i in rng.integers(0, len(groups), len(groups))])
+        draws.append(value_of(kind, x[rows], y[rows]))
+    return percentile_interval(np.array(draws))
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Inter-subject agreement.
+
+    Attributes:
+        value: mean over raters of the correlation of each with the mean of the others.
+        low, high: 95 % percentile interval over resampled items.
+        per_rater: float64 (raters,), nan for a rater who is constant or shares fewer than three items.
+        raters, excluded: raters with and without a coefficient.
+    """
+
+    value: float
+    low: float
+    high: float
+    per_rater: np.ndarray
+    raters: int
+    excluded: int
+
+
+def leave_one_out(
+    ratings: np.ndarray, rng: np.random.Generator, kind: str = "pearson", resamples: int = 1000
+) -> Agreement:
+    """Leave-one-out agreement (Weiss and Kulikowski 1991; lapata2005 section 5.2): an upper bound for any model.
+
+    With two raters it is their correlation.
+
+    Raises:
+        BadInput: fewer than two raters, or nobody has a coefficient (all ratings constant).
+    """
+    ratings = checked_ratings(ratings)
+    per_rater = _each_against_the_others(ratings, kind)
+    kept = ~np.isnan(per_rater)
+    if not kept.any():
+        raise BadInput(
+            f"agreement: of {len(ratings)} raters none has a correlation; ratings are constant or share no 3 items"
+        )
+    draws = [
+        _mean_agreement(ratings[:, rng.integers(0, ratings.shape[1], ratings.shape[1])], kind) for _ in range(resamples)
+    ]
+    low, high = percentile_interval(np.array(draws)) if draws else (math.nan, math.nan)
+    return Agreement(float(per_rater[kept].mean()), low, high, per_rater, int(kept.sum()), int((~kept).sum()))
+
+
+def checked_ratings(ratings: np.ndarray) -> np.ndarray:
+    """float64 (raters, items), at least two raters."""
+    ratings = np.asarray(ratings, dtype=np.float64)
+    if ratings.ndim != 2 or len(ratings) < 2:
+        raise BadInput(
+            f"ratings have shape {ratings.shape}; allowed is (raters, items) with two raters or more, nan where unseen"
+        )
+    return ratings
+
+
+def _mean_agreement(ratings: np.ndarray, kind: str) -> float:
+    values = _each_against_the_others(ratings, kind)
+    return float(np.nanmean(values)) if (~np.isnan(values)).any() else math.nan
+
+
+def _each_against_the_others(ratings: np.ndarray, kind: str) -> np.ndarray:
+    seen = ~np.isnan(ratings)
+    filled = np.where(seen, ratings, 0.0)
+    others = seen.sum(axis=0) - seen
+    means = np.divide(filled.sum(axis=0) - filled, others, out=np.full(ratings.shape, np.nan), where=others > 0)
+    both = seen & (others > 0)
+    return np.array([value_of(kind, r[k], m[k]) for r, m, k in zip(ratings, means, both, strict=True)])
+
+
+def intercorrelation(columns: Mapping[str, np.ndarray], kind: str = "pearson") -> dict[tuple[str, str], Correlation]:
+    """Correlation of every two columns, each pair once, later name first (the lower triangle of lapata2005's table)."""
+    names = list(columns)
+    return {(b, a): correlate(kind, columns[a], columns[b]) for i, a in enumerate(names) for b in names[i + 1 :]}
+
+
+def _nominal(a: np.ndarray, b: np.ndarray, _: np.ndarray) -> np.ndarray:
+    return (a != b).astype(float)
+
+
+def _interval(a: np.ndarray, b: np.ndarray, _: np.ndarray) -> np.ndarray:
+    return (a - b) ** 2
+
+
+def _ratio(a: np.ndarray, b: np.ndarray, _: np.ndarray) -> np.ndarray:
+    return np.divide((a - b) ** 2, (a + b) ** 2, out=np.zeros(np.broadcast(a, b).shape), where=(a + b) != 0)
+
+
+def _ordinal(a: np.ndarray, b: np.ndarray, totals: np.ndarray) -> np.ndarray:
+    ranks = np.cumsum(totals) - totals / 2
+    return (ranks[:, None] - ranks[None, :]) ** 2
+
+
+DISTANCES = {"nominal": _nominal, "ordinal": _ordinal, "interval": _interval, "ratio": _ratio}
+
+
+def krippendorff_alpha(ratings: np.ndarray, level: str = "interval") -> float:
+    """Krippendorff's alpha (2011), missing ratings allowed; nan where all pairable ratings are one value.
+
+    Args:
+        ratings: (raters, items), nan where unseen; items that fewer than two rated are left out.
+        level: ``nominal``, ``ordinal``, ``interval`` or ``ratio``.
+
+    Raises:
+        BadInput: unknown level, fewer than two raters, or no item that two rated.
+    """
+    ratings = checked_ratings(ratings)
+    if level not in DISTANCES:
+        raise BadInput(f"alpha level {level!r}; allowed are {sorted(DISTANCES)}")
+    pairable = (~np.isnan(ratings)).sum(axis=0) >= 2
+    if not pairable.any():
+        raise BadInput("alpha: no item has two ratings; give items that raters share")
+    values = np.unique(ratings[:, pairable][~np.isnan(ratings[:, pairable])])
+    tables = np.stack([(ratings[:, pairable] == value).sum(axis=0) for value in values], axis=1).astype(float)
+    per_item = tables.sum(axis=1)
+    scaled = tables / (per_item - 1)[:, None]
+    coincidences = scaled.T @ tables - np.diag(scaled.sum(axis=0))
+    totals = coincidences.sum(axis=0)
+    distances = DISTANCES[level](values[:, None], values[None, :], totals)
+    expected = (np.outer(totals, totals) * distances).sum()
+    return float(1 - (totals.sum() - 1) * (coincidences * distances).sum() / expected) if expected else math.nan
+
+
+def cohen_kappa(first: Sequence, second: Sequence, weights: str = "none") -> float:
+    """Cohen's kappa of two raters (1960), or weighted (1968) with ``linear`` or ``quadratic`` weights over sorted categories.
+
+    nan where chance agreement is complete (both constant and equal).
+
+    Raises:
+        BadInput: lengths differ, no item, or unknown weights.
+    """
+    powers = {"none": 0, "linear": 1, "quadratic": 2}
+    if len(first) != len(second) or not len(first) or weights not in powers:
+        raise BadInput(
+            f"kappa of {len(first)} and {len(second)} ratings, weights {weights!r}; allowed {sorted(powers)}"
+        )
+    names, codes = np.unique(np.concatenate([np.asarray(first), np.asarray(second)]), return_inverse=True)
+    a, b, size = codes[: len(first)], codes[len(first) :], len(names)
+    observed = np.bincount(a * size + b, minlength=size**2).reshape(size, size) / len(first)
+    chance = np.outer(observed.sum(axis=1), observed.sum(axis=0))
+    gaps = np.abs(np.arange(size)[:, None] - np.arange(size)[None, :]).astype(float)
+    cost = gaps ** powers[weights] if powers[weights] else (gaps > 0).astype(float)
+    expected = (cost * chance).sum()
+    return float(1 - (cost * observed).sum() / expected) if expected else math.nan
+
+
+@dataclass(frozen=True)
+class WilliamsTest:
+    """Whether two correlations with one variable differ; one-tailed p for the first being higher, and two-tailed."""
+
+    t: float
+    degrees: int
+    p_higher: float
+    p_two_sided: float
+
+
+def williams_test(first: float, second: float, between: float, items: int) -> WilliamsTest:
+    r"""Williams (1959) for dependent correlations $r_{12}$, $r_{13}$ sharing variable 1, with $r_{23}$ between the others.
+
+    $t_{n-3} = (r_{12} - r_{13}) \sqrt{\frac{(n-1)(1+r_{23})}{2K(n-1)/(n-3) + (r_{12}+r_{13})^2 (1-r_{23})^3 / 4}}$,
+    $K = 1 - r_{12}^2 - r_{13}^2 - r_{23}^2 + 2 r_{12} r_{13} r_{23}$.
+
+    Raises:
+        BadInput: fewer than four items, or a coefficient outside [-1, 1].
+    """
+    if items < 4 or not all(-1 <= r <= 1 for r in (first, second, between)):
+        raise BadInput(
+            f"Williams test of {first, second, between} over {items} items; give coefficients in [-1, 1], 4 items or more"
+        )
+    determinant = max(1 - first**2 - second**2 - between**2 + 2 * first * second * between, 0.0)
+    spread = 2 * determinant * (items - 1) / (items - 3) + (first + second) ** 2 / 4 * (1 - between) ** 3
+    top = (items - 1) * (1 + between)
+    t = (first - second) * math.sqrt(top / spread) if spread > 0 else math.nan
+    survival = stats.t.sf
+    return WilliamsTest(t, items - 3, float(survival(t, items - 3)), float(2 * survival(abs(t), items - 3)))

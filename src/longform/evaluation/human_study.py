@@ -1,0 +1,236 @@
+"""What annotators said of each system: percentage coherent, agreement, attention checks (deng2022 section 4, appendix H).
+
+Reads rows as the annotation pages export them, whether people answered or simulated annotators did; a readout says which.
+An annotator who fails the attention checks is set aside with every answer, and named.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any, ClassVar
+
+import numpy as np
+
+from longform.critic import Better, Tally
+from longform.documents import BadInput, Readout
+from longform.evaluation.agreement import cohen_kappa, krippendorff_alpha
+from longform.evaluation.intervals import wilson
+
+LEAST_CHECKS = 0.75  # ours: share of attention checks that an annotator has to pass
+COHERENT, INCOHERENT = "coherent", "incoherent"  # deng2022 Figure 15
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One article with everybody's answers.
+
+    Attributes:
+        unit_id: the item; source: the system that wrote it; split: of the document.
+        verdicts: annotator -> coherent or not, of the annotators who are kept.
+        labels: annotator -> the section types that they chose.
+        gold: section types and verdict that simulated annotators err from; empty for people.
+        dropped: annotators who failed the attention checks of this study.
+        simulated: whether no person took part.
+    """
+
+    unit_id: str
+    source: str
+    split: str
+    verdicts: Mapping[str, bool]
+    labels: Mapping[str, tuple[str, ...]]
+    gold: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = field(default=())
+    simulated: bool = False
+
+
+def judged_items(
+    rows: Iterable[Mapping[str, Any]], *, splits: Mapping[str, str], simulated: bool, least: float = LEAST_CHECKS
+) -> list[Judged]:
+    """Items of the testing phase from exported rows, in order of appearance; earlier answers and checks left out.
+
+    Args:
+        splits: item -> split; ``test`` where it is not named.
+        least: share of the attention checks that an annotator has to pass.
+
+    Raises:
+        BadInput: a verdict that is neither coherent nor incoherent.
+    """
+    kept = [row for row in rows if row["phase"] == "testing" and _true(row["last"])]
+    failed = failing([row for row in kept if _true(row["check"])], least)
+    by_item: dict[str, list[Mapping[str, Any]]] = {}
+    for row in kept:
+        if not _true(row["check"]):
+            by_item.setdefault(row["item"], []).append(row)
+    return [_judged(item, held, failed, splits, simulated) for item, held in by_item.items()]
+
+
+def _true(value: Any) -> bool:
+    return value is True or str(value) == "True"  # a CSV file holds words
+
+
+def failing(checks: Sequence[Mapping[str, Any]], least: float = LEAST_CHECKS) -> tuple[str, ...]:
+    """Annotators who answered fewer than ``least`` of the attention checks' questions as told, sorted."""
+    right: dict[str, list[bool]] = {}
+    for row in checks:
+        right.setdefault(row["annotator"], []).append(row["answer"] == row["gold"])
+    return tuple(sorted(name for name, found in right.items() if sum(found) < least * len(found)))
+
+
+def _judged(
+    item: str, rows: Sequence[Mapping[str, Any]], failed: tuple[str, ...], splits: Mapping[str, str], simulated: bool
+) -> Judged:
+    labels: dict[str, dict[int, str]] = {}
+    verdicts: dict[str, bool] = {}
+    gold: dict[int, str] = {}
+    for row in rows:
+        verdict, place = row["question"] == "coherent", _place(row["question"])
+        if row["gold"]:
+            gold[place] = row["gold"]
+        if row["annotator"] in failed:
+            continue
+        if not verdict:
+            labels.setdefault(row["annotator"], {})[place] = row["answer"]
+            continue
+        if row["answer"] not in (COHERENT, INCOHERENT):
+            raise BadInput(
+                f"item {item!r}: verdict {row['answer']!r}; allowed are coherent and incoherent; mend the export"
+            )
+        verdicts[row["annotator"]] = row["answer"] == COHERENT
+    chains = {name: tuple(held[i] for i in sorted(held)) for name, held in labels.items()}
+    told = tuple(gold[i] for i in sorted(gold))
+    return Judged(item, rows[0]["source"], splits.get(item, "test"), verdicts, chains, told, failed, simulated)
+
+
+def _place(question: str) -> int:
+    """Order of the questions: sections as numbered, the verdict last."""
+    return 10**6 if question == "coherent" else int(question.removeprefix("section_"))
+
+
+def units_from_readout(readout: Readout) -> list[Judged]:
+    """Judged articles of ``inference.simulated_annotators``; the checks of all systems decide who is kept."""
+    texts = {
+        name: [row.tolist() for row in readout.ragged(name)] for name in ("annotator", "question", "answer", "gold")
+    }
+    rows = []
+    for place, item in enumerate(readout.unit_ids):
+        fixed = {
+            "item": item, "source": str(readout.arrays["source"][place]), "phase": "testing", "last": True,
+            "check": bool(readout.arrays["check"][place]),
+        }  # fmt: skip
+        held = zip(*(texts[name][place] for name in texts), strict=True)
+        rows += [{**fixed, **dict(zip(texts, row, strict=True))} for row in held]
+    simulated = str(readout.arrays["simulated_names"][0]) == "True"
+    return judged_items(rows, splits=dict(zip(readout.unit_ids, readout.splits, strict=True)), simulated=simulated)
+
+
+@dataclass(frozen=True)
+class CoherentShare:
+    """Share of judgements that call the article coherent (Table 4, column Human); the interval resamples articles."""
+
+    better: ClassVar[Better] = "higher"
+
+    def fit(self, real: Sequence[Judged]) -> CoherentShare:
+        """Nothing to fit."""
+        return self
+
+    def tally(self, units: Sequence[Judged]) -> Tally:
+        """Columns: coherent judgements, judgements, excluded (an article that nobody judged)."""
+        rows = [(sum(u.verdicts.values()), len(u.verdicts), not u.verdicts) for u in units]
+        columns = ("coherent", "judgements", "excluded")
+        return Tally(tuple(u.unit_id for u in units), columns, np.array(rows, dtype=np.float64).reshape(len(rows), 3))
+
+    def score(self, tally: Tally) -> float:
+        """Share, 0 to 1; nan without a judgement."""
+        judgements = tally.total("judgements")
+        return tally.total("coherent") / judgements if judgements else math.nan
+
+    def describe(self, units: Sequence[Judged]) -> dict[str, Any]:
+        """Everything that the study's tables need: Wilson interval, agreement, each annotator, organisations, answers."""
+        tally = self.tally(units)
+        counts = int(tally.total("coherent")), int(tally.total("judgements"))
+        names, ratings = rating_matrix(units)
+        return {
+            "simulated": any(unit.simulated for unit in units),
+            "wilson": list(wilson(*counts)),
+            "judgements": counts[1],
+            "majority": majority_share(ratings),
+            "agreement": agreement(names, ratings),
+            "dropped": sorted({name for unit in units for name in unit.dropped}),
+            "known": known(units),
+            "incoherent": organisations(units),
+            "annotators": names,
+            "unit_ids": [unit.unit_id for unit in units],
+            "answers": [[None if math.isnan(v) else int(v) for v in row] for row in ratings.tolist()],
+        }
+
+
+def rating_matrix(units: Sequence[Judged]) -> tuple[list[str], np.ndarray]:
+    """Annotators, and float64 (annotators, articles): 1 coherent, 0 not, nan unseen."""
+    names = sorted({name for unit in units for name in unit.verdicts})
+    return names, np.array([[float(u.verdicts.get(n, math.nan)) for u in units] for n in names]).reshape(-1, len(units))
+
+
+def majority_share(ratings: np.ndarray) -> float | None:
+    """Share of articles that most annotators call coherent, ties left out; None where all are ties."""
+    votes = np.array([np.nanmean(column) for column in ratings.T if not np.isnan(column).all()])
+    decided = votes[votes != 0.5]
+    return float((decided > 0.5).mean()) if len(decided) else None
+
+
+def agreement(names: Sequence[str], ratings: np.ndarray) -> dict[str, Any]:
+    """Krippendorff's nominal alpha and every pair's kappa; None where undefined (one value only, nothing shared)."""
+    if len(names) < 2 or not ((~np.isnan(ratings)).sum(axis=0) >= 2).any():
+        return {"alpha": None, "kappa": {}}
+    pairs = {}
+    for (i, first), (j, second) in combinations(enumerate(names), 2):
+        both = ~np.isnan(ratings[i]) & ~np.isnan(ratings[j])
+        value = cohen_kappa(ratings[i][both], ratings[j][both]) if both.any() else math.nan
+        pairs[f"{first} {second}"] = None if math.isnan(value) else value
+    alpha = krippendorff_alpha(ratings, "nominal")
+    return {"alpha": None if math.isnan(alpha) else alpha, "kappa": pairs}
+
+
+def known(units: Sequence[Judged]) -> dict[str, Any]:
+    """How simulated annotators did against what they err from: true share coherent, each one's measured error rates."""
+    told = [unit for unit in units if unit.gold]
+    if not told:
+        return {}
+    errors: dict[str, list[tuple[int, int, bool]]] = {}
+    for unit in told:
+        for name, chain in unit.labels.items():
+            wrong = sum(a != b for a, b in zip(chain, unit.gold[:-1], strict=True))
+            flipped = unit.verdicts[name] != (unit.gold[-1] == COHERENT)
+            errors.setdefault(name, []).append((wrong, len(chain), flipped))
+    rates = {
+        name: {"confusion": sum(w for w, _, _ in found) / sum(n for _, n, _ in found), "sections": sum(n for _, n, _ in found),
+               "flips": sum(f for _, _, f in found) / len(found), "articles": len(found)}
+        for name, found in sorted(errors.items())
+    }  # fmt: skip
+    return {"coherent": sum(unit.gold[-1] == COHERENT for unit in told) / len(told), "rates": rates}
+
+
+def organisations(units: Sequence[Judged]) -> list[list[Any]]:
+    """[section types as labelled, judgements] of articles called incoherent, most common first (Table 18)."""
+    found = Counter(
+        unit.labels.get(name, ()) for unit in units for name, coherent in unit.verdicts.items() if not coherent
+    )
+    return [[list(chain), count] for chain, count in sorted(found.items(), key=lambda held: (-held[1], held[0]))]
+
+
+def expected_share(coherent: float, flips: Sequence[float]) -> float:
+    """Mean share called coherent by annotators with these error rates: $p (1 - f) + (1 - p) f$."""
+    return float(np.mean([coherent * (1 - f) + (1 - coherent) * f for f in flips]))
+
+
+def expected_alpha(coherent: float, flips: Sequence[float]) -> float:
+    r"""Nominal alpha of independent annotators over many articles, $1 - D_o / D_e$.
+
+    $D_o$ is the mean over pairs of $f_i (1 - f_j) + f_j (1 - f_i)$, and $D_e = 2 q (1 - q)$ for the share $q$ called coherent.
+    """
+    share = expected_share(coherent, flips)
+    apart = float(np.mean([a * (1 - b) + b * (1 - a) for a, b in combinations(flips, 2)]))
+    return 1 - apart / (2 * share * (1 - share)) if 0 < share < 1 else math.nan

@@ -1,0 +1,223 @@
+"""SIMULATED annotators of known accuracy, who answer as deng2022's people were asked to (appendix H): no person took part.
+
+Each labels every section's type, wrong at a known rate, and calls the article coherent by a known rule on its chain of
+section types, flipped at a known rate. What they answer depends on the seed, their name and the document alone. The rows
+are those that the annotation pages export, so one analysis reads both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from longform.datasets.synthetic_world.domains import domain as planted_domain
+from longform.documents import BadInput, Document, Readout
+from longform.resampling import generator
+
+COLUMNS = ("annotator", "item", "source", "phase", "check", "question", "answer", "gold", "at", "last")  # as exported
+VERDICTS = ("incoherent", "coherent")
+TEXT_COLUMNS = ("annotator", "question", "answer", "gold")
+
+
+@dataclass(frozen=True)
+class Annotator:
+    """A simulated annotator.
+
+    Attributes:
+        confusion: probability that a section gets another type than its own, each other type as likely.
+        flips: probability that the verdict is not the rule's.
+        careless: probability that an attention check is answered at random.
+    """
+
+    name: str
+    confusion: float
+    flips: float
+    careless: float = 0.0
+
+    def __post_init__(self) -> None:
+        rates = {"confusion": self.confusion, "flips": self.flips, "careless": self.careless}
+        wrong = {key: rate for key, rate in rates.items() if not 0 <= rate <= 1}
+        if wrong:
+            raise BadInput(f"simulated annotator {self.name!r}: {wrong}; allowed are probabilities from 0 to 1")
+
+    def answer(self, item: str, chain: Sequence[str], coherent: bool, labels: Sequence[str], seed: int) -> list[str]:
+        """A label per section and the verdict."""
+        draw = generator("simulated annotator", self.name, seed, item)
+        return self._answer(draw, chain, coherent, labels, self.confusion, self.flips)
+
+    def check(self, item: str, wanted: str, labels: Sequence[str], seed: int) -> list[str]:
+        """Label and verdict of an attention check, which asks for ``wanted`` and “incoherent”."""
+        draw = generator("simulated annotator", self.name, seed, item)
+        if draw.random() < self.careless:
+            return [labels[int(draw.integers(len(labels)))], VERDICTS[int(draw.integers(2))]]
+        return [wanted, VERDICTS[0]]
+
+    @staticmethod
+    def _answer(
+        draw: np.random.Generator,
+        chain: Sequence[str],
+        coherent: bool,
+        labels: Sequence[str],
+        confusion: float,
+        flips: float,
+    ) -> list[str]:
+        said = []
+        for title in chain:
+            others = [label for label in labels if label != title]
+            wrong, other = draw.random() < confusion, int(draw.integers(max(1, len(others))))
+            said.append(others[other] if wrong and others else title)
+        return [*said, VERDICTS[int(coherent != (draw.random() < flips))]]
+
+
+@dataclass(frozen=True)
+class ChainRule:
+    """An article is coherent where no transition of its types, begin and end included, is less probable than ``least``.
+
+    Attributes:
+        types: section types; transitions: float64 (types + 1, types + 1), as ``corpora.planted.section_chain`` has them.
+    """
+
+    types: tuple[str, ...]
+    transitions: np.ndarray
+    least: float
+
+    def coherent(self, chain: Sequence[str]) -> bool:
+        """The rule; a type that the chain does not know is never coherent, nor is an article without sections."""
+        places = {title: i for i, title in enumerate(self.types)}
+        if not chain or not all(title in places for title in chain):
+            return False
+        steps = [-1, *(places[title] for title in chain), len(self.types)]
+        return all(self.transitions[a + 1, b] >= self.least for a, b in pairwise(steps))
+
+
+def answer_rows(
+    chains: Mapping[str, Sequence[str]],
+    *,
+    rule: ChainRule,
+    annotators: Sequence[Annotator],
+    system: str,
+    seed: int,
+    checks: int = 0,
+) -> list[dict[str, Any]]:
+    """Rows as exported, one per question, annotator and item; ``gold`` is the truth that the annotators err from.
+
+    Args:
+        chains: item -> its true section types.
+        system: whose articles these are.
+        checks: attention checks beside them.
+
+    Raises:
+        BadInput: two annotators of one name, or none.
+    """
+    names = [annotator.name for annotator in annotators]
+    if not names or len(set(names)) < len(names):
+        raise BadInput(f"simulated annotators {names}; each needs a name of its own, and one there must be")
+    wanted = {f"check-{system}-{n}": rule.types[n % len(rule.types)] for n in range(checks)}
+    rows = []
+    for one in annotators:
+        for item, chain in chains.items():
+            verdict = rule.coherent(chain)
+            said = one.answer(item, chain, verdict, rule.types, seed)
+            rows += _rows(one.name, item, system, False, said, [*chain, VERDICTS[int(verdict)]])
+        for item, label in wanted.items():
+            rows += _rows(one.name, item, "check", True, one.check(item, label, rule.types, seed), [label, VERDICTS[0]])
+    return rows
+
+
+def _rows(
+    annotator: str, item: str, source: str, check: bool, said: Sequence[str], gold: Sequence[str]
+) -> list[dict[str, Any]]:
+    questions = [*(f"section_{i}" for i in range(len(said) - 1)), "coherent"]
+    fixed = {"annotator": annotator, "item": item, "source": source, "phase": "testing", "check": check, "at": ""}
+    return [
+        {**fixed, "question": question, "answer": answer, "gold": right, "last": True}
+        for question, answer, right in zip(questions, said, gold, strict=True)
+    ]
+
+
+def read(
+    *,
+    documents: Sequence[Document],
+    reader: Path,
+    name: str,
+    seed: int,
+    splits: Sequence[str],
+    domain: str,
+    systems: Sequence[str],
+    per_system: int,
+    annotators: Sequence[Mapping[str, Any]],
+    checks: int,
+    least: float,
+    max_length: int,
+) -> Readout:
+    """Simulated answers to ``per_system`` documents: real ones by their own titles, generated ones as ``reader`` reads them.
+
+    Nobody knows the section types of generated text; the title classifier's stand in for what a careful reader sees.
+
+    Args:
+        domain: planted domain whose chain is the rule's.
+        systems: whose texts these are; where there are several, a document's id starts with its system and a slash.
+        annotators: settings of :class:`Annotator`; checks: attention checks; least: of :class:`ChainRule`.
+        max_length: tokens of a section that the classifier reads.
+    """
+    if not systems:
+        raise BadInput(f"infer {name}: no system is named; name whose texts these are")
+    held = {system: _drawn(system, documents, splits, per_system, seed, len(systems) > 1) for system in systems}
+    empty = [system for system, chosen in held.items() if not chosen]
+    if empty:
+        raise BadInput(
+            f"infer {name}: no document of splits {list(splits)} by {empty}; mend splits, systems or the corpus"
+        )
+    chain = planted_domain(domain).chain
+    rule = ChainRule(chain.types, chain.transitions, least)
+    people = [Annotator(**one) for one in annotators]
+    everything = [document for chosen in held.values() for document in chosen]
+    chains = _true_chains(everything, reader, name, splits, max_length)
+    rows: list[dict[str, Any]] = []
+    for system, chosen in held.items():
+        own = {document.id: chains[document.id] for document in chosen}
+        rows += answer_rows(own, rule=rule, annotators=people, system=system, seed=seed, checks=checks)
+    return to_readout(rows, {document.id: document.split for document in everything}, simulated=True)
+
+
+def _drawn(
+    system: str, documents: Sequence[Document], splits: Sequence[str], count: int, seed: int, named: bool
+) -> list[Document]:
+    """A system's documents of the splits, ``count`` of them at random, in order."""
+    own = [d for d in documents if d.split in splits and (not named or d.id.startswith(f"{system}/"))]
+    kept = generator("human study", system, seed).permutation(len(own))[:count]
+    return [own[i] for i in sorted(kept.tolist())]
+
+
+def _true_chains(
+    documents: Sequence[Document], reader: Path, name: str, splits: Sequence[str], max_length: int
+) -> dict[str, tuple[str, ...]]:
+    own = {d.id: tuple(s.title or "" for s in d.sections) for d in documents if d.split != "generated"}
+    unread = [d for d in documents if d.id not in own or "" in own[d.id]]
+    if unread:
+        from longform.critics.section_order.read import read as read_titles
+        from longform.documents import chains_from_readout
+
+        found = read_titles(documents=unread, reader=reader, name=name, splits=splits, max_length=max_length)
+        own |= {chain.unit_id: chain.symbols for chain in chains_from_readout(found)}
+    return {d.id: own[d.id] for d in documents}
+
+
+def to_readout(rows: Sequence[Mapping[str, Any]], splits: Mapping[str, str], simulated: bool) -> Readout:
+    """Exported rows as a readout, one unit per item; ``simulated`` (1,) says whether people answered."""
+    by_item: dict[str, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        by_item.setdefault(row["item"], []).append(row)
+    lengths = np.array([len(held) for held in by_item.values()], dtype=np.int64)
+    arrays: dict[str, np.ndarray] = {"simulated_names": np.array([str(simulated)])}
+    for column in TEXT_COLUMNS:
+        arrays[column] = np.array([str(row[column]) for held in by_item.values() for row in held], dtype=np.str_)
+        arrays[f"{column}_lengths"] = lengths
+    arrays["source"] = np.array([held[0]["source"] for held in by_item.values()], dtype=np.str_)
+    arrays["check"] = np.array([bool(held[0]["check"]) for held in by_item.values()])
+    return Readout(tuple(by_item), tuple(splits.get(item, "test") for item in by_item), arrays)

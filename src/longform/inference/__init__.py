@@ -1,1 +1,0 @@
-"""Any text and a model become one row of arrays per unit: the last place where torch is imported."""

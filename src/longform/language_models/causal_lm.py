@@ -1,0 +1,117 @@
+r"""Causal language models, finetuned or from scratch (deng2022 section 4 and appendix E; section 3 for the synthetic one).
+
+The loss is the mean of $-\log p(x_t \mid x_{<t})$ in nats over the tokens of a block; the first token of a
+block is context only. ``stream`` packing cuts one long token stream into blocks that may cross articles, as the
+paper's script does; ``documents`` packing gives every document its own row.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from transformers import CONFIG_MAPPING, AutoModelForCausalLM, PreTrainedTokenizerBase
+
+from longform.documents import BadInput, Document
+from longform.language_models.checkpoints import SavedModel, has_model, load_model, load_tokenizer
+from longform.language_models.lightning import Items, Learner, Schedule, fit_module
+from longform.language_models.token_rows import document_rows, stream_blocks
+from longform.resampling import derived_seed
+
+IGNORED = -100  # transformers' label for "no loss here"
+
+
+class CausalLanguageModel(Learner):
+    """A transformers causal LM with its optimiser."""
+
+    def loss(self, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
+        """Mean nats per predicted token."""
+        logits = self.run(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"], use_cache=False).logits
+        return torch.nn.functional.cross_entropy(
+            logits[:, :-1].flatten(0, 1).float(), batch["labels"][:, 1:].flatten(), ignore_index=IGNORED
+        )
+
+    def weight(self, batch: Mapping[str, torch.Tensor]) -> int:
+        """Predicted tokens."""
+        return int((batch["labels"][:, 1:] != IGNORED).sum())
+
+
+def fit(
+    *,
+    documents: Sequence[Document],
+    base: Path,
+    name: str,
+    seed: int,
+    scratch: Path,
+    titles: bool,
+    packing: str,
+    context: int,
+    schedule: Mapping[str, Any],
+    shape: Mapping[str, Any] | None = None,
+) -> SavedModel:
+    """Train on the documents of split train, choosing the round of best loss on split validation.
+
+    Args:
+        base: a checkpoint to finetune, or a tokenizer beside which ``shape`` makes a network from scratch.
+        titles: whether section titles are part of the text (W/ Title) or not (W/O Title).
+        packing: "stream" or "documents".
+        context: tokens of a block; at most the network's positions.
+        shape: ``{"model_type": "gpt2", ...}``, keywords of its transformers configuration.
+    """
+    tokenizer = load_tokenizer(base)
+    network = load_model(base, AutoModelForCausalLM) if shape is None else from_scratch(shape, tokenizer, context, seed)
+    network = network.float()  # some published checkpoints are halves, in which small updates vanish
+    if shape is None and not has_model(base):
+        raise BadInput(f"train {name}: {base} holds no model and the row gives no shape; add one of the two")
+    pack = {"stream": stream_blocks, "documents": document_rows}.get(packing)
+    if pack is None:
+        raise BadInput(f"train {name}: packing {packing!r}; allowed are 'stream' and 'documents'")
+    blocks = {
+        split: pack([d for d in documents if d.split == split], tokenizer, titles, context)
+        for split in ("train", "validation")
+    }
+    plan = Schedule.from_settings(schedule)
+    module = CausalLanguageModel(network, plan, plan.updates(len(blocks["train"])))
+    items = Items(blocks["train"], blocks["validation"], collate)
+    fit_module(module, items, plan, seed=seed, name=name, scratch=scratch)
+    return SavedModel(network, tokenizer)
+
+
+def from_scratch(shape: Mapping[str, Any], tokenizer: PreTrainedTokenizerBase, context: int, seed: int) -> Any:
+    """A network of the given shape with seeded random weights.
+
+    Raises:
+        BadInput: an unknown model type.
+    """
+    settings = dict(shape)
+    kind = settings.pop("model_type", None)
+    if kind not in CONFIG_MAPPING:
+        raise BadInput(
+            f"shape has model_type {kind!r}; allowed are transformers' types such as 'gpt2', 'gpt_neo', 'gpt_neox'"
+        )
+    ends = {
+        "bos_token_id": tokenizer.bos_token_id,
+        "eos_token_id": tokenizer.eos_token_id,
+        "pad_token_id": tokenizer.pad_token_id,
+    }
+    config = CONFIG_MAPPING[kind](vocab_size=len(tokenizer), **({"max_position_embeddings": context} | settings | ends))
+    torch.manual_seed(derived_seed(seed, "initial weights"))
+    return AutoModelForCausalLM.from_config(copy.deepcopy(config))
+
+
+def collate(rows: Sequence[Sequence[int]]) -> dict[str, torch.Tensor]:
+    """Pad to the longest row; padding is masked and carries no loss."""
+    width = max(map(len, rows))
+    ids, labels, mask = (np.full((len(rows), width), fill, dtype=np.int64) for fill in (0, IGNORED, 0))
+    for row, tokens in enumerate(rows):
+        ids[row, : len(tokens)] = labels[row, : len(tokens)] = tokens
+        mask[row, : len(tokens)] = 1
+    return {
+        "input_ids": torch.from_numpy(ids),
+        "labels": torch.from_numpy(labels),
+        "attention_mask": torch.from_numpy(mask),
+    }

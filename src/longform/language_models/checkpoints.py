@@ -1,0 +1,112 @@
+"""Opening a checkpoint folder: a saved model, a bare tokenizer, or a pointer to a hub model at a pinned revision.
+
+A pointer is ``pointer.json``: ``{"hub": "EleutherAI/pythia-70m", "revision": "<commit>"}``. Code is never taken from
+a hub (``trust_remote_code`` stays off), weights only as safetensors, and ``HF_HUB_OFFLINE`` is respected.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError
+from transformers import AutoConfig, AutoTokenizer, PreTrainedTokenizerBase
+from transformers.utils import logging
+
+from longform.documents import BadInput
+
+logging.disable_progress_bar()  # a bar per opened checkpoint would bury a stage's own progress lines
+logging.set_verbosity_error()
+
+
+@dataclass(frozen=True)
+class SavedModel:
+    """A network and its tokenizer, which a train stage saves together in the Hugging Face layout."""
+
+    network: Any
+    tokenizer: PreTrainedTokenizerBase
+
+    def save(self, folder: Path) -> None:
+        """Safetensors, configuration, tokenizer."""
+        self.network.save_pretrained(folder)
+        self.tokenizer.save_pretrained(folder)
+
+
+@dataclass(frozen=True)
+class SavedTokenizer:
+    """A tokenizer that a train stage can save in the Hugging Face layout."""
+
+    tokenizer: PreTrainedTokenizerBase
+
+    def save(self, folder: Path) -> None:
+        """``tokenizer.json`` and its configuration."""
+        self.tokenizer.save_pretrained(folder)
+
+
+def source(folder: Path) -> dict[str, Any]:
+    """Keywords for ``from_pretrained``: where the files are, and which revision."""
+    pointer = folder / "pointer.json"
+    if not pointer.is_file():
+        return {"pretrained_model_name_or_path": str(folder), "local_files_only": True}
+    named = json.loads(pointer.read_text(encoding="utf-8"))
+    if not named.get("revision"):
+        raise BadInput(
+            f"{pointer}: revision is {named.get('revision')!r}; pin a commit, so that the run can be repeated"
+        )
+    return {"pretrained_model_name_or_path": named["hub"], "revision": named["revision"]}
+
+
+def has_model(folder: Path) -> bool:
+    """Whether the folder holds (or points to) weights, not only a tokenizer."""
+    return (folder / "config.json").is_file() or (folder / "pointer.json").is_file()
+
+
+def load_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
+    """The tokenizer of a checkpoint folder.
+
+    Raises:
+        BadInput: there is none, or the hub cannot be reached.
+    """
+    files = [*folder.glob("pointer.json"), *folder.glob("tokenizer*"), *folder.glob("vocab*"), *folder.glob("*.model")]
+    if not files:
+        raise BadInput(f"{folder}: no tokenizer could be opened (no tokenizer.json there); train its row again")
+    try:
+        return AutoTokenizer.from_pretrained(**source(folder))
+    except (OSError, ValueError) as error:
+        raise BadInput(
+            f"{folder}: no tokenizer could be opened ({_first_line(error)}); name a folder with tokenizer.json"
+        ) from error
+
+
+def load_model(folder: Path, auto: Any, **settings: Any) -> Any:
+    """A model through one of transformers' Auto classes, from safetensors only.
+
+    Raises:
+        BadInput: no such checkpoint, a hub that cannot be reached, or weights of another shape.
+    """
+    try:
+        model, report = auto.from_pretrained(
+            **source(folder), use_safetensors=True, output_loading_info=True, **settings
+        )
+    except (OSError, ValueError, RuntimeError, KeyError, TypeError, AttributeError, SafetensorError) as error:
+        raise BadInput(
+            f"{folder}: no model could be opened ({_first_line(error)}); train its row again or mend the path"
+        ) from error
+    kinds = ("mismatched_keys", "missing_keys", *(() if (folder / "pointer.json").is_file() else ("unexpected_keys",)))
+    wrong = sorted(str(key) for kind in kinds for key in report.get(kind) or [])
+    if wrong and not settings.get("num_labels"):
+        raise BadInput(
+            f"{folder}: weights do not fit config.json (first: {wrong[0]}); the checkpoint has another shape, train it again"
+        )
+    return model
+
+
+def load_config(folder: Path) -> Any:
+    """The configuration of a checkpoint folder."""
+    return AutoConfig.from_pretrained(**source(folder))
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]

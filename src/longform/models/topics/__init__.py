@@ -1,5 +1,0 @@
-"""The correlated topic model of deng2022 section 6: variational EM as Blei and Lafferty run it."""
-
-from longform.models.topics.fitting import fit
-
-__all__ = ["fit"]

@@ -1,0 +1,254 @@
+"""Entity grids: sentences x entities with the role of each entity in each sentence (lapata2005 section 3.1).
+
+Every noun is an entity of its own, known by its string: exact repetition is the only coreference, since resolvers are
+trained on coherent text and fail on the other kind (section 3.1); merging coreferent columns is an option. All nouns
+of a noun phrase bear the role of its head; of several mentions in a sentence the highest role counts, S > O > X;
+passives enter their deep role.
+
+Roles come from one of four places, which the readout names: the known truth of a made corpus, a published grid file,
+a spaCy model where one is installed, or rules (:mod:`longform.text.nouns`), which are no parser.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from longform.documents import BadInput, Document, Readout
+from longform.text.grid_files import cells as published_cells
+from longform.text.grid_files import parse_grid
+from longform.text.lexicon import Lexicon, read_lmf
+from longform.text.nouns import NounRules
+from longform.text.sentences import sentences
+from longform.text.wordnet_files import read_wordnet
+
+ROLES = "SOX-"  # cell codes 0..3, highest role first, so that the highest of several mentions is the minimum
+ABSENT = ROLES.index("-")
+Mention = tuple[int, str, str]  # sentence, entity, role
+
+
+@dataclass(frozen=True)
+class Grid:
+    """One document's grid.
+
+    Attributes:
+        entities: (entities,) the strings that name the columns.
+        cells: uint8 (sentences, entities), indices into ``ROLES``. A document without nouns has no column.
+    """
+
+    unit_id: str
+    split: str
+    entities: tuple[str, ...]
+    cells: np.ndarray
+
+    def __post_init__(self) -> None:
+        if self.cells.ndim != 2 or self.cells.shape[1] != len(self.entities):
+            raise BadInput(
+                f"grid {self.unit_id!r}: cells {self.cells.shape}, {len(self.entities)} entities; make them agree"
+            )
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing can be scored: no sentence or no entity."""
+        return not self.cells.size
+
+    @property
+    def sentence_keys(self) -> list[bytes]:
+        """One key per sentence; sentences with equal roles are alike to every scorer of grids."""
+        return [row.tobytes() for row in self.cells]
+
+    def nouns(self, sentence: int) -> list[str]:
+        """Entities that a sentence mentions."""
+        return [self.entities[j] for j in np.flatnonzero(self.cells[sentence] != ABSENT)]
+
+    def reordered(self, order: Sequence[int]) -> Grid:
+        """The grid of the same sentences in another order."""
+        return replace(self, cells=self.cells[np.asarray(order, dtype=np.int64)])
+
+    def merged(self, names: Mapping[str, str]) -> Grid:
+        """Columns of coreferent entities joined under one name (the ``Coreference+`` option), highest role first."""
+        renamed = [names.get(entity, entity) for entity in self.entities]
+        rows, columns = np.nonzero(self.cells != ABSENT)
+        mentions = [(int(i), renamed[j], ROLES[self.cells[i, j]]) for i, j in zip(rows, columns, strict=True)]
+        return grid_from_mentions(self.unit_id, self.split, len(self.cells), mentions)
+
+
+def grid_from_mentions(unit_id: str, split: str, sentences: int, mentions: Iterable[Mention]) -> Grid:
+    """Columns in order of first mention; the highest role wins within a sentence.
+
+    Raises:
+        BadInput: a role is none of S, O, X, or a sentence lies outside the document.
+    """
+    mentions = list(mentions)
+    entities = {entity: j for j, entity in enumerate(dict.fromkeys(entity for _, entity, _ in mentions))}
+    cells = np.full((sentences, len(entities)), ABSENT, dtype=np.uint8)
+    for sentence, entity, role in mentions:
+        if role not in "SOX" or not 0 <= sentence < sentences:
+            raise BadInput(
+                f"grid {unit_id!r}: mention {(sentence, entity, role)}; roles are S, O, X, sentences 0..{sentences - 1}"
+            )
+        column = entities[entity]
+        cells[sentence, column] = min(cells[sentence, column], ROLES.index(role))
+    return Grid(unit_id, split, tuple(entities), cells)
+
+
+def grids_to_readout(grids: Sequence[Grid], extra: Mapping[str, np.ndarray] | None = None) -> Readout:
+    """Arrays ``cells`` (row by row) with ``cells_lengths``, ``entity`` into ``entity_names``, and ``sentences``."""
+    names = sorted({entity for grid in grids for entity in grid.entities})
+    index = {name: i for i, name in enumerate(names)}
+    flat = [index[entity] for grid in grids for entity in grid.entities]
+    cells = [grid.cells.ravel() for grid in grids]
+    arrays = {
+        "cells": np.concatenate(cells) if cells else np.zeros(0, dtype=np.uint8),
+        "cells_lengths": np.array([grid.cells.size for grid in grids], dtype=np.int64),
+        "entity": np.array(flat, dtype=np.int32),
+        "entity_lengths": np.array([len(grid.entities) for grid in grids], dtype=np.int64),
+        "entity_names": np.array(names, dtype=np.str_),
+        "sentences": np.array([len(grid.cells) for grid in grids], dtype=np.int64),
+    }
+    return Readout(tuple(g.unit_id for g in grids), tuple(g.split for g in grids), arrays | dict(extra or {}))
+
+
+def grids_from_readout(readout: Readout) -> list[Grid]:
+    """Inverse of :func:`grids_to_readout`."""
+    names = readout.arrays["entity_names"].tolist()
+    shapes = readout.arrays["sentences"].tolist()
+    rows = zip(readout.unit_ids, readout.splits, readout.ragged("cells"), readout.ragged("entity"), shapes, strict=True)
+    return [
+        Grid(unit, split, tuple(names[i] for i in entity.tolist()), cells.reshape(sentences, len(entity)))
+        for unit, split, cells, entity, sentences in rows
+    ]
+
+
+def read(
+    *,
+    documents: Sequence[Document],
+    truth: Mapping[str, np.ndarray],
+    reader: Path,
+    roles: str,
+    splits: Sequence[str] = (),
+    model: str = "en_core_web_sm",
+) -> Readout:
+    """Grids of documents, with the reader's lexicon beside them where its folder holds one.
+
+    Args:
+        truth: of the texts; ``roles: truth`` wants the arrays named in :data:`TRUTH`.
+        reader: a folder; its ``lexicon.xml`` (WN-LMF) or WordNet database files travel in the readout and help the rules.
+        roles: ``truth``, ``supplied`` (a document's text is a printed grid), ``spacy`` or ``rules``.
+        splits: which splits to read; none named means all.
+        model: name of an installed spaCy model, for ``roles: spacy``.
+
+    Marks of raters, clusters and systems in the truth are handed on.
+    """
+    lexicon = folder_lexicon(reader)
+    sources: Mapping[str, Callable[[], list[Grid]]] = {
+        "truth": lambda: grids_from_truth(documents, truth),
+        "supplied": lambda: [supplied_grid(document) for document in documents],
+        "spacy": lambda: found_grids(documents, spacy_mentions(model)),
+        "rules": lambda: found_grids(documents, NounRules(lexicon).mentions),
+    }
+    if roles not in sources:
+        raise BadInput(f"entity grids: roles {roles!r}; allowed are {sorted(sources)}")
+    grids = sources[roles]()
+    kept = [i for i, grid in enumerate(grids) if not splits or grid.split in splits]
+    rated = {name: truth[name][kept] for name in RATED if name in truth}
+    return grids_to_readout([grids[i] for i in kept], rated | (lexicon.to_arrays() if lexicon is not None else {}))
+
+
+RATED = ("marks", "cluster", "system")  # truth of rated texts, one row per document, that travels with the grids
+
+
+def folder_lexicon(folder: Path) -> Lexicon | None:
+    """The word net of a folder: ``lexicon.xml`` in WN-LMF, else WordNet's ``data.noun`` and its kin, else None."""
+    if (folder / "lexicon.xml").is_file():
+        return read_lmf(folder / "lexicon.xml")
+    return read_wordnet(folder) if (folder / "data.noun").is_file() else None
+
+
+TRUTH = ("grid", "grid_lengths", "grid_sentences", "entity_names", "entity_counts")
+
+
+def grids_from_truth(documents: Sequence[Document], truth: Mapping[str, np.ndarray]) -> list[Grid]:
+    """The known grids of a made corpus, one per document, in its order.
+
+    The truth holds ``grid`` (cells row by row, indices into ``ROLES``) with ``grid_lengths``, ``grid_sentences``, and the
+    documents' entity names one after another with ``entity_counts``.
+
+    Raises:
+        BadInput: the truth has no grids.
+    """
+    missing = [name for name in TRUTH if name not in truth]
+    if missing:
+        raise BadInput(f"entity grids: the corpus's truth lacks {missing}; use other roles, or a corpus with grids")
+    rows = np.split(truth["grid"], np.cumsum(truth["grid_lengths"])[:-1])
+    names = np.split(truth["entity_names"], np.cumsum(truth["entity_counts"])[:-1])
+    parts = zip(documents, rows, names, truth["grid_sentences"].tolist(), strict=True)
+    return [
+        Grid(document.id, document.split, tuple(named.tolist()), cells.reshape(sentences, len(named)).astype(np.uint8))
+        for document, cells, named, sentences in parts
+    ]
+
+
+def supplied_grid(document: Document) -> Grid:
+    """The grid that a document's text prints, one entity a line."""
+    rows = parse_grid(document.text, f"document {document.id!r}")
+    return Grid(document.id, document.split, tuple(rows), published_cells(rows))
+
+
+def found_grids(documents: Sequence[Document], finder: Callable[[str], Sequence[tuple[str, str]]]) -> list[Grid]:
+    """Grids from a function that finds (noun, role) in a sentence."""
+    return [_found_grid(document, finder) for document in documents]
+
+
+def _found_grid(document: Document, finder: Callable[[str], Sequence[tuple[str, str]]]) -> Grid:
+    text = document.text
+    found = [finder(text[start:end]) for start, end in sentences(text)]
+    mentions = [(i, noun, role) for i, row in enumerate(found) for noun, role in row]
+    return grid_from_mentions(document.id, document.split, len(found), mentions)
+
+
+SPACY_SUBJECTS, SPACY_OBJECTS = (
+    {"nsubj", "csubj", "agent"},
+    {"dobj", "obj", "nsubjpass", "nsubj:pass", "csubjpass", "csubj:pass"},
+)
+
+
+def spacy_mentions(model: str) -> Callable[[str], list[tuple[str, str]]]:
+    """A finder over an installed spaCy pipeline with tagger and parser.
+
+    Nouns and names are found by part of speech; the role is that of the phrase's head, in its deep form: a passive's
+    subject is an object, its by-agent a subject.
+
+    Raises:
+        BadInput: spaCy or the model is not installed.
+    """
+    try:
+        import spacy
+
+        pipeline = spacy.load(model)
+    except (ImportError, OSError) as error:
+        raise BadInput(
+            f"spaCy model {model!r} is not installed ({error}); install it, or use roles truth, supplied or rules"
+        ) from error
+
+    def found(sentence: str) -> list[tuple[str, str]]:
+        return [
+            (token.text.lower(), spacy_role(token)) for token in pipeline(sentence) if token.pos_ in ("NOUN", "PROPN")
+        ]
+
+    return found
+
+
+def spacy_role(token: Any) -> str:
+    """S, O or X of a spaCy token, by the head of its noun phrase."""
+    while token.dep_ in ("compound", "nmod", "amod", "flat", "appos", "conj") and token.head.i != token.i:
+        if token.head.pos_ not in ("NOUN", "PROPN"):
+            break
+        token = token.head
+    if token.dep_ == "pobj" and token.head.dep_ == "agent":
+        return "S"
+    return "S" if token.dep_ in SPACY_SUBJECTS else "O" if token.dep_ in SPACY_OBJECTS else "X"
