@@ -155,6 +155,23 @@ def test_every_critic_conforms(name):
         assert abs(bad - good) > 0
 
 
+def test_a_score_that_resampling_biases_is_centred_and_cut_at_its_bound():
+    class Kinds:
+        """Share of all units that are of different kinds: a resample always has fewer."""
+
+        def score(self, tally):
+            return len(set(tally.column("kind").tolist())) / 20
+
+    class Centred(Kinds):
+        upper_bound = 1.0
+
+    tally = Tally(tuple(map(str, range(20))), ("kind",), np.arange(20.0)[:, None])
+    plain, centred = (dataclasses.dataclass(kind)() for kind in (Kinds, Centred))
+    assert estimate(plain, tally, generator("kinds"), 200).high < 1.0
+    found = estimate(centred, tally, generator("kinds"), 200)
+    assert found.low < found.value == found.high == 1.0
+
+
 def test_frozen_critics_cannot_be_changed():
     with pytest.raises(dataclasses.FrozenInstanceError):
         Perplexity().count_end = False

@@ -1,9 +1,14 @@
-"""One protocol for critics and metrics: fit, tally, score; and, written once, an interval and a test for any of them."""
+"""One protocol for critics and metrics: fit, tally, score; and, written once, an interval and a test for any of them.
+
+Everything that a critic may offer beyond these three stands here, one small protocol each: :class:`Attributing`,
+:class:`Describing`, :class:`Grouping`, :class:`Redrawing`, :class:`Centring`, :class:`TextScorer`, :class:`OrderScorer` and
+:class:`PairLearner`. Whoever asks for one asks ``isinstance``.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
 
@@ -94,6 +99,80 @@ class Attributing(Protocol[Unit_contra]):
         """Parts of each unit in reading order, float64 of any shape; nan is a part without a number, and counts 0."""
 
 
+@runtime_checkable
+class Describing(Protocol[Unit_contra]):
+    """A critic that has more to say than its one number: curves, counts, parts of a table."""
+
+    def describe(self, units: Sequence[Unit_contra]) -> Mapping[str, Any]:
+        """What a table or figure needs beside the score, ready for JSON."""
+
+
+@runtime_checkable
+class Grouping(Protocol[Unit_contra]):
+    """A critic whose units are not independent: groups (generations of one page) are what is resampled."""
+
+    def groups(self, units: Sequence[Unit_contra]) -> Sequence[str]:
+        """The name of each unit's group."""
+
+
+@runtime_checkable
+class Redrawing(Protocol):
+    """A critic with an uncertain part of its own, which is drawn anew for every resample."""
+
+    def redrawn(self, rng: np.random.Generator) -> Critic[Any]:
+        """The same critic with another draw of that part."""
+
+
+@runtime_checkable
+class Centring(Protocol):
+    """A critic whose score repeated documents bias; its bootstrap draws are moved to its score.
+
+    Attributes:
+        upper_bound: the greatest score there is, where draws are cut; infinite where there is none.
+    """
+
+    upper_bound: ClassVar[float]
+
+
+@runtime_checkable
+class TextScorer(Protocol[Unit_contra]):
+    """A critic that scores many texts at once, each by itself."""
+
+    def coherence(self, units: Sequence[Unit_contra]) -> np.ndarray:
+        """One score per text, float64 (units,); nan where it has none."""
+
+
+@runtime_checkable
+class OrderScorer(Protocol):
+    """A critic that has read a text once and scores any order of its sentences."""
+
+    better: ClassVar[Better]
+
+    def order_scores(self, unit: Any, orders: np.ndarray) -> np.ndarray:
+        """Scores of ``orders`` (orders, sentences), float64 (orders,); nan where the text cannot be scored."""
+
+
+@runtime_checkable
+class PairLearner(Protocol):
+    """An order scorer that learns from pairs of a better and a worse text, such as originals and their permutations."""
+
+    def order_features(self, unit: Any, orders: np.ndarray) -> np.ndarray:
+        """What it sees of each order, float64 (orders, features); no rows where the text cannot be scored."""
+
+    def fit_pairs(self, pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> Any:
+        """A new, fitted scorer from (better, worse) rows of features, one pair of arrays per document."""
+
+
+def unit_scores(critic: Any, units: Sequence[Any]) -> np.ndarray:
+    """A fitted critic's score of each unit by itself, float64 (units,); nan where it excludes the unit or has no score."""
+    if isinstance(critic, TextScorer):
+        return np.asarray(critic.coherence(units), dtype=np.float64)
+    tally = critic.tally(units)
+    excluded = tally.column("excluded") > 0 if "excluded" in tally.columns else np.zeros(len(units), dtype=bool)
+    scores = [math.nan if out else critic.score(tally.take(np.array([i]))) for i, out in enumerate(excluded)]
+    return np.array(scores, dtype=np.float64)
+
+
 @dataclass(frozen=True)
 class Estimate:
     """A number with its interval and everything that would change it."""
@@ -135,11 +214,10 @@ def estimate(critic: Critic[Any], tally: Tally, rng: np.random.Generator, resamp
     if not tally.unit_ids:
         raise BadInput(f"{signature(critic)}: got zero units, at least one is needed; check the split and the reader")
     rows = _Rows(tally)
-    redrawn = getattr(critic, "redrawn", None)  # a critic with an uncertain part draws it anew for every resample
-    judge = (lambda: redrawn(rng)) if redrawn else (lambda: critic)
+    judge = (lambda: critic.redrawn(rng)) if isinstance(critic, Redrawing) else (lambda: critic)
     draws = bootstrap(lambda index: judge().score(rows.take(index)), len(tally.unit_ids), rng, resamples)
-    if getattr(critic, "centred", False):  # repeated documents bias such a score; its draws are moved to its value
-        draws = np.minimum(draws + (critic.score(tally) - np.nanmean(draws)), getattr(critic, "most", math.inf))
+    if isinstance(critic, Centring):
+        draws = np.minimum(draws + (critic.score(tally) - np.nanmean(draws)), critic.upper_bound)
     low, high = percentile_interval(draws)
     excluded = int(tally.total("excluded"))
     return Estimate(critic.score(tally), low, high, len(tally.unit_ids) - excluded, excluded, signature(critic))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from longform.artefacts import read_readout, write_json
-from longform.critic import Critic, Tally, clustered, compare, estimate
+from longform.critic import Critic, Describing, Grouping, Tally, clustered, compare, estimate
 from longform.evaluation.corruption_response import responses
 from longform.pipeline.rows import Row, call
 from longform.resampling import generator
@@ -49,9 +49,8 @@ def judge(
         record |= {"groups": len(tally.unit_ids), "units": len(judged) - record["excluded"]}
     record["totals"] = {name: tally.total(name) for name in tally.columns}
     record |= {"better": critic.better, "row": row.name, "inputs": {slot: row.settings[slot] for slot in SLOTS}}
-    describe: Callable[..., Any] | None = getattr(fitted, "describe", None)
-    if describe is not None:
-        record["details"] = describe(judged)
+    if isinstance(fitted, Describing):
+        record["details"] = fitted.describe(judged)
     if row.settings.get("doses"):
         record["responses"] = responses(fitted, judged, row.seed, row.name)
     if row.settings["real"] != row.settings["units"]:
@@ -63,8 +62,8 @@ def judge(
 
 def _tallied(critic: Critic[Any], units: Sequence[Any]) -> Tally:
     """A row per unit, or per group of units where the critic says which belong together: groups are what is resampled."""
-    groups: Callable[..., Sequence[str]] | None = getattr(critic, "groups", None)
-    return clustered(critic.tally(units), groups(units)) if groups else critic.tally(units)
+    tally = critic.tally(units)
+    return clustered(tally, critic.groups(units)) if isinstance(critic, Grouping) else tally
 
 
 def rounded(value: Any) -> Any:

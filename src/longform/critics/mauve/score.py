@@ -184,8 +184,7 @@ class Mauve:
     seeds: tuple[int, ...] = SEEDS
     buckets: int = 0
     better: ClassVar[Better] = "higher"
-    centred: ClassVar[bool] = True
-    most: ClassVar[float] = MOST
+    upper_bound: ClassVar[float] = MOST
     real: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)), repr=False, metadata=FITTED)
     centres: tuple[np.ndarray, ...] = field(default=(), repr=False, metadata=FITTED)
     shares: tuple[np.ndarray, ...] = field(default=(), repr=False, metadata=FITTED)

@@ -17,6 +17,7 @@ own bigram, so that the two can be told apart (deng2022 footnote 9: one model sc
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -167,7 +168,7 @@ class ChainEntropy(TitleCritic):
     value.
     """
 
-    centred: ClassVar[bool] = True
+    upper_bound: ClassVar[float] = math.inf
 
     def tally(self, units: Sequence[TitledArticle]) -> Tally:  # type: ignore[override]
         """Counts of every transition (``a|b``), their log probability under the prior, unknown titles, exclusions."""
