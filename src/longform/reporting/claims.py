@@ -1,0 +1,384 @@
+"""What a paper claims, as data, judged in one place: each claim is a contrast of numbers with a 95 % interval.
+
+``experiments/<paper>/expected.yaml`` lists claims. A claim::
+
+    - id: titles_help
+      source: section 4, Table 2
+      says: A model that sees titles is nearer to real text than one that does not.
+      exhibit: table_2
+      where: {critic: section_order, metric: latent_ppl}
+      for_each: [corpus, system]
+      order: [{system: data}, {titles: true}, {titles: false}]
+
+It has one of four forms, each a list of *numbers*:
+
+- ``order``: rising; every number against the next (``pairs: all``: against every later one);
+- ``rising``: their slope per step is above zero (for a fall, list them the other way round);
+- ``contains``: the interval of the first less the second contains zero (a measured number and its exact value);
+- ``differ``: the interval of the first less the second does not contain zero.
+
+A number is a filter of records (see :func:`longform.reporting.selection.select`), merged over ``where`` and the row's own
+fields; or ``{value: 0.5}``; ``{fact: name}`` of the row's corpus; ``{ratio: [a, b]}``, ``{minus: [a, b]}``, ``{absolute: a}``. A
+filter that finds several records of an ``order`` stands for each of them; records that differ by seed alone are one number. ``called``
+beside a filter names it in the ledger.
+
+``for_each`` makes a row for each combination of fields that occurs (or ``{field: [values]}``, whether measured or not).
+``margin`` is what a later number must exceed the earlier one by: a factor where numbers are compared by ratios, as
+perplexities are (``scale: ratio``), else a difference; one below no change states that nothing gets worse by as much.
+``needs`` is what the rows must show: ``all`` (the default), ``majority`` or ``any``. ``not_testable`` gives the reason why the claim
+cannot be tested, at every scale or ``{scale: reason}``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, pairwise, product
+from pathlib import Path
+from typing import Any
+
+from longform.documents import BadInput
+from longform.reporting.estimates import FEWEST_UNITS, Estimate, constant, contrast, of_records, slope
+from longform.reporting.selection import ANY, Facts, select
+from longform.reporting.table import short, write_rows
+from longform.results import NAMES, Record, Results
+
+HOLDS, CONTRADICTED, UNDECIDED = "holds", "contradicted", "undecided"
+ABSENT, UNTESTABLE = "not measured here", "not testable here"
+VERDICTS = (HOLDS, CONTRADICTED, UNDECIDED, ABSENT, UNTESTABLE)
+FORMS = ("order", "rising", "contains", "differ")
+OPTIONS = {"id", "source", "says", "exhibit", "where", "for_each", "pairs", "margin", "scale", "needs", "not_testable"}
+OPERATIONS = {"value", "fact", "ratio", "minus", "absolute"}
+NEEDS = ("all", "majority", "any")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One comparison of a claim: what is compared, the contrast with its interval, the verdict and its reason."""
+
+    fields: str
+    compared: str
+    contrast: Estimate | None
+    verdict: str
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A claim of a paper with its rows.
+
+    Attributes:
+        scale: ``ratio`` where the rows' numbers are ratios (no change is 1), else ``difference``.
+    """
+
+    paper: str
+    claim: Mapping[str, Any]
+    scale: str
+    rows: Sequence[Row]
+
+    @property
+    def counts(self) -> Counter[str]:
+        """Rows by verdict."""
+        return Counter(row.verdict for row in self.rows)
+
+    @property
+    def verdict(self) -> str:
+        """Of the claim as a whole, from those of its rows that were measured."""
+        counts = self.counts
+        held, against = counts[HOLDS], counts[CONTRADICTED]
+        measured = held + against + counts[UNDECIDED]
+        if not measured:
+            return UNTESTABLE if counts[UNTESTABLE] else ABSENT
+        needs = self.claim.get("needs", "all")
+        needed, refuting = {
+            "all": (measured, 1),
+            "any": (1, measured),
+            "majority": (measured // 2 + 1, math.ceil(measured / 2)),
+        }[needs]
+        return HOLDS if held >= needed else CONTRADICTED if against >= refuting else UNDECIDED
+
+    def sentence(self) -> str:
+        """For the notes of an exhibit: the claim, its verdict, and how its rows came out."""
+        counts = ", ".join(f"{self.counts[v]} {v}" for v in VERDICTS if self.counts[v])
+        rows = [f"{row.fields} {row.compared} {_interval(row.contrast)}".strip() for row in self.rows if row.contrast]
+        why = next((row.why for row in self.rows if row.verdict == UNTESTABLE), "")
+        detail = "; ".join(rows) or why
+        source = f" ({self.claim['source']})" if self.claim.get("source") else ""
+        return f"{self.claim['says']}{source}: **{self.verdict}**, {counts}" + (
+            f" [{self.scale}s: {detail}]" if detail else ""
+        )
+
+
+def judge(
+    paper: str, claims: Sequence[Mapping[str, Any]], results: Results, data: Path, scale: str = ""
+) -> list[Judged]:
+    """Every claim with its rows.
+
+    Args:
+        claims: of the paper's ``expected.yaml``.
+        data: the folder whose ``corpora/<corpus>/facts.json`` hold exact values.
+        scale: the name of the scale of experiment, for claims that are not testable at it.
+
+    Raises:
+        BadInput: a claim that is written wrongly.
+    """
+    facts = Facts(data)
+    return [_judged(paper, _checked(paper, claim), results, facts, scale) for claim in claims]
+
+
+def _checked(paper: str, claim: Mapping[str, Any]) -> Mapping[str, Any]:
+    where = f"experiments/{paper}/expected.yaml: claim {claim.get('id', dict(claim))!r}"
+    forms = [form for form in FORMS if form in claim]
+    unknown = sorted(set(claim) - OPTIONS - set(FORMS))
+    if unknown or not {"id", "says"} <= set(claim):
+        raise BadInput(f"{where}: unknown keys {unknown} or no id or says; allowed are {sorted(OPTIONS)}")
+    if len(forms) != 1 and not (claim.get("not_testable") and not forms):
+        raise BadInput(f"{where}: forms {forms}; give one of {list(FORMS)}")
+    if claim.get("needs", "all") not in NEEDS or claim.get("scale", "ratio") not in ("ratio", "difference"):
+        raise BadInput(f"{where}: needs is one of {list(NEEDS)}, scale is ratio or difference")
+    return claim
+
+
+def _judged(paper: str, claim: Mapping[str, Any], results: Results, facts: Facts, at: str) -> Judged:
+    reason = claim.get("not_testable", "")
+    reason = reason.get(at, "") if isinstance(reason, Mapping) else reason
+    form = next((form for form in FORMS if form in claim), "")
+    if reason or not form:
+        return Judged(paper, claim, "difference", [Row("", "", None, UNTESTABLE, reason or "not at this scale")])
+    scale = claim.get("scale") or _default_scale(claim, results)
+    rows: list[Row] = []
+    for fields in _combinations(claim, form, results):
+        numbers = [_Numbers(claim.get("where", {}), fields, results, facts, scale).of(step) for step in claim[form]]
+        label = ", ".join(_named(name, value) for name, value in fields.items())
+        rows += _FORMS[form](label, claim, numbers, scale)
+    return Judged(paper, claim, scale, rows or [Row("", "", None, ABSENT)])
+
+
+def _default_scale(claim: Mapping[str, Any], results: Results) -> str:
+    """Perplexities are compared by ratios, everything else by differences."""
+    metrics = {step["metric"] for step in _filters(claim) if "metric" in step}
+    return "ratio" if metrics and all(str(metric).endswith("ppl") for metric in metrics) else "difference"
+
+
+def _filters(claim: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Every filter of a claim, merged over its ``where``."""
+    pending = [step for form in FORMS for step in claim.get(form, ())]
+    while pending:
+        step = pending.pop(0)
+        operation = next(iter(OPERATIONS & set(step)), None)
+        if operation is None:
+            yield {**claim.get("where", {}), **{k: v for k, v in step.items() if k != "called"}}
+        elif operation not in ("value", "fact"):
+            pending += step[operation] if isinstance(step[operation], list) else [step[operation]]
+
+
+def _combinations(claim: Mapping[str, Any], form: str, results: Results) -> list[dict[str, Any]]:
+    """The rows: values of the ``for_each`` fields among the records that some number is free to take them from."""
+    names = claim.get("for_each", [])
+    if isinstance(names, Mapping):
+        return [dict(zip(names, values, strict=True)) for values in product(*names.values())]
+    found: dict[tuple[Any, ...], None] = {}
+    for wanted in _filters(claim):
+        if all(name not in wanted or name in claim.get("where", {}) for name in names):
+            records = select(results, {**dict.fromkeys(names, ANY), **wanted})
+            found |= dict.fromkeys(tuple(getattr(r, name) for name in names) for r in records)
+    return [dict(zip(names, values, strict=True)) for values in found]
+
+
+@dataclass(frozen=True)
+class _Number:
+    label: str
+    estimate: Estimate | None
+
+
+@dataclass(frozen=True)
+class _Numbers:
+    """Looks up the numbers of one row."""
+
+    where: Mapping[str, Any]
+    fields: Mapping[str, Any]
+    results: Results
+    facts: Facts
+    scale: str
+
+    def of(self, step: Mapping[str, Any]) -> list[_Number]:
+        """The numbers that a step of the claim stands for: several where its filter finds several records."""
+        operations = sorted(OPERATIONS & set(step))
+        if not operations:
+            return self._records(step)
+        operation, held = operations[0], step[operations[0]]
+        if operation == "value":
+            return [_Number(step.get("called", f"{held:g}"), self._scaled(constant(held)))]
+        if operation == "fact":
+            value = self.facts.number(
+                step.get("corpus") or self.fields.get("corpus") or self.where.get("corpus", ""), held
+            )
+            return [_Number(step.get("called", held), None if value is None else self._scaled(constant(value)))]
+        if operation == "absolute":
+            (inner,) = self.of(held)
+            return [_Number(step.get("called", f"|{inner.label}|"), inner.estimate and inner.estimate.absolute())]
+        if (operation == "ratio") != (self.scale == "ratio"):
+            raise BadInput(
+                f"{operation} at scale {self.scale}; ratios need scale: ratio, minus needs scale: difference"
+            )
+        (first,), (second,) = (self.of(part) for part in held)
+        both = (
+            None
+            if first.estimate is None or second.estimate is None
+            else contrast((1, -1), (first.estimate, second.estimate))
+        )
+        return [
+            _Number(step.get("called", f"{first.label} {'/' if operation == 'ratio' else '-'} {second.label}"), both)
+        ]
+
+    def _scaled(self, estimate: Estimate) -> Estimate:
+        return estimate.log() if self.scale == "ratio" else estimate
+
+    def _records(self, step: Mapping[str, Any]) -> list[_Number]:
+        own = {k: v for k, v in step.items() if k != "called"}
+        groups: dict[tuple[Any, ...], list[Record]] = {}
+        for record in select(self.results, {**self.where, **self.fields, **own}):
+            groups.setdefault(tuple(getattr(record, name) for name in _IDENTITY), []).append(record)
+        label = ", ".join(_named(name, value) for name, value in own.items())
+        if not groups:
+            return [_Number(step.get("called", label), None)]
+        numbers = []
+        for key, records in groups.items():
+            differing = [
+                n for n, v in zip(_IDENTITY, key, strict=True) if len({k[_IDENTITY.index(n)] for k in groups}) > 1
+            ]
+            told = ", ".join(_named(name, getattr(records[0], name)) for name in differing)
+            numbers.append(_Number(told or step.get("called", label), of_records(records, self.scale == "ratio")))
+        return numbers
+
+
+_IDENTITY = tuple(name for name in NAMES[: NAMES.index("seed")])  # records that agree in these differ by seed alone
+
+
+def _named(name: str, value: Any) -> str:
+    if name == "titles":
+        return "with titles" if value else "without titles"
+    return (
+        f"{name} {value:g}"
+        if isinstance(value, float)
+        else "/".join(map(str, value))
+        if isinstance(value, list)
+        else str(value)
+    )
+
+
+def _order(label: str, claim: Mapping[str, Any], numbers: Sequence[Sequence[_Number]], scale: str) -> Iterator[Row]:
+    pairs = combinations(numbers, 2) if claim.get("pairs") == "all" else pairwise(numbers)
+    for earlier, later in pairs:
+        for a, b in product(earlier, later):
+            yield _row(label, f"{a.label} < {b.label}", _less(b, a), claim, scale)
+
+
+def _rising(label: str, claim: Mapping[str, Any], numbers: Sequence[Sequence[_Number]], scale: str) -> Iterator[Row]:
+    singles = [_single(claim, number) for number in numbers]
+    estimates = [number.estimate for number in singles if number.estimate is not None]
+    found = slope(estimates) if len(estimates) == len(singles) else None
+    yield _row(label, "rising: " + ", ".join(number.label for number in singles), found, claim, scale)
+
+
+def _contains(label: str, claim: Mapping[str, Any], numbers: Sequence[Sequence[_Number]], scale: str) -> Iterator[Row]:
+    first, second = (_single(claim, number) for number in numbers)
+    row = _row(label, f"{first.label} covers {second.label}", _less(first, second), claim, scale)
+    if row.contrast is None or row.contrast.low is None or row.contrast.high is None:
+        yield row
+        return
+    inside = row.contrast.low <= (1.0 if scale == "ratio" else 0.0) <= row.contrast.high
+    yield Row(row.fields, row.compared, row.contrast, HOLDS if inside else CONTRADICTED)
+
+
+def _differ(label: str, claim: Mapping[str, Any], numbers: Sequence[Sequence[_Number]], scale: str) -> Iterator[Row]:
+    first, second = (_single(claim, number) for number in numbers)
+    row = _row(label, f"{first.label} differs from {second.label}", _less(first, second), claim, scale)
+    yield Row(row.fields, row.compared, row.contrast, HOLDS if row.verdict == CONTRADICTED else row.verdict, row.why)
+
+
+_FORMS = {"order": _order, "rising": _rising, "contains": _contains, "differ": _differ}
+
+
+def _single(claim: Mapping[str, Any], numbers: Sequence[_Number]) -> _Number:
+    if len(numbers) != 1:
+        raise BadInput(
+            f"claim {claim['id']}: a filter finds {[n.label for n in numbers]}, one number is wanted; name the fields in which they differ"
+        )
+    return numbers[0]
+
+
+def _less(first: _Number, second: _Number) -> Estimate | None:
+    if first.estimate is None or second.estimate is None:
+        return None
+    return contrast((1, -1), (first.estimate, second.estimate))
+
+
+def _row(label: str, compared: str, found: Estimate | None, claim: Mapping[str, Any], scale: str) -> Row:
+    """The verdict on a contrast that is claimed to be above the margin."""
+    if found is None:
+        return Row(label, compared, None, ABSENT)
+    margin = claim.get("margin", 1.0 if scale == "ratio" else 0.0)
+    shown = found.exp() if scale == "ratio" else found
+    if shown.low is None or shown.high is None:
+        few = found.units is not None and found.units < FEWEST_UNITS
+        return Row(
+            label,
+            compared,
+            shown,
+            UNDECIDED,
+            f"{found.units} units, fewer than {FEWEST_UNITS}" if few else "no interval",
+        )
+    verdict = HOLDS if shown.low > margin else CONTRADICTED if shown.high < margin else UNDECIDED
+    return Row(label, compared, shown, verdict)
+
+
+def _interval(found: Estimate | None) -> str:
+    if found is None:
+        return ""
+    return short(found.value) + (
+        "" if found.low is None or found.high is None else f" [{short(found.low)}, {short(found.high)}]"
+    )
+
+
+HEADER = ("paper", "claim", "source", "says", "row", "compared", "scale", "difference", "low", "high", "verdict", "why")
+
+
+def write_claims(path: Path, judged: Sequence[Judged]) -> None:
+    """``claims.csv``: a line for each claim, whose ``row`` is empty, and beneath it a line for each of its rows."""
+    lines: list[list[Any]] = []
+    for one in judged:
+        head = [one.paper, one.claim["id"], one.claim.get("source", ""), one.claim["says"]]
+        counts = ", ".join(f"{one.counts[v]} {v}" for v in VERDICTS if one.counts[v])
+        lines.append([*head, "", "", one.scale, None, None, None, one.verdict, counts])
+        for row in one.rows:
+            found = row.contrast or Estimate(math.nan)
+            lines.append(
+                [
+                    *head[:2],
+                    "",
+                    "",
+                    row.fields or "-",
+                    row.compared,
+                    one.scale,
+                    found.value,
+                    found.low,
+                    found.high,
+                    row.verdict,
+                    row.why,
+                ]
+            )
+    write_rows(path, HEADER, lines)
+
+
+def claims_markdown(judged: Sequence[Judged]) -> str:
+    """Claims by paper and verdict."""
+    papers = list(dict.fromkeys(one.paper for one in judged))
+    counts = Counter((one.paper, one.verdict) for one in judged)
+    lines = ["| | claims | " + " | ".join(VERDICTS) + " |", "|---" * (len(VERDICTS) + 2) + "|"]
+    for paper in papers:
+        cells = [str(counts[paper, verdict] or "") for verdict in VERDICTS]
+        lines.append(f"| {paper} | {sum(one.paper == paper for one in judged)} | " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,133 @@
+"""Estimates with intervals, and intervals of what is computed from several of them: differences, ratios, slopes, means over seeds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import stats
+
+from longform.documents import BadInput
+from longform.results import Record
+
+FEWEST_UNITS = 20  # below this many documents or items neither an interval nor a p-value is given
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number with its 95 % interval; ``low`` and ``high`` are None where there is none, or too few units for one.
+
+    Attributes:
+        units: the fewest documents or items that any part of it rests on; None for a constant.
+    """
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+    units: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.units is not None and self.units < FEWEST_UNITS:
+            object.__setattr__(self, "low", None)
+            object.__setattr__(self, "high", None)
+
+    @property
+    def known(self) -> bool:
+        """Whether there is an interval."""
+        return self.low is not None and self.high is not None
+
+    def log(self) -> Estimate:
+        """The same on the log scale.
+
+        Raises:
+            BadInput: the number is not positive.
+        """
+        if self.value <= 0:
+            raise BadInput(f"{self.value:g} has no logarithm; compare it by differences, scale: difference")
+        low, high = (None if end is None else math.log(max(end, 1e-300)) for end in (self.low, self.high))
+        return replace(self, value=math.log(self.value), low=low, high=high)
+
+    def exp(self) -> Estimate:
+        """Back from the log scale."""
+        low, high = (None if end is None else math.exp(end) for end in (self.low, self.high))
+        return replace(self, value=math.exp(self.value), low=low, high=high)
+
+    def absolute(self) -> Estimate:
+        """Its absolute value: an interval on one side of zero is reflected, one around zero begins at zero."""
+        if self.low is None or self.high is None:
+            return replace(self, value=abs(self.value))
+        ends = sorted((abs(self.low), abs(self.high)))
+        return replace(self, value=abs(self.value), low=0.0 if self.low < 0 < self.high else ends[0], high=ends[1])
+
+
+def constant(value: float) -> Estimate:
+    """A number that is known exactly."""
+    return Estimate(float(value), float(value), float(value))
+
+
+def of_records(records: Sequence[Record], log: bool = False) -> Estimate | None:
+    """One record's number, or the mean over records of several seeds; None where a number is missing or not finite.
+
+    Args:
+        log: on the log scale, as perplexities are compared.
+    """
+    if not records or any(r.value is None for r in records):
+        return None
+    estimates = [Estimate(r.value, r.low, r.high, r.units) for r in records if r.value is not None]
+    scaled = [e.log() for e in estimates] if log else estimates
+    return scaled[0] if len(scaled) == 1 else over_seeds(scaled)
+
+
+def contrast(weights: Sequence[float], estimates: Sequence[Estimate]) -> Estimate:
+    r"""A weighted sum of independent estimates, its interval recovered from theirs (MOVER).
+
+    .. math:: \hat L = \sum_i c_i\hat\theta_i - \sqrt{\sum_{c_i>0} c_i^2(\hat\theta_i - l_i)^2
+              + \sum_{c_i<0} c_i^2(u_i - \hat\theta_i)^2}
+
+    and the upper end alike (Zou and Donner 2008, eq. 4; Zou, Huang and Zhang 2009 for more than two). A difference has
+    weights 1 and -1; a log ratio is a difference of logs. Scores of the same documents are positively correlated, so
+    that the interval of their difference is then too wide, never too narrow.
+    """
+    value = sum(c * e.value for c, e in zip(weights, estimates, strict=True))
+    units = [e.units for e in estimates if e.units is not None]
+    fewest = min(units) if units else None
+    if not all(e.known for e in estimates):
+        return Estimate(value, units=fewest)
+    below = above = 0.0
+    for c, e in zip(weights, estimates, strict=True):
+        down, up = max(e.value - e.low, 0.0), max(e.high - e.value, 0.0)  # type: ignore[operator]  # known
+        below += (c * (down if c > 0 else up)) ** 2
+        above += (c * (up if c > 0 else down)) ** 2
+    return Estimate(value, value - math.sqrt(below), value + math.sqrt(above), fewest)
+
+
+def slope(estimates: Sequence[Estimate]) -> Estimate:
+    """Least-squares slope per step over a list of independent estimates, its interval by :func:`contrast`.
+
+    Raises:
+        BadInput: fewer than two.
+    """
+    if len(estimates) < 2:
+        raise BadInput(f"a slope needs at least two numbers, got {len(estimates)}")
+    places = np.arange(len(estimates)) - (len(estimates) - 1) / 2
+    return contrast([float(p) for p in places / (places**2).sum()], estimates)
+
+
+def over_seeds(estimates: Sequence[Estimate]) -> Estimate:
+    r"""The mean over training seeds; its interval has the spread between seeds added to that between documents.
+
+    Each side's half-width is :math:`\sqrt{h^2 + (t_{k-1}\, s/\sqrt k)^2}` with the mean half-width h of the k intervals, the
+    standard deviation s of the k numbers and Student's quantile t. The documents are the same for every seed, so that
+    averaging does not reduce h. Satterthwaite's quantile for the sum covers less than 90 % at two or three seeds.
+    """
+    values = np.array([e.value for e in estimates])
+    value, units = float(values.mean()), [e.units for e in estimates if e.units is not None]
+    fewest = min(units) if units else None
+    if not all(e.known for e in estimates):
+        return Estimate(value, units=fewest)
+    between = float(stats.t.ppf(0.975, len(values) - 1)) * float(values.std(ddof=1)) / math.sqrt(len(values))
+    below = float(np.mean([e.value - e.low for e in estimates]))  # type: ignore[operator]  # known
+    above = float(np.mean([e.high - e.value for e in estimates]))  # type: ignore[operator]
+    return Estimate(value, value - math.hypot(below, between), value + math.hypot(above, between), fewest)

@@ -1,0 +1,62 @@
+"""Which records a claim or a printed number is about: filters as ``expected.yaml`` writes them, and the corpora's own facts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from longform.artefacts import read_json
+from longform.documents import BadInput
+from longform.results import NAMES, Record, Results
+
+DEFAULTS: Mapping[str, Any] = {"variant": "", "task": "", "severity": None}  # of fields that a filter does not name
+ANY = "*"
+
+
+def select(results: Iterable[Record], filters: Mapping[str, Any]) -> Results:
+    """Records that agree with a filter.
+
+    Args:
+        filters: field -> the wanted value, a list of values, or a pattern with ``*``. A filter that does not name
+            ``variant``, ``task`` or ``severity`` wants the default reader, no task and undamaged text.
+
+    Raises:
+        BadInput: no such field.
+    """
+    unknown = sorted(filters.keys() - set(NAMES))
+    if unknown:
+        raise BadInput(f"records have no field {unknown[0]!r}; allowed are {list(NAMES)}")
+    wanted = {**DEFAULTS, **filters}
+    return Results(r for r in results if all(_agrees(getattr(r, name), value) for name, value in wanted.items()))
+
+
+def _agrees(value: Any, wanted: Any) -> bool:
+    if isinstance(wanted, list | tuple):
+        return any(_agrees(value, single) for single in wanted)
+    if isinstance(wanted, str) and ANY in wanted:
+        return wanted == ANY or (isinstance(value, str) and fnmatchcase(value, wanted))
+    return bool(value == wanted) and isinstance(value, bool) == isinstance(wanted, bool)
+
+
+class Facts:
+    """What a corpus says of itself: ``data/corpora/<corpus>/facts.json``, read once; nothing where there is no such file."""
+
+    def __init__(self, data: Path) -> None:
+        self._data = data
+        self._read: dict[str, Mapping[str, Any]] = {}
+
+    def of(self, corpus: str) -> Mapping[str, Any]:
+        """All facts of a corpus."""
+        if corpus not in self._read:
+            path = self._data / "corpora" / corpus / "facts.json"
+            self._read[corpus] = read_json(path) if path.is_file() else {}
+        return self._read[corpus]
+
+    def number(self, corpus: str, name: str) -> float | None:
+        """One fact, its name with dots where facts are nested; None where the corpus has no such number."""
+        held: Any = self.of(corpus)
+        for step in name.split("."):
+            held = held.get(step) if isinstance(held, Mapping) else None
+        return float(held) if isinstance(held, int | float) and not isinstance(held, bool) else None

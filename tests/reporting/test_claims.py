@@ -1,0 +1,182 @@
+"""Claims as data: forms, rows, verdicts, and what is refused."""
+
+import csv
+import json
+
+import pytest
+
+from longform.documents import BadInput
+from longform.reporting.claims import claims_markdown, judge, write_claims
+from longform.results import Record, Results
+
+
+def ppl(system, value, titles=None, corpus="wiki", metric="latent_ppl", spread=0.02, units=100, **more):
+    low, high = value * (1 - spread), value * (1 + spread)
+    return Record("section_order", metric, corpus, system, titles, value=value, low=low, high=high, units=units, **more)
+
+
+RESULTS = Results(
+    [
+        ppl("data", 2.0),
+        ppl("gpt2", 2.5, True),
+        ppl("gpt2", 3.0, False),
+        ppl("gpt_neo", 3.0, True),
+        ppl("gpt_neo", 2.4, False),
+        ppl("gpt2", 10.0, True, metric="word_ppl"),
+        ppl("gpt2", 10.3, False, metric="word_ppl"),
+        ppl("gpt2", 9.0, True, variant="gold"),
+        ppl("data", 2.0, corpus="pubmed"),
+        ppl("gpt2", 2.5, True, corpus="pubmed", units=19),
+    ]
+)
+TITLES = {
+    "id": "titles_help",
+    "says": "Titles help.",
+    "source": "section 4",
+    "where": {"critic": "section_order", "metric": "latent_ppl"},
+    "for_each": ["corpus", "system"],
+    "order": [{"system": "data"}, {"titles": True}, {"titles": False}],
+}
+
+
+def judged(tmp_path, results=RESULTS, scale="", **changes):
+    claim = {key: value for key, value in {**TITLES, **changes}.items() if value is not None}
+    return judge("paper", [claim], results, tmp_path, scale)[0]
+
+
+def rows(found):
+    return {(row.fields, row.compared): row.verdict for row in found.rows}
+
+
+def test_an_order_is_judged_row_by_row_from_the_intervals_of_ratios(tmp_path):
+    found = judged(tmp_path)
+    assert rows(found) == {
+        ("wiki, gpt2", "data < with titles"): "holds",
+        ("wiki, gpt2", "with titles < without titles"): "holds",
+        ("wiki, gpt_neo", "data < with titles"): "holds",
+        ("wiki, gpt_neo", "with titles < without titles"): "contradicted",
+        ("pubmed, gpt2", "data < with titles"): "undecided",
+        ("pubmed, gpt2", "with titles < without titles"): "not measured here",
+    }
+    assert found.verdict == "contradicted"
+    first = found.rows[0].contrast
+    assert found.scale == "ratio"
+    assert first.value == pytest.approx(1.25)
+    assert first.low == pytest.approx(1.25 * 0.972, abs=2e-3)
+    few = found.rows[4]
+    assert few.why == "19 units, fewer than 20" and few.contrast.low is None
+
+
+def test_intervals_that_overlap_a_little_can_still_be_apart_in_their_difference(tmp_path):
+    results = Results([ppl("data", 2.0, spread=0.1), ppl("gpt2", 2.36, True, spread=0.1)])
+    found = judged(tmp_path, results, order=[{"system": "data"}, {"titles": True}])
+    assert found.verdict == "holds" and results[0].high > results[1].low
+
+
+def test_a_margin_states_that_something_does_not_get_worse_by_as_much(tmp_path):
+    sizes = Results([ppl("small", 2.0, True), ppl("large", 1.97, True)])
+    order = [{"system": "small"}, {"system": "large"}]
+    assert judged(tmp_path, sizes, for_each=["corpus"], order=order).verdict == "undecided"
+    assert judged(tmp_path, sizes, for_each=["corpus"], order=order, margin=0.9).verdict == "holds"
+    far = Results([ppl("small", 2.0, True), ppl("large", 1.5, True)])
+    assert judged(tmp_path, far, for_each=["corpus"], order=order, margin=0.9).verdict == "contradicted"
+
+
+def test_a_ratio_of_ratios_needs_both_to_be_known(tmp_path):
+    word, latent = (
+        {"called": m, "ratio": [{"metric": m, "titles": False}, {"metric": m, "titles": True}]}
+        for m in ("word_ppl", "latent_ppl")
+    )
+    found = judged(
+        tmp_path,
+        where={"critic": "section_order"},
+        for_each={"corpus": ["wiki"], "system": ["gpt2", "gpt_neo"]},
+        order=[word, latent],
+    )
+    assert rows(found) == {
+        ("wiki, gpt2", "word_ppl < latent_ppl"): "holds",
+        ("wiki, gpt_neo", "word_ppl < latent_ppl"): "not measured here",
+    }
+    assert found.rows[0].contrast.value == pytest.approx(1.2 / 1.03)
+
+
+def test_a_slope_over_sizes_falls_or_does_not(tmp_path):
+    sizes = Results([ppl(name, value, True) for name, value in (("s", 3.0), ("m", 2.8), ("l", 2.9), ("xl", 2.2))])
+    steps = [{"system": name} for name in ("xl", "l", "m", "s")]
+    assert judged(tmp_path, sizes, for_each=["corpus"], order=None, rising=steps).verdict == "holds"
+    assert judged(tmp_path, sizes, for_each=["corpus"], order=None, rising=steps[::-1]).verdict == "contradicted"
+    lacking = judged(tmp_path, Results(sizes[:3]), for_each=["corpus"], order=None, rising=steps)
+    assert lacking.verdict == "not measured here"
+
+
+def test_an_exact_value_lies_in_the_interval_or_outside_it(tmp_path):
+    folder = tmp_path / "corpora" / "wiki"
+    folder.mkdir(parents=True)
+    exact = {"for_each": ["corpus"], "order": None, "contains": [{"system": "data"}, {"fact": "truth.latent_ppl"}]}
+    for value, verdict in ((2.03, "holds"), (2.1, "contradicted")):
+        (folder / "facts.json").write_text(json.dumps({"truth": {"latent_ppl": value}}))
+        found = judged(tmp_path, Results([r for r in RESULTS if r.corpus == "wiki"]), **exact)
+        assert rows(found) == {("wiki", "data covers truth.latent_ppl"): verdict}
+
+
+def test_a_group_stands_for_each_of_its_records_and_a_constant_for_chance(tmp_path):
+    shares = Results(
+        [
+            Record("s", "accuracy", system=n, value=v, low=v - 0.05, high=v + 0.05, units=90)
+            for n, v in (("a", 0.7), ("b", 0.4), ("c", 0.9))
+        ]
+    )
+    where = {"critic": "s", "metric": "accuracy"}
+    found = judged(
+        tmp_path, shares, where=where, for_each=[], order=[{"value": 0.5}, {"system": ["a", "b"]}, {"system": "c"}]
+    )
+    assert [(row.compared, row.verdict) for row in found.rows] == [
+        ("0.5 < a", "holds"), ("0.5 < b", "contradicted"), ("a < c", "holds"), ("b < c", "holds"),
+    ]  # fmt: skip
+    assert found.scale == "difference"
+    signed = judged(tmp_path, shares, where=where, for_each=["system"], order=None, differ=[{}, {"value": 0.5}])
+    assert {row.verdict for row in signed.rows} == {"holds"}
+
+
+@pytest.mark.parametrize(("needs", "verdict"), [("all", "contradicted"), ("majority", "holds"), ("any", "holds")])
+def test_a_claim_needs_all_rows_a_majority_or_any(tmp_path, needs, verdict):
+    results = Results(
+        [ppl("data", 2.0, corpus=c) for c in "xyz"]
+        + [ppl("gpt2", v, True, corpus=c) for c, v in zip("xyz", (3, 3, 1), strict=True)]
+    )
+    assert judged(tmp_path, results, needs=needs, order=[{"system": "data"}, {"titles": True}]).verdict == verdict
+
+
+def test_what_cannot_be_tested_says_why_and_where(tmp_path):
+    everywhere = judged(tmp_path, order=None, not_testable="raters are simulated")
+    assert everywhere.verdict == "not testable here" and "raters are simulated" in everywhere.sentence()
+    assert judged(tmp_path, not_testable={"small": "too small"}, scale="small").verdict == "not testable here"
+    assert judged(tmp_path, not_testable={"small": "too small"}, scale="large").verdict == "contradicted"
+    assert judged(tmp_path, Results([])).verdict == "not measured here"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"order": None}, "give one of"),
+        ({"rising": [{}]}, "give one of"),
+        ({"titles": True}, "unknown keys"),
+        ({"needs": "most"}, "needs is one of"),
+        ({"order": [{"size": 3}, {}]}, "no field 'size'"),
+        ({"order": None, "for_each": [], "contains": [{}, {"value": 1}]}, "name the fields in which they differ"),
+        ({"order": [{"minus": [{}, {}]}, {"value": 1}]}, "minus needs scale: difference"),
+    ],
+)
+def test_a_claim_that_is_written_wrongly_is_refused_with_the_reason(tmp_path, changes, message):
+    with pytest.raises(BadInput, match=message):
+        judged(tmp_path, **changes)
+
+
+def test_the_file_has_a_line_for_a_claim_and_its_rows_beneath(tmp_path):
+    found = judged(tmp_path)
+    write_claims(tmp_path / "claims.csv", [found])
+    with (tmp_path / "claims.csv").open() as file:
+        lines = list(csv.DictReader(file))
+    assert lines[0]["row"] == "" and lines[0]["verdict"] == "contradicted" and len(lines) == 7
+    assert float(lines[1]["difference"]) == pytest.approx(1.25) and lines[1]["row"] == "wiki, gpt2"
+    assert "| paper | 1 |  | 1 |" in claims_markdown([found])

@@ -1,0 +1,121 @@
+"""Printed numbers: matched by where they stand, never by value, and judged one by one."""
+
+import json
+
+import pytest
+
+from longform.documents import BadInput
+from longform.reporting.printed import Expected, ledger_markdown, read_expected, steps_of, write_ledger
+from longform.reporting.selection import Facts
+from longform.results import Record, Results
+
+CONTENT = {
+    "kinds": {"table_1": "trained", "sizes": "setting", "table_2": "lost"},
+    "labels": {"system": {"gpt2": "GPT-2 small"}, "titles": {True: "with titles"}},
+    "table_1": {"latent_ppl": {"wiki": {"data": 2.0, "lm1": {"w_title": 2.0}}}},
+    "counts": {"wiki": {"train_k": 1.2}},
+    "table_2": {"first": None},
+    "words": {"text": "no number", "pages": 7},
+    "sizes": {"layers": 6},
+    "records": {
+        "table_1": [
+            {"printed": "latent_ppl.{corpus}.data", "where": {"metric": "latent_ppl", "system": "data"}},
+            {
+                "printed": "latent_ppl.{corpus}.{system}.{titles}",
+                "where": {"metric": "latent_ppl"},
+                "names": {"system": {"lm1": "gpt2"}, "titles": {"w_title": True}},
+            },
+        ],
+        "counts": [
+            {"printed": "{corpus}.{split}_k", "fact": "train", "times": 0.001},
+            {"printed": "{corpus}.train_k", "fact": "train", "times": 0.001},
+        ],
+        "words": [{"printed": "pages", "cause": "pages of a book that nobody has"}],
+    },
+}
+DATA, MODEL = (
+    Record("c", "latent_ppl", "wiki", s, t, value=v, low=v - 0.2, high=v + 0.2, units=50, signature="s")
+    for s, t, v in (("data", None, 2.1), ("gpt2", True, 3.0))
+)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "corpora" / "wiki").mkdir(parents=True)
+    (tmp_path / "corpora" / "wiki" / "facts.json").write_text(json.dumps({"train": 1200, "states": 9}))
+    return tmp_path
+
+
+def verdicts(lines):
+    return {f"{line.table}.{line.number}": line.verdict for line in lines}
+
+
+def test_every_printed_number_has_a_line_and_equal_numbers_are_told_apart_by_place(folder):
+    lines = Expected("paper", CONTENT).ledger(Results([MODEL, DATA]), folder)
+    assert verdicts(lines) == {
+        "table_1.latent_ppl.wiki.data": "within interval",
+        "table_1.latent_ppl.wiki.lm1.w_title": "differs",
+        "counts.wiki.train_k": "within interval",
+        "table_2.first": "lost",
+        "words.pages": "not measured here",
+    }
+    assert [line.ours for line in lines[:3]] == [2.1, 3.0, 1.2]
+    assert lines[1].record == "corpus=wiki system=gpt2 titles=True metric=latent_ppl"
+    assert lines[4].cause == "pages of a book that nobody has"
+
+
+def test_a_number_without_a_record_is_not_measured_whatever_else_was(folder):
+    lines = Expected("paper", CONTENT).ledger(Results([DATA]), folder)
+    assert verdicts(lines)["table_1.latent_ppl.wiki.lm1.w_title"] == "not measured here"
+
+
+@pytest.mark.parametrize(
+    ("rule", "scale", "why"),
+    [
+        ({"facts": {"states": 256}}, "", "states 9 here, 256 in the paper"),
+        ({"scales": ["paper"], "why": "smaller networks"}, "", "smaller networks"),
+        ({"scales": ["paper"], "facts": {"states": 9}}, "paper", ""),
+    ],
+)
+def test_what_is_comparable_is_decided_by_data(folder, rule, scale, why):
+    expected = Expected("paper", {**CONTENT, "comparable": rule}, scale)
+    line = expected.ledger(Results([MODEL, DATA]), folder)[0]
+    assert (line.verdict, line.cause) == (("not comparable at this size", why) if why else ("within interval", ""))
+
+
+def test_a_cell_has_the_printed_number_beside_it_and_its_verdict(folder):
+    expected = Expected("paper", CONTENT)
+    found = expected.cell(expected.labels(MODEL, "system", "titles"), "Latent PPL", MODEL, "table_1", Facts(folder))
+    assert (found.row, found.printed, found.verdict) == ("GPT-2 small, with titles", 2.0, "differs")
+    assert expected.cell("x", "y", MODEL, "table_9", Facts(folder)).printed is None
+
+
+def test_a_number_that_several_records_fit_is_refused(folder):
+    other = Record("another critic", "latent_ppl", "wiki", "data", value=1.0)
+    with pytest.raises(BadInput, match="name more fields"):
+        Expected("paper", CONTENT).ledger(Results([DATA, other]), folder)
+
+
+def test_a_rule_with_an_unknown_key_is_refused(folder):
+    with pytest.raises(BadInput, match="keys are"):
+        _ = Expected("paper", {**CONTENT, "records": {"table_1": [{"printed": "**", "row": "x"}]}}).numbers
+
+
+def test_patterns_take_one_step_any_step_or_the_rest():
+    assert steps_of("a.{x}.*", ("a", "b", "c")) == {"x": "b"}
+    assert steps_of("a.**", ("a", "b", "c")) == {}
+    assert steps_of("a.{x}", ("a", "b", "c")) is None
+
+
+def test_files_are_read_and_written(folder):
+    (folder / "paper").mkdir()
+    (folder / "paper" / "expected.yaml").write_text("table_1: {x: 1.5}\n")
+    lines = read_expected(folder / "paper", "smoke").ledger(Results([]), folder)
+    write_ledger(folder / "ledger.csv", lines)
+    assert (
+        (folder / "ledger.csv")
+        .read_text()
+        .splitlines()[1]
+        .startswith("paper,table_1,x,1.5,,,,,,not measured here,no rule")
+    )
+    assert "| paper | 1 |  |  |  | 1 |  |" in ledger_markdown(lines)
