@@ -16,9 +16,10 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "src"))
 
-from longform.datasets.wikisection import build, paper_sentences
+from longform.datasets.wikisection import build
 from longform.resampling import generator
 from longform.text.permutations import block_orders, distinct_orders, local_orders
+from longform.text.sentences import full_stop_sentences
 
 KEPT, PAPERS = 434, 430
 PRINTED = {"b1": 8600, "b2": 4280, "b5": 3837, "b10": 2193, "w1": 6255, "w2": 7924, "w3": 8176}
@@ -27,7 +28,9 @@ PRINTED = {"b1": 8600, "b2": 4280, "b5": 3837, "b10": 2193, "w1": 6255, "w2": 79
 def texts(path: Path) -> list[tuple[str, np.ndarray]]:
     """Id and sentence numbers (equal where the sentences are) of the shortest articles."""
     corpus = build(name="cities", seed=1234, raw=path)
-    pieces = [(d.id, [s for section in d.sections for s in paper_sentences(section.text)]) for d in corpus.documents]
+    pieces = [
+        (d.id, [s for section in d.sections for s in full_stop_sentences(section.text)]) for d in corpus.documents
+    ]
     shortest = sorted(pieces, key=lambda row: len(row[1]))[:KEPT]
     return [(unit, np.unique(rows, return_inverse=True)[1]) for unit, rows in shortest]
 

@@ -36,7 +36,7 @@ def test_a_feature_is_the_mean_of_the_last_states_of_its_own_tokens(frozen):
 
 
 def test_features_of_a_shuffled_document_are_the_shuffled_features(frozen):
-    texts = split_sentences(documents(1), "paper")[0]
+    texts = split_sentences(documents(1), "full_stops")[0]
     order = [2, 0, 1]
     encoder = open_encoder(frozen, batch_tokens=8)
     again = open_encoder(frozen).encode([texts[i] for i in order])
@@ -51,12 +51,12 @@ def test_long_sentences_are_cut_at_the_window_and_counted(frozen):
 
 
 def test_kept_features_open_again_without_reading(frozen, tmp_path, monkeypatch):
-    kept = sentence_features.fit(documents=documents(), base=frozen, name="kept", splitter="paper")
+    kept = sentence_features.fit(documents=documents(), base=frozen, name="kept", splitter="full_stops")
     (tmp_path / "kept").mkdir()
     kept.save(tmp_path / "kept")
     again = open_encoder(tmp_path / "kept")
     monkeypatch.setattr(again.network, "forward", None)
-    text = split_sentences(documents(1), "paper")[0]
+    text = split_sentences(documents(1), "full_stops")[0]
     assert np.array_equal(again.encode(text), kept.encoder.encode(text))
 
 
@@ -70,7 +70,7 @@ def test_training_and_reading_go_through_the_pipelines_functions(frozen, tmp_pat
         name="bridge",
         seed=1,
         scratch=tmp_path / "scratch",
-        splitter="paper",
+        splitter="full_stops",
         recipes={"released": {"objective": "released"}, "pinless": {"pins": False, "schedule": {"batch": 4}}},
         schedule=plan,
         seeds=2,
@@ -94,7 +94,14 @@ def test_training_and_reading_go_through_the_pipelines_functions(frozen, tmp_pat
 
 
 def test_no_recipe_and_no_seed_are_refused(frozen, tmp_path):
-    given = {"documents": documents(), "base": frozen, "name": "b", "seed": 1, "scratch": tmp_path, "splitter": "paper"}
+    given = {
+        "documents": documents(),
+        "base": frozen,
+        "name": "b",
+        "seed": 1,
+        "scratch": tmp_path,
+        "splitter": "full_stops",
+    }
     for recipes, seeds in (({}, 1), ({"paper": {}}, 0)):
         with pytest.raises(BadInput, match="at least one of each"):
             bridge_encoder.fit(**given, recipes=recipes, seeds=seeds, schedule={})
@@ -107,8 +114,8 @@ def test_a_frozen_encoder_alone_gives_its_features_as_latents(frozen):
 
 def test_empty_lines_and_blank_sections_leave_no_sentence():
     blank = Document("b", "test", (Section(None, " \n\n . "), Section(None, "")))
-    assert split_sentences([blank], "paper") == [[]]
-    assert split_sentences([Document("c", "test", (Section(None, "One. \n\n Two."),))], "paper") == [["One.", "Two."]]
+    assert split_sentences([blank], "full_stops") == [[]]
+    assert split_sentences([Document("c", "test", (Section(None, "One. \n\n Two."),))], "full_stops") == [["One.", "Two."]]
     with pytest.raises(BadInput, match="splitter 'naive'"):
         split_sentences([blank], "naive")
 

@@ -9,7 +9,7 @@ from longform.critics.verifiability.claims import (
     replace_pronouns,
     words_of,
 )
-from longform.datasets.wikisection import SPLITTERS
+from longform.text.sentences import SPLITTERS
 
 NOUNS = {"town", "war", "mayor", "river"}
 
@@ -75,9 +75,9 @@ def test_an_endless_sentence_is_one_claim_that_is_marked():
 
 
 def test_an_empty_generation_makes_no_claim():
-    assert claims_of("", "Ulm", SPLITTERS["paper"]) == [] == claims_of(" \n ", "Ulm", lambda text: [text])
+    assert claims_of("", "Ulm", SPLITTERS["full_stops"]) == [] == claims_of(" \n ", "Ulm", lambda text: [text])
 
 
 def test_the_repositorys_own_rules_find_common_nouns():
-    (claim,) = claims_of("The town lies on a river.", "Ulm", SPLITTERS["paper"])
+    (claim,) = claims_of("The town lies on a river.", "Ulm", SPLITTERS["full_stops"])
     assert claim.text == "Ulm lies on a river." and claim.named and claim.source == "The town lies on a river."

@@ -142,7 +142,7 @@ def test_a_saved_bridge_carries_its_frozen_encoder_and_misses_it_aloud(tmp_path)
     shutil.copytree(tmp_path / "bridge", moved)
     again = open_bridge(moved)
     x = torch.randn((2, 16))
-    assert list(again.heads) == ["paper_0", "paper_1"] and again.splitter == "paper"
+    assert list(again.heads) == ["paper_0", "paper_1"] and again.splitter == "full_stops"
     assert all(torch.equal(again.heads[name](x), heads[name](x)) for name in heads)
     assert np.array_equal(again.frozen.encoder.encode(["the town lies on a river."]), feature)
     shutil.rmtree(moved / "encoder")

@@ -21,7 +21,7 @@ from longform.resampling import generator
 from longform.text.entity_grids import grid_from_mentions
 from longform.text.lexicon import read_lmf
 from longform.text.permutations import Discrimination
-from tests.metrics.tiny_wordnet import write_lmf
+from tests.critics.lexical.tiny_wordnet import write_lmf
 
 SUBJECTS = (("dog", "puppy", "cat"), ("house", "door", "doghouse"), ("day", "night", "noon"), ("unheard", "land"))
 

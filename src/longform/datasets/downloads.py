@@ -1,4 +1,4 @@
-"""Files from pinned addresses: checked by SHA-256, resumed after a cut, retried with back-off, unpacked within bounds.
+"""Raw files from pinned addresses: fetched by pooch, checked by SHA-256, unpacked within bounds.
 
 Nothing is fetched unless asked: ``offline`` refuses with the address, the target and the hash, so that a person can
 put the file there by hand.
@@ -7,32 +7,31 @@ put the file there by hand.
 from __future__ import annotations
 
 import argparse
-import hashlib
-import http.client
 import lzma
 import os
 import shutil
 import struct
 import sys
 import tarfile
-import time
-import urllib.error
-import urllib.request
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
+import pooch
+from requests import RequestException
+
 from longform.documents import BadInput
 
-CHUNK = 1 << 20
 MAX_UNPACKED = 200 * 2**30  # bytes: the largest archive here (arXiv, Cohan et al.) holds about 16 GB
 MAX_RATIO = 200  # unpacked over packed bytes; text rarely packs better than 20, a bomb does by 1000
 MAX_MEMBERS = 1_000_000
-
-BROKEN = (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, lzma.LZMAError, struct.error)
+BROKEN = (
+    tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, lzma.LZMAError, struct.error, OSError, RuntimeError,
+    ValueError,
+)  # fmt: skip  # damage, encryption, clashing or overlong names
 
 
 @dataclass(frozen=True)
@@ -52,98 +51,45 @@ class Source:
     note: str = ""
 
 
-def fetch(
-    source: Source,
-    folder: Path,
-    *,
-    offline: bool = False,
-    attempts: int = 5,
-    wait: Callable[[float], Any] = time.sleep,
-    seconds: float = 60.0,
-) -> Path:
-    """The file, fetched if it is not there with the right hash; a partial file is taken up where it was cut.
+class _Download(pooch.HTTPDownloader):
+    """pooch tries again after errors of requests; a refusal for good (status 4xx) is raised as another error."""
+
+    def __call__(self, url: str, *more: Any, **settings: Any) -> Any:
+        try:
+            return super().__call__(url, *more, **settings)
+        except RequestException as error:
+            status = getattr(error.response, "status_code", None)
+            if status in range(400, 500) and status not in (408, 425, 429):
+                raise FileNotFoundError(f"the server says {status}; fix the address") from error
+            raise
+
+
+def fetch(source: Source, folder: Path, *, offline: bool = False, retries: int = 4, seconds: float = 60.0) -> Path:
+    """The file, fetched if it is not there with the right hash; a cut or wrong download leaves nothing behind.
 
     Args:
         offline: refuse, and say how to get the file by hand.
-        attempts: tries before giving up; pauses of 1, 2, 4 ... seconds lie between them.
-        wait: called with each pause.
+        retries: further tries after a cut, a busy server or a wrong hash, after 1, 2, 3 ... seconds.
         seconds: without a byte before a try counts as cut.
 
     Raises:
         BadInput: offline, a wrong hash, a refusal of the server, or too many cuts.
     """
-    target, partial = folder / source.name, folder / f".{source.name}.partial"
-    if target.is_file() and sha256(target) == source.sha256:
-        return target
-    if offline:
-        raise BadInput(
-            f"{source.name}: offline, and {target} is not there with SHA-256 {source.sha256}; {_by_hand(source, target)}"
-        )
-    folder.mkdir(parents=True, exist_ok=True)
-    _fetch_whole(source, partial, attempts, wait, seconds)
-    found = sha256(partial)
-    if found != source.sha256:
-        partial.unlink()
-        raise BadInput(
-            f"{source.url}: SHA-256 is {found}, pinned is {source.sha256}; the file was removed. {_by_hand(source, target)}"
-        )
-    os.replace(partial, target)
-    return target
-
-
-def _by_hand(source: Source, target: Path) -> str:
-    return f"fetch {source.url} by other means, check the hash, and put it at {target}. {source.note}".rstrip()
-
-
-def _fetch_whole(source: Source, partial: Path, attempts: int, wait: Callable[[float], Any], seconds: float) -> None:
-    for attempt in range(attempts):
-        try:
-            _resume(source.url, partial, seconds)
-            return
-        except urllib.error.HTTPError as error:
-            if (
-                error.code == 416
-            ):  # nothing is left to fetch: the partial file is whole, or wrong and will fail its hash
-                return
-            if error.code < 500 and error.code not in (408, 425, 429):
-                raise BadInput(
-                    f"{source.url}: the server says {error.code} {error.reason}; {source.note or 'mend the address'}"
-                ) from error
-            reason: Exception = error
-        except (OSError, http.client.HTTPException) as error:
-            reason = error
-        if attempt + 1 < attempts:
-            wait(2.0**attempt)
-    raise BadInput(
-        f"{source.url}: cut {attempts} times, last by {reason!r}; run again, {partial.name} is taken up where it ends"
-    )
-
-
-def _resume(url: str, partial: Path, seconds: float) -> None:
-    """Append what is missing; a server that ignores the range sends all, and the file begins again."""
-    have = partial.stat().st_size if partial.is_file() else 0
-    request = urllib.request.Request(url, headers={"Range": f"bytes={have}-"} if have else {})
-    with urllib.request.urlopen(request, timeout=seconds) as answer:
-        resumed = answer.status == 206 and answer.headers.get("Content-Range", "").startswith(f"bytes {have}-")
-        expected = answer.headers.get("Content-Length")
-        with partial.open("ab" if resumed else "wb") as file:
-            received = _copied(answer, file)
-    if expected is not None and received < int(expected):
-        raise ConnectionError(f"the connection ended after {received} of {expected} bytes")
-
-
-def _copied(source: IO[bytes], target: IO[bytes]) -> int:
-    count = 0
-    while chunk := source.read(CHUNK):
-        target.write(chunk)
-        count += len(chunk)
-    return count
+    target = folder / source.name
+    by_hand = f"fetch {source.url} by other means and put it at {target}. {source.note}".rstrip()
+    if offline and not (target.is_file() and sha256(target) == source.sha256):
+        raise BadInput(f"offline, and {target} is not there with SHA-256 {source.sha256}; {by_hand}")
+    registry, urls = {source.name: f"sha256:{source.sha256}"}, {source.name: source.url}
+    files = pooch.create(folder, base_url="", registry=registry, urls=urls, retry_if_failed=retries)
+    try:
+        return Path(files.fetch(source.name, downloader=_Download(timeout=seconds)))
+    except (ValueError, OSError) as error:  # ValueError: a wrong hash; requests' errors are kinds of OSError
+        raise BadInput(f"{source.url}: {error} (at most {retries + 1} tries); {by_hand}") from error
 
 
 def sha256(path: Path) -> str:
-    """Lower-case hex digest of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    """Lower-case hex digest of a file, read in pieces."""
+    return pooch.file_hash(str(path))
 
 
 def unpack(archive: Path, folder: Path, *, max_bytes: int = MAX_UNPACKED, max_ratio: float = MAX_RATIO) -> list[Path]:
@@ -153,19 +99,29 @@ def unpack(archive: Path, folder: Path, *, max_bytes: int = MAX_UNPACKED, max_ra
         BadInput: no archive, a member that is absolute, climbs out, is a link or a device, or a bomb.
     """
     if not archive.is_file():
-        raise BadInput(f"{archive}: no such file; fetch it first, or mend the path")
-    limit = min(max_bytes, int(max(archive.stat().st_size, 1 << 16) * max_ratio))
+        raise BadInput(f"{archive}: no such file; fetch it first, or fix the path")
+    left = min(max_bytes, int(max(archive.stat().st_size, 1 << 16) * max_ratio))
     partial = folder.with_name(f".{folder.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
     try:
-        for member, stream in _members(archive):
-            limit -= _unpacked(archive, stream, partial / _safe(archive, member), limit)
+        for count, (name, stream) in enumerate(_members(archive)):
+            target = partial / _safe(archive, name)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with target.open("wb") as file:
+                while chunk := stream.read(1 << 20):
+                    left -= len(chunk)
+                    if left < 0 or count >= MAX_MEMBERS:
+                        raise BadInput(
+                            f"{archive}: unpacks to more than its bounds allow ({MAX_MEMBERS} members, {max_bytes} bytes, "
+                            f"{max_ratio} times its size); a bomb? Do not unpack it"
+                        )
+                    file.write(chunk)
         shutil.rmtree(folder, ignore_errors=True)
         os.replace(partial, folder)
     except BadInput:
         raise
-    except (*BROKEN, OSError, RuntimeError, ValueError) as error:  # clashing or overlong names, encryption, damage
+    except BROKEN as error:
         raise BadInput(f"{archive}: no whole tar or zip ({error}); fetch it again and check its SHA-256") from error
     finally:
         shutil.rmtree(partial, ignore_errors=True)
@@ -174,58 +130,30 @@ def unpack(archive: Path, folder: Path, *, max_bytes: int = MAX_UNPACKED, max_ra
 
 def _members(archive: Path) -> Iterator[tuple[str, IO[bytes]]]:
     """Name and content of each plain file; a folder is skipped, anything else refused."""
-    reader = _zip_members if zipfile.is_zipfile(archive) else _tar_members
-    for count, member in enumerate(reader(archive)):
-        if count >= MAX_MEMBERS:
-            raise BadInput(f"{archive}: more than {MAX_MEMBERS} members; this is no corpus, do not unpack it")
-        yield member
-
-
-def _tar_members(archive: Path) -> Iterator[tuple[str, IO[bytes]]]:
+    refusal = "is a link or a device, allowed are plain files; do not unpack it"
+    if zipfile.is_zipfile(archive):
+        with zipfile.ZipFile(archive) as packed:
+            for info in packed.infolist():
+                if (info.external_attr >> 28) == 0xA:  # Unix mode of a symbolic link
+                    raise BadInput(f"{archive}: member {info.filename!r} {refusal}")
+                if not info.is_dir():
+                    with packed.open(info) as stream:
+                        yield info.filename, stream
+        return
     with tarfile.open(archive) as tar:
         for member in tar:
-            _safe(archive, member.name)
-            if member.isfile():
-                yield member.name, tar.extractfile(member)
-            elif not member.isdir():
-                raise BadInput(
-                    f"{archive}: member {member.name!r} is a link or a device, allowed are plain files; do not unpack it"
-                )
-
-
-def _zip_members(archive: Path) -> Iterator[tuple[str, IO[bytes]]]:
-    with zipfile.ZipFile(archive) as packed:
-        for member in packed.infolist():
-            if (member.external_attr >> 28) == 0xA:  # Unix mode of a symbolic link
-                raise BadInput(
-                    f"{archive}: member {member.filename!r} is a link, allowed are plain files; do not unpack it"
-                )
-            if not member.is_dir():
-                with packed.open(member) as stream:
-                    yield member.filename, stream
+            if not (member.isfile() or member.isdir()):
+                raise BadInput(f"{archive}: member {_safe(archive, member.name)} {refusal}")
+            stream = tar.extractfile(member)
+            if stream is not None:
+                yield member.name, stream
 
 
 def _safe(archive: Path, member: str) -> PurePosixPath:
     path = PurePosixPath(member.replace("\\", "/"))
     if path.is_absolute() or ".." in path.parts or "\0" in member:
-        raise BadInput(
-            f"{archive}: member {member!r} would leave the folder; the archive is not to be trusted, do not unpack it"
-        )
+        raise BadInput(f"{archive}: member {member!r} would leave the folder; the archive is not to be trusted")
     return path
-
-
-def _unpacked(archive: Path, stream: IO[bytes], target: Path, limit: int) -> int:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    count = 0
-    with target.open("wb") as file:
-        while chunk := stream.read(CHUNK):
-            count += len(chunk)
-            if count > limit:
-                raise BadInput(
-                    f"{archive}: unpacks to more than its bounds allow (bytes, or {MAX_RATIO} times its size); a bomb?"
-                )
-            file.write(chunk)
-    return count
 
 
 _WIKISECTION = "https://raw.githubusercontent.com/rosewang2008/language_modeling_via_stochastic_processes"
@@ -240,7 +168,7 @@ PINNED = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """``python -m longform.datasets.downloads NAME FOLDER`` or ``URL FOLDER --sha256 HEX``; an archive is unpacked on request."""
+    """``python -m longform.datasets.downloads NAME FOLDER`` or ``URL FOLDER --sha256 HEX``; ``--unpack`` an archive."""
     parser = argparse.ArgumentParser(description="Fetch a pinned file, or any file whose SHA-256 you know.")
     parser.add_argument("what", help=f"one of {sorted(PINNED)}, or an address")
     parser.add_argument("folder", type=Path)

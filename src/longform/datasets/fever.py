@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from longform.datasets.wikisection import split_by_seed
+from longform.datasets.splits import split_by_seed
 from longform.documents import BadInput, Corpus, Document, Section
 
 LABELS = {"SUPPORTS": "supported", "REFUTES": "refuted", "NOT ENOUGH INFO": "not_enough_info"}

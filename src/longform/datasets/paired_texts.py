@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from longform.datasets.wikisection import SHARES, split_by_seed
+from longform.datasets.splits import SHARES, split_by_seed
 from longform.documents import BadInput, Corpus, Document, Section
 
 SIDES = ("human", "machine")

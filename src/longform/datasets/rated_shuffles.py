@@ -11,10 +11,10 @@ from pathlib import Path
 
 import numpy as np
 
-from longform.datasets.wikisection import SPLITTERS
 from longform.documents import BadInput, Corpus, Document, Section
 from longform.malformed import refusing
 from longform.resampling import generator
+from longform.text.sentences import SPLITTERS
 
 BLOCKS = {1: 1, 2: 5, 3: 0}  # sentences of a shuffled block by class, 0 for none; ours
 

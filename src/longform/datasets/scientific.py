@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
+from longform.datasets.splits import SHARES, split_by_seed
 from longform.datasets.titles import Filters, facts, select, token_counter
 from longform.datasets.wikipedia.building import settings
-from longform.datasets.wikisection import SHARES, split_by_seed
 from longform.documents import BadInput, Corpus, Document, Section
 
 PUBMED = {"min_sections": 3, "min_title_count": 500}  # deng2022 section 4

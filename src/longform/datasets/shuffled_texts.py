@@ -15,10 +15,10 @@ from pathlib import Path
 
 import numpy as np
 
-from longform.datasets.wikisection import SPLITTERS
 from longform.documents import BadInput, Corpus, Document, Section
 from longform.resampling import generator
 from longform.text.permutations import TASKS, distinct_orders, numbered, shuffled_orders
+from longform.text.sentences import SPLITTERS
 
 ORIGINAL = "original"
 SECTIONS = "section"  # the task that moves whole sections

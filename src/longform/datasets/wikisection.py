@@ -15,19 +15,18 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from longform.documents import BadInput, Corpus, Document, Section
-from longform.resampling import generator
-from longform.text.sentences import sentence_texts
+from longform.datasets.splits import SHARES, split_by_seed
+from longform.documents import SPLITS, BadInput, Corpus, Document, Section
+from longform.text.sentences import SPLITTERS
 
 MARKER = re.compile(r"\[ ([A-Z][A-Z /&'-]*) \](?: |$)")  # Wang et al. 2022: upper case, blanks inside the brackets
 ABSTRACT = "abstract"
-SHARES = {"train": 0.7, "validation": 0.1, "test": 0.2}  # Arnold et al. 2019, section 3
 
 Parsed = tuple[str, tuple[Section, ...]] | str  # an article's id and sections, or why it was set aside
 
@@ -37,87 +36,83 @@ def build(
     name: str,
     seed: int,
     raw: Path,
+    files: Mapping[str, str] | None = None,
     shares: Mapping[str, float] = SHARES,
-    splitter: str = "paper",
+    splitter: str = "rules",
     min_sentences: int = 0,
 ) -> Corpus:
-    """Read one file, set aside what cannot be used, split the rest by seed.
+    """Articles of one file, split by seed, or of one file for each split, as the papers publish train and test.
 
     Args:
         name: of the corpus; it does not enter the split, so the marked and the plain form of one file split alike.
+        raw: the file, or with ``files`` the folder that holds them.
+        files: split -> file name below ``raw``. Where it has no validation file, ``shares`` says which part of its
+            training articles, drawn by seed, is held out: validation / (train + validation).
         shares: fraction of articles per split; they must sum to one.
-        splitter: a key of :data:`SPLITTERS`; decides only what counts as a sentence for ``min_sentences`` and facts.
+        splitter: a key of :data:`longform.text.sentences.SPLITTERS`; decides what counts as a sentence for
+            ``min_sentences`` and facts. BBScore's release has ``full_stops``.
         min_sentences: shorter articles are set aside (released BBScore encoder code: 5).
 
     Returns:
         documents in file order; ``truth["sentences"]`` is int64 (units,); facts count what was read and dropped.
 
     Raises:
-        BadInput: no such file, not UTF-8, not JSON, an unknown splitter, bad shares, or nothing left.
+        BadInput: no such file, not UTF-8, not JSON, an unknown splitter or split, bad shares, or nothing left.
     """
-    parsed = list(_articles(raw))
-    count = _counter(splitter)
-    dropped = Counter(article for article in parsed if isinstance(article, str))
-    articles = [article for article in parsed if not isinstance(article, str)]
-    sentences = [sum(count(section.text) for section in sections) for _, sections in articles]
-    kept = [row for row, number in enumerate(sentences) if number >= min_sentences]
-    dropped.update({"too few sentences": len(articles) - len(kept)})
-    if not kept:
-        raise BadInput(f"{raw}: zero of {len(parsed)} articles can be used ({_told(dropped)}); check the file's form")
-    splits = split_by_seed([articles[row][0] for row in kept], shares, seed)
-    documents = [Document(articles[row][0], split, articles[row][1]) for row, split in zip(kept, splits, strict=True)]
-    lengths = np.array([sentences[row] for row in kept], dtype=np.int64)
-    facts = {"corpus": name, "articles_read": len(parsed), "dropped": {k: n for k, n in sorted(dropped.items()) if n}}
-    return Corpus(documents, {"sentences": lengths}, facts | _statistics(documents, lengths, splitter))
-
-
-def split_by_seed(ids: Sequence[str], shares: Mapping[str, float], seed: int) -> list[str]:
-    """One split per id: ids are ranked by a draw named after seed and id, and the ranking is cut at the shares.
-
-    Raises:
-        BadInput: the shares are not positive or do not sum to one.
-    """
-    if any(share <= 0 for share in shares.values()) or abs(sum(shares.values()) - 1) > 1e-9:
-        raise BadInput(f"shares are {dict(shares)}, allowed are positive fractions that sum to 1; mend the row")
-    draws = np.array([generator(seed, "split", unit).random() for unit in ids])
-    ends = np.round(np.cumsum(list(shares.values())) * len(ids)).astype(int)
-    of_rank = np.repeat(list(shares), np.diff(ends, prepend=0))
-    splits = np.empty(len(ids), dtype=of_rank.dtype)
-    splits[np.argsort(draws, kind="stable")] = of_rank
-    return splits.tolist()
-
-
-def paper_sentences(text: str) -> list[str]:
-    """The splitter of the released BBScore code (sheng2024): cut at every full stop followed by a blank, nowhere else.
-
-    Abbreviations are cut, ``!`` and ``?`` are not; each sentence keeps its full stop. Unlike the encoder's
-    training code, a last sentence without a full stop is kept, as the scoring code keeps it.
-    """
-    text = text.replace(".\n", ". ").strip()
-    pieces = re.split(r"(?<=\.) ", text)
-    return [piece for piece in pieces if piece.strip(". ")]
-
-
-SPLITTERS: Mapping[str, Callable[[str], list[str]]] = {"paper": paper_sentences, "rules": sentence_texts}
-
-
-def _counter(splitter: str) -> Callable[[str], int]:
     if splitter not in SPLITTERS:
-        raise BadInput(f"splitter is {splitter!r}, allowed are {sorted(SPLITTERS)}; mend the row")
-    return lambda text: len(SPLITTERS[splitter](text))
+        raise BadInput(f"splitter is {splitter!r}, allowed are {sorted(SPLITTERS)}; fix the row")
+    if files is not None and not {"train"} <= files.keys() <= set(SPLITS):
+        raise BadInput(f"files of splits {sorted(files)}; allowed are {list(SPLITS)}, of which train is needed")
+    given = {split: raw / file for split, file in (files or {}).items()} or {"": raw}
+    documents, lengths, dropped = [], [], Counter[str]()
+    for split, file in given.items():
+        for article in _articles(file):
+            if isinstance(article, str):
+                dropped[article] += 1
+                continue
+            unit, sections = article
+            count = sum(len(SPLITTERS[splitter](section.text)) for section in sections)
+            if count < min_sentences:
+                dropped["too few sentences"] += 1
+                continue
+            documents.append(Document(f"{split}-{unit}" if split else unit, split or "train", sections))
+            lengths.append(count)
+    read = len(documents) + sum(dropped.values())
+    if not documents:
+        raise BadInput(f"{raw}: zero of {read} articles can be used ({dict(dropped)}); check the file's form")
+    documents = _split(documents, files, shares, seed)
+    facts = {"corpus": name, "articles_read": read, "dropped": dict(sorted(dropped.items()))}
+    counts = np.array(lengths, dtype=np.int64)
+    return Corpus(documents, {"sentences": counts}, facts | _statistics(documents, counts, splitter))
 
 
-def _articles(raw: Path) -> Iterable[Parsed]:
-    if not raw.is_file():
-        raise BadInput(f"{raw}: no such file; see docs/data_cards/wikisection.md for where to get it")
+def _split(
+    documents: list[Document], files: Mapping[str, str] | None, shares: Mapping[str, float], seed: int
+) -> list[Document]:
+    """Documents with their splits: of the files that they came from, or drawn by seed."""
+    if files is not None and ("validation" in files or "validation" not in shares):
+        return documents
+    if files is not None:
+        held = shares["validation"] / (shares["train"] + shares["validation"])
+        shares = {"train": 1 - held, "validation": held}
+    drawn = [d.id for d in documents if files is None or d.split == "train"]
+    splits = dict(zip(drawn, split_by_seed(drawn, shares, seed), strict=True))
+    return [Document(d.id, splits.get(d.id, d.split), d.sections) for d in documents]
+
+
+def _articles(file: Path) -> Iterator[Parsed]:
+    if not file.is_file():
+        raise BadInput(f"{file}: no such file; see docs/data_cards/wikisection.md for where to get it")
     try:
-        content = raw.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise BadInput(f"{raw}: not UTF-8 at byte {error.start}; fetch the file again and check its SHA-256") from error
-    if raw.suffix == ".json":
-        return _json_articles(content, raw)
-    lines = content.split("\n")
-    lines = lines[:-1] if lines[-1] == "" else lines
+        content = file.read_text(encoding="utf-8")
+        records = json.loads(content) if file.suffix == ".json" else None
+    except (ValueError, RecursionError) as error:  # of UTF-8 and of JSON
+        raise BadInput(f"{file}: not UTF-8 or not JSON ({error}); fetch it again and check its SHA-256") from error
+    if file.suffix == ".json":
+        if not isinstance(records, list):
+            raise BadInput(f"{file}: got {type(records).__name__}, WikiSection JSON is a list of articles")
+        return (_json_article(record, number) for number, record in enumerate(records, 1))
+    lines = content.removesuffix("\n").split("\n") if content else []
     marked = any(MARKER.match(line) for line in lines)
     return (_line_article(line, number, marked) for number, line in enumerate(lines, 1))
 
@@ -129,12 +124,9 @@ def _line_article(line: str, number: int, marked: bool) -> Parsed:
     if not marked:
         return unit, (Section(None, line.strip()),)
     pieces = MARKER.split(line)
-    if len(pieces) < 3:
-        return "no sections"
-    if pieces[0].strip():
+    if pieces[0].strip() and len(pieces) > 2:
         return "text before the first marker"
-    sections = zip(pieces[1::2], pieces[2::2], strict=True)
-    return _usable(unit, [(title.lower(), text) for title, text in sections])
+    return _usable(unit, [(title.lower(), text) for title, text in zip(pieces[1::2], pieces[2::2], strict=True)])
 
 
 def _usable(unit: str, sections: list[tuple[str, str]]) -> Parsed:
@@ -148,16 +140,6 @@ def _usable(unit: str, sections: list[tuple[str, str]]) -> Parsed:
     return unit, tuple(Section(title, text.strip()) for title, text in sections)
 
 
-def _json_articles(content: str, raw: Path) -> Iterable[Parsed]:
-    try:
-        records = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise BadInput(f"{raw}: not JSON ({error}); fetch the file again and check its SHA-256") from error
-    if not isinstance(records, list):
-        raise BadInput(f"{raw}: got {type(records).__name__}, WikiSection JSON is a list of articles")
-    return (_json_article(record, number) for number, record in enumerate(records, 1))
-
-
 def _json_article(record: Any, number: int) -> Parsed:
     """The abstract and the annotated sections of one JSON article; titles are the section labels without their type."""
     try:
@@ -165,13 +147,12 @@ def _json_article(record: Any, number: int) -> Parsed:
         spans = [(_label(mark), int(mark["begin"]), int(mark["length"])) for mark in record["annotations"]]
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
         return "malformed record"
-    if not spans:
-        return "no sections"
     if any(begin < 0 or length < 0 or begin + length > len(text) for _, begin, length in spans):
         return "section outside the text"
     sections = [(title, text[begin : begin + length]) for title, begin, length in spans]
-    has_abstract = sections[0][0] == ABSTRACT or not abstract.strip()
-    return _usable(f"article-{number:05d}", sections if has_abstract else [(ABSTRACT, abstract), *sections])
+    if sections and sections[0][0] != ABSTRACT and abstract.strip():
+        sections = [(ABSTRACT, abstract), *sections]
+    return _usable(f"article-{number:05d}", sections)
 
 
 def _label(mark: Mapping[str, Any]) -> str:
@@ -189,7 +170,3 @@ def _statistics(documents: list[Document], lengths: np.ndarray, splitter: str) -
         "sentences_median": float(np.median(lengths)),
         "sentences_range": [int(lengths.min()), int(lengths.max())],
     }
-
-
-def _told(dropped: Mapping[str, int]) -> str:
-    return ", ".join(f"{reason}: {number}" for reason, number in sorted(dropped.items()) if number) or "none read"

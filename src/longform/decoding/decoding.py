@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from transformers import AutoModelForCausalLM
 
-from longform.datasets.wikisection import SPLITTERS
 from longform.decoding.decoder_kinds import Delayed, Human, Settings, decode, is_random, settings_of
 from longform.decoding.drafts import Draft, Drafts, token_log_probs
 from longform.decoding.prefixes import CONTINUATION, REFERENCE, TITLES, prefix_of
@@ -23,6 +22,7 @@ from longform.documents import BadInput, Corpus, Document, Section
 from longform.language_models.checkpoints import load_model, load_tokenizer
 from longform.language_models.token_rows import encode
 from longform.resampling import generator
+from longform.text.sentences import SPLITTERS
 
 NEW_TOKENS = 256  # massarelli2020, section 5
 SEEDS = 3  # massarelli2020, section 5: three generations with different seeds for every stochastic strategy
@@ -60,7 +60,7 @@ def generate(
     split: str | None = "test",
     documents: int | None = None,
     batch: int = 16,
-    splitter: str = "paper",
+    splitter: str = "full_stops",
     title_from: str = "definition",
     allow_end: bool = False,
 ) -> Corpus:

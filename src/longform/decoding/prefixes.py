@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from longform.datasets.wikisection import SPLITTERS
 from longform.documents import Document
+from longform.text.sentences import SPLITTERS
 
 CONTINUATION, REFERENCE = "continuation", "reference"
 _DEFINED = re.compile(r"(.+?),? (?:\([^)]*\) )?(?:is|was|are|were) ")

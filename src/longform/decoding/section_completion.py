@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 from transformers import AutoModelForCausalLM
 
-from longform.datasets.wikisection import SPLITTERS
 from longform.decoding.delayed_beam import Sampled, sample
 from longform.documents import BadInput, Corpus, Document, Section
 from longform.language_models.checkpoints import load_model, load_tokenizer
 from longform.language_models.token_rows import encode
 from longform.resampling import generator
+from longform.text.sentences import SPLITTERS
 
 HUMAN = "-human"
 SOURCE = re.compile(r"[a-z0-9_]+")
@@ -41,7 +41,7 @@ def generate(
     prefixes: Sequence[Document],
     sources: Mapping[str, str],
     prompt_sentences: int = 2,
-    splitter: str = "paper",
+    splitter: str = "full_stops",
     documents: Mapping[str, int] | None = None,
     batch: int = 128,
 ) -> Corpus:

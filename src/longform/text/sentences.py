@@ -8,7 +8,12 @@ and text wholly in lower case are read too. Abbreviations are English. Rules, no
 
 from __future__ import annotations
 
+import functools
 import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from longform.documents import BadInput
 
 SECTION_BREAK = "\n\n"  # sections joined in a document's text, and in what a model generates (deng2022, released code)
 
@@ -138,3 +143,41 @@ def _with_spaced_quote(text: str, start: int, end: int) -> int:
     """Take in a straight quote that stands apart after the stop when it closes one opened in this sentence."""
     quote = re.match(r"\s\"(?=\s|$)", text[end : end + 3])
     return end + quote.end() if quote and text.count('"', start, end) % 2 else end
+
+
+def full_stop_sentences(text: str) -> list[str]:
+    """Cut at every full stop followed by a blank and nowhere else, as the released BBScore code does (sheng2024).
+
+    Abbreviations are cut, ``!`` and ``?`` are not; each sentence keeps its full stop. Unlike the encoder's
+    training code, a last sentence without a full stop is kept, as the scoring code keeps it.
+    """
+    pieces = re.split(r"(?<=\.) ", text.replace(".\n", ". ").strip())
+    return [piece for piece in pieces if piece.strip(". ")]
+
+
+def spacy_sentences(text: str) -> list[str]:
+    """Sentences by the parser of spaCy's ``en_core_web_sm``, as massarelli2020 cut its texts.
+
+    Raises:
+        BadInput: spaCy or the model is not installed.
+    """
+    return [piece for sentence in _spacy_parser()(text).sents if (piece := sentence.text.strip())]
+
+
+@functools.cache
+def _spacy_parser() -> Any:
+    try:
+        import spacy
+
+        return spacy.load("en_core_web_sm")
+    except (ImportError, OSError) as error:
+        raise BadInput(
+            f"splitter spacy: spaCy's model en_core_web_sm is not installed ({error}); install it, or use rules"
+        ) from error
+
+
+SPLITTERS: Mapping[str, Callable[[str], list[str]]] = {
+    "full_stops": full_stop_sentences,
+    "rules": sentence_texts,
+    "spacy": spacy_sentences,
+}

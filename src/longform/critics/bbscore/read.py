@@ -40,7 +40,7 @@ def read(
     """
     trained = open_bridge(reader) if (reader / "bridge.json").is_file() else None
     encoder = open_encoder(reader) if trained is None else trained.frozen.encoder
-    rule = splitter or (trained.splitter if trained else "paper")
+    rule = splitter or (trained.splitter if trained else "full_stops")
     places = [place for place, document in enumerate(documents) if splits is None or document.split in splits]
     chosen = [documents[place] for place in places]
     texts = split_sentences(chosen, rule)

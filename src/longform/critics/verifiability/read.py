@@ -24,10 +24,10 @@ from longform.critics.verifiability.fact_checker import open_checker
 from longform.critics.verifiability.fact_checker.checking import Checker, Verdict
 from longform.critics.verifiability.verdicts import LABELS, CheckedText, Evidence
 from longform.datasets.synthetic_world.claims import UNKNOWN, Verifier, read_claim
-from longform.datasets.wikisection import SPLITTERS
 from longform.decoding.prefixes import CONTINUATION
 from longform.documents import BadInput, Document, Readout
 from longform.text.sentence_traits import PageSimilarity, conjunctions, entities, link_parser, mean_nats
+from longform.text.sentences import SPLITTERS
 from longform.text.token_texts import TokenText
 
 NEI = LABELS[2]
@@ -55,7 +55,7 @@ def read(
     reader: Path,
     name: str,
     domain: str | None = None,
-    splitter: str = "paper",
+    splitter: str = "full_stops",
     pronouns: bool = True,
 ) -> Readout:
     """Verdicts on the first five sentences of every continuation; see :class:`CheckedGeneration`.

@@ -14,9 +14,9 @@ from pathlib import Path
 from longform.critics.verifiability.claims import Claim, claims_of, opening_pronouns
 from longform.critics.verifiability.verdicts import CheckedText, checks_to_readout
 from longform.datasets.synthetic_world.claims import UNKNOWN, Verifier, read_claim
-from longform.datasets.wikisection import SPLITTERS
 from longform.decoding.prefixes import CONTINUATION, prefix_of
 from longform.documents import BadInput, Document, Readout
+from longform.text.sentences import SPLITTERS
 
 
 def verifier_of(pages: Iterable[Document], domain: str, splitter: str, title_from: str) -> Verifier:
@@ -50,7 +50,7 @@ def read(
     reader: Path,
     name: str,
     domain: str,
-    splitter: str = "paper",
+    splitter: str = "full_stops",
     title_from: str = "definition",
     pronouns: bool = True,
 ) -> Readout:

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from longform.datasets.splits import split_by_seed
 from longform.datasets.titles import Filters, facts, films, select, shortened, token_counter
 from longform.datasets.wikipedia.articles import Shards
 from longform.datasets.wikipedia.shards import Extraction, extract
-from longform.datasets.wikisection import split_by_seed
 from longform.documents import BadInput, Corpus
 
 SHARES = {"train": 0.8, "validation": 0.1, "test": 0.1}  # deng2022 Table 11: 111.40k, 13.97k and 13.98k articles

@@ -1,10 +1,11 @@
-"""WikiSection: the three raw forms, what is set aside, the split by seed and the paper's sentence splitter."""
+"""WikiSection: the three raw forms, one file or one for each split, what is set aside, the split by seed."""
 
 import json
 
 import pytest
 
-from longform.datasets.wikisection import build, paper_sentences, split_by_seed
+from longform.datasets.splits import split_by_seed
+from longform.datasets.wikisection import build
 from longform.documents import BadInput
 
 SHARES = {"train": 0.5, "validation": 0.25, "test": 0.25}
@@ -111,24 +112,32 @@ def test_shares_are_exact_and_the_split_depends_on_seed_and_id_only():
     assert split_by_seed(ids, SHARES, 6) != splits
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("One. Two.", ["One.", "Two."]),
-        ("The U.S. Census. Next! Same? Yes.", ["The U.S.", "Census.", "Next! Same? Yes."]),
-        ("At an elevation of . Then. Tail", ["At an elevation of .", "Then.", "Tail"]),
-        ("A.\n", ["A."]),
-        ("", []),
-    ],
-)
-def test_the_paper_splitter_cuts_at_full_stop_and_blank_and_nowhere_else(text, expected):
-    assert paper_sentences(text) == expected
+def files_of(folder):
+    written(folder, [article(i) for i in range(20)], "city.train.txt")
+    written(folder, [article(i) for i in range(20, 26)], "city.test.txt")
+    return {"train": "city.train.txt", "test": "city.test.txt"}
 
 
-def test_the_splitters_differ_where_an_abbreviation_stands(tmp_path):
-    raw = written(tmp_path, ["[ ABSTRACT ] It lies near St. Louis. [ HISTORY ] It is old."])
-    counts = {
-        s: build(name="c", seed=1, raw=raw, shares={"test": 1.0}, splitter=s).facts["sentences"]
-        for s in ("paper", "rules")
+def test_the_papers_own_train_and_test_files_keep_their_splits(tmp_path):
+    corpus = build(name="c", seed=1, raw=tmp_path, files=files_of(tmp_path), shares=SHARES)
+    texts = {split: [d.sections[0].text for d in corpus.documents if d.split == split] for split in SHARES}
+    assert [text.split()[1] for text in texts["test"]] == [str(i) for i in range(20, 26)]
+    assert len(texts["validation"]) == round(20 * 0.25 / 0.75)  # held out of the training file
+    assert len({d.id for d in corpus.documents}) == 26
+    assert corpus.facts["splits"] == {"test": 6, "train": 13, "validation": 7}
+
+
+def test_a_validation_file_takes_the_place_of_the_draw(tmp_path):
+    files = files_of(tmp_path) | {"validation": "city.test.txt"}
+    assert build(name="c", seed=1, raw=tmp_path, files=files).facts["splits"] == {
+        "test": 6,
+        "train": 20,
+        "validation": 6,
     }
-    assert counts == {"paper": 3, "rules": 2}
+
+
+@pytest.mark.parametrize("files", [{"test": "city.test.txt"}, {"train": "city.train.txt", "dev": "city.test.txt"}, {}])
+def test_files_of_other_splits_or_without_training_articles_are_refused(tmp_path, files):
+    files_of(tmp_path)
+    with pytest.raises(BadInput, match="train is needed"):
+        build(name="c", seed=1, raw=tmp_path, files=files)

@@ -6,7 +6,7 @@ import pytest
 from longform.documents import BadInput
 from longform.text.lexicon import HOLONYM, HORIZONTAL, HYPERNYM, HYPONYM, MERONYM, lexicon_from_arrays, read_lmf
 from longform.text.wordnet_files import read_wordnet
-from tests.metrics.tiny_wordnet import NAMES, NOUNS, write_database, write_lmf
+from tests.critics.lexical.tiny_wordnet import NAMES, NOUNS, write_database, write_lmf
 
 
 @pytest.fixture(scope="module")

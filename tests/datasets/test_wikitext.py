@@ -1,7 +1,5 @@
 """Wikitext to sections: what is seen stays, what is unseen goes, headings are never lost, and nothing is quadratic."""
 
-import time
-
 import pytest
 
 from longform.datasets.wikipedia.wikitext import (
@@ -117,7 +115,6 @@ def test_brackets_left_empty_by_templates_are_tidied():
 @pytest.mark.parametrize(
     "unit", ["{{", "[[a|", "[[File:a|", "<ref>", "''a'''", "{|\n|", "== a\n", "<!--", "}}", "]]", "<b "]
 )
+@pytest.mark.timeout(120)  # a scan that is quadratic takes many minutes
 def test_the_scanner_is_linear_in_markup_that_never_closes(unit):
-    started = time.process_time()
-    seen_part(unit * 20_000)
-    assert time.process_time() - started < 3.0, "quadratic scanning of 20,000 units takes minutes"
+    assert len(seen_part(unit * 40_000)) <= len(unit) * 40_000

@@ -13,7 +13,7 @@ from longform.documents import BadInput
 from longform.text.entity_grids import grid_from_mentions, grids_to_readout
 from longform.text.lexicon import read_lmf
 from longform.text.wordnet_files import read_wordnet
-from tests.metrics.tiny_wordnet import NAMES, write_database, write_lmf
+from tests.critics.lexical.tiny_wordnet import NAMES, write_database, write_lmf
 
 COUNTS = {"dog": 5, "cat": 3, "house": 4, "door": 1, "bank": 2, "day": 6, "puppy": 1, "unheard": 9}
 

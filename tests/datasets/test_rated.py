@@ -42,7 +42,7 @@ def test_planted_ratings_say_how_a_text_was_shuffled(tmp_path):
     texts = documents(90)
     lines = [json.dumps(d.to_record()) for d in texts]
     (tmp_path / "documents.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    corpus = rated_shuffles.build(name="rated", seed=1, raw=tmp_path, splitter="paper")
+    corpus = rated_shuffles.build(name="rated", seed=1, raw=tmp_path, splitter="full_stops")
     for before, after, rating in zip(texts, corpus.documents, corpus.truth["rating"], strict=True):
         original = " ".join(section.text for section in before.sections)
         assert Counter(original.split()) == Counter(after.text.split())
@@ -50,7 +50,7 @@ def test_planted_ratings_say_how_a_text_was_shuffled(tmp_path):
             assert after.text == original
         assert after.edits[-1]["rating"] == rating and after.split == before.split
     assert set(corpus.truth["rating"].tolist()) == {1, 2, 3}
-    again = rated_shuffles.build(name="rated", seed=1, raw=tmp_path, splitter="paper")
+    again = rated_shuffles.build(name="rated", seed=1, raw=tmp_path, splitter="full_stops")
     assert np.array_equal(again.truth["rating"], corpus.truth["rating"]) and again.documents == corpus.documents
     with pytest.raises(BadInput, match="name a prepared corpus"):
         rated_shuffles.build(name="rated", seed=1, raw=tmp_path / "absent")
