@@ -119,3 +119,15 @@ def test_files_are_read_and_written(folder):
         .startswith("paper,table_1,x,1.5,,,,,,not measured here,no rule")
     )
     assert "| paper | 1 |  |  |  | 1 |  |" in ledger_markdown(lines)
+
+
+def test_a_list_under_columns_takes_its_steps_from_them(folder):
+    content = {
+        "table": {"columns": ["b1", "b2"], "rows": {"grid": [50.0, 60.0]}, "spare": [1.0]},
+        "records": {"table": [{"printed": "rows.grid.{task}", "where": {"metric": "accuracy"}}]},
+    }
+    expected = Expected("paper", content)
+    assert [".".join(n.path) for n in expected.numbers] == ["rows.grid.b1", "rows.grid.b2", "spare.0"]
+    record = Record("c", "accuracy", task="b2", value=0.61, low=0.58, high=0.63, units=50)
+    cell = expected.cell("grid", "b2", record, "table", Facts(folder), factor=100)
+    assert (cell.value, cell.printed, cell.verdict) == (61, 60.0, "within interval")

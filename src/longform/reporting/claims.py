@@ -26,7 +26,7 @@ beside a filter names it in the ledger.
 ``margin`` is what a later number must exceed the earlier one by: a factor where numbers are compared by ratios, as
 perplexities are (``scale: ratio``), else a difference; one below no change states that nothing gets worse by as much.
 ``needs`` is what the rows must show: ``all`` (the default), ``majority`` or ``any``. ``not_testable`` gives the reason why the claim
-cannot be tested, at every scale or ``{scale: reason}``.
+cannot be tested, at every scale or ``{scale: reason}``; the root's own is ``default``.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ def _checked(paper: str, claim: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _judged(paper: str, claim: Mapping[str, Any], results: Results, facts: Facts, at: str) -> Judged:
     reason = claim.get("not_testable", "")
-    reason = reason.get(at, "") if isinstance(reason, Mapping) else reason
+    reason = reason.get(at or "default", "") if isinstance(reason, Mapping) else reason
     form = next((form for form in FORMS if form in claim), "")
     if reason or not form:
         return Judged(paper, claim, "difference", [Row("", "", None, UNTESTABLE, reason or "not at this scale")])

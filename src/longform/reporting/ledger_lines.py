@@ -29,6 +29,7 @@ from typing import Any
 
 from longform.documents import BadInput
 from longform.reporting.ledger import judge_number
+from longform.reporting.printed import RESERVED
 
 VERDICTS = ("equal", "within interval", "ordering holds", "differs", "not comparable", "not runnable here", "lost")
 KEYS = {"printed", "table", "row", "column", "names", "scale", "claims", "cause", "verdict"}
@@ -100,7 +101,7 @@ def printed_numbers(paper: str, expected: Mapping[str, Any]) -> list[Printed]:
     return [
         Printed(paper, table, path, value)
         for table, held in expected.items()
-        if table != "kinds"
+        if table not in RESERVED
         for path, value in _leaves(held, ())
         if value is not None or kinds.get(table) == "lost"
     ]

@@ -9,7 +9,8 @@ number's place in the file to the fields of a record::
           where: {critic: section_order, metric: latent_ppl}  # fields of the record; {name} is filled in from the path
           names: {system: {lm1: gpt2}, titles: {w_title: true, wo_title: false}}
 
-A step that is named like a field of a record is one of its fields. The first rule whose path agrees decides. Beside ``where``
+A list beside or below ``columns`` of its length has these as steps, any other list its places from 0. A step that is named like a
+field of a record is one of its fields. The first rule whose path agrees decides. Beside ``where``
 a rule may have ``fact`` (a number of the corpus' ``facts.json`` instead of a record), ``times`` (what our number is multiplied
 by), ``precision`` (half a unit of the last printed digit, 0.005 by default), ``comparable`` and ``cause``. A rule with ``cause``
 and neither ``where`` nor ``fact`` says why nothing of ours can stand there.
@@ -23,7 +24,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -143,16 +144,20 @@ class Expected:
                 )
         return Printed(table, path, value)
 
-    def cell(self, row: str, column: str, record: Record, table: str, facts: Facts, **more: Any) -> Cell:
-        """A cell from a record, with the printed number of a table that stands beside it and the verdict on it."""
+    def cell(
+        self, row: str, column: str, record: Record, table: str, facts: Facts, *, factor: float = 1.0, **more: Any
+    ) -> Cell:
+        """A cell from a record, times a factor, with the printed number that stands beside it and the verdict on it."""
+        own = cell(row, column, record).times(factor)
         beside = next(
             (n for n in self.numbers if n.table == table and n.where is not None and select([record], n.where)), None
         )
         if beside is None or beside.value is None:
-            return cell(row, column, record, **more)
-        estimate, why = of_records([record]), self.incomparable(beside, facts)
+            return replace(own, **more)
+        why = self.incomparable(beside, facts)
+        estimate = None if own.value is None else Estimate(own.value, own.low, own.high, own.units)
         verdict = INCOMPARABLE if why else verdict_on(beside, estimate)
-        return cell(row, column, record, **{"printed": beside.value, "verdict": verdict, "why": why, **more})
+        return replace(own, **{"printed": beside.value, "verdict": verdict, "why": why, **more})
 
     def incomparable(self, number: Printed, facts: Facts) -> str:
         """Why our number cannot be held to a printed one; empty where it can."""
@@ -251,13 +256,19 @@ def steps_of(pattern: str, path: Sequence[str]) -> dict[str, str] | None:
     return found if len(path) == len(wanted) else None
 
 
-def _leaves(held: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], float | None]]:
+def _leaves(
+    held: Any, path: tuple[str, ...], columns: Sequence[str] = ()
+) -> Iterator[tuple[tuple[str, ...], float | None]]:
+    """Numbers with their paths; a list as long as the ``columns`` that stand above it takes its steps from them."""
     if isinstance(held, Mapping):
+        columns = held.get("columns", columns)
         for key, value in held.items():
-            yield from _leaves(value, (*path, str(key)))
+            if key != "columns":
+                yield from _leaves(value, (*path, str(key)), columns)
     elif isinstance(held, list):
-        for i, value in enumerate(held):
-            yield from _leaves(value, (*path, str(i)))
+        names = columns if len(columns) == len(held) else range(len(held))
+        for name, value in zip(names, held, strict=True):
+            yield from _leaves(value, (*path, str(name)))
     elif held is None or (isinstance(held, int | float) and not isinstance(held, bool)):
         yield path, None if held is None else float(held)
 

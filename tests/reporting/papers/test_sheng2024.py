@@ -1,0 +1,121 @@
+"""The exhibits of sheng2024 from a few records made by hand."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from longform.reporting.claims import CONTRADICTED, HOLDS, UNTESTABLE, judge
+from longform.reporting.papers import sheng2024
+from longform.reporting.printed import read_expected
+from longform.results import Record, Results
+
+EXPECTED = read_expected(Path(__file__).parents[3] / "experiments/sheng2024")
+ROC = {"false_positive": [0.0, 0.5, 1.0], "true_positive": [0.0, 0.8, 1.0]}
+
+
+def record(critic, metric, value, **more):
+    fields = {"corpus": "wiki", "system": "data", "units": 60, "low": value - 0.02, "high": value + 0.02}
+    return Record(critic, metric, value=value, **{**fields, **more})
+
+
+def shuffles(raw=0.8, classified=0.95):
+    found = []
+    for task in (*sheng2024.BLOCKS, *sheng2024.WINDOWS):
+        for critic, value in (("bbscore", raw), ("three_layer", classified), ("entity_grid_ranking", 0.6)):
+            details = {"pairs": 120.0, "negative": 7.0 if critic == "bbscore" else 0.0}
+            found.append(record(critic, "pairwise_accuracy", value, task=task, details=details))
+    return [*found, record("bbscore", "pairwise_accuracy", 0.7, task="block_1", variant="paper_0")]
+
+
+def areas():
+    sweep = {"sigma2": [0.1, 1.0, 10.0], "auc": [0.6, 0.8, 0.7], "accuracy": [0.9, 0.9, 0.9]}
+    details = {"roc": ROC, "sweep": sweep, "sigma2": 0.12}
+    own = [record("bbscore", "area", 0.9, task=task, details=details) for task in sheng2024.BLOCKS]
+    texts = {"corpus": "completions", "system": "greedy", "task": sheng2024.PAIR}
+    return [*own, record("bbscore", "area", 0.7, details={"roc": ROC}, **texts)]
+
+
+def writers():
+    texts = {"corpus": "completions", "system": "greedy"}
+    found = {
+        "sources": ["human", "greedy"],
+        "distances": [[0.1, 0.5], [0.4, 0.2]],
+        "scaled": [[1.0, 2.0], [2.0, 1.0]],
+        "bounds": [[[0.0, 0.2], [0.4, 0.6]], [[0.3, 0.5], [0.1, 0.3]]],
+    }
+    paths = {"human": 1.0, "shuffled": 0.1, "greedy": 0.8}
+    trajectories = [
+        record("bbscore", "trajectory", 1.0, corpus="completions", system=name,
+               details={"trajectory": {"mean": np.linspace(0, top, 40).tolist(), "spread": [0.1] * 40}})
+        for name, top in paths.items()
+    ]  # fmt: skip
+    return [
+        record("bbscore", "pairwise_accuracy", 0.7, task=sheng2024.PAIR, **texts),
+        record("three_layer", "accuracy", 0.8, task=sheng2024.SINGLE, **texts),
+        record("bbscore", "writers_in_own_top_two", 1.0, corpus="completions", details=found),
+        *trajectories,
+    ]
+
+
+RESULTS = Results(
+    [
+        *shuffles(),
+        *areas(),
+        *writers(),
+        record("three_layer", "class_accuracy", 0.5, corpus="rated_wiki", details={"majority": 0.4}),
+        record("bbscore", "length_correlation", 0.3),
+        record("joint", "length_correlation", -0.1),
+    ]
+)
+NAMES = [*(f"table_{n}" for n in range(1, 7)), "length", *(f"figure_{n}" for n in (4, 5, 6, 7, 9))]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_exhibit_is_saved_with_its_numbers(name, tmp_path):
+    made = getattr(sheng2024, name)(RESULTS, EXPECTED, data=tmp_path)
+    made.save(tmp_path, name)
+    assert (tmp_path / f"{name}.csv").is_file() and (tmp_path / f"{name}.md").is_file()
+    assert not name.startswith("figure") or (tmp_path / f"{name}.png").stat().st_size > 5000
+
+
+def test_ours_and_printed_numbers_meet_by_place(tmp_path):
+    cells = {(c.row, c.column): c for c in sheng2024.table_2(RESULTS, EXPECTED, data=tmp_path).cells}
+    assert cells["BBScore", "blocks of 5"].printed == 79.36 and cells["BBScore", "blocks of 5"].value == 80
+    assert cells["entity grid, ranking", "blocks of 10"].printed == 64.65
+    assert cells["unified coherence (printed)", "blocks of 1"].printed == 99.73
+    assert cells["BBScore, paper 0", "blocks of 1"].detail and cells["BBScore, paper 0", "blocks of 1"].printed is None
+    pairs = {c.column: c for c in sheng2024.table_1(RESULTS, EXPECTED, data=tmp_path).cells}
+    assert (pairs["1 window"].value, pairs["1 window"].printed) == (120, 6255)
+
+
+def test_the_ledger_gives_a_number_only_where_a_record_stands(tmp_path):
+    lines = {(line.table, line.number): line for line in EXPECTED.ledger(RESULTS, tmp_path)}
+    assert lines["table_2", "bbscore.test.b1"].ours == 80
+    train = lines["table_2", "bbscore.train.b1"]
+    assert train.ours is None and train.verdict == "not measured here" and "training" in train.cause
+    assert lines["table_4", "bbscore.test.gpt2_xl"].verdict == "not measured here"
+    assert lines["figure_6", "sources_in_their_own_top_two"].ours == 6
+    assert not [name for _, name in lines if "learning_rate" in name], "settings are no results"
+
+
+def test_a_claim_is_one_line_and_counts_no_ablation(tmp_path):
+    other = [record("bbscore", "pairwise_accuracy", 0.99, task=t, variant="likelihood") for t in sheng2024.BLOCKS]
+    judged = {j.claim["id"]: j for j in judge("sheng2024", EXPECTED.claims, Results([*RESULTS, *other]), tmp_path)}
+    beats = judged["classifier_beats_score"]
+    assert beats.verdict == HOLDS and len(beats.rows) == 8
+    swapped = judge("sheng2024", EXPECTED.claims[:1], Results(shuffles(0.95, 0.8)), tmp_path)[0]
+    assert swapped.verdict == CONTRADICTED
+    assert {judged[name].verdict for name in ("estimated_variance_is_good", "rated_classes_can_be_told")} == {
+        UNTESTABLE
+    }
+
+
+def test_negative_sums_are_told(tmp_path):
+    notes = sheng2024.table_2(RESULTS, EXPECTED, data=tmp_path).notes
+    assert "BBScore, blocks of 2: 7 negative sums, where the absolute value turns the order round" in notes
+
+
+def test_an_interval_of_the_mean_shrinks_with_texts(tmp_path):
+    cells = sheng2024.figure_7(RESULTS, EXPECTED, data=tmp_path).cells
+    assert cells[0].high - cells[0].value == pytest.approx(1.96 * 0.1 / 60**0.5, rel=1e-3)
