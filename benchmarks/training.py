@@ -105,7 +105,7 @@ def ours(shape: dict[str, int], blocks: list[list[int]], plan: Schedule, warm: i
 
 def compare(shape: dict[str, int], rounds: int) -> dict[str, Any]:
     """Medians of alternating rounds."""
-    plan = Schedule(learning_rate=1e-3, batch=shape["batch"], epochs=1, rounds=1)
+    plan = Schedule(learning_rate=1e-3, batch=shape["batch"], epochs=1, validations=1)
     draws = generator("benchmark", "training").integers(
         0, shape["vocab_size"], (shape["steps"] * shape["batch"], shape["context"])
     )

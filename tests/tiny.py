@@ -6,30 +6,10 @@ import torch
 from transformers import BertConfig, BertForSequenceClassification, GPT2Config, GPT2LMHeadModel
 
 from longform.documents import Document, Section
-from longform.language_models.byte_pair_tokenizer import fit as fit_bpe
-from longform.language_models.whitespace_tokenizer import fit as fit_words
+from longform.language_models import tokenizers
 from longform.resampling import generator
 
-WORDS = [
-    "the",
-    "town",
-    "lies",
-    "on",
-    "a",
-    "river",
-    "and",
-    "has",
-    "many",
-    "old",
-    "houses",
-    "its",
-    "people",
-    "work",
-    "in",
-    "fields",
-    "near",
-    "hills",
-]
+WORDS = "the town lies on a river and has many old houses its people work in fields near hills".split()  # noqa: SIM905
 TITLES = ("abstract", "history", "geography")
 
 
@@ -45,13 +25,13 @@ def documents(count=12, splits=("train", "train", "validation", "test")):
 
 def bpe_folder(path: Path) -> Path:
     path.mkdir(parents=True, exist_ok=True)
-    fit_bpe(documents=documents(), base=path, vocab_size=300).save(path)
+    tokenizers.fit(documents=documents(), kind="byte_pair", vocab_size=300).save(path)
     return path
 
 
 def word_folder(path: Path) -> Path:
     path.mkdir(parents=True, exist_ok=True)
-    fit_words(documents=documents(), base=path).save(path)
+    tokenizers.fit(documents=documents(), kind="whitespace").save(path)
     return path
 
 

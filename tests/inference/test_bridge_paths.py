@@ -63,7 +63,7 @@ def test_kept_features_open_again_without_reading(frozen, tmp_path, monkeypatch)
 def test_training_and_reading_go_through_the_pipelines_functions(frozen, tmp_path, monkeypatch):
     monkeypatch.setenv("WANDB_MODE", "disabled")
     texts = [Document(d.id, d.split, d.sections * 2) for d in documents()]
-    plan = {"learning_rate": 1e-3, "batch": 8, "epochs": 1, "rounds": 1}
+    plan = {"learning_rate": 1e-3, "batch": 8, "epochs": 1, "validations": 1}
     trained = bridge_encoder.fit(
         documents=texts,
         base=frozen,

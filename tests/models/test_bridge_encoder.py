@@ -115,7 +115,7 @@ def test_training_finds_a_planted_bridge_better_than_its_start(tmp_path, monkeyp
     rng = np.random.default_rng(5)
     data = {split: Sentences(*planted(rng, count)[:2]) for split, count in (("train", 40), ("validation", 10))}
     recipe = Recipe(objective, pins=False, optimiser="adamw")
-    plan = Schedule(learning_rate=3e-3, batch=16, epochs=6 if objective == "paper" else 40, rounds=2)
+    plan = Schedule(learning_rate=3e-3, batch=16, epochs=6 if objective == "paper" else 40, validations=2)
     head = train_head(data, recipe, plan, seed=1, name="planted", scratch=tmp_path, latent=2)
     torch.manual_seed(0)
     untrained = bridge_head(HeadShape(12, latent=2))

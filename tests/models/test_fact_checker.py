@@ -121,7 +121,7 @@ def test_equal_claims_are_judged_once_and_parts_can_be_swapped():
 def trained(tmp_path_factory):
     folder = tmp_path_factory.mktemp("checker")
     corpus = build(name="claims", seed=1, raw=folder, pages={"train": 60})
-    schedule = {"learning_rate": 6e-3, "batch": 32, "epochs": 8, "rounds": 2}
+    schedule = {"learning_rate": 6e-3, "batch": 32, "epochs": 8, "validations": 2}
     given = {"base": folder, "name": "checker", "seed": 1, "scratch": folder / "scratch", "size": 24}
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WANDB_MODE", "disabled")

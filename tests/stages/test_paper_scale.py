@@ -104,10 +104,10 @@ SYSTEMS = ("wiki-gpt2-w_title", "wiki-gpt_neo-wo_title", "wiki-pythia_14m-wo_tit
 CORPORA = ("wiki", "wiki_short", "pubmed", "arxiv")
 SMALL = {
     "language_models/hub.py": lambda row, place: {"hub": str(place / row["base_name"])},
-    "critics/section_order/train.py": lambda row, _: {"max_length": 32, "schedule": {"epochs": 0.2, "rounds": 1}},
+    "critics/section_order/train.py": lambda row, _: {"max_length": 32, "schedule": {"epochs": 0.2, "validations": 1}},
     "language_models/causal_lm.py": lambda row, _: {
         "context": WINDOW,
-        "schedule": {"epochs": 0.01, "rounds": 1, "learning_rate": 1e-3},
+        "schedule": {"epochs": 0.01, "validations": 1, "learning_rate": 1e-3},
     },
     "decoding/long_sampling.py": lambda row, _: {"documents": 4, "batch": 3, "max_tokens": 70},
     "critics/section_order/read.py": lambda row, _: {"max_length": 32},

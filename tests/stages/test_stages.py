@@ -15,7 +15,6 @@ from longform.documents import BadInput, Document, Readout
 from longform.pipeline.__main__ import main
 from longform.pipeline.rows import Row
 from longform.pipeline.scales import derive
-from longform.pipeline.scratch import resumable
 
 ROOT = Path(__file__).parents[2]
 LANGUAGE = {
@@ -58,7 +57,7 @@ def home(tmp_path):
     rows |= {
         "report": {"t": table},
         "train": {
-            "words": {"code": "language_models/whitespace_tokenizer.py", "texts": "corpora/s", "base": "corpora/s"}
+            "words": {"code": "language_models/tokenizers.py", "kind": "whitespace", "texts": "corpora/s", "base": "corpora/s"}
         },
     }
     (tmp_path / "data" / "raw").mkdir(parents=True)
@@ -199,19 +198,6 @@ def test_json_keeps_infinities_and_drops_nan(tmp_path):
         read_json(tmp_path / "y.json")
 
 
-def test_scratch_is_kept_after_a_failure_and_emptied_for_other_settings(tmp_path):
-    row = Row("train", "r", {"code": "x.py", "epochs": 1}, tmp_path, 1)
-    with pytest.raises(RuntimeError), resumable(row) as scratch:
-        (scratch / "last.ckpt").write_text("state")
-        raise RuntimeError
-    with pytest.raises(RuntimeError), resumable(row) as scratch:
-        assert (scratch / "last.ckpt").read_text() == "state"
-        raise RuntimeError
-    with resumable(Row("train", "r", {"code": "x.py", "epochs": 2}, tmp_path, 1)) as scratch:
-        assert not (scratch / "last.ckpt").exists()
-    assert not scratch.exists()
-
-
 def test_overrides_that_match_nothing_are_an_error():
     base = {"seed": 1, "train": {"a-b": {"x": {"y": 1, "z": 2}}}}
     derived = derive(base, {"train.a-*": {"x": {"y": 5}}}, "experiments/scales/smoke")
@@ -232,25 +218,6 @@ def test_score_and_report_stages_start_without_torch(home):
         [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": "src"}, cwd=ROOT
     )
     assert "'numpy'" in done.stdout and "'torch'" not in done.stdout and "'transformers'" not in done.stdout
-
-
-def test_only_the_first_process_of_a_distributed_stage_clears_its_scratch_and_writes(home, monkeypatch):
-    row = Row("train", "words", {"code": "language_models/whitespace_tokenizer.py"}, home, 1)
-    row.scratch.mkdir(parents=True)
-    (row.scratch / "last.ckpt").write_text("being written by the first process")
-    for name in ("RANK", "SLURM_PROCID", "LOCAL_RANK"):
-        with monkeypatch.context() as patch:
-            patch.setenv(name, "1")
-            with resumable(row) as scratch:
-                assert scratch == row.scratch
-            assert (row.scratch / "last.ckpt").is_file()
-    assert main(["prepare", "s", "--home", str(home)]) == 0
-    monkeypatch.setenv("RANK", "1")
-    assert main(["train", "words", "--home", str(home)]) == 0
-    assert not (home / "data" / "models" / "words").exists()
-    monkeypatch.setenv("RANK", "0")
-    assert main(["train", "words", "--home", str(home)]) == 0
-    assert (home / "data" / "models" / "words" / "tokenizer.json").is_file()
 
 
 def test_a_score_row_keeps_the_units_of_its_system():

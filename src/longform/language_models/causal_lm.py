@@ -7,20 +7,18 @@ paper's script does; ``documents`` packing gives every document its own row.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from transformers import CONFIG_MAPPING, AutoModelForCausalLM, PreTrainedTokenizerBase
+from transformers import AutoModelForCausalLM, PreTrainedTokenizerBase
 
 from longform.documents import BadInput, Document
-from longform.language_models.checkpoints import SavedModel, has_model, load_model, load_tokenizer
+from longform.language_models.checkpoints import SavedModel, has_model, load_model, load_tokenizer, new_network
 from longform.language_models.lightning import Items, Learner, Schedule, fit_module
 from longform.language_models.token_rows import document_rows, stream_blocks
-from longform.resampling import derived_seed
 
 IGNORED = -100  # transformers' label for "no loss here"
 
@@ -30,7 +28,9 @@ class CausalLanguageModel(Learner):
 
     def loss(self, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
         """Mean nats per predicted token."""
-        logits = self.run(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"], use_cache=False).logits
+        logits = self.network(
+            input_ids=batch["input_ids"], attention_mask=batch["attention_mask"], use_cache=False
+        ).logits
         return torch.nn.functional.cross_entropy(
             logits[:, :-1].flatten(0, 1).float(), batch["labels"][:, 1:].flatten(), ignore_index=IGNORED
         )
@@ -53,7 +53,7 @@ def fit(
     schedule: Mapping[str, Any],
     shape: Mapping[str, Any] | None = None,
 ) -> SavedModel:
-    """Train on the documents of split train, choosing the round of best loss on split validation.
+    """Train on the documents of split train, keeping the weights of the best loss on split validation.
 
     Args:
         base: a checkpoint to finetune, or a tokenizer beside which ``shape`` makes a network from scratch.
@@ -62,14 +62,14 @@ def fit(
         context: tokens of a block; at most the network's positions.
         shape: ``{"model_type": "gpt2", ...}``, keywords of its transformers configuration.
     """
-    tokenizer = load_tokenizer(base)
-    network = load_model(base, AutoModelForCausalLM) if shape is None else from_scratch(shape, tokenizer, context, seed)
-    network = network.float()  # some published checkpoints are halves, in which small updates vanish
     if shape is None and not has_model(base):
         raise BadInput(f"train {name}: {base} holds no model and the row gives no shape; add one of the two")
     pack = {"stream": stream_blocks, "documents": document_rows}.get(packing)
     if pack is None:
         raise BadInput(f"train {name}: packing {packing!r}; allowed are 'stream' and 'documents'")
+    tokenizer = load_tokenizer(base)
+    network = load_model(base, AutoModelForCausalLM) if shape is None else from_scratch(shape, tokenizer, context, seed)
+    network = network.float()  # some published checkpoints are halves, in which small updates vanish
     blocks = {
         split: pack([d for d in documents if d.split == split], tokenizer, titles, context)
         for split in ("train", "validation")
@@ -82,25 +82,10 @@ def fit(
 
 
 def from_scratch(shape: Mapping[str, Any], tokenizer: PreTrainedTokenizerBase, context: int, seed: int) -> Any:
-    """A network of the given shape with seeded random weights.
-
-    Raises:
-        BadInput: an unknown model type.
-    """
-    settings = dict(shape)
-    kind = settings.pop("model_type", None)
-    if kind not in CONFIG_MAPPING:
-        raise BadInput(
-            f"shape has model_type {kind!r}; allowed are transformers' types such as 'gpt2', 'gpt_neo', 'gpt_neox'"
-        )
-    ends = {
-        "bos_token_id": tokenizer.bos_token_id,
-        "eos_token_id": tokenizer.eos_token_id,
-        "pad_token_id": tokenizer.pad_token_id,
-    }
-    config = CONFIG_MAPPING[kind](vocab_size=len(tokenizer), **({"max_position_embeddings": context} | settings | ends))
-    torch.manual_seed(derived_seed(seed, "initial weights"))
-    return AutoModelForCausalLM.from_config(copy.deepcopy(config))
+    """A network of the given shape with seeded random weights, for a tokenizer and a context."""
+    ends = {name: getattr(tokenizer, name) for name in ("bos_token_id", "eos_token_id", "pad_token_id")}
+    sizes = {"vocab_size": len(tokenizer), "max_position_embeddings": context}
+    return new_network({**shape, **ends}, AutoModelForCausalLM, seed, **sizes)
 
 
 def collate(rows: Sequence[Sequence[int]]) -> dict[str, torch.Tensor]:

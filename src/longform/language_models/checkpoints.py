@@ -1,4 +1,4 @@
-"""Opening a checkpoint folder: a saved model, a bare tokenizer, or a pointer to a hub model at a pinned revision.
+"""Checkpoint folders: a saved model, a bare tokenizer, or a pointer to a hub model at a pinned revision; new networks.
 
 A pointer is ``pointer.json``: ``{"hub": "EleutherAI/pythia-70m", "revision": "<commit>"}``. Code is never taken from
 a hub (``trust_remote_code`` stays off), weights only as safetensors, and ``HF_HUB_OFFLINE`` is respected.
@@ -7,15 +7,19 @@ a hub (``trust_remote_code`` stays off), weights only as safetensors, and ``HF_H
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
 from safetensors import SafetensorError
-from transformers import AutoConfig, AutoTokenizer, PreTrainedTokenizerBase
+from transformers import CONFIG_MAPPING, AutoConfig, AutoTokenizer, PreTrainedTokenizerBase
 from transformers.utils import logging
 
 from longform.documents import BadInput
+from longform.resampling import derived_seed
 
 logging.disable_progress_bar()  # a bar per opened checkpoint would bury a stage's own progress lines
 logging.set_verbosity_error()
@@ -23,25 +27,15 @@ logging.set_verbosity_error()
 
 @dataclass(frozen=True)
 class SavedModel:
-    """A network and its tokenizer, which a train stage saves together in the Hugging Face layout."""
+    """A network, or none yet, and its tokenizer, saved together in the Hugging Face layout."""
 
     network: Any
     tokenizer: PreTrainedTokenizerBase
 
     def save(self, folder: Path) -> None:
-        """Safetensors, configuration, tokenizer."""
-        self.network.save_pretrained(folder)
-        self.tokenizer.save_pretrained(folder)
-
-
-@dataclass(frozen=True)
-class SavedTokenizer:
-    """A tokenizer that a train stage can save in the Hugging Face layout."""
-
-    tokenizer: PreTrainedTokenizerBase
-
-    def save(self, folder: Path) -> None:
-        """``tokenizer.json`` and its configuration."""
+        """Safetensors and configuration where there is a network; the tokenizer."""
+        if self.network is not None:
+            self.network.save_pretrained(folder)
         self.tokenizer.save_pretrained(folder)
 
 
@@ -92,7 +86,7 @@ def load_model(folder: Path, auto: Any, **settings: Any) -> Any:
         )
     except (OSError, ValueError, RuntimeError, KeyError, TypeError, AttributeError, SafetensorError) as error:
         raise BadInput(
-            f"{folder}: no model could be opened ({_first_line(error)}); train its row again or mend the path"
+            f"{folder}: no model could be opened ({_first_line(error)}); train its row again or fix the path"
         ) from error
     kinds = ("mismatched_keys", "missing_keys", *(() if (folder / "pointer.json").is_file() else ("unexpected_keys",)))
     wrong = sorted(str(key) for kind in kinds for key in report.get(kind) or [])
@@ -101,6 +95,49 @@ def load_model(folder: Path, auto: Any, **settings: Any) -> Any:
             f"{folder}: weights do not fit config.json (first: {wrong[0]}); the checkpoint has another shape, train it again"
         )
     return model
+
+
+def load_reader(folder: Path, auto: Any) -> Any:
+    """A model that is only read with: in evaluation mode, without gradients, on :func:`reading_device`."""
+    return load_model(folder, auto).eval().requires_grad_(False).to(reading_device())
+
+
+def reading_device() -> torch.device:
+    """Where models read: what ``LONGFORM_DEVICE`` names ("cpu", "cuda:1" …), else the first GPU, else the CPU.
+
+    It is no parameter of a row, because it changes no result beyond rounding.
+
+    Raises:
+        BadInput: no device has that name.
+    """
+    name = os.environ.get("LONGFORM_DEVICE") or ("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        return torch.device(name)
+    except RuntimeError as error:
+        raise BadInput(f"LONGFORM_DEVICE is {name!r}; allowed are torch's names such as cpu, cuda, cuda:1") from error
+
+
+def new_network(shape: Mapping[str, Any], auto: Any, seed: int, **settings: Any) -> Any:
+    """A network of a shape (``{"model_type": "gpt2", ...}``, keywords of its configuration) with seeded random weights.
+
+    Args:
+        auto: one of transformers' Auto classes.
+        settings: further keywords; the shape's own come first.
+
+    Raises:
+        BadInput: an unknown model type, or a shape that transformers refuses.
+    """
+    kind = shape.get("model_type")
+    if kind not in CONFIG_MAPPING:
+        raise BadInput(
+            f"shape has model_type {kind!r}; allowed are transformers' types such as 'gpt2', 'gpt_neo', 'bert'"
+        )
+    torch.manual_seed(derived_seed(seed, "initial weights"))
+    try:
+        config = CONFIG_MAPPING[kind](**{**settings, **{k: v for k, v in shape.items() if k != "model_type"}})
+        return auto.from_config(config)
+    except (ValueError, TypeError, AssertionError, ZeroDivisionError) as error:
+        raise BadInput(f"shape {dict(shape)}: no such network ({_first_line(error)}); fix the row") from error
 
 
 def load_config(folder: Path) -> Any:

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytorch_lightning as pl
-from pytorch_lightning.strategies import FSDPStrategy
+from pytorch_lightning.plugins.environments import LightningEnvironment
+from pytorch_lightning.strategies import FSDPStrategy, StrategyRegistry
 from torch import distributed
 from torch.utils.data import DataLoader, Sampler
 
@@ -20,7 +21,7 @@ from longform.documents import BadInput
 
 @dataclass(frozen=True)
 class Launch:
-    """Processes of a run.
+    """Processes of a run; they change no result beyond rounding.
 
     Attributes:
         devices, nodes: processes a machine, and machines.
@@ -34,26 +35,48 @@ class Launch:
     def __post_init__(self) -> None:
         for name in ("devices", "nodes"):
             value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                raise BadInput(f"{name} is {value!r}, allowed is a whole number from 1; mend the row")
+            if type(value) is not int or value < 1:
+                raise BadInput(f"{name} is {value!r}, allowed is a whole number from 1; fix the row")
+        known = ["auto", *sorted(StrategyRegistry.available_strategies())]
+        if self.strategy not in known:
+            raise BadInput(f"strategy is {self.strategy!r}, allowed are {known}; fix the row")
 
     @property
     def world(self) -> int:
         """Processes in all."""
         return self.devices * self.nodes
 
+    def trainer(self, module: pl.LightningModule, **settings: Any) -> pl.Trainer:
+        """A Trainer of these processes, which draws no bars and deals out no items by itself.
 
-def strategy_for(module: pl.LightningModule, launch: Launch) -> Any:
-    """Lightning's strategy; "fsdp" shards a transformers network block by block and keeps one whole checkpoint."""
-    if launch.strategy != "fsdp":
-        return launch.strategy
-    names = set(getattr(getattr(module, "network", None), "_no_split_modules", None) or ())
-    blocks = {type(part) for part in module.modules() if type(part).__name__ in names}
-    return FSDPStrategy(auto_wrap_policy=blocks or None, state_dict_type="full")
+        A run of one process is no part of the Slurm job that it may stand in (a worker of a task farm inherits
+        ``SLURM_NTASKS=8``, from which Lightning would take itself for one process of eight).
+        """
+        quiet()
+        inherited = os.environ.get("SLURM_NTASKS") not in (None, str(self.world)) or self.world == 1
+        return pl.Trainer(
+            accelerator="auto",
+            devices=self.devices,
+            num_nodes=self.nodes,
+            strategy=self._strategy(module),
+            plugins=[LightningEnvironment()] if inherited and "TORCHELASTIC_RUN_ID" not in os.environ else None,
+            use_distributed_sampler=False,
+            enable_progress_bar=False,
+            enable_model_summary=False,
+            **settings,
+        )
+
+    def _strategy(self, module: pl.LightningModule) -> Any:
+        """Lightning's strategy; "fsdp" shards a transformers network block by block and keeps one whole checkpoint."""
+        if self.strategy != "fsdp":
+            return self.strategy
+        names = set(getattr(getattr(module, "network", None), "_no_split_modules", None) or ())
+        blocks = {type(part) for part in module.modules() if type(part).__name__ in names}
+        return FSDPStrategy(auto_wrap_policy=blocks or None, state_dict_type="full")
 
 
 class Turns(Sampler[list[int]]):
-    """Batches of item indices of this process: r, r + n, r + 2n … of n processes; one empty batch where there are none."""
+    """Batches of item numbers of this process: r, r + n, r + 2n … of n processes; one empty batch where there are none."""
 
     def __init__(self, items: int, batch: int, world: int) -> None:
         self.items, self.batch, self.world = items, batch, world
@@ -74,22 +97,15 @@ def rank() -> int:
     return distributed.get_rank() if distributed.is_available() and distributed.is_initialized() else 0
 
 
-def predict(module: pl.LightningModule, items: Sequence[Any], batch: int, launch: Launch) -> None:
-    """Hand batches (lists of items) to the module's ``predict_step``, some perhaps empty; process r of n takes items r, r + n, r + 2n …"""
-    quiet()
-    trainer = pl.Trainer(
-        accelerator="auto",
-        devices=launch.devices,
-        num_nodes=launch.nodes,
-        strategy=strategy_for(module, launch),
-        logger=False,
-        use_distributed_sampler=False,
-        enable_checkpointing=False,
-        enable_progress_bar=False,
-        enable_model_summary=False,
-    )
+def predict(module: pl.LightningModule, items: Sequence[Any], batch: int, launch: Launch, **settings: Any) -> None:
+    """Hand batches (lists of items) to the module's ``predict_step``; process r of n takes items r, r + n, r + 2n ….
+
+    Args:
+        settings: more of the Trainer's.
+    """
+    trainer = launch.trainer(module, logger=False, enable_checkpointing=False, **settings)
     turns = Turns(len(items), batch, launch.world)
-    loader = DataLoader(list(items), batch_sampler=turns, collate_fn=list)
+    loader: DataLoader[Any] = DataLoader(list(items), batch_sampler=turns, collate_fn=list)  # type: ignore[arg-type]
     trainer.predict(module, loader, return_predictions=False)
     trainer.strategy.barrier()
 

@@ -1,7 +1,7 @@
 """The Trainer: checkpoints, exact resume, progress and tracking. The only module that imports Lightning's loggers.
 
-Training is cut into *rounds* of equally many steps. What a step sees is a function of (seed, step) alone, and
-checkpoints are written at the end of rounds, so a run that was killed ends with the weights of an unbroken one.
+One of Lightning's epochs is the stretch up to a validation. What a step sees is a function of (seed, step) alone, and
+checkpoints are written at validations, so a run that was killed ends with the weights of an unbroken one.
 """
 
 from __future__ import annotations
@@ -9,23 +9,24 @@ from __future__ import annotations
 import copy
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import pytorch_lightning as pl
 import torch
-from pytorch_lightning.callbacks import ModelCheckpoint
-from pytorch_lightning.loggers import CSVLogger, WandbLogger
-from torch.utils.data import DataLoader, Dataset
+from pytorch_lightning.callbacks import LearningRateMonitor, ModelCheckpoint
+from pytorch_lightning.loggers import CSVLogger, Logger, WandbLogger
+from pytorch_lightning.utilities.types import OptimizerLRSchedulerConfig
+from torch.utils.data import DataLoader
 
 from longform.documents import BadInput
-from longform.language_models.launching import quiet, strategy_for
-from longform.language_models.schedule import Rounds, Schedule, Shares, linear_schedule
+from longform.language_models.schedule import Schedule, TrainingBatches, ValidationBatches, linear_schedule
 from longform.resampling import derived_seed
 
-__all__ = ["Items", "Learner", "Rounds", "Schedule", "adamw", "fit_module", "linear_schedule"]
+__all__ = ["Items", "Learner", "Schedule", "adamw", "fit_module"]
 
 
 class NamedDraws(pl.Callback):
@@ -68,14 +69,11 @@ class Progress(pl.Callback):
         if trainer.global_rank == 0 and time.monotonic() - self.since > 10:
             self.since = time.monotonic()
             speed = trainer.world_size * self.tokens / (self.since - self.started)
-            loss = float(outputs["loss"])
-            print(
-                f"train {self.name}: {trainer.global_step}/{self.updates}, loss {loss:.3f}, {speed:,.0f} tokens/s",
-                flush=True,
-            )
+            done = f"{trainer.global_step}/{self.updates}, loss {float(outputs['loss']):.3f}"
+            print(f"train {self.name}: {done}, {speed:,.0f} tokens/s", flush=True)
 
 
-def adamw(module: torch.nn.Module, schedule: Schedule, updates: int) -> dict[str, Any]:
+def adamw(module: torch.nn.Module, schedule: Schedule, updates: int) -> OptimizerLRSchedulerConfig:
     """AdamW with the linear schedule, in Lightning's form."""
     fused = not schedule.precision.startswith("16")  # with a loss scale, a fused step would see unclipped gradients
     optimizer = torch.optim.AdamW(
@@ -91,26 +89,25 @@ class Learner(pl.LightningModule):
     Attributes:
         network: what is trained and saved.
         schedule, updates: how fast, and for how many optimiser updates.
-        shares: which validation batches are this process's.
+        validation: which validation batches are this process's.
     """
 
-    def __init__(self, network: torch.nn.Module, schedule: Schedule, updates: int) -> None:
+    def __init__(self, network: Any, schedule: Schedule, updates: int) -> None:
         super().__init__()
         self.network, self.schedule, self.updates = network, schedule, updates
-        self.shares: Shares | None = None
+        self.validation: ValidationBatches | None = None
         if schedule.compile:
             network.compile()  # in place: names and saved files stay as they are
         if schedule.checkpointing:
-            _checkpoint_activations(network)
-
-    @property
-    def run(self) -> Any:
-        """The network, to be called in the loss."""
-        return self.network
+            if not hasattr(network, "gradient_checkpointing_enable"):
+                raise BadInput(
+                    f"schedule has checkpointing, which {type(network).__name__} does not know; drop it from the row"
+                )
+            network.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
 
     def loss(self, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
         """Mean loss of a batch in nats."""
-        raise TypeError(f"{type(self).__name__} has no loss; write one")
+        raise NotImplementedError(f"{type(self).__name__} has no loss; write one")
 
     def weight(self, batch: Mapping[str, torch.Tensor]) -> int:
         """How many predictions the mean of a batch is over."""
@@ -124,29 +121,21 @@ class Learner(pl.LightningModule):
 
     def validation_step(self, batch: Mapping[str, torch.Tensor], index: int) -> None:
         """Log the loss, weighted by predictions, over all processes."""
-        weight = self.weight(batch) if self.shares is None or self.shares.counts(index) else 0
+        weight = self.weight(batch) if self.validation is None or self.validation.counts(index) else 0
         weight *= self.trainer.world_size  # Lightning averages these whole numbers over processes and drops the rest
-        self.log("validation_loss", self.loss(batch), batch_size=weight, sync_dist=self.shares is not None)
+        self.log("validation_loss", self.loss(batch), batch_size=weight, sync_dist=self.validation is not None)
 
-    def configure_optimizers(self) -> dict[str, Any]:
+    def configure_optimizers(self) -> OptimizerLRSchedulerConfig:
         """AdamW, linear schedule."""
         return adamw(self.network, self.schedule, self.updates)
-
-
-def _checkpoint_activations(network: torch.nn.Module) -> None:
-    if not hasattr(network, "gradient_checkpointing_enable"):
-        raise BadInput(
-            f"schedule has checkpointing, which {type(network).__name__} does not know; drop it from the row"
-        )
-    network.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
 
 
 @dataclass(frozen=True)
 class Items:
     """Training and validation items with the function that makes a batch of them."""
 
-    train: Dataset[Any] | Sequence[Any]
-    validation: Dataset[Any] | Sequence[Any]
+    train: Any
+    validation: Any
     collate: Callable[[list[Any]], dict[str, torch.Tensor]]
 
 
@@ -158,75 +147,101 @@ def fit_module(
     Raises:
         BadInput: no training or no validation items.
     """
-    for split in ("train", "validation"):
-        if not len(getattr(items, split)):
+    sizes = {"train": len(items.train), "validation": len(items.validation)}
+    for split, size in sizes.items():
+        if not size:
             raise BadInput(f"train {name}: got zero {split} items; the corpus needs documents of split {split!r}")
-    quiet()
-    updates = schedule.updates(len(items.train))
+    updates = schedule.updates(sizes["train"])
     spare = copy.deepcopy(module) if schedule.strategy.startswith("fsdp") else module  # sharding takes tensors apart
-    trainer = make_trainer(module, schedule, [NamedDraws(seed), Progress(name, updates)], name, scratch)
+    module.save_hyperparameters(
+        {
+            "row": name,
+            "seed": seed,
+            **asdict(schedule),
+            "updates": updates,
+            "items": sizes,
+            "network": _described(module),
+        }
+    )
+    best = ModelCheckpoint(
+        scratch, "best-{epoch}", monitor="validation_loss", save_last=True, enable_version_counter=False
+    )
+    loggers = _loggers(name, scratch, tags=[type(module).__name__])
+    trainer = schedule.launch.trainer(
+        module,
+        max_epochs=schedule.validations,
+        accumulate_grad_batches=schedule.accumulate // schedule.launch.world,
+        precision=schedule.precision,
+        logger=loggers,
+        callbacks=[
+            best,
+            Clipping(schedule.clip),
+            NamedDraws(seed),
+            Progress(name, updates),
+            LearningRateMonitor("step"),
+        ],
+        log_every_n_steps=50,
+        num_sanity_val_steps=0,
+    )
     last = scratch / "last.ckpt"
     start = str(last) if last.is_file() else None
-    trainer.fit(module, *_loaders(module, items, schedule, seed), ckpt_path=start, weights_only=True)
-    best = Path(trainer.checkpoint_callback.best_model_path)
-    state = torch.load(best, weights_only=True, map_location="cpu", mmap=True)
+    failed = 1
+    try:
+        trainer.fit(module, *_loaders(module, items, schedule, seed), ckpt_path=start, weights_only=True)  # type: ignore[misc, arg-type]
+        failed = 0
+    finally:  # a run of Weights & Biases that stays open would take in the next network of this process
+        for mirror in loggers[1:]:
+            mirror.experiment.finish(exit_code=failed)
+    state = torch.load(best.best_model_path, weights_only=True, map_location="cpu", mmap=True)
     spare.load_state_dict(state["state_dict"])
     if spare is not module:
         vars(module.network).update(vars(spare.network))  # whoever holds the network holds whole weights again
     trainer.strategy.barrier()
     if trainer.global_rank == 0:
-        loss = next(value for key, value in state["callbacks"].items() if key.startswith("ModelCheckpoint"))
-        print(
-            f"train {name}: {updates} updates, best validation loss {float(loss['best_model_score']):.4f} nats",
-            flush=True,
-        )
+        kept = next(value for key, value in state["callbacks"].items() if key.startswith("ModelCheckpoint"))
+        loss = float(kept["best_model_score"])
+        print(f"train {name}: {updates} updates, best validation loss {loss:.4f} nats", flush=True)
 
 
-def make_trainer(
-    module: pl.LightningModule, schedule: Schedule, callbacks: Sequence[pl.Callback], name: str, scratch: Path
-) -> pl.Trainer:
-    """Lightning's Trainer with the settings of a schedule."""
-    best = ModelCheckpoint(
-        scratch, "best-{epoch}", monitor="validation_loss", save_last=True, enable_version_counter=False
-    )
-    return pl.Trainer(
-        max_epochs=schedule.rounds,
-        accumulate_grad_batches=schedule.accumulate,
-        precision=schedule.precision,
-        accelerator="auto",
-        devices=schedule.devices,
-        num_nodes=schedule.nodes,
-        strategy=strategy_for(module, schedule.launch),
-        logger=_loggers(name, scratch),
-        callbacks=[best, Clipping(schedule.clip), *callbacks],
-        log_every_n_steps=50,
-        num_sanity_val_steps=0,
-        use_distributed_sampler=False,
-        enable_progress_bar=False,
-        enable_model_summary=False,
-    )
+def _described(module: pl.LightningModule) -> dict[str, Any]:
+    """What a run's configuration says of the network: its class, its parameters, and its own configuration."""
+    network: Any = getattr(module, "network", module)
+    config = network.config.to_diff_dict() if hasattr(network, "config") else {}
+    plain = {key: value for key, value in config.items() if isinstance(value, str | int | float | bool)}
+    return {"class": type(network).__name__, "parameters": sum(p.numel() for p in module.parameters()), **plain}
 
 
 def _loaders(module: pl.LightningModule, items: Items, schedule: Schedule, seed: int) -> list[DataLoader[Any]]:
-    """Training and validation batches of this process; only a :class:`Learner` can add up shares of validation."""
-    world = schedule.launch.world if isinstance(module, Learner) else 1
-    shares = Shares(len(items.validation), schedule.batch, world)
+    """Training and validation batches of this process; only a :class:`Learner` can add up parts of validation."""
+    validation = ValidationBatches(
+        len(items.validation), schedule.batch, schedule.launch.world if isinstance(module, Learner) else 1
+    )
     if isinstance(module, Learner):
-        module.shares = shares
-    orders = Rounds(len(items.train), schedule, seed)
-    pairs = ((items.train, orders), (items.validation, shares))
+        module.validation = validation
+    orders = TrainingBatches(len(items.train), schedule, seed)
+    pairs = ((items.train, orders), (items.validation, validation))
     return [DataLoader(split, batch_sampler=order, collate_fn=items.collate) for split, order in pairs]
 
 
-def _loggers(name: str, scratch: Path) -> list[Any]:
-    """A CSV file as the record and Weights & Biases as its mirror; nothing reads either back."""
+def _loggers(name: str, scratch: Path, tags: list[str]) -> list[Logger]:
+    """A CSV file as the record and a run of Weights & Biases as its mirror; nothing reads either back.
+
+    The run's id is kept beside the checkpoints, so that a resumed training goes on in the run that it began.
+    """
     csv = CSVLogger(scratch, name="log", version="")
     if os.environ.get("WANDB_MODE") == "disabled":
         return [csv]
     folder = Path(os.environ.get("WANDB_DIR", "wandb"))
     folder.mkdir(parents=True, exist_ok=True)
     os.environ.setdefault("WANDB__SERVICE_WAIT", "120")  # seconds; a busy machine takes longer than the usual 30
-    mirror = WandbLogger(name=name, project="longform", save_dir=str(folder))
+    kept = scratch / "wandb_id.txt"
+    if not kept.is_file():
+        scratch.mkdir(parents=True, exist_ok=True)
+        kept.write_text(uuid.uuid4().hex[:12])
+    group = name.replace("/", "-").split("-")[0]  # rows are named after their corpus first
+    mirror = WandbLogger(
+        name=name, id=kept.read_text(), resume="allow", group=group, tags=tags, project="longform", save_dir=str(folder)
+    )
     try:
         _ = mirror.experiment  # starts the run here, where a service that does not answer costs the mirror alone
     except Exception as error:  # any: the mirror is never worth a training

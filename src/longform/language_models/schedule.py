@@ -1,7 +1,7 @@
 """How long, how fast and in which order a model sees its items: functions of (seed, step) alone, on any number of processes.
 
-The run has one numbered sequence of batches. With n processes, process r takes batches r, r + n, r + 2n …, so an update
-of n processes sees what an update of one process with n times the accumulation sees.
+The run has one numbered sequence of batches. With n processes, process r takes batches r, r + n, r + 2n …, and
+accumulates n times fewer of them, so an update sees the same items however many processes share it.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-import torch
 from torch.utils.data import Sampler
 
 from longform.documents import BadInput
 from longform.language_models.launching import Launch, rank
 from longform.resampling import generator
+
+PRECISIONS = ("32-true", "bf16-mixed", "16-mixed", "bf16-true", "16-true", "64-true")
 
 
 @dataclass(frozen=True)
@@ -25,13 +26,15 @@ class Schedule:
 
     Attributes:
         learning_rate: peak of AdamW.
-        batch: items a step and process; an update sees ``batch * accumulate * devices * nodes`` items.
+        batch: items of one forward pass.
         epochs: passes over the training items, fractions allowed.
-        rounds: validations and checkpoints in the whole run.
+        accumulate: forward passes of an update, shared out among all processes; an update sees ``batch * accumulate``
+            items.
+        validations: validations, and checkpoints, in the whole run.
         warmup: share of updates with a rising rate; then a linear fall to zero.
         clip: largest gradient norm.
-        precision: Lightning's name of it: "32-true", "bf16-mixed" …
-        devices, nodes, strategy: Lightning's; "ddp" or "fsdp" over several machines.
+        precision: one of ``PRECISIONS``, Lightning's names.
+        devices, nodes, strategy: where it runs (:class:`Launch`); they change no result beyond rounding.
         compile: pass the network through ``torch.compile`` (slower on CPU, as measured; for GPUs).
         checkpointing: recompute activations in the backward pass instead of keeping them.
     """
@@ -40,11 +43,11 @@ class Schedule:
     batch: int
     epochs: float
     accumulate: int = 1
-    rounds: int = 4
+    validations: int = 4
     warmup: float = 0.05
     weight_decay: float = 0.0
     clip: float = 1.0
-    precision: str = "32-true"
+    precision: Any = "32-true"
     devices: int = 1
     nodes: int = 1
     strategy: str = "auto"
@@ -52,15 +55,21 @@ class Schedule:
     checkpointing: bool = False
 
     def __post_init__(self) -> None:
-        Launch(self.devices, self.nodes, self.strategy)
-        for name in ("batch", "accumulate", "rounds"):
+        for name in ("batch", "accumulate", "validations"):
             value = getattr(self, name)
-            if not isinstance(value, int) or value < 1:
-                raise BadInput(f"schedule has {name}={value!r}, allowed is a whole number from 1; mend the row")
+            if type(value) is not int or value < 1:
+                raise BadInput(f"schedule has {name}={value!r}, allowed is a whole number from 1; fix the row")
         for name in ("learning_rate", "epochs", "clip"):
             value = getattr(self, name)
-            if not isinstance(value, int | float) or value < 0 or (name == "epochs" and value == 0):
+            if type(value) not in (int, float) or not 0 <= value < math.inf or (name == "epochs" and value == 0):
                 raise BadInput(f"schedule has {name}={value!r}, allowed is a positive number (2.0e-3, not 2e-3)")
+        if self.precision not in PRECISIONS:
+            raise BadInput(f"schedule has precision={self.precision!r}, allowed are {list(PRECISIONS)}; fix the row")
+        if self.accumulate % self.launch.world:
+            raise BadInput(
+                f"schedule has accumulate={self.accumulate}, which {self.launch.world} processes cannot share evenly; "
+                f"take a multiple of {self.launch.world}, and a smaller batch where that makes an update too large"
+            )
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> Schedule:
@@ -72,7 +81,7 @@ class Schedule:
         known = [field.name for field in fields(cls)]
         unknown = sorted(settings.keys() - set(known))
         if unknown:
-            raise BadInput(f"schedule has {unknown[0]!r}; allowed are {known}; mend the row")
+            raise BadInput(f"schedule has {unknown[0]!r}; allowed are {known}; fix the row")
         return cls(**settings)
 
     @property
@@ -81,29 +90,29 @@ class Schedule:
         return Launch(self.devices, self.nodes, self.strategy)
 
     def updates(self, items: int) -> int:
-        """Optimiser updates in the whole run, a multiple of the rounds."""
-        wanted = self.epochs * items / (self.batch * self.accumulate * self.launch.world)
-        return self.rounds * max(1, math.ceil(wanted / self.rounds))
+        """Optimiser updates in the whole run, a multiple of the validations."""
+        wanted = self.epochs * items / (self.batch * self.accumulate)
+        return self.validations * max(1, math.ceil(wanted / self.validations))
 
 
-class Rounds(Sampler[list[int]]):
-    """Batches of item indices for one round and process; each pass over the items has its own named permutation."""
+class TrainingBatches(Sampler[list[int]]):
+    """Item numbers of this process's batches up to the next validation; each pass has its own named permutation."""
 
     def __init__(self, items: int, schedule: Schedule, seed: int) -> None:
         self.items, self.batch, self.seed, self.world = items, schedule.batch, seed, schedule.launch.world
-        self.batches = schedule.updates(items) // schedule.rounds * schedule.accumulate
-        self.round = 0
+        self.batches = schedule.updates(items) // schedule.validations * schedule.accumulate // self.world
+        self.part = 0
 
     def set_epoch(self, epoch: int) -> None:
-        """Called by Lightning: its epochs are our rounds."""
-        self.round = epoch
+        """Called by Lightning, whose epochs end at validations."""
+        self.part = epoch
 
     def __len__(self) -> int:
         return self.batches
 
     def __iter__(self) -> Iterator[list[int]]:
         orders: dict[int, Any] = {}
-        for step in range(self.round * self.batches, (self.round + 1) * self.batches):
+        for step in range(self.part * self.batches, (self.part + 1) * self.batches):
             number = step * self.world + rank()
             yield [self._item(n, orders) for n in range(number * self.batch, (number + 1) * self.batch)]
 
@@ -114,8 +123,8 @@ class Rounds(Sampler[list[int]]):
         return int(orders[epoch][place])
 
 
-class Shares(Sampler[list[int]]):
-    """Each process's part of the validation batches; the last one is repeated where a process would have fewer.
+class ValidationBatches(Sampler[list[int]]):
+    """This process's part of the validation batches; the last one is repeated where a process would have fewer.
 
     Equal numbers are needed because sharded networks talk in every forward pass; ``counts`` says which are real.
     """
@@ -141,12 +150,3 @@ def linear_schedule(updates: int, warmup: float) -> Callable[[int], float]:
     """Multiplier of the learning rate at an update: up over the warm-up share, then linearly down to zero."""
     rising = max(1, round(updates * warmup))
     return lambda step: min((step + 1) / rising, max(0.0, (updates - step) / max(1, updates - rising)))
-
-
-def adamw(module: torch.nn.Module, schedule: Schedule, updates: int) -> dict[str, Any]:
-    """AdamW with the linear schedule, in Lightning's form."""
-    optimizer = torch.optim.AdamW(
-        module.parameters(), lr=schedule.learning_rate, weight_decay=schedule.weight_decay, fused=True
-    )
-    scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, linear_schedule(updates, schedule.warmup))
-    return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}

@@ -23,7 +23,7 @@ def article_ids(document: Document, tokenizer: PreTrainedTokenizerBase, titles: 
     return end + encode(render(document, titles), tokenizer) + end + encode("\n", tokenizer)
 
 
-def stream_blocks(documents: Sequence[Document], tokenizer: Any, titles: bool, context: int) -> Sequence[Sequence[int]]:
+def stream_blocks(documents: Sequence[Document], tokenizer: Any, titles: bool, context: int) -> np.ndarray:
     """One stream cut into consecutive blocks of ``context`` tokens; the last, partial block is dropped.
 
     Returns:

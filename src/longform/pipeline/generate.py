@@ -14,7 +14,7 @@ def run(row: Row) -> None:
         given = {"name": row.name, "seed": row.seed, "model": row.slot("model"), "scratch": scratch}
         generate = row.function("generate")
         corpus = call(generate, row, row.others("model", "prefixes"), prefixes=prefixes, **given)
-        if not first_process():
+        if not first_process(row):
             return
         count = write_corpus(row.data / "generations" / row.name, corpus)
     print(f"generate {row.name}: {count} documents")

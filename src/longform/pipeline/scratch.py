@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
 import os
@@ -9,30 +10,41 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from longform.artefacts import read_json, write_json
 from longform.pipeline.rows import Row
 
-RANKS = ("RANK", "SLURM_PROCID", "LOCAL_RANK")  # torchrun's, Slurm's, and what Lightning gives to those that it starts
+HARDWARE = ("devices", "nodes", "strategy", "workers")  # settings that say where a stage runs, not what comes out
+SOURCES = Path(__file__).parents[2]
 
 
-def first_process() -> bool:
-    """Whether this process is the one that writes; the others of a distributed stage only work."""
-    return all(os.environ.get(name, "0") == "0" for name in RANKS)
+def first_process(row: Row) -> bool:
+    """Whether this process is the one that writes; the others of a distributed stage only work.
+
+    A row of one process has no others, whatever ranks the process inherits from a launcher that runs many stages;
+    Slurm's number counts where Slurm started as many processes as the row has.
+    """
+    settings = row.settings["schedule"] if isinstance(row.settings.get("schedule"), dict) else row.settings
+    world = settings.get("devices", 1) * settings.get("nodes", 1)
+    names = ["RANK", "LOCAL_RANK", "NODE_RANK"]  # torchrun's, and what Lightning gives to those that it starts
+    names += ["SLURM_PROCID"] if os.environ.get("SLURM_NTASKS") == str(world) else []
+    return world == 1 or all(os.environ.get(name, "0") == "0" for name in names)
 
 
 @contextmanager
 def resumable(row: Row, *inputs: Path) -> Iterator[Path]:
-    """The row's scratch folder: emptied when settings, code or inputs differ from those it was begun with, gone after success.
+    """The row's scratch folder: emptied when what defines its result has changed since it was begun, gone after success.
 
-    Of several processes only the first empties and removes it.
+    That is its settings, hardware apart, its seed, its inputs, and the code that it runs. Of several processes only the
+    first empties and removes it.
     """
-    if not first_process():
+    if not first_process(row):
         row.scratch.mkdir(parents=True, exist_ok=True)
         yield row.scratch
         return
-    stamp = {"settings": json.loads(json.dumps(row.settings)), "seed": row.seed, "inputs": [_digest(p) for p in inputs]}
-    stamp["code"] = _digest(Path(__file__).parents[1])
+    settings = json.loads(json.dumps(_without_hardware(row.settings)))
+    stamp = {"settings": settings, "seed": row.seed, "inputs": [_digest(p) for p in inputs], "code": _code(row)}
     marker = row.scratch / "begun.json"
     if not marker.is_file() or read_json(marker) != stamp:
         shutil.rmtree(row.scratch, ignore_errors=True)
@@ -41,11 +53,54 @@ def resumable(row: Row, *inputs: Path) -> Iterator[Path]:
     shutil.rmtree(row.scratch)
 
 
+def _without_hardware(settings: Any) -> Any:
+    if not isinstance(settings, dict):
+        return settings
+    return {key: _without_hardware(value) for key, value in settings.items() if key not in HARDWARE}
+
+
 def _digest(path: Path) -> str:
-    """One hash over a file, or over a folder's file names and contents."""
+    """One hash over a file, or over a folder's file names and contents; files are read piece by piece."""
     digest = hashlib.blake2b(digest_size=16)
-    files = sorted(p for p in path.rglob("*") if p.is_file() and p.suffix != ".pyc") if path.is_dir() else [path]
+    files = sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]
     for file in files:
         digest.update(str(file.relative_to(path.parent)).encode())
-        digest.update(file.read_bytes() if file.is_file() else b"")
+        if file.is_file():
+            with file.open("rb") as opened:
+                digest.update(hashlib.file_digest(opened, "blake2b").digest())
     return digest.hexdigest()
+
+
+def _code(row: Row) -> str:
+    """One hash over the statements of the row's module and of all modules that it imports; comments and docstrings are none."""
+    place = SOURCES / "longform" / str(row.settings.get("code", ""))
+    waiting = set(place.rglob("*.py")) if place.is_dir() else {place.with_suffix(".py")}
+    trees: dict[Path, str] = {}
+    while waiting:
+        path = waiting.pop()
+        if path in trees or not path.is_file():
+            continue
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        waiting |= {file for node in ast.walk(tree) for name in _imported(node) for file in _files(name)}
+        for node in ast.walk(tree):
+            documented = isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+            if documented and ast.get_docstring(node, clean=False) is not None:  # type: ignore[arg-type]
+                del node.body[0]  # type: ignore[attr-defined]
+        trees[path] = ast.dump(tree)
+    text = "\n".join(f"{path.relative_to(SOURCES)} {trees[path]}" for path in sorted(trees))
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def _imported(node: ast.AST) -> list[str]:
+    """Names of modules that a statement imports, and of what it takes out of them, which may be modules too."""
+    if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+        return [node.module, *(f"{node.module}.{name.name}" for name in node.names)]
+    return [name.name for name in node.names] if isinstance(node, ast.Import) else []
+
+
+def _files(module: str) -> list[Path]:
+    """The file or package file of a module of this package."""
+    if module.split(".")[0] != "longform":
+        return []
+    place = SOURCES.joinpath(*module.split("."))
+    return [place.with_suffix(".py"), place / "__init__.py"]

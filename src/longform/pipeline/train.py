@@ -15,7 +15,7 @@ def run(row: Row) -> None:
         fit = row.function("fit")
         given = {"name": row.name, "seed": row.seed, "base": row.slot("base"), "scratch": scratch}
         model = call(fit, row, settings, documents=documents, **given)
-        if not first_process():
+        if not first_process(row):
             return
         with whole(row.data / "models" / row.name) as folder:
             folder.mkdir()

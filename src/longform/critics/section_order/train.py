@@ -26,7 +26,7 @@ class TitleClassifier(Learner):
 
     def loss(self, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
         """Mean cross-entropy in nats per section."""
-        logits = self.run(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"]).logits
+        logits = self.network(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"]).logits
         return torch.nn.functional.cross_entropy(logits.float(), batch["labels"])
 
 

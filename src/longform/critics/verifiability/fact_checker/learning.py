@@ -29,7 +29,7 @@ class EntailmentLearner(Learner):
 
     def loss(self, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
         """Mean cross-entropy in nats per pair."""
-        logits = self.run(batch["claim"], batch["sentence"], batch["equal"])
+        logits = self.network(batch["claim"], batch["sentence"], batch["equal"])
         return nn.functional.cross_entropy(logits, batch["labels"])
 
 

@@ -1,31 +1,34 @@
 """Training: a killed run ends with the weights of an unbroken one, and nothing depends on tracking."""
 
+import csv
 import os
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
 import torch
+from pytorch_lightning.loggers import Logger
 from tiny import bpe_folder, documents, lm_folder
 from transformers import AutoModelForCausalLM
 
 from longform.documents import BadInput
-from longform.language_models import causal_lm
+from longform.language_models import causal_lm, lightning
 from longform.language_models.checkpoints import load_model, load_tokenizer, source
-from longform.language_models.lightning import Rounds, Schedule, linear_schedule
+from longform.language_models.schedule import Schedule, TrainingBatches, linear_schedule
 
 SHAPE = {"model_type": "gpt2", "n_layer": 1, "n_head": 2, "n_embd": 16, "resid_pdrop": 0.2}
-PLAN = {"learning_rate": 1e-2, "batch": 2, "epochs": 6, "rounds": 4}
+PLAN = {"learning_rate": 1e-2, "batch": 2, "epochs": 6, "validations": 4}
 ROOT = Path(__file__).parents[2]
 
 
 def fit(base, scratch, **over):
     scratch.mkdir(parents=True, exist_ok=True)
     settings = {"titles": True, "packing": "stream", "context": 16, "shape": SHAPE, "schedule": PLAN} | over
-    return causal_lm.fit(documents=documents(), base=base, name="tiny", seed=7, scratch=scratch, **settings)
+    return causal_lm.fit(documents=documents(), base=base, scratch=scratch, **{"name": "tiny", "seed": 7} | settings)
 
 
 @pytest.fixture(autouse=True)
@@ -38,6 +41,11 @@ def base(tmp_path_factory):
     return bpe_folder(tmp_path_factory.mktemp("bpe"))
 
 
+def validation_losses(scratch):
+    with (scratch / "log" / "metrics.csv").open() as lines:
+        return [float(row["validation_loss"]) for row in csv.DictReader(lines) if row.get("validation_loss")]
+
+
 def weights(trained):
     return {name: value.clone() for name, value in trained.network.state_dict().items()}
 
@@ -45,17 +53,16 @@ def weights(trained):
 def test_training_lowers_the_loss_and_repeats_bit_for_bit(base, tmp_path):
     one, two = weights(fit(base, tmp_path / "a")), weights(fit(base, tmp_path / "b"))
     assert all(torch.equal(one[name], two[name]) for name in one)
-    text = (tmp_path / "a" / "log" / "metrics.csv").read_text()
-    losses = [float(v) for line in text.splitlines()[1:] if (v := line.split(",")[-1])]
+    losses = validation_losses(tmp_path / "a")
     assert losses[-1] < losses[0]
 
 
 SCRIPT = """
-import sys; sys.path.insert(0, "tests/models"); sys.path.insert(0, "tests")
+import sys; sys.path.insert(0, "tests/language_models"); sys.path.insert(0, "tests")
 from pathlib import Path
-import pytorch_lightning as pl
+
 from test_training import fit
-class Slow(pl.Callback): pass
+
 import longform.language_models.lightning as training
 whole = training.Progress.on_train_batch_end
 def slow(self, trainer, *rest):
@@ -82,11 +89,11 @@ def test_a_run_killed_by_sigkill_ends_with_the_weights_of_an_unbroken_one(base, 
 
 
 def test_batches_are_a_function_of_seed_and_step():
-    plan = Schedule(1e-3, batch=3, epochs=2, rounds=2, accumulate=2)
-    sampler = Rounds(10, plan, seed=1)
+    plan = Schedule(1e-3, batch=3, epochs=2, validations=2, accumulate=2)
+    sampler = TrainingBatches(10, plan, seed=1)
     sampler.set_epoch(1)
     later = list(sampler)
-    fresh = Rounds(10, plan, seed=1)
+    fresh = TrainingBatches(10, plan, seed=1)
     first = list(fresh)
     fresh.set_epoch(1)
     assert list(fresh) == later and first != later
@@ -111,6 +118,9 @@ def test_finetuning_starts_from_the_checkpoint(tmp_path):
     ("over", "sentence"),
     [
         ({"schedule": {**PLAN, "learningrate": 1}}, "schedule has 'learningrate'; allowed are"),
+        ({"schedule": {**PLAN, "precision": "bf16"}}, "precision='bf16', allowed are"),
+        ({"schedule": {**PLAN, "strategy": "dpp"}}, "strategy is 'dpp', allowed are"),
+        ({"shape": {**SHAPE, "n_head": 3}}, "no such network"),
         ({"packing": "rows"}, "packing 'rows'; allowed are"),
         ({"shape": {"model_type": "gtp2"}}, "model_type 'gtp2'; allowed are"),
         ({"shape": None}, "no model could be opened|holds no model"),
@@ -140,19 +150,74 @@ def test_hub_models_need_a_pinned_revision(tmp_path):
         load_tokenizer(tmp_path / "nowhere")
 
 
+class Tracker(Logger):
+    """A stand-in for Weights & Biases' logger, which writes into a run that is still open, whatever its name."""
+
+    open_run: ClassVar[Any] = None
+    begun: ClassVar[list[Any]] = []
+
+    def __init__(self, **given):
+        super().__init__()
+        self.given, self.metrics, self.config = given, set(), {}
+
+    name = version = property(lambda self: self.given["name"])
+
+    @property
+    def experiment(self):
+        if Tracker.open_run is None:
+            Tracker.open_run = self
+            Tracker.begun.append(self)
+        return Tracker.open_run
+
+    def finish(self, exit_code):
+        Tracker.open_run = None
+
+    def log_hyperparams(self, params, *_):
+        self.experiment.config.update(params)
+
+    def log_metrics(self, metrics, step=None):
+        self.experiment.metrics.update(metrics)
+
+
+def test_every_network_is_a_run_of_its_own_that_a_resume_goes_on_with(base, tmp_path, monkeypatch):
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    monkeypatch.setenv("WANDB_DIR", str(tmp_path / "wandb"))
+    monkeypatch.setattr(lightning, "WandbLogger", Tracker)
+    monkeypatch.setattr(Tracker, "begun", [])
+    for name in ("wiki-small", "wiki-large", "wiki-large"):  # the last is a resume: its scratch folder is still there
+        fit(base, tmp_path / name, name=name)
+    small, large, again = Tracker.begun
+    assert [run.given["name"] for run in Tracker.begun] == ["wiki-small", "wiki-large", "wiki-large"]
+    assert small.given["id"] != large.given["id"] == again.given["id"] and again.given["resume"] == "allow"
+    assert small.given["group"] == "wiki" and small.given["tags"] == ["CausalLanguageModel"]
+    assert {"learning_rate", "seed", "validations", "updates"} <= large.config.keys() and large.config[
+        "row"
+    ] == "wiki-large"
+    assert large.config["network"]["n_embd"] == 16
+    assert {"loss", "validation_loss"} <= small.metrics and any(name.startswith("lr-") for name in small.metrics)
+
+
 def test_a_tracker_that_does_not_start_costs_its_mirror_and_no_training(tmp_path, monkeypatch, capsys):
-    from longform.language_models import lightning as training
-
-    class Silent:
-        def __init__(self, **_):
-            pass
-
+    class Silent(Tracker):
         @property
         def experiment(self):
             raise TimeoutError("no answer in 30 seconds")
 
     monkeypatch.setenv("WANDB_MODE", "offline")
     monkeypatch.setenv("WANDB_DIR", str(tmp_path / "wandb"))
-    monkeypatch.setattr(training, "WandbLogger", Silent)
-    assert len(training._loggers("row", tmp_path)) == 1
+    monkeypatch.setattr(lightning, "WandbLogger", Silent)
+    assert len(lightning._loggers("row", tmp_path, [])) == 1
     assert "not mirrored" in capsys.readouterr().out
+
+
+def test_a_worker_of_a_slurm_task_farm_trains_its_own_network(base, tmp_path, monkeypatch):
+    alone = weights(fit(base, tmp_path / "alone"))
+    for name, value in {
+        "SLURM_NTASKS": "8",
+        "SLURM_PROCID": "3",
+        "SLURM_LOCALID": "3",
+        "SLURM_JOB_NAME": "farm",
+    }.items():
+        monkeypatch.setenv(name, value)
+    farmed = weights(fit(base, tmp_path / "farmed"))
+    assert all(torch.equal(alone[name], farmed[name]) for name in alone)

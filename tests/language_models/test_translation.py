@@ -21,7 +21,7 @@ from longform.language_models.translation_networks import (
 )
 
 TINY = {"layers": 1, "heads": 2, "width": 16, "inner": 24, "dropout": 0.0, "positions": 16}
-PLAN = {"learning_rate": 1e-2, "batch": 8, "epochs": 8, "rounds": 2}
+PLAN = {"learning_rate": 1e-2, "batch": 8, "epochs": 8, "validations": 2}
 
 
 @pytest.fixture(autouse=True)

@@ -1,16 +1,15 @@
-"""Training on several processes is training on one with more accumulation; settings for large models change no result."""
+"""Training on several processes is training on one; settings for large models change no result."""
 
-import csv
 import math
 
 import pytest
 import torch
-from test_training import PLAN, SHAPE, fit, weights
+from test_training import PLAN, SHAPE, fit, validation_losses, weights
 from tiny import bpe_folder
 
 from longform.documents import BadInput
 from longform.language_models.launching import Launch
-from longform.language_models.schedule import Rounds, Schedule, Shares
+from longform.language_models.schedule import TrainingBatches, Schedule, ValidationBatches
 
 REORDERED = 2e-6  # Adam divides by the root of squared gradients: sums in another order move a weight by a few ulp
 
@@ -27,11 +26,6 @@ def base(tmp_path_factory):
     return bpe_folder(tmp_path_factory.mktemp("bpe"))
 
 
-def validation_losses(scratch):
-    with (scratch / "log" / "metrics.csv").open() as lines:
-        return [float(row["validation_loss"]) for row in csv.DictReader(lines) if row.get("validation_loss")]
-
-
 def farthest(one, two):
     return max(float((one[name] - two[name]).abs().max()) for name in one)
 
@@ -44,8 +38,8 @@ def alone(no_tracking, base, tmp_path_factory):
     return found, validation_losses(scratch)
 
 
-def test_two_processes_end_with_the_weights_of_one_with_doubled_accumulation(base, alone, tmp_path):
-    plan = {**PLAN, "devices": 2, "strategy": "ddp_fork"}
+def test_two_processes_end_with_the_weights_of_one(base, alone, tmp_path):
+    plan = {**PLAN, "accumulate": 2, "devices": 2, "strategy": "ddp_fork"}
     spread = weights(fit(base, tmp_path, schedule=plan))
     assert farthest(spread, alone[0]) < REORDERED
     assert validation_losses(tmp_path) == pytest.approx(alone[1], abs=1e-5)
@@ -71,13 +65,13 @@ def test_compiling_leaves_names_and_weights_as_they_are(base, alone, tmp_path, m
 
 @pytest.mark.parametrize("world", [2, 3])
 def test_processes_share_one_sequence_of_batches(monkeypatch, world):
-    spread = Schedule(1e-3, batch=3, epochs=4, rounds=2, devices=world)
-    together = Schedule(1e-3, batch=3, epochs=4, rounds=2, accumulate=world)
+    spread = Schedule(1e-3, batch=3, epochs=4, validations=2, accumulate=world, devices=world)
+    together = Schedule(1e-3, batch=3, epochs=4, validations=2, accumulate=world)
     assert spread.updates(20) == together.updates(20)
-    one = list(Rounds(20, together, seed=1))
+    one = list(TrainingBatches(20, together, seed=1))
     for process in range(world):
         monkeypatch.setattr("longform.language_models.schedule.rank", lambda process=process: process)
-        assert list(Rounds(20, spread, seed=1)) == one[process::world]
+        assert list(TrainingBatches(20, spread, seed=1)) == one[process::world]
 
 
 @pytest.mark.parametrize(("items", "world"), [(10, 1), (10, 2), (11, 3), (2, 4)])
@@ -85,7 +79,7 @@ def test_every_validation_item_counts_once_and_processes_take_equal_steps(monkey
     counted, steps = [], set()
     for process in range(world):
         monkeypatch.setattr("longform.language_models.schedule.rank", lambda process=process: process)
-        shares = Shares(items, 2, world)
+        shares = ValidationBatches(items, 2, world)
         batches = list(shares)
         steps.add(len(batches))
         counted += [i for step, batch in enumerate(batches) if shares.counts(step) for i in batch]
@@ -94,7 +88,12 @@ def test_every_validation_item_counts_once_and_processes_take_equal_steps(monkey
 
 @pytest.mark.parametrize(
     ("over", "sentence"),
-    [({"devices": 0}, "devices is 0"), ({"nodes": 1.5}, "nodes is 1.5"), ({"batch": 0}, "batch=0")],
+    [
+        ({"devices": 0}, "devices is 0"),
+        ({"nodes": 1.5}, "nodes is 1.5"),
+        ({"batch": 0}, "batch=0"),
+        ({"devices": 2}, "accumulate=1"),
+    ],
 )
 def test_bad_numbers_of_processes_are_one_sentence(over, sentence):
     with pytest.raises(BadInput, match=sentence):
