@@ -228,8 +228,8 @@ def test_prefixes_that_cannot_be_used_are_counted(model, tmp_path):
 )
 def test_a_title_can_be_read_off_a_definition(first, title):
     document = Document("d", "test", (Section("abstract", f"{first} More text."),))
-    assert prefix_of(document, "paper", "definition")[0] == title
-    assert prefix_of(document, "paper", "first_section") == ("abstract", first, "More text.")
+    assert prefix_of(document, "full_stops", "definition")[0] == title
+    assert prefix_of(document, "full_stops", "first_section") == ("abstract", first, "More text.")
 
 
 def test_articles_without_a_title_are_counted(model, tmp_path):

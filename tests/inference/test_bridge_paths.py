@@ -115,7 +115,9 @@ def test_a_frozen_encoder_alone_gives_its_features_as_latents(frozen):
 def test_empty_lines_and_blank_sections_leave_no_sentence():
     blank = Document("b", "test", (Section(None, " \n\n . "), Section(None, "")))
     assert split_sentences([blank], "full_stops") == [[]]
-    assert split_sentences([Document("c", "test", (Section(None, "One. \n\n Two."),))], "full_stops") == [["One.", "Two."]]
+    assert split_sentences([Document("c", "test", (Section(None, "One. \n\n Two."),))], "full_stops") == [
+        ["One.", "Two."]
+    ]
     with pytest.raises(BadInput, match="splitter 'naive'"):
         split_sentences([blank], "naive")
 

@@ -30,7 +30,7 @@ def verdicts(pages, *documents):
 
 
 def test_the_facts_read_back_are_those_that_the_world_wrote():
-    found = verifier_of(CORPUS.documents, "encyclopedia", "paper", "definition").stated
+    found = verifier_of(CORPUS.documents, "encyclopedia", "full_stops", "definition").stated
     truth = {page["title"]: page["facts"] for page in CORPUS.facts["pages"].values()}
     assert len(found) > 100
     assert all(truth[title][relation] == value for (title, relation), (value, _) in found.items())
@@ -59,7 +59,7 @@ def test_of_pages_in_conflict_the_first_one_counts(pages):
     town = [Section("place", "Ulm is a town in Quenovia. Ulm was founded in 1456.")]
     other = [Section("place", "Ulm is a town in Quenovia. Ulm was founded in 1900.")]
     both = [Document("a", "test", tuple(town)), Document("b", "test", tuple(other))]
-    found = verifier_of(both, "encyclopedia", "paper", "definition")
+    found = verifier_of(both, "encyclopedia", "full_stops", "definition")
     assert found.stated["Ulm", "founded"] == ("1456", ("Ulm", 1)) and found.dropped == 1
 
 

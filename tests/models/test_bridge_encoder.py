@@ -137,7 +137,7 @@ def test_a_saved_bridge_carries_its_frozen_encoder_and_misses_it_aloud(tmp_path)
     feature = encoder.encode(["the town lies on a river."])
     heads = {name: bridge_head(HeadShape(16, latent=3)) for name in ("paper_0", "paper_1")}
     (tmp_path / "bridge").mkdir()
-    TrainedBridge(heads, KeptFeatures(frozen, encoder), "paper").save(tmp_path / "bridge")
+    TrainedBridge(heads, KeptFeatures(frozen, encoder), "full_stops").save(tmp_path / "bridge")
     shutil.rmtree(frozen)
     shutil.copytree(tmp_path / "bridge", moved)
     again = open_bridge(moved)
