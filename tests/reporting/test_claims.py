@@ -180,3 +180,16 @@ def test_the_file_has_a_line_for_a_claim_and_its_rows_beneath(tmp_path):
     assert lines[0]["row"] == "" and lines[0]["verdict"] == "contradicted" and len(lines) == 7
     assert float(lines[1]["difference"]) == pytest.approx(1.25) and lines[1]["row"] == "wiki, gpt2"
     assert "| paper | 1 |  | 1 |" in claims_markdown([found])
+
+
+@pytest.mark.parametrize(("reference", "verdict"), [(0.4, "holds"), (0.7, "contradicted"), (None, "not measured here")])
+def test_a_number_can_be_held_against_what_its_record_was_compared_with(tmp_path, reference, verdict):
+    record = Record("c", "accuracy", "wiki", value=0.55, low=0.5, high=0.6, units=100, reference=reference)
+    claim = {"where": {"metric": "accuracy"}, "for_each": ["corpus"], "order": [{"reference": {}}, {"critic": "c"}]}
+    assert judged(tmp_path, Results([record]), **claim).verdict == verdict
+
+
+def test_a_reason_for_the_default_scale_leaves_the_others_alone(tmp_path):
+    claim = {"not_testable": {"default": "simulated raters"}}
+    assert judged(tmp_path, **claim).verdict == "not testable here"
+    assert judged(tmp_path, scale="paper", **claim).verdict != "not testable here"

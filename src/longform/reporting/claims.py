@@ -18,7 +18,8 @@ It has one of four forms, each a list of *numbers*:
 - ``differ``: the interval of the first less the second does not contain zero.
 
 A number is a filter of records (see :func:`longform.reporting.selection.select`), merged over ``where`` and the row's own
-fields; or ``{value: 0.5}``; ``{fact: name}`` of the row's corpus; ``{ratio: [a, b]}``, ``{minus: [a, b]}``, ``{absolute: a}``. A
+fields; or ``{value: 0.5}``; ``{fact: name}`` of the row's corpus; ``{ratio: [a, b]}``, ``{minus: [a, b]}``, ``{absolute: a}``; ``{reference: a}`` is
+what the record of a filter was compared with, taken as known. A
 filter that finds several records of an ``order`` stands for each of them; records that differ by seed alone are one number. ``called``
 beside a filter names it in the ledger.
 
@@ -50,7 +51,7 @@ ABSENT, UNTESTABLE = "not measured here", "not testable here"
 VERDICTS = (HOLDS, CONTRADICTED, UNDECIDED, ABSENT, UNTESTABLE)
 FORMS = ("order", "rising", "contains", "differ")
 OPTIONS = {"id", "source", "says", "exhibit", "where", "for_each", "pairs", "margin", "scale", "needs", "not_testable"}
-OPERATIONS = {"value", "fact", "ratio", "minus", "absolute"}
+OPERATIONS = {"value", "fact", "ratio", "minus", "absolute", "reference"}
 NEEDS = ("all", "majority", "any")
 
 
@@ -216,6 +217,11 @@ class _Numbers:
                 step.get("corpus") or self.fields.get("corpus") or self.where.get("corpus", ""), held
             )
             return [_Number(step.get("called", held), None if value is None else self._scaled(constant(value)))]
+        if operation == "reference":
+            records = select(self.results, {**self.where, **self.fields, **held})
+            known = {r.reference for r in records if r.reference is not None}
+            label = step.get("called", "reference")
+            return [_Number(label, self._scaled(constant(value))) for value in known] or [_Number(label, None)]
         if operation == "absolute":
             (inner,) = self.of(held)
             return [_Number(step.get("called", f"|{inner.label}|"), inner.estimate and inner.estimate.absolute())]

@@ -20,11 +20,7 @@ from longform.results import Record, Results
 
 BLOCKS = [f"block_{size}" for size in (1, 2, 5, 10)]
 WINDOWS = ["window_1_2_3", "window_1", "window_2", "window_3"]
-ACCURACY, AREA = "pairwise_accuracy", "area"
-PAIR, SINGLE = (
-    "human_or_machine",
-    "single_text",
-)  # which of two texts did a person write, and did a person write this text
+ACCURACY, AREA, CLASSES = "pairwise_accuracy", "area", "class_accuracy"
 STROKES = ("-", "--", "-.", ":")
 
 
@@ -51,24 +47,24 @@ def table_3(results: Results, expected: Expected, *, data: Path) -> Table:
 def table_4(results: Results, expected: Expected, *, data: Path) -> Table:
     """Human against machine: pairwise accuracy by who wrote the other text. The paper's six models are not ours."""
     caption = "Table 4. Human against machine: pairwise accuracy (%) by writer of the other text"
-    return _accuracies(caption, "table_4", results, expected, data, "system", metric=ACCURACY, task=PAIR)
+    return _accuracies(caption, "table_4", results, expected, data, "system", metric=ACCURACY, task="")
 
 
-def table_5(results: Results, expected: Expected, *, data: Path) -> Table:
+def table_5(results: Results, expected: Expected, *, data: Path, corpus: str = "completions") -> Table:
     """Human or machine: accuracy on one text at a time."""
     caption = "Table 5. Human or machine: accuracy (%) on single texts"
-    return _accuracies(caption, "table_5", results, expected, data, "system", metric="accuracy", task=SINGLE)
+    return _accuracies(caption, "table_5", results, expected, data, "system", metric=CLASSES, corpus=corpus)
 
 
-def table_6(results: Results, expected: Expected, *, data: Path) -> Table:
-    """Three rated classes of coherence, with the two baselines that the paper leaves out: length, and the largest class."""
+def table_6(results: Results, expected: Expected, *, data: Path, corpus: str = "rated_wiki") -> Table:
+    """Three rated classes of coherence, beside the commonest class, which the paper leaves out."""
     caption = "Table 6. Three classes of coherence: accuracy (%)"
-    table = _accuracies(caption, "table_6", results, expected, data, "corpus", metric="class_accuracy")
-    found = results.where(metric="class_accuracy")
-    shares = {expected.label("corpus", r.corpus): r.details["majority"] for r in found}
-    largest = [exact("largest class", corpus, 100 * share, "share of texts") for corpus, share in shares.items()]
-    note = "p-values (in the CSV): paired permutation test against always saying the largest class"
-    return replace(table, cells=[*table.cells, *largest], notes=[note, *table.notes])
+    table = _accuracies(caption, "table_6", results, expected, data, "corpus", metric=CLASSES, corpus=corpus)
+    commonest = {r.reference for r in results.where(metric=CLASSES, corpus=corpus) if r.reference is not None}
+    name = expected.label("corpus", corpus)
+    baseline = [exact("commonest class", name, 100 * share, "share of texts") for share in commonest]
+    note = "p-values (in the CSV): paired permutation test against always saying the commonest class"
+    return replace(table, cells=[*table.cells, *baseline], notes=[note, *table.notes])
 
 
 def length(results: Results, expected: Expected, *, data: Path) -> Table:
@@ -92,15 +88,7 @@ def _accuracies(
 
     cells = crossed(found, expected, table, data, rows=["critic", "variant"], columns=[column], factor=100)
     alone = printed_alone(expected, table, results, place)
-    return Table(caption, cells + alone, [*expected.notes(table, results, data), *_negative_sums(found, expected)])
-
-
-def _negative_sums(found: Results, expected: Expected) -> list[str]:
-    """Where sums are negative, the absolute value of equation 3 turns the order round."""
-    counts = [(expected.labels(r, "critic", "variant", "task"), r.details.get("negative", 0)) for r in found]
-    return [
-        f"{name}: {n:,.0f} negative sums, where the absolute value turns the order round" for name, n in counts if n
-    ]
+    return Table(caption, cells + alone, expected.notes(table, results, data))
 
 
 def figure_4(results: Results, expected: Expected, *, data: Path) -> Figure:
@@ -111,7 +99,7 @@ def figure_4(results: Results, expected: Expected, *, data: Path) -> Figure:
 
 def figure_5(results: Results, expected: Expected, *, data: Path) -> Figure:
     """ROC curves of human against machine texts, pooled over texts."""
-    found = results.where(critic="bbscore", metric=AREA, task=PAIR)
+    found = results.where(critic="bbscore", metric=AREA, task="")
     return _rocs("Figure 5. Human against machine texts", "figure_5", found, results, expected, data, "system")
 
 
@@ -149,23 +137,23 @@ def _rocs(
 
 def figure_6(results: Results, expected: Expected, *, data: Path) -> Figure:
     """Wasserstein distances between the writers' distributions of the diffusion estimate, scaled to [1, 2] per row."""
-    record = results.one(critic="bbscore", metric="writers_in_own_top_two")
-    names = [expected.label("system", name) for name in record.details["sources"]]
-    distances, bounds = record.details["distances"], record.details["bounds"]
+    share = results.one(critic="bbscore", metric="own_top_two")
+    distances = results.where(critic="bbscore", metric="distance")
+    names = distances.values("system")
+    shown = [expected.label("system", name) for name in names]
     cells = [
-        Cell(f"tested: {one}", f"known: {other}", distances[i][j], bounds[i][j][0], bounds[i][j][1], record.units)
-        for i, one in enumerate(names)
-        for j, other in enumerate(names)
+        cell(f"tested: {expected.label('system', r.system)}", f"known: {expected.label('system', r.variant)}", r)
+        for r in distances
     ]
     paper = 100 * expected["figure_6"]["sources_in_their_own_top_two"] / expected["figure_6"]["sources"]
-    cells.append(cell("writers in their own top two", "%", record, printed=paper).times(100))
+    cells.append(cell("writers in their own top two", "%", share, printed=paper).times(100))
     caption = (
         "Figure 6. Distance of a tested writer's texts to each known writer's, scaled to [1, 2] in each row (darker: nearer). By "
-        f"chance {2 / len(names):.0%} of the writers would be in their own top two."
+        f"chance {2 / max(len(names), 1):.0%} of the writers would be in their own top two."
     )
-    scaled = np.array(record.details["scaled"])
+    scaled = np.array([[distances.one(system=a, variant=b).details["scaled"] for b in names] for a in names])
     notes = expected.notes("figure_6", results, data)
-    return Figure(caption, cells, lambda canvas: _heat(canvas, names, scaled), (6.0, 4.6), notes)
+    return Figure(caption, cells, lambda canvas: _heat(canvas, shown, scaled), (6.0, 4.6), notes)
 
 
 def _heat(canvas: Any, names: Sequence[str], scaled: np.ndarray) -> None:
