@@ -29,10 +29,10 @@ from minicons.scorer import IncrementalLMScorer
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
+from longform.critics.surprisal.encoding import Encoder
 from longform.critics.surprisal.read import condition_bits
-from longform.critics.surprisal.rows import Encoder
 from longform.datasets.test_suites.items import Suite, pair
-from longform.language_models.token_scores.log_probs import open_reader
+from longform.language_models.log_probs import open_reader
 from longform.resampling import generator
 
 END = "<|endoftext|>"

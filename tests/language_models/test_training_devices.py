@@ -9,7 +9,7 @@ from tiny import bpe_folder
 
 from longform.documents import BadInput
 from longform.language_models.launching import Launch
-from longform.language_models.schedule import TrainingBatches, Schedule, ValidationBatches
+from longform.language_models.schedule import Schedule, TrainingBatches, ValidationBatches
 
 REORDERED = 2e-6  # Adam divides by the root of squared gradients: sums in another order move a weight by a few ulp
 

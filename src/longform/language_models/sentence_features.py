@@ -22,7 +22,7 @@ import torch
 from transformers import AutoModel
 
 from longform.documents import BadInput, Document
-from longform.language_models.checkpoints import load_model, load_tokenizer
+from longform.language_models.checkpoints import load_reader, load_tokenizer
 from longform.resampling import save_arrays
 from longform.text.sentences import SPLITTERS
 
@@ -88,9 +88,7 @@ def open_encoder(folder: Path, batch_tokens: int = 4096) -> SentenceEncoder:
     Raises:
         BadInput: no such checkpoint.
     """
-    network = load_model(folder, AutoModel).eval().requires_grad_(False)
-    if torch.cuda.is_available():
-        network = network.cuda()
+    network = load_reader(folder, AutoModel)
     known = {}
     if (folder / CACHE).is_file():
         with np.load(folder / CACHE, allow_pickle=False) as file:
@@ -159,7 +157,7 @@ def split_sentences(documents: Sequence[Document], splitter: str) -> list[list[s
         BadInput: an unknown splitter.
     """
     if splitter not in SPLITTERS:
-        raise BadInput(f"splitter {splitter!r}; allowed are {sorted(SPLITTERS)}; mend the row")
+        raise BadInput(f"splitter {splitter!r}; allowed are {sorted(SPLITTERS)}; fix the row")
     split = SPLITTERS[splitter]
     pieces = [[piece.strip() for section in d.sections for piece in split(section.text)] for d in documents]
     return [[piece for piece in texts if piece] for texts in pieces]

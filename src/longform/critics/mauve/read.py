@@ -11,7 +11,7 @@ import torch
 from transformers import AutoModel
 
 from longform.documents import Document, Readout
-from longform.language_models.checkpoints import load_model, load_tokenizer
+from longform.language_models.checkpoints import load_reader, load_tokenizer
 
 MAX_TOKENS = 1024  # the published program's limit
 
@@ -30,7 +30,7 @@ def read(
     Args:
         max_tokens: a longer text is cut there, and at the model's window; ``cut`` (units) marks such texts.
     """
-    tokenizer, network = load_tokenizer(reader), load_model(reader, AutoModel).eval()
+    tokenizer, network = load_tokenizer(reader), load_reader(reader, AutoModel)
     limit = min(max_tokens, int(getattr(network.config, "max_position_embeddings", max_tokens)))
     chosen = [document for document in documents if document.split in splits]
     rows = [tokenizer(document.text, verbose=False)["input_ids"] for document in chosen]
@@ -38,8 +38,9 @@ def read(
     reported = time.monotonic()
     for place, row in enumerate(rows):  # one at a time: no padding, so no other text can change a feature
         if row:
-            states = network(input_ids=torch.tensor([row[:limit]])).last_hidden_state
-            features[place] = states[0, -1].float().numpy()
+            ids = torch.tensor([row[:limit]], device=network.device)
+            states = network(input_ids=ids).last_hidden_state
+            features[place] = states[0, -1].float().cpu().numpy()
         if time.monotonic() - reported > 10:
             reported = time.monotonic()
             print(f"infer {name}: {place + 1}/{len(rows)} texts", flush=True)

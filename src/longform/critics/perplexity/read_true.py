@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -26,10 +27,10 @@ def read(
         raise BadInput(
             f"true log-probs: {len(truth.get('emitted', ()))} rows of truth for {len(documents)} documents; read the corpus itself"
         )
-    made = language_from_truth(dict(reader_truth))
-    lengths = np.array([len(text.split()) for text in made.subsequences])
+    language = language_from_truth(dict(reader_truth))
+    lengths = np.array([len(text.split()) for text in language.subsequences])
     rows = [row for row, document in enumerate(documents) if document.split in splits]
-    values = [_one(made, truth["states"][row], truth["emitted"][row], lengths) for row in rows]
+    values = [_log_probs(language, truth["states"][row], truth["emitted"][row], lengths) for row in rows]
     arrays = {
         "token_logprob": np.concatenate(values).astype(np.float32),
         "token_logprob_lengths": np.array([len(value) for value in values], dtype=np.int64),
@@ -37,10 +38,10 @@ def read(
     return Readout(tuple(documents[r].id for r in rows), tuple(documents[r].split for r in rows), arrays)
 
 
-def _one(made, states: np.ndarray, emitted: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+def _log_probs(language: Any, states: np.ndarray, emitted: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """Log-probability of each token of one document; its subsequences' draws stand at their delimiters."""
     previous = np.concatenate([[0], states[:-1]])
     values = np.zeros(lengths[emitted].sum())
-    values[np.cumsum(lengths[emitted]) - 1] = np.log(
-        made.transitions[previous, states] * made.emissions[states, emitted]
-    )
+    draws = language.transitions[previous, states] * language.emissions[states, emitted]
+    values[np.cumsum(lengths[emitted]) - 1] = np.log(draws)
     return values

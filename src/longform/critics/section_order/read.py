@@ -13,10 +13,10 @@ import torch
 from transformers import AutoModelForSequenceClassification
 
 from longform.documents import Chain, Document, Readout, chains_to_readout, of_splits
-from longform.language_models.checkpoints import load_model, load_tokenizer
+from longform.language_models.checkpoints import load_reader, load_tokenizer
 from longform.language_models.token_rows import section_ids
 
-PLANTED = ("section_transitions", "section_symbol_names")  # the known chain of planted text
+SYNTHETIC = ("section_transitions", "section_symbol_names")  # the known chain of synthetic text
 
 
 def read(
@@ -33,24 +33,23 @@ def read(
 
     Arrays beside the chain, one row per section: ``confidence`` float32; ``gold`` int32 into ``gold_names``, -1
     where there is no title; ``log_posterior`` float32 (sections, titles) with ``title_names``. The known chain of
-    planted text goes along (``section_transitions``, begin row first, end column last; ``section_symbol_names``).
+    synthetic text goes along (``section_transitions``, begin row first, end column last; ``section_symbol_names``).
     """
     chosen = of_splits(documents, splits, f"infer {name}")
     tokenizer = load_tokenizer(reader)
-    network = load_model(reader, AutoModelForSequenceClassification).eval()
+    network = load_reader(reader, AutoModelForSequenceClassification)
     titles = [network.config.id2label[i] for i in range(network.config.num_labels)]
     ids = [section_ids(s.text, tokenizer, max_length) for d in chosen for s in d.sections]
     log_posterior = classify(network, ids, batch, name)
     names = np.array(titles)[log_posterior.argmax(axis=1)].tolist()
     ends = np.cumsum([len(d.sections) for d in chosen])
-    chains = [_chain(d, names[end - len(d.sections) : end]) for d, end in zip(chosen, ends.tolist(), strict=True)]
+    chains = [
+        Chain(d.id, d.split, tuple(names[end - len(d.sections) : end]))
+        for d, end in zip(chosen, ends.tolist(), strict=True)
+    ]
     out = chains_to_readout(chains)
-    known = {key: value for key, value in (truth or {}).items() if key in PLANTED}
+    known = {key: value for key, value in (truth or {}).items() if key in SYNTHETIC}
     return replace(out, arrays={**out.arrays, **_section_arrays(chosen, log_posterior, titles), **known})
-
-
-def _chain(document: Document, titles: list[str]) -> Chain:
-    return Chain(document.id, document.split, tuple(titles))
 
 
 def _section_arrays(
@@ -76,15 +75,16 @@ def _section_arrays(
 def classify(network: Any, rows: Sequence[list[int]], batch: int, name: str) -> np.ndarray:
     """Float32 log posterior (sections, titles); sections are batched by length, which leaves the result as it is."""
     order = sorted(range(len(rows)), key=lambda i: (len(rows[i]), i))
-    found = np.zeros((len(rows), network.config.num_labels), dtype=np.float32)
+    log_posterior = np.zeros((len(rows), network.config.num_labels), dtype=np.float32)
     reported = time.monotonic()
     for start in range(0, len(order), batch):
         chosen = order[start : start + batch]
         width = max(len(rows[i]) for i in chosen)
-        ids = torch.tensor([rows[i] + [0] * (width - len(rows[i])) for i in chosen])
-        mask = torch.tensor([[1] * len(rows[i]) + [0] * (width - len(rows[i])) for i in chosen])
-        found[chosen] = network(input_ids=ids, attention_mask=mask).logits.float().log_softmax(-1).numpy()
+        ids = torch.tensor([rows[i] + [0] * (width - len(rows[i])) for i in chosen], device=network.device)
+        mask = torch.tensor([[1] * len(rows[i]) + [0] * (width - len(rows[i])) for i in chosen], device=network.device)
+        logits = network(input_ids=ids, attention_mask=mask).logits
+        log_posterior[chosen] = logits.float().log_softmax(-1).cpu().numpy()
         if time.monotonic() - reported > 10:
             reported = time.monotonic()
             print(f"infer {name}: {start}/{len(order)} sections", flush=True)
-    return found
+    return log_posterior

@@ -14,12 +14,28 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from longform.critics.surprisal.conditions import ConditionBits
 from longform.datasets.test_suites.prediction_formulas import COMPARISON, Binary, Formula, RegionValue, evaluate
 from longform.datasets.test_suites.region_metrics import METRICS
 
 FIRST = 16  # closest items of a metric that are always read again: what the error is first measured on
 SAFETY = 2.0  # how far beyond the largest change seen a decision must be to stand
+
+
+@dataclass(frozen=True)
+class ConditionBits:
+    """One condition of an item as a model read it: bits and region index of each counted token, and the regions' numbers."""
+
+    bits: np.ndarray
+    regions: np.ndarray
+    numbers: tuple[int, ...]
+
+    def by_region(self) -> list[np.ndarray]:
+        """Bits of the tokens of each region; a region without tokens is empty."""
+        return [self.bits[self.regions == index] for index in range(len(self.numbers))]
+
+    def of(self, number: int | None) -> np.ndarray:
+        """Bits of the region of that number; of all regions for None."""
+        return self.bits if number is None else self.bits[self.regions == self.numbers.index(number)]
 
 
 @dataclass(frozen=True)
@@ -60,7 +76,7 @@ def confirmed(
     Args:
         reread: reads the conditions at the given places finely, in that order.
     """
-    found, again = list(coarse), 0
+    settled, again = list(coarse), 0
     for metric in dict.fromkeys(item.metric for item in items):
         members = [item for item in items if item.metric == metric]
         before = [item.differences(coarse) for item in members]
@@ -70,12 +86,12 @@ def confirmed(
             chosen = order[done:wanted]
             places = [place for index in chosen for place in members[index].places.values()]
             for place, bits in zip(places, reread(places), strict=True):
-                found[place] = bits
-            changes = [np.abs(members[index].differences(found) - before[index]) for index in chosen]
+                settled[place] = bits
+            changes = [np.abs(members[index].differences(settled) - before[index]) for index in chosen]
             error = max([error, *(float(np.nanmax(change, initial=0.0)) for change in changes)])
             done = wanted
         again += done
-    return found, again
+    return settled, again
 
 
 def _reach(sorted_margins: np.ndarray, error: float, done: int) -> int:

@@ -18,14 +18,13 @@ import numpy as np
 import torch
 from transformers import AutoModelForCausalLM
 
-from longform.critics.surprisal.close_calls import Judged, confirmed
-from longform.critics.surprisal.conditions import ConditionBits
-from longform.critics.surprisal.rows import Encoder, TokenRow
+from longform.critics.surprisal.close_calls import ConditionBits, Judged, confirmed
+from longform.critics.surprisal.encoding import Encoder
 from longform.datasets.test_suites.documents import suite_head, suites_from_documents
 from longform.datasets.test_suites.items import Suite
 from longform.documents import BadInput, Document, Readout
-from longform.language_models.checkpoints import load_model, load_tokenizer
-from longform.language_models.token_scores.log_probs import LogProbReader, open_reader
+from longform.language_models.checkpoints import load_reader, load_tokenizer, reading_device
+from longform.language_models.log_probs import LogProbReader, open_reader
 
 PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float64": torch.float64}
 
@@ -47,8 +46,8 @@ def read(
     """Token surprisals of a corpus of suites; see :func:`suite_readout` for the arrays.
 
     Args:
-        ends, separator: conventions of :class:`longform.critics.surprisal.rows.Encoder`.
-        precision: one of ``PRECISIONS``.
+        ends, separator: conventions of :class:`longform.critics.surprisal.encoding.Encoder`.
+        precision: one of ``PRECISIONS``; bfloat16 becomes float32 on a processor that has to emulate it.
         budget: padded tokens of a batch; changes no result beyond rounding.
         share: read common prefixes once; changes no result beyond rounding.
         devices: processes that share the batches; changes no result beyond rounding.
@@ -56,13 +55,23 @@ def read(
             (:mod:`longform.critics.surprisal.close_calls`), so that decisions are those of float32.
     """
     if precision not in PRECISIONS:
-        raise BadInput(f"infer {name}: precision {precision!r} is not one of {sorted(PRECISIONS)}; mend the row")
+        raise BadInput(f"infer {name}: precision {precision!r} is not one of {sorted(PRECISIONS)}; fix the row")
+    if precision == "bfloat16" and not has_bfloat16(reading_device()):
+        print(f"infer {name}: reads in float32, for this processor has no bfloat16 arithmetic (emulated, it is slower)")
+        precision = "float32"
     encoder = Encoder(load_tokenizer(reader), ends, separator)
     suites = suites_from_documents(documents, truth)
     kinds = [precision, "float32"] if precision == "bfloat16" and confirm else [precision]
-    networks = [load_model(reader, AutoModelForCausalLM).to(PRECISIONS[kind]) for kind in kinds]
+    networks = [load_reader(reader, AutoModelForCausalLM).to(PRECISIONS[kind]) for kind in kinds]
     opened, *fine = (open_reader(network, budget, share, f"infer {name}") for network in networks)
     return suite_readout(suites, encoder, opened, devices, *fine)
+
+
+def has_bfloat16(device: torch.device) -> bool:
+    """Whether a device multiplies bfloat16 natively; without AVX-512 a CPU takes some 50 times as long as in float32."""
+    if device.type == "cuda":
+        return torch.cuda.is_bf16_supported(including_emulation=False)
+    return device.type != "cpu" or bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
 
 
 def condition_bits(
@@ -80,53 +89,43 @@ def condition_bits(
     places = [(s, item, condition) for s in suites for item in s.items for condition in item.conditions]
     rows = encoder.rows([[region.content for region in condition.regions] for _, _, condition in places])
     names = [f"suite {s.name}, item {item.number}, condition {condition.name}" for s, item, condition in places]
-    ids = [row.ids for row in rows]
-    reader.check(ids, names)
+    reader.check([row.ids for row in rows], names)
     numbers = [tuple(region.number for region in condition.regions) for _, _, condition in places]
 
-    def read_by(one: LogProbReader, chosen: list[int]) -> list[ConditionBits]:
-        asked = [ids[place] for place in chosen]
-        read = one.read(asked) if devices == 1 else _shared_out(one, asked, devices)
-        return [
-            ConditionBits(*_counted(rows[place], values), numbers[place])
-            for place, values in zip(chosen, read, strict=True)
-        ]
+    def read_by(used: LogProbReader, chosen: Sequence[int]) -> list[ConditionBits]:
+        bits = []
+        for place, log_probs in zip(chosen, _log_probs(used, [rows[p].ids for p in chosen], devices), strict=True):
+            every = np.concatenate([[0.0], -log_probs.astype(np.float64) / math.log(2)])  # nothing precedes the first
+            counted = rows[place].regions >= 0
+            bits.append(ConditionBits(every[counted], rows[place].regions[counted], numbers[place]))
+        return bits
 
-    found = read_by(reader, list(range(len(places))))
+    coarse = read_by(reader, range(len(places)))
     if fine is None:
-        return found
-    settled, again = confirmed(_judged(suites), found, lambda chosen: read_by(fine, chosen))
+        return coarse
+    settled, again = confirmed(_judged(suites), coarse, lambda chosen: read_by(fine, chosen))
     print(f"{reader.label}: {again} of {sum(len(s.items) for s in suites)} items read again in full precision")
     return settled
 
 
-def _shared_out(reader: LogProbReader, rows: Sequence[tuple[int, ...]], devices: int) -> list[np.ndarray]:
-    from longform.language_models.token_scores.parallel_reading import (
-        read_on_devices,
-    )  # Lightning: three seconds to import
+def _log_probs(reader: LogProbReader, rows: Sequence[tuple[int, ...]], devices: int) -> list[np.ndarray]:
+    if devices == 1:
+        return reader.read(rows)
+    from longform.language_models.parallel_reading import read_on_devices  # Lightning: three seconds to import
 
     return read_on_devices(reader, rows, devices)
 
 
 def _judged(suites: Sequence[Suite]) -> list[Judged]:
     """How every item is judged, its conditions numbered as :func:`condition_bits` reads them."""
-    place, items = 0, []
+    items: list[Judged] = []
+    place = 0
     for suite in suites:
         formulas = suite.formulas()
         for item in suite.items:
-            names = [condition.name for condition in item.conditions]
-            items.append(
-                Judged(suite.metric, formulas, dict(zip(names, range(place, place + len(names)), strict=True)))
-            )
-            place += len(names)
+            items.append(Judged(suite.metric, formulas, {c.name: place + i for i, c in enumerate(item.conditions)}))
+            place += len(item.conditions)
     return items
-
-
-def _counted(row: TokenRow, log_probs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Bits and regions of the tokens that count; the first token of a row has nothing before it and costs 0 bits."""
-    bits = np.concatenate([[0.0], -log_probs.astype(np.float64) / math.log(2)])
-    counted = row.regions >= 0
-    return bits[counted], row.regions[counted]
 
 
 def suite_readout(
@@ -144,13 +143,17 @@ def suite_readout(
             the condition is an index into ``condition_names``.
         token_bits: float32, ragged over tokens, region after region.
     """
-    conditions = iter(condition_bits(suites, encoder, reader, devices, fine))
+    read_conditions = iter(condition_bits(suites, encoder, reader, devices, fine))
     names = sorted({condition.name for s in suites for condition in s.items[0].conditions})
     columns: dict[str, list[Any]] = {"region_condition": [], "region_number": [], "region_tokens": [], "token_bits": []}
-    for suite in suites:
-        for item in suite.items:
-            _add_item(columns, [(names.index(c.name), next(conditions)) for c in item.conditions])
-    dtypes = {"token_bits": np.float32}
+    items = [(s, item) for s in suites for item in s.items]
+    for _, item in items:
+        read_item = [(names.index(c.name), next(read_conditions)) for c in item.conditions]
+        regions = [(name, *pair) for name, c in read_item for pair in zip(c.numbers, c.by_region(), strict=True)]
+        columns["region_condition"].append([name for name, _, _ in regions])
+        columns["region_number"].append([number for _, number, _ in regions])
+        columns["region_tokens"].append([len(bits) for _, _, bits in regions])
+        columns["token_bits"].append(np.concatenate([bits for _, _, bits in regions]))
     arrays = {
         "suite": np.array([index for index, s in enumerate(suites) for _ in s.items], dtype=np.int64),
         "suite_names": np.array([s.name for s in suites], dtype=np.str_),
@@ -158,20 +161,7 @@ def suite_readout(
         "condition_names": np.array(names, dtype=np.str_),
     }
     for name, rows in columns.items():
-        arrays[name] = np.concatenate(rows).astype(dtypes.get(name, np.int64))
+        arrays[name] = np.concatenate(rows).astype(np.float32 if name == "token_bits" else np.int64)
         arrays[name + "_lengths"] = np.array([len(row) for row in rows], dtype=np.int64)
-    ids = tuple(f"{s.name}/{item.number}" for s in suites for item in s.items)
+    ids = tuple(f"{s.name}/{item.number}" for s, item in items)
     return Readout(ids, ("test",) * len(ids), arrays)
-
-
-def _add_item(columns: dict[str, list[Any]], conditions: Sequence[tuple[int, ConditionBits]]) -> None:
-    """Append one item's row to every ragged column."""
-    regions = [
-        (name, number, bits)
-        for name, read in conditions
-        for number, bits in zip(read.numbers, read.by_region(), strict=True)
-    ]
-    columns["region_condition"].append([name for name, _, _ in regions])
-    columns["region_number"].append([number for _, number, _ in regions])
-    columns["region_tokens"].append([len(bits) for _, _, bits in regions])
-    columns["token_bits"].append(np.concatenate([bits for _, _, bits in regions]))

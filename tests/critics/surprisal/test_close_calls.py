@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from longform.critics.surprisal.close_calls import FIRST, Judged, confirmed
-from longform.critics.surprisal.conditions import ConditionBits
+from longform.critics.surprisal.close_calls import FIRST, ConditionBits, Judged, confirmed
 from longform.datasets.test_suites.prediction_formulas import parse
 from longform.resampling import generator
 

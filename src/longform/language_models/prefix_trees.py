@@ -7,27 +7,27 @@ node its ancestors, with its depth as position, a causal model reads every row o
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
-LEAST_SHARE = 0.2  # of a row: below this, mask and bookkeeping cost more than the tokens saved (measured on CPU)
+MIN_SHARED = 0.2  # of a row: below this, mask and bookkeeping cost more than the tokens saved (measured on CPU)
 TREE_NODES = 512  # attention is quadratic in the nodes of a tree
 
 
-@dataclass(frozen=True)
+@dataclass
 class Tree:
     """Rows that share a prefix.
 
     Attributes:
-        tokens: int64, shape (nodes,).
+        tokens: of each node.
         runs: (first node, parent of that node) of every branch; the first run hangs on nothing, parent -1.
         rows: (row number, its nodes from the root on), one per row.
     """
 
-    tokens: np.ndarray
-    runs: tuple[tuple[int, int], ...]
-    rows: tuple[tuple[int, np.ndarray], ...]
+    tokens: list[int] = field(default_factory=list)
+    runs: list[tuple[int, int]] = field(default_factory=list)
+    rows: list[tuple[int, np.ndarray]] = field(default_factory=list)
 
     @property
     def parents(self) -> np.ndarray:
@@ -53,6 +53,15 @@ class Tree:
             seen[first:stop, :first] = seen[parent, :first]
         return seen
 
+    def add(self, index: int, row: tuple[int, ...], common: int) -> None:
+        """Hang on a row that shares its first ``common`` tokens with the row added last."""
+        shared = self.rows[-1][1][:common] if self.rows else np.zeros(0, dtype=np.int64)
+        first = len(self.tokens)
+        self.tokens += row[common:]
+        if len(row) > common:
+            self.runs.append((first, int(shared[-1]) if common else -1))
+        self.rows.append((index, np.concatenate([shared, np.arange(first, len(self.tokens))])))
+
 
 def grow(rows: Sequence[tuple[int, ...]], share: bool) -> list[Tree]:
     """Every row in one tree; equal rows always share, others only if ``share`` is true and it pays.
@@ -60,14 +69,20 @@ def grow(rows: Sequence[tuple[int, ...]], share: bool) -> list[Tree]:
     Rows are taken in lexicographic order, in which the longest common prefix with any earlier row is the one with
     the row just before.
     """
-    order = sorted(range(len(rows)), key=lambda index: rows[index])
-    trees: list[_Growing] = []
-    for index in order:
+    trees: list[Tree] = []
+    last: tuple[int, ...] = ()
+    longest = 0
+    for index in sorted(range(len(rows)), key=lambda index: rows[index]):
         row = rows[index]
-        if not trees or not trees[-1].takes(row, share):
-            trees.append(_Growing())
-        trees[-1].add(index, row)
-    return [tree.done() for tree in trees]
+        common = common_prefix(row, last)
+        nodes = len(trees[-1].tokens) + len(row) - common if trees else 0
+        pays = common >= max(1, MIN_SHARED * len(row)) and nodes <= max(TREE_NODES, 2 * longest)
+        if not trees or not (row == last or (share and pays)):
+            trees.append(Tree())
+            common = longest = 0
+        trees[-1].add(index, row, common)
+        last, longest = row, max(longest, len(row))
+    return trees
 
 
 def common_prefix(first: tuple[int, ...], second: tuple[int, ...]) -> int:
@@ -77,46 +92,11 @@ def common_prefix(first: tuple[int, ...], second: tuple[int, ...]) -> int:
     return int(differ[0]) if len(differ) else length
 
 
-class _Growing:
-    """A tree to which rows are still added."""
-
-    def __init__(self) -> None:
-        self.tokens: list[int] = []
-        self.runs: list[tuple[int, int]] = []
-        self.rows: list[tuple[int, np.ndarray]] = []
-        self.last: tuple[int, ...] = ()
-        self.longest = 0
-
-    def takes(self, row: tuple[int, ...], share: bool) -> bool:
-        """Whether the row belongs here: equal to the last one, or similar enough and the tree not too large."""
-        if row == self.last or not share:
-            return row == self.last
-        common = common_prefix(row, self.last)
-        nodes = len(self.tokens) + len(row) - common
-        return common >= max(1, LEAST_SHARE * len(row)) and nodes <= max(TREE_NODES, 2 * self.longest)
-
-    def add(self, index: int, row: tuple[int, ...]) -> None:
-        common = common_prefix(row, self.last) if self.rows else 0
-        shared = self.rows[-1][1][:common] if self.rows else np.zeros(0, dtype=np.int64)
-        first = len(self.tokens)
-        self.tokens += row[common:]
-        if len(row) > common:
-            self.runs.append((first, int(shared[-1]) if common else -1))
-        fresh = np.arange(first, len(self.tokens))
-        self.rows.append((index, np.concatenate([shared, fresh])))
-        self.last, self.longest = row, max(self.longest, len(row))
-
-    def done(self) -> Tree:
-        return Tree(np.array(self.tokens, dtype=np.int64), tuple(self.runs), tuple(self.rows))
-
-
 def batches(trees: Sequence[Tree], budget: int) -> Iterator[list[Tree]]:
     """Trees of similar size together, at most ``budget`` padded tokens a batch; plain rows apart from branched ones."""
-    plain = sorted((t for t in trees if len(t.runs) <= 1), key=lambda t: len(t.tokens))
-    branched = sorted((t for t in trees if len(t.runs) > 1), key=lambda t: len(t.tokens))
-    for kind in (plain, branched):
+    for branched in (False, True):
         batch: list[Tree] = []
-        for tree in kind:
+        for tree in sorted((t for t in trees if (len(t.runs) > 1) == branched), key=lambda t: len(t.tokens)):
             if batch and len(tree.tokens) * (len(batch) + 1) > budget:
                 yield batch
                 batch = []

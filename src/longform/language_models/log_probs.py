@@ -1,6 +1,6 @@
 r"""Next-token log-probabilities of many rows: $\log p(x_t \mid x_{<t})$ for $t = 2..T$, as fast as the model allows.
 
-Rows are batched by length under a token budget, shared prefixes are read once (:mod:`longform.language_models.token_scores.trees`),
+Rows are batched by length under a token budget, shared prefixes are read once (:mod:`longform.language_models.prefix_trees`),
 hidden states come first and the output layer sees only positions that predict something, a few hundred at a time. No
 padding mask is needed: padding is on the right, where a causal model does not look.
 """
@@ -8,7 +8,7 @@ padding mask is needed: padding is on the right, where a causal model does not l
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ import numpy as np
 import torch
 
 from longform.documents import BadInput
-from longform.language_models.token_scores.trees import Tree, batches, grow
+from longform.language_models.prefix_trees import Tree, batches, grow
 
 POSITIONS = 256  # output rows at a time: 256 x 16k float32 logits stay in a core's cache share; 2,048 do not
 READS_TREES = frozenset({"gpt2", "gpt_neox", "llama", "qwen2"})  # attend as a 4-D mask says, positions as given; tested
@@ -85,11 +85,15 @@ class LogProbReader:
 
     def read(self, rows: Sequence[tuple[int, ...]]) -> list[np.ndarray]:
         """Natural-log probabilities of tokens 2..T of each row, shape (tokens - 1,), float32 (float64 in double)."""
-        found: list[np.ndarray] = [np.zeros(0, dtype=np.float32)] * len(rows)
-        for batch in self._reported(self.plan(rows)):
-            for index, values in self.read_batch(batch):
-                found[index] = values
-        return found
+        values: list[np.ndarray] = [np.zeros(0, dtype=np.float32)] * len(rows)
+        planned, reported = self.plan(rows), time.monotonic()
+        for done, batch in enumerate(planned, start=1):
+            for index, log_probs in self.read_batch(batch):
+                values[index] = log_probs
+            if time.monotonic() - reported > REPORT_SECONDS:
+                reported = time.monotonic()
+                print(f"{self.label}: {done}/{len(planned)} batches", flush=True)
+        return values
 
     def plan(self, rows: Sequence[tuple[int, ...]]) -> list[list[Tree]]:
         """The batches in which the rows will be read."""
@@ -101,30 +105,18 @@ class LogProbReader:
         read = zip(trees, self._batch(trees), strict=True)
         return [(index, values[nodes[1:]]) for tree, values in read for index, nodes in tree.rows]
 
-    def _reported(self, planned: list[list[Tree]]) -> Iterator[list[Tree]]:
-        """The batches, with a line of progress every few seconds."""
-        reported = time.monotonic()
-        for done, batch in enumerate(planned):
-            yield batch
-            if time.monotonic() - reported > REPORT_SECONDS:
-                reported = time.monotonic()
-                print(f"{self.label}: {done + 1}/{len(planned)} batches", flush=True)
-
     @torch.inference_mode()
     def _batch(self, trees: list[Tree]) -> list[np.ndarray]:
         """Log-probability of every node given its ancestors (0 at the roots), one array per tree."""
         width = max(len(tree.tokens) for tree in trees)
         hidden = self._hidden(trees, width).flatten(0, 1)
-        children = np.concatenate([row * width + np.flatnonzero(t.parents >= 0) for row, t in enumerate(trees)])
-        parents = np.concatenate([row * width + t.parents[t.parents >= 0] for row, t in enumerate(trees)])
-        tokens = np.concatenate([t.tokens[t.parents >= 0] for t in trees])
-        values = torch.zeros(
-            len(trees) * width, dtype=torch.float64 if hidden.dtype == torch.float64 else torch.float32
-        )
-        values[torch.from_numpy(children)] = self._targets(hidden, parents, tokens)
-        return [
-            row[: len(tree.tokens)] for tree, row in zip(trees, values.view(len(trees), width).numpy(), strict=True)
-        ]
+        starts = np.repeat(np.arange(len(trees)) * width, [len(tree.tokens) for tree in trees])
+        parents = np.concatenate([tree.parents for tree in trees])
+        tokens = np.concatenate([tree.tokens for tree in trees]).astype(np.int64)
+        inner = parents >= 0
+        values = np.zeros(len(tokens), dtype=np.float64 if hidden.dtype == torch.float64 else np.float32)
+        values[inner] = self._targets(hidden, (starts + parents)[inner], tokens[inner])
+        return np.split(values, np.cumsum([len(tree.tokens) for tree in trees])[:-1])
 
     def _hidden(self, trees: list[Tree], width: int) -> torch.Tensor:
         """Last hidden states, (trees, width, dims)."""
@@ -150,24 +142,17 @@ class LogProbReader:
         mask[~torch.from_numpy(seen)[:, None]] = torch.finfo(dtype).min
         return {"attention_mask": mask, "position_ids": torch.from_numpy(positions)}
 
-    def _targets(self, hidden: torch.Tensor, parents: np.ndarray, tokens: np.ndarray) -> torch.Tensor:
+    def _targets(self, hidden: torch.Tensor, parents: np.ndarray, tokens: np.ndarray) -> np.ndarray:
         """Log-probability of each token after the hidden state of its parent; each state meets the head once."""
-        if not len(parents):
-            return torch.zeros(0)
         states, state_of = np.unique(parents, return_inverse=True)
         order = np.argsort(state_of, kind="stable")
         cuts = np.searchsorted(state_of[order], np.arange(0, len(states), POSITIONS))
-        parts = []
-        for block, chosen in enumerate(np.split(order, cuts[1:])):
+        values = np.zeros(len(parents), dtype=np.float64)
+        for block, chosen in enumerate(np.split(order, cuts[1:]) if len(parents) else []):
             first = block * POSITIONS
-            block_states = hidden[torch.from_numpy(states[first : first + POSITIONS]).to(hidden.device)]
-            parts.append(self._block(block_states, state_of[chosen] - first, tokens[chosen]))
-        values = torch.empty(len(parents), dtype=parts[0].dtype)
-        values[torch.from_numpy(order)] = torch.cat(parts).cpu()
+            logits = self.head(hidden[torch.from_numpy(states[first : first + POSITIONS]).to(hidden.device)])
+            logits = logits if logits.dtype == torch.float64 else logits.float()
+            rows = torch.from_numpy(state_of[chosen] - first)
+            picked = logits[rows, torch.from_numpy(tokens[chosen])] - logits.logsumexp(-1)[rows]
+            values[chosen] = picked.cpu().numpy()
         return values
-
-    def _block(self, states: torch.Tensor, state_of: np.ndarray, tokens: np.ndarray) -> torch.Tensor:
-        logits = self.head(states)
-        logits = logits if logits.dtype == torch.float64 else logits.float()
-        picked = logits[torch.from_numpy(state_of), torch.from_numpy(tokens)]
-        return picked - logits.logsumexp(-1)[torch.from_numpy(state_of)]

@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 from surprisal_cases import END, TEXT, TOKENIZERS, byte_level, network, suite
 
+from longform.critics.surprisal import read as reading
+from longform.critics.surprisal.encoding import ENDS, Encoder
 from longform.critics.surprisal.read import condition_bits, read, suite_readout
-from longform.critics.surprisal.rows import ENDS, Encoder
 from longform.critics.surprisal.score import SuiteAccuracy, units_from_readout
 from longform.datasets.test_suites.documents import suites_to_corpus
 from longform.datasets.test_suites.items import Suite, pair
 from longform.documents import BadInput
-from longform.language_models.token_scores.log_probs import open_reader
-from longform.language_models.token_scores.parallel_reading import read_on_devices
+from longform.language_models.log_probs import open_reader
+from longform.language_models.parallel_reading import read_on_devices
 
 
 def test_a_row_runs_from_files(tmp_path):
@@ -81,7 +82,22 @@ def test_batches_dealt_out_by_lightning_give_the_same_numbers():
         np.testing.assert_array_equal(alone, dealt)
 
 
-def test_a_bfloat16_row_decides_as_float32_does(tmp_path, capsys):
+def test_bfloat16_falls_back_to_float32_where_it_would_be_emulated(tmp_path, monkeypatch, capsys):
+    network().float().save_pretrained(tmp_path)
+    TOKENIZERS["byte-level"].save_pretrained(tmp_path)
+    corpus = suites_to_corpus([suite()])
+    row = {"documents": corpus.documents, "truth": corpus.truth, "reader": tmp_path, "name": "row", "confirm": False}
+    bits = {}
+    for native in (False, True):
+        monkeypatch.setattr(reading, "has_bfloat16", lambda device, native=native: native)
+        bits[native] = read(**row, precision="bfloat16").arrays["token_bits"]
+    plain = read(**row).arrays["token_bits"]
+    assert np.array_equal(bits[False], plain) and not np.array_equal(bits[True], plain)
+    assert "infer row: reads in float32" in capsys.readouterr().out
+
+
+def test_a_bfloat16_row_decides_as_float32_does(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(reading, "has_bfloat16", lambda device: True)
     network().float().save_pretrained(tmp_path)
     TOKENIZERS["byte-level"].save_pretrained(tmp_path)
     words = TEXT.split()

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from surprisal_cases import NETWORKS, TOKENIZERS, network, suite
 
+from longform.critics.surprisal.encoding import Encoder
 from longform.critics.surprisal.read import condition_bits
-from longform.critics.surprisal.rows import Encoder
-from longform.language_models.token_scores.log_probs import open_reader
-from longform.language_models.token_scores.trees import batches, common_prefix, grow
+from longform.language_models.log_probs import open_reader
+from longform.language_models.prefix_trees import batches, common_prefix, grow
 
 
 def by_hand(model, ids: list[int]) -> np.ndarray:
@@ -117,7 +117,7 @@ def test_trees_hold_every_row_once_and_the_mask_shows_exactly_its_own_prefix(mad
     for tree in trees:
         ancestors, parents, depths = tree.ancestors(), tree.parents, tree.depths()
         for index, nodes in tree.rows:
-            seen[index] = tuple(tree.tokens[nodes].tolist())
+            seen[index] = tuple(tree.tokens[node] for node in nodes)
             for place, node in enumerate(nodes):
                 assert np.flatnonzero(ancestors[node]).tolist() == nodes[: place + 1].tolist()
                 assert depths[node] == place

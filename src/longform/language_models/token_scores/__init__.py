@@ -1,1 +1,0 @@
-"""Log-probabilities of tokens: rows, shared prefixes, alignment of tokens to characters."""
