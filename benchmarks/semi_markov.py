@@ -25,8 +25,8 @@ import torch
 import torch_struct
 from torch_struct.semirings import LogSemiring
 
+from longform.language_models.hsmm.compiled import Workspace
 from longform.language_models.hsmm.gradient import LogPartition
-from longform.language_models.hsmm.scan import Workspace
 from longform.resampling import generator
 
 TOKENS, DURATIONS, ROWS = 375, 11, 2_000  # deng2022's mean length and K; a table that stays in cache for both sides

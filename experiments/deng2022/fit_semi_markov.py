@@ -22,14 +22,22 @@ import numpy as np
 
 from longform.datasets.hsmm_language import SyntheticLanguage, language
 from longform.datasets.hsmm_states import released_states, strict_states
-from longform.language_models.hsmm.em import Fit, fit_em, initial_model, iteration_of, load_fit, save_fit
-from longform.language_models.hsmm.fitting import held_out
+from longform.language_models.hsmm.compiled import ROWS_PER_BLOCK
+from longform.language_models.hsmm.em import (
+    Compute,
+    Fit,
+    expectation,
+    fit_em,
+    initial_model,
+    iteration_of,
+    load_fit,
+    maximise,
+    save_fit,
+)
 from longform.language_models.hsmm.latent import latent_reading
-from longform.language_models.hsmm.lm import SemiMarkovLM
-from longform.language_models.hsmm.ngrams import build_ngrams, token_types
-from longform.language_models.hsmm.paths import draw, tokens_of
-from longform.language_models.hsmm.sparse_em import SparseFit, fit_sparse
-from longform.language_models.hsmm.steps import Compute, expectation, maximise
+from longform.language_models.hsmm.model import SemiMarkovLM
+from longform.language_models.hsmm.ngrams import build_ngrams
+from longform.language_models.hsmm.train import held_out
 from longform.resampling import generator
 
 WEIGHTS = (3e-4, 1e-3, 3e-3, 1e-2, 3e-2)  # ours: shares of uniform tables tried on validation texts
@@ -77,32 +85,24 @@ class Progress:
     def __init__(self, folder: Path, spent: Spent) -> None:
         self.folder, self.spent, self.last = folder, spent, time.monotonic()
 
-    def __call__(self, fit: Fit | SparseFit) -> None:
+    def __call__(self, fit: Fit) -> None:
         now = time.monotonic()
         print(fit.history[-1].line(fit.history[-1].tokens / (now - self.last)), file=sys.stderr, flush=True)
-        save_fit(fit, self.folder / "dense") if isinstance(fit, Fit) else fit.save(self.folder / "sparse")
+        save_fit(fit, self.folder / "fit")
         self.spent.path.write_text(json.dumps(self.spent.total) + "\n", encoding="utf-8")
         self.last = time.monotonic()
 
 
-def fitted(texts: list[list[str]], sizes: dict, *, seed: int, compute: Compute, spent: Spent) -> SparseFit:
-    """Dense iterations, then sparse ones, from wherever the folder of ``spent`` has got to."""
+def fitted(texts: list[list[str]], sizes: dict, *, seed: int, compute: Compute, spent: Spent) -> Fit:
+    """EM from wherever the folder of ``spent`` has got to."""
     work = spent.path.parent
-    dense, sparse = work / "dense", work / "sparse"
-    begun = load_fit(dense) if dense.exists() or (work / "dense.old").exists() else None
-    fit = fit_em(
-        texts, num_states=sizes["num_states"], max_duration=sizes["max_duration"], seed=seed, cap=sizes["cap"],
-        iterations=sizes["dense_iterations"], pretraining=sizes["pretraining"], compute=compute, start=begun,
-        on_iteration=Progress(work, spent),
-    )  # fmt: skip
-    start = SparseFit.load(sparse, fit.model.ngrams) if list(sparse.glob("history-*.json")) else fit
-    on_cpu = Compute(threads=compute.threads)
-    return fit_sparse(texts, start, iterations=sizes["iterations"], compute=on_cpu, on_iteration=Progress(work, spent))
+    begun = load_fit(work / "fit") if (work / "fit").exists() or (work / "fit.old").exists() else None
+    return fit_em(texts, **sizes, seed=seed, compute=compute, start=begun, on_iteration=Progress(work, spent))
 
 
-def judged(fit: SparseFit, drawn: Data, samples: int) -> dict:
+def judged(bare: SemiMarkovLM, drawn: Data, samples: int) -> dict:
     """Word PPL on test texts, and Latent PPL in closed form and from samples under both rules of the oracle."""
-    bare, test = fit.dense().model, drawn.texts["test"]
+    test = drawn.texts["test"]
     weight = max(WEIGHTS, key=lambda w: held_out(bare.mixed(w), drawn.texts["validation"]))
     word = float(np.exp(-held_out(bare.mixed(weight), test) / sum(map(len, test))))
     reading = latent_reading(bare, drawn.language)
@@ -121,8 +121,8 @@ def judged(fit: SparseFit, drawn: Data, samples: int) -> dict:
 def sampled(model: SemiMarkovLM, made: SyntheticLanguage, samples: int) -> dict:
     """Latent PPL and survival of random texts read by the oracle."""
     owner = dict(zip(made.subsequences, made.owners.tolist(), strict=True))
-    paths = draw(model, made.steps, [generator("hsmm sample", i) for i in range(samples)])
-    texts, out = [" ".join(tokens_of(model, path)) for path in paths], {}
+    paths = model.draw(made.steps, [generator("hsmm sample", i) for i in range(samples)])
+    texts, out = [" ".join(model.tokens_of(path)) for path in paths], {}
     for rule, read in (
         ("released", lambda t: released_states(t, owner, made.steps)),
         ("strict", lambda t: strict_states(t, owner, 100)),
@@ -135,22 +135,6 @@ def sampled(model: SemiMarkovLM, made: SyntheticLanguage, samples: int) -> dict:
     return out
 
 
-class Ticker:
-    """A line of progress about every ten seconds of an E-step."""
-
-    def __init__(self, tokens: int) -> None:
-        self.tokens, self.last = tokens, time.monotonic()
-
-    def __call__(self, done: int, log_likelihood: float) -> None:
-        if time.monotonic() - self.last > 10:
-            self.last = time.monotonic()
-            print(
-                f"{done / self.tokens:6.1%} of the E-step, {-log_likelihood / done:.4f} nats/token",
-                file=sys.stderr,
-                flush=True,
-            )
-
-
 def timed_blocks(drawn: Data, sizes: dict, *, seed: int, compute: Compute, blocks: int) -> dict:
     """Time an E-step and an M-step; where ``blocks`` do not reach the whole corpus, extrapolate one iteration.
 
@@ -158,23 +142,21 @@ def timed_blocks(drawn: Data, sizes: dict, *, seed: int, compute: Compute, block
     """
     texts = drawn.texts["train"]
     clock = time.process_time()
-    types = token_types(texts)
-    place = {token: i for i, token in enumerate(types)}
-    encoded = [np.array([place[token] for token in text]) for text in texts]
-    ngrams = build_ngrams(encoded, tokens=types, max_duration=sizes["max_duration"], cap=sizes["cap"])
+    ngrams = build_ngrams(texts, max_duration=sizes["max_duration"], max_ngrams=sizes["max_ngrams"])
+    encoded = [ngrams.encode(text) for text in texts]
     built, clock = time.process_time() - clock, time.process_time()
     model = initial_model(ngrams, num_states=sizes["num_states"], seed=seed, dtype=compute.dtype)
     drawn_in, clock = time.process_time() - clock, time.process_time()
     wall = time.monotonic()
-    some = encoded[: blocks * compute.rows_per_block // max(map(len, encoded))]
-    expected = expectation(model, some, compute, on_block=Ticker(sum(map(len, some))))
+    some = encoded[: blocks * (compute.rows_per_block or ROWS_PER_BLOCK) // max(map(len, encoded))]
+    expected = expectation(model, some, compute)
     stepped, wall, clock = time.process_time() - clock, time.monotonic() - wall, time.process_time()
     seen = iteration_of(0, expected, frozen=False)
     maximise(model, expected, frozen=False)
     normalised = time.process_time() - clock
     corpus = sum(map(len, encoded))
     return {
-        "extrapolated": len(some) < len(encoded), "ngram_rows": ngrams.rows, "cap": sizes["cap"], "build_cpu_seconds": built,
+        "extrapolated": len(some) < len(encoded), "ngram_rows": ngrams.rows, "max_ngrams": sizes["max_ngrams"], "build_cpu_seconds": built,
         "start_cpu_seconds": drawn_in, "timed_tokens": seen.tokens, "e_step_wall_seconds": wall,
         "e_step_cpu_seconds": stepped, "tokens_per_cpu_second": seen.tokens / stepped,
         "m_step_cpu_seconds": normalised, "corpus_tokens": corpus,
@@ -189,31 +171,33 @@ def main() -> None:
     parser.add_argument("--preset", choices=sorted(json.loads(PRESETS.read_text())), default="medium")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--device", help="a torch device for the dense iterations; none is the compiled scan")
+    parser.add_argument("--device", default="cpu", help="a torch device; cpu is the compiled scan")
     parser.add_argument(
-        "--rows-per-block", type=int, default=24_000, help="positions scanned at once; a GPU wants a million"
+        "--rows-per-block", type=int, help="positions scanned at once; by default what suits the device"
     )
     parser.add_argument("--work", type=Path, default=Path("scratch/hsmm"))
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--cap", type=int, help="rows per length, in place of the preset's, for a smaller memory")
+    parser.add_argument(
+        "--max-ngrams", type=int, help="rows per length, in place of the preset's, for a smaller memory"
+    )
     parser.add_argument("--time-blocks", type=int, help="time so many blocks instead of fitting")
     arguments = parser.parse_args()
     preset = json.loads(PRESETS.read_text())[arguments.preset]
-    preset["fit"]["cap"] = arguments.cap or preset["fit"]["cap"]
+    preset["fit"]["max_ngrams"] = arguments.max_ngrams or preset["fit"]["max_ngrams"]
     wall, spent = time.monotonic(), Spent(arguments.work / "seconds.json")
     drawn = data(preset)
-    compute = Compute(arguments.rows_per_block, arguments.threads, device=arguments.device)
+    compute = Compute(arguments.device, arguments.threads, rows_per_block=arguments.rows_per_block)
     report = {"command": " ".join(["python", *sys.argv]), "preset": arguments.preset, "seed": arguments.seed}
     if arguments.time_blocks:
         report |= timed_blocks(drawn, preset["fit"], seed=arguments.seed, compute=compute, blocks=arguments.time_blocks)
     else:
         fit = fitted(drawn.texts["train"], preset["fit"], seed=arguments.seed, compute=compute, spent=spent)
         report |= {"fit_minutes": spent.total["wall"] / 60, "fit_cpu_minutes": spent.total["cpu"] / 60}
-        report |= judged(fit, drawn, preset["samples"])
-        report |= {"true_train_word_ppl": drawn.word_ppl["train"], "kept_share_of_table": fit.model.density}
+        report |= judged(fit.model, drawn, preset["samples"])
+        report |= {"true_train_word_ppl": drawn.word_ppl["train"]}
         report |= {"last": asdict(fit.history[-1]), "train_ppl": [round(step.perplexity, 5) for step in fit.history]}
     report |= {"minutes": (time.monotonic() - wall) / 60, "threads": arguments.threads, "cpus": os.cpu_count()}
-    report |= {"load_average": os.getloadavg()[0], "machine": platform.machine(), "device": arguments.device or "cpu"}
+    report |= {"load_average": os.getloadavg()[0], "machine": platform.machine(), "device": arguments.device}
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
     arguments.out.write_text(json.dumps(report, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     print(json.dumps(report, sort_keys=True))

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from longform.documents import BadInput, Corpus, Document, Section
-from longform.language_models.hsmm.lm import SemiMarkovLM
-from longform.language_models.hsmm.paths import draw, tokens_of
+from longform.language_models.hsmm.model import SemiMarkovLM
 from longform.resampling import generator
 
 
@@ -15,7 +14,7 @@ def generate(*, model: Path, name: str, seed: int, documents: int, segments: int
     if documents < 1 or segments < 1:
         raise BadInput(f"generate {name}: documents={documents}, segments={segments}; both must be at least one")
     fitted = SemiMarkovLM.load(model)
-    paths = draw(fitted, segments, [generator(seed, name, index) for index in range(documents)])
-    texts = [" ".join(tokens_of(fitted, path)) for path in paths]
+    paths = fitted.draw(segments, [generator(seed, name, index) for index in range(documents)])
+    texts = [" ".join(fitted.tokens_of(path)) for path in paths]
     made = [Document(f"{name}-{i}", "generated", (Section(None, text),)) for i, text in enumerate(texts)]
     return Corpus(made, {}, {"documents": documents, "segments": segments})

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from longform.documents import Document, Readout
-from longform.language_models.hsmm.lm import SemiMarkovLM
+from longform.language_models.hsmm.model import SemiMarkovLM
 
 
 def read(*, documents: Sequence[Document], reader: Path, splits: Sequence[str]) -> Readout:

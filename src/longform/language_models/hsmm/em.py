@@ -1,25 +1,66 @@
-"""Fitting a hidden semi-Markov language model by EM: the loop, its record, checkpoints and exact resume."""
+r"""Fitting a hidden semi-Markov language model by expectation-maximisation: the steps, checkpoints and exact resume.
+
+With one joint table $W[g, z]$ the M-step is a column normalisation, $W = N / \sum_g N$, and
+$A_{ij} = \xi_{ij} / \sum_j \xi_{ij}$. deng2022 (section 5.1, appendix) maximises the same likelihood by
+Adam, first one epoch with transitions and lengths frozen; that phase is ``pretraining`` here.
+"""
 
 from __future__ import annotations
 
+import itertools
 import json
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
+import torch
 
 from longform.documents import BadInput
-from longform.language_models.hsmm.device import device_expectation
-from longform.language_models.hsmm.lm import SemiMarkovLM
-from longform.language_models.hsmm.ngrams import NgramTable, build_ngrams, token_types
-from longform.language_models.hsmm.steps import Compute, Expectation, expectation, maximise
+from longform.language_models.hsmm import compiled, on_device
+from longform.language_models.hsmm.compiled import Expectation
+from longform.language_models.hsmm.model import SemiMarkovLM
+from longform.language_models.hsmm.ngrams import NgramTable, build_ngrams
 from longform.resampling import generator, perplexity
 
-ONE_THREAD = Compute()
 UNEVENNESS = 0.1  # ours: 1.0 needed a quarter more iterations on a language of 16 states, 0.03 no fewer
 LEAST_SHARE = 1e-4  # ours: no n-gram starts at zero, from which EM could not move it
+ROWS_PER_SLICE = 65_536  # ours: table rows normalised at once, so that the M-step needs no third table
+MASS_FLOOR = 1e-30  # ours: probabilities below it become 0, which keeps float32 products out of the denormals
+
+
+@dataclass(frozen=True)
+class Compute:
+    """What machine a fit runs on; none of it changes what is computed, beyond rounding.
+
+    Attributes:
+        device: "cpu" for the compiled scan, or a torch device for the scan in PyTorch.
+        threads: blocks that the compiled scan works on at once; its results do not depend on it, bit for bit.
+        dtype: float32 or float64; a sequence whose float32 likelihood vanishes is scanned again in float64.
+        rows_per_block: positions scanned at once; by default what suits the device.
+    """
+
+    device: str = "cpu"
+    threads: int = 1
+    dtype: str = "float32"
+    rows_per_block: int | None = None
+
+
+def device_of(name: str) -> str:
+    """A device by its name; "auto" is a CUDA device where there is one, else the processor.
+
+    Raises:
+        BadInput: torch knows no such device, or does not see it here.
+    """
+    if name == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        torch.zeros(1, device=name)
+    except (RuntimeError, AssertionError) as error:
+        reason = str(error).splitlines()[0]
+        raise BadInput(f"device is {name!r}, allowed is auto, cpu or a torch device here ({reason}); fix it") from error
+    return name
 
 
 @dataclass(frozen=True)
@@ -86,7 +127,7 @@ def initial_model(ngrams: NgramTable, *, num_states: int, seed: int, dtype: str 
     durations[np.diff(ngrams.starts) == 0] = 0
     durations /= durations.sum(axis=0)
     joint = np.empty((ngrams.rows, num_states), dtype)
-    for n, (start, stop) in enumerate(zip(ngrams.starts, ngrams.starts[1:], strict=False)):
+    for n, (start, stop) in enumerate(itertools.pairwise(ngrams.starts)):
         draw.standard_gamma(UNEVENNESS, out=joint[start:stop], dtype=joint.dtype)
         joint[start:stop] += LEAST_SHARE
         joint[start:stop] *= (durations[n] / joint[start:stop].sum(axis=0, dtype=np.float64)).astype(dtype)
@@ -94,31 +135,29 @@ def initial_model(ngrams: NgramTable, *, num_states: int, seed: int, dtype: str 
 
 
 def fit_em(
-    sequences: Sequence,
+    sequences: Sequence[Sequence[str]],
     *,
     num_states: int,
     max_duration: int,
     iterations: int,
     seed: int,
     pretraining: int = 1,
-    cap: int = 250_000,
-    compute: Compute = ONE_THREAD,
+    max_ngrams: int = 250_000,
+    compute: Compute = Compute(),
     start: SemiMarkovLM | Fit | None = None,
     on_iteration: Callable[[Fit], None] | None = None,
-    on_block: Callable[[int, float], None] | None = None,
 ) -> Fit:
     """Fit by EM; the log-likelihood never falls, beyond rounding.
 
     Args:
-        sequences: token strings or token ids of each sequence (ids need ``start``, which brings the vocabulary).
+        sequences: tokens of each sequence.
         num_states, max_duration: C and K (800 and 11 in deng2022).
         iterations: passes over the corpus in all, ``pretraining`` included.
         seed: names the random start.
         pretraining: first passes with transitions and lengths frozen (deng2022: one epoch).
-        cap: see :func:`longform.language_models.hsmm.ngrams.build_ngrams`.
+        max_ngrams: see :func:`longform.language_models.hsmm.ngrams.build_ngrams`.
         start: a model to start from, or a :class:`Fit` to resume exactly where it stopped.
         on_iteration: called with the fit after each M-step; save it there, and resume from what was saved.
-        on_block: see :func:`expectation`.
 
     Raises:
         BadInput: no sequences, or a start of another shape.
@@ -126,15 +165,18 @@ def fit_em(
     if not len(sequences):
         raise BadInput("semi-Markov fit: got 0 sequences, allowed is one or more; check the corpus and its split")
     if start is None:
-        tokens = token_types(sequences)
-        ngrams = build_ngrams(_encode(sequences, tokens), tokens=tokens, max_duration=max_duration, cap=cap)
+        ngrams = build_ngrams(sequences, max_duration=max_duration, max_ngrams=max_ngrams)
         start = initial_model(ngrams, num_states=num_states, seed=seed, dtype=compute.dtype)
     fit = start if isinstance(start, Fit) else Fit(start)
-    _check_shape(fit.model, num_states, max_duration)
+    shape, wanted = (fit.model.num_states, fit.model.max_duration), (num_states, max_duration)
+    if shape != wanted:
+        raise BadInput(
+            f"semi-Markov fit: the start has (num_states, max_duration) = {shape}, allowed is {wanted}; "
+            "start from a checkpoint of that shape or from none"
+        )
     encoded = [fit.model.ngrams.encode(s, f"sequence {i}") for i, s in enumerate(sequences)]
-    expect = device_expectation if compute.device else expectation
     for number in range(len(fit.history), iterations):
-        expected = expect(fit.model, encoded, compute, on_block)
+        expected = expectation(fit.model, encoded, compute)
         seen = iteration_of(number, expected, number < pretraining)
         fit = Fit(maximise(fit.model, expected, frozen=seen.frozen), (*fit.history, seen))
         if on_iteration:
@@ -142,18 +184,50 @@ def fit_em(
     return fit
 
 
-def _encode(sequences: Sequence, tokens: tuple[str, ...]) -> list[np.ndarray]:
-    place = {token: i for i, token in enumerate(tokens)}
-    return [np.array([place[token] for token in sequence], dtype=np.int64) for sequence in sequences]
+def expectation(model: SemiMarkovLM, encoded: Sequence[np.ndarray], compute: Compute) -> Expectation:
+    """Exact expected counts of sequences of token ids under a model, in NumPy arrays."""
+    lengths = [len(ids) for ids in encoded]
+    blocks = {"rows_per_block": compute.rows_per_block} if compute.rows_per_block else {}
+
+    def index_of(i: int) -> np.ndarray:
+        return model.ngrams.index(encoded[i])
+
+    if compute.device == "cpu":
+        return compiled.expectation(model.tables, lengths, index_of, threads=compute.threads, **blocks)
+    tables = [torch.tensor(table, device=compute.device) for table in (model.transitions, model.joint)]
+    counts = on_device.expectation(*tables, lengths, index_of, **blocks)
+    return replace(counts, transitions=counts.transitions.cpu().numpy(), segments=counts.segments.cpu().numpy())
 
 
-def _check_shape(model: SemiMarkovLM, num_states: int, max_duration: int) -> None:
-    got = (model.num_states, model.max_duration)
-    if got != (num_states, max_duration):
-        raise BadInput(
-            f"semi-Markov fit: the start has (num_states, max_duration) = {got}, allowed is "
-            f"{(num_states, max_duration)}; start from a checkpoint of that shape or from none"
-        )
+def maximise(model: SemiMarkovLM, expected: Expectation, *, frozen: bool) -> SemiMarkovLM:
+    """M-step: normalise the expected counts, in place; what had no counts keeps its old probabilities.
+
+    Args:
+        frozen: keep transitions and P(duration | state), as in deng2022's pretraining epoch.
+    """
+    if frozen:
+        starts = model.ngrams.starts
+        for part in (slice(a, b) for a, b in itertools.pairwise(starts)):
+            _normalise(expected.segments[part], model.joint[part], model.joint[part].sum(axis=0, dtype=np.float64))
+        return replace(model, joint=expected.segments)
+    _normalise(expected.segments, model.joint, np.ones(model.num_states))
+    sums = expected.transitions.sum(axis=1, keepdims=True)
+    rows = np.where(sums > 0, expected.transitions / np.where(sums > 0, sums, 1), model.transitions)
+    return replace(model, joint=expected.segments, transitions=rows.astype(model.transitions.dtype))
+
+
+def _normalise(counts: np.ndarray, old: np.ndarray, mass: np.ndarray) -> None:
+    """Scale the columns of ``counts`` to sums ``mass``; a column without counts becomes ``old``'s."""
+    slices = [slice(i, i + ROWS_PER_SLICE) for i in range(0, len(counts), ROWS_PER_SLICE)]
+    sums = np.zeros(counts.shape[1])
+    for part in slices:
+        sums += counts[part].sum(axis=0, dtype=np.float64)
+    empty = np.flatnonzero(sums <= 0)
+    factors = (mass / np.where(sums > 0, sums, 1)).astype(counts.dtype)
+    for part in slices:
+        counts[part] *= factors
+        counts[part][counts[part] < MASS_FLOOR] = 0
+        counts[part][:, empty] = old[part][:, empty]
 
 
 def iteration_of(number: int, expected: Expectation, frozen: bool) -> Iteration:

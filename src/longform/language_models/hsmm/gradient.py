@@ -7,6 +7,7 @@ Separate tables for transitions, lengths and the n-grams of each length are soft
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -15,17 +16,9 @@ import torch
 from torch import nn
 
 from longform.documents import BadInput
-from longform.language_models.hsmm.blocks import pack
-from longform.language_models.hsmm.lm import SemiMarkovLM
+from longform.language_models.hsmm import compiled, on_device
+from longform.language_models.hsmm.model import SemiMarkovLM
 from longform.language_models.hsmm.ngrams import RESERVED_ROWS, NgramTable
-from longform.language_models.hsmm.scan import (
-    Tables,
-    Workspace,
-    add_segment_counts,
-    full_scans,
-    log_partitions,
-    transition_counts,
-)
 from longform.resampling import derived_seed, generator, perplexity
 
 
@@ -38,23 +31,21 @@ class LogPartition(torch.autograd.Function):
         log_transitions: torch.Tensor,
         log_joint: torch.Tensor,
         indices: Sequence[np.ndarray],
-        workspace: Workspace | None = None,
+        workspace: compiled.Workspace | None = None,
     ):
         """``indices`` are the (T, K) n-gram rows of each sequence; a sequence of probability 0 gives -inf."""
-        tables = Tables.of(log_transitions.detach().exp().numpy(), log_joint.detach().exp().numpy())
-        scans = full_scans(pack(indices), tables, workspace)
-        pairs, counts = np.zeros(tables.transitions.shape), np.zeros_like(tables.joint)
-        total = float(scans[-1].log_partition.sum())
-        if len(scans) > 1:
-            total += float(scans[0].log_partition[np.isfinite(scans[0].log_partition)].sum())
-        for scan in scans:
-            pairs += transition_counts(scan)
-            found = counts if scan.tables.rows is None else np.zeros(scan.tables.joint.shape)
-            add_segment_counts(scan, found)
-            if scan.tables.rows is not None:
-                counts[scan.tables.rows] += found.astype(counts.dtype)
-        ctx.save_for_backward(torch.from_numpy(pairs).to(log_transitions.dtype), torch.from_numpy(counts))
-        return torch.tensor(total, dtype=torch.float64)
+        tables = log_transitions.detach().exp(), log_joint.detach().exp()
+        batch = [len(index) for index in indices], indices.__getitem__
+        if log_joint.is_cpu:
+            whole = {"rows_per_block": sys.maxsize, "workspace": workspace}
+            arrays = compiled.Tables.of(*(table.numpy() for table in tables))
+            found = compiled.expectation(arrays, *batch, **whole)
+        else:
+            found = on_device.expectation(*tables, *batch)
+        ctx.save_for_backward(
+            torch.as_tensor(found.transitions).to(log_transitions.dtype), torch.as_tensor(found.segments)
+        )
+        return torch.tensor(-np.inf if found.lost else found.log_likelihood, dtype=torch.float64)
 
     @staticmethod
     def backward(ctx, upstream: torch.Tensor):
@@ -91,7 +82,7 @@ class FactoredTables(nn.Module):
     def model(self, ngrams: NgramTable) -> SemiMarkovLM:
         """The tables as a language model."""
         with torch.no_grad():
-            transitions, joint = (table.exp().numpy() for table in self.log_potentials())
+            transitions, joint = (table.exp().cpu().numpy() for table in self.log_potentials())
         return SemiMarkovLM(ngrams, transitions, joint)
 
 
@@ -165,12 +156,14 @@ def fit_gradient(
     settings: GradientSettings,
     *,
     validation: Sequence = (),
+    device: str = "cpu",
     on_epoch: Callable[[Epoch], None] | None = None,
 ) -> tuple[SemiMarkovLM, tuple[Epoch, ...]]:
     """Fit by Adam on minus the log-likelihood per token, and keep the epoch of the best validation PPL.
 
     Args:
         sequences, validation: token strings or ids; without validation texts the last epoch is kept.
+        device: "cpu" for the compiled scan, or a torch device.
 
     Raises:
         BadInput: no sequences.
@@ -179,7 +172,7 @@ def fit_gradient(
         raise BadInput("semi-Markov fit: got 0 sequences, allowed is one or more; check the corpus and its split")
     indices = [ngrams.index(ngrams.encode(s, f"sequence {i}")) for i, s in enumerate(sequences)]
     held_out = [ngrams.index(ngrams.encode(s, f"validation {i}")) for i, s in enumerate(validation)]
-    tables = FactoredTables(ngrams, settings.num_states, settings.seed)
+    tables = FactoredTables(ngrams, settings.num_states, settings.seed).to(device)
     best, lowest = tables.model(ngrams), float("inf")
     history: list[Epoch] = []
     for number in range(settings.pretraining_epochs + settings.epochs):
@@ -187,7 +180,7 @@ def fit_gradient(
             plateau = _phase(tables, settings, frozen=number < settings.pretraining_epochs)
         train_ppl = _epoch(tables, plateau, indices, generator("semi-Markov batches", settings.seed, number))
         rate = plateau.optimiser.param_groups[0]["lr"]
-        history.append(Epoch(number, train_ppl, _perplexity(tables, held_out), rate))
+        history.append(Epoch(number, train_ppl, _perplexity(tables.model(ngrams), held_out), rate))
         if on_epoch:
             on_epoch(history[-1])
         if not held_out or history[-1].validation_ppl < lowest:
@@ -206,7 +199,7 @@ def _epoch(tables: FactoredTables, plateau: Plateau, indices: list[np.ndarray], 
     size = plateau.settings.batch_size
     order = sorted(range(len(indices)), key=lambda i: len(indices[i]))
     batches = [order[i : i + size] for i in range(0, len(order), size)]
-    nats, tokens, workspace = 0.0, 0, Workspace()
+    nats, tokens, workspace = 0.0, 0, compiled.Workspace()
     for place in draw.permutation(len(batches)):
         batch = [indices[i] for i in batches[place]]
         count = sum(map(len, batch))
@@ -219,10 +212,7 @@ def _epoch(tables: FactoredTables, plateau: Plateau, indices: list[np.ndarray], 
     return perplexity(-nats, tokens)
 
 
-def _perplexity(tables: FactoredTables, indices: list[np.ndarray]) -> float:
+def _perplexity(model: SemiMarkovLM, indices: list[np.ndarray]) -> float:
     if not indices:
         return float("nan")
-    with torch.no_grad():
-        transitions, joint = (table.exp().numpy() for table in tables.log_potentials())
-    found = log_partitions(pack(indices), Tables.of(transitions, joint))
-    return perplexity(float(found.sum()), sum(map(len, indices)))
+    return perplexity(float(compiled.log_partitions(indices, model.tables).sum()), sum(map(len, indices)))

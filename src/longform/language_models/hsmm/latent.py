@@ -18,7 +18,7 @@ import numpy as np
 
 from longform.datasets.hsmm_language import SyntheticLanguage
 from longform.documents import BadInput
-from longform.language_models.hsmm.lm import SemiMarkovLM
+from longform.language_models.hsmm.model import SemiMarkovLM
 
 
 @dataclass(frozen=True)

@@ -6,15 +6,16 @@ keys sorts n-grams lexicographically and counting n-grams is sorting integers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numba import njit
 
 from longform.documents import BadInput
 
-RESERVED_ROWS = 2  # deng2022's released vocabularies count <pad> and <unk> inside their cap; here they hold no mass
+RESERVED_ROWS = 2  # deng2022's released vocabularies count <pad> and <unk> inside their limit; here they hold no mass
 WINDOWS_PER_CHUNK = 4_000_000  # ours: windows sorted at once while counting, 32 MB of keys
 
 
@@ -26,13 +27,13 @@ class NgramTable:
         tokens: token types in lexicographic order; a token's id is its place.
         keys: packed n-grams, sorted inside each length (rows,), uint64.
         starts: rows of length n are ``starts[n - 1]:starts[n]``; (max_duration + 1,), int64.
-        capped: distinct n-grams of each length that the cap left out, (max_duration,), int64.
+        dropped: distinct n-grams of each length beyond ``max_ngrams``, which have no row; (max_duration,), int64.
     """
 
     tokens: tuple[str, ...]
     keys: np.ndarray
     starts: np.ndarray
-    capped: np.ndarray
+    dropped: np.ndarray
 
     @property
     def max_duration(self) -> int:
@@ -49,6 +50,10 @@ class NgramTable:
         """Length of each row's n-gram, in tokens; (rows,), int64."""
         return np.repeat(np.arange(1, self.max_duration + 1), np.diff(self.starts))
 
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {token: i for i, token in enumerate(self.tokens)}
+
     def encode(self, sequence: Sequence | np.ndarray, where: str = "sequence") -> np.ndarray:
         """Token ids of a sequence given as token strings or as ids; (T,), int64.
 
@@ -58,7 +63,13 @@ class NgramTable:
         if len(sequence) == 0:
             raise BadInput(f"{where}: got no tokens, allowed is one or more; drop the empty document")
         if isinstance(sequence[0], str):
-            return _ids_of_strings(self.tokens, sequence, where)
+            place = self._places
+            unknown = [token for token in sequence if token not in place]
+            if unknown:
+                raise BadInput(
+                    f"{where}: token {unknown[0]!r} is not one of the {len(place)} of this table; refit or drop it"
+                )
+            return np.array([place[token] for token in sequence], dtype=np.int64)
         ids = np.asarray(sequence, dtype=np.int64)
         if ids.min() < 0 or ids.max() >= len(self.tokens):
             raise BadInput(
@@ -93,29 +104,13 @@ class NgramTable:
         return tuple(self.tokens[i] for i in self.ngram(row))
 
 
-def _ids_of_strings(tokens: tuple[str, ...], sequence: Sequence | np.ndarray, where: str) -> np.ndarray:
-    place = {token: i for i, token in enumerate(tokens)}
-    unknown = [token for token in sequence if token not in place]
-    if unknown:
-        raise BadInput(f"{where}: token {unknown[0]!r} is not one of the {len(tokens)} of this table; refit or drop it")
-    return np.array([place[token] for token in sequence], dtype=np.int64)
-
-
-def token_types(sequences: Iterable[Sequence[str]]) -> tuple[str, ...]:
-    """The token types of a corpus, sorted."""
-    return tuple(sorted({token for sequence in sequences for token in sequence}))
-
-
-def build_ngrams(
-    sequences: Sequence[np.ndarray], *, tokens: Sequence[str], max_duration: int, cap: int = 250_000
-) -> NgramTable:
+def build_ngrams(sequences: Sequence[Sequence[str]], *, max_duration: int, max_ngrams: int = 250_000) -> NgramTable:
     """Count the windows of every length in a corpus and keep the most frequent of each.
 
     Args:
-        sequences: token ids of each sequence.
-        tokens: token types, sorted; ids index it.
+        sequences: tokens of each sequence.
         max_duration: longest window, in tokens (11 in deng2022, section 5.1).
-        cap: rows per length, counting deng2022's two reserved ones, so ``cap - 2`` n-grams are kept;
+        max_ngrams: rows per length, counting deng2022's two reserved ones, so ``max_ngrams - 2`` n-grams are kept;
             ties are broken lexicographically (released code).
 
     Raises:
@@ -123,14 +118,17 @@ def build_ngrams(
     """
     if not len(sequences):
         raise BadInput("n-grams: got a corpus of 0 sequences, allowed is one or more; check the split")
+    tokens = tuple(sorted({token for sequence in sequences for token in sequence}))
     if len(tokens) ** max_duration > 2**64:
         raise BadInput(
             f"n-grams: {len(tokens)} token types to the power {max_duration} exceed a 64-bit key; lower max_duration"
         )
-    kept = [_frequent(sequences, n, len(tokens), cap - RESERVED_ROWS) for n in range(1, max_duration + 1)]
+    place = {token: i for i, token in enumerate(tokens)}
+    encoded = [np.array([place[token] for token in sequence], dtype=np.uint64) for sequence in sequences]
+    kept = [_frequent(encoded, n, len(tokens), max_ngrams - RESERVED_ROWS) for n in range(1, max_duration + 1)]
     starts = np.concatenate([[0], np.cumsum([len(keys) for keys, _ in kept])]).astype(np.int64)
-    capped = np.array([dropped for _, dropped in kept], dtype=np.int64)
-    return NgramTable(tuple(tokens), np.concatenate([keys for keys, _ in kept]), starts, capped)
+    dropped = np.array([count for _, count in kept], dtype=np.int64)
+    return NgramTable(tokens, np.concatenate([keys for keys, _ in kept]), starts, dropped)
 
 
 def _frequent(sequences: Sequence[np.ndarray], length: int, base: int, limit: int) -> tuple[np.ndarray, int]:
@@ -152,24 +150,20 @@ def _merge(keys: np.ndarray, counts: np.ndarray, more: np.ndarray, times: np.nda
 
 
 def _window_chunks(sequences: Sequence[np.ndarray], length: int, base: int) -> Iterator[np.ndarray]:
+    """Keys of all windows of one length, some millions at a time."""
     held, size = [], 0
     for ids in sequences:
-        if len(ids) < length:
-            continue
-        held.append(_windows(np.asarray(ids, dtype=np.uint64), length, np.uint64(base)))
-        size += len(held[-1])
-        if size >= WINDOWS_PER_CHUNK:
-            yield np.concatenate(held)
-            held, size = [], 0
+        if len(ids) >= length:
+            keys = np.zeros(len(ids) - length + 1, dtype=np.uint64)
+            for offset in range(length):
+                keys = keys * np.uint64(base) + ids[offset : offset + len(keys)]
+            held.append(keys)
+            size += len(keys)
+            if size >= WINDOWS_PER_CHUNK:
+                yield np.concatenate(held)
+                held, size = [], 0
     if held:
         yield np.concatenate(held)
-
-
-def _windows(ids: np.ndarray, length: int, base: np.uint64) -> np.ndarray:
-    keys = np.zeros(len(ids) - length + 1, dtype=np.uint64)
-    for offset in range(length):
-        keys = keys * base + ids[offset : offset + len(keys)]
-    return keys
 
 
 @njit(cache=True, nogil=True)

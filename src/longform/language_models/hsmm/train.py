@@ -1,4 +1,4 @@
-"""Fitting the hidden semi-Markov language model as a row of the pipeline, by EM or by the paper's gradient steps."""
+"""Training the hidden semi-Markov language model as a row of the pipeline, by EM or by the paper's gradient steps."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 
 from longform.documents import BadInput, Document
-from longform.language_models.hsmm.em import Fit, fit_em, load_fit, save_fit
-from longform.language_models.hsmm.gradient import Epoch, GradientSettings, fit_gradient
-from longform.language_models.hsmm.lm import SemiMarkovLM
-from longform.language_models.hsmm.ngrams import build_ngrams, token_types
+from longform.language_models.hsmm.em import Compute, Fit, device_of, fit_em, load_fit, save_fit
+from longform.language_models.hsmm.gradient import Epoch, FactoredTables, GradientSettings, fit_gradient
+from longform.language_models.hsmm.model import SemiMarkovLM
+from longform.language_models.hsmm.ngrams import build_ngrams
+from longform.language_models.hsmm.referee import against_torch_struct
 
 FLOORS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)  # ours: weights of the uniform mixture tried on validation text
+Texts = Mapping[str, list[list[str]]]
 
 
 @dataclass(frozen=True)
@@ -30,11 +32,6 @@ class TrainedHsmm:
         save_fit(self.fit, folder)
 
 
-def token_lists(documents: Sequence[Document], split: str) -> list[list[str]]:
-    """Whitespace tokens of each document of a split."""
-    return [document.text.split() for document in documents if document.split == split]
-
-
 def fit(
     *,
     documents: Sequence[Document],
@@ -43,18 +40,27 @@ def fit(
     scratch: Path,
     num_states: int,
     max_duration: int,
-    cap: int,
+    max_ngrams: int,
     em: Mapping[str, int] | None = None,
     gradient: Mapping[str, Any] | None = None,
+    device: str = "auto",
+    threads: int = 1,
 ) -> TrainedHsmm:
     """Fit by exact EM, or as the paper does by Adam on the same exact likelihood (deng2022 appendix D).
 
+    The model's ``facts`` keep how far its likelihood lies from torch-struct's (:mod:`.referee`).
+
     Args:
-        cap: n-grams kept of each length.
+        max_ngrams: n-grams kept of each length.
         em: ``iterations``, ``pretraining`` and ``restarts``, of which the one of best validation likelihood is kept.
         gradient: fields of :class:`GradientSettings`; exactly one of ``em`` and ``gradient`` is given.
+        device: "cpu", a torch device, or "auto": a CUDA device where there is one. Results differ by rounding.
+        threads: blocks that EM's compiled scan works on at once.
+
+    Raises:
+        BadInput: no texts, both or neither of ``em`` and ``gradient``, no such device, or torch-struct disagrees.
     """
-    texts = {split: token_lists(documents, split) for split in ("train", "validation")}
+    texts = {s: [d.text.split() for d in documents if d.split == s] for s in ("train", "validation")}
     if not texts["train"] or not texts["validation"]:
         got = f"{len(texts['train'])} train and {len(texts['validation'])} validation texts"
         raise BadInput(f"train {name}: got {got}; both are needed")
@@ -62,28 +68,26 @@ def fit(
         raise BadInput(
             f"train {name}: give exactly one of em and gradient; the row has {'none' if em is None else 'both'}"
         )
-    sizes = {"num_states": num_states, "max_duration": max_duration, "cap": cap}
-    if gradient is not None:
-        return TrainedHsmm(by_gradient(texts, gradient, name=name, seed=seed, **sizes))
-    return TrainedHsmm(by_em(texts, dict(em or {}), name=name, seed=seed, scratch=scratch, **sizes))
+    compute = Compute(device_of(device), threads)
+    sizes = {"num_states": num_states, "max_duration": max_duration, "max_ngrams": max_ngrams}
+    if em is not None:
+        fitted = by_em(texts, dict(em), name=name, seed=seed, scratch=scratch, compute=compute, **sizes)
+    else:
+        fitted = by_gradient(texts, gradient or {}, name=name, seed=seed, device=compute.device, **sizes)
+    facts = {**fitted.model.facts, "torch_struct": against_torch_struct(fitted.model, texts["train"], compute.device)}
+    return TrainedHsmm(replace(fitted, model=replace(fitted.model, facts=facts)))
 
 
 def by_em(
-    texts: Mapping[str, list[list[str]]],
-    settings: dict[str, int],
-    *,
-    name: str,
-    seed: int,
-    scratch: Path,
-    **sizes: int,
+    texts: Texts, settings: dict[str, int], *, name: str, seed: int, scratch: Path, compute: Compute, **sizes: int
 ) -> Fit:
     """The best of ``restarts`` EM fits by validation likelihood; a killed run goes on from its last iteration."""
     fits = []
     for start in range(settings.pop("restarts", 1)):
         folder = scratch / f"start_{start}"
         begun = load_fit(folder) if folder.is_dir() or folder.with_name(folder.name + ".old").is_dir() else None
-        progress = _Progress(f"train {name} start {start}", folder)
-        fits.append(fit_em(texts["train"], **sizes, **settings, seed=seed + start, start=begun, on_iteration=progress))
+        choices = {**sizes, **settings, "seed": seed + start, "compute": compute, "start": begun}
+        fits.append(fit_em(texts["train"], **choices, on_iteration=_Progress(f"train {name} start {start}", folder)))
     mixed = [smoothed(one, texts["validation"]) for one in fits]
     best = max(mixed, key=lambda one: held_out(one.model, texts["validation"]))
     last = best.history[-1]
@@ -92,28 +96,27 @@ def by_em(
 
 
 def by_gradient(
-    texts: Mapping[str, list[list[str]]],
+    texts: Texts,
     settings: Mapping[str, Any],
     *,
     name: str,
     seed: int,
+    device: str,
     num_states: int,
     max_duration: int,
-    cap: int,
+    max_ngrams: int,
 ) -> Fit:
     """The paper's fit: tables of logits, Adam, a frozen first phase; the epoch of best validation PPL is kept."""
     plan = GradientSettings(num_states=num_states, seed=seed, **settings)
-    tokens = token_types(texts["train"])
-    place = {token: i for i, token in enumerate(tokens)}
-    ids = [np.array([place[token] for token in text], dtype=np.int64) for text in texts["train"]]
-    ngrams = build_ngrams(ids, tokens=tokens, max_duration=max_duration, cap=cap)
+    ngrams = build_ngrams(texts["train"], max_duration=max_duration, max_ngrams=max_ngrams)
+    against_torch_struct(FactoredTables(ngrams, num_states, seed).model(ngrams), texts["train"], device)
 
     def report(epoch: Epoch) -> None:
         ppl = f"ppl {epoch.train_ppl:.4f} train, {epoch.validation_ppl:.4f} validation"
         print(f"train {name}: epoch {epoch.number}, {ppl}, rate {epoch.rate:.4g}", flush=True)
 
-    model, _ = fit_gradient(texts["train"], ngrams, plan, validation=texts["validation"], on_epoch=report)
-    return Fit(model)
+    choices = {"validation": texts["validation"], "device": device, "on_epoch": report}
+    return Fit(fit_gradient(texts["train"], ngrams, plan, **choices)[0])
 
 
 def smoothed(fit: Fit, validation: Sequence[list[str]]) -> Fit:

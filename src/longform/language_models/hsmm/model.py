@@ -10,21 +10,30 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 from longform.documents import BadInput
-from longform.language_models.hsmm.blocks import ROWS_PER_BLOCK, blocks_of, pack
+from longform.language_models.hsmm.compiled import ROWS_PER_BLOCK, Tables, Workspace, blocks_of, log_partitions
 from longform.language_models.hsmm.ngrams import NgramTable
-from longform.language_models.hsmm.paths import Segmentation, draw, tokens_of, viterbi
-from longform.language_models.hsmm.scan import Tables, Workspace, full_scans, log_partitions, segment_posteriors
 
-FORMAT = "longform semi-Markov 1"
+FORMAT = "longform semi-Markov 2"
+
+
+@dataclass(frozen=True)
+class Segmentation:
+    """One path through the model: states, n-gram rows and lengths of its segments, each (M,)."""
+
+    states: np.ndarray
+    rows: np.ndarray
+    durations: np.ndarray
+    log_probability: float
 
 
 @dataclass(frozen=True)
@@ -35,11 +44,13 @@ class SemiMarkovLM:
         ngrams: which n-gram each row of ``joint`` is.
         transitions: P(next state | state), rows sum to 1, (C, C).
         joint: P(duration, n-gram | state), columns sum to 1 over all rows, (G, C); float32 or float64.
+        facts: JSON-able statements about the fit.
     """
 
     ngrams: NgramTable
     transitions: np.ndarray
     joint: np.ndarray
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         states = self.transitions.shape[0]
@@ -80,13 +91,8 @@ class SemiMarkovLM:
         encoded = [self.ngrams.encode(s, f"sequence {i}") for i, s in enumerate(sequences)]
         out, tables, workspace = np.empty(len(encoded)), self.tables, Workspace()
         for members in blocks_of([len(ids) for ids in encoded], rows_per_block):
-            out[members] = log_partitions(pack([self.ngrams.index(encoded[i]) for i in members]), tables, workspace)
+            out[members] = log_partitions([self.ngrams.index(encoded[i]) for i in members], tables, workspace)
         return out
-
-    def marginals(self, sequence: Sequence) -> np.ndarray:
-        """P(a segment of length k + 1 starts at t in state z | x), (T, K, C)."""
-        block = pack([self.ngrams.index(self.ngrams.encode(sequence))])
-        return segment_posteriors(full_scans(block, self.tables)[-1])
 
     def mixed(self, weight: float) -> SemiMarkovLM:
         """(1 - weight) of the tables and ``weight`` of uniform ones: next states, lengths, n-grams of a length.
@@ -99,25 +105,40 @@ class SemiMarkovLM:
         joint = self.joint * (1 - weight)
         joint += (weight * uniform)[:, None].astype(joint.dtype)
         transitions = self.transitions * (1 - weight) + weight / self.num_states
-        return SemiMarkovLM(self.ngrams, transitions.astype(self.transitions.dtype), joint)
+        return replace(self, transitions=transitions.astype(self.transitions.dtype), joint=joint)
 
-    def viterbi(self, sequence: Sequence) -> Segmentation:
-        """See :func:`longform.language_models.hsmm.paths.viterbi`."""
-        return viterbi(self, sequence)
+    def draw(self, num_segments: int, generators: Sequence[np.random.Generator]) -> list[Segmentation]:
+        """Draw one text per generator, each of exactly ``num_segments`` segments (50 in deng2022).
 
-    def sample(self, num_segments: int, rng: np.random.Generator) -> tuple[str, ...]:
-        """Tokens of one random text of ``num_segments`` segments; for many texts use ``semi_markov_paths.draw``."""
-        return tokens_of(self, draw(self, num_segments, [rng])[0])
+        States do not depend on what is emitted, so all paths are drawn first, then the n-grams of one state
+        at a time, duration and wording together. A text depends on its own generator only, never on the batch.
+        """
+        uniforms = np.stack([rng.random((2, num_segments)) for rng in generators])
+        states = _chains(np.cumsum(self.transitions, axis=1, dtype=np.float64), uniforms[:, 0])
+        rows, scores = np.empty_like(states), np.empty(states.shape)
+        for state in np.unique(states):
+            here = states == state
+            column = self.joint[:, state].astype(np.float64)
+            rows[here] = _inverse(np.cumsum(column), uniforms[:, 1][here])
+            scores[here] = np.log(column[rows[here]])
+        before = np.hstack([np.zeros((len(states), 1), np.int64), states[:, :-1]])
+        scores += np.log(self.transitions[before, states].astype(np.float64))
+        durations = self.ngrams.durations
+        return [Segmentation(z, g, durations[g], float(s.sum())) for z, g, s in zip(states, rows, scores, strict=True)]
+
+    def tokens_of(self, path: Segmentation) -> tuple[str, ...]:
+        """The text that a path spells."""
+        return tuple(itertools.chain.from_iterable(self.ngrams.text(int(row)) for row in path.rows))
 
     def save(self, folder: Path) -> None:
         """Write ``model.safetensors`` and ``config.json`` into a folder."""
         folder.mkdir(parents=True, exist_ok=True)
         arrays = {"transitions": self.transitions, "joint": self.joint, "keys": self.ngrams.keys}
-        arrays |= {"starts": self.ngrams.starts, "capped": self.ngrams.capped}
+        arrays |= {"starts": self.ngrams.starts, "dropped": self.ngrams.dropped}
         save_file({k: np.ascontiguousarray(v) for k, v in arrays.items()}, folder / "model.safetensors")
         config = {"format": FORMAT, "num_states": self.num_states, "max_duration": self.max_duration}
-        text = json.dumps(config | {"tokens": list(self.ngrams.tokens)}, indent=1, sort_keys=True)
-        (folder / "config.json").write_text(text + "\n", encoding="utf-8")
+        config |= {"tokens": list(self.ngrams.tokens), "facts": dict(self.facts)}
+        (folder / "config.json").write_text(json.dumps(config, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
     @classmethod
     def load(cls, folder: Path, *, num_states: int | None = None, max_duration: int | None = None) -> SemiMarkovLM:
@@ -126,35 +147,46 @@ class SemiMarkovLM:
         Raises:
             BadInput: no such model, another format, or another ``num_states`` or ``max_duration``.
         """
-        config, arrays = _read(folder)
+        try:
+            config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+            arrays = load_file(folder / "model.safetensors")
+        except (OSError, ValueError, SafetensorError) as error:
+            raise BadInput(
+                f"checkpoint {folder.name}: got {type(error).__name__}, allowed is a folder with config.json and "
+                "model.safetensors written by SemiMarkovLM.save; train the model first"
+            ) from error
+        if not isinstance(config, dict) or config.get("format") != FORMAT:
+            raise BadInput(
+                f"checkpoint {folder.name}: format is not {FORMAT!r}; point to a semi-Markov model or retrain"
+            )
         for name, want in (("num_states", num_states), ("max_duration", max_duration)):
             if want is not None and config[name] != want:
                 raise BadInput(
                     f"checkpoint {folder.name}: {name} is {config[name]}, allowed is {want}; "
                     f"set {name} to {config[name]} or retrain"
                 )
-        _check_shapes(folder, config, arrays)
-        ngrams = NgramTable(tuple(config["tokens"]), arrays["keys"], arrays["starts"], arrays["capped"])
-        return cls(ngrams, arrays["transitions"], arrays["joint"])
+        states, rows = config["num_states"], len(arrays["keys"])
+        shapes = {"transitions": (states, states), "joint": (rows, states), "starts": (config["max_duration"] + 1,)}
+        for name, shape in shapes.items():
+            if arrays[name].shape != shape:
+                raise BadInput(f"checkpoint {folder.name}: {name} is {arrays[name].shape}, allowed {shape}; retrain it")
+        ngrams = NgramTable(tuple(config["tokens"]), arrays["keys"], arrays["starts"], arrays["dropped"])
+        return cls(ngrams, arrays["transitions"], arrays["joint"], config["facts"])
 
 
-def _read(folder: Path) -> tuple[dict, dict[str, np.ndarray]]:
-    try:
-        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-        arrays = load_file(folder / "model.safetensors")
-    except (OSError, ValueError, SafetensorError) as error:
-        raise BadInput(
-            f"checkpoint {folder.name}: got {type(error).__name__}, allowed is a folder with config.json and "
-            "model.safetensors written by SemiMarkovLM.save; train the model first"
-        ) from error
-    if not isinstance(config, dict) or config.get("format") != FORMAT:
-        raise BadInput(f"checkpoint {folder.name}: format is not {FORMAT!r}; point to a semi-Markov model or retrain")
-    return config, arrays
+def _chains(cumulated: np.ndarray, uniforms: np.ndarray) -> np.ndarray:
+    states = np.zeros(uniforms.shape, dtype=np.int64)
+    current = np.zeros(len(uniforms), dtype=np.int64)
+    for m in range(uniforms.shape[1]):
+        for state in np.unique(current):
+            here = np.flatnonzero(current == state)
+            states[here, m] = _inverse(cumulated[state], uniforms[here, m])
+        current = states[:, m]
+    return states
 
 
-def _check_shapes(folder: Path, config: dict, arrays: dict[str, np.ndarray]) -> None:
-    states, rows = config["num_states"], len(arrays["keys"])
-    want = {"transitions": (states, states), "joint": (rows, states), "starts": (config["max_duration"] + 1,)}
-    for name, shape in want.items():
-        if arrays[name].shape != shape:
-            raise BadInput(f"checkpoint {folder.name}: {name} is {arrays[name].shape}, allowed {shape}; retrain it")
+def _inverse(cumulated: np.ndarray, uniforms: np.ndarray) -> np.ndarray:
+    """First place whose cumulative mass exceeds u times the total; never a place without mass."""
+    return np.searchsorted(cumulated, uniforms * cumulated[-1], side="right").clip(
+        max=np.searchsorted(cumulated, cumulated[-1])
+    )

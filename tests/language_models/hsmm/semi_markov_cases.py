@@ -6,19 +6,39 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from longform.language_models.hsmm.lm import SemiMarkovLM
+from longform.language_models.hsmm.model import SemiMarkovLM
 from longform.language_models.hsmm.ngrams import build_ngrams
 
 
-def random_case(seed: int, *, states: int = 3, duration: int = 3, cap: int = 9, dtype: str = "float64"):
-    """A random model over three letters, with n-grams missing, and texts of different lengths that it explains."""
+def random_case(seed: int, *, dtype: str = "float64"):
+    """A random model of three states over three letters, with n-grams missing, and texts that it explains."""
     draw = np.random.default_rng(seed)
     texts = [["abc"[i] for i in draw.integers(0, 3, length)] for length in (7, 1, 4, 6, 2, 7)]
-    encoded = [np.array(["abc".index(t) for t in text]) for text in texts]
-    ngrams = build_ngrams(encoded, tokens="abc", max_duration=duration, cap=cap)
-    transitions = draw.dirichlet(np.ones(states), states).astype(dtype)
-    joint = np.ascontiguousarray(draw.dirichlet(np.ones(ngrams.rows), states).T.astype(dtype))
+    ngrams = build_ngrams(texts, max_duration=3, max_ngrams=9)
+    transitions = draw.dirichlet(np.ones(3), 3).astype(dtype)
+    joint = np.ascontiguousarray(draw.dirichlet(np.ones(ngrams.rows), 3).T.astype(dtype))
     return SemiMarkovLM(ngrams, transitions, joint), texts
+
+
+def without_unigrams(model: SemiMarkovLM) -> SemiMarkovLM:
+    """The model with no segment of one token, so that a text of one token has probability zero."""
+    joint = model.joint.copy()
+    joint[: model.ngrams.starts[1]] = 0
+    return SemiMarkovLM(model.ngrams, model.transitions, joint)
+
+
+def lost_in_float32(model: SemiMarkovLM) -> SemiMarkovLM:
+    """A model in float64 whose long segments, at 1e-29, are lost to float32; state 0 cannot write b alone."""
+    joint = np.full_like(model.joint, 1e-29)
+    joint[: model.ngrams.starts[1]] = model.joint[: model.ngrams.starts[1]]
+    joint[model.ngrams.encode(["b"])[0]] = [0.0, 0.5, 0.5]
+    return SemiMarkovLM(model.ngrams, np.eye(3), joint)
+
+
+def steep(model: SemiMarkovLM) -> SemiMarkovLM:
+    """The model with rows that lie 28 orders of magnitude apart."""
+    factors = np.array([1e-28, 1.0, 1e-14])[np.arange(model.ngrams.rows) % 3, None]
+    return SemiMarkovLM(model.ngrams, model.transitions, (factors * model.joint).astype(model.joint.dtype))
 
 
 def paths(model: SemiMarkovLM, text: list[str]) -> Iterator[tuple[float, tuple[tuple[int, int, int], ...]]]:

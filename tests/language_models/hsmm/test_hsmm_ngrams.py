@@ -9,17 +9,12 @@ import pytest
 
 from longform.documents import BadInput
 from longform.language_models.hsmm import ngrams
-from longform.language_models.hsmm.ngrams import build_ngrams, token_types
+from longform.language_models.hsmm.ngrams import build_ngrams
 
 
 def _texts(seed: int) -> list[list[str]]:
     draw = np.random.default_rng(seed)
     return [["abc"[i] for i in draw.integers(0, 3, length)] for length in (30, 2, 17, 25)]
-
-
-def _table(texts: list[list[str]], **settings: int):
-    tokens = token_types(texts)
-    return build_ngrams([np.array([tokens.index(t) for t in text]) for text in texts], tokens=tokens, **settings)
 
 
 def _counted(texts: list[list[str]], n: int) -> Counter:
@@ -33,17 +28,17 @@ def test_most_frequent_ngrams_are_kept_with_ties_in_lexicographic_order(
 ) -> None:
     monkeypatch.setattr(ngrams, "WINDOWS_PER_CHUNK", chunk)
     texts = _texts(seed)
-    table = _table(texts, max_duration=4, cap=12)
+    table = build_ngrams(texts, max_duration=4, max_ngrams=12)
     for n in range(1, 5):
         counts = _counted(texts, n)
         best = sorted(counts, key=lambda gram: (-counts[gram], gram))[:10]
         assert [table.text(row) for row in range(table.starts[n - 1], table.starts[n])] == sorted(best)
-        assert table.capped[n - 1] == len(counts) - len(best)
+        assert table.dropped[n - 1] == len(counts) - len(best)
 
 
 def test_index_points_to_the_window_and_says_minus_one_for_absent_and_overhanging_ones() -> None:
     texts = _texts(7)
-    table = _table(texts, max_duration=4, cap=12)
+    table = build_ngrams(texts, max_duration=4, max_ngrams=12)
     rows = {table.text(row): row for row in range(table.rows)}
     for text in texts:
         index = table.index(table.encode(text))
@@ -53,20 +48,20 @@ def test_index_points_to_the_window_and_says_minus_one_for_absent_and_overhangin
 
 
 def test_fifty_three_token_types_fit_keys_of_eleven_tokens() -> None:
-    ids = np.array([52] * 11 + [0] * 11)
-    table = build_ngrams([ids], tokens=tuple(f"{i:02d}" for i in range(53)), max_duration=11)
+    text = ["52"] * 11 + [f"{i:02d}" for i in range(53)]
+    table = build_ngrams([text], max_duration=11)
     assert table.ngram(table.rows - 1) == (52,) * 11
-    assert table.index(ids)[0, 10] == table.rows - 1
+    assert table.index(table.encode(text))[0, 10] == table.rows - 1
 
 
 def test_durations_follow_the_rows_and_missing_lengths_have_none() -> None:
-    table = _table([["a", "b"]], max_duration=4, cap=100)
+    table = build_ngrams([["a", "b"]], max_duration=4)
     assert table.durations.tolist() == [1, 1, 2]
     assert table.starts.tolist() == [0, 2, 3, 3, 3]
 
 
 def test_no_sequences_and_keys_beyond_64_bits_are_refused() -> None:
     with pytest.raises(BadInput, match="corpus of 0 sequences"):
-        build_ngrams([], tokens="ab", max_duration=2)
+        build_ngrams([], max_duration=2)
     with pytest.raises(BadInput, match="exceed a 64-bit key; lower max_duration"):
-        build_ngrams([np.array([0])], tokens=tuple(map(str, range(1000))), max_duration=7)
+        build_ngrams([list(map(str, range(1000)))], max_duration=7)

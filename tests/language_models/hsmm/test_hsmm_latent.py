@@ -11,9 +11,8 @@ from longform.datasets.hsmm_language import SyntheticLanguage, language
 from longform.datasets.hsmm_states import released_states
 from longform.documents import BadInput
 from longform.language_models.hsmm.latent import emitted_owners, latent_reading
-from longform.language_models.hsmm.lm import SemiMarkovLM
+from longform.language_models.hsmm.model import SemiMarkovLM
 from longform.language_models.hsmm.ngrams import build_ngrams
-from longform.language_models.hsmm.paths import draw, tokens_of
 from longform.resampling import generator
 
 
@@ -25,12 +24,11 @@ def _language(states: int = 3, steps: int = 3) -> SyntheticLanguage:
 
 def _truth(made: SyntheticLanguage) -> SemiMarkovLM:
     """The language written as a semi-Markov model."""
-    tokens = tuple(sorted({token for text in made.subsequences for token in text.split()}))
-    encoded = [np.array([tokens.index(t) for t in text.split()]) for text in made.subsequences]
-    ngrams = build_ngrams(encoded, tokens=tokens, max_duration=4)
+    texts = [text.split() for text in made.subsequences]
+    ngrams = build_ngrams(texts, max_duration=4)
     joint = np.zeros((ngrams.rows, len(made.transitions)))
-    for i, ids in enumerate(encoded):
-        joint[ngrams.index(ids)[0, len(ids) - 1]] = made.emissions[:, i]
+    for i, text in enumerate(texts):
+        joint[ngrams.index(ngrams.encode(text))[0, len(text) - 1]] = made.emissions[:, i]
     return SemiMarkovLM(ngrams, made.transitions, joint)
 
 
@@ -68,9 +66,9 @@ def test_closed_form_agrees_with_the_oracle_on_samples_whose_segments_are_valid(
     made = _language()
     model = _perturbed(made)
     owner = dict(zip(made.subsequences, made.owners.tolist(), strict=True))
-    paths = draw(model, 3, [generator("latent", i) for i in range(20_000)])
+    paths = model.draw(3, [generator("latent", i) for i in range(20_000)])
     valid = [p for p in paths if all(" ".join(model.ngrams.text(int(row))) in owner for row in p.rows)]
-    chains = [[0, *(released_states(" ".join(tokens_of(model, path)), owner, 3) or ())] for path in valid]
+    chains = [[0, *(released_states(" ".join(model.tokens_of(path)), owner, 3) or ())] for path in valid]
     assert {len(chain) for chain in chains} == {4}
     nats = [-sum(np.log(made.transitions[a, b]) for a, b in pairwise(chain)) for chain in chains]
     reading = latent_reading(model, made)

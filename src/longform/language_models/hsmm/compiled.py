@@ -1,0 +1,342 @@
+r"""Exact forward-backward of a hidden semi-Markov model on the processor: factored, compiled, many sequences at once.
+
+With transitions A and the joint table $W[g, z] = P(\text{duration}, \text{n-gram } g \mid z)$,
+
+$$ b_t = \alpha_t A, \quad \alpha_t(z) = \sum_k b_{t-k}(z) W[g(t-k, k), z], \quad
+   e_t(z) = \sum_k W[g(t, k), z] \beta_{t+k}(z), \quad \beta_t = A e_t, $$
+
+so a position costs $C^2 + KC$, not $KC^2$, and over a batch the $C^2$ part is one matrix product
+(deng2022, section 5.1, factors its potentials the same way but materialises them). Vectors are kept
+scaled, with float64 logarithms of the scales; no array of T C C entries exists.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+
+from longform.language_models.hsmm import kernels
+
+# Entries below these, relative to a vector's largest, become 0: they keep products out of the denormal range.
+FLOORS = {np.dtype(np.float32): 1e-30, np.dtype(np.float64): 1e-290}
+AGREEMENT = 1e-3  # nats between forward and backward log P; float32 rounding alone stays below 1e-4 at T = 400
+LIMITS = {np.dtype(np.float32): 85.0, np.dtype(np.float64): 700.0}  # exponents that still fit the type
+ROWS_PER_BLOCK = 24_000  # ours: 64 texts of the synthetic language per scan; 300 MB of vectors at 800 states
+
+
+@dataclass(frozen=True)
+class Tables:
+    """What the scan reads: ``transitions`` (C, C), ``joint`` (G, C), and the logarithm of each joint row's largest entry."""
+
+    transitions: np.ndarray
+    joint: np.ndarray
+    tops: np.ndarray
+
+    @classmethod
+    def of(cls, transitions: np.ndarray, joint: np.ndarray) -> Tables:
+        """Tables with the row maxima computed."""
+        tops = np.empty(len(joint))
+        kernels.log_tops(joint, tops)
+        return cls(np.ascontiguousarray(transitions, dtype=joint.dtype), joint, tops)
+
+
+@dataclass
+class Expectation:
+    """Expected counts of one pass over sequences.
+
+    Attributes:
+        transitions: (C, C) float64. segments: (G, C). NumPy arrays, or tensors on the device that scanned.
+        log_likelihood, tokens: nats and tokens of the sequences that the model explains.
+        lost: sequences of probability zero, left out of all of these.
+    """
+
+    transitions: Any
+    segments: Any
+    log_likelihood: float = 0.0
+    tokens: int = 0
+    lost: int = 0
+
+
+@dataclass(frozen=True)
+class Block:
+    """Sequences packed for the scan: longest first, position by position, without padding.
+
+    Row ``first[t] + b`` is position t of the b-th longest sequence; positions run 0..T of each sequence.
+
+    Attributes:
+        order: place in the caller's list of each packed sequence, (B,).
+        lengths: tokens of each packed sequence, descending, (B,).
+        first: first row of each position, (T + 2,).
+        index: row of the joint table for the segment of length k + 1 that starts at a row, -1 if none, (rows, K).
+    """
+
+    order: np.ndarray
+    lengths: np.ndarray
+    first: np.ndarray
+    index: np.ndarray
+
+    @property
+    def last_rows(self) -> np.ndarray:
+        """Row of each packed sequence's end position, (B,)."""
+        return self.first[self.lengths] + np.arange(len(self.lengths))
+
+    @property
+    def sequence_of_row(self) -> np.ndarray:
+        """Packed sequence that each row belongs to, (rows,)."""
+        return np.arange(self.first[-1]) - np.repeat(self.first[:-1], np.diff(self.first))
+
+    def occurrences(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Every in-vocabulary segment sorted by table row, then by place: the fixed order in which counts are summed.
+
+        Returns:
+            distinct table rows (U,); where each one's segments begin in the two lists that follow (U + 1,); block rows
+            where each segment begins, and where it ends (N,).
+        """
+        flat = self.index.ravel()
+        places = np.flatnonzero(flat >= 0)
+        keys = np.sort(flat[places].astype(np.int64) * flat.size + places)
+        sorted_grams, places = np.divmod(keys, flat.size)
+        starts, k = np.divmod(places, self.index.shape[1])
+        position = np.searchsorted(self.first, starts, side="right") - 1
+        ends = self.first[position + k + 1] + starts - self.first[position]
+        grams, begins = np.unique(sorted_grams, return_index=True)
+        return grams, np.append(begins, len(keys)), starts, ends
+
+
+def pack(indices: Sequence[np.ndarray]) -> Block:
+    """Pack the index arrays (T_i, K) of several sequences into one block."""
+    lengths = np.array([len(index) for index in indices], dtype=np.int64)
+    order = np.argsort(-lengths, kind="stable")
+    lengths = lengths[order]
+    reach = np.array([np.searchsorted(-lengths, -t, side="right") for t in range(lengths[0] + 1)])
+    first = np.concatenate([[0], np.cumsum(reach)]).astype(np.int64)
+    packed = np.full((first[-1], indices[0].shape[1]), -1, dtype=np.int32)
+    for b, place in enumerate(order):
+        packed[first[: lengths[b]] + b] = indices[place]
+    return Block(order, lengths, first, packed)
+
+
+def blocks_of(lengths: Sequence[int], rows_per_block: int) -> list[np.ndarray]:
+    """Places of the sequences of each block: sorted by length, as many as fit ``rows_per_block``, at least one."""
+    order = np.argsort(-np.asarray(lengths, dtype=np.int64), kind="stable")
+    blocks: list[list[int]] = []
+    rows = rows_per_block
+    for place in order.tolist():
+        need = int(lengths[place]) + 1
+        if rows + need > rows_per_block:
+            blocks.append([])
+            rows = 0
+        blocks[-1].append(place)
+        rows += need
+    return [np.array(members) for members in blocks]
+
+
+def renumbered(indices: Sequence[np.ndarray]) -> tuple[list[np.ndarray], np.ndarray]:
+    """The index arrays of sequences over only those table rows that they use, numbered afresh, and these rows, (U,)."""
+    rows = np.unique(np.concatenate([index.ravel() for index in indices]))
+    rows = rows[rows >= 0]
+    return [np.where(index >= 0, np.searchsorted(rows, index), -1).astype(np.int32) for index in indices], rows
+
+
+def in_float64(indices: Sequence[np.ndarray], transitions: Any, joint: Any) -> tuple[Block, Tables, np.ndarray]:
+    """Sequences with the excerpt of the tables (arrays or tensors) that they use in float64, and the rows it holds."""
+    again, rows = renumbered(indices)
+    excerpt = [torch.as_tensor(table).double().cpu().numpy() for table in (transitions, joint[rows])]
+    return pack(again), Tables.of(*excerpt), rows
+
+
+class Workspace(threading.local):
+    """Each thread's buffers, which its scans take turns to use: memory is claimed once, not once per block.
+
+    A scan's vectors are valid until the thread's next scan in the same workspace.
+    """
+
+    def __init__(self) -> None:
+        self.held: dict[str, np.ndarray] = {}
+
+    def take(self, name: str, shape: tuple[int, int], dtype: np.dtype) -> np.ndarray:
+        """An uninitialised array, carved from the buffer of that name."""
+        size, buffer = shape[0] * shape[1], self.held.get(name)
+        if buffer is None or len(buffer) < size or buffer.dtype != dtype:
+            buffer = self.held[name] = np.empty(size, dtype)
+        return buffer[:size].reshape(shape)
+
+
+@dataclass
+class Scan:
+    """Scaled vectors of one block, (rows, C) with scales (rows,).
+
+    ``ended`` is alpha and ``before`` is b; after :func:`backward`, ``begun`` is e and ``after`` is beta, which at a
+    sequence's end are 0 and 1. ``log_partition`` is log P of each packed sequence in nats, (B,) float64, minus infinity
+    where nothing explains it.
+    """
+
+    block: Block
+    tables: Tables
+    workspace: Workspace
+    ended: np.ndarray
+    before: np.ndarray
+    forward_scales: np.ndarray
+    log_partition: np.ndarray = field(init=False)
+    begun: np.ndarray = field(init=False)
+    after: np.ndarray = field(init=False)
+    begun_scales: np.ndarray = field(init=False)
+    backward_scales: np.ndarray = field(init=False)
+
+    @property
+    def disagreement(self) -> np.ndarray:
+        """Distance in nats between log P found forward and found backward, (B,); large where rounding lost a path."""
+        starts = slice(0, len(self.block.lengths))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            back = np.log(self.after[starts, 0].astype(np.float64)) + self.backward_scales[starts]
+            gap = np.abs(back - self.log_partition)
+        return np.where(np.isnan(gap), 0.0, gap)
+
+
+def forward(block: Block, tables: Tables, workspace: Workspace | None = None) -> Scan:
+    """Forward pass: alpha and b at every position. z_0 is state 0 and emits nothing (deng2022, released code)."""
+    workspace, dtype = workspace or Workspace(), tables.joint.dtype
+    first, rows = block.first, block.first.tolist()
+    ended, before = (workspace.take(name, (rows[-1], tables.joint.shape[1]), dtype) for name in ("ended", "before"))
+    scan = Scan(block, tables, workspace, ended, before, np.zeros(rows[-1]))
+    ended[: rows[1]] = 0
+    ended[: rows[1], 0] = 1
+    alpha, b, transitions = (torch.from_numpy(part) for part in (ended, before, tables.transitions))
+    for t in range(len(rows) - 1):
+        if t:
+            kernels.forward_step(
+                t, first, block.index, tables.joint, tables.tops, before, scan.forward_scales, ended, FLOORS[dtype]
+            )
+        torch.mm(alpha[rows[t] : rows[t + 1]], transitions, out=b[rows[t] : rows[t + 1]])
+    last = block.last_rows
+    with np.errstate(divide="ignore"):
+        total = np.log(ended[last].sum(axis=1, dtype=np.float64)) + scan.forward_scales[last]
+    scan.log_partition = np.where(scan.forward_scales[last] <= kernels.DEAD, -np.inf, total)
+    return scan
+
+
+def backward(scan: Scan) -> Scan:
+    """Add the backward pass, e and beta, to a forward scan."""
+    block, tables, dtype = scan.block, scan.tables, scan.ended.dtype
+    scan.begun, scan.after = (scan.workspace.take(name, scan.ended.shape, dtype) for name in ("begun", "after"))
+    scan.backward_scales, scan.begun_scales = np.zeros(len(scan.ended)), np.full(len(scan.ended), kernels.DEAD)
+    scan.begun[block.last_rows] = 0
+    scan.after[block.last_rows] = 1
+    e, beta, transitions = (torch.from_numpy(part) for part in (scan.begun, scan.after, tables.transitions))
+    first, rows = block.first, block.first.tolist()
+    for t in range(len(rows) - 3, -1, -1):
+        kernels.backward_step(
+            t, first, block.index, tables.joint, tables.tops, scan.after, scan.backward_scales, scan.begun,
+            scan.begun_scales, FLOORS[dtype],
+        )  # fmt: skip
+        going = slice(rows[t], rows[t] + rows[t + 2] - rows[t + 1])
+        torch.mm(e[going], transitions.t(), out=beta[going])
+        scan.backward_scales[going] = scan.begun_scales[going]
+    return scan
+
+
+def log_partitions(indices: Sequence[np.ndarray], tables: Tables, workspace: Workspace | None = None) -> np.ndarray:
+    """log P of each sequence given by its index array (T_i, K), in nats; paths that float32 lost are found again."""
+    scan, out = forward(pack(indices), tables, workspace), np.empty(len(indices))
+    out[scan.block.order] = scan.log_partition
+    lost = np.flatnonzero(np.isneginf(out))
+    if tables.joint.dtype != np.float64 and len(lost):
+        block, doubled, _ = in_float64([indices[i] for i in lost], tables.transitions, tables.joint)
+        out[lost[block.order]] = forward(block, doubled).log_partition
+    return out
+
+
+def expectation(
+    tables: Tables,
+    lengths: Sequence[int],
+    index_of: Callable[[int], np.ndarray],
+    *,
+    threads: int = 1,
+    rows_per_block: int = ROWS_PER_BLOCK,
+    workspace: Workspace | None = None,
+) -> Expectation:
+    """Exact expected counts over a corpus, block by block.
+
+    The sums run in block order, so they do not depend on ``threads``, bit for bit. A sequence that float32 lost a path
+    of is scanned again in float64: mass that underflows in one direction only is missing from that direction's total,
+    so totals that agree vouch for the counts.
+
+    Args:
+        lengths: tokens of each sequence.
+        index_of: index array (T, K) of the sequence of some number.
+        rows_per_block: positions scanned at once; memory is 4 vectors of C per row and thread.
+    """
+    total = Expectation(np.zeros(tables.transitions.shape), np.zeros_like(tables.joint))
+    blocks, workspace = blocks_of(lengths, rows_per_block), workspace or Workspace()
+    done = [threading.Event() for _ in blocks]
+
+    def add(place: int) -> None:
+        try:
+            indices = [index_of(i) for i in blocks[place]]
+            scan = backward(forward(pack(indices), tables, workspace))
+            poor = np.flatnonzero(np.isneginf(scan.log_partition) | (scan.disagreement > AGREEMENT))
+            again, rows = None, np.zeros(0, np.int64)
+            if tables.joint.dtype != np.float64 and len(poor):
+                scan.log_partition[poor] = -np.inf
+                block, doubled, rows = in_float64(
+                    [indices[i] for i in scan.block.order[poor]], tables.transitions, tables.joint
+                )
+                again = backward(forward(block, doubled))
+            pairs = [transition_counts(one) for one in (scan, again) if one]
+            if place:
+                done[place - 1].wait()
+            accumulate(total, scan, pairs[0], total.segments)
+            total.lost += int(np.isneginf((again or scan).log_partition).sum())
+            if again:
+                counts = np.zeros(again.tables.joint.shape)
+                accumulate(total, again, pairs[1], counts)
+                total.segments[rows] += counts.astype(total.segments.dtype)
+        finally:
+            done[place].set()
+
+    if threads == 1:
+        for place in range(len(blocks)):
+            add(place)
+    else:
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(add, range(len(blocks))))
+    return total
+
+
+def accumulate(total: Expectation, scan: Scan, pairs: np.ndarray, segments: np.ndarray) -> None:
+    r"""Add a scan to the totals: the explained sequences' nats and tokens, ``pairs``, and the expected segments.
+
+    Segments $\sum b_t(z) W[g, z] \beta_{t+k}(z) / P(x)$, the gradient with respect to log W, go to ``segments`` (G, C).
+    """
+    explained = np.isfinite(scan.log_partition)
+    total.log_likelihood += float(scan.log_partition[explained].sum())
+    total.tokens += int(scan.block.lengths[explained].sum())
+    total.transitions += pairs
+    grams, bounds, starts, ends = scan.block.occurrences()
+    left, right = scan.forward_scales[starts], scan.backward_scales[ends]
+    exponents = _exponents(left, right, scan.log_partition[scan.block.sequence_of_row[starts]])
+    kernels.add_counts(
+        bounds, grams, starts, ends, exponents, scan.before, scan.after, scan.tables.joint, segments
+    )  # fmt: skip
+
+
+def transition_counts(scan: Scan) -> np.ndarray:
+    r"""Expected transitions $\xi(i, j) = A_{ij} \sum_t \alpha_t(i) e_t(j) / P(x)$ over the block, (C, C) float64.
+
+    Equals the gradient of the summed log partition with respect to log A. Consumes ``scan.begun``.
+    """
+    exponents = _exponents(scan.forward_scales, scan.begun_scales, scan.log_partition[scan.block.sequence_of_row])
+    kernels.weigh_rows(scan.begun, exponents, LIMITS[scan.begun.dtype])
+    pairs = torch.mm(torch.from_numpy(scan.ended).t(), torch.from_numpy(scan.begun)).numpy()
+    return pairs.astype(np.float64) * scan.tables.transitions
+
+
+def _exponents(left: np.ndarray, right: np.ndarray, log_partition: np.ndarray) -> np.ndarray:
+    dead = (left <= kernels.DEAD) | (right <= kernels.DEAD) | ~np.isfinite(log_partition)
+    return np.where(dead, kernels.DEAD, left + right - np.where(dead, 0.0, log_partition))

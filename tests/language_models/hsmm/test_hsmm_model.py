@@ -1,0 +1,85 @@
+"""The hidden semi-Markov model's likelihood, sampling and files, against enumeration."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from semi_markov_cases import enumerated_log_likelihood, random_case, steep, without_unigrams
+
+from longform.documents import BadInput
+from longform.language_models.hsmm.model import SemiMarkovLM
+from longform.resampling import generator
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_log_likelihood_equals_enumeration_for_every_text(seed: int) -> None:
+    model, texts = random_case(seed)
+    want = [enumerated_log_likelihood(model, text) for text in texts]
+    np.testing.assert_allclose(model.log_likelihood(texts), want, rtol=1e-10)
+    np.testing.assert_allclose(model.log_likelihood(texts, rows_per_block=1), want, rtol=1e-10)
+
+
+def test_text_without_any_segmentation_has_probability_zero() -> None:
+    model, texts = random_case(0)
+    mute = without_unigrams(model)
+    assert mute.log_likelihood([["a"]])[0] == -np.inf
+    assert enumerated_log_likelihood(mute, texts[0]) == pytest.approx(mute.log_likelihood([texts[0]])[0], rel=1e-10)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_steep_tables_lose_nothing_to_scaling(dtype: str) -> None:
+    model, texts = random_case(1, dtype=dtype)
+    want = [enumerated_log_likelihood(steep(model), text) for text in texts]
+    np.testing.assert_allclose(steep(model).log_likelihood(texts), want, rtol=1e-10 if dtype == "float64" else 1e-6)
+
+
+def test_sampled_segments_follow_the_joint_table_up_to_the_longest_duration() -> None:
+    model, _ = random_case(5)
+    drawn = model.draw(4, [generator("hsmm test", i) for i in range(4000)])
+    first = np.array([path.states[0] for path in drawn])
+    np.testing.assert_allclose(np.bincount(first, minlength=3) / 4000, model.transitions[0], atol=0.03)
+    for state in range(3):
+        seen = Counter(row for p in drawn for row, z in zip(p.rows, p.states, strict=True) if z == state)
+        frequency = np.array([seen[row] for row in range(model.ngrams.rows)]) / sum(seen.values())
+        np.testing.assert_allclose(frequency, model.joint[:, state], atol=0.03)
+        longest = frequency[model.ngrams.starts[-2] :].sum()
+        assert longest == pytest.approx(model.durations[-1, state], abs=0.03) and longest > 0
+    path = drawn[0]
+    assert path.log_probability <= enumerated_log_likelihood(model, list(model.tokens_of(path))) + 1e-9
+    alone = model.draw(4, [generator("hsmm test", 7)])[0]
+    assert model.tokens_of(alone) == model.tokens_of(drawn[7])  # a text depends on its own generator only
+
+
+def test_saved_model_comes_back_and_another_shape_is_refused(tmp_path: Path) -> None:
+    model, texts = random_case(0, dtype="float32")
+    SemiMarkovLM(model.ngrams, model.transitions, model.joint, {"seed": 1}).save(tmp_path / "m")
+    again = SemiMarkovLM.load(tmp_path / "m", num_states=3, max_duration=3)
+    np.testing.assert_array_equal(again.joint, model.joint)
+    np.testing.assert_array_equal(again.log_likelihood(texts), model.log_likelihood(texts))
+    assert again.facts == {"seed": 1}
+    with pytest.raises(BadInput, match="num_states is 3, allowed is 4; set num_states to 3 or retrain"):
+        SemiMarkovLM.load(tmp_path / "m", num_states=4)
+    with pytest.raises(BadInput, match="train the model first"):
+        SemiMarkovLM.load(tmp_path / "absent")
+
+
+def test_unknown_tokens_and_empty_texts_are_refused() -> None:
+    model, _ = random_case(0)
+    with pytest.raises(BadInput, match="token 'z' is not one of the 3"):
+        model.log_likelihood([["a", "z"]])
+    with pytest.raises(BadInput, match="sequence 0: got no tokens"):
+        model.log_likelihood([[]])
+
+
+def test_mixing_with_uniform_tables_keeps_sums_and_gives_every_text_a_path() -> None:
+    model, _ = random_case(0)
+    mute = without_unigrams(model)
+    mute = SemiMarkovLM(model.ngrams, model.transitions, mute.joint / mute.joint.sum(axis=0))
+    mixed = mute.mixed(0.1)
+    assert mute.log_likelihood([["a"]])[0] == -np.inf and np.isfinite(mixed.log_likelihood([["a"]])[0])
+    np.testing.assert_allclose(mixed.joint.sum(axis=0), 1, rtol=1e-12)
+    np.testing.assert_allclose(mixed.transitions.sum(axis=1), 1, rtol=1e-12)
+    np.testing.assert_allclose(mixed.durations[0], 0.1 / 3, rtol=1e-12)
