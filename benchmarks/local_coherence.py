@@ -19,9 +19,8 @@ from typing import Any
 from longform.critics.entity_grid.ranking import GridRanker
 from longform.critics.entity_grid.score import RoleTransitions
 from longform.critics.lexical.score import LatentSemantics, Overlap
-from longform.critics.lexical.taxonomy import Taxonomy
 from longform.critics.lexical.train import fit
-from longform.critics.lexical.wordnet_relatedness import MEASURES, Lesk
+from longform.critics.lexical.wordnet import MEASURES, Lesk, Taxonomy
 from longform.resampling import generator
 from longform.text.entity_grids import (
     Grid,

@@ -19,7 +19,11 @@ SHAPES = {
         "attention_types": [[["global", "local"], 1]],
     },
 }  # fmt: skip
-COMMON = {"packing": "stream", "context": 32, "schedule": {"learning_rate": 1e-2, "batch": 2, "epochs": 1, "validations": 1}}
+COMMON = {
+    "packing": "stream",
+    "context": 32,
+    "schedule": {"learning_rate": 1e-2, "batch": 2, "epochs": 1, "validations": 1},
+}
 SAMPLING = {"batch": 3, "max_tokens": 40, "keep": 16, "top_k": 0}
 
 

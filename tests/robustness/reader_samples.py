@@ -20,7 +20,7 @@ from longform.datasets.test_suites import connective_uses, dialogues, items, nat
 from longform.datasets.wikipedia import dump
 from longform.pipeline.rows import read_row
 from longform.study.items import load_study
-from longform.text import grid_files, wordnet_files
+from longform.text import grid_files, lexicon
 from longform.text import lexicon as lexicons
 
 DOCUMENT = {"id": "a", "split": "test", "sections": [{"title": None, "text": "One. Two."}], "edits": []}
@@ -186,7 +186,7 @@ READERS = {
     "lexicon": ("l.xml", lexicons.read_lmf, LMF),
     "wordnet": (
         "w/data.noun",
-        lambda path: wordnet_files.read_wordnet(path.parent),
+        lambda path: lexicon.read_wordnet(path.parent),
         b"00001740 03 n 01 cat 0 000 | a cat\n",
     ),
     "litbank": ("l.tar", coreference_annotation.read_litbank, tarred(CONLL.encode())),

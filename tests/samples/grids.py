@@ -12,8 +12,7 @@ from longform.critics.entity_grid.ranking import GridRanker
 from longform.critics.entity_grid.score import RoleTransitions
 from longform.critics.entity_grid.supplied_orders import Family, transitions
 from longform.critics.lexical.score import LatentSemantics, Overlap
-from longform.critics.lexical.taxonomy import Taxonomy
-from longform.critics.lexical.wordnet_relatedness import HirstStOnge, JiangConrath, Lesk, Lin, Resnik
+from longform.critics.lexical.wordnet import HirstStOnge, JiangConrath, Lesk, Lin, Resnik, Taxonomy
 from longform.evaluation.grid_suites import GridPairs, UnionTasks, grid_shuffles
 from longform.evaluation.order_accuracy import OrderAccuracy, ScoredOrders
 from longform.evaluation.written_orders_metrics import GivenScore, ScoredText

@@ -57,7 +57,12 @@ def home(tmp_path):
     rows |= {
         "report": {"t": table},
         "train": {
-            "words": {"code": "language_models/tokenizers.py", "kind": "whitespace", "texts": "corpora/s", "base": "corpora/s"}
+            "words": {
+                "code": "language_models/tokenizers.py",
+                "kind": "whitespace",
+                "texts": "corpora/s",
+                "base": "corpora/s",
+            }
         },
     }
     (tmp_path / "data" / "raw").mkdir(parents=True)

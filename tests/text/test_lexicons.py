@@ -4,8 +4,16 @@ import numpy as np
 import pytest
 
 from longform.documents import BadInput
-from longform.text.lexicon import HOLONYM, HORIZONTAL, HYPERNYM, HYPONYM, MERONYM, lexicon_from_arrays, read_lmf
-from longform.text.wordnet_files import read_wordnet
+from longform.text.lexicon import (
+    HOLONYM,
+    HORIZONTAL,
+    HYPERNYM,
+    HYPONYM,
+    MERONYM,
+    lexicon_from_arrays,
+    read_lmf,
+    read_wordnet,
+)
 from tests.critics.lexical.tiny_wordnet import NAMES, NOUNS, write_database, write_lmf
 
 

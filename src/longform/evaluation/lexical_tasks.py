@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from longform.critics.lexical.score import AdjacentSimilarity, LatentSemantics, Overlap
-from longform.critics.lexical.wordnet_relatedness import MEASURES, wordnet
+from longform.critics.lexical.wordnet import MEASURES, wordnet
 from longform.documents import BadInput, Readout
 from longform.evaluation.panels import Panel, panel
 from longform.evaluation.rated_texts import RatedUnit, RatingCorrelation, rated_units

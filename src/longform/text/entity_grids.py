@@ -21,10 +21,9 @@ import numpy as np
 from longform.documents import BadInput, Document, Readout
 from longform.text.grid_files import cells as published_cells
 from longform.text.grid_files import parse_grid
-from longform.text.lexicon import Lexicon, read_lmf
+from longform.text.lexicon import Lexicon, read_lmf, read_wordnet
 from longform.text.nouns import NounRules
 from longform.text.sentences import sentences
-from longform.text.wordnet_files import read_wordnet
 
 ROLES = "SOX-"  # cell codes 0..3, highest role first, so that the highest of several mentions is the minimum
 ABSENT = ROLES.index("-")

@@ -1,13 +1,13 @@
-"""Word nets as tables: synsets, their glosses, typed links and senses; read from WN-LMF, packed as plain arrays.
+"""Word nets as tables: synsets, their glosses, typed links and senses; from WN-LMF or the Princeton WordNet's files.
 
-WN-LMF is the XML exchange format of the Global WordNet Association (schemas 1.0 to 1.4). Only the standard library
-reads it here, so a lexicon is one file and needs no database; ``wn`` reads the same files.
+WN-LMF is the XML exchange format of the Global WordNet Association (schemas 1.0 to 1.4); the other form is wndb(5WN).
+A word net is one file or folder here and needs no database; it travels between stages as plain arrays.
 """
 
 from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -26,9 +26,17 @@ LMF_LINKS = {
     "meronym": MERONYM, "holonym": HOLONYM, "causes": CAUSE, "entails": CAUSE,
 }  # fmt: skip
 LMF_LINKS |= {f"mero_{part}": MERONYM for part in PARTS} | {f"holo_{part}": HOLONYM for part in PARTS}
+POINTERS = {
+    "@": HYPERNYM, "@i": HYPERNYM, "~": HYPONYM, "~i": HYPONYM, "%m": MERONYM, "%s": MERONYM, "%p": MERONYM,
+    "#m": HOLONYM, "#s": HOLONYM, "#p": HOLONYM, "!": HORIZONTAL, "&": HORIZONTAL, "^": HORIZONTAL, "=": HORIZONTAL,
+    "\\": HORIZONTAL, "*": CAUSE, ">": CAUSE,
+}  # fmt: skip  # wninput(5WN)
+DATA_FILES = {"noun": "n", "verb": "v", "adj": "a", "adv": "r"}
 NOUN_ENDINGS = (
     ("s", ""), ("ses", "s"), ("ves", "f"), ("xes", "x"), ("zes", "z"), ("ches", "ch"), ("shes", "sh"), ("men", "man"), ("ies", "y"),
 )  # fmt: skip  # detachment rules for nouns, morphy(7WN)
+_STRINGS = ("synset", "part_of_speech", "gloss", "sense", "irregular", "regular")
+_NUMBERS = ("links", "sense_synset", "sense_count")
 
 
 @dataclass(frozen=True)
@@ -57,11 +65,11 @@ class Lexicon:
     @cached_property
     def nouns(self) -> dict[str, tuple[int, ...]]:
         """Noun lemma -> its synsets, first sense first."""
-        found: dict[str, list[int]] = {}
+        found: dict[str, dict[int, None]] = {}
         for word, synset in zip(self.sense_words, self.sense_synsets.tolist(), strict=True):
-            if self.parts_of_speech[synset] == "n" and synset not in found.setdefault(word, []):
-                found[word].append(synset)
-        return {word: tuple(synsets) for word, synsets in found.items() if synsets}
+            if self.parts_of_speech[synset] == "n":
+                found.setdefault(word, {})[synset] = None
+        return {word: tuple(synsets) for word, synsets in found.items()}
 
     @cached_property
     def nouns_only(self) -> bool:
@@ -108,14 +116,12 @@ class Lexicon:
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         """Plain arrays for an npz; every name ends in ``_names``, since no row belongs to a unit."""
-        irregular = sorted(self.irregular.items())
-        tables = {
-            "synset": self.synsets, "part_of_speech": self.parts_of_speech, "gloss": self.glosses, "sense": self.sense_words,
-            "irregular": [form for form, _ in irregular], "regular": [lemma for _, lemma in irregular],
-        }  # fmt: skip
-        arrays = {f"lexicon_{key}_names": np.array(value, dtype=np.str_) for key, value in tables.items()}
-        numbers = {"links": self.links, "sense_synset": self.sense_synsets, "sense_count": self.sense_counts}
-        return arrays | {f"lexicon_{key}_names": value.astype(np.int64) for key, value in numbers.items()}
+        forms, lemmas = list(self.irregular), list(self.irregular.values())
+        strings = (self.synsets, self.parts_of_speech, self.glosses, self.sense_words, forms, lemmas)
+        numbers = (self.links, self.sense_synsets, self.sense_counts)
+        arrays = {name: np.array(values, dtype=np.str_) for name, values in zip(_STRINGS, strings, strict=True)}
+        arrays |= {name: values.astype(np.int64) for name, values in zip(_NUMBERS, numbers, strict=True)}
+        return {f"lexicon_{name}_names": values for name, values in arrays.items()}
 
 
 def lexicon_from_arrays(arrays: Mapping[str, np.ndarray]) -> Lexicon:
@@ -126,15 +132,10 @@ def lexicon_from_arrays(arrays: Mapping[str, np.ndarray]) -> Lexicon:
     """
     if "lexicon_synset_names" not in arrays:
         raise BadInput("readout holds no lexicon; run the entity_grids reader with a folder that has a WN-LMF file")
-    strings = {key: tuple(arrays[f"lexicon_{key}_names"].tolist()) for key in _STRINGS}
-    numbers = (arrays[f"lexicon_{key}_names"] for key in ("links", "sense_synset", "sense_count"))
-    links, sense_synsets, sense_counts = numbers
-    irregular = dict(zip(strings["irregular"], strings["regular"], strict=True))
-    tables = (strings[key] for key in ("synset", "part_of_speech", "gloss"))
-    return Lexicon(*tables, links.reshape(-1, 3), strings["sense"], sense_synsets, sense_counts, irregular)
-
-
-_STRINGS = ("synset", "part_of_speech", "gloss", "sense", "irregular", "regular")
+    synsets, parts, glosses, words, forms, lemmas = (tuple(arrays[f"lexicon_{key}_names"].tolist()) for key in _STRINGS)
+    links, senses, counts = (arrays[f"lexicon_{key}_names"] for key in _NUMBERS)
+    irregular = dict(zip(forms, lemmas, strict=True))
+    return Lexicon(synsets, parts, glosses, links.reshape(-1, 3), words, senses, counts, irregular)
 
 
 def closed_links(links: list[tuple[int, int, int]]) -> np.ndarray:
@@ -145,7 +146,7 @@ def closed_links(links: list[tuple[int, int, int]]) -> np.ndarray:
 
 @refusing("a lexicon in WN-LMF")
 def read_lmf(path: Path) -> Lexicon:
-    """Read every lexicon of one WN-LMF file.
+    """Read every lexicon of one WN-LMF file; sense relations (antonyms, for the most part) are raised to synsets.
 
     Raises:
         BadInput: not XML, no synset, or a sense or link that points nowhere.
@@ -154,21 +155,33 @@ def read_lmf(path: Path) -> Lexicon:
         root = ElementTree.parse(path).getroot()
     except (ElementTree.ParseError, OSError) as error:
         raise BadInput(f"{path}: not a readable WN-LMF file ({error}); give a LexicalResource in XML") from error
-    synsets = {node.get("id", ""): i for i, node in enumerate(root.iter("Synset"))}
-    if not synsets:
+    order = {node.get("id", ""): i for i, node in enumerate(root.iter("Synset"))}
+    if not order:
         raise BadInput(f"{path}: got zero Synset elements, at least one is needed; is it WN-LMF ({root.tag})?")
-    where = _Pointers(path, synsets)
-    rows = [(lemma, sense) for entry in root.iter("LexicalEntry") for lemma, sense in _senses(entry)]
-    links = [link for node in root.iter("Synset") for link in where.links(node, synsets[node.get("id", "")])]
+
+    def index(name: str) -> int:
+        if name not in order:
+            raise BadInput(f"{path}: {name!r} is pointed to but is no Synset of this file; add it or drop the link")
+        return order[name]
+
+    home = {sense.get("id", ""): sense.get("synset", "") for sense in root.iter("Sense")}
+    links = []
+    for node, own in (*((n, "id") for n in root.iter("Synset")), *((n, "synset") for n in root.iter("Sense"))):
+        for link in (*node.iter("SynsetRelation"), *node.iter("SenseRelation")):
+            kind, target = LMF_LINKS.get(link.get("relType", "")), link.get("target", "")
+            if kind is not None:
+                links.append((index(node.get(own, "")), kind, index(home.get(target, target))))
+    entries = [(_lemma(entry), entry) for entry in root.iter("LexicalEntry")]
+    senses = [(lemma, sense) for lemma, entry in entries for sense in entry.iter("Sense")]
     return Lexicon(
-        tuple(synsets),
+        tuple(order),
         tuple(node.get("partOfSpeech", "n") for node in root.iter("Synset")),
         tuple(" ; ".join(d.text or "" for d in node.iter("Definition")) for node in root.iter("Synset")),
-        closed_links(links + where.sense_links(root)),
-        tuple(lemma for lemma, _ in rows),
-        np.array([where.index(sense.get("synset", "")) for _, sense in rows], dtype=np.int64),
-        np.array([sum(int(c.text or 0) for c in sense.iter("Count")) for _, sense in rows], dtype=np.int64),
-        {form.get("writtenForm", "").lower(): _lemma(e) for e in root.iter("LexicalEntry") for form in e.iter("Form")},
+        closed_links(links),
+        tuple(lemma for lemma, _ in senses),
+        np.array([index(sense.get("synset", "")) for _, sense in senses], dtype=np.int64),
+        np.array([sum(int(c.text or 0) for c in sense.iter("Count")) for _, sense in senses], dtype=np.int64),
+        {form.get("writtenForm", "").lower(): lemma for lemma, entry in entries for form in entry.iter("Form")},
     )
 
 
@@ -177,35 +190,57 @@ def _lemma(entry: ElementTree.Element) -> str:
     return "" if lemma is None else lemma.get("writtenForm", "").lower().replace("_", " ")
 
 
-def _senses(entry: ElementTree.Element) -> list[tuple[str, ElementTree.Element]]:
-    return [(_lemma(entry), sense) for sense in entry.iter("Sense")]
+@refusing("the database files of a WordNet")
+def read_wordnet(folder: Path) -> Lexicon:
+    """Read ``data.*``; tag counts from ``index.sense`` and irregular nouns from ``noun.exc`` where present.
+
+    Raises:
+        BadInput: a data file is absent, or they hold no synset.
+    """
+    rows = [row for name, part in DATA_FILES.items() for row in _synsets(folder / f"data.{name}", part)]
+    if not rows:
+        raise BadInput(f"{folder}: got zero synsets; give the folder with data.noun and its kin")
+    order = {key: i for i, (key, *_) in enumerate(rows)}
+    links = [(order[key], kind, order[target]) for key, *_, found in rows for kind, target in found]
+    counts = {}  # (word, synset key) -> sense number, tagged occurrences
+    for sense, offset, number, count in _fields(folder / "index.sense"):
+        word, _, rest = sense.partition("%")
+        counts[word.replace("_", " "), ("nvara"[int(rest[0]) - 1], offset)] = int(number), int(count)
+    senses = [
+        (word, *counts.get((word, key), (99, 0)), i) for i, (key, _, words, *_) in enumerate(rows) for word in words
+    ]
+    senses.sort(key=lambda sense: (sense[0], sense[1], sense[3]))
+    return Lexicon(
+        tuple(f"{part}{offset}" for part, offset in order),
+        tuple(kind for _, kind, *_ in rows),
+        tuple(gloss for *_, gloss, _ in rows),
+        closed_links(links),
+        tuple(word for word, *_ in senses),
+        np.array([synset for *_, synset in senses], dtype=np.int64),
+        np.array([count for _, _, count, _ in senses], dtype=np.int64),
+        {row[0].replace("_", " "): row[1].replace("_", " ") for row in _fields(folder / "noun.exc") if len(row) > 1},
+    )
 
 
-@dataclass(frozen=True)
-class _Pointers:
-    """Identifiers of one file, and the links that name them; links of kinds without a direction are left out."""
+def _fields(path: Path) -> Iterator[list[str]]:
+    """Fields of each line of a file; nothing where it is absent."""
+    if path.is_file():
+        with path.open(encoding="utf-8") as lines:
+            yield from (line.split() for line in lines)
 
-    path: Path
-    synsets: Mapping[str, int]
 
-    def index(self, name: str) -> int:
-        if name not in self.synsets:
-            raise BadInput(
-                f"{self.path}: {name!r} is pointed to but is no Synset of this file; add it or drop the link"
-            )
-        return self.synsets[name]
-
-    def links(self, node: ElementTree.Element, source: int) -> list[tuple[int, int, int]]:
-        pairs = [(link.get("relType", ""), link.get("target", "")) for link in node.iter("SynsetRelation")]
-        return [(source, LMF_LINKS[kind], self.index(target)) for kind, target in pairs if kind in LMF_LINKS]
-
-    def sense_links(self, root: ElementTree.Element) -> list[tuple[int, int, int]]:
-        """Sense relations (antonyms, for the most part) raised to their synsets."""
-        home = {sense.get("id", ""): sense.get("synset", "") for sense in root.iter("Sense")}
-        found = []
-        for sense in root.iter("Sense"):
-            for link in sense.iter("SenseRelation"):
-                kind, target = link.get("relType", ""), home.get(link.get("target", ""), link.get("target", ""))
-                if kind in LMF_LINKS:
-                    found.append((self.index(sense.get("synset", "")), LMF_LINKS[kind], self.index(target)))
-        return found
+def _synsets(path: Path, part: str) -> Iterator[tuple]:
+    """((part, offset), kind, words, definition, [(link kind, target key)]) of each line of a data file."""
+    if not path.is_file():
+        raise BadInput(f"{path}: no such file; give the folder of a WordNet database (Debian: wordnet-base)")
+    with path.open(encoding="utf-8") as lines:
+        for line in lines:
+            if line.startswith("  "):
+                continue  # the licence
+            head, _, gloss = line.partition(" | ")
+            fields = head.split(" ")
+            first = 5 + 2 * int(fields[3], 16)  # of the pointers, four fields each
+            words = [word.lower().partition("(")[0].replace("_", " ") for word in fields[4 : first - 1 : 2]]
+            pointers = [fields[first + 4 * i : first + 4 * i + 3] for i in range(int(fields[first - 1]))]
+            links = [(POINTERS[sign], (kind, offset)) for sign, offset, kind in pointers if sign in POINTERS]
+            yield (part, fields[0]), fields[2], words, gloss.partition('; "')[0].strip(), links

@@ -1,7 +1,7 @@
 r"""Lexical cohesion of adjacent sentences: $\frac{1}{n-1} \sum_i \mathrm{sim}(S_i, S_{i+1})$ (lapata2005 section 3.2).
 
 A sentence is the set of its nouns, taken from an entity grid. Overlap counts shared nouns; latent semantics compares mean
-word vectors by cosine. Measures over a word net are in :mod:`longform.critics.lexical.wordnet_relatedness`.
+word vectors by cosine. Measures over a word net are in :mod:`longform.critics.lexical.wordnet`.
 """
 
 from __future__ import annotations

@@ -7,12 +7,10 @@ import numpy as np
 import pytest
 
 from longform.critics.lexical.gloss_overlap import FUNCTIONS, Glosses, extended_lesk, phrase_overlap, plain_lesk
-from longform.critics.lexical.taxonomy import Taxonomy
-from longform.critics.lexical.wordnet_relatedness import HirstStOnge, JiangConrath, Lesk, Lin, Resnik, batches, wordnet
+from longform.critics.lexical.wordnet import HirstStOnge, JiangConrath, Lesk, Lin, Resnik, Taxonomy, batches, wordnet
 from longform.documents import BadInput
 from longform.text.entity_grids import grid_from_mentions, grids_to_readout
-from longform.text.lexicon import read_lmf
-from longform.text.wordnet_files import read_wordnet
+from longform.text.lexicon import read_lmf, read_wordnet
 from tests.critics.lexical.tiny_wordnet import NAMES, write_database, write_lmf
 
 COUNTS = {"dog": 5, "cat": 3, "house": 4, "door": 1, "bank": 2, "day": 6, "puppy": 1, "unheard": 9}
