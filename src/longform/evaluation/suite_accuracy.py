@@ -1,0 +1,59 @@
+"""Accuracy on targeted test suites, suite by suite and pooled: the coherence detection score of beyer2021 as records.
+
+Suites of one connective and sense are about the same texts, once for each replacement. Pooled, they count as many trials as there
+are texts, so that an interval does not take six answers about one text for six texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import Any
+
+from longform.critics.surprisal.score import mcnemar
+from longform.evaluation.intervals import wilson
+from longform.results import Record
+
+POOLS = {"connectives": "connective_*", "re-mention": "coreference_*", "all suites": "*"}
+COUNTS = ("items", "correct", "gained", "lost")
+
+
+def suite_accuracy_records(described: Mapping[str, Mapping[str, Any]], **fields: Any) -> list[Record]:
+    """Records of one model's answers.
+
+    Args:
+        described: suite -> ``counts`` (items, correct, gained and lost against another model) and what figures need
+            (:meth:`longform.critics.surprisal.score.SuiteAccuracy.describe`).
+        fields: of the records: corpus, system.
+
+    Returns:
+        With metric ``accuracy``, Wilson's interval and McNemar's test against the other model: ``task`` a suite; then one
+        connective and sense over all replacements (``connective_as_causal``); then each of ``POOLS`` that has a suite.
+    """
+    records = [_record(suite, [suite], described, fields, dict(held)) for suite, held in described.items()]
+    sources = {suite: suite.rpartition("_as_")[0] for suite in described}  # as datasets/test_suites/builders names them
+    for source in dict.fromkeys(filter(None, sources.values())):
+        records.append(_record(source, [s for s in described if sources[s] == source], described, fields, {}))
+    for name, pattern in POOLS.items():
+        if members := [suite for suite in described if fnmatchcase(suite, pattern)]:
+            records.append(_record(name, members, described, fields, {}))
+    return records
+
+
+def _record(
+    task: str,
+    suites: Sequence[str],
+    described: Mapping[str, Mapping[str, Any]],
+    fields: Mapping[str, Any],
+    details: dict[str, Any],
+) -> Record:
+    counts = {key: sum(float(described[suite]["counts"][key]) for suite in suites) for key in COUNTS}
+    texts = {suite.rpartition("_as_")[0] or suite: float(described[suite]["counts"]["items"]) for suite in suites}
+    share, trials = counts["correct"] / counts["items"], sum(texts.values())
+    low, high = wilson(share * trials, trials)
+    changed = counts["gained"] or counts["lost"]
+    return Record(
+        "surprisal", "accuracy", **fields, task=task, value=share, low=low, high=high, units=int(trials), excluded=0,
+        better="higher", p_value=mcnemar(counts["gained"], counts["lost"]) if changed else None,
+        signature=f"share of {counts['items']:.0f} items; Wilson, McNemar", details={**details, "counts": counts},
+    )  # fmt: skip

@@ -1,0 +1,100 @@
+"""The exhibits of beyer2021 from a few suites made by hand."""
+
+from pathlib import Path
+
+import pytest
+
+from longform.evaluation.suite_accuracy import suite_accuracy_records
+from longform.reporting.claims import ABSENT, CONTRADICTED, HOLDS, UNDECIDED
+from longform.reporting.papers import beyer2021
+from longform.reporting.printed import read_expected
+from longform.results import Results
+
+EXPECTED = read_expected(Path(__file__).parents[3] / "experiments/beyer2021")
+BITS = {"original": {"1": 3.0, "2": 2.0}, "shuffled": {"1": 3.5, "2": 2.5}}
+
+
+def answers(system, **suites):
+    names = ("items", "correct", "gained", "lost")
+    told = {s: {"counts": dict(zip(names, counts, strict=True)), "token_bits": BITS} for s, counts in suites.items()}
+    return suite_accuracy_records(told, corpus="suite_texts", system=system)
+
+
+RESULTS = Results(
+    [
+        *answers("untrained", N_all=(100, 50, 0, 0), N_context=(100, 50, 0, 0)),
+        *answers(
+            "gpt2",
+            N_all=(100, 90, 30, 4),
+            N_context=(100, 50, 0, 0),
+            D_all=(100, 50, 0, 0),
+            D_context=(100, 55, 0, 0),
+            coreference_WSJ=(100, 95, 0, 0),
+            connective_as_causal_as_since=(25, 7, 0, 0),
+            connective_as_causal_as_yet=(25, 20, 0, 0),
+            zu_all=(9, 9, 0, 0),
+        ),
+        *answers("gpt2_xl", N_all=(100, 96, 7, 1), N_context=(100, 99, 5, 3), story_cloze=(300, 300, 0, 0)),
+    ]
+)
+
+
+def at(table):
+    return {(c.row, c.column): c for c in table.cells}
+
+
+def test_printed_numbers_stand_beside_the_model_of_their_name_and_alone_for_others(tmp_path):
+    cells = at(beyer2021.table_1(RESULTS, EXPECTED, data=tmp_path))
+    shuffled = "narration: all sentences shuffled"
+    assert (cells["GPT-2 small", shuffled].value, cells["GPT-2 small", shuffled].printed) == (0.9, 0.86)
+    assert cells["GPT-2 small", shuffled].verdict == "not comparable at this size"
+    assert cells["GPT-2 XL", shuffled].printed is None
+    assert cells["DialoGPT medium (printed)", shuffled].printed == 0.78
+    assert not [row for row, _ in cells if "items" in row]
+
+
+def test_table_4_has_a_column_for_each_connective_and_a_dash_for_the_original(tmp_path):
+    table = beyer2021.table_4(RESULTS, EXPECTED, data=tmp_path)
+    cells = at(table)
+    assert list(dict.fromkeys(c.column for c in table.cells)) == EXPECTED["table_4"]["columns"]
+    own = cells["GPT-2 small: as, causal", "since"]
+    assert (own.value, own.printed, own.units) == (7 / 25, 0.28, 25)
+    assert cells["GPT-2 small: as, causal", "as"].value is cells["GPT-2 small: as, causal", "as"].printed is None
+    assert cells["GPT-2 small: yet, contrast", "though"].printed == 0.92
+    assert "fewer than 30 texts in 1 of 22 rows" in table.notes[0]
+
+
+def test_only_suites_beyond_the_paper_are_others(tmp_path):
+    table = beyer2021.other_suites(RESULTS, EXPECTED, data=tmp_path)
+    assert {c.column for c in table.cells} == {"zu all"}
+
+
+def test_claims_are_judged_over_models_and_not_measured_where_a_suite_is_missing(tmp_path):
+    judged = {j.claim["id"]: j for j in EXPECTED.judged(RESULTS, tmp_path)}
+    assert (
+        judged["context_is_harder_in_narration"].verdict == UNDECIDED
+    )  # holds for the small model, not for the large one
+    assert [row.verdict for row in judged["context_is_harder_in_narration"].rows] == [HOLDS, UNDECIDED]
+    assert judged["re_mention_is_at_chance"].verdict == CONTRADICTED
+    assert judged["temporal_as_is_easier"].verdict == ABSENT
+    assert [row.contrast and round(row.contrast.value, 3) for row in judged["untrained_is_at_chance"].rows][:2] == [
+        0,
+        0,
+    ]
+    assert {row.compared for row in judged["above_chance"].rows if "untrained" in row.compared} == set()
+
+
+def test_the_ledger_has_a_line_for_every_printed_number(tmp_path):
+    lines = EXPECTED.ledger(RESULTS, tmp_path)
+    found = {(line.table, line.number): line for line in lines}
+    assert found["table_4", "rows.as_causal.gpt2.since"].ours == 0.28
+    assert found["text_claims", "as_causal_average"].ours == 27 / 50
+    assert found["table_1", "n_items.N_all"].verdict == "not measured here"
+    assert not [line for line in lines if "no rule" in line.cause]
+
+
+@pytest.mark.parametrize("name", ["table_2", "table_3", "table_5", "size_sweep", "region_surprisal"])
+def test_every_other_exhibit_is_saved(name, tmp_path):
+    more = {"suites": ["N_all", "absent"], "systems": ["gpt2", "gpt2_xl"]} if name == "region_surprisal" else {}
+    getattr(beyer2021, name)(RESULTS, EXPECTED, data=tmp_path, **more).save(tmp_path, name)
+    assert (tmp_path / f"{name}.csv").read_text().count("\n") > 1
