@@ -171,7 +171,7 @@ def _bars(axes: Any, bits: Mapping[str, Mapping[str, float]], title: str) -> Non
     axes.set_xticks(
         [place + 0.2 for place in range(len(regions))], [f"region {region}" for region in regions], fontsize=6
     )
-    axes.set_ylim(0, 1.25 * max((mean for held in bits.values() for mean in held.values()))
+    axes.set_ylim(0, 1.25 * max(mean for held in bits.values() for mean in held.values()))
     axes.set_ylabel("bits a token", fontsize=6)
     axes.set_title(title, fontsize=7)
     axes.legend(fontsize=5, ncols=2, loc="upper center")
