@@ -8,7 +8,7 @@ from longform.critics.mauve import read as text_features
 from longform.critics.perplexity import read as token_readout
 from longform.critics.section_order import read as section_titles
 from longform.documents import BadInput
-from longform.language_models.checkpoints import reading_device
+from longform.language_models.devices import chosen_device
 from longform.language_models.sentence_features import open_encoder
 
 READERS = {
@@ -33,4 +33,4 @@ def test_readers_move_to_the_device_of_the_setting(tmp_path, monkeypatch, kind):
 def test_the_setting_names_a_device_of_torch(monkeypatch):
     monkeypatch.setenv("LONGFORM_DEVICE", "gpu")
     with pytest.raises(BadInput, match="LONGFORM_DEVICE is 'gpu'"):
-        reading_device()
+        chosen_device()

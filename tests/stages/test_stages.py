@@ -13,7 +13,7 @@ import yaml
 from longform.artefacts import read_arrays, read_corpus, read_documents, read_json, whole, write_arrays, write_json
 from longform.documents import BadInput, Document, Readout
 from longform.pipeline.__main__ import main
-from longform.pipeline.rows import Row, call, read_row
+from longform.pipeline.rows import Row
 from longform.pipeline.scales import derive
 
 ROOT = Path(__file__).parents[2]
@@ -273,24 +273,3 @@ def test_a_seed_is_a_whole_number_from_zero(home, capsys, seed):
     write_params(home, rows | {"seed": seed})
     assert main(["prepare", "s", "--home", str(home)]) == 2
     assert "allowed is a whole number from 0" in capsys.readouterr().err
-
-
-def test_the_machine_is_chosen_beside_the_rows_and_reaches_who_asks_for_it(home):
-    params = yaml.safe_load((home / "params.yaml").read_text())
-    (home / "params.yaml").write_text(yaml.safe_dump({**params, "compute": {"device": "cuda:1", "threads": 2}}))
-    row = read_row(home, "prepare", "s")
-    plain = dict(params["prepare"]["s"])
-    assert row.settings == plain
-
-    def fit(*, epochs: int, device: str = "cpu", threads: int = 1):
-        return epochs, device, threads
-
-    def simple(*, epochs: int):
-        return epochs
-
-    assert call(fit, row, {"epochs": 3}) == (3, "cuda:1", 2)
-    assert call(fit, row, {"epochs": 3, "device": "cpu"}) == (3, "cpu", 2)
-    assert call(simple, row, {"epochs": 3}) == 3
-    (home / "params.yaml").write_text(yaml.safe_dump({**params, "compute": {"gpu": 1}}))
-    with pytest.raises(BadInput, match=r"compute is \{'gpu': 1\}, allowed is a mapping of some of"):
-        read_row(home, "prepare", "s")

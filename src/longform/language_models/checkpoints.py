@@ -7,7 +7,6 @@ a hub (``trust_remote_code`` stays off), weights only as safetensors, and ``HF_H
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from transformers import CONFIG_MAPPING, AutoConfig, AutoTokenizer, PreTrainedTo
 from transformers.utils import logging
 
 from longform.documents import BadInput
+from longform.language_models.devices import chosen_device
 from longform.resampling import derived_seed
 
 logging.disable_progress_bar()  # a bar per opened checkpoint would bury a stage's own progress lines
@@ -98,23 +98,8 @@ def load_model(folder: Path, auto: Any, **settings: Any) -> Any:
 
 
 def load_reader(folder: Path, auto: Any) -> Any:
-    """A model that is only read with: in evaluation mode, without gradients, on :func:`reading_device`."""
-    return load_model(folder, auto).eval().requires_grad_(False).to(reading_device())
-
-
-def reading_device() -> torch.device:
-    """Where models read: what ``LONGFORM_DEVICE`` names ("cpu", "cuda:1" …), else the first GPU, else the CPU.
-
-    It is no parameter of a row, because it changes no result beyond rounding.
-
-    Raises:
-        BadInput: no device has that name.
-    """
-    name = os.environ.get("LONGFORM_DEVICE") or ("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        return torch.device(name)
-    except RuntimeError as error:
-        raise BadInput(f"LONGFORM_DEVICE is {name!r}; allowed are torch's names such as cpu, cuda, cuda:1") from error
+    """A model that is only read with: in evaluation mode, without gradients, on the chosen device."""
+    return load_model(folder, auto).eval().requires_grad_(False).to(chosen_device())
 
 
 def new_network(shape: Mapping[str, Any], auto: Any, seed: int, **settings: Any) -> Any:

@@ -7,7 +7,7 @@ import importlib
 import importlib.util
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, get_args
@@ -17,7 +17,6 @@ from longform.documents import BadInput
 
 EXPERIMENTS = Path("experiments")
 PLAIN = {bool: "true or false", int: "a whole number", float: "a number", str: "a text", NoneType: "null"}
-COMPUTE = ("device", "threads")
 VERBS = ("prepare", "train", "generate", "infer", "score", "report")
 
 
@@ -30,8 +29,6 @@ class Row:
         settings: the row as written in ``params.yaml``.
         home: the folder of ``params.yaml``, ``data/`` and ``paper_figures/``.
         seed: of the whole run; every draw is named after it and the row.
-        compute: what every function that asks for it is given beside its row: ``device`` and ``threads``. It stands at the
-            top of ``params.yaml``, where no stage depends on it: it changes a result by rounding alone.
     """
 
     verb: str
@@ -39,7 +36,6 @@ class Row:
     settings: Mapping[str, Any]
     home: Path
     seed: int
-    compute: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def data(self) -> Path:
@@ -134,10 +130,7 @@ def read_row(home: Path, verb: str, name: str) -> Row:
         raise BadInput(f"{path} has no row {verb}.{name}{_near(name, rows)}; add it or mend the name")
     if not isinstance(rows[name], dict):
         raise BadInput(f"{path}: row {verb}.{name} is {rows[name]!r}, allowed is a mapping of settings; mend it")
-    compute = params.get("compute") or {}
-    if not isinstance(compute, dict) or not set(compute) <= set(COMPUTE):
-        raise BadInput(f"{path}: compute is {compute!r:.60}, allowed is a mapping of some of {list(COMPUTE)}; fix it")
-    return Row(verb, name, rows[name], home, seed, compute)
+    return Row(verb, name, rows[name], home, seed)
 
 
 def call(function: Callable[..., Any], row: Row, settings: Mapping[str, Any], **given: Any) -> Any:
@@ -170,10 +163,9 @@ def arguments(
         raise BadInput(
             f"row {row.verb}.{row.name} lacks {missing}, which {function.__name__} needs; add them to params.yaml"
         )
-    chosen = {**{key: value for key, value in row.compute.items() if key in known}, **settings}
-    for name, value in chosen.items():
+    for name, value in settings.items():
         _check_type(f"row {row.verb}.{row.name}: {name}", value, known[name].annotation)
-    return {**chosen, **{key: value for key, value in given.items() if key in known}}
+    return {**settings, **{key: value for key, value in given.items() if key in known}}
 
 
 def _parameters(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:

@@ -49,7 +49,7 @@ def _documents() -> list[Document]:
 
 @pytest.mark.parametrize("how", [{"em": {"iterations": 2}}, {"gradient": {"epochs": 1, "pretraining_epochs": 0}}])
 def test_a_trained_model_keeps_the_comparison_and_a_wrong_scan_is_refused(how, tmp_path, monkeypatch) -> None:
-    given = {"documents": _documents(), "name": "hsmm", "seed": 1, "device": "cpu", **SIZES, **how}
+    given = {"documents": _documents(), "name": "hsmm", "seed": 1, **SIZES, **how}
     trained = fit(**given, scratch=tmp_path / "one")
     trained.save(tmp_path / "model")
     facts = SemiMarkovLM.load(tmp_path / "model").facts["torch_struct"]
@@ -60,11 +60,12 @@ def test_a_trained_model_keeps_the_comparison_and_a_wrong_scan_is_refused(how, t
         fit(**given, scratch=tmp_path / "two")
 
 
-def test_exactly_one_way_of_fitting_is_asked_for(tmp_path) -> None:
+def test_exactly_one_way_of_fitting_is_asked_for(tmp_path, monkeypatch) -> None:
     given = {"documents": _documents(), "name": "hsmm", "seed": 1, "scratch": tmp_path, **SIZES}
     with pytest.raises(BadInput, match="exactly one of em and gradient; the row has none"):
         fit(**given)
-    with pytest.raises(BadInput, match="device is 'warp'"):
-        fit(**given, em={"iterations": 1}, device="warp")
+    monkeypatch.setenv("LONGFORM_DEVICE", "warp")
+    with pytest.raises(BadInput, match="LONGFORM_DEVICE is 'warp'"):
+        fit(**given, em={"iterations": 1})
     with pytest.raises(BadInput, match="0 train and 0 validation texts"):
         fit(**{**given, "documents": []}, em={"iterations": 1})

@@ -23,7 +23,8 @@ from longform.critics.surprisal.encoding import Encoder
 from longform.datasets.test_suites.documents import suite_head, suites_from_documents
 from longform.datasets.test_suites.items import Suite
 from longform.documents import BadInput, Document, Readout
-from longform.language_models.checkpoints import load_reader, load_tokenizer, reading_device
+from longform.language_models.checkpoints import load_reader, load_tokenizer
+from longform.language_models.devices import chosen_device
 from longform.language_models.log_probs import LogProbReader, open_reader
 
 PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float64": torch.float64}
@@ -56,7 +57,7 @@ def read(
     """
     if precision not in PRECISIONS:
         raise BadInput(f"infer {name}: precision {precision!r} is not one of {sorted(PRECISIONS)}; fix the row")
-    if precision == "bfloat16" and not has_bfloat16(reading_device()):
+    if precision == "bfloat16" and not has_bfloat16(chosen_device()):
         print(f"infer {name}: reads in float32, for this processor has no bfloat16 arithmetic (emulated, it is slower)")
         precision = "float32"
     encoder = Encoder(load_tokenizer(reader), ends, separator)

@@ -47,22 +47,6 @@ class Compute:
     rows_per_block: int | None = None
 
 
-def device_of(name: str) -> str:
-    """A device by its name; "auto" is a CUDA device where there is one, else the processor.
-
-    Raises:
-        BadInput: torch knows no such device, or does not see it here.
-    """
-    if name == "auto":
-        return "cuda" if torch.cuda.is_available() else "cpu"
-    try:
-        torch.zeros(1, device=name)
-    except (RuntimeError, AssertionError) as error:
-        reason = str(error).splitlines()[0]
-        raise BadInput(f"device is {name!r}, allowed is auto, cpu or a torch device here ({reason}); fix it") from error
-    return name
-
-
 @dataclass(frozen=True)
 class Iteration:
     """What one E-step saw.

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from longform.documents import BadInput, Document
-from longform.language_models.hsmm.em import Compute, Fit, device_of, fit_em, load_fit, save_fit
+from longform.language_models.devices import chosen_device
+from longform.language_models.hsmm.em import Compute, Fit, fit_em, load_fit, save_fit
 from longform.language_models.hsmm.gradient import Epoch, FactoredTables, GradientSettings, fit_gradient
 from longform.language_models.hsmm.model import SemiMarkovLM
 from longform.language_models.hsmm.ngrams import build_ngrams
@@ -43,22 +44,20 @@ def fit(
     max_ngrams: int,
     em: Mapping[str, int] | None = None,
     gradient: Mapping[str, Any] | None = None,
-    device: str = "auto",
     threads: int = 1,
 ) -> TrainedHsmm:
     """Fit by exact EM, or as the paper does by Adam on the same exact likelihood (deng2022 appendix D).
 
-    The model's ``facts`` keep how far its likelihood lies from torch-struct's (:mod:`.referee`).
+    It runs where ``LONGFORM_DEVICE`` says (:mod:`longform.language_models.devices`). The model's ``facts`` keep how far its likelihood lies from torch-struct's (:mod:`.referee`).
 
     Args:
         max_ngrams: n-grams kept of each length.
         em: ``iterations``, ``pretraining`` and ``restarts``, of which the one of best validation likelihood is kept.
         gradient: fields of :class:`GradientSettings`; exactly one of ``em`` and ``gradient`` is given.
-        device: "cpu", a torch device, or "auto": a CUDA device where there is one. Results differ by rounding.
-        threads: blocks that EM's compiled scan works on at once.
+        threads: blocks that EM's compiled scan works on at once; changes no bit of the result.
 
     Raises:
-        BadInput: no texts, both or neither of ``em`` and ``gradient``, no such device, or torch-struct disagrees.
+        BadInput: no texts, both or neither of ``em`` and ``gradient``, or torch-struct disagrees.
     """
     texts = {s: [d.text.split() for d in documents if d.split == s] for s in ("train", "validation")}
     if not texts["train"] or not texts["validation"]:
@@ -68,7 +67,7 @@ def fit(
         raise BadInput(
             f"train {name}: give exactly one of em and gradient; the row has {'none' if em is None else 'both'}"
         )
-    compute = Compute(device_of(device), threads)
+    compute = Compute(str(chosen_device()), threads)
     sizes = {"num_states": num_states, "max_duration": max_duration, "max_ngrams": max_ngrams}
     if em is not None:
         fitted = by_em(texts, dict(em), name=name, seed=seed, scratch=scratch, compute=compute, **sizes)
