@@ -1,0 +1,165 @@
+"""The exhibits of massarelli2020 from a few decoders made by hand, named so that their names say nothing."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from longform.documents import BadInput
+from longform.reporting.claims import CONTRADICTED, HOLDS, UNTESTABLE, judge
+from longform.reporting.papers import massarelli2020
+from longform.reporting.papers.massarelli2020.decoders import chosen, in_order, label, strategy
+from longform.reporting.papers.massarelli2020.people import CHOICES, read_answers
+from longform.reporting.papers.massarelli2020.tables import TABLE_1
+from longform.reporting.printed import read_expected
+from longform.results import Record, Results
+from longform.study.items import CLAIM_LABELS
+
+EXPECTED = read_expected(Path(__file__).parents[3] / "experiments/massarelli2020")
+DECODERS = {
+    "human": {"kind": "human"},
+    "wide": {"kind": "top_k", "k": 100},
+    "narrow": {"kind": "top_k", "k": 2},
+    "fifteen": {"kind": "beam", "beams": 15},
+    "top_k": {"kind": "top_k", "k": 2},
+    "beam": {"kind": "beam", "beams": 15},
+    "loose": {"kind": "beam", "beams": 15, "blocking": 20},
+    "tight": {"kind": "beam", "beams": 15, "blocking": 3},
+    "late": {"kind": "delayed_beam", "top_k": 100, "beams": 6, "delay": 20},
+    "early": {"kind": "delayed_beam", "top_k": 100, "beams": 6, "delay": 1},
+}
+MEASURES = (*TABLE_1, "distinct_supported", "entities", "link_grammar_percent")
+
+
+def record(run, decoder, metric="USPG", value=0.3, **more):
+    shown = {"low": value - 0.05, "high": value + 0.05, "units": 24}
+    return Record("verifiability", metric, run, decoder, value=value, **{**shown, **more})
+
+
+def run(name, *decoders):
+    return [record(name, d, m, 0.2 + 0.02 * place) for place, d in enumerate(decoders) for m in MEASURES]
+
+
+def sheet():
+    items = [
+        {
+            "item": "s0",
+            "claim": "A.",
+            "evidence": "",
+            "before": "B.",
+            "key": {"decoder": "beam", "page": "p", "generation": 0, "sentence": 0},
+        }
+    ]
+    details = {"items": items, "prefixes": 1, "exact_repeats": {"beam": 0.25, "top_k": None}}
+    return record("test", "", "exact_repeats", 0.2, details=details)
+
+
+RESULTS = Results(
+    [
+        *run("test", "human", "top_k", "beam"),
+        *[record("test", "beam", m, 0.5, variant="gold") for m in TABLE_1[2:]],
+        *run("sweep", "wide", "narrow", "fifteen", "loose", "tight", "late", "early"),
+        *run("grid", "wide", "narrow", "fifteen"),
+        *[r for name in ("web", "books", "pages", "medium", "large") for r in run(name, "top_k", "beam")],
+        *[record("test", "", "correlation", 0.4, task="nats", variant=side) for side in ("supported", "verified")],
+        record("test", "", "checker_accuracy", 0.9, details={"retrieved": 1.0, "majority": 0.7}),
+        record("test", "", "checker_recall", 0.6, task="supported"),
+        record("claims", "", "checker_accuracy", 0.95, details={"retrieved": 0.9, "majority": 0.5}),
+        record("test", "beam", "SPG", 0.6, variant="corrected_by_claims", details={"unknown_labels": ["refuted"]}),
+        sheet(),
+    ]
+)
+
+
+def exhibit(name, data):
+    more = {} if name in ("table_2", "figure_4") else {"decoders": DECODERS}
+    return getattr(massarelli2020, name)(RESULTS, EXPECTED, data=data, **more)
+
+
+@pytest.mark.parametrize("name", massarelli2020.__all__)
+def test_every_exhibit_is_saved_with_its_numbers(name, tmp_path):
+    exhibit(name, tmp_path).save(tmp_path, name)
+    assert (tmp_path / f"{name}.csv").read_text().count("\n") > 1
+    assert name[:5] not in ("figur", "trade") or (tmp_path / f"{name}.png").stat().st_size > 5000
+
+
+def test_a_strategy_is_read_from_settings_not_from_names():
+    assert strategy(DECODERS["tight"]) == "beam_blocked" and strategy(DECODERS["fifteen"]) == "beam"
+    assert label("late", DECODERS, EXPECTED) == "delayed beam search (top k 100, beams 6, delay 20)"
+    assert label("top_p", {}, EXPECTED) == "top-p sampling"
+    ordered = in_order([record("sweep", d) for d in ("wide", "fifteen", "narrow", "human")], DECODERS, EXPECTED)
+    assert [r.system for r in ordered] == ["human", "narrow", "wide", "fifteen"]
+
+
+def test_validation_chooses_the_highest_uspg_of_each_strategy_and_the_first_of_equals(tmp_path):
+    best = chosen(RESULTS, DECODERS, "sweep")
+    assert best == {"top_k": "narrow", "beam": "fifteen", "beam_blocked": "tight", "delayed_beam": "early"}
+    tied = Results([record("sweep", "wide"), record("sweep", "narrow")])
+    assert chosen(tied, DECODERS, "sweep") == {"top_k": "wide"}
+    rows = {c.row for c in exhibit("table_3", tmp_path).cells}
+    assert "top-k sampling (k 2) (chosen) (the paper's)" in rows
+    assert "small model, chosen on validation: top-k sampling (k 2)" in {
+        c.row for c in exhibit("table_1", tmp_path).cells
+    }
+
+
+def test_ours_and_printed_numbers_meet_by_place(tmp_path):
+    cells = {(c.row, c.column): c for c in exhibit("table_1", tmp_path).cells}
+    assert (cells["human text", "SPG"].value, cells["human text", "SPG"].printed) == (20, 36.56)
+    assert (
+        cells["human text", "different 4-grams"].printed == 222.48
+        and cells["human text", "different 4-grams"].value == 0.2
+    )
+    assert cells["beam search (beams 15)", "SPG by exact rules"].printed is None
+    lines = {(line.table, line.number): line for line in EXPECTED.ledger(RESULTS, tmp_path)}
+    assert lines["table_1", "beam.USPV"].ours == pytest.approx(24)
+    assert lines["table_2", "checker_against_people.recall.supported"].ours == 60
+    assert lines["table_2", "beam.REP"].ours is None and "nobody was asked" in lines["table_2", "beam.REP"].cause
+    assert not [key for key in lines if key[0] in ("protocol", "table_3")]
+
+
+def test_figure_2_keeps_the_decoders_that_all_runs_have(tmp_path):
+    rows = {c.row for c in exhibit("figure_2", tmp_path).cells}
+    assert "news, small: top-k sampling (k 2)" in rows and not [row for row in rows if "delay" in row or "k 100" in row]
+
+
+def test_figure_5_sets_plain_sampling_of_the_same_k_beside_each_curve(tmp_path):
+    cells = exhibit("figure_5", tmp_path).cells
+    assert [c.row for c in cells] == [
+        "delayed, top-100, delay 1",
+        "delayed, top-100, delay 20",
+        "plain top-2",
+        "plain top-100",
+    ]
+
+
+def test_claims_of_shares_at_their_ceiling_and_of_people_are_not_testable_here(tmp_path):
+    judged = {j.claim["id"]: j for j in EXPECTED.judged(RESULTS, tmp_path)}
+    untestable = {"order_of_SPV", "order_of_USPV", "news_model_has_best_recall", "people_find_beam_search_repetitive"}
+    assert {judged[name].verdict for name in untestable} == {UNTESTABLE}
+    assert judged["probability_goes_with_verified"].verdict == HOLDS
+
+
+def test_a_swapped_pair_contradicts(tmp_path):
+    claim = next(c for c in EXPECTED.claims if c["id"] == "human_text_is_best_supported")
+    found = [record("test", "human", value=0.2), record("test", "top_k", value=0.6)]
+    assert judge("p", [claim], Results(found), tmp_path)[0].verdict == CONTRADICTED
+
+
+def test_the_study_files_keep_the_key_apart_and_answers_are_read(tmp_path):
+    exhibit("table_2", tmp_path).save(tmp_path, "table_2")
+    line = json.loads((tmp_path / "sheet.jsonl").read_text())
+    assert line == {"item_id": "s0", "claim": "A.", "evidence": "No page was found. Said before: B."}
+    with (tmp_path / "key.csv").open() as file:
+        assert next(csv.DictReader(file))["decoder"] == "beam"
+    answers = tmp_path / "answers.csv"
+    answers.write_text("item,annotator,answer\ns0,ann,repetition\n")
+    assert read_answers(answers)[0]["repetition"] == "1"
+    assert set(CHOICES) == set(CLAIM_LABELS)
+    answers.write_text("item,annotator,answer\ns0,ann,perhaps\n")
+    with pytest.raises(BadInput, match="allowed are"):
+        read_answers(answers)
+    answers.write_text("item,annotator,label\ns0,ann,supported\ns0,ben,supported\n")
+    table = massarelli2020.table_2(RESULTS, EXPECTED, data=tmp_path, answers="answers.csv").table
+    assert {c.column: c.value for c in table.cells if c.row == "beam search"}["SPG"] == 20
