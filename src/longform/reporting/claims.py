@@ -53,6 +53,8 @@ FORMS = ("order", "rising", "contains", "differ")
 OPTIONS = {"id", "source", "says", "exhibit", "where", "for_each", "pairs", "margin", "scale", "needs", "not_testable"}
 OPERATIONS = {"value", "fact", "ratio", "minus", "absolute", "reference"}
 NEEDS = ("all", "majority", "any")
+SHOWN_ROWS = 6  # of a claim in the notes of an exhibit; claims.csv has all
+OURS = "ours"  # the source of a claim that is a check of our own
 
 
 @dataclass(frozen=True)
@@ -101,19 +103,19 @@ class Judged:
         return HOLDS if held >= needed else CONTRADICTED if against >= refuting else UNDECIDED
 
     def sentence(self) -> str:
-        """For the notes of an exhibit: the claim, its verdict, and how its rows came out."""
+        """For the notes of an exhibit: the claim, its verdict, and its rows or, where they are many, their counts."""
         counts = ", ".join(f"{self.counts[v]} {v}" for v in VERDICTS if self.counts[v])
-        rows = [f"{row.fields} {row.compared} {_interval(row.contrast)}".strip() for row in self.rows if row.contrast]
-        why = next((row.why for row in self.rows if row.verdict == UNTESTABLE), "")
-        detail = "; ".join(rows) or why
+        if len(self.rows) == 1 and self.rows[0].contrast is None:
+            counts = self.rows[0].why
+        elif len(self.rows) <= SHOWN_ROWS:
+            rows = [f"{r.fields} {r.compared} {_interval(r.contrast)} {r.verdict}".strip() for r in self.rows]
+            counts = f"{self.scale}s: {'; '.join(rows)}"
         source = f" ({self.claim['source']})" if self.claim.get("source") else ""
-        return f"{self.claim['says']}{source}: **{self.verdict}**, {counts}" + (
-            f" [{self.scale}s: {detail}]" if detail else ""
-        )
+        return f"{self.claim['says']}{source} **{self.verdict}**" + (f"; {counts}" if counts else "")
 
 
 def judge(
-    paper: str, claims: Sequence[Mapping[str, Any]], results: Results, data: Path, scale: str = ""
+    paper: str, claims: Sequence[Mapping[str, Any]], results: Results, data: Path, scale: str = "default"
 ) -> list[Judged]:
     """Every claim with its rows.
 
@@ -152,7 +154,7 @@ def _judged(paper: str, claim: Mapping[str, Any], results: Results, facts: Facts
     rows: list[Row] = []
     for fields in _combinations(claim, form, results):
         numbers = [_Numbers(claim.get("where", {}), fields, results, facts, scale).of(step) for step in claim[form]]
-        label = ", ".join(_named(name, value) for name, value in fields.items())
+        label = ", ".join(filter(None, (_named(name, value) for name, value in fields.items())))
         rows += _FORMS[form](label, claim, numbers, scale)
     return Judged(paper, claim, scale, rows or [Row("", "", None, ABSENT)])
 
@@ -247,7 +249,7 @@ class _Numbers:
         groups: dict[tuple[Any, ...], list[Record]] = {}
         for record in select(self.results, {**self.where, **self.fields, **own}):
             groups.setdefault(tuple(getattr(record, name) for name in _IDENTITY), []).append(record)
-        label = ", ".join(_named(name, value) for name, value in own.items())
+        label = ", ".join(filter(None, (_named(name, value) for name, value in own.items())))
         if not groups:
             return [_Number(step.get("called", label), None)]
         numbers = []
@@ -255,7 +257,7 @@ class _Numbers:
             differing = [
                 n for n, v in zip(_IDENTITY, key, strict=True) if len({k[_IDENTITY.index(n)] for k in groups}) > 1
             ]
-            told = ", ".join(_named(name, getattr(records[0], name)) for name in differing)
+            told = ", ".join(filter(None, (_named(name, getattr(records[0], name)) for name in differing)))
             numbers.append(_Number(told or step.get("called", label), of_records(records, self.scale == "ratio")))
         return numbers
 
@@ -264,6 +266,8 @@ _IDENTITY = tuple(name for name in NAMES[: NAMES.index("seed")])  # records that
 
 
 def _named(name: str, value: Any) -> str:
+    if value is None:
+        return ""
     if name == "titles":
         return "with titles" if value else "without titles"
     return (
@@ -380,11 +384,14 @@ def write_claims(path: Path, judged: Sequence[Judged]) -> None:
 
 
 def claims_markdown(judged: Sequence[Judged]) -> str:
-    """Claims by paper and verdict."""
-    papers = list(dict.fromkeys(one.paper for one in judged))
-    counts = Counter((one.paper, one.verdict) for one in judged)
+    """Claims by paper and verdict; our own checks, whose source is ``ours``, in rows of their own."""
+    named = [
+        (one.paper + (", our own checks" if one.claim.get("source") == OURS else ""), one.verdict) for one in judged
+    ]
+    counts = Counter(named)
     lines = ["| | claims | " + " | ".join(VERDICTS) + " |", "|---" * (len(VERDICTS) + 2) + "|"]
-    for paper in papers:
+    for paper in dict.fromkeys(paper for paper, _ in named):
         cells = [str(counts[paper, verdict] or "") for verdict in VERDICTS]
-        lines.append(f"| {paper} | {sum(one.paper == paper for one in judged)} | " + " | ".join(cells) + " |")
+        total = sum(counts[paper, verdict] for verdict in VERDICTS)
+        lines.append(f"| {paper} | {total} | " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"

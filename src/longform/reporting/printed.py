@@ -10,7 +10,8 @@ number's place in the file to the fields of a record::
           names: {system: {lm1: gpt2}, titles: {w_title: true, wo_title: false}}
 
 A list beside or below ``columns`` of its length has these as steps, any other list its places from 0. A step that is named like a
-field of a record is one of its fields. The first rule whose path agrees decides. Beside ``where``
+field of a record is one of its fields; words that stand beside the number in its own block (``{prev: plot, cur: plot, pct: 0.14}``)
+can be named too. The first rule whose path agrees decides. Beside ``where``
 a rule may have ``fact`` (a number of the corpus' ``facts.json`` instead of a record), ``times`` (what our number is multiplied
 by), ``precision`` (half a unit of the last printed digit, 0.005 by default), ``comparable`` and ``cause``. A rule with ``cause``
 and neither ``where`` nor ``fact`` says why nothing of ours can stand there.
@@ -43,6 +44,7 @@ VERDICTS = (WITHIN, DIFFERS, INCOMPARABLE, ABSENT, LOST)
 PRECISION = 0.005  # the papers print two decimals: half a unit of the last one
 KEYS = {"printed", "where", "names", "fact", "times", "precision", "comparable", "cause"}
 RESERVED = {"kinds", "records", "claims", "labels", "comparable", "exhibits"}  # of expected.yaml: no printed numbers
+NO_RESULTS = ("setting", "quoted")  # kinds of tables
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,7 @@ class Expected:
 
     paper: str
     content: Mapping[str, Any]
-    scale: str = ""
+    scale: str = "default"
 
     def __getitem__(self, table: str) -> Any:
         return self.content[table]
@@ -99,6 +101,11 @@ class Expected:
     def claims(self) -> Sequence[Mapping[str, Any]]:
         """The paper's claims as data."""
         return self.content.get("claims", [])
+
+    def choice(self, exhibit: str) -> Mapping[str, Any]:
+        """What an exhibit shows: fields of records that ``exhibits`` in the file restrict, and its other settings."""
+        found: Mapping[str, Any] = self.content.get("exhibits", {}).get(exhibit, {})
+        return found
 
     def label(self, name: str, value: Any) -> str:
         """How a field's value is shown: by the file's ``labels``, else its own name in words."""
@@ -112,17 +119,24 @@ class Expected:
 
     @cached_property
     def numbers(self) -> Sequence[Printed]:
-        """Every printed number in the file's order; those of tables whose kind is ``setting`` are no results and left out."""
+        """Every printed number in the file's order; tables whose kind is ``setting`` or ``quoted`` print no results."""
         kinds = self.content.get("kinds", {})
         return [
-            self._resolved(table, path, value)
+            self._resolved(table, path, value, words)
             for table, held in self.content.items()
-            if table not in RESERVED and kinds.get(table) != "setting"
-            for path, value in _leaves(held, ())
+            if table not in RESERVED and kinds.get(table) not in NO_RESULTS
+            for path, value, words in _leaves(held, (), {})
             if value is not None or kinds.get(table) == "lost"
         ]
 
-    def _resolved(self, table: str, path: tuple[str, ...], value: float | None) -> Printed:
+    @cached_property
+    def _tables(self) -> Mapping[str, list[Printed]]:
+        found: dict[str, list[Printed]] = {}
+        for number in self.numbers:
+            found.setdefault(number.table, []).append(number)
+        return found
+
+    def _resolved(self, table: str, path: tuple[str, ...], value: float | None, words: Mapping[str, str]) -> Printed:
         for rule in self.content.get("records", {}).get(table, ()):
             unknown = sorted(set(rule) - KEYS)
             if unknown or "printed" not in rule or not {"where", "fact", "cause"} & set(rule):
@@ -133,7 +147,9 @@ class Expected:
             if steps is not None:
                 named = {name: rule.get("names", {}).get(name, {}).get(step, step) for name, step in steps.items()}
                 own = {name: step for name, step in named.items() if name in NAMES}
-                filled = {k: v.format(**named) if isinstance(v, str) else v for k, v in rule.get("where", {}).items()}
+                filled = {
+                    k: v.format(**words, **named) if isinstance(v, str) else v for k, v in rule.get("where", {}).items()
+                }
                 found = {**own, **filled} if "where" in rule or "fact" in rule else None
                 return Printed(
                     table,
@@ -150,7 +166,7 @@ class Expected:
         """A cell from a record, times a factor, with the printed number that stands beside it and the verdict on it."""
         own = cell(row, column, record).times(factor)
         beside = next(
-            (n for n in self.numbers if n.table == table and n.where is not None and select([record], n.where)), None
+            (n for n in self._tables.get(table, ()) if n.where is not None and select([record], n.where)), None
         )
         if beside is None or beside.value is None:
             return replace(own, **more)
@@ -170,9 +186,7 @@ class Expected:
             if own.get(name) != value
         ]
         if differing or ("scales" in rule and self.scale not in rule["scales"]):
-            return (
-                "; ".join([*differing, *([rule["why"]] if "why" in rule else [])]) or f"scale {self.scale or 'default'}"
-            )
+            return "; ".join([*differing, *([rule["why"]] if "why" in rule else [])]) or f"scale {self.scale}"
         return ""
 
     def notes(self, exhibit: str, results: Results, data: Path) -> list[str]:
@@ -223,9 +237,18 @@ class Expected:
         return None if found is None else contrast((factor,), (found,))
 
 
-def read_expected(folder: Path, scale: str = "") -> Expected:
-    """``expected.yaml`` of a paper's folder."""
-    return Expected(folder.name, read_yaml(folder / "expected.yaml"), scale)
+def read_expected(
+    folder: Path, scale: str = "default", overrides: Mapping[str, Mapping[str, Any]] | None = None
+) -> Expected:
+    """``expected.yaml`` of a paper's folder.
+
+    Args:
+        overrides: blocks of ``exhibits``, ``labels`` or any other key that a scale of experiment has otherwise, key by key.
+    """
+    content = read_yaml(folder / "expected.yaml")
+    for key, held in (overrides or {}).items():
+        content[key] = {**content.get(key, {}), **held}
+    return Expected(folder.name, content, scale)
 
 
 def verdict_on(number: Printed, ours: Estimate | None) -> str:
@@ -257,20 +280,28 @@ def steps_of(pattern: str, path: Sequence[str]) -> dict[str, str] | None:
 
 
 def _leaves(
-    held: Any, path: tuple[str, ...], columns: Sequence[str] = ()
-) -> Iterator[tuple[tuple[str, ...], float | None]]:
-    """Numbers with their paths; a list as long as the ``columns`` that stand above it takes its steps from them."""
+    held: Any, path: tuple[str, ...], words: Mapping[str, str], columns: Sequence[str] = ()
+) -> Iterator[tuple[tuple[str, ...], float | None, Mapping[str, str]]]:
+    """Numbers with their paths, and the words and lists of words of the block that each stands in.
+
+    A list as long as the ``columns`` that stand above it takes its steps from them.
+    """
     if isinstance(held, Mapping):
         columns = held.get("columns", columns)
+        beside = {str(k): _words(v) for k, v in held.items() if isinstance(v, str | list)}
         for key, value in held.items():
             if key != "columns":
-                yield from _leaves(value, (*path, str(key)), columns)
+                yield from _leaves(value, (*path, str(key)), beside, columns)
     elif isinstance(held, list):
         names = columns if len(columns) == len(held) else range(len(held))
         for name, value in zip(names, held, strict=True):
-            yield from _leaves(value, (*path, str(name)))
+            yield from _leaves(value, (*path, str(name)), words)
     elif held is None or (isinstance(held, int | float) and not isinstance(held, bool)):
-        yield path, None if held is None else float(held)
+        yield path, None if held is None else float(held), words
+
+
+def _words(value: Any) -> str:
+    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def write_ledger(path: Path, lines: Sequence[Line]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -29,15 +29,18 @@ def select(results: Iterable[Record], filters: Mapping[str, Any]) -> Results:
     if unknown:
         raise BadInput(f"records have no field {unknown[0]!r}; allowed are {list(NAMES)}")
     wanted = {**DEFAULTS, **filters}
-    return Results(r for r in results if all(_agrees(getattr(r, name), value) for name, value in wanted.items()))
+    tests = [(name, _test(wanted[name])) for name in NAMES if name in wanted and wanted[name] != ANY]
+    return Results(r for r in results if all(agrees(getattr(r, name)) for name, agrees in tests))
 
 
-def _agrees(value: Any, wanted: Any) -> bool:
+def _test(wanted: Any) -> Callable[[Any], bool]:
     if isinstance(wanted, list | tuple):
-        return any(_agrees(value, single) for single in wanted)
+        tests = [_test(single) for single in wanted]
+        return lambda value: any(agrees(value) for agrees in tests)
     if isinstance(wanted, str) and ANY in wanted:
-        return wanted == ANY or (isinstance(value, str) and fnmatchcase(value, wanted))
-    return bool(value == wanted) and isinstance(value, bool) == isinstance(wanted, bool)
+        return lambda value: isinstance(value, str) and fnmatchcase(value, wanted)
+    truth = isinstance(wanted, bool)  # True is no 1
+    return lambda value: value == wanted and isinstance(value, bool) == truth
 
 
 class Facts:

@@ -79,11 +79,16 @@ def exact(row: str, column: str, value: float, signature: str = "closed form", *
 
 @dataclass(frozen=True)
 class Table:
-    """Cells in reading order, a caption, and notes that must be read with them."""
+    """Cells in reading order, a caption, and notes that must be read with them.
+
+    Attributes:
+        columns: the order of columns in the wide form; others follow in the order of the cells.
+    """
 
     caption: str
     cells: Sequence[Cell]
     notes: Sequence[str] = ()
+    columns: Sequence[str] = ()
 
     def save(self, folder: Path, stem: str) -> None:
         """``stem.csv`` (one number a line, full precision) and ``stem.md`` (the paper's layout)."""
@@ -94,7 +99,10 @@ class Table:
         """The wide table: value [low, high], the printed number in parentheses."""
         cells = [c for c in self.cells if not c.detail]
         rows = list(dict.fromkeys(c.row for c in cells))
-        columns = list(dict.fromkeys(c.column for c in cells))
+        named = {c.column for c in cells}
+        columns = list(
+            dict.fromkeys([*(column for column in self.columns if column in named), *(c.column for c in cells)])
+        )
         at = {(c.row, c.column): c for c in cells}
         lines = [[row, *(shown(at[row, k]) if (row, k) in at else "" for k in columns)] for row in rows]
         return _markdown(self.caption, ["", *columns], lines, self.notes)

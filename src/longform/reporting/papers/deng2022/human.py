@@ -1,0 +1,191 @@
+"""Tables 4 and 18 of deng2022 and the human study's own table: PPL, MAUVE, Latent PPL and annotators side by side.
+
+Where no person took part the captions say so: simulated annotators flip a known rule at known rates, so these tables show
+that the analysis recovers what was put in, and nothing about people.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from longform.documents import BadInput
+from longform.evaluation.agreement import correlate
+from longform.evaluation.human_study import expected_alpha, expected_share
+from longform.evaluation.mixed_effects import mixed_effects
+from longform.reporting.pivot import SYSTEM, pivot
+from longform.reporting.printed import Expected
+from longform.reporting.selection import select
+from longform.reporting.table import Cell, Table, cell, exact
+from longform.results import Record, Results
+
+HUMAN = {"critic": "human_study", "metric": "coherent_share"}
+COLUMNS = {
+    "PPL": {"critic": "perplexity", "metric": "word_ppl"},
+    "MAUVE": {"critic": "mauve", "metric": "mauve"},
+    "Latent PPL": {"critic": "section_order", "metric": "latent_ppl"},
+    "Human": HUMAN,
+}
+TOWARDS_GOOD = {"PPL": -1.0, "MAUVE": 1.0, "Latent PPL": -1.0}  # a low perplexity should go with a high share
+FEWEST_SYSTEMS = 3  # below which no correlation is given
+SIMULATED = "SIMULATED annotators of known error rates, no person took part"
+
+
+def _who(records: Results) -> str:
+    return SIMULATED if any(record.details["simulated"] for record in records) else "annotators"
+
+
+def table_4(results: Results, expected: Expected, *, data: Path) -> Table:
+    """PPL, MAUVE, Latent PPL and the share called coherent, of data and of every system; correlations with people."""
+    where = expected.choice("table_4")
+    people = select(results, {**where, **HUMAN})
+    cells = pivot(results, expected, data, COLUMNS, printed="table_04", where=where)
+    for record in select(
+        results,
+        {
+            **{k: v for k, v in where.items() if k == "corpus"},
+            "critic": "human_study",
+            "metric": "correlation",
+            "task": "*",
+        },
+    ):
+        cells.append(cell("r with Human, over systems, towards good", record.task, record))
+    notes = [f"Human: {_who(people)}; by the rule that they err from, a chain of section types is coherent or not"]
+    notes += expected.notes("table_4", results, data)
+    for record in select(results, {**where, **COLUMNS["MAUVE"]}):
+        d = record.details
+        notes.append(
+            f"{expected.labels(record, *SYSTEM)}: MAUVE as published, both sides clustered anew: {d['mauve']:.3f}, sd over "
+            f"{len(d['per_seed'])} seeds {d['spread']:.3f}, smoothed {d['smoothed']:.3f}, {d['buckets']} clusters"
+        )
+    return Table(f"Table 4. PPL, MAUVE, Latent PPL and Human ({_who(people)}), 95 % intervals", cells, notes)
+
+
+def correlation_records(results: Results) -> Iterator[Record]:
+    """Pearson's r of each measure with the human share over systems, signed so that agreement is positive, per corpus."""
+    for (corpus,), people in select(results, HUMAN).groups("corpus").items():
+        shares = {(r.system, r.titles): r.value for r in people}
+        for column, sign in TOWARDS_GOOD.items():
+            values = {(r.system, r.titles): r.value for r in select(results, {**COLUMNS[column], "corpus": corpus})}
+            both = [key for key in shares if shares[key] is not None and values.get(key) is not None]
+            if len(both) >= FEWEST_SYSTEMS:
+                r = correlate(
+                    "pearson", np.array([sign * (values[k] or 0.0) for k in both]), np.array([shares[k] for k in both])
+                )
+                numbers: dict[str, Any] = {
+                    "value": r.value,
+                    "low": r.low,
+                    "high": r.high,
+                    "p_value": r.p_value,
+                    "units": r.items,
+                }
+                yield Record(
+                    "human_study", "correlation", corpus, task=column, **numbers, signature="Pearson, over systems"
+                )
+
+
+def table_18(results: Results, expected: Expected, *, data: Path) -> Table:
+    """Organisations of the articles called incoherent, most common first, pooled over systems."""
+    choice = dict(expected.choice("table_18"))
+    most = choice.pop("most", 30)
+    people = select(results, {**choice, **HUMAN})
+    counts: Counter[tuple[str, ...]] = Counter()
+    by_system: dict[tuple[str, ...], list[Cell]] = {}
+    for record in people:
+        for chain, number in record.details["incoherent"]:
+            counts[tuple(chain)] += number
+            by_system.setdefault(tuple(chain), []).append(
+                exact(_chain(chain), expected.labels(record, "system", "titles"), number, "count")
+            )
+    ranked = sorted(counts.items(), key=lambda held: (-held[1], held[0]))[:most]
+    cells = [exact(_chain(chain), "judgements", number, "count") for chain, number in ranked]
+    cells += [one for chain, _ in ranked for one in by_system[chain]]
+    printed = {tuple(row) for row in expected["table_18"]["rows"] if None not in row}
+    notes = [
+        f"labels and verdicts: {_who(people)}",
+        f"{len(counts)} organisations in {sum(counts.values())} judgements of incoherence; {len(ranked)} shown; the paper prints "
+        f"{len(expected['table_18']['rows'])} without counts",
+        f"of the paper's organisations, {sum(chain in counts for chain in printed)} of {len(printed)} occur here too",
+    ]
+    return Table(
+        f"Table 18. Organisations of articles called incoherent, most common first ({_who(people)})", cells, notes
+    )
+
+
+def _chain(chain: Sequence[str]) -> str:
+    return " → ".join(chain)
+
+
+def human_study(results: Results, expected: Expected, *, data: Path) -> Table:
+    """Share coherent with both intervals, majority, alpha and kappa beside what was put in; mixed effects.
+
+    What is expected of simulated annotators follows from their error rates, ``details.known.flips`` of a record.
+    """
+    people = select(results, {**expected.choice("human_study"), **HUMAN})
+    cells = [one for record in people for one in _study_cells(expected.labels(record, *SYSTEM), record)]
+    effects, notes = _effects({expected.labels(record, *SYSTEM): record for record in people})
+    dropped = sorted({name for record in people for name in record.details["dropped"]})
+    notes.append(f"set aside by the attention checks, with every answer: {', '.join(dropped) or 'nobody'}")
+    notes += expected.notes("human_study", results, data)
+    return Table(f"Human study: agreement and mixed effects ({_who(people)})", [*cells, *effects], notes)
+
+
+def _study_cells(row: str, record: Record) -> list[Cell]:
+    found = record.details
+    low, high = found["wilson"]
+    kappas = [value for value in found["agreement"]["kappa"].values() if value is not None]
+    cells = [
+        cell(row, "coherent, articles resampled", record),
+        Cell(row, "coherent, Wilson", record.value, low, high, units=found["judgements"], signature="Wilson 1927"),
+        exact(row, "coherent by majority", found["majority"], "", units=record.units),
+        exact(row, "alpha", found["agreement"]["alpha"], "Krippendorff, nominal", units=record.units),
+    ]
+    if kappas:
+        cells.append(exact(row, "mean kappa", float(np.mean(kappas)), "Cohen, pairs", units=len(kappas)))
+    flips = (found.get("known") or {}).get("flips")
+    if flips:
+        rates, truth = [flips[name] for name in found["annotators"]], found["known"]["coherent"]
+        cells.append(exact(row, "share by the rule", truth, "the rule"))
+        cells.append(exact(row, "expected share", expected_share(truth, rates)))
+        cells.append(exact(row, "expected alpha", expected_alpha(truth, rates), "closed form, many articles"))
+    return cells
+
+
+def expected_share_records(results: Results) -> Iterator[Record]:
+    """The share that simulated annotators should call coherent, and theirs with Wilson's interval, one trial a judgement."""
+    for record in select(results, HUMAN):
+        found = record.details
+        flips = (found.get("known") or {}).get("flips")
+        if flips:
+            share = expected_share(found["known"]["coherent"], [flips[name] for name in found["annotators"]])
+            same = {name: getattr(record, name) for name in ("critic", "corpus", "system", "titles", "seed")}
+            low, high = found["wilson"]
+            yield Record(metric="expected_share", value=share, low=share, high=share, **same)
+            yield Record(
+                metric="judged_share", value=record.value, low=low, high=high, units=found["judgements"], **same
+            )
+
+
+def _effects(people: dict[str, Record]) -> tuple[list[Cell], list[str]]:
+    """Mixed effects over all judgements; a note instead where the fit does not converge."""
+    rows = [
+        (value, system, name, f"{system}/{unit}")
+        for system, record in people.items()
+        for name, answers in zip(record.details["annotators"], record.details["answers"], strict=True)
+        for unit, value in zip(record.details["unit_ids"], answers, strict=True)
+        if value is not None
+    ]
+    try:
+        found = mixed_effects(*(list(column) for column in zip(*rows, strict=True)))
+    except BadInput as error:
+        return [], [f"mixed effects: not fitted ({error})"]
+    named = [*((e.name, e) for e in found.fixed), *((f"sd of {e.name}", e) for e in found.spreads)]
+    cells = [
+        Cell(name, "logit", e.value, e.low, e.high, units=found.judgements, signature=found.signature)
+        for name, e in named
+    ]
+    return cells, [f"mixed effects: {found.signature}"]

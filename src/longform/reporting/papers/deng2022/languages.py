@@ -1,0 +1,74 @@
+"""Table 10 and Figure 7 of deng2022: languages found by a mixture model, and how sentences mix them (appendix C)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from longform.datasets.synthetic_world.languages import language_of
+from longform.reporting.pivot import comparison_notes, pivot
+from longform.reporting.printed import Expected
+from longform.reporting.selection import select
+from longform.reporting.table import Figure, Listing, short
+from longform.results import Record, Results
+
+MIX = {"critic": "code_mixing", "metric": "dispersion"}
+COLUMNS = {
+    "dispersion, 1 - Σ z²": MIX,
+    "share with 90 % of one language": {**MIX, "variant": "corners"},
+    "Latent NLL (nats per sentence)": {"critic": "code_mixing", "metric": "languages"},
+}
+CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 3**0.5 / 2]])  # of the simplex of three languages
+
+
+def table_10(results: Results, expected: Expected, *, data: Path) -> Listing:
+    """The most probable words of each language of the mixture, and which synthetic language they belong to."""
+    record = select(
+        results, {**expected.choice("table_10"), **COLUMNS["Latent NLL (nats per sentence)"], "system": "data"}
+    ).one()
+    listed = record.details["top_words"]
+    rows = [[*_named(words), " ".join(words)] for words in listed]
+    distinct = {row[0] for row in rows} - {""}
+    notes = [
+        f"{len(distinct)} of {len(rows)} components are a language of their own",
+        "the paper's languages are others",
+    ]
+    header = ["language of most words", "words of it", f"{len(listed[0])} most probable words"]
+    return Listing("Table 10. The most probable words of each language of the mixture", header, rows, notes)
+
+
+def _named(words: Sequence[str]) -> tuple[str, str]:
+    """The synthetic language that most words show, and how many do; blank where none shows any."""
+    counts = Counter(found for word in words if (found := language_of(word)))
+    language, number = counts.most_common(1)[0] if counts else ("", 0)
+    return language, f"{number} of {len(words)}"
+
+
+def figure_7(results: Results, expected: Expected, *, data: Path) -> Figure:
+    """Mixes of languages of sentences on the simplex, one panel per system, with the dispersion as a number."""
+    where = expected.choice("figure_7")
+    cells = pivot(results, expected, data, COLUMNS, rows=("system",), where=where)
+    mixes = select(results, {**where, **MIX})
+
+    def draw(canvas: Any) -> None:
+        for axes, record in zip(canvas.subplots(1, len(mixes), squeeze=False)[0], mixes, strict=True):
+            _panel(axes, expected.labels(record, "system"), record)
+
+    notes = [*expected.notes("figure_7", results, data), *comparison_notes(mixes, expected)]
+    caption = "Figure 7. Mixes of languages of sentences, a draw of the posterior each, over the simplex of three."
+    return Figure(caption, cells, draw, (3.0 * len(mixes), 3.1), notes)
+
+
+def _panel(axes: Any, name: str, record: Record) -> None:
+    at = np.array(record.details["points"])[:, : len(CORNERS)] @ CORNERS
+    axes.fill(*CORNERS.T, fill=False, edgecolor="#444444", linewidth=0.8)
+    axes.scatter(*at.T, s=6, alpha=0.35, linewidths=0, color="#0072B2")
+    numbers = [short(number) for number in (record.value, record.low, record.high) if number is not None]
+    interval = f"{numbers[0]} [{', '.join(numbers[1:])}]" if len(numbers) == 3 else ", ".join(numbers)
+    axes.set_title(f"{name}\ndispersion {interval}", fontsize=9)
+    axes.set_aspect("equal")
+    axes.axis("off")

@@ -1,0 +1,215 @@
+"""Section titles in deng2022: Tables 2, 3, 5 and 11, the classifier's calibration and errors, and appendix A."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from longform.artefacts import read_documents, read_json
+from longform.datasets.titles import LOWER_BOUND, Selection, piece_count
+from longform.datasets.titles import table_11 as corpus_statistics
+from longform.documents import BadInput
+from longform.evaluation.intervals import wilson
+from longform.reporting.pivot import SYSTEM, comparison_notes, exact_rows, pivot
+from longform.reporting.printed import Expected
+from longform.reporting.selection import Facts, select
+from longform.reporting.table import Cell, Figure, Table, exact
+from longform.results import Record, Results
+
+LATENT = {"critic": "section_order", "metric": "latent_ppl"}
+GOLD = {**LATENT, "variant": "gold"}
+COLUMNS = {
+    "PPL": {"critic": "perplexity", "metric": "word_ppl"},
+    "Latent PPL": LATENT,
+    "Latent PPL, gold titles": GOLD,
+    "Latent PPL, gold titles, released rule": {**LATENT, "variant": "released"},
+    "title accuracy": {"critic": "section_order", "metric": "title_accuracy"},
+}
+
+
+def table_2(results: Results, expected: Expected, *, data: Path) -> Table:
+    """Word PPL and Latent PPL of section titles, for data and models with and without titles, beside exact and chance values."""
+    return _titles("table_2", "table_02", "Table 2. Latent PPL of section titles", results, expected, data)
+
+
+def table_3(results: Results, expected: Expected, *, data: Path) -> Table:
+    """Latent PPL where any two neighbouring sections fit into the window (WIKI-SHORT)."""
+    return _titles("table_3", "table_03", "Table 3. Latent PPL on short sections", results, expected, data)
+
+
+def table_5(results: Results, expected: Expected, *, data: Path) -> Table:
+    """Word PPL and Latent PPL by size of the network."""
+    return _titles("table_5", "table_05", "Table 5. Size of the network", results, expected, data)
+
+
+def _titles(name: str, printed: str, caption: str, results: Results, expected: Expected, data: Path) -> Table:
+    where = expected.choice(name)
+    latent = select(results, {**where, **LATENT})
+    cells = exact_rows(expected, data, latent.values("corpus"), "section_latent_ppl", "Latent PPL, gold titles")
+    cells += pivot(results, expected, data, COLUMNS, printed=printed, where=where)
+    unknown = {expected.labels(r, *SYSTEM): r.details.get("totals", {}).get("unknown") for r in latent}
+    listed = ", ".join(f"{row} {count:.0f}" for row, count in unknown.items() if count) or "none"
+    notes = [*expected.notes(name, results, data), *comparison_notes(latent, expected)]
+    notes += [f"transitions not scored for an unknown title: {listed}", *_generated(latent, expected, data)]
+    return Table(f"{caption}, with 95 % intervals", cells, notes, list(COLUMNS))
+
+
+def generated_folder(data: Path, record: Record) -> Path:
+    """Where the texts of a record's system lie."""
+    return data / "generations" / record.corpus / f"{record.system}-{'with' if record.titles else 'without'}_titles"
+
+
+def _generated(latent: Results, expected: Expected, data: Path) -> list[str]:
+    """What became of the articles that each system was asked for."""
+    lines = []
+    for record in latent:
+        path = generated_folder(data, record) / "facts.json"
+        if record.titles is not None and path.is_file():
+            facts = read_json(path)
+            counts = [f"{facts[key]} {key}" for key in ("documents", "failed", "redraws", "cut") if key in facts]
+            lines.append(f"{expected.labels(record, *SYSTEM)}: {', '.join(counts)}")
+    return lines
+
+
+STATISTICS = {
+    "train": "train",
+    "validation": "validation",
+    "test": "test",
+    "section_types": "section types",
+    "med_sections": "median sections",
+    "med_section_len": "median section length",
+    "max_section_len": "longest section",
+}
+
+
+def table_11(results: Results, expected: Expected, *, data: Path) -> Table:
+    """Articles per split, section types, and section statistics of the validation split, for the corpora of the exhibit.
+
+    Raises:
+        BadInput: a corpus is not there.
+    """
+    facts, cells, notes = Facts(data), [], []
+    for corpus in expected.choice("table_11").get("corpus", []):
+        own = facts.of(corpus) or _no_corpus(data / "corpora" / corpus)
+        statistics = own.get("table_11") or _statistics(data / "corpora" / corpus / "documents.jsonl")
+        beside = {
+            n.rule["fact"]: n
+            for n in expected.numbers
+            if n.table == "table_11" and (n.where or {}).get("corpus") == corpus
+        }
+        for fact, column in STATISTICS.items():
+            number = beside.get(f"table_11.{fact}")
+            paper = number.value / number.rule.get("times", 1) if number and number.value is not None else None
+            cells.append(exact(expected.label("corpus", corpus), column, statistics[fact], "count", printed=paper))
+        dropped = ", ".join(f"{reason} {count}" for reason, count in sorted(own.get("dropped", {}).items())) or "none"
+        notes.append(
+            f"{expected.label('corpus', corpus)}: lengths in {own.get('token_unit', LOWER_BOUND)}; dropped articles: {dropped}"
+        )
+    return Table("Table 11. Corpora: articles, section types, section statistics (validation split)", cells, notes)
+
+
+def _no_corpus(folder: Path) -> Mapping[str, Any]:
+    raise BadInput(
+        f"{folder}: no such corpus; run the stage that makes it, or change exhibits.table_11 of expected.yaml"
+    )
+
+
+def _statistics(path: Path) -> Mapping[str, Any]:
+    documents = read_documents(path)
+    lengths = [np.array([piece_count(section.text) for section in document.sections]) for document in documents]
+    return corpus_statistics(Selection(documents, lengths, Counter()))
+
+
+ACROSS = 2  # panels in a row
+
+
+def title_calibration(results: Results, expected: Expected, *, data: Path) -> Figure:
+    """Reliability of the title classifiers on test sections, a panel for each corpus, with accuracy and calibration error."""
+    where = {"critic": "section_order", **expected.choice("title_calibration")}
+    measures = {"accuracy": {"metric": "title_accuracy"}, "calibration error": {"metric": "calibration_error"}}
+    cells = pivot(results, expected, data, measures, rows=("corpus",), where=where)
+    bins: dict[str, list[tuple[float, ...]]] = {}
+    for record in select(results, {**where, "metric": "calibration_error"}):
+        row, details = expected.labels(record, "corpus"), record.details
+        cells.append(exact(row, "error expected by chance", details["expected_by_chance"], record.signature))
+        cells.append(exact(row, "share over 90 % certain", details["share_over_90"], record.signature))
+        bins[row] = [(c / n, k / n, *wilson(k, n), n, low, high) for low, high, n, c, k in details["bins"] if n]
+        cells += [
+            Cell(row, f"accuracy in ({low:.2f}, {high:.2f}]", share, below, above, int(n))
+            for _, share, below, above, n, low, high in bins[row]
+        ]
+    rows = max(1, math.ceil(len(bins) / ACROSS))
+
+    def draw(canvas: Any) -> None:
+        panels = canvas.subplots(rows, ACROSS, sharex=True, sharey=True, squeeze=False).ravel()
+        for axes, (corpus, points) in zip(panels, bins.items(), strict=False):
+            confidence, share, low, high, *_ = (np.array(column) for column in zip(*points, strict=True))
+            axes.plot([0, 1], [0, 1], color="0.7", linewidth=0.8)
+            axes.errorbar(
+                confidence, share, yerr=[share - low, high - share], fmt="o", color="#0072B2", markersize=3, capsize=2
+            )
+            axes.set(title=corpus, xlim=(0, 1.02), ylim=(0, 1.02))
+        for axes in panels[len(bins) :]:
+            axes.axis("off")
+        canvas.supxlabel("mean confidence of the bin")
+        canvas.supylabel("share correct")
+
+    caption = (
+        "Title classifiers: share of correct titles by confidence, test sections, Wilson intervals (each section a trial; bins "
+        "below 20 sections have none in the CSV); the paper's BERT is mostly over 90 % certain (section 4)."
+    )
+    return Figure(caption, cells, draw, (2.9 * ACROSS, 2.6 * rows + 0.3))
+
+
+def inference_error(results: Results, expected: Expected, *, data: Path) -> Table:
+    """Latent PPL before and after the classifier's errors are taken out, beside gold titles and the exact values.
+
+    ``exact`` is the synthetic process under the fitted critic: what gold titles score on infinitely many documents.
+    """
+    where = expected.choice("inference_error")
+    corrected = select(results, {**where, **LATENT, "variant": "corrected"})
+    cells, notes = [], expected.notes("inference_error", results, data)
+    for record in corrected.where(system="data"):
+        row, details = expected.labels(record, "corpus"), record.details
+        if details.get("exact_latent_ppl") is not None:
+            cells.append(exact(f"{row}, exact", "Latent PPL, gold titles", details["exact_latent_ppl"]))
+        notes.append(
+            f"{row}: confusion matrix of {details['validation_sections']:.0f} validation sections, "
+            f"{details['validation_errors']:.0f} misread, {details['titles_without_sections']} titles without a section"
+        )
+    columns = {
+        "Latent PPL, predicted titles": LATENT,
+        "Latent PPL, corrected": {**LATENT, "variant": "corrected"},
+        "Latent PPL, gold titles": GOLD,
+    }
+    cells += pivot(results, expected, data, columns, where=where)
+    notes.append("the confusion matrix is that of real sections; a model's sections may be harder to read than those")
+    return Table("Inference error: Latent PPL with the classifier's confusion matrix taken out", cells, notes)
+
+
+TERMS = {
+    "Latent PPL, arg max": "latent_ppl",
+    "Latent PPL, full posterior (1)": "expected_log_prior",
+    "log-likelihood of the text given titles (2), nats a transition": "likelihood_term",
+    "entropy of the posterior (3), nats a transition": "entropy_term",
+    "(1) + (2) + (3), nats a transition": "log_evidence",
+    "diversity of the set, exp H(q)": "chain_entropy",
+    "KL(q || prior), nats a transition": "divergence_from_prior",
+}
+
+
+def appendix_a(results: Results, expected: Expected, *, data: Path) -> Table:
+    """Appendix A's three terms, and the Latent NLL of a set split into its own diversity and its distance to the prior."""
+    where = {"critic": "section_order", **expected.choice("appendix_a")}
+    columns = {column: {"metric": metric} for column, metric in TERMS.items()}
+    notes = [
+        "(2) and the sum are relative to sections drawn without an order",
+        "arg max Latent NLL = H(q) + KL(q || prior) with q the bigram of the set's own predicted titles",
+    ]
+    caption = "Appendix A: the terms of log P(x), and the diversity that the Latent PPL leaves out"
+    return Table(caption, pivot(results, expected, data, columns, where=where), notes)

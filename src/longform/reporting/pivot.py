@@ -1,0 +1,98 @@
+"""Tables that are records laid out: rows by some of their fields, columns by critic, metric and variant."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from longform.documents import BadInput
+from longform.reporting.estimates import FEWEST_UNITS, of_records
+from longform.reporting.printed import Expected
+from longform.reporting.selection import Facts, select
+from longform.reporting.table import Cell, cell, exact
+from longform.results import Record, Results
+
+SYSTEM = ("corpus", "system", "titles")
+
+
+def pivot(
+    results: Iterable[Record],
+    expected: Expected,
+    data: Path,
+    columns: Mapping[str, Mapping[str, Any]],
+    *,
+    printed: str = "",
+    rows: tuple[str, ...] = SYSTEM,
+    where: Mapping[str, Any] | None = None,
+    factor: float = 1.0,
+) -> list[Cell]:
+    """Cells in reading order, with the printed numbers of a table beside them.
+
+    Records that differ by seed alone make one cell, their mean, and cells of their own in the CSV.
+
+    Args:
+        columns: column -> the filter of its records.
+        printed: the table of ``expected.yaml``.
+        rows: fields whose labels name a row; rows stand in the order of ``labels``.
+        where: a filter of all columns.
+        factor: what our numbers are multiplied by, 100 for percent.
+
+    Raises:
+        BadInput: several records of one seed in one place.
+    """
+    facts = Facts(data)
+    found: list[tuple[tuple[tuple[int, str], ...], int, Cell]] = []
+    for place, (column, filters) in enumerate(columns.items()):
+        for records in select(results, {**(where or {}), **filters}).groups(*rows).values():
+            rank = tuple(_rank(expected, name, getattr(records[0], name)) for name in rows)
+            row = expected.labels(records[0], *rows)
+            whole = records[0] if len(records) == 1 else _over_seeds(records)
+            found.append((rank, place, expected.cell(row, column, whole, printed, facts, factor=factor)))
+            if len(records) > 1:
+                single = [cell(f"{row}, seed {r.seed}", column, r, detail=True).times(factor) for r in records]
+                found += [(rank, place, one) for one in single]
+    return [one for _, _, one in sorted(found, key=lambda item: item[:2])]
+
+
+def _rank(expected: Expected, name: str, value: Any) -> tuple[int, str]:
+    """The place of a value among the file's labels, after which the others follow by name; no value comes first."""
+    known = list(expected.content.get("labels", {}).get(name, {}))
+    if value in (None, ""):
+        return -1, ""
+    return (known.index(value), "") if value in known else (len(known), str(value))
+
+
+def _over_seeds(records: Results) -> Record:
+    """The mean of records that differ by seed alone, as one record."""
+    if len({record.seed for record in records}) < len(records):
+        raise BadInput(
+            f"{len(records)} records of one seed stand in one cell: {records[0]}; name more fields in the filter"
+        )
+    mean = of_records(list(records))
+    value, low, high, units = (mean.value, mean.low, mean.high, mean.units) if mean else (None, None, None, None)
+    excluded, signature = max(r.excluded or 0 for r in records), f"mean of {len(records)} seeds"
+    return replace(
+        records[0], seed=None, value=value, low=low, high=high, units=units, excluded=excluded, p_value=None, signature=signature
+    )  # fmt: skip
+
+
+def exact_rows(expected: Expected, data: Path, corpora: Iterable[str], fact: str, column: str) -> list[Cell]:
+    """The exact value that a synthetic corpus states of itself, a row for each corpus that has it."""
+    facts = Facts(data)
+    values = {corpus: facts.number(corpus, fact) for corpus in dict.fromkeys(corpora)}
+    return [exact(f"{expected.label('corpus', c)}, exact", column, v) for c, v in values.items() if v is not None]
+
+
+def comparison_notes(results: Iterable[Record], expected: Expected, rows: tuple[str, ...] = SYSTEM) -> list[str]:
+    """One sentence for each permutation test against held-out real text."""
+    return [
+        f"{expected.labels(r, *rows, 'variant')}: minus real text's own score {r.difference:+.2f}, p = {r.p_value:.4f}"
+        for r in results
+        if r.p_value is not None
+        and r.difference is not None
+        and not math.isnan(r.difference)
+        and (r.units or 0) >= FEWEST_UNITS
+    ]
