@@ -15,7 +15,7 @@
 # has this table.
 #
 # Nothing is computed here: every cell shows what `make repro` wrote to `paper_figures/matrix` and names the command
-# behind it. The failures are told in `docs/data_cards/planted.md`, the rows in
+# behind it. The failures are told in `docs/data_cards/synthetic_world.md`, the rows in
 # `experiments/matrix/README.md`.
 
 # %%

@@ -54,9 +54,11 @@ CASES = {
 DOSES = (0.02, 0.05, 0.1, 0.2, 0.5)  # each gives some articles with exactly one edit
 
 
-def world(failure: str = "", dose: float = 0.0) -> Corpus:
+def world(corruption: str = "", severity: float = 0.0) -> Corpus:
     """Four hundred planted articles."""
-    return build(name="localise", seed=11, domain="wiki", documents={"test": 400}, failure=failure, dose=dose)
+    return build(
+        name="localise", seed=11, domain="wiki", documents={"test": 400}, corruption=corruption, severity=severity
+    )
 
 
 def single_edits(failure: str, wanted: int) -> list[Document]:

@@ -12,8 +12,10 @@ def world(tmp_path_factory):
     """Real texts; other true texts; the same with sections in a wrong order."""
     folder = tmp_path_factory.mktemp("world")
     made = {
-        failure: build(name="criticize", seed=5, domain="wiki", documents={"test": 60}, failure=failure, dose=dose)
-        for failure, dose in (("", 0.0), ("section_order", 1.0))
+        corruption: build(
+            name="criticize", seed=5, domain="wiki", documents={"test": 60}, corruption=corruption, severity=severity
+        )
+        for corruption, severity in (("", 0.0), ("section_order", 1.0))
     }
     true, broken = (list(one.documents) for one in made.values())
     return {

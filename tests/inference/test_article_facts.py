@@ -10,7 +10,7 @@ from longform.documents import BadInput, Document, Section
 
 
 def test_false_facts_are_refuted_and_sound_ones_supported():
-    corpus = build(name="m", seed=3, domain="wiki", documents={"test": 12}, doses=[1.0], failures=["false_fact"])
+    corpus = build(name="m", seed=3, domain="wiki", documents={"test": 12}, severities=[1.0], corruptions=["false_fact"])
     labels = {
         unit.unit_id: unit.labels
         for unit in units_from_readout(read(documents=corpus.documents, name="x", domain="wiki"))

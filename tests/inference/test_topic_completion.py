@@ -57,12 +57,17 @@ def test_halves_without_a_known_word_are_excluded_and_unspoken_words_are_no_word
 def test_planted_drift_and_nothing_like_repetition_moves_it():
     known = build(name="completion", seed=3, domain="wiki", documents={"train": 5})
 
-    def tally(failure: str, dose: float):
-        made = build(name="completion", seed=4, domain="wiki", documents={"test": 40}, failure=failure, dose=dose)
+    def tally(corruption: str, severity: float):
+        made = build(
+            name="completion", seed=4, domain="wiki", documents={"test": 40}, corruption=corruption, severity=severity
+        )
         return Perplexity().tally(units_from_readout(read(made.documents, reader=Path(), reader_truth=known.truth)))
 
     sound = tally("", 0.0)
-    found = [compare(Perplexity(), tally("topic_drift", dose), sound, generator(dose), 999) for dose in (0.2, 0.4, 1.0)]
+    found = [
+        compare(Perplexity(), tally("topic_drift", severity), sound, generator(severity), 999)
+        for severity in (0.2, 0.4, 1.0)
+    ]
     assert all(one.paired and one.p_value < 0.01 for one in found)
     assert 0 < found[0].difference < found[1].difference < found[2].difference
     repeated = compare(Perplexity(), tally("repeated_sentence", 0.2), sound, generator("repeated"), 999)

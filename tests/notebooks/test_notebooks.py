@@ -13,7 +13,7 @@ import pytest
 from longform.pipeline.exhibits import ROOT, Exhibits
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.py"))
-GUIDES = [path for path in NOTEBOOKS if path.stem != "planted_world"]
+GUIDES = [path for path in NOTEBOOKS if path.stem != "synthetic_world"]
 PAPERS = {"deng2022", "sheng2024", "beyer2021", "lapata2005", "massarelli2020", "matrix"}
 
 

@@ -58,7 +58,7 @@ def test_bad_ids_and_unlike_documents_are_refused(found):
 
 
 def test_every_failure_holds_the_same_articles_and_more_dose_is_more_damage():
-    corpus = build(name="m", seed=3, domain="wiki", documents={"test": 3}, doses=[0.3, 1.0])
+    corpus = build(name="m", seed=3, domain="wiki", documents={"test": 3}, severities=[0.3, 1.0])
     cases: dict[str, dict[str, str]] = {}
     for document in corpus.documents:
         case, _, article = document.id.partition("/")
@@ -68,4 +68,4 @@ def test_every_failure_holds_the_same_articles_and_more_dose_is_more_damage():
     assert edits["sound@0"] == 0
     assert all(edits[f"{f}@0.3"] <= edits[f"{f}@1"] > 0 for f in {c.partition("@")[0] for c in cases} - {"sound"})
     with pytest.raises(BadInput, match="above 0"):
-        build(name="m", seed=3, domain="wiki", documents={"test": 1}, doses=[0.0])
+        build(name="m", seed=3, domain="wiki", documents={"test": 1}, severities=[0.0])

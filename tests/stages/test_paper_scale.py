@@ -24,7 +24,7 @@ from transformers import (
 
 from longform.artefacts import read_corpus, read_json
 from longform.datasets.synthetic_world import native_corpus as planted_raw
-from longform.datasets.synthetic_world import raw_wiki
+from longform.datasets.synthetic_world import wikipedia_dump
 from longform.documents import BadInput
 from longform.language_models import hub
 from longform.pipeline.__main__ import main
@@ -130,7 +130,7 @@ def home(tmp_path_factory):
     for name, make in NETWORKS.items():
         torch.manual_seed(0)
         make().save_pretrained(bpe_folder(place / name))
-    files = {"wikipedia": raw_wiki.dump_files(3, 80), "pubmed": planted_raw.FORMS["pubmed"][0](3, 50)}
+    files = {"wikipedia": wikipedia_dump.dump_files(3, 80), "pubmed": planted_raw.FORMS["pubmed"][0](3, 50)}
     files["arxiv"] = planted_raw.FORMS["arxiv"][0](3, 50)
     for source, contents in files.items():
         folder = home / "data" / "raw" / source

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from longform.critics.lexical.train import WORLDS, fit
+from longform.critics.lexical.train import fit
 from longform.datasets.synthetic_world import build
-from longform.datasets.synthetic_world.taxonomy import Taxonomy as PlantedTaxonomy
+from longform.datasets.synthetic_world.lexicon import VOCABULARIES, vocabulary
 from longform.datasets.synthetic_world.taxonomy import to_lmf
 from longform.documents import BadInput
 from longform.evaluation import grid_tasks, lexical_tasks
@@ -91,10 +91,8 @@ def test_several_models_share_a_row_and_rated_texts_can_be_shuffled_too(summarie
 
 
 def test_the_planted_word_net_is_the_planted_taxonomy():
-    from longform.datasets.synthetic_world.lexicon import vocabulary
-
-    for world, topics in WORLDS.items():
-        assert fit(documents=[], world=world).text == to_lmf(PlantedTaxonomy.of(vocabulary(topics)))
+    for world in VOCABULARIES:
+        assert fit(documents=[], world=world).text == to_lmf(vocabulary(world))
 
 
 def test_unknown_models_are_named(reports):

@@ -9,12 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from longform.datasets.synthetic_world import everyday, science
-from longform.datasets.synthetic_world.lexicon import vocabulary
-from longform.datasets.synthetic_world.taxonomy import Taxonomy, to_lmf
+from longform.datasets.synthetic_world.lexicon import VOCABULARIES, vocabulary
+from longform.datasets.synthetic_world.taxonomy import to_lmf
 from longform.documents import BadInput, Document
-
-WORLDS = {"everyday": everyday.TOPICS, "medical": science.MEDICAL, "physical": science.PHYSICAL}
 
 
 @dataclass(frozen=True)
@@ -34,6 +31,6 @@ def fit(*, documents: Sequence[Document], world: str) -> WordNet:
     Args:
         world: ``everyday`` (the wiki-like domains, reports and summaries), ``medical`` or ``physical``.
     """
-    if world not in WORLDS:
-        raise BadInput(f"word net of world {world!r}; allowed are {sorted(WORLDS)}; mend the row")
-    return WordNet(to_lmf(Taxonomy.of(vocabulary(WORLDS[world]))))
+    if world not in VOCABULARIES:
+        raise BadInput(f"word net of world {world!r}; allowed are {sorted(VOCABULARIES)}; mend the row")
+    return WordNet(to_lmf(vocabulary(world)))

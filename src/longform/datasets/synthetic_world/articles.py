@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
 from longform.datasets.synthetic_world import names
 from longform.datasets.synthetic_world.domains import Domain, domain
-from longform.datasets.synthetic_world.draws import Draws
-from longform.datasets.synthetic_world.facts import draw_facts
+from longform.datasets.synthetic_world.draws import Draws, stream
+from longform.datasets.synthetic_world.facts import RELATIONS
 from longform.datasets.synthetic_world.grammar import Page, Sentence
+from longform.datasets.synthetic_world.lexicon import Topic
 from longform.datasets.synthetic_world.mentions import GENDERS, MALE, PLURAL, STOP, Symbol
 from longform.datasets.synthetic_world.sentences import SentenceWriter
-from longform.resampling import generator
 
 LONG_NAME = 0.4  # a later mention by name is in full this often, else by surname
 
@@ -60,59 +61,57 @@ class Article:
 def write(seed: int, domain_name: str, index: int) -> Article:
     """Article ``index`` of a domain: a function of its three arguments and of nothing else."""
     world = domain(domain_name)
-    rng = generator("planted", domain_name, seed, index)
+    rng = stream(domain_name, seed, index)
     draws = Draws(rng)
     chain = world.chain.sample(draws)
-    counts = _section_lengths(world, len(chain), draws)
+    counts = _section_lengths(len(chain), draws)
     second = world.chain.types[chain[1]] if len(chain) > 1 else ""
-    kind = world.kind_of.get(second, world.kind_of[""])
+    kind = world.kind_of.get(second, world.kind)
     symbols = world.kinds[kind].mentions.sample(sum(counts), draws)
     eta = world.prior.draw(rng)
     path = world.prior.path(eta, sum(counts), rng)
     topics = world.prior.assign(path, rng)
-    facts = draw_facts(kind, draws, world.vocabulary)
-    cast = _cast(symbols, index, draws)
-    title = _title(kind, world, cast, topics, index, draws)
-    page = Page(kind, draws, _years(kind, facts, draws), facts, title, world.vocabulary.topics[topics[0]])
+    facts = {name: relation.draw(draws, world.vocabulary) for name, relation in RELATIONS[kind].items()}
+    cast, main = _cast(symbols, index, draws), world.vocabulary.topics[topics[0]]
+    title = _title(kind, cast, main, index, draws)
+    page = Page(kind, draws, _years(kind, facts, draws), facts, title, main)
     sections = _realise(world, page, list(zip(chain, counts, strict=True)), topics, _by_sentence(symbols), cast)
     return Article(index, kind, page.title, sections, tuple(chain), eta, path, tuple(symbols), cast, facts)
 
 
-def _section_lengths(world: Domain, sections: int, draws: Draws) -> list[int]:
-    low, high = world.sentences
-    low = min(high, max(low, -(-21 // sections)))  # few sections are long enough together, many are short enough
-    low, high = min(low, max(3, 50 // sections)), min(high, max(3, 66 // sections))
+def _section_lengths(sections: int, draws: Draws) -> list[int]:
+    """Five to nine sentences a section; few sections are long enough together, many are short enough."""
+    low = min(9, max(5, -(-21 // sections)), max(3, 50 // sections))
+    high = min(9, max(3, 66 // sections))
     return [draws.integer(low, high) for _ in range(sections)]
 
 
 def _cast(symbols: Sequence[Symbol], index: int, draws: Draws) -> tuple[Person, ...]:
-    genders: list[str] = []
-    for tag, person in symbols:
-        if person == len(genders):
-            genders.append(tag)
+    """Persons of unused names; the first of a document is numbered, so that no two pages have the same person."""
+    cast: list[Person] = []
     used: set[str] = set()
-    return tuple(_person(gender, index if order == 0 else None, used, draws) for order, gender in enumerate(genders))
 
+    def unused(pool: Sequence[str]) -> str:
+        while (name := draws.pick(pool)) in used:
+            pass
+        used.add(name)
+        return name
 
-def _person(gender: str, number: int | None, used: set[str], draws: Draws) -> Person:
-    """A person of unused names; the first of a document is numbered, so that no two pages have the same person."""
-    if gender == PLURAL:
-        family = _unused(names.FAMILIES, used, draws)
-        return Person(gender, f"the {family}s", f"the {family}s")
-    pool = names.MALE if gender == MALE else names.FEMALE
-    if number is not None:
-        first, last = names.numbered_person(pool, number)
-        used.update((first, last))
-    else:
-        first, last = _unused(pool, used, draws), _unused(names.SURNAMES, used, draws)
-    return Person(gender, f"{first} {last}", last)
-
-
-def _unused(pool: Sequence[str], used: set[str], draws: Draws) -> str:
-    while (name := draws.pick(pool)) in used:
-        pass
-    used.add(name)
-    return name
+    for gender, person in symbols:
+        if person != len(cast):
+            continue
+        if gender == PLURAL:
+            family = f"the {unused(names.FAMILIES)}s"
+            cast.append(Person(gender, family, family))
+            continue
+        pool = names.MALE if gender == MALE else names.FEMALE
+        if cast:
+            first, last = unused(pool), unused(names.SURNAMES)
+        else:
+            first, last = names.numbered_person(pool, index)
+            used.update((first, last))
+        cast.append(Person(gender, f"{first} {last}", last))
+    return tuple(cast)
 
 
 def _years(kind: str, facts: dict[str, str], draws: Draws) -> tuple[int, int]:
@@ -124,18 +123,17 @@ def _years(kind: str, facts: dict[str, str], draws: Draws) -> tuple[int, int]:
     return start, start + 45
 
 
-def _title(kind: str, world: Domain, cast: Sequence[Person], topics: Sequence[int], index: int, draws: Draws) -> str:
+def _title(kind: str, cast: Sequence[Person], topic: Topic, index: int, draws: Draws) -> str:
     if kind == "person":
         return cast[0].full
     if kind == "city":
         return names.numbered_place(index)
     if kind == "company":
         return names.numbered_company(index)
-    topic = world.vocabulary.topics[topics[0]]
-    noun = draws.pick(topic.tables[draws.pick(("thing", "place", "person", "event"))])
+    noun = draws.pick(topic.tables[draws.pick(("thing", "place", "person", "event"))]).capitalize()
     if kind == "film":
-        return f"The {noun.capitalize()} of {names.numbered_place(index)}"
-    return f"The {draws.pick(topic.tables['adjective']).capitalize()} {noun.capitalize()}"
+        return f"The {noun} of {names.numbered_place(index)}"
+    return f"The {draws.pick(topic.tables['adjective']).capitalize()} {noun}"
 
 
 def _realise(
@@ -148,22 +146,20 @@ def _realise(
 ) -> tuple[tuple[str, tuple[Sentence, ...]], ...]:
     """Text of each section; ``plan`` has type and number of sentences, ``groups`` the mentions of each sentence."""
     met: set[int] = set()
-    sections, number = [], 0
+    sections, rows = [], zip(topics, groups, strict=True)
     for place, (row, count) in enumerate(plan):
         title = world.chain.types[row]
         style = world.styles.get(title) or world.styles[f"{title}/{page.kind}"]
         sentences = []
         page.used = set()
-        for position in range(count):
-            page.topic = world.vocabulary.topics[topics[number]]
+        for position, (topic, group) in enumerate(islice(rows, count)):
+            page.topic = world.vocabulary.topics[topic]
             page.words, page.places = [], []
-            surfaces = _surfaces(groups[number], cast, met, page.draws)
-            opening = world.kinds[page.kind].openings if place == 0 and position == 0 else None
-            writer = SentenceWriter(
-                world.fact_share, page, style, groups[number], surfaces, cast[0].full if cast else "", opening
-            )
-            sentences.append(writer.write(topics[number], first=position == 0))
-            number += 1
+            surfaces = _surfaces(group, cast, met, page.draws)
+            opening = world.kinds[page.kind].openings if place == position == 0 else None
+            protagonist = cast[0].full if cast else ""
+            writer = SentenceWriter(world.fact_share, page, style, group, surfaces, protagonist, opening)
+            sentences.append(writer.write(topic, first=position == 0))
         sections.append((title, tuple(sentences)))
     return tuple(sections)
 

@@ -1,4 +1,4 @@
-"""A verifier that labels any claim in the world's language by what the pages of a corpus state."""
+"""What sentences state and pages say of it: facts read from text by string rules, and a verifier that labels claims."""
 
 from __future__ import annotations
 
@@ -8,15 +8,26 @@ from dataclasses import dataclass
 from functools import cache
 
 from longform.datasets.synthetic_world.articles import Article
-from longform.datasets.synthetic_world.draws import Draws
-from longform.datasets.synthetic_world.facts import CLAIMS, RELATIONS, claim, other_value
-from longform.datasets.synthetic_world.grammar import compile_frame
+from longform.datasets.synthetic_world.domains import domain
+from longform.datasets.synthetic_world.draws import Draws, stream
+from longform.datasets.synthetic_world.facts import RELATIONS, claim, other_value
+from longform.datasets.synthetic_world.grammar import SETTLEMENTS, Frame, compile_frame
 from longform.datasets.synthetic_world.lexicon import Vocabulary
-from longform.datasets.synthetic_world.reading import Triple, fact_pattern, read_facts
-from longform.resampling import generator
 
 SUPPORTED, REFUTED, UNKNOWN = "supported", "refuted", "unknown"
-Evidence = tuple[str, int]  # page title and line, that is sentence number within the page
+TITLE = r"(?P<title>(?!It\b)[A-Z]\w+(?: (?:of )?[A-Z]\w+)*)"
+WORD = r"(?:an? )?[\w-]+"
+OTHER = dict.fromkeys(("{1}", "{2}", "{3}"), r"[\w ]+?") | {"{settlement}": f"(?:{'|'.join(SETTLEMENTS)})"}
+Evidence = tuple[str, int]  # title of a page and number of its sentence
+
+
+@dataclass(frozen=True)
+class Triple:
+    """What a sentence states: the page's title, a relation and its value."""
+
+    title: str
+    relation: str
+    value: str
 
 
 @dataclass(frozen=True)
@@ -36,19 +47,55 @@ class LabelledClaim:
     triple: Triple
 
 
+Pattern = tuple[re.Pattern[str], tuple[str, ...]]  # of a sentence, and the relations that it states
+
+
+def _pattern(kind: str, frame: Frame, subject: str) -> Pattern:
+    """The regular expression of a fact frame, one group per relation and one for the title in ``subject``'s place."""
+    slots = OTHER | {subject: TITLE}
+    slots |= {f"{{F_{r}}}": RELATIONS[kind][r].pattern.replace("(", f"(?P<{r}>", 1) for r in frame.relations}
+    parts = re.split(r"(\{\w+\})", frame.source)
+    body = "".join(slots.get(part, WORD) if part.startswith("{") else re.escape(part) for part in parts)
+    return re.compile(rf"^{body}(?=[ ,.])"), frame.relations
+
+
 @cache
-def _claim_patterns() -> tuple[tuple[str, re.Pattern[str], tuple[str, ...]], ...]:
-    frames = [(kind, compile_frame(source)) for kind, row in CLAIMS.items() for source in row.values()]
-    return tuple((kind, *fact_pattern(kind, frame, "{T}")) for kind, frame in frames)
+def _page_patterns(name: str) -> tuple[Pattern, ...]:
+    world, patterns = domain(name), []
+    for kind, settings in world.kinds.items():
+        style = world.styles.get(f"abstract/{kind}")
+        frames = [f for f in settings.openings if f.relations] + list(style.facts + style.own_facts if style else ())
+        for frame in frames:
+            subject = "{T}" if "{T}" in frame.source else "{1}"
+            if frame.source.startswith(subject):
+                patterns.append(_pattern(kind, frame, subject))
+    return tuple(patterns)
+
+
+@cache
+def _claim_patterns() -> tuple[Pattern, ...]:
+    rows = [(kind, relation.claim) for kind, relations in RELATIONS.items() for relation in relations.values()]
+    return tuple(_pattern(kind, compile_frame(source), "{T}") for kind, source in rows)
+
+
+def _read(sentence: str, patterns: Iterable[Pattern]) -> list[Triple]:
+    for pattern, relations in patterns:
+        if match := pattern.match(sentence):
+            return [Triple(match["title"], relation, match[relation]) for relation in relations]
+    return []
+
+
+def read_facts(sentence: str, domain_name: str) -> list[Triple]:
+    """Triples that a sentence of a domain states; an empty list where it states none.
+
+    The pattern of each fact frame is tried in turn; what follows a stated fact (a connective's clause) is ignored.
+    """
+    return _read(sentence, _page_patterns(domain_name))
 
 
 def read_claim(sentence: str, domain_name: str) -> list[Triple]:
     """Triples of a claim or of any fact sentence of a domain; empty where it states none."""
-    for _, pattern, relations in _claim_patterns():
-        match = pattern.match(sentence)
-        if match:
-            return [Triple(match["title"], relation, match[relation]) for relation in relations]
-    return read_facts(sentence, domain_name)
+    return _read(sentence, _claim_patterns() + _page_patterns(domain_name))
 
 
 @dataclass(frozen=True)
@@ -68,19 +115,13 @@ class Verifier:
     @classmethod
     def from_articles(cls, articles: Iterable[Article], domain_name: str) -> Verifier:
         """Read every stated fact with the sentence that states it."""
+        pages = {article.title: article for article in reversed(list(articles))}  # the first of a title counts
         stated: dict[tuple[str, str], tuple[str, Evidence]] = {}
-        titles: set[str] = set()
-        dropped = 0
-        for article in articles:
-            dropped += article.title in titles
-            if article.title in titles:
-                continue
-            titles.add(article.title)
-            for line, sentence in enumerate(article.sentences):
+        for title, page in pages.items():
+            for line, sentence in enumerate(page.sentences):
                 for relation in sentence.relations:
-                    fact = (article.facts[relation], (article.title, line))
-                    stated.setdefault((article.title, relation), fact)
-        return cls(domain_name, stated, dropped)
+                    stated.setdefault((title, relation), (page.facts[relation], (title, line)))
+        return cls(domain_name, stated)
 
     def check(self, sentence: str) -> Verdict:
         """Label one sentence: refuted if any triple is, supported if all are, unknown otherwise.
@@ -100,7 +141,7 @@ class Verifier:
 def make_claims(articles: Iterable[Article], vocabulary: Vocabulary, seed: int) -> Iterator[LabelledClaim]:
     """Claims about each page, one per relation: stated ones are kept or falsified, the others are unknown."""
     for article in articles:
-        draws = Draws(generator("planted", "claims", seed, article.title))
+        draws = Draws(stream("claims", seed, article.title))
         lines = {r: i for i, s in reversed(list(enumerate(article.sentences))) for r in s.relations}
         for relation in RELATIONS[article.kind]:
             value, label = article.facts[relation], SUPPORTED if relation in lines else UNKNOWN

@@ -29,17 +29,15 @@ def indices(documents: int | Mapping[str, int]) -> list[int]:
     """
     if isinstance(documents, int):
         documents = {"all": documents}
-    unknown = documents.keys() - {"all", *SPLIT_CYCLE}
-    if unknown or min(documents.values(), default=-1) < 0:
+    if documents.keys() - {"all", *SPLIT_CYCLE} or min(documents.values(), default=-1) < 0:
         raise BadInput(
-            f"documents is {dict(documents)!r}, allowed is a count or counts of {sorted(set(SPLIT_CYCLE))}; correct it"
+            f"documents is {dict(documents)!r}, allowed is a count or counts of {sorted(set(SPLIT_CYCLE))}; fix it"
         )
-    return [index for split, count in documents.items() for index in _first(split, count)]
-
-
-def _first(split: str, count: int) -> list[int]:
-    places = [i for i, name in enumerate(SPLIT_CYCLE) if split in (name, "all")]
-    return [len(SPLIT_CYCLE) * (j // len(places)) + places[j % len(places)] for j in range(count)]
+    numbers = []
+    for split, count in documents.items():
+        places = [i for i, name in enumerate(SPLIT_CYCLE) if split in (name, "all")]
+        numbers += [len(SPLIT_CYCLE) * (j // len(places)) + places[j % len(places)] for j in range(count)]
+    return numbers
 
 
 def to_document(article: Article, domain_name: str) -> Document:
@@ -52,18 +50,21 @@ def article_corpus(
     articles: Sequence[Article],
     domain_name: str,
     facts: Mapping[str, Any],
-    finish: Callable[[Article], Document] | None = None,
+    damage: Callable[[Article], Document] | None = None,
 ) -> Corpus:
-    """Articles of one domain with their truth; ``finish`` makes a document in place of :func:`to_document`."""
+    """Articles of one domain with their truth; ``damage`` makes a document in place of :func:`to_document`."""
     world = domain(domain_name)
-    truth = section_truth(world, articles) | topic_truth(world, articles)
-    truth |= mention_truth(articles) | sentence_truth(articles)
-    pages = {f"{domain_name}-{a.index:06d}": {"title": a.title, "kind": a.kind, "facts": a.facts} for a in articles}
-    documents = [finish(a) if finish else to_document(a, domain_name) for a in articles]
-    return Corpus(documents, truth, dict(facts) | closed_forms(world, articles, pages))
+    truth = _section_truth(world, articles) | _topic_truth(world, articles)
+    truth |= _mention_truth(articles) | _sentence_truth(articles)
+    documents = [damage(a) if damage else to_document(a, domain_name) for a in articles]
+    pages = {
+        document.id: {"title": article.title, "kind": article.kind, "facts": article.facts}
+        for document, article in zip(documents, articles, strict=True)
+    }
+    return Corpus(documents, truth, dict(facts) | _closed_forms(world, articles) | {"pages": pages})
 
 
-def section_truth(world: Domain, articles: Sequence[Article]) -> dict[str, np.ndarray]:
+def _section_truth(world: Domain, articles: Sequence[Article]) -> dict[str, np.ndarray]:
     """Section chains as indices into ``section_symbol_names``, and their transition matrix."""
     return {
         "section_chain": np.array([z for a in articles for z in a.chain], dtype=np.int32),
@@ -73,7 +74,7 @@ def section_truth(world: Domain, articles: Sequence[Article]) -> dict[str, np.nd
     }
 
 
-def topic_truth(world: Domain, articles: Sequence[Article]) -> dict[str, np.ndarray]:
+def _topic_truth(world: Domain, articles: Sequence[Article]) -> dict[str, np.ndarray]:
     """Prior, each document's main idea, its sentences' logits and topics, and P(word | topic, slot)."""
     lengths = np.array([len(a.path) for a in articles], dtype=np.int64)
     return {
@@ -91,7 +92,7 @@ def topic_truth(world: Domain, articles: Sequence[Article]) -> dict[str, np.ndar
     }
 
 
-def sentence_truth(articles: Sequence[Article]) -> dict[str, np.ndarray]:
+def _sentence_truth(articles: Sequence[Article]) -> dict[str, np.ndarray]:
     """Section, character span in ``Document.text``, relation and connective of every sentence."""
     rows = [row for a in articles for row in _sentence_rows(a)]
     columns = np.array(rows, dtype=np.int64).T
@@ -117,7 +118,7 @@ def _sentence_rows(article: Article) -> Iterator[tuple[int, int, int, int, int, 
         start += 1  # a blank line between sections, one space between sentences
 
 
-def mention_truth(articles: Sequence[Article]) -> dict[str, np.ndarray]:
+def _mention_truth(articles: Sequence[Article]) -> dict[str, np.ndarray]:
     """Gold mentions with spans in ``Document.text``, and the chain with stops, persons numbered within a document.
 
     ``mention_chain`` indexes ``mention_symbol_names``; a symbol reads ``.``, ``MALE:0`` or ``he:0``.
@@ -145,8 +146,8 @@ def mention_spans(article: Article) -> Iterator[tuple[int, int, int, int]]:
             yield row[1] + mention.start, row[1] + mention.end, number, mention.person
 
 
-def closed_forms(world: Domain, articles: Sequence[Article], pages: Mapping[str, Any]) -> dict[str, Any]:
-    """Exact Latent PPL and NLL of every planted structure, with the convention each is stated in."""
+def _closed_forms(world: Domain, articles: Sequence[Article]) -> dict[str, Any]:
+    """Exact Latent PPL and NLL of every drawn structure, with the convention each is stated in."""
     counts = [len(a.path) for a in articles]
     by_kind: dict[str, list[int]] = {}
     for article in articles:
@@ -166,5 +167,4 @@ def closed_forms(world: Domain, articles: Sequence[Article], pages: Mapping[str,
         "bridge_variance_estimate": world.prior.expected_variance_estimate(),
         "bridge_score": world.prior.expected_bridge_score(counts),
         "bridge_convention": "canonical indices, T in sentences, printed variance estimate",
-        "pages": dict(pages),
     }

@@ -1,4 +1,4 @@
-"""Uniform numbers drawn in blocks: a document makes hundreds of small choices, each one float from a list."""
+"""The world's random numbers: named generators, and uniform numbers drawn in blocks, one float from a list a choice."""
 
 from __future__ import annotations
 
@@ -8,8 +8,15 @@ from typing import TypeVar
 
 import numpy as np
 
+from longform.resampling import generator
+
 T = TypeVar("T")
 BLOCK = 512
+
+
+def stream(*names: object) -> np.random.Generator:
+    """The generator of one part of the world; "planted" is in the name of every draw, another word is another world."""
+    return generator("planted", *names)
 
 
 class Draws:

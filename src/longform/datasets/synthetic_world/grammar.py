@@ -17,14 +17,19 @@ from itertools import accumulate
 
 from longform.datasets.synthetic_world import discourse, names
 from longform.datasets.synthetic_world.draws import Draws
-from longform.datasets.synthetic_world.everyday import GENERIC_ADJECTIVES, PERSON_ADJECTIVES
 from longform.datasets.synthetic_world.facts import RELATIONS
-from longform.datasets.synthetic_world.lexicon import TABLE_SIZE, Topic, article, plural
-from longform.datasets.synthetic_world.mentions import PLURAL
+from longform.datasets.synthetic_world.lexicon import (
+    GENERIC_ADJECTIVES,
+    PERSON_ADJECTIVES,
+    TABLE_SIZE,
+    Topic,
+    article,
+    plural,
+)
+from longform.datasets.synthetic_world.tables import table
 
-SETTLEMENTS = ("town", "city", "port", "village", "market town", "spa town")
-GENRES = ("drama", "comedy", "crime", "adventure", "war", "mystery", "romance")
-DIRECTIONS = ("north", "south", "east", "west", "north-east", "south-west")
+SETTLEMENTS = table("words")["settlements"]
+GENRES, DIRECTIONS = table("words")["genres"].split(), table("words")["directions"].split()
 WORD_SLOTS = {"agent": "person", "adj": "adjective"} | {
     name: name for name in ("thing", "being", "stuff", "event", "idea", "place", "verb", "deed")
 }
@@ -57,7 +62,6 @@ class Page:
     words: list[tuple[str, str]] = field(default_factory=list)  # (slot, word) of the sentence being written
     places: list[int] = field(default_factory=list)  # the pieces of the sentence that hold those words
     used: set[str] = field(default_factory=set)  # frames of the section, so that it seldom says a thing twice
-
     stated: set[str] = field(default_factory=set)  # fact frames of the document: a page states a fact once
 
     def fresh(self, frames: Sequence[Frame]) -> Frame:
@@ -70,24 +74,16 @@ class Page:
         return frame
 
 
-def _word(slot: str, shape: Callable[[str], str]) -> Callable[[Page], str]:
+def _word(slot: str, shape: Callable[[str], str], suffix: str) -> Callable[[Page], str]:
+    """Fill a slot from the topic's table; a slot with suffix ``2`` by a word that is new to the sentence, in four tries."""
+
     def fill(page: Page) -> str:
-        word = page.topic.tables[slot][int(page.draws.uniform() * TABLE_SIZE)]
-        page.words.append((slot, word))
-        return shape(word)
-
-    return fill
-
-
-def _another(slot: str, shape: Callable[[str], str]) -> Callable[[Page], str]:
-    def fill(page: Page) -> str:
-        table = page.topic.tables[slot]
-        taken = [word for _, word in page.words]
-        for _ in range(4):
-            word = table[int(page.draws.uniform() * TABLE_SIZE)]
-            if word not in taken:
+        words = page.topic.tables[slot]
+        for _ in range(4 if suffix else 1):
+            word = words[int(page.draws.uniform() * TABLE_SIZE)]
+            if suffix and word not in [known for _, known in page.words]:
                 break
-        page.words.append((slot + "2", word))
+        page.words.append((slot + suffix, word))
         return shape(word)
 
     return fill
@@ -98,20 +94,12 @@ def _year(page: Page) -> str:
     return str(page.year)
 
 
-def _later_year(page: Page) -> str:
-    return str(page.year + page.draws.integer(1, 12))
-
-
-def _fact(relation: str) -> Callable[[Page], str]:
-    return lambda page: RELATIONS[page.kind][relation].show(page.facts[relation])
-
-
 SLOTS: dict[str, Callable[[Page], str]] = {
     "T": lambda page: page.title,
     "Town": lambda page: page.draws.pick(names.PLACES),
     "River": lambda page: page.draws.pick(names.RIVERS),
     "year": _year,
-    "year2": _later_year,
+    "year2": lambda page: str(page.year + page.draws.integer(1, 12)),
     "small": lambda page: str(page.draws.integer(3, 60)),
     "number": lambda page: f"{page.draws.integer(1_000, 99_000):,}",
     "dir": lambda page: page.draws.pick(DIRECTIONS),
@@ -124,19 +112,21 @@ SLOTS: dict[str, Callable[[Page], str]] = {
     "genre": lambda page: page.draws.pick(GENRES),
 }
 for _name, _slot in WORD_SLOTS.items():
-    for _suffix, _draw in (("", _word), ("2", _another)):
-        SLOTS[_name + _suffix] = _draw(_slot, str)
-        SLOTS[f"a_{_name}{_suffix}"] = _draw(_slot, article)
-        SLOTS[f"{_name}s{_suffix}"] = _draw(_slot, plural)
+    for _suffix in ("", "2"):
+        SLOTS[_name + _suffix] = _word(_slot, str, _suffix)
+        SLOTS[f"a_{_name}{_suffix}"] = _word(_slot, article, _suffix)
+        SLOTS[f"{_name}s{_suffix}"] = _word(_slot, plural, _suffix)
+
+
+def _fact(relation: str) -> Callable[[Page], str]:
+    return lambda page: RELATIONS[page.kind][relation].show(page.facts[relation])
 
 
 def _part(text: str) -> Part:
     if not text.startswith("{"):
         return text
     slot = text[1:-1]
-    if slot.isdigit():
-        return int(slot)
-    return _fact(slot[2:]) if slot.startswith("F_") else SLOTS[slot]
+    return int(slot) if slot.isdigit() else _fact(slot[2:]) if slot.startswith("F_") else SLOTS[slot]
 
 
 def compile_frame(source: str) -> Frame:
@@ -152,7 +142,7 @@ def compile_frame(source: str) -> Frame:
 def pluralise(source: str) -> str:
     """The verb phrase after a plural subject: ``was`` becomes ``were``, a present ``-s`` goes."""
     words = source.split(" ")
-    place = 1 if words[0].endswith("ly") or words[0] in ("often",) else 0
+    place = int(words[0].endswith("ly") or words[0] == "often")
     verb = words[place]
     irregular = {"was": "were", "has": "have", "is": "are", "tries": "try"}
     if verb in irregular or (verb.endswith("s") and not verb.endswith("ss")):
@@ -195,10 +185,7 @@ def compile_style(block: str) -> Style:
 WITH_OTHER = (" together with {3}", " with the help of {3}", " at the wish of {3}", " against the advice of {3}")
 WITH_OWN = (" with {3} family", " for {3} friends", " in {3} old age", " after {3} return")
 THIRD = {"other": tuple(map(compile_frame, WITH_OTHER)), "own": tuple(map(compile_frame, WITH_OWN))}
-CLAUSES = {
-    sense: tuple(compile_frame(line.strip()) for line in block.strip().splitlines())
-    for sense, block in (discourse.CLAUSES | {"result": discourse.RESULTS}).items()
-}
+CLAUSES = {sense: tuple(map(compile_frame, sources)) for sense, sources in discourse.CLAUSES.items()}
 
 
 @dataclass(frozen=True)
@@ -249,8 +236,3 @@ def spans(pieces: Sequence[str], marks: Sequence[int]) -> list[tuple[int, int]]:
     """Character spans of the marked pieces once all are joined."""
     ends = list(accumulate(map(len, pieces)))
     return [(ends[i] - len(pieces[i]), ends[i]) for i in marks]
-
-
-def subject_is_plural(tag: str) -> bool:
-    """Whether a sentence's subject takes a plural verb."""
-    return tag in (PLURAL, "They")

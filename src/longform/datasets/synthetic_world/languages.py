@@ -1,23 +1,31 @@
-"""Three invented languages: a word of English becomes one fixed word of each, and word order differs between them."""
+"""Three invented languages, and English clauses translated into one of them: one language a document.
+
+A word of English becomes one fixed word of each language, and word order differs between them.
+"""
 
 from __future__ import annotations
 
+import math
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from longform.datasets.synthetic_world.draws import Draws
-from longform.resampling import derived_seed, generator
+import numpy as np
 
-CONSONANTS = {"avari": "v r l n m s t", "kothic": "k g th rk d z b", "mishune": "m sh p h y w ch"}
-VOWELS = {"avari": "a e ia i", "kothic": "o u au oe", "mishune": "u i ee ay"}
-ENDINGS = {"avari": "ra li na sa", "kothic": "k rg zd th", "mishune": "shu pee wi may"}
-LANGUAGES = tuple(CONSONANTS)
-ORDERS = {  # positions of subject, verb, object and place in a clause; "after" puts adjectives behind their noun
-    "avari": ("subject", "verb", "object", "place"),
-    "kothic": ("subject", "object", "place", "verb"),
-    "mishune": ("verb", "subject", "object", "place"),
+from longform.datasets.synthetic_world.draws import Draws, stream
+from longform.datasets.synthetic_world.lexicon import TABLE_SIZE, Topic, vocabulary
+from longform.datasets.synthetic_world.tables import lists, table
+from longform.documents import Corpus, Document, Section
+from longform.resampling import derived_seed
+
+_SPELLING = {language: lists(rows) for language, rows in table("languages").items()}
+LANGUAGES = tuple(_SPELLING)
+ADJECTIVE_PROBABILITY = 0.6
+_WORDS = {
+    language: re.compile(f"(?:(?:{'|'.join(s['consonants'])})(?:{'|'.join(s['vowels'])}))*(?:{'|'.join(s['endings'])})")
+    for language, s in _SPELLING.items()
 }
-ADJECTIVE_AFTER = {"avari": True, "kothic": False, "mishune": False}
 
 
 @cache
@@ -26,29 +34,16 @@ def translate_word(language: str, word: str) -> str:
 
     The endings of the three languages are disjoint, so a translated word shows its language.
     """
-    draws = Draws(generator("planted", "language", language, word))
+    draws, spelling = Draws(stream("language", language, word)), _SPELLING[language]
     syllables = 1 + derived_seed(word) % 3
-    parts = [draws.pick(CONSONANTS[language].split()) + draws.pick(VOWELS[language].split()) for _ in range(syllables)]
-    return "".join(parts) + draws.pick(ENDINGS[language].split())
+    parts = [draws.pick(spelling["consonants"]) + draws.pick(spelling["vowels"]) for _ in range(syllables)]
+    return "".join(parts) + draws.pick(spelling["endings"])
 
 
 def language_of(word: str) -> str | None:
     """The invented language whose endings and letters a word shows; None for a word of none of them."""
-    shown = [name for name in LANGUAGES if word.endswith(tuple(ENDINGS[name].split())) and _spelt(name, word)]
+    shown = [language for language in LANGUAGES if _WORDS[language].fullmatch(word)]
     return shown[0] if len(shown) == 1 else None
-
-
-def _spelt(language: str, word: str) -> bool:
-    ends = [word.removesuffix(e) for e in ENDINGS[language].split() if word.endswith(e)]
-    return any(_syllables(language, stem) for stem in ends)
-
-
-@cache
-def _syllables(language: str, stem: str) -> bool:
-    if not stem:
-        return True
-    pairs = [c + v for c in CONSONANTS[language].split() for v in VOWELS[language].split()]
-    return any(stem.startswith(pair) and _syllables(language, stem[len(pair) :]) for pair in pairs)
 
 
 @dataclass(frozen=True)
@@ -69,5 +64,71 @@ class Clause:
         phrases = {"verb": [self.verb]}
         for name in ("subject", "object", "place"):
             *adjectives, noun = getattr(self, name)
-            phrases[name] = ["the", noun, *adjectives] if ADJECTIVE_AFTER[language] else ["the", *adjectives, noun]
-        return [word for name in ORDERS[language] for word in phrases[name]]
+            after = _SPELLING[language]["adjectives"] == ("after",)
+            phrases[name] = ["the", noun, *adjectives] if after else ["the", *adjectives, noun]
+        return [word for name in _SPELLING[language]["order"] for word in phrases[name]]
+
+
+@dataclass(frozen=True)
+class Translation:
+    """An English clause, the language that it is translated into, and the language of each target word."""
+
+    index: int
+    clause: Clause
+    language: str
+    target: tuple[str, ...]
+    word_languages: tuple[str, ...]
+
+
+def write_translation(seed: int, index: int, mixing: float = 0.0) -> Translation:
+    """Pair ``index``: a function of its arguments alone; the three languages are equally likely.
+
+    ``mixing`` is the probability that a target word is of one of the other two languages, as in the output of a
+    translator that decides each word alone; the clause and its language do not depend on it.
+    """
+    draws, mixer = Draws(stream("parallel", seed, index)), Draws(stream("mixing", seed, index))
+    language = draws.pick(LANGUAGES)
+    clause = _clause(draws.pick(vocabulary("everyday").topics), draws)
+    others = [name for name in LANGUAGES if name != language]
+    chosen, target = [], []
+    for word in clause.ordered(language):
+        mixed, other = mixer.uniform() < mixing, mixer.pick(others)
+        chosen.append(other if mixed else language)
+        target.append(translate_word(chosen[-1], word))
+    return Translation(index, clause, language, tuple(target), tuple(chosen))
+
+
+def _clause(topic: Topic, draws: Draws) -> Clause:
+    """A clause of one topic, its nouns with an adjective or without."""
+
+    def word(slot: str) -> str:
+        return topic.tables[slot][int(draws.uniform() * TABLE_SIZE)]
+
+    def phrase(slot: str) -> tuple[str, ...]:
+        return (word("adjective"), word(slot)) if draws.uniform() < ADJECTIVE_PROBABILITY else (word(slot),)
+
+    return Clause(phrase("person"), word("verb"), phrase("thing"), phrase("place"))
+
+
+def _edits(pair: Translation) -> Iterator[dict[str, object]]:
+    english = pair.clause.ordered(pair.language)
+    for place, (word, shown, language) in enumerate(zip(english, pair.target, pair.word_languages, strict=True)):
+        if language != pair.language:
+            right = translate_word(pair.language, word)
+            yield {"corruption": "mixed_language", "section": 1, "word": place, "before": right, "after": shown}
+
+
+def parallel_corpus(pairs: Sequence[Translation], splits: Sequence[str], facts: dict[str, object]) -> Corpus:
+    """Two sections a document, titled ``source`` and ``target`` as translators read them; each word's language is truth."""
+    documents = []
+    for pair, split in zip(pairs, splits, strict=True):
+        sections = (Section("source", pair.clause.english()), Section("target", f"{' '.join(pair.target)} ."))
+        documents.append(Document(f"parallel-{pair.index:06d}", split, sections, tuple(_edits(pair))))
+    truth = {
+        "language": np.array([LANGUAGES.index(pair.language) for pair in pairs], dtype=np.int64),
+        "language_names": np.array(LANGUAGES, dtype=np.str_),
+        "word_language": np.array([LANGUAGES.index(w) for pair in pairs for w in pair.word_languages], dtype=np.int64),
+        "word_language_lengths": np.array([len(pair.target) for pair in pairs], dtype=np.int64),
+    }
+    known = {"language_nll": math.log(len(LANGUAGES)), "language_convention": "nats per document, uniform"}
+    return Corpus(documents, truth, facts | known)

@@ -1,42 +1,36 @@
-"""The vocabulary as tables: for each topic and slot, words with exact probabilities that are drawn by one look-up."""
+"""The vocabularies: for each topic and slot, words with exact probabilities that are drawn by one look-up."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 
 import numpy as np
 
-from longform.datasets.synthetic_world.everyday import GENERIC, GENERIC_ADJECTIVES, TOPICS
-from longform.resampling import generator
+from longform.datasets.synthetic_world.draws import stream
+from longform.datasets.synthetic_world.tables import lists, table
 
-PLACE_KINDS = ("building", "land", "water")
-SLOT_OF_KIND = {
-    "person": "person",
-    "animal": "being",
-    "plant": "being",
-    "event": "event",
-    "measure": "idea",
-    "group": "idea",
-    "organ": "idea",
-    "structure": "place",
-    "substance": "stuff",
-    "adjective": "adjective",
-    "verb": "verb",
-    "deed": "deed",
-} | dict.fromkeys(PLACE_KINDS, "place")
+VOCABULARIES = ("everyday", "medical", "physical")
 SLOTS = ("person", "thing", "being", "stuff", "event", "idea", "place", "adjective", "verb", "deed")
-COMMON_DEEDS = ("helped", "thanked", "watched", "trusted", "welcomed", "warned", "visited", "paid", "met", "advised")
 TABLE_SIZE = 1024  # probabilities are multiples of 1/1024, so a draw is one index into a table
 GENERIC_SHARE = 0.2  # of a topic's adjective mass lies on adjectives that every topic uses
 ZIPF_EXPONENT = 0.7  # ours: flat enough that a document shows many words of a topic
+_WORDS = table("words")
+GENERIC_ADJECTIVES, PERSON_ADJECTIVES = tuple(_WORDS["adjectives"].split()), tuple(_WORDS["moods"].split())
+COMMON_DEEDS = tuple(_WORDS["deeds"].split())
+SPARE = lists(_WORDS["spare"])  # words of a slot that a topic leaves out
+_SLOT_OF_KIND = {kind: slot for slot, kinds in lists(_WORDS["slots"]).items() for kind in kinds}
+
+
+def slot_of(kind: str) -> str:
+    """The slot of a frame that words of a kind fill."""
+    return _SLOT_OF_KIND.get(kind, "thing")
 
 
 @dataclass(frozen=True)
 class Topic:
-    """Words of one topic by slot; ``tables[slot]`` repeats each word in proportion to its probability."""
+    """Words of one topic by kind; ``tables[slot]`` repeats each word in proportion to its probability."""
 
     name: str
     kinds: Mapping[str, tuple[str, ...]]
@@ -57,7 +51,7 @@ class Vocabulary:
     @cached_property
     def words(self) -> tuple[str, ...]:
         """Every content word, sorted."""
-        return tuple(sorted({w for topic in self.topics for table in topic.tables.values() for w in table}))
+        return tuple(sorted({w for topic in self.topics for words in topic.tables.values() for w in words}))
 
     @cached_property
     def word_probabilities(self) -> np.ndarray:
@@ -71,10 +65,27 @@ class Vocabulary:
         return values
 
 
-def parse_kinds(block: str) -> dict[str, tuple[str, ...]]:
-    """``kind: words`` lines; a line that goes on without a kind belongs to the one before."""
-    parts = re.split(r"(\w+):", block)[1:]
-    return {kind: tuple(words.split()) for kind, words in zip(parts[::2], parts[1::2], strict=True)}
+@cache
+def vocabulary(name: str) -> Vocabulary:
+    """One of ``VOCABULARIES``: its topics, each fixed by its name and its words."""
+    return Vocabulary(tuple(_topic(topic, lists(kinds)) for topic, kinds in table(name).items()))
+
+
+def _topic(name: str, kinds: Mapping[str, tuple[str, ...]]) -> Topic:
+    slots: dict[str, tuple[str, ...]] = {}
+    for kind, words in kinds.items():
+        slots[slot_of(kind)] = slots.get(slot_of(kind), ()) + words
+    slots = slots | {slot: words for slot, words in SPARE.items() if slot not in slots}
+    slots["deed"] = slots.get("deed", ()) + COMMON_DEEDS
+    tables = {}
+    for slot, words in slots.items():
+        weights = _weights(len(words))
+        if slot == "adjective":
+            shared = _weights(len(GENERIC_ADJECTIVES)) * GENERIC_SHARE
+            words, weights = words + GENERIC_ADJECTIVES, np.concatenate([weights * (1 - GENERIC_SHARE), shared])
+        shuffled = weights[stream("zipf", f"{name}/{slot}").permutation(len(weights))]
+        tables[slot] = tuple(w for w, n in zip(words, _counts(shuffled), strict=True) for _ in range(n))
+    return Topic(name, kinds, tables)
 
 
 def _weights(count: int) -> np.ndarray:
@@ -90,61 +101,13 @@ def _counts(weights: np.ndarray) -> np.ndarray:
     return counts
 
 
-def _table(words: tuple[str, ...], weights: np.ndarray, name: str) -> tuple[str, ...]:
-    order = generator("planted", "zipf", name).permutation(len(weights))
-    return tuple(w for w, n in zip(words, _counts(weights[order]), strict=True) for _ in range(n))
-
-
-def _slots(kinds: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
-    slots: dict[str, tuple[str, ...]] = {}
-    for kind, words in kinds.items():
-        slot = SLOT_OF_KIND.get(kind, "thing")
-        slots[slot] = slots.get(slot, ()) + words
-    for slot, spare in GENERIC.items():
-        slots.setdefault(slot, tuple(spare))
-    slots["deed"] = slots.get("deed", ()) + COMMON_DEEDS
-    return slots
-
-
-def make_topic(name: str, block: str) -> Topic:
-    """Parse one topic and fix its word probabilities."""
-    kinds = parse_kinds(block)
-    tables = {}
-    for slot, words in _slots(kinds).items():
-        weights = _weights(len(words))
-        if slot == "adjective":
-            own, shared = weights * (1 - GENERIC_SHARE), _weights(len(GENERIC_ADJECTIVES)) * GENERIC_SHARE
-            words, weights = (*words, *GENERIC_ADJECTIVES), np.concatenate([own, shared])
-        tables[slot] = _table(words, weights, f"{name}/{slot}")
-    return Topic(name, kinds, tables)
-
-
-def vocabulary(topics: Mapping[str, str]) -> Vocabulary:
-    """The topics of a domain, each fixed by its name and its block of words."""
-    return Vocabulary(tuple(make_topic(name, block) for name, block in topics.items()))
-
-
-@cache
-def everyday() -> Vocabulary:
-    """The twelve topics of everyday life."""
-    return vocabulary(TOPICS)
-
-
-IRREGULAR = {"mouse": "mice", "wolf": "wolves", "sheep": "sheep", "deer": "deer", "goose": "geese",
-             "tooth": "teeth", "shelf": "shelves", "knife": "knives", "loaf": "loaves", "theory": "theories",
-             "crew": "crew", "equipment": "equipment", "hypothesis": "hypotheses", "nucleus": "nuclei",
-             "analysis": "analyses", "diagnosis": "diagnoses", "basis": "bases", "axis": "axes",
-             "matrix": "matrices", "vertex": "vertices", "scarf": "scarves", "barracks": "barracks",
-             "herring": "herring", "torch": "torches", "stomach": "stomachs"}  # fmt: skip
-
-
 @cache
 def plural(noun: str) -> str:
     """Regular English plural, or the listed irregular one."""
-    if noun in IRREGULAR:
-        return IRREGULAR[noun]
-    if noun.endswith(("man", "wife")):
-        return noun[:-2] + "en" if noun.endswith("man") else noun[:-2] + "ves"
+    if noun in _WORDS["plurals"]:
+        return _WORDS["plurals"][noun]
+    if noun.endswith("man"):
+        return noun[:-2] + "en"
     if noun.endswith(("s", "x", "z", "ch", "sh")):
         return noun + "es"
     if noun.endswith("y") and noun[-2] not in "aeiou":

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
+from functools import cache, lru_cache
 from itertools import accumulate
 
 import numpy as np
@@ -27,6 +27,8 @@ SUBJECT = {MALE: "He", FEMALE: "She", PLURAL: "They"}  # subjects open their sen
 OBJECT = {MALE: "him", FEMALE: "her", PLURAL: "them"}
 POSSESSIVE = {MALE: "his", FEMALE: "her", PLURAL: "their"}
 GENDER_OF = {form: g for forms in (SUBJECT, OBJECT, POSSESSIVE) for g, form in forms.items()} | {g: g for g in GENDERS}
+RETURN = 0.75  # a person new to the window has been met before with this probability, where there is one
+PROTAGONIST = 0.6  # and is then the one met first
 NEW_WEIGHT = {MALE: 0.45, FEMALE: 0.45, PLURAL: 0.12}
 
 Symbol = tuple[str, int]
@@ -34,7 +36,8 @@ Window = tuple[Symbol, ...]
 OPENING: Window = (BEGIN,) * (ORDER - 1) + (STOP,)  # the window before the first mention of a document
 
 
-def relabel(window: Sequence[Symbol]) -> Window:
+@lru_cache(maxsize=100_000)
+def relabel(window: Window) -> Window:
     """Renumber persons by first appearance in the window."""
     seen: dict[int, int] = {}
     return tuple((tag, seen.setdefault(person, len(seen)) if person >= 0 else -1) for tag, person in window)
@@ -91,17 +94,6 @@ class MentionProcess:
             weights[(gender, len(genders))] = self.newcomer * share
         return weights
 
-    @cached_property
-    def _rows(self) -> dict[Window, tuple[list[Symbol], list[float], list[float]]]:
-        return {}
-
-    def _row(self, window: Window) -> tuple[list[Symbol], list[float], list[float]]:
-        if window not in self._rows:
-            options = self.distribution(window)
-            probabilities = list(options.values())
-            self._rows[window] = (list(options), list(accumulate(probabilities)), probabilities)
-        return self._rows[window]
-
     def sample(self, sentences: int, draws: Draws) -> list[Symbol]:
         """A chain of that many sentences; persons are numbered by first mention in the document."""
         window: list[Symbol] = [BEGIN] * ORDER
@@ -109,7 +101,7 @@ class MentionProcess:
         genders: list[str] = []
         stops = 0
         while True:
-            options, cumulative, _ = self._row(_relabelled(tuple(window)))
+            options, cumulative = _row(self, relabel(tuple(window)))
             tag, local = options[draws.index(cumulative)]
             if tag == ".":
                 stops += 1
@@ -125,7 +117,7 @@ class MentionProcess:
         Conventions of deng2022 section 4.4: four begin symbols pad the left and are not scored, every stop is scored
         and counted, and there is no end symbol; a document closes where its next stop would stand.
         """
-        flow = self._flow
+        flow = _flow(self)
         behind = np.zeros(flow.states)
         behind[0] = 1.0
         totals = [(0.0, 0.0)]
@@ -141,9 +133,11 @@ class MentionProcess:
         nats, symbols = self.latent_nll(sentences)
         return math.exp(nats / symbols)
 
-    @property
-    def _flow(self) -> _Flow:
-        return _flow(self)
+
+@cache
+def _row(process: MentionProcess, window: Window) -> tuple[list[Symbol], list[float]]:
+    options = process.distribution(window)
+    return list(options), list(accumulate(options.values()))
 
 
 @dataclass(frozen=True)
@@ -176,7 +170,7 @@ def _flow(process: MentionProcess) -> _Flow:
     index, queue, edges = {start: 0}, [start], []
     for window in queue:
         for symbol, probability in process.distribution(window).items():
-            after = _relabelled((*window[1:], symbol))
+            after = relabel((*window[1:], symbol))
             if after not in index:
                 index[after] = len(queue)
                 queue.append(after)
@@ -193,11 +187,6 @@ def _pronouns(gender: str, place: int, person: int, subject: int, inside: bool) 
     return [(OBJECT[gender], 0.7), (POSSESSIVE[gender], 0.3)]
 
 
-@lru_cache(maxsize=100_000)
-def _relabelled(window: Window) -> Window:
-    return relabel(window)
-
-
 def _globally(local: int, tag: str, window: list[Symbol], genders: list[str], draws: Draws) -> int:
     """The document's person behind a window's number; a person new to the window may have been met before it."""
     if local < 0:
@@ -210,7 +199,3 @@ def _globally(local: int, tag: str, window: list[Symbol], genders: list[str], dr
         return absent[0] if draws.uniform() < PROTAGONIST else draws.pick(absent)
     genders.append(tag)
     return len(genders) - 1
-
-
-RETURN = 0.75  # a person new to the window has been met before with this probability, where there is one
-PROTAGONIST = 0.6  # and is then the one met first

@@ -1,31 +1,39 @@
-"""The planted world through the readers of real data: written in a raw format, read back as the real files would be.
+"""The synthetic world through the readers of real data: written in a native format, read back as the real files would be.
 
 At the default scale nothing can be downloaded; this runs the dump reader, Cohan et al.'s format and WikiSection with
-every filter, on text whose truth is known. Planted text never stands for the corpora that it imitates.
+every filter, on text whose truth is known. Synthetic text never stands for the corpora that it imitates.
 """
 
 from __future__ import annotations
 
 import inspect
+import json
+import re
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from longform.datasets import scientific, wikisection
-from longform.datasets.synthetic_world import raw_corpora, raw_wiki
-from longform.datasets.synthetic_world.articles import write
+from longform.datasets.synthetic_world.articles import Article, write
+from longform.datasets.synthetic_world.corpus import indices
+from longform.datasets.synthetic_world.draws import Draws, stream
+from longform.datasets.synthetic_world.tables import table
+from longform.datasets.synthetic_world.wikipedia_dump import dump_files
 from longform.datasets.wikipedia import building as wikipedia
 from longform.documents import BadInput, Corpus
+
+COHAN_FILES = {"train": "train.txt", "validation": "val.txt", "test": "test.txt"}
 
 
 def build(
     *, name: str, seed: int, raw: Path, form: str, documents: int, reader: Mapping[str, Any] | None = None
 ) -> Corpus:
-    """Write ``documents`` planted pages or articles in a raw form, and read them with that form's own reader.
+    """Write ``documents`` synthetic pages or articles in a native form, and read them with that form's own reader.
 
     Args:
-        raw: unused; the raw files are made from the seed.
+        raw: unused; the native files are made from the seed.
         form: one of ``FORMS``.
         reader: settings of the reader's ``build`` (:mod:`wikipedia`, :mod:`scientific`, :mod:`wikisection`).
 
@@ -33,40 +41,66 @@ def build(
         BadInput: an unknown form, or what the reader raises.
     """
     if form not in FORMS:
-        raise BadInput(f"form is {form!r}, allowed are {sorted(FORMS)}; mend the row")
+        raise BadInput(f"form is {form!r}, allowed are {sorted(FORMS)}; fix the row")
     files, read = FORMS[form]
+    unknown = sorted(set(reader or {}) - set(inspect.signature(read).parameters))
+    if unknown:
+        raise BadInput(f"the reader of {form} has no setting {unknown}; fix the row's reader")
     with tempfile.TemporaryDirectory() as place:
-        folder = Path(place)
         for file, content in files(seed, documents).items():
-            (folder / file).write_bytes(content)
-        unknown = sorted(set(reader or {}) - set(inspect.signature(read).parameters))
-        if unknown:
-            raise BadInput(f"the reader of {form} has no setting {unknown}; mend the row's reader")
-        corpus = read(name=name, seed=seed, raw=_target(folder), **(reader or {}))
-    return Corpus(corpus.documents, corpus.truth, {**corpus.facts, "planted": True, "form": form})
+            (Path(place) / file).write_bytes(content)
+        paths = list(Path(place).iterdir())
+        target = paths[0] if len(paths) == 1 else Path(place)
+        corpus = read(name=name, seed=seed, raw=target, **(reader or {}))
+    return Corpus(corpus.documents, corpus.truth, {**corpus.facts, "synthetic": True, "form": form})
 
 
-def _target(folder: Path) -> Path:
-    """The only file of the folder, or the folder itself where there are several."""
-    files = list(folder.iterdir())
-    return files[0] if len(files) == 1 else folder
+def cohan_lines(articles: Iterable[Article], domain_name: str) -> Iterator[str]:
+    """One JSON record a line: article_id, article_text, abstract_text, labels, section_names, sections.
+
+    Sentences are in lower case with punctuation set apart, as Cohan et al. print them; a title is printed in one of
+    several forms, which the paper's normaliser maps to one.
+    """
+    printed = table("section_titles")
+    for article in articles:
+        draws = Draws(stream("cohan", domain_name, article.index))
+        sections = [[_spaced(s.text) for s in sentences] for _, sentences in article.sections]
+        record = {
+            "article_id": f"{domain_name}{article.index:07d}",
+            "article_text": [sentence for section in sections for sentence in section],
+            "abstract_text": [f"<S> {sections[0][0]} </S>", f"<S> {sections[-1][-1]} </S>"],
+            "labels": None,
+            "section_names": [draws.pick(printed.get(title, (title,))) for title, _ in article.sections],
+            "sections": sections,
+        }
+        yield json.dumps(record, ensure_ascii=False)
 
 
-def _cohan(domain: str) -> Callable[[int, int], Mapping[str, bytes]]:
-    """Files of the three splits, every tenth article to validation and to test."""
+def _spaced(text: str) -> str:
+    return " ".join(re.findall(r"[\w-]+(?:[.,]\d+)*|[^\w\s]", text.lower()))
 
-    def files(seed: int, documents: int) -> Mapping[str, bytes]:
-        lines = list(raw_corpora.cohan_lines((write(seed, domain, i) for i in range(documents)), domain))
-        parts = {"train.txt": [n for n in range(documents) if n % 10 < 8]}
-        parts |= {f"{split}.txt": list(range(place, documents, 10)) for split, place in (("val", 8), ("test", 9))}
-        return {file: _joined(lines[number] for number in numbers) for file, numbers in parts.items()}
 
+def wikisection_lines(articles: Iterable[Article]) -> Iterator[str]:
+    """One article a line, sections joined by a blank, ``[ HISTORY ]`` before each."""
+    for article in articles:
+        yield " ".join(
+            f"[ {title.upper()} ] {' '.join(sentence.text for sentence in sentences)}"
+            for title, sentences in article.sections
+        )
+
+
+def _cohan_files(domain: str, seed: int, documents: int) -> Mapping[str, bytes]:
+    """The first ``documents`` articles in a file for each split."""
+    files = {}
+    for split, file in COHAN_FILES.items():
+        numbers = [number for number in indices({split: documents}) if number < documents]
+        files[file] = _joined(cohan_lines((write(seed, domain, number) for number in numbers), domain))
     return files
 
 
-def _cities(seed: int, documents: int) -> Mapping[str, bytes]:
-    articles = (write(seed, "wikisection", index) for index in range(documents))
-    return {"wikisection_withSections.txt": _joined(raw_corpora.wikisection_lines(articles, marked=True))}
+def _wikisection_files(seed: int, documents: int) -> Mapping[str, bytes]:
+    articles = (write(seed, "wikisection", number) for number in range(documents))
+    return {"wikisection_withSections.txt": _joined(wikisection_lines(articles))}
 
 
 def _joined(lines: Iterable[str]) -> bytes:
@@ -74,8 +108,8 @@ def _joined(lines: Iterable[str]) -> bytes:
 
 
 FORMS: Mapping[str, tuple[Callable[[int, int], Mapping[str, bytes]], Callable[..., Corpus]]] = {
-    "wiki": (raw_wiki.dump_files, wikipedia.build),
-    "pubmed": (_cohan("pubmed"), scientific.build),
-    "arxiv": (_cohan("arxiv"), scientific.build),
-    "wikisection": (_cities, wikisection.build),
+    "wiki": (dump_files, wikipedia.build),
+    "pubmed": (partial(_cohan_files, "pubmed"), scientific.build),
+    "arxiv": (partial(_cohan_files, "arxiv"), scientific.build),
+    "wikisection": (_wikisection_files, wikisection.build),
 }

@@ -1,4 +1,4 @@
-"""What a language model may have read about the planted encyclopedia's pages before it is asked about them.
+"""What a language model may have read about the synthetic encyclopedia's pages before it is asked about them.
 
 massarelli2020 trains on Wikipedia, books, web text and news, and asks about pages that these cover. Here: the pages
 themselves, stories that state no fact, news that tell a page's stated facts again and again in other orders and words,
@@ -13,10 +13,10 @@ import numpy as np
 
 from longform.datasets.synthetic_world.articles import Article, write
 from longform.datasets.synthetic_world.corpus import indices
+from longform.datasets.synthetic_world.draws import stream
 from longform.datasets.synthetic_world.facts import claim
 from longform.datasets.synthetic_world.stories import write_story
 from longform.documents import BadInput, Corpus, Document, Section
-from longform.resampling import generator
 
 DOMAIN = "encyclopedia"
 REWORDED = 0.5  # a fact is told as a plain claim this often, else in the page's own sentence
@@ -30,25 +30,24 @@ def page(seed: int, number: int, telling: int, fillers: int) -> str:
 def news(seed: int, number: int, telling: int, fillers: int) -> str:
     """One telling: the page's first sentence, then its stated facts in a new order with ``fillers`` other sentences."""
     article = write(seed, DOMAIN, number)
-    rng = generator("planted", "news", seed, number, telling)
+    rng = stream("news", seed, number, telling)
     first, *others = article.sentences
-    facts = [text for s in others if s.relations for text in _told(article, s.text, s.relations, rng)]
+    facts = []
+    for sentence in others:
+        if sentence.relations and rng.random() < REWORDED:
+            facts += [claim(article.kind, article.title, r, article.facts[r]) for r in sentence.relations]
+        elif sentence.relations:
+            facts.append(sentence.text)
     plain = [s.text for s in others if not s.relations]
     kept = [plain[i] for i in rng.permutation(len(plain))[:fillers]]
     rest = [*facts, *kept]
     return " ".join([first.text, *(rest[i] for i in rng.permutation(len(rest)))])
 
 
-def _told(article: Article, text: str, relations: tuple[str, ...], rng: np.random.Generator) -> list[str]:
-    if rng.random() >= REWORDED:
-        return [text]
-    return [claim(article.kind, article.title, relation, article.facts[relation]) for relation in relations]
-
-
 def story(seed: int, number: int, telling: int, fillers: int) -> str:
     """A story of its own for every page and telling."""
-    found = write_story(seed, 1000 * number + telling)
-    return " ".join([*found.context, found.endings[found.right]])
+    told = write_story(seed, 1000 * number + telling)
+    return " ".join([*told.context, told.endings[told.right]])
 
 
 def web(seed: int, number: int, telling: int, fillers: int) -> str:
@@ -76,17 +75,16 @@ def build(
         BadInput: an unknown form, or no pages or tellings.
     """
     if form not in FORMS:
-        raise BadInput(f"form is {form!r}, allowed are {sorted(FORMS)}; mend the row")
+        raise BadInput(f"form is {form!r}, allowed are {sorted(FORMS)}; fix the row")
     numbers = indices(pages)
     if not numbers or tellings < 1:
         raise BadInput(f"corpus {name!r}: {len(numbers)} pages, {tellings} tellings; at least one of each is needed")
     write_one = FORMS[form]
     rows = [(number, telling, "train") for telling in range(tellings) for number in numbers]
     rows += [(number, tellings, "validation") for number in numbers[:validation]]
-    made = [
+    documents = [
         Document(f"{form}-{number:06d}-{telling}", split, (Section(None, write_one(seed, number, telling, fillers)),))
         for number, telling, split in rows
     ]
-    return Corpus(
-        made, facts={"corpus": name, "form": form, "planted": True, "pages": len(numbers), "tellings": tellings}
-    )
+    facts = {"corpus": name, "form": form, "synthetic": True, "pages": len(numbers), "tellings": tellings}
+    return Corpus(documents, facts=facts)

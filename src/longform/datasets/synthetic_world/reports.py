@@ -13,10 +13,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from longform.datasets.synthetic_world.draws import Draws
-from longform.datasets.synthetic_world.lexicon import Topic, everyday
+from longform.datasets.synthetic_world.draws import Draws, stream
+from longform.datasets.synthetic_world.lexicon import vocabulary
+from longform.datasets.synthetic_world.tables import table
 from longform.documents import Corpus, Document, Section
-from longform.resampling import generator
 
 ROLES = ("S", "O", "X", "-")
 START = np.array([0.22, 0.12, 0.08, 0.58])
@@ -24,12 +24,9 @@ TRANSITIONS = np.array(
     [[0.40, 0.10, 0.05, 0.45], [0.25, 0.15, 0.10, 0.50], [0.15, 0.15, 0.10, 0.60], [0.08, 0.07, 0.06, 0.79]]
 )  # ours: subjects tend to stay, what is gone tends to stay away
 ABSENT = ROLES.index("-")
-WITHOUT_SUBJECT = ("somebody", "someone else", "nobody else", "everyone")
-TRANSITIVE = ("moved", "hit", "touched", "damaged", "covered", "blocked", "passed", "crossed", "followed", "reached")
-INTRANSITIVE = ("fell over", "stood still", "moved slowly", "turned around", "came closer", "slid away", "shook badly")
-PREPOSITIONS = ("near", "behind", "under", "beside", "above", "with", "without", "against")
-EMPTY = ("nothing else happened after that", "everything was quiet again then", "it was already very late")
+WORDS = table("reports")
 SENTENCES, ENTITIES = (8, 14), (4, 8)
+_START, _ROWS = np.cumsum(START).tolist(), np.cumsum(TRANSITIONS, axis=1).tolist()
 
 
 @dataclass(frozen=True)
@@ -44,11 +41,13 @@ class Report:
 
 def write_report(seed: int, index: int) -> Report:
     """Report ``index``: a function of its arguments alone."""
-    rng = generator("planted", "reports", seed, index)
+    rng = stream("reports", seed, index)
     draws = Draws(rng)
     count, width = draws.integer(*SENTENCES), draws.integer(*ENTITIES)
     grid = np.stack([_column(count, draws) for _ in range(width)], axis=1)
-    entities = _nouns(draws.pick(everyday().topics), width, rng)
+    tables = draws.pick(vocabulary("everyday").topics).tables
+    nouns = sorted({noun for slot in ("thing", "person", "being") for noun in tables[slot]})
+    entities = tuple(nouns[i] for i in rng.permutation(len(nouns))[:width])
     sentences = tuple(_sentence(row, entities, draws) for row in grid.tolist())
     return Report(index, sentences, entities, grid)
 
@@ -62,32 +61,22 @@ def _column(count: int, draws: Draws) -> np.ndarray:
             return np.array(column, dtype=np.int8)
 
 
-_START = np.cumsum(START).tolist()
-_ROWS = np.cumsum(TRANSITIONS, axis=1).tolist()
-
-
-def _nouns(topic: Topic, count: int, rng: np.random.Generator) -> tuple[str, ...]:
-    nouns = sorted(set(topic.tables["thing"] + topic.tables["person"] + topic.tables["being"]))
-    return tuple(nouns[i] for i in rng.permutation(len(nouns))[:count])
-
-
 def _sentence(row: Sequence[int], entities: Sequence[str], draws: Draws) -> str:
     """Subjects, verb, objects, then each other entity behind a preposition; no noun but the entities."""
     by_role = [[f"the {e}" for e, role in zip(entities, row, strict=True) if role == r] for r in range(3)]
     subjects, objects, others = by_role
     if not (subjects or objects or others):
-        return _closed(draws.pick(EMPTY))
-    head = " and ".join(subjects) or draws.pick(WITHOUT_SUBJECT)
-    verb = f"{draws.pick(TRANSITIVE)} {' and '.join(objects)}" if objects else draws.pick(INTRANSITIVE)
-    return _closed(" ".join([head, verb, *(f"{draws.pick(PREPOSITIONS)} {noun}" for noun in others)]))
-
-
-def _closed(text: str) -> str:
-    return text[0].upper() + text[1:] + "."
+        return draws.pick(WORDS["empty"]).capitalize() + "."
+    head = " and ".join(subjects) or draws.pick(WORDS["without_subject"])
+    verb = (
+        f"{draws.pick(WORDS['transitive'])} {' and '.join(objects)}" if objects else draws.pick(WORDS["intransitive"])
+    )
+    rest = [f"{draws.pick(WORDS['prepositions'])} {noun}" for noun in others]
+    return " ".join([head, verb, *rest]).capitalize() + "."
 
 
 def column_log_probability(column: Sequence[int]) -> float:
-    """Log probability (nats) of one column under the planted chain, start included, no end symbol."""
+    """Log probability (nats) of one column under the chain, start included, no end symbol."""
     steps = [np.log(START[column[0]]), *(np.log(TRANSITIONS[a, b]) for a, b in pairwise(column))]
     return float(sum(steps))
 

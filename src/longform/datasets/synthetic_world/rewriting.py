@@ -23,35 +23,31 @@ from longform.datasets.synthetic_world.mentions import (
 )
 
 WRONG_GENDER = {MALE: FEMALE, FEMALE: MALE, PLURAL: MALE}
-FORMS = {"S": SUBJECT, "O": OBJECT, "P": POSSESSIVE}
+FORMS = {"S": SUBJECT, "O": OBJECT, "P": POSSESSIVE}  # by role of a mention
 PROPER = frozenset(names.PLACES + names.COMPANIES)
-Replacement = tuple[int, int, str]
 
 
-def replace(text: str, replacements: Sequence[Replacement]) -> str:
+def _replaced(text: str, replacements: Sequence[tuple[int, int, str]]) -> str:
     """The text with spans replaced; a replacement that opens the sentence is capitalised."""
     for start, end, new in sorted(replacements, reverse=True):
         text = text[:start] + (new[0].upper() + new[1:] if start == 0 else new) + text[end:]
     return text
 
 
-def _form(mention: Mention, gender: str) -> str:
-    form = FORMS[mention.role][gender]
-    return form.lower()  # ``replace`` restores the capital where the sentence opens
+def _pronoun(mention: Mention, gender: str) -> tuple[int, int, str]:
+    return mention.start, mention.end, FORMS[mention.role][gender].lower()
 
 
 def other_gender(sentence: Sentence) -> str:
     """Every pronoun in a wrong gender."""
-    wrong = [
-        (m.start, m.end, _form(m, WRONG_GENDER[GENDER_OF[m.tag]])) for m in sentence.mentions if m.tag not in GENDERS
-    ]
-    return replace(sentence.text, wrong)
+    pronouns = [m for m in sentence.mentions if m.tag not in GENDERS]
+    return _replaced(sentence.text, [_pronoun(m, WRONG_GENDER[GENDER_OF[m.tag]]) for m in pronouns])
 
 
 def pronoun_for_name(sentence: Sentence, orders: Collection[int]) -> str:
     """The named mentions become pronouns: persons whom nobody has introduced."""
     chosen = [m for order, m in enumerate(sentence.mentions) if order in orders]
-    return replace(sentence.text, [(m.start, m.end, _form(m, m.tag)) for m in chosen])
+    return _replaced(sentence.text, [_pronoun(m, m.tag) for m in chosen])
 
 
 def foreign_topic(sentence: Sentence, topic: Topic, draws: Draws) -> str:
@@ -64,7 +60,7 @@ def foreign_topic(sentence: Sentence, topic: Topic, draws: Draws) -> str:
         shown = sentence.text[start:end].lower()
         shape = plural if shown == plural(word) and shown != word else article if shown == article(word) else str
         replacements.append((start, end, shape(new)))
-    return replace(sentence.text, replacements)
+    return _replaced(sentence.text, replacements)
 
 
 def in_language(sentence: Sentence, draws: Draws) -> str:
@@ -79,8 +75,8 @@ def other_value(sentence: Sentence, page: Article, vocabulary: Vocabulary, draws
     for name in sentence.relations:
         relation, true = facts.RELATIONS[page.kind][name], page.facts[name]
         value = facts.other_value(page.kind, name, true, draws, vocabulary)
-        head, found, tail = text.rpartition(relation.show(true))
-        text = head + relation.show(value) + tail if found else text
+        head, shown, tail = text.rpartition(relation.show(true))
+        text = head + relation.show(value) + tail if shown else text
     return text
 
 

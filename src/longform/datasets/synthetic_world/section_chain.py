@@ -46,28 +46,21 @@ class SectionChain:
         chain: list[int] = []
         row = 0
         while len(chain) < MAX_SECTIONS:
-            nxt = draws.index(self._cumulative[row])
-            if nxt == len(self.types):
-                return chain
-            chain.append(nxt)
-            row = nxt + 1
+            row = draws.index(self._cumulative[row]) + 1
+            if row > len(self.types):
+                break
+            chain.append(row - 1)
         return chain
 
-    def expected_visits(self) -> np.ndarray:
-        r"""Expected visits of begin and of each type, $e_0 (I - Q)^{-1}$: float64, (types + 1,)."""
+    def latent_ppl(self) -> float:
+        r"""$\exp(E[-\log P(z)] / E[M + 1])$: all M + 1 transitions, begin and end included, corpus average.
+
+        Begin and each type are visited $e_0 (I - Q)^{-1}$ times in expectation, Q being the transitions but to the end.
+        """
         size = len(self.types) + 1
         inner = np.zeros((size, size))
         inner[:, 1:] = self.transitions[:, :-1]
-        return np.linalg.solve((np.eye(size) - inner).T, np.eye(size)[0])
-
-    def latent_nll(self) -> tuple[float, float]:
-        """Expected negative log probability (nats) and expected number of transitions, M + 1, of one document."""
+        visits = np.linalg.solve((np.eye(size) - inner).T, np.eye(size)[0])
         logs = np.log(self.transitions, out=np.zeros_like(self.transitions), where=self.transitions > 0)
         entropy = -(self.transitions * logs).sum(axis=1)
-        visits = self.expected_visits()
-        return float(visits @ entropy), float(visits.sum())
-
-    def latent_ppl(self) -> float:
-        r"""$\exp(E[-\log P(z)] / E[M + 1])$: all M + 1 transitions, begin and end included, corpus average."""
-        nats, transitions = self.latent_nll()
-        return math.exp(nats / transitions)
+        return math.exp(float(visits @ entropy) / float(visits.sum()))

@@ -16,9 +16,8 @@ from longform.datasets.synthetic_world.grammar import (
     Style,
     fill,
     spans,
-    subject_is_plural,
 )
-from longform.datasets.synthetic_world.mentions import GENDERS, POSSESSIVE, Symbol
+from longform.datasets.synthetic_world.mentions import GENDERS, PLURAL, POSSESSIVE, Symbol
 
 LEAD_PROBABILITY = 0.3
 HER_OWN = 0.3  # "her" of a person outside the sentence is possessive this often, as in mentions._pronouns
@@ -66,7 +65,7 @@ class SentenceWriter:
         )
 
     def _across(self, sense: str, pieces: list[str], marks: list[int]) -> str:
-        options, cumulative = discourse.ACROSS_TABLES[sense]
+        options, cumulative = discourse.ACROSS[sense]
         connective = options[self.page.draws.index(cumulative)]
         pieces.append("yet " if connective == "yet" else f"{connective}, ")
         clauses = CLAUSES["result" if sense == "causal" else sense]
@@ -74,7 +73,7 @@ class SentenceWriter:
         return connective
 
     def _inside(self, sense: str, pieces: list[str], marks: list[int]) -> str:
-        options, cumulative = discourse.INSIDE_TABLES[sense]
+        options, cumulative = discourse.INSIDE[sense]
         connective = options[self.page.draws.index(cumulative)]
         pieces.append(f", {connective} " if sense in discourse.COMMA_SENSES else f" {connective} ")
         fill(self.page.draws.pick(CLAUSES[sense]), self.page, (), pieces, marks)
@@ -106,10 +105,10 @@ class SentenceWriter:
             return self._unstated(self.style.facts)
         own = len(group) == 1 and group[0][0] in GENDERS and group[0][1] == 0
         if own and self.style.own_facts and draws.uniform() < self.fact_share:
-            told = self._unstated(self.style.own_facts)
-            if told:
+            frame = self._unstated(self.style.own_facts)
+            if frame:
                 self.surfaces[0] = self.protagonist
-            return told
+            return frame
         return None
 
     def _unstated(self, frames: Sequence[Frame]) -> Frame | None:
@@ -122,7 +121,7 @@ class SentenceWriter:
     def _person(self, pieces: list[str], marks: list[int]) -> None:
         group = self.group
         mark = "1" if len(group) == 1 else "2" if self._manner(1) == "other" else "3"
-        frame = self.page.fresh(self.style.predicates[mark, subject_is_plural(group[0][0])])
+        frame = self.page.fresh(self.style.predicates[mark, group[0][0] in (PLURAL, "They")])
         if group[0][0] in GENDERS:
             self._lead(frame, pieces, marks)
         marks.append(len(pieces))

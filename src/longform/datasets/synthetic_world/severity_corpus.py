@@ -1,11 +1,11 @@
-"""One planted corpus at several doses of one failure: the same articles, sound and ever more damaged."""
+"""One corpus at several severities of one corruption: the same articles, sound and ever more damaged."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from longform.datasets.synthetic_world import build as planted
+from longform.datasets import synthetic_world
 from longform.documents import BadInput, Corpus
 
 
@@ -15,22 +15,22 @@ def build(
     seed: int,
     domain: str,
     documents: int | Mapping[str, int],
-    failure: str,
-    doses: Sequence[float],
+    corruption: str,
+    severities: Sequence[float],
 ) -> Corpus:
-    """Every article at every dose, under the id ``<article>@<dose>``; the places of a lower dose are among a higher's.
+    """Every article at every severity, as ``<article>@<severity>``; a lower one strikes among the places of a higher one.
 
     Args:
-        doses: shares of the eligible places that are struck; 0 among them, to compare with.
+        severities: shares of the eligible places that are struck; 0 among them, to compare with.
 
     Raises:
-        BadInput: no dose 0, a repeated dose, or what :func:`longform.datasets.synthetic_world.build` refuses.
+        BadInput: no severity 0, a repeated one, or what :func:`longform.datasets.synthetic_world.build` refuses.
     """
-    if not isinstance(doses, list | tuple) or 0 not in doses or len(set(doses)) < len(doses):
-        raise BadInput(f"corpus {name!r}: doses are {doses!r}, allowed are distinct ones with 0 among them")
-    made = [(dose, planted(name=name, seed=seed, domain=domain, documents=documents, failure=failure, dose=dose))
-            for dose in doses]  # fmt: skip
-    found = [replace(document, id=f"{document.id}@{dose:g}") for dose, corpus in made for document in corpus.documents]
-    edits = {f"{dose:g}": sum(len(document.edits) for document in corpus.documents) for dose, corpus in made}
-    facts = {"name": name, "domain": domain, "seed": seed, "planted": True, "failure": failure}
-    return Corpus(found, facts={**facts, "documents": len(found), "edits_by_dose": edits})
+    if not isinstance(severities, list | tuple) or 0 not in severities or len(set(severities)) < len(severities):
+        raise BadInput(f"corpus {name!r}: severities are {severities!r}, allowed are distinct ones with 0 among them")
+    world = {"name": name, "seed": seed, "domain": domain, "documents": documents, "corruption": corruption}
+    corpora = {f"{severity:g}": synthetic_world.build(**world, severity=severity) for severity in severities}
+    texts = [replace(d, id=f"{d.id}@{severity}") for severity, corpus in corpora.items() for d in corpus.documents]
+    edits = {severity: sum(len(d.edits) for d in corpus.documents) for severity, corpus in corpora.items()}
+    facts = {"name": name, "domain": domain, "seed": seed, "synthetic": True, "corruption": corruption}
+    return Corpus(texts, facts=facts | {"documents": len(texts), "edits_by_severity": edits})

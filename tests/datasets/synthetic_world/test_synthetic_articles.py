@@ -1,7 +1,9 @@
-"""The planted articles: what they promise about text, truth and independence."""
+"""The synthetic articles: what they promise about text, truth, independence, their tables and their card."""
 
+import fnmatch
 import re
 import runpy
+import tomllib
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache
 from pathlib import Path
@@ -9,9 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from longform.datasets.synthetic_world import build
+from longform.datasets.synthetic_world import DOMAINS, build
 from longform.datasets.synthetic_world.articles import write
+from longform.datasets.synthetic_world.card import INTRODUCTION, card
 from longform.datasets.synthetic_world.corpus import to_document
+from longform.datasets.synthetic_world.corruptions import CORRUPTIONS
+from longform.datasets.synthetic_world.tables import FOLDER, lists, table
 from longform.documents import BadInput, Corpus
 
 
@@ -20,6 +25,7 @@ def corpus(domain: str, documents: int = 300) -> Corpus:
     return build(name="test", seed=11, domain=domain, documents=documents)
 
 
+ROOT = Path(__file__).parents[3]
 ARTICLES = ["wiki", "wikisection", "pubmed", "arxiv"]
 
 
@@ -79,8 +85,30 @@ def test_four_processes_write_what_one_does():
 def test_the_notebook_page_draws_an_article_with_its_truth(capsys):
     plots = pytest.importorskip("matplotlib.pyplot")
     plots.switch_backend("Agg")
-    page = Path(__file__).parents[3] / "notebooks" / "planted_world.py"
+    page = ROOT / "notebooks" / "synthetic_world.py"
     runpy.run_path(str(page))
     plots.close("all")
     printed = capsys.readouterr().out
     assert "== " in printed and "section_order" in printed
+
+
+def test_the_card_names_every_domain_and_corruption_on_two_screens():
+    lines = "\n".join(card(documents=20)).splitlines()
+    assert len(lines) <= 100
+    assert all(any(line.startswith(f"| {name} | ") for line in lines) for name in DOMAINS)
+    assert all(any(line.startswith(f"- **{name}** (") for line in lines) for name in CORRUPTIONS)
+    assert (ROOT / "docs" / "data_cards" / "synthetic_world.md").read_text(encoding="utf-8").startswith(INTRODUCTION)
+
+
+def test_an_installed_package_holds_every_table():
+    given = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    patterns = given["tool"]["setuptools"]["package-data"]["longform.datasets.synthetic_world"]
+    files = [f"data/{path.name}" for path in FOLDER.iterdir()]
+    assert files and all(any(fnmatch.fnmatch(file, pattern) for pattern in patterns) for file in files)
+
+
+@pytest.mark.parametrize("name", ["everyday", "medical", "physical"])
+def test_no_kind_of_a_topic_lists_a_word_twice(name):
+    for topic, kinds in table(name).items():
+        for kind, words in lists(kinds).items():
+            assert len(set(words)) == len(words), f"{topic}: {kind}"

@@ -18,18 +18,20 @@ from longform.datasets.synthetic_world.dialogues import (
     write_dialogue,
 )
 from longform.datasets.synthetic_world.languages import LANGUAGES, language_of
-from longform.datasets.synthetic_world.ratings import DOSES, expected_agreement, leave_one_out_agreement, write_cluster
+from longform.datasets.synthetic_world.ratings import SEVERITIES, expected_agreement, write_cluster
 from longform.datasets.synthetic_world.reports import (
     ABSENT,
     ROLES,
     START,
     TRANSITIONS,
+    WORDS,
     column_log_probability,
     expected_column_log_probability,
     write_report,
 )
 from longform.datasets.synthetic_world.stories import SCHEMAS, write_story
 from longform.documents import BadInput
+from longform.resampling import bootstrap, generator, percentile_interval
 
 LEVEL = 0.001
 REPORTS = [write_report(7, index) for index in range(2000)]
@@ -42,7 +44,7 @@ def test_every_domain_is_independent_of_how_much_is_written(domain):
     more = build(name="b", seed=5, domain=domain, documents={"train": 9, "test": 1})
     known = {d.id: d for d in more.documents}
     assert all(known[d.id] == d for d in few.documents)
-    assert few.facts["planted"] is True
+    assert few.facts["synthetic"] is True
 
 
 def test_role_transitions_follow_their_chain_once_an_entity_has_been_seen():
@@ -73,8 +75,6 @@ def test_expected_column_log_probability_equals_enumeration_and_the_estimate():
 
 def test_the_grid_is_read_back_from_the_words_of_each_report():
     """Before the verb subjects, after it objects, behind a preposition others; a noun follows ``the``."""
-    from longform.datasets.synthetic_world.reports import PREPOSITIONS
-
     for report in REPORTS[:300]:
         for sentence, row in zip(report.sentences, report.grid, strict=True):
             words = sentence.lower().rstrip(".").split()
@@ -83,7 +83,7 @@ def test_the_grid_is_read_back_from_the_words_of_each_report():
             for before, word, noun in zip(["", "", *words], ["", *words], words, strict=False):
                 verb_seen = verb_seen or (noun not in report.entities and noun not in ("the", "and"))
                 if word == "the" and noun in roles:
-                    roles[noun] = "X" if before in PREPOSITIONS else "O" if verb_seen else "S"
+                    roles[noun] = "X" if before in WORDS["prepositions"] else "O" if verb_seen else "S"
             assert [ROLES[r] for r in row] == list(roles.values()), sentence
 
 
@@ -95,11 +95,11 @@ def test_the_right_ending_follows_from_the_fourth_sentence():
 
     for story in STORIES:
         schema = SCHEMAS[story.schema]
-        outcomes = [o for o in (0, 1) if matches(schema.turns[o], story.context[3])]
+        outcomes = [o for o in (0, 1) if matches(schema["turns"][o], story.context[3])]
         assert outcomes == [story.outcome]
-        assert matches(schema.endings[story.outcome], story.endings[story.right])
-        assert matches(schema.endings[1 - story.outcome], story.endings[1 - story.right])
-        assert not matches(schema.endings[1 - story.outcome], story.endings[story.right])
+        assert matches(schema["endings"][story.outcome], story.endings[story.right])
+        assert matches(schema["endings"][1 - story.outcome], story.endings[1 - story.right])
+        assert not matches(schema["endings"][1 - story.outcome], story.endings[story.right])
 
 
 def test_right_endings_stand_first_and_second_equally_often():
@@ -135,7 +135,7 @@ def test_every_translated_word_shows_its_documents_language_and_languages_are_eq
 
 def test_mixing_replaces_that_share_of_words_and_nothing_else():
     clean = build(name="t", seed=7, domain="parallel", documents=1000)
-    mixed = build(name="t", seed=7, domain="parallel", documents=1000, failure="mixed_language", dose=0.3)
+    mixed = build(name="t", seed=7, domain="parallel", documents=1000, corruption="mixed_language", severity=0.3)
     target = np.repeat(mixed.truth["language"], mixed.truth["word_language_lengths"])
     wrong = int((mixed.truth["word_language"] != target).sum())
     assert stats.binomtest(wrong, len(target), 0.3).pvalue > LEVEL
@@ -145,8 +145,8 @@ def test_mixing_replaces_that_share_of_words_and_nothing_else():
     assert [LANGUAGES.index(language_of(w)) for w in words] == mixed.truth["word_language"].tolist()
 
 
-def test_a_failure_that_a_domain_does_not_have_is_refused():
-    for wrong in ({"failure": "mixed_language"}, {"dose": 0.1}):
+def test_a_corruption_that_a_domain_does_not_have_is_refused():
+    for wrong in ({"corruption": "mixed_language"}, {"severity": 0.1}):
         with pytest.raises(BadInput, match="stories"):
             build(name="t", seed=1, domain="stories", documents=2, **wrong)
 
@@ -160,17 +160,16 @@ def test_equal_sentences_have_equal_translations_and_word_order_differs():
 
 
 def test_rater_agreement_in_closed_form_is_that_of_many_items():
-    clusters = [write_cluster(7, index, "train") for index in range(150)]
+    clusters = [write_cluster(7, index) for index in range(150)]
     raw = np.stack([version.raw for cluster in clusters for version in cluster])
-    draws = []
-    rng = np.random.default_rng(0)
-    for _ in range(300):
-        rows = rng.integers(0, len(raw), len(raw))
-        draws.append(leave_one_out_agreement(raw[rows]))
-    low, high = np.quantile(draws, [0.005, 0.995])
+    others = (raw.sum(axis=1, keepdims=True) - raw) / (raw.shape[1] - 1)
+
+    def agreement(rows):
+        return np.mean([np.corrcoef(raw[rows, r], others[rows, r])[0, 1] for r in range(raw.shape[1])])
+
+    low, high = percentile_interval(bootstrap(agreement, len(raw), generator("test"), 300), 0.99)
     assert low <= expected_agreement() <= high
-    assert all([v.dose for v in cluster] == list(DOSES) for cluster in clusters)
+    assert all([v.severity for v in cluster] == list(SEVERITIES) for cluster in clusters)
     assert all(not cluster[0].document.edits for cluster in clusters)
-    assert (
-        np.corrcoef([v.marks.mean() for c in clusters for v in c], [v.dose for c in clusters for v in c])[0, 1] < -0.9
-    )
+    marks, severities = zip(*((v.marks.mean(), v.severity) for c in clusters for v in c), strict=True)
+    assert np.corrcoef(marks, severities)[0, 1] < -0.9

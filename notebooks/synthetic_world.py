@@ -8,9 +8,9 @@
 # ---
 
 # %% [markdown]
-# # The planted-truth world: one article with its truth drawn on it
+# # The synthetic world: one article with its truth drawn on it
 #
-# Every latent of a planted article is drawn before its text. This page shows one article three times: as text, as
+# Every latent of a synthetic article is drawn before its text. This page shows one article three times: as text, as
 # sentences coloured by section with their topic and their mentions of persons, and as the path of its sentence topics.
 # Nothing is computed here; all that is drawn is the truth that lies beside the text.
 
@@ -22,9 +22,9 @@ import numpy as np
 
 from longform.datasets.synthetic_world.articles import write
 from longform.datasets.synthetic_world.corpus import to_document
+from longform.datasets.synthetic_world.corruptions import CORRUPTIONS, corrupt
 from longform.datasets.synthetic_world.discourse import CONNECTIVES, SENSES
 from longform.datasets.synthetic_world.domains import domain
-from longform.datasets.synthetic_world.failures import FAILURES, corrupt
 
 DOMAIN, SEED, INDEX = "wiki", 1, 1
 world = domain(DOMAIN)
@@ -34,7 +34,7 @@ article = write(SEED, DOMAIN, INDEX)
 # ## The text
 #
 # Persons are marked with their number in the cast, sentences that state a fact with the relation, clauses that were
-# joined by a planted relation with its sense.
+# joined by a relation with its sense.
 
 
 # %%
@@ -76,7 +76,7 @@ for y, (_, sentence) in enumerate(rows):
     for mention in sentence.mentions:
         named = mention.tag.isupper()
         axes.scatter(mention.person, y, s=36, facecolor="black" if named else "white", edgecolor="black", zorder=3)
-axes.set(xlim=(-6.5, max(len(article.cast), 1)), ylim=(len(rows), -1), yticks=[], title="Truth of one planted article")
+axes.set(xlim=(-6.5, max(len(article.cast), 1)), ylim=(len(rows), -1), yticks=[], title="Truth of one synthetic article")
 axes.set_xticks(range(len(article.cast)), [person.short for person in article.cast], rotation=60, ha="right")
 figure.tight_layout()
 plt.show()
@@ -96,15 +96,15 @@ figure.tight_layout()
 plt.show()
 
 # %% [markdown]
-# ## The eleven failures
+# ## The eleven corruptions
 #
-# The same article, struck at every place that a failure can strike; one edit of each is shown.
+# The same article, struck at every place that a corruption can strike; one edit of each is shown.
 
 # %%
-for failure in FAILURES:
-    damaged = corrupt(article, domain_name=DOMAIN, failure=failure, dose=1.0, seed=SEED)
-    print(f"{failure}: {len(damaged.edits)} edits")
+for corruption in CORRUPTIONS:
+    damaged = corrupt(article, domain_name=DOMAIN, corruption=corruption, severity=1.0, seed=SEED)
+    print(f"{corruption}: {len(damaged.edits)} edits")
     for edit in damaged.edits[-1:]:
         print("   before:", textwrap.shorten(edit["before"], 100))
         print("   after: ", textwrap.shorten(edit["after"], 100))
-assert corrupt(article, domain_name=DOMAIN, failure=failure, dose=0.0, seed=SEED) == to_document(article, DOMAIN)
+assert corrupt(article, domain_name=DOMAIN, corruption=corruption, severity=0.0, seed=SEED) == to_document(article, DOMAIN)

@@ -1,4 +1,4 @@
-"""Each planted structure, measured on 2,000 documents, agrees with the distribution that it was drawn from.
+"""Each structure, measured on 2,000 documents, agrees with the distribution that it was drawn from.
 
 Every test of a distribution rejects at ``LEVEL``; every closed form must lie in the bootstrap interval of its estimate.
 """
@@ -11,7 +11,7 @@ from scipy import stats
 
 from longform.datasets.synthetic_world import discourse
 from longform.datasets.synthetic_world.domains import domain
-from longform.datasets.synthetic_world.mentions import BEGIN, ORDER, STOP, _relabelled
+from longform.datasets.synthetic_world.mentions import BEGIN, ORDER, STOP, relabel
 from longform.resampling import bootstrap, generator, percentile_interval
 
 LEVEL = 0.001  # a true world fails one test in a thousand; the seed is fixed, so a pass stays a pass
@@ -67,8 +67,8 @@ def test_every_domain_has_at_least_three_sections_or_says_why_not(name):
 def windows(symbols):
     window = (BEGIN,) * ORDER
     for symbol in symbols:
-        following = _relabelled((*window, symbol))
-        yield _relabelled(window), following[-1]
+        following = relabel((*window, symbol))
+        yield relabel(window), following[-1]
         window = (*window[1:], symbol)
 
 
@@ -97,7 +97,7 @@ def test_mention_latent_ppl_by_dynamic_programming_lies_in_the_interval_of_its_e
         assert low <= np.log(settings.mentions.latent_ppl([len(a.path) for a in chosen[:250]])) <= high
 
 
-def test_main_ideas_have_the_planted_mean_and_covariance(articles):
+def test_main_ideas_have_the_mean_and_covariance_of_their_prior(articles):
     eta, prior = np.stack([a.eta for a in articles]), WORLD.prior
     precision = np.linalg.inv(prior.covariance)
     centred = eta.mean(axis=0) - prior.mean

@@ -1,0 +1,123 @@
+"""The world's native files through the readers of real ones: titles, sections and drop counts come out as written."""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from longform.datasets import scientific, wikisection
+from longform.datasets.synthetic_world.articles import write
+from longform.datasets.synthetic_world.corpus import to_document
+from longform.datasets.synthetic_world.native_corpus import FORMS, build, cohan_lines, wikisection_lines
+from longform.datasets.synthetic_world.wikipedia_dump import REMOVED, dump_files, write_page
+from longform.datasets.titles import normalise
+from longform.datasets.wikipedia import building as wikipedia
+from longform.datasets.wikipedia.articles import Shards
+from longform.datasets.wikipedia.shards import Extraction, extract
+from longform.documents import BadInput
+
+PAGES = [write_page(3, number) for number in range(240)]
+ARTICLES = [page for page in PAGES if page.kind == "article"]
+LOOSE = {"min_sections": 1, "min_tokens": 1, "min_title_count": 1, "max_tokens": 10**6}
+
+
+@pytest.fixture(scope="module")
+def raw(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("dump")
+    for name, content in dump_files(3, 240).items():
+        (folder / name).write_bytes(content)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def read(raw, tmp_path_factory):
+    dump, index = wikipedia.dump_files(raw)
+    folder = tmp_path_factory.mktemp("shards")
+    done = extract(dump, folder, index=index, extraction=Extraction(shard_bytes=1))
+    return done, {document.id: document for document in Shards(folder)}
+
+
+def test_every_page_of_the_dump_has_the_outcome_of_its_kind(read):
+    kinds = Counter(page.kind for page in PAGES)
+    counts = read[0]["counts"]
+    assert all(counts[kind] == kinds[kind] for kind in ("redirect", "disambiguation", "year"))
+    assert counts["other namespace"] == kinds["talk"] + kinds["template"] + kinds["file"]
+    assert counts["article"] + counts.get("abstract missing", 0) == kinds["article"] + kinds["broken"]
+    assert sum(counts.values()) == len(PAGES)
+
+
+def test_every_article_comes_out_with_its_sections_word_for_word_whatever_broken_pages_stand_beside_it(read):
+    for page in ARTICLES:
+        document = read[1][str(page.page_id)]
+        kept = [(s.title.lower(), s.text) for s in document.sections if s.title not in REMOVED]
+        assert kept == list(page.sections)
+
+
+def test_a_corpus_of_the_dump_drops_what_the_thresholds_say(raw):
+    everything = wikipedia.build(name="w", seed=1, raw=raw, filters=LOOSE | {"min_sections": 0})
+    kept = {d.id: d for d in everything.documents}
+    for page in ARTICLES:
+        titles = [normalise(title) for title, _ in page.sections]
+        assert [s.title for s in kept[str(page.page_id)].sections] == titles
+    few = wikipedia.build(name="w", seed=1, raw=raw, filters=LOOSE | {"min_sections": 5})
+    assert few.facts["dropped"]["too few sections"] == sum(len(d.sections) < 5 for d in everything.documents) > 0
+
+
+@pytest.mark.parametrize("domain", ["pubmed", "arxiv"])
+def test_papers_come_through_cohans_format_with_their_titles(tmp_path, domain):
+    articles = [write(3, domain, index) for index in range(40)]
+    lines = list(cohan_lines(articles, domain))
+    (tmp_path / "train.txt").write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+    corpus = scientific.build(name="p", seed=1, raw=tmp_path / "train.txt", filters=LOOSE, shares={"train": 1.0})
+    assert [[s.title for s in d.sections] for d in corpus.documents] == [[t for t, _ in a.sections] for a in articles]
+    for record in map(json.loads, lines):
+        assert record["article_text"] == [s for section in record["sections"] for s in section]
+        assert all(s == s.lower() and s.endswith(" .") for s in record["article_text"])
+
+
+def wikisection_record(article):
+    """WikiSection's JSON: section spans refer to ``text``, which begins with the abstract."""
+    text, annotations = "", []
+    for section in to_document(article, "wikisection").sections:
+        heading = "Abstract" if section.title == "abstract" else section.title.capitalize()
+        span = {"begin": len(text), "length": len(section.text), "sectionHeading": heading}
+        annotations.append({"class": "SectionAnnotation", "sectionLabel": f"city.{section.title}", **span})
+        text += section.text + "\n"
+    return {"id": article.title, "type": "city", "title": article.title, "text": text, "annotations": annotations}
+
+
+def test_cities_come_through_all_three_forms(tmp_path):
+    articles = [write(3, "wikisection", index) for index in range(30)]
+    documents = [to_document(article, "wikisection") for article in articles]
+    plain = [" ".join(section.text for section in document.sections) for document in documents]
+    for name, lines in (("marked.txt", wikisection_lines(articles)), ("plain.txt", plain)):
+        (tmp_path / name).write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+    (tmp_path / "city.json").write_text(json.dumps(list(map(wikisection_record, articles))), encoding="utf-8")
+    for form in ("marked.txt", "city.json"):
+        corpus = wikisection.build(name="c", seed=1, raw=tmp_path / form)
+        assert [d.sections for d in corpus.documents] == [d.sections for d in documents]
+    corpus = wikisection.build(name="c", seed=1, raw=tmp_path / "plain.txt")
+    assert [d.sections[0].text for d in corpus.documents] == plain
+
+
+@pytest.mark.parametrize("form", sorted(FORMS))
+def test_every_form_is_read_and_says_that_it_is_synthetic(form):
+    settings = {} if form == "wikisection" else {"filters": {"min_sections": 1, "min_title_count": 1}}
+    corpus = build(name="p", seed=5, raw=Path("unused"), form=form, documents=60, reader=settings)
+    assert corpus.facts["synthetic"] and corpus.facts["form"] == form
+    assert 20 < len(corpus.documents) <= 60
+    again = build(name="p", seed=5, raw=Path("unused"), form=form, documents=60, reader=settings)
+    assert (corpus.documents, corpus.facts) == (again.documents, again.facts)
+
+
+def test_cohans_files_keep_their_own_splits():
+    corpus = build(name="p", seed=5, raw=Path("unused"), form="pubmed", documents=50, reader={"filters": LOOSE})
+    assert Counter(document.split for document in corpus.documents) == {"train": 40, "validation": 5, "test": 5}
+
+
+def test_an_unknown_form_or_setting_is_refused():
+    with pytest.raises(BadInput, match="allowed are"):
+        build(name="p", seed=5, raw=Path("unused"), form="news", documents=3)
+    with pytest.raises(BadInput, match="no setting"):
+        build(name="p", seed=5, raw=Path("unused"), form="wiki", documents=3, reader={"filter": {}})

@@ -1,0 +1,61 @@
+"""The lexicon of the world's nouns: a tree with glosses that a WordNet library reads."""
+
+import xml.etree.ElementTree as ElementTree
+from collections import Counter
+
+import pytest
+
+from longform.datasets.synthetic_world.lexicon import vocabulary
+from longform.datasets.synthetic_world.taxonomy import NOT_NOUNS, synsets, to_lmf
+
+WORDS = vocabulary("everyday")
+TREE = synsets(WORDS)
+SENSES = Counter(synset.word for synset in TREE)
+
+
+def path(synset):
+    numbers = [synset.number]
+    while above := TREE[numbers[-1] - 1].hypernym:
+        numbers.append(above)
+    return numbers
+
+
+def test_every_noun_that_a_topic_can_say_is_a_sense_and_some_have_two():
+    nouns = {n for t in WORDS.topics for k, words in t.kinds.items() if k not in NOT_NOUNS for n in words}
+    slots = ("person", "thing", "being", "stuff", "event", "idea", "place")
+    said = {word for topic in WORDS.topics for slot in slots for word in topic.tables[slot]}
+    assert nouns | said <= SENSES.keys() and len(nouns) > 500
+    assert sum(SENSES[noun] > 1 for noun in nouns) >= 5
+
+
+def test_it_is_one_tree_with_a_gloss_everywhere_and_hypernyms_come_first():
+    assert [s.number for s in TREE] == list(range(1, len(TREE) + 1))
+    assert all(path(s)[-1] == 1 and s.gloss and (s.hypernym or 0) < s.number for s in TREE)
+
+
+def test_nouns_of_one_topic_meet_lower_than_nouns_of_two():
+    boat, *others = ({*path(next(s for s in TREE if s.word == w))} for w in ("boat", "ship", "tractor", "fever"))
+    shared = [len(boat & other) for other in others]
+    assert shared == sorted(shared, reverse=True) and len(set(shared)) == 3
+
+
+def test_the_lmf_file_is_xml_whose_relations_are_the_tree():
+    root = ElementTree.fromstring(to_lmf(WORDS).split("\n", 2)[2])
+    relations = [(s.get("id"), r) for s in root.iter("Synset") for r in s.iter("SynsetRelation")]
+    pairs = {(here, r.get("target")) for here, r in relations if r.get("relType") == "hypernym"}
+    back = {(r.get("target"), here) for here, r in relations if r.get("relType") == "hyponym"}
+    assert pairs == back == {(s.identifier, TREE[s.hypernym - 1].identifier) for s in TREE if s.hypernym}
+
+
+def test_the_wn_library_reads_the_lexicon(tmp_path):
+    wn = pytest.importorskip("wn")
+    (tmp_path / "lexicon.xml").write_text(to_lmf(WORDS), encoding="utf-8")
+    before = wn.config.data_directory
+    wn.config.data_directory = tmp_path / "data"
+    try:
+        wn.add(tmp_path / "lexicon.xml", progress_handler=None)
+        boat = wn.Wordnet("planted").synsets("boat")[0]
+        due = path(next(s for s in TREE if s.word == "boat"))[1:]
+        assert [s.id for s in boat.hypernym_paths()[0]] == [TREE[n - 1].identifier for n in due]
+    finally:
+        wn.config.data_directory = before
