@@ -9,9 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-import numpy as np
-
-from longform.datasets.synthetic_world.articles import Article, write
+from longform.datasets.synthetic_world.articles import write
 from longform.datasets.synthetic_world.corpus import indices
 from longform.datasets.synthetic_world.draws import stream
 from longform.datasets.synthetic_world.facts import claim
