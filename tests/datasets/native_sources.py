@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from longform.datasets.test_suites.documents import suites_from_documents
+from longform.datasets.test_suites.items import suites_from_documents
 from longform.datasets.test_suites.native import build
 
 STORY_COLUMNS = [

@@ -8,13 +8,20 @@ import json
 import pytest
 from native_sources import SCHEMA, SOURCES, STORIES, STORY_COLUMNS, build_suites, write_sources
 
-from longform.datasets.test_suites.connective_uses import read_ted_mdb
-from longform.datasets.test_suites.dialogues import read_dialogue_nli, read_persona_chat, read_synthetic_persona_chat
-from longform.datasets.test_suites.documents import suites_from_documents
-from longform.datasets.test_suites.native import build, read_re_mentions, read_uses
-from longform.datasets.test_suites.re_mentions import ReMention
-from longform.datasets.test_suites.schemas import gap, in_sentence_case, read_schemas
-from longform.datasets.test_suites.stories import read_stories
+from longform.datasets.test_suites.items import suites_from_documents
+from longform.datasets.test_suites.native import build
+from longform.datasets.test_suites.re_mentions import ReMention, read_re_mentions
+from longform.datasets.test_suites.sources import (
+    gap,
+    in_sentence_case,
+    read_dialogue_nli,
+    read_persona_chat,
+    read_schemas,
+    read_stories,
+    read_synthetic_persona_chat,
+    read_ted_mdb,
+    read_uses,
+)
 from longform.documents import BadInput
 from longform.text.edits import restored
 
@@ -99,6 +106,16 @@ def test_connectives_that_open_a_segment_are_left_out_and_counted(suites):
         "while",
         "we danced .",
     ]
+
+
+@pytest.mark.parametrize(("settings", "put_in"), [({}, "yet"), ({"match_case": True}, "Yet")])
+def test_a_replacement_may_take_the_case_of_its_place(raw, settings, put_in):
+    (raw / "uses.tsv").write_text("u\thowever\tcontrast\tIt rained . However , we walked .", encoding="utf-8")
+    corpus = build(name="row", seed=1, raw=raw, sources={"connectives": "uses.tsv"}, **settings)
+    suite = next(s for s in suites_from_documents(corpus.documents, corpus.truth) if s.name.endswith("_as_yet"))
+    assert regions(suite, 0, "original") == ["It rained .", "However", ", we walked ."]
+    assert regions(suite, 0, "manipulated") == ["It rained .", put_in, ", we walked ."]
+    assert suite.items[0].edits[0]["new"] == put_in
 
 
 def test_re_mentions_repeat_the_antecedent(suites):

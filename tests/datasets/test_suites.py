@@ -7,8 +7,14 @@ import json
 
 import pytest
 
-from longform.datasets.test_suites.documents import suites_from_documents, suites_to_corpus
-from longform.datasets.test_suites.items import pair, read_suite, suite_from_record, suite_to_record
+from longform.datasets.test_suites.items import (
+    pair,
+    read_suite,
+    suite_from_record,
+    suite_to_record,
+    suites_from_documents,
+    suites_to_corpus,
+)
 from longform.documents import BadInput, Document
 
 RECORD = {

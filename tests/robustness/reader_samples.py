@@ -16,7 +16,7 @@ from longform.criticize.texts import read_texts
 from longform.datasets import coreference as coreference_annotation
 from longform.datasets import gcdc, paired_texts, parallel, rated_shuffles, scientific, wikisection
 from longform.datasets import summeval as rated_summaries
-from longform.datasets.test_suites import connective_uses, dialogues, items, native, re_mentions, schemas, stories
+from longform.datasets.test_suites import items, native, re_mentions, sources
 from longform.datasets.wikipedia import dump
 from longform.pipeline.rows import read_row
 from longform.study.items import load_study
@@ -191,34 +191,34 @@ READERS = {
     ),
     "litbank": ("l.tar", coreference_annotation.read_litbank, tarred(CONLL.encode())),
     "gap": ("g.tsv", coreference_annotation.read_gap, GAP),
-    "gap pairs": ("g.tsv", re_mentions.read_gap, GAP),
+    "gap pairs": ("g.tsv", re_mentions.read_re_mentions, GAP),
     "conll": ("a.conll", re_mentions.read_conll, CONLL.encode()),
     "suite": ("s.json", items.read_suite, json.dumps(SUITE).encode()),
     "schemas": (
         "s.jsonl",
-        schemas.read_schemas,
+        sources.read_schemas,
         lines({"sentence": "A [MASK] ran.", "candidates": ["cat", "dog"], "correct": 1}),
     ),
     "stories": (
         "s.tsv",
-        stories.read_stories,
-        table("\t", ["InputStoryid", *stories.CONTEXT, *stories.ENDINGS, "AnswerRightEnding"], STORY),
+        sources.read_stories,
+        table("\t", ["InputStoryid", *sources.CONTEXT, *sources.ENDINGS, "AnswerRightEnding"], STORY),
     ),
-    "persona chat": ("p.txt", dialogues.read_persona_chat, b"1 your persona: i am.\n2 hi .\thello .\t\tx|y\n"),
+    "persona chat": ("p.txt", sources.read_persona_chat, b"1 your persona: i am.\n2 hi .\thello .\t\tx|y\n"),
     "synthetic persona chat": (
         "p.csv",
-        dialogues.read_synthetic_persona_chat,
+        sources.read_synthetic_persona_chat,
         table(",", ["user 1 personas", "Best Generated Conversation"], ["I am.", "User 1: Hi.\nUser 2: Ho."]),
     ),
     "dialogue nli": (
         "d.jsonl",
-        dialogues.read_dialogue_nli,
+        sources.read_dialogue_nli,
         json.dumps([{"label": "negative", "sentence1": "a", "sentence2": "b"}]).encode(),
     ),
-    "disco": ("d.tsv", connective_uses.read_disco_annotation, b"1\tsince\tcausal\tHe ran <c>since</c> it rained.\n"),
+    "disco": ("d.tsv", sources.read_disco_annotation, b"1\tsince\tcausal\tHe ran <c>since</c> it rained.\n"),
     "connectives": (
         "c.jsonl",
-        connective_uses.read_connective_lines,
+        sources.read_connective_lines,
         lines({"sentence": "He ran since it rained.", "begin": 7, "end": 12, "sense": "causal"}),
     ),
     "native texts": (

@@ -1,17 +1,20 @@
-"""Readers of coreference annotation in its published forms: GAP (tab-separated) and LitBank (CoNLL in a tar archive)."""
+"""Coreference annotation in its published forms: GAP (tab-separated), LitBank and CoNLL-2012 (columns with brackets)."""
 
 from __future__ import annotations
 
 import csv
+import re
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 
 from longform.documents import BadInput
 from longform.malformed import refusing
 
 MAX_MEMBER_BYTES = 20_000_000  # a LitBank document is below 200 kB; anything larger is no such document
+GAP_COLUMNS = {"ID", "Text", "Pronoun", "Pronoun-offset", "A", "A-offset", "A-coref", "B", "B-offset", "B-coref"}
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,15 @@ class AnnotatedText:
     mentions: tuple[tuple[int, int, int], ...]
 
 
+@dataclass(frozen=True)
+class TokenMention:
+    """A mention in tokenised sentences: its first and last token as (sentence, token), and its chain."""
+
+    first: tuple[int, int]
+    last: tuple[int, int]
+    chain: str
+
+
 @refusing("a GAP file")
 def read_gap(path: Path) -> list[GapItem]:
     """Items of a GAP file, e.g. ``gap-development.tsv``.
@@ -46,22 +58,53 @@ def read_gap(path: Path) -> list[GapItem]:
     """
     with path.open(encoding="utf-8", newline="") as lines:
         rows = list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
-    needed = {"ID", "Text", "Pronoun", "Pronoun-offset", "A", "A-offset", "A-coref", "B", "B-offset", "B-coref"}
-    if rows and (missing := needed - rows[0].keys()):
-        raise BadInput(f"{path}: GAP columns {sorted(missing)} are missing; got {sorted(rows[0])}")
-    return [_gap_item(row, f"{path}, line {number}") for number, row in enumerate(rows, start=2)]
+    if not rows or GAP_COLUMNS - rows[0].keys():
+        raise BadInput(f"{path}: not a GAP file; its columns are {sorted(GAP_COLUMNS)}")
+    items = []
+    for number, row in enumerate(rows, 2):
+        spans = [(int(row[f"{name}-offset"]), row[name]) for name in ("Pronoun", "A", "B")]
+        for start, words in spans:
+            if row["Text"][start : start + len(words)] != words:
+                raise BadInput(
+                    f"{path}, line {number}: {words!r} does not stand at {start} of the text; fix the offset"
+                )
+        pronoun, first, second = ((start, start + len(words)) for start, words in spans)
+        labels = row["A-coref"].upper() == "TRUE", row["B-coref"].upper() == "TRUE"
+        items.append(GapItem(row["ID"], row["Text"], pronoun, (first, second), labels))
+    return items
 
 
-def _gap_item(row: dict[str, str], where: str) -> GapItem:
-    spans = []
-    for name in ("Pronoun", "A", "B"):
-        start = int(row[f"{name}-offset"])
-        span = start, start + len(row[name])
-        if row["Text"][slice(*span)] != row[name]:
-            raise BadInput(f"{where}: {name} is {row[name]!r}, the text has {row['Text'][slice(*span)]!r} at {start}")
-        spans.append(span)
-    labels = row["A-coref"].upper() == "TRUE", row["B-coref"].upper() == "TRUE"
-    return GapItem(row["ID"], row["Text"], spans[0], (spans[1], spans[2]), labels)
+def read_brackets(lines: Iterable[str], where: str) -> tuple[list[list[str]], list[TokenMention]]:
+    """Sentences and mentions of CoNLL columns: the token in the fourth, coreference brackets such as ``(3|4)`` in the last.
+
+    Raises:
+        BadInput: a bracket of another form, or one that closes what was not opened.
+    """
+    texts: list[list[str]] = [[]]
+    opened: dict[str, list[tuple[int, int]]] = {}
+    mentions: list[TokenMention] = []
+    for number, line in enumerate(lines, 1):
+        fields = line.rstrip().split("\t") if "\t" in line else line.split()
+        if line.startswith("#") or len(fields) < 5:
+            texts += [[]] if texts[-1] else []
+            continue
+        texts[-1].append(fields[3])
+        place = len(texts) - 1, len(texts[-1]) - 1
+        for part in fields[-1].strip().split("|") if fields[-1].strip() not in ("", "_", "-") else []:
+            found = re.fullmatch(r"(\()?([^()]+)(\))?", part)
+            if found is None or not (found[1] or found[3]):
+                raise BadInput(
+                    f"{where}:{number}: coreference mark {part!r} is not of the form (3, 3) or (3); fix the file"
+                )
+            if found[1]:
+                opened.setdefault(found[2], []).append(place)
+            if found[3]:
+                if not opened.get(found[2]):
+                    raise BadInput(
+                        f"{where}:{number}: {part!r} closes chain {found[2]} which is not open; fix the file"
+                    )
+                mentions.append(TokenMention(opened[found[2]].pop(), place, found[2]))
+    return texts[: -1 if not texts[-1] else None], mentions
 
 
 @refusing("a tar archive of LitBank")
@@ -76,42 +119,17 @@ def read_litbank(path: Path) -> list[AnnotatedText]:
     with tarfile.open(path, "r:*") as archive:
         members = sorted((m for m in archive if m.isfile() and m.name.endswith(".conll")), key=lambda m: m.name)
         texts = [(m.name, archive.extractfile(m)) for m in members if m.size <= MAX_MEMBER_BYTES]
-        documents = [_conll(name, stream.read().decode("utf-8")) for name, stream in texts if stream]
+        documents = [_annotated(name, stream.read().decode("utf-8")) for name, stream in texts if stream]
     if not documents:
         raise BadInput(f"{path}: no .conll member in the archive; give LitBank's coref/conll folder as a tar file")
     return documents
 
 
-def _conll(name: str, content: str) -> AnnotatedText:
-    pieces: list[str] = []
-    open_mentions: dict[int, list[int]] = {}
-    mentions: list[tuple[int, int, int]] = []
-    length = 0
-    gap = ""
-    for line in content.splitlines():
-        fields = line.split("\t")
-        if line.startswith("#") or len(fields) < 5:
-            gap = "\n" if pieces else ""
-            continue
-        start = length + len(gap)
-        pieces.extend((gap, fields[3]))
-        length, gap = start + len(fields[3]), " "
-        for entity, opens, closes in _marks(fields[-1] or fields[-2], name):
-            if opens:
-                open_mentions.setdefault(entity, []).append(start)
-            if closes:
-                if not open_mentions.get(entity):
-                    raise BadInput(f"{name}: mention of entity {entity} closed at {fields[3]!r} but never opened")
-                mentions.append((open_mentions[entity].pop(), length, entity))
-    return AnnotatedText(name.removesuffix(".conll"), "".join(pieces), tuple(sorted(mentions)))
-
-
-def _marks(cell: str, name: str) -> Iterator[tuple[int, bool, bool]]:
-    """(entity, opens, closes) of ``(3|(4)|5)``, closing marks after opening ones."""
-    if cell.strip() in {"", "_", "-"}:
-        return
-    for part in cell.strip().split("|"):
-        number = part.strip("()")
-        if not number.isdigit():
-            raise BadInput(f"{name}: coreference mark {cell!r} is not of the form (3, 3) or (3); check the last column")
-        yield int(number), part.startswith("("), part.endswith(")")
+def _annotated(name: str, content: str) -> AnnotatedText:
+    texts, found = read_brackets(content.splitlines(), name)
+    starts, at = [], 0
+    for words in texts:
+        starts.append(list(accumulate((len(word) + 1 for word in words), initial=at)))
+        at = starts[-1][-1]
+    mentions = [(starts[m.first[0]][m.first[1]], starts[m.last[0]][m.last[1] + 1] - 1, int(m.chain)) for m in found]
+    return AnnotatedText(name.removesuffix(".conll"), "\n".join(map(" ".join, texts)), tuple(sorted(mentions)))

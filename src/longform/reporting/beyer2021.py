@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from longform.critics.surprisal.score import mcnemar
-from longform.datasets.test_suites.connective_uses import CONNECTIVES
+from longform.datasets.test_suites.sources import CONNECTIVES
 from longform.evaluation.intervals import wilson
 from longform.reporting.beyer2021_claims import CHANCE, pooled
 from longform.reporting.layout import Cell, Figure, Table

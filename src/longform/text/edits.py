@@ -1,4 +1,4 @@
-"""Seeded edits that make a text less coherent: shuffles, block and window swaps, re-mentions, connectives.
+"""Seeded edits that make a text less coherent: shuffles, re-mentions, connectives.
 
 Each function returns the edited units and a record of what was done, so that one unit carries one record and the edit
 can be undone. An edit that leaves the text as it was is no edit: orders are drawn until the text differs, and where no
@@ -9,8 +9,7 @@ since swapping two equal sentences changes nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -19,7 +18,6 @@ from longform.documents import BadInput
 
 Unit = TypeVar("Unit")
 Edit = Mapping[str, Any]
-WINDOW = 3  # sentences of a local window: sheng2024 section 5.2, after Moon et al. (2019)
 TRIES = 1000  # an order of two or more different units is the identity with probability <= 1/2, so this never runs out
 
 
@@ -33,50 +31,6 @@ def context_shuffled(units: Sequence[Unit], rng: np.random.Generator) -> tuple[l
     """All units but the last in another order (beyer2021 section 4.1, condition "context")."""
     order = another_order(units[:-1], lambda: rng.permutation(len(units) - 1))
     return [*(units[i] for i in order), units[-1]], {"kind": "context_shuffle", "order": [*order, len(units) - 1]}
-
-
-def blocks_shuffled(units: Sequence[Unit], size: int, rng: np.random.Generator) -> tuple[list[Unit], Edit]:
-    """Consecutive blocks of ``size`` units (the last may be shorter) in another order (sheng2024 section 5.1)."""
-    order = another_order(units, lambda: block_order(len(units), size, rng))
-    return [units[i] for i in order], {"kind": "block_shuffle", "size": size, "order": order}
-
-
-def windows_shuffled(units: Sequence[Unit], count: int, rng: np.random.Generator) -> tuple[list[Unit], Edit]:
-    """``count`` disjoint windows of three units, each shuffled inside (sheng2024 section 5.2).
-
-    Raises:
-        BadInput: the windows do not fit.
-    """
-    order = another_order(units, lambda: window_order(len(units), count, rng))
-    return [units[i] for i in order], {"kind": "window_shuffle", "windows": count, "order": order}
-
-
-def swapped(units: Sequence[Unit], rng: np.random.Generator) -> tuple[list[Unit], Edit]:
-    """Two units change places."""
-    order = another_order(units, lambda: swap_order(len(units), rng))
-    return [units[i] for i in order], {"kind": "swap", "order": order}
-
-
-def distinct_shuffles(
-    units: Sequence[Unit], draw: Callable[[], np.ndarray], count: int
-) -> tuple[list[list[int]], Mapping[str, int]]:
-    """``count`` drawn orders, without those that leave the text as it was or repeat an earlier one.
-
-    Returns:
-        The orders kept, and how many draws were dropped as identical or as repeated (sheng2024's data set protocol).
-    """
-    kept: list[list[int]] = []
-    seen = {tuple(units)}
-    dropped = {"identical": 0, "repeated": 0}
-    for _ in range(count):
-        order = [int(i) for i in draw()]
-        text = tuple(units[i] for i in order)
-        if text in seen:
-            dropped["identical" if text == tuple(units) else "repeated"] += 1
-            continue
-        seen.add(text)
-        kept.append(order)
-    return kept, dropped
 
 
 def another_order(units: Sequence[Unit], draw: Callable[[], np.ndarray]) -> list[int]:
@@ -96,41 +50,6 @@ def another_order(units: Sequence[Unit], draw: Callable[[], np.ndarray]) -> list
     raise BadInput(
         f"shuffle: {TRIES} draws left the {len(units)} units as they were; use smaller blocks or drop the text"
     )
-
-
-def block_order(length: int, size: int, rng: np.random.Generator) -> np.ndarray:
-    """A uniform order of blocks of ``size`` positions; the order inside a block is kept."""
-    if size < 1 or size >= length:
-        raise BadInput(
-            f"blocks of {size} in a text of {length}; allowed are 1 to {length - 1}, else there is one block"
-        )
-    starts = rng.permutation(np.arange(0, length, size))
-    return np.concatenate([np.arange(start, min(start + size, length)) for start in starts])
-
-
-def window_order(length: int, count: int, rng: np.random.Generator) -> np.ndarray:
-    """Positions with ``count`` disjoint windows of three shuffled, every placement equally likely.
-
-    Placements of disjoint windows correspond one to one to choices of ``count`` from ``length - 2 * count`` places.
-    """
-    free = length - (WINDOW - 1) * count
-    if count < 1 or free < count:
-        raise BadInput(
-            f"{count} windows of {WINDOW} in a text of {length}; allowed are 1 to {length // WINDOW} windows"
-        )
-    places = np.sort(rng.choice(free, count, replace=False)) + (WINDOW - 1) * np.arange(count)
-    order = np.arange(length)
-    for start in places:
-        order[start : start + WINDOW] = start + rng.permutation(WINDOW)
-    return order
-
-
-def swap_order(length: int, rng: np.random.Generator) -> np.ndarray:
-    """Positions with two of them exchanged."""
-    order = np.arange(length)
-    first, second = rng.choice(length, 2, replace=False)
-    order[[first, second]] = order[[second, first]]
-    return order
 
 
 def restored(units: Sequence[Unit], edit: Edit) -> list[Unit]:
@@ -171,16 +90,7 @@ def _case_of_place(words: str, pronoun: str, antecedent: str) -> str:
     return words[:1].lower() + words[1:] if re.match(r"(?:the|an?)\b", antecedent, re.IGNORECASE) else words
 
 
-def connective_replaced(text: str, start: int, end: int, connective: str) -> tuple[str, Edit]:
-    """A connective replaced by another one in lower case (beyer2021 section 4.5)."""
-    return span_replaced(text, start, end, connective.lower(), "connective")
-
-
-def shuffle_sets(length: int, rng: np.random.Generator) -> Iterator[tuple[str, Callable[[], np.ndarray]]]:
-    """Named draws of sheng2024's shuffle sets that fit a text: blocks of 1, 2, 5, 10 and 1, 2, 3 windows."""
-    for size in (1, 2, 5, 10):
-        if size < length:
-            yield f"b{size}", partial(block_order, length, size, rng)
-    for count in (1, 2, 3):
-        if count * WINDOW <= length:
-            yield f"w{count}", partial(window_order, length, count, rng)
+def connective_replaced(text: str, start: int, end: int, connective: str, match_case: bool = False) -> tuple[str, Edit]:
+    """A connective replaced by another one, in lower case (beyer2021 section 4.5) or in the case of the original's first letter."""
+    capital = match_case and text[start : start + 1].isupper()
+    return span_replaced(text, start, end, connective.capitalize() if capital else connective.lower(), "connective")

@@ -14,8 +14,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from longform.datasets.test_suites.prediction_formulas import COMPARISON, Binary, Formula, RegionValue, evaluate
-from longform.datasets.test_suites.region_metrics import METRICS
+from longform.datasets.test_suites.prediction_formulas import (
+    COMPARISON,
+    METRICS,
+    Binary,
+    Formula,
+    RegionValue,
+    evaluate,
+)
 
 FIRST = 16  # closest items of a metric that are always read again: what the error is first measured on
 SAFETY = 2.0  # how far beyond the largest change seen a decision must be to stand

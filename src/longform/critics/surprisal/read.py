@@ -20,8 +20,7 @@ from transformers import AutoModelForCausalLM
 
 from longform.critics.surprisal.close_calls import ConditionBits, Judged, confirmed
 from longform.critics.surprisal.encoding import Encoder
-from longform.datasets.test_suites.documents import suite_head, suites_from_documents
-from longform.datasets.test_suites.items import Suite
+from longform.datasets.test_suites.items import Suite, suite_head, suites_from_documents
 from longform.documents import BadInput, Document, Readout
 from longform.language_models.checkpoints import load_reader, load_tokenizer
 from longform.language_models.devices import chosen_device

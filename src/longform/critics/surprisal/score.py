@@ -20,8 +20,14 @@ import numpy as np
 from scipy.stats import binom
 
 from longform.critic import Better, Tally
-from longform.datasets.test_suites.prediction_formulas import Formula, RegionValue, evaluate, parse, region_values
-from longform.datasets.test_suites.region_metrics import METRICS
+from longform.datasets.test_suites.prediction_formulas import (
+    METRICS,
+    Formula,
+    RegionValue,
+    evaluate,
+    parse,
+    region_values,
+)
 from longform.documents import BadInput, Readout
 
 COLUMNS = ("items", "correct", "gained", "lost")

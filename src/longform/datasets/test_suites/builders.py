@@ -12,12 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from longform.datasets.test_suites.connective_uses import CONNECTIVES, ConnectiveUse
-from longform.datasets.test_suites.dialogues import StatementPair
 from longform.datasets.test_suites.items import Suite, SuiteItem, checked, pair
 from longform.datasets.test_suites.re_mentions import ReMention
-from longform.datasets.test_suites.schemas import Schema, in_sentence_case
-from longform.datasets.test_suites.stories import Story
+from longform.datasets.test_suites.sources import (
+    CONNECTIVES,
+    ConnectiveUse,
+    Schema,
+    StatementPair,
+    Story,
+    in_sentence_case,
+)
 from longform.documents import BadInput
 from longform.resampling import generator
 from longform.text.edits import Edit, connective_replaced, context_shuffled, rementioned, shuffled
@@ -121,34 +125,38 @@ def entity_re_mention(name: str, mentions: Iterable[ReMention], metric: str = "m
     return _suite(name, metric, "(2;%repetition%) > (2;%pronoun%)", items, ["antecedent", "re-mention"], excluded)
 
 
-def connectives(uses: Sequence[ConnectiveUse], prefix: str = "", metric: str = "mean", least: int = 1) -> list[Suite]:
+def connectives(
+    uses: Sequence[ConnectiveUse], prefix: str = "", metric: str = "mean", least: int = 1, match_case: bool = False
+) -> list[Suite]:
     """A suite for each connective, sense and replacement: the original against another connective (section 4.5).
 
     Uses that open their segment are left out, as in the paper; so are senses with fewer than ``least`` uses.
+
+    Args:
+        match_case: a replacement is capitalised where the original is; False is the paper's, lower case everywhere,
+            so that every use which opens a sentence (all of "However") is also spoilt by its case.
     """
     groups: dict[tuple[str, str], list[ConnectiveUse]] = {}
     opening = Counter(use.connective for use in uses if not use.text[: use.start].strip())
     for use in uses:
         if use.connective in CONNECTIVES and use.text[: use.start].strip() and use.text[use.end :].strip():
             groups.setdefault((use.connective, use.sense), []).append(use)
-    return [
-        _connective_suite(f"{prefix}{connective}_{sense}_as_{other}", kept, other, metric, opening[connective])
-        for (connective, sense), kept in sorted(groups.items())
-        for other in CONNECTIVES
-        if other != connective and len(kept) >= least
-    ]
+    suites = []
+    for (connective, sense), kept in sorted(groups.items()):
+        excluded = Counter({"opens its segment": opening[connective]} if opening[connective] else {})
+        for other in CONNECTIVES if len(kept) >= least else ():
+            if other != connective:
+                items = [_connective_item(number, use, other, match_case) for number, use in enumerate(kept, 1)]
+                name, regions = f"{prefix}{connective}_{sense}_as_{other}", ["before", "connective", "continuation"]
+                suites.append(_suite(name, metric, "(3;%manipulated%) > (3;%original%)", items, regions, excluded))
+    return suites
 
 
-def _connective_suite(name: str, uses: Sequence[ConnectiveUse], other: str, metric: str, opening: int) -> Suite:
-    items = []
-    for number, use in enumerate(uses, 1):
-        _, edit = connective_replaced(use.text, use.start, use.end, other)
-        before, after = use.text[: use.start], use.text[use.end :]
-        conditions = {"original": (before, use.text[use.start : use.end], after), "manipulated": (before, other, after)}
-        items.append(pair(number, conditions, [{**edit, "source": use.use_id}]))
-    excluded = Counter({"opens its segment": opening}) if opening else Counter()
-    formula = "(3;%manipulated%) > (3;%original%)"
-    return _suite(name, metric, formula, items, ["before", "connective", "continuation"], excluded)
+def _connective_item(number: int, use: ConnectiveUse, other: str, match_case: bool) -> SuiteItem:
+    _, edit = connective_replaced(use.text, use.start, use.end, other, match_case)
+    before, after = use.text[: use.start], use.text[use.end :]
+    conditions = {"original": (before, edit["old"], after), "manipulated": (before, edit["new"], after)}
+    return pair(number, conditions, [{**edit, "source": use.use_id}])
 
 
 def speaker_commitment(name: str, pairs: Iterable[StatementPair], metric: str = "mean") -> Suite:

@@ -3,22 +3,25 @@
 The files are SyntaxGym's (cpllab/syntaxgym-core, suite.py): one JSON object with ``meta``, ``region_meta``,
 ``predictions`` and ``items``. What is read is written back unchanged, so the original tools read what we write. The
 edit that made a condition is kept beside the item and travels in ``meta.edits``, a free field of that schema.
+
+As a corpus, one item is one document, id ``suite/item``, with one section per region of each condition, titled
+``condition:number``; what belongs to the suite is one JSON string per suite in ``truth["suite_heads"]``.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from longform.datasets.test_suites.prediction_formulas import Formula, parse, region_values
-from longform.datasets.test_suites.region_metrics import METRICS
-from longform.documents import BadInput
-from longform.malformed import refusing
+import numpy as np
 
-FREE = {"name", "metric", "edits"}
+from longform.datasets.test_suites.prediction_formulas import METRICS, Formula, parse, region_values
+from longform.documents import BadInput, Corpus, Document, Section
+from longform.malformed import refusing
 
 
 @dataclass(frozen=True)
@@ -75,17 +78,15 @@ class Suite:
 
 
 def pair(number: int, conditions: Mapping[str, Sequence[str]], edits: Sequence[Mapping[str, Any]] = ()) -> SuiteItem:
-    """An item from region texts by condition name; regions are numbered from 1."""
+    """An item from region texts by condition name; regions are numbered from 1.
+
+    Any run of whitespace (no-break spaces and tabs too) becomes one space, the ends are bare: SyntaxGym's rule.
+    """
     made = tuple(
-        Condition(name, tuple(Region(i, normalised(text)) for i, text in enumerate(regions, 1)))
+        Condition(name, tuple(Region(i, " ".join(text.split())) for i, text in enumerate(regions, 1)))
         for name, regions in conditions.items()
     )
     return SuiteItem(number, made, tuple(edits))
-
-
-def normalised(text: str) -> str:
-    """Any run of whitespace (no-break spaces and tabs too) becomes one space, the ends are bare: SyntaxGym's rule."""
-    return " ".join(text.split())
 
 
 @refusing("a suite of SyntaxGym")
@@ -111,60 +112,56 @@ def suite_from_record(record: Any, where: str = "suite") -> Suite:
         raise BadInput(
             f"{where}: a suite is an object with meta, region_meta, predictions and items; add what is missing"
         )
-    meta = _a(dict, record["meta"], f"{where}, meta")
-    edits = _a(dict, meta.get("edits", {}), f"{where}, meta.edits")
-    items = tuple(_item(item, edits, where) for item in _a(list, record["items"], f"{where}, items"))
-    free = {key: value for key, value in meta.items() if key not in FREE}
-    formulas = tuple(_formula(each, where) for each in _a(list, record["predictions"], f"{where}, predictions"))
-    names = {str(key): value for key, value in _a(dict, record["region_meta"], f"{where}, region_meta").items()}
-    return checked(Suite(_field(meta, "name", where), _field(meta, "metric", where), formulas, items, names, free))
+    meta = _field(record, "meta", where, dict)
+    edits = meta.get("edits", {})
+    items = tuple(_item(item, edits, where) for item in _field(record, "items", where, list))
+    formulas = []
+    for prediction in _field(record, "predictions", where, list):
+        if _typed(prediction, dict, f"{where}, prediction").get("type") != "formula":
+            raise BadInput(
+                f"{where}: a prediction has type {prediction.get('type')!r}, allowed is 'formula'; rewrite it"
+            )
+        formulas.append(_field(prediction, "formula", where, str))
+    names = {str(key): value for key, value in _field(record, "region_meta", where, dict).items()}
+    free = {key: value for key, value in meta.items() if key not in ("name", "metric", "edits")}
+    name, metric = (_field(meta, key, where, str) for key in ("name", "metric"))
+    return checked(Suite(name, metric, tuple(formulas), items, names, free))
 
 
-def _a(kind: type, value: Any, where: str) -> Any:
-    """The value, if it is of that kind: dict, list or int."""
+KINDS = {dict: "an object", list: "a list", int: "a whole number", str: "a text"}
+
+
+def _typed(value: Any, kind: type, where: str) -> Any:
     if not isinstance(value, kind):
-        names = {dict: "an object", list: "a list", int: "a whole number"}
-        raise BadInput(f"{where}: got {value!r:.60}, allowed is {names[kind]}; mend the file")
+        raise BadInput(f"{where}: got {value!r:.60}, allowed is {KINDS[kind]}; fix the file")
     return value
 
 
-def _field(record: Any, key: str, where: str) -> Any:
-    if key not in _a(dict, record, where):
+def _field(record: Any, key: str, where: str, kind: type) -> Any:
+    """A field of an object, of the kind that it must have."""
+    if key not in _typed(record, dict, where):
         raise BadInput(f"{where}: got fields {sorted(record)}, {key!r} is missing; add it")
-    return record[key]
+    return _typed(record[key], kind, f"{where}, {key}")
 
 
-def _formula(prediction: Mapping[str, Any], where: str) -> str:
-    if _a(dict, prediction, f"{where}, prediction").get("type") != "formula":
-        raise BadInput(
-            f"{where}: a prediction has type {prediction.get('type')!r}, allowed is 'formula'; rewrite it as one"
-        )
-    return str(_field(prediction, "formula", where))
-
-
-def _item(record: Mapping[str, Any], edits: Mapping[str, Any], where: str) -> SuiteItem:
-    number = _a(int, _field(record, "item_number", where), f"{where}, item_number")
+def _item(record: Any, edits: Any, where: str) -> SuiteItem:
+    number = _field(record, "item_number", where, int)
     place = f"{where}, item {number}"
-    conditions = tuple(
-        _condition(condition, place) for condition in _a(list, _field(record, "conditions", place), place)
-    )
-    return SuiteItem(number, conditions, tuple(edits.get(str(number), ())))
+    conditions = tuple(_condition(condition, place) for condition in _field(record, "conditions", place, list))
+    return SuiteItem(number, conditions, tuple(_typed(edits, dict, f"{where}, meta.edits").get(str(number), ())))
 
 
-def _condition(record: Mapping[str, Any], where: str) -> Condition:
-    name = str(_field(record, "condition_name", where))
-    place = f"{where}, condition {name}"
-    regions = [_region(region, place) for region in _a(list, _field(record, "regions", place), f"{place}, regions")]
+def _condition(record: Any, where: str) -> Condition:
+    name = _field(record, "condition_name", where, str)
+    place, regions = f"{where}, condition {name}", []
+    for region in _field(record, "regions", f"{where}, condition {name}", list):
+        number, content = _field(region, "region_number", place, int), _field(region, "content", place, str)
+        notes = {key: value for key, value in region.items() if key not in ("region_number", "content")}
+        regions.append(Region(number, content, notes))
     numbers = [region.number for region in regions]
     if len(set(numbers)) < len(numbers):
         raise BadInput(f"{place}: region numbers are {numbers}; give every region a number of its own")
     return Condition(name, tuple(regions))
-
-
-def _region(record: Mapping[str, Any], where: str) -> Region:
-    number = _a(int, _field(record, "region_number", where), f"{where}, region_number")
-    notes = {key: value for key, value in record.items() if key not in ("region_number", "content")}
-    return Region(number, str(_field(record, "content", where)), notes)
 
 
 def checked(suite: Suite) -> Suite:
@@ -173,70 +170,104 @@ def checked(suite: Suite) -> Suite:
     Raises:
         BadInput: an unknown metric, a missing condition or region, a repeated item.
     """
+    place = f"suite {suite.name}"
     if suite.metric not in METRICS:
-        raise BadInput(f"suite {suite.name}: metric {suite.metric!r} is not one of {list(METRICS)}; choose one")
+        raise BadInput(f"{place}: metric {suite.metric!r} is not one of {list(METRICS)}; choose one")
     if not suite.items or not suite.predictions:
-        raise BadInput(
-            f"suite {suite.name}: {len(suite.items)} items, {len(suite.predictions)} predictions; give one of each"
-        )
+        raise BadInput(f"{place}: {len(suite.items)} items, {len(suite.predictions)} predictions; give one of each")
     numbers = [item.number for item in suite.items]
     if len(set(numbers)) < len(numbers):
-        raise BadInput(f"suite {suite.name}: item numbers repeat; number the items apart, results are kept per number")
-    wanted = [c.name for c in suite.items[0].conditions]
+        raise BadInput(f"{place}: item numbers repeat; number the items apart, results are kept per number")
+    wanted = [condition.name for condition in suite.items[0].conditions]
     for item in suite.items:
-        _check_item(suite, item, wanted)
-    _check_formulas(suite)
+        names = [condition.name for condition in item.conditions]
+        if sorted(names) != sorted(set(wanted)):
+            raise BadInput(
+                f"{place}, item {item.number}: conditions are {names}, the first item has {wanted}; "
+                "give every item each of them once"
+            )
+    for named in (value for formula in suite.formulas() for value in region_values(formula)):
+        if named.condition not in wanted:
+            raise BadInput(f"{place}: a prediction names condition {named.condition!r}, allowed are {wanted}; fix it")
+        for item in suite.items:
+            present = [region.number for region in item.condition(named.condition).regions]
+            if named.region is not None and named.region not in present:
+                raise BadInput(
+                    f"{place}: a prediction names region {named.region}, item {item.number} has {present}; fix the formula"
+                )
     return suite
-
-
-def _check_item(suite: Suite, item: SuiteItem, wanted: Sequence[str]) -> None:
-    names, where = [c.name for c in item.conditions], f"suite {suite.name}, item {item.number}"
-    if sorted(names) != sorted(set(wanted)):
-        raise BadInput(
-            f"{where}: conditions are {names}, the first item has {list(wanted)}; give every item each of them once"
-        )
-
-
-def _check_formulas(suite: Suite) -> None:
-    for formula in suite.formulas():
-        for named in region_values(formula):
-            for item in suite.items:
-                _check_reference(suite.name, item, named.region, named.condition)
-
-
-def _check_reference(name: str, item: SuiteItem, region: int | None, condition: str) -> None:
-    names = [c.name for c in item.conditions]
-    if condition not in names:
-        raise BadInput(
-            f"suite {name}: a prediction names condition {condition!r}, allowed are {names}; mend the formula"
-        )
-    numbers = [r.number for r in item.condition(condition).regions]
-    if region is not None and region not in numbers:
-        raise BadInput(
-            f"suite {name}: a prediction names region {region}, item {item.number} has {numbers}; mend the formula"
-        )
 
 
 def suite_to_record(suite: Suite) -> dict[str, Any]:
     """The JSON form, readable by the original tools."""
     edits = {str(item.number): [dict(edit) for edit in item.edits] for item in suite.items if item.edits}
-    meta = {"name": suite.name, "metric": suite.metric, **suite.meta} | ({"edits": edits} if edits else {})
-    predictions = [{"type": "formula", "formula": text} for text in suite.predictions]
-    items = [_item_record(item) for item in suite.items]
-    return {"meta": meta, "region_meta": dict(suite.region_names), "predictions": predictions, "items": items}
+    items = [{"item_number": i.number, "conditions": [_condition_record(c) for c in i.conditions]} for i in suite.items]
+    return {
+        "meta": {"name": suite.name, "metric": suite.metric, **suite.meta} | ({"edits": edits} if edits else {}),
+        "region_meta": dict(suite.region_names),
+        "predictions": [{"type": "formula", "formula": text} for text in suite.predictions],
+        "items": items,
+    }
 
 
-def _item_record(item: SuiteItem) -> dict[str, Any]:
-    conditions = [
-        {
-            "condition_name": condition.name,
-            "regions": [{"region_number": r.number, "content": r.content, **r.notes} for r in condition.regions],
-        }
-        for condition in item.conditions
-    ]
-    return {"item_number": item.number, "conditions": conditions}
+def _condition_record(condition: Condition) -> dict[str, Any]:
+    regions = [{"region_number": r.number, "content": r.content, **r.notes} for r in condition.regions]
+    return {"condition_name": condition.name, "regions": regions}
 
 
-def renamed(suite: Suite, name: str, **changes: Any) -> Suite:
-    """The suite under another name, with other fields changed, checked again."""
-    return checked(replace(suite, name=name, **changes))
+def suites_to_corpus(suites: Sequence[Suite], facts: Mapping[str, object] | None = None) -> Corpus:
+    """Pack suites; ``facts`` gains the number of items of each.
+
+    Raises:
+        BadInput: two suites share a name.
+    """
+    names = [suite.name for suite in suites]
+    if len(set(names)) < len(names):
+        raise BadInput(f"suites: names repeat in {sorted(names)}; results are kept per name, rename one")
+    documents = [_document(suite, item) for suite in suites for item in suite.items]
+    heads = np.array([json.dumps(suite_head(suite), sort_keys=True) for suite in suites], dtype=np.str_)
+    counts = {suite.name: len(suite.items) for suite in suites}
+    return Corpus(documents, {"suite_heads": heads}, {**(facts or {}), "items": counts})
+
+
+def suite_head(suite: Suite) -> dict[str, object]:
+    """Everything of a suite's record but its items and their edits."""
+    record = suite_to_record(suite)
+    meta = {key: value for key, value in record["meta"].items() if key != "edits"}
+    return {"meta": meta, "region_meta": record["region_meta"], "predictions": record["predictions"]}
+
+
+def _document(suite: Suite, item: SuiteItem) -> Document:
+    regions = [(condition.name, region) for condition in item.conditions for region in condition.regions]
+    sections = tuple(Section(f"{name}:{region.number}", region.content) for name, region in regions)
+    return Document(f"{suite.name}/{item.number}", "test", sections, item.edits)
+
+
+def suites_from_documents(documents: Sequence[Document], truth: Mapping[str, np.ndarray]) -> list[Suite]:
+    """Inverse of :func:`suites_to_corpus`.
+
+    Raises:
+        BadInput: the corpus holds no suites.
+    """
+    if "suite_heads" not in truth:
+        raise BadInput(
+            "the texts carry no suite_heads, so they are no suites; name a corpus that suites were built into"
+        )
+    items: dict[str, list[SuiteItem]] = {}
+    for document in documents:
+        name, number = document.id.rsplit("/", 1)
+        items.setdefault(name, []).append(SuiteItem(int(number), _conditions(document), document.edits))
+    suites = []
+    for head in map(json.loads, truth["suite_heads"].tolist()):
+        name, metric, meta = head["meta"].pop("name"), head["meta"].pop("metric"), head["meta"]
+        predictions = tuple(prediction["formula"] for prediction in head["predictions"])
+        suites.append(checked(Suite(name, metric, predictions, tuple(items.get(name, ())), head["region_meta"], meta)))
+    return suites
+
+
+def _conditions(document: Document) -> tuple[Condition, ...]:
+    places = [(*str(section.title).rsplit(":", 1), section.text) for section in document.sections]
+    return tuple(
+        Condition(name, tuple(Region(int(number), text) for _, number, text in group))
+        for name, group in groupby(places, key=lambda place: place[0])
+    )

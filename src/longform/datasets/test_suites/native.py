@@ -7,7 +7,7 @@ and ``speaker_commitment``; ``<language>_all`` and ``<language>_context`` for pl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from longform.datasets.test_suites.builders import (
@@ -18,23 +18,16 @@ from longform.datasets.test_suites.builders import (
     story_cloze,
     winograd,
 )
-from longform.datasets.test_suites.connective_uses import (
-    ConnectiveUse,
-    read_connective_lines,
-    read_disco_annotation,
-    read_ted_mdb,
-)
-from longform.datasets.test_suites.dialogues import (
-    Dialogue,
+from longform.datasets.test_suites.items import Suite, read_suite, suites_to_corpus
+from longform.datasets.test_suites.re_mentions import read_re_mentions
+from longform.datasets.test_suites.sources import (
     read_dialogue_nli,
     read_persona_chat,
+    read_schemas,
+    read_stories,
     read_synthetic_persona_chat,
+    read_uses,
 )
-from longform.datasets.test_suites.documents import suites_to_corpus
-from longform.datasets.test_suites.items import Suite, read_suite
-from longform.datasets.test_suites.re_mentions import ReMention, read_arrau, read_conll, read_gap
-from longform.datasets.test_suites.schemas import read_schemas
-from longform.datasets.test_suites.stories import read_stories
 from longform.documents import BadInput, Corpus
 from longform.malformed import refusing
 from longform.text.sentences import sentence_texts
@@ -51,6 +44,7 @@ def build(
     drop_last: bool = False,
     lower: bool = True,
     least: int = 1,
+    match_case: bool = False,
 ) -> Corpus:
     """Every suite that the sources allow, as one corpus.
 
@@ -63,6 +57,7 @@ def build(
         drop_last: the paper's count of dialogues, one short.
         lower: articles of Winograd candidates in lower case inside a sentence.
         least: fewest uses of a connective in a sense for which suites are built.
+        match_case: of :func:`longform.datasets.test_suites.builders.connectives`.
 
     Raises:
         BadInput: an unknown kind of source, or a file that its reader refuses.
@@ -73,7 +68,7 @@ def build(
         "dialogues": lambda path: _dialogues(path, draws, metric, speakers, drop_last),
         "schemas": lambda path: _schemas(path, draws, lower, metric),
         "re_mentions": lambda **paths: _re_mentions(paths, metric),
-        "connectives": lambda path: iter(connectives(read_uses(path), "connective_", metric, least)),
+        "connectives": lambda path: iter(connectives(read_uses(path), "connective_", metric, least, match_case)),
         "statements": lambda path: iter([speaker_commitment("speaker_commitment", read_dialogue_nli(path), metric)]),
         "texts": lambda **paths: _texts(paths, draws, metric),
         "suites": lambda path: (read_suite(file) for file in sorted(path.glob("*.json"))),
@@ -88,27 +83,28 @@ def build(
     return suites_to_corpus(suites, {"excluded": {suite.name: suite.meta.get("excluded", {}) for suite in suites}})
 
 
+def _orders(
+    name: str, texts: Sequence[tuple[str, Sequence[str]]], draws: object, metric: str, speakers: bool = False
+) -> Iterator[Suite]:
+    for kind in ("all", "context"):
+        yield sentence_order(f"{name}_{kind}", texts, kind, draws, speakers, metric)
+
+
 def _stories(path: Path, draws: object, metric: str) -> Iterator[Suite]:
     stories = read_stories(path)
-    texts = [(story.story_id, (*story.context, story.right)) for story in stories]
-    for kind in ("all", "context"):
-        yield sentence_order(f"N_{kind}", texts, kind, draws, metric=metric)
+    yield from _orders("N", [(story.story_id, (*story.context, story.right)) for story in stories], draws, metric)
     yield story_cloze("story_cloze", stories, metric)
 
 
 def _dialogues(path: Path, draws: object, metric: str, speakers: bool, drop_last: bool) -> Iterator[Suite]:
-    dialogues: list[Dialogue] = (
-        read_synthetic_persona_chat(path) if path.suffix == ".csv" else read_persona_chat(path, drop_last)
-    )
+    dialogues = read_synthetic_persona_chat(path) if path.suffix == ".csv" else read_persona_chat(path, drop_last)
     texts = [(dialogue.dialogue_id, dialogue.utterances) for dialogue in dialogues]
-    for kind in ("all", "context"):
-        yield sentence_order(f"D_{kind}", texts, kind, draws, speakers, metric)
+    return _orders("D", texts, draws, metric, speakers)
 
 
 def _schemas(path: Path, draws: object, lower: bool, metric: str) -> Iterator[Suite]:
     schemas = read_schemas(path)
-    for kind in ("full", "partial"):
-        yield winograd(f"winograd_{kind}", schemas, kind, draws, lower, metric)
+    return (winograd(f"winograd_{kind}", schemas, kind, draws, lower, metric) for kind in ("full", "partial"))
 
 
 def _re_mentions(paths: Mapping[str, Path], metric: str) -> Iterator[Suite]:
@@ -121,28 +117,9 @@ def _texts(paths: Mapping[str, Path], draws: object, metric: str) -> Iterator[Su
     for language, path in paths.items():
         lines = [line for line in _lines(path) if line.strip()]
         texts = [(f"{language}-{number}", tuple(sentence_texts(line))) for number, line in enumerate(lines, 1)]
-        for kind in ("all", "context"):
-            yield sentence_order(f"{language}_{kind}", texts, kind, draws, metric=metric)
+        yield from _orders(language, texts, draws, metric)
 
 
 @refusing("plain text in UTF-8, one text a line")
 def _lines(path: Path) -> list[str]:
     return path.read_text(encoding="utf-8").splitlines()
-
-
-def read_re_mentions(path: Path) -> list[ReMention]:
-    """A GAP file, a CoNLL file or a folder of them, or an ARRAU folder, told apart by suffix."""
-    if path.suffix == ".tsv":
-        return read_gap(path)
-    files = [path] if path.is_file() else sorted(path.rglob("*conll"))
-    return [mention for file in files for mention in read_conll(file)] if files else read_arrau(path)
-
-
-def read_uses(path: Path) -> list[ConnectiveUse]:
-    """A file of Disco-Annotation, JSON lines, or a TED-MDB folder (``ann`` and ``raw``), told apart by suffix."""
-    if path.is_dir():
-        pairs = [
-            (file, path / "raw" / file.relative_to(path / "ann")) for file in sorted((path / "ann").rglob("*.txt"))
-        ]
-        return [use for annotation, text in pairs if text.is_file() for use in read_ted_mdb(annotation, text)]
-    return read_connective_lines(path) if path.suffix == ".jsonl" else read_disco_annotation(path)

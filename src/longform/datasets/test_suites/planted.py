@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from longform.datasets.test_suites import native as coherence_suites
+from longform.datasets.test_suites import native
 from longform.datasets.test_suites.planted_sources import LANGUAGE, source_files
 from longform.documents import Corpus
 
@@ -21,15 +21,17 @@ SOURCES: Mapping[str, str | Mapping[str, str]] = {
 }
 
 
-def build(*, name: str, seed: int, counts: Mapping[str, int], metric: str = "mean", least: int = 1) -> Corpus:
+def build(
+    *, name: str, seed: int, counts: Mapping[str, int], metric: str = "mean", least: int = 1, match_case: bool = False
+) -> Corpus:
     """All suites from ``counts`` stories, dialogues and articles of the planted world's test split.
 
     Args:
-        metric, least: of :func:`longform.datasets.test_suites.native.build`.
+        metric, least, match_case: of :func:`longform.datasets.test_suites.native.build`.
     """
     with tempfile.TemporaryDirectory() as folder:
         for file, content in source_files(seed, counts).items():
             (Path(folder) / file).write_text(content, encoding="utf-8")
-        return coherence_suites.build(
-            name=name, seed=seed, raw=Path(folder), sources=SOURCES, metric=metric, least=least
+        return native.build(
+            name=name, seed=seed, raw=Path(folder), sources=SOURCES, metric=metric, least=least, match_case=match_case
         )

@@ -18,7 +18,7 @@ from longform.datasets.synthetic_world.dialogues import Dialogue, make_pairs, wr
 from longform.datasets.synthetic_world.languages import translate_word
 from longform.datasets.synthetic_world.mentions import OBJECT, POSSESSIVE, SUBJECT
 from longform.datasets.synthetic_world.stories import Story, write_story
-from longform.datasets.test_suites.stories import CONTEXT, ENDINGS
+from longform.datasets.test_suites.sources import CONTEXT, ENDINGS
 from longform.documents import BadInput
 
 PRONOUNS = {form.lower() for forms in (SUBJECT, OBJECT, POSSESSIVE) for form in forms.values()}

@@ -1,4 +1,4 @@
-"""SyntaxGym's prediction language: an inequality between region values of two conditions, parsed and evaluated.
+"""SyntaxGym's region metrics and prediction language: an inequality between region values of two conditions.
 
     formula := comparison (("&" | "|") comparison)*        same precedence, left to right
     comparison := sum (("<" | ">" | "=") sum)?              < and > are strict; = is equality up to a tolerance
@@ -10,7 +10,7 @@
 checked as a whole when it is read: arithmetic takes numbers, ``&`` and ``|`` take comparisons, a prediction is true
 or false. The released tool ignores the tail of ``a < b < c``; here that is an error.
 
-Source: cpllab/syntaxgym-core, prediction.py (commit ab6b1f8); Hu et al. (2020), section 3.
+Source: cpllab/syntaxgym-core, prediction.py (commit ab6b1f8); Hu et al. (2020), section 3; beyer2021 equation 2.
 """
 
 from __future__ import annotations
@@ -20,8 +20,18 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+import numpy as np
+
 from longform.documents import BadInput
 
+METRICS: dict[str, Callable[[np.ndarray], float]] = {
+    "sum": lambda bits: float(bits.sum()),
+    "mean": lambda bits: float(bits.mean()),
+    "median": lambda bits: float(np.median(bits)),
+    "range": lambda bits: float(np.ptp(bits)),
+    "max": lambda bits: float(bits.max()),
+    "min": lambda bits: float(bits.min()),
+}  # how the surprisals of a region's tokens become its value
 RELATIVE, ABSOLUTE = 1e-5, 1e-3  # of "=": syntaxgym-core passes these to numpy.isclose
 
 
@@ -122,44 +132,46 @@ def _kind(formula: Formula, where: str) -> str:
 
 
 TOKEN = re.compile(
-    r"\s*(?:(?P<region>\(\s*(?:\d+|\*)\s*;\s*%[^%]*%\s*\))"
-    r"|(?P<number>\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)"
-    r"|(?P<symbol>[-+<>=&|()\[\]]))"
+    r"\s*(?:(?P<region>\(\s*(?P<number>\d+|\*)\s*;\s*%(?P<name>[^%]*)%\s*\))"
+    r"|(?P<constant>\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)"
+    r"|(?P<symbol>[-+<>=&|()\[\]])|(?P<end>$))"
 )
-REGION = re.compile(r"\(\s*(\d+|\*)\s*;\s*%([^%]*)%\s*\)")
 NAME = re.compile(r"[A-Za-z0-9_-]+")
 CLOSING = {"(": ")", "[": "]"}
 
 
 class _Reader:
-    """Recursive descent over the tokens of one formula."""
+    """Recursive descent over one formula; ``kind``, ``token`` and ``start`` are those of the next token."""
 
     def __init__(self, text: str, where: str) -> None:
-        self.text, self.where, self.place = text, where, 0
-        self.group, self.token, self.start = "", "", 0
+        self.text, self.where, self.place = text.rstrip(), where, 0
         self.advance()
 
     def advance(self) -> None:
-        """Read the next token; at the end both its kind and its text are empty."""
-        rest = self.text[self.place :]
-        self.start = self.place + len(rest) - len(rest.lstrip())
-        self.group = self.token = ""
-        if not rest.strip():
-            return
         match = TOKEN.match(self.text, self.place)
+        self.start = self.place + len(self.text[self.place :]) - len(self.text[self.place :].lstrip())
         if match is None:
             raise self.error("a region such as (2;%original%), a number, a bracket or one of + - < > = & |")
-        self.group, self.place = str(match.lastgroup), match.end()
-        self.token = match.group(self.group)
+        self.match, self.place = match, match.end()
+        self.kind = next(kind for kind in ("region", "constant", "symbol", "end") if match[kind] is not None)
+        self.token = match[self.kind]
+
+    def take(self) -> str:
+        token = self.token
+        self.advance()
+        return token
+
+    def is_one_of(self, symbols: str) -> bool:
+        return self.kind == "symbol" and self.token in symbols
 
     def error(self, wanted: str) -> BadInput:
-        rest = self.text[self.start :].strip()
+        rest = self.text[self.start :]
         got = f"{rest[:20]!r} at character {self.start + 1}" if rest else "the end"
         return BadInput(f"{self.where}: got {got} of {self.text!r}, allowed there is {wanted}")
 
     def whole(self) -> Formula:
         formula = self.logic()
-        if self.token:
+        if self.kind != "end":
             raise self.error("the end or an operator (brackets must match; join comparisons with &)")
         return formula
 
@@ -168,9 +180,9 @@ class _Reader:
 
     def comparison(self) -> Formula:
         formula = self.sum()
-        if self.token and self.token in COMPARISON:
+        if self.is_one_of(COMPARISON):
             formula = Binary(self.take(), formula, self.sum())
-        if self.token and self.token in COMPARISON:
+        if self.is_one_of(COMPARISON):
             raise self.error("& or |: a < b < c must be written (a < b) & (b < c)")
         return formula
 
@@ -179,42 +191,25 @@ class _Reader:
 
     def chain(self, symbols: str, operand: Callable[[], Formula]) -> Formula:
         formula = operand()
-        while self.token and self.token in symbols:
+        while self.is_one_of(symbols):
             formula = Binary(self.take(), formula, operand())
         return formula
 
-    def take(self) -> str:
-        token = self.token
-        self.advance()
-        return token
-
     def atom(self) -> Formula:
-        if self.group == "region":
-            return self.region()
-        if self.group == "number":
-            return Number(float(self.take()))
-        if self.token in ("-", "+"):
-            return self.signed()
-        if self.token not in CLOSING or not self.token:
-            raise self.error("a region such as (2;%original%), a number or an opening bracket")
+        if self.kind == "region":
+            number, name = self.match["number"], self.match["name"]
+            if not NAME.fullmatch(name):
+                raise self.error(f"a condition name of letters, digits, _ and -, not {name!r}; put _ for blanks")
+            self.advance()
+            return RegionValue(None if number == "*" else int(number), name)
+        sign = self.take() if self.is_one_of(ARITHMETIC) else ""
+        if self.kind == "constant":
+            return Number(float(sign + self.take()))
+        if sign or not self.is_one_of("(["):
+            raise self.error("a number after a sign" if sign else "a region such as (2;%a%), a number or a bracket")
         closing = CLOSING[self.take()]
         formula = self.logic()
         if self.token != closing:
             raise self.error(f"{closing!r} or an operator")
         self.advance()
         return formula
-
-    def signed(self) -> Formula:
-        sign = -1.0 if self.take() == "-" else 1.0
-        if self.group != "number":
-            raise self.error("a number after a sign")
-        return Number(sign * float(self.take()))
-
-    def region(self) -> RegionValue:
-        match = REGION.fullmatch(self.token)
-        assert match is not None
-        number, name = match.groups()
-        if not NAME.fullmatch(name):
-            raise self.error(f"a condition name of letters, digits, _ and -, not {name!r}; put _ for blanks")
-        self.advance()
-        return RegionValue(None if number == "*" else int(number), name)

@@ -11,94 +11,28 @@ each sentence pair and chain, the first pronoun.
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
+from longform.datasets.coreference import GapItem, read_brackets, read_gap
 from longform.documents import BadInput
 from longform.malformed import refusing
 from longform.text.sentences import sentences
 
-PERSONAL = frozenset(["he", "him", "she", "her", "it", "they", "them"])
 POSSESSIVE = frozenset(["his", "her", "its", "their"])
-PRONOUNS = PERSONAL | POSSESSIVE
-NAMELESS = PRONOUNS | frozenset(
-    [
-        "i",
-        "me",
-        "my",
-        "mine",
-        "myself",
-        "you",
-        "your",
-        "yours",
-        "yourself",
-        "yourselves",
-        "we",
-        "us",
-        "our",
-        "ours",
-        "ourselves",
-        "himself",
-        "herself",
-        "itself",
-        "themselves",
-        "hers",
-        "theirs",
-        "who",
-        "whom",
-        "whose",
-        "which",
-        "that",
-        "this",
-        "these",
-        "those",
-        "one",
-        "oneself",
-    ]
-)  # words that cannot stand for an antecedent
-NOT_OWNED = frozenset(
-    [
-        "a",
-        "an",
-        "the",
-        "and",
-        "or",
-        "but",
-        "as",
-        "at",
-        "by",
-        "for",
-        "from",
-        "in",
-        "into",
-        "of",
-        "on",
-        "out",
-        "over",
-        "that",
-        "to",
-        "up",
-        "was",
-        "with",
-        "when",
-        "while",
-        "who",
-        ".",
-        ",",
-        ";",
-        ":",
-        "!",
-        "?",
-        "''",
-        '"',
-        "''",
-    ]
-)
-MMAX = "{www.eml.org/NameSpaces/%s}"
+PRONOUNS = POSSESSIVE | {"he", "him", "she", "it", "they", "them"}
+OTHER_PRONOUNS = """
+    i me my mine myself you your yours yourself yourselves we us our ours ourselves himself herself itself themselves hers
+    theirs who whom whose which that this these those one oneself
+"""
+NAMELESS = PRONOUNS | set(OTHER_PRONOUNS.split())  # words that cannot stand for an antecedent
+FOLLOWERS = """
+    a an the and or but as at by for from in into of on out over that to up was with when while who . , ; : ! ? '' "
+"""
+NOT_OWNED = frozenset(FOLLOWERS.split())  # "her" before one of these owns nothing
 
 
 @dataclass(frozen=True)
@@ -135,89 +69,56 @@ class Mention:
 def pairs_from_chains(source: str, texts: Sequence[Sequence[str]], mentions: Sequence[Mention]) -> list[ReMention]:
     """Every re-mention in tokenised sentences, tokens joined by blanks."""
     ordered = sorted(mentions, key=lambda m: (m.sentence, m.start, -m.end))
-    antecedents: dict[tuple[int, str], Mention] = {}
+    words = {mention: list(texts[mention.sentence][mention.start : mention.end]) for mention in ordered}
+    named = {(m.sentence, m.chain): m for m in ordered if len(words[m]) > 1 or words[m][0].lower() not in NAMELESS}
+    pairs: dict[tuple[int, str], ReMention] = {}
     for mention in ordered:
-        words = texts[mention.sentence][mention.start : mention.end]
-        if not (len(words) == 1 and words[0].lower() in NAMELESS):
-            antecedents[mention.sentence, mention.chain] = mention
-    pairs, done = [], set()
-    for mention in ordered:
-        place = (mention.sentence, mention.chain)
-        antecedent = antecedents.get((mention.sentence - 1, mention.chain))
-        words = texts[mention.sentence][mention.start : mention.end]
-        if antecedent is None or place in done or len(words) != 1 or words[0].lower() not in PRONOUNS:
-            continue
-        done.add(place)
-        pairs.append(_pair(f"{source}:{mention.sentence}:{mention.chain}", texts, antecedent, mention))
-    return pairs
+        place, text = (mention.sentence, mention.chain), texts[mention.sentence]
+        antecedent = named.get((mention.sentence - 1, mention.chain))
+        if antecedent and place not in pairs and len(words[mention]) == 1 and words[mention][0].lower() in PRONOUNS:
+            start = len(" ".join([*text[: mention.start], ""]))
+            pairs[place] = ReMention(
+                f"{source}:{mention.sentence}:{mention.chain}",
+                " ".join(texts[antecedent.sentence]),
+                " ".join(text),
+                start,
+                start + len(text[mention.start]),
+                " ".join(words[antecedent]),
+            )
+    return list(pairs.values())
 
 
-def _pair(source: str, texts: Sequence[Sequence[str]], antecedent: Mention, pronoun: Mention) -> ReMention:
-    words = texts[pronoun.sentence]
-    start = len(" ".join([*words[: pronoun.start], ""]))
-    named = " ".join(texts[antecedent.sentence][antecedent.start : antecedent.end])
-    first, second = " ".join(texts[antecedent.sentence]), " ".join(words)
-    return ReMention(source, first, second, start, start + len(words[pronoun.start]), named)
+def read_re_mentions(path: Path) -> list[ReMention]:
+    """A GAP file, a CoNLL file or a folder of them, or an ARRAU folder, told apart by suffix."""
+    if path.suffix == ".tsv":
+        return [pair for item in read_gap(path) for pair in _gap_pair(item)]
+    files = [path] if path.is_file() else sorted(path.rglob("*conll"))
+    return [mention for file in files for mention in read_conll(file)] if files else read_arrau(path)
 
 
 @refusing("a CoNLL file")
 def read_conll(path: Path) -> list[ReMention]:
-    """CoNLL-2012 columns: token in the fourth, coreference brackets in the last.
+    """CoNLL-2012 columns; mentions that cross a sentence's end are left out.
 
     Raises:
         BadInput: a bracket that closes what was not opened.
     """
-    texts: list[list[str]] = [[]]
-    mentions: list[Mention] = []
-    opened: dict[str, list[int]] = {}
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-        fields = line.split()
-        if not fields or line.startswith("#"):
-            texts += [[]] if texts[-1] else []
-            continue
-        texts[-1].append(fields[3])
-        for part in fields[-1].split("|") if fields[-1] not in "_-" else []:
-            mentions += _bracket(part, len(texts) - 1, len(texts[-1]) - 1, opened, f"{path}:{number}")
-    return pairs_from_chains(path.stem, texts, mentions)
+    texts, found = read_brackets(path.read_text(encoding="utf-8").splitlines(), str(path))
+    within = [m for m in found if m.first[0] == m.last[0]]
+    return pairs_from_chains(path.stem, texts, [Mention(*m.first, m.last[1] + 1, m.chain) for m in within])
 
 
-def _bracket(part: str, sentence: int, token: int, opened: dict[str, list[int]], where: str) -> list[Mention]:
-    chain = part.strip("()")
-    if part.startswith("("):
-        opened.setdefault(chain, []).append(token)
-    if not part.endswith(")"):
-        return []
-    if not opened.get(chain):
-        raise BadInput(f"{where}: bracket {part!r} closes chain {chain} which is not open; mend the file")
-    return [Mention(sentence, opened[chain].pop(), token + 1, chain)]
-
-
-@refusing("a GAP file")
-def read_gap(path: Path) -> list[ReMention]:
-    """GAP snippets whose right name stands in the sentence before the pronoun's."""
-    with path.open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
-    if not rows or not {"Text", "Pronoun", "Pronoun-offset", "A", "A-offset", "A-coref"} <= rows[0].keys():
-        raise BadInput(
-            f"{path}: not a GAP file; it has columns ID, Text, Pronoun, Pronoun-offset, A, A-offset, A-coref ..."
-        )
-    return [pair for row in rows for pair in _gap_pair(row)]
-
-
-def _gap_pair(row: dict[str, str]) -> Iterator[ReMention]:
-    side = next((name for name in "AB" if row[f"{name}-coref"].upper() == "TRUE"), None)
-    if side is None or row["Pronoun"].lower() not in PRONOUNS:
+def _gap_pair(item: GapItem) -> Iterator[ReMention]:
+    """A GAP snippet whose right name stands in the sentence before the pronoun's."""
+    names = [span for span, coreferent in zip(item.names, item.labels, strict=True) if coreferent]
+    if not names or item.text[slice(*item.pronoun)].lower() not in PRONOUNS:
         return
-    spans = sentences(row["Text"])
-    place, name = int(row["Pronoun-offset"]), int(row[f"{side}-offset"])
-    here = next((i for i, (start, end) in enumerate(spans) if start <= place < end), 0)
-    if not here or not spans[here - 1][0] <= name < spans[here - 1][1]:
-        return
-    (first, last), (start, end) = spans[here - 1], spans[here]
-    offset = place - start
-    yield ReMention(
-        row["ID"], row["Text"][first:last], row["Text"][start:end], offset, offset + len(row["Pronoun"]), row[side]
-    )
+    spans, (start, end) = sentences(item.text), item.pronoun
+    here = next((i for i, (first, last) in enumerate(spans) if first <= start < last), 0)
+    if here and spans[here - 1][0] <= names[0][0] < spans[here - 1][1]:
+        before, now = (item.text[slice(*span)] for span in spans[here - 1 : here + 1])
+        offset = spans[here][0]
+        yield ReMention(item.id, before, now, start - offset, end - offset, item.text[slice(*names[0])])
 
 
 def read_arrau(folder: Path) -> list[ReMention]:

@@ -1,0 +1,340 @@
+"""Readers of what the suites are made from: stories, dialogues, statements, Winograd schemas, connectives.
+
+- Stories: the Story Cloze test (Mostafazadeh et al. 2016), tab- or comma-separated.
+- Dialogues: PERSONA-CHAT (Zhang et al. 2018) in ParlAI's text format, its synthetic sequel as CSV.
+- Statements: DialogueNLI (Welleck et al. 2019), one JSON array.
+- Schemas: WSC273 (Levesque et al. 2012; Trinh and Le 2018), substituted or with a mask.
+- Connectives with senses: Disco-Annotation (Popescu-Belis et al. 2012), TED-MDB (Zeyrek et al. 2018), JSON lines.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from longform.documents import BadInput
+from longform.malformed import refusing
+from longform.text.sentences import sentences
+
+CONTEXT = [f"InputSentence{i}" for i in range(1, 5)]
+ENDINGS = ["RandomFifthSentenceQuiz1", "RandomFifthSentenceQuiz2"]
+PERSONA = re.compile(r"(?:your|partner's) persona: ")
+LABELS = ("positive", "negative", "neutral")  # entailment, contradiction, neutral
+ARTICLES = re.compile(r"(?:The|A|An|His|Her|Its|Their|My|Our|Your|He|She|It|They|We|You)\b")
+CONNECTIVES = ("although", "as", "however", "since", "though", "while", "yet")  # meanwhile only opens segments
+
+
+@dataclass(frozen=True)
+class Story:
+    """Four context sentences, the right and the wrong fifth one."""
+
+    story_id: str
+    context: tuple[str, ...]
+    right: str
+    wrong: str
+
+
+@dataclass(frozen=True)
+class Dialogue:
+    """Utterances in order, speakers taking turns; persona lines are kept apart."""
+
+    dialogue_id: str
+    utterances: tuple[str, ...]
+    personas: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class StatementPair:
+    """Two statements and how the second stands to the first; one of ``LABELS``."""
+
+    pair_id: str
+    first: str
+    second: str
+    label: str
+
+
+@dataclass(frozen=True)
+class Schema:
+    """A text before and after a gap, and two candidates for it.
+
+    Attributes:
+        right: index of the candidate that makes sense.
+    """
+
+    schema_id: str
+    before: str
+    candidates: tuple[str, str]
+    after: str
+    right: int
+
+
+@dataclass(frozen=True)
+class ConnectiveUse:
+    """A connective at characters ``start`` to ``end`` of a text, in one of its senses."""
+
+    use_id: str
+    text: str
+    start: int
+    end: int
+    sense: str
+
+    @property
+    def connective(self) -> str:
+        """The connective in lower case."""
+        return self.text[self.start : self.end].lower()
+
+
+def _content(path: Path, what: str) -> str:
+    if not path.is_file():
+        raise BadInput(f"{path}: no such file; name {what}")
+    return path.read_text(encoding="utf-8")
+
+
+@refusing("the Story Cloze test file")
+def read_stories(path: Path) -> list[Story]:
+    """The cloze test file of spring 2016, tab- or comma-separated.
+
+    Raises:
+        BadInput: absent, without the columns, or an answer that is not 1 or 2; by line.
+    """
+    lines = _content(path, "the Story Cloze test file of spring 2016").splitlines(keepends=True)
+    tabs = bool(lines) and "\t" in lines[0]  # the tab-separated release quotes nothing; the comma-separated one does
+    rows = csv.DictReader(lines, delimiter="\t" if tabs else ",", quoting=csv.QUOTE_NONE if tabs else csv.QUOTE_MINIMAL)
+    stories = []
+    for number, row in enumerate(rows, 2):
+        missing = [name for name in ["InputStoryid", *CONTEXT, *ENDINGS, "AnswerRightEnding"] if not row.get(name)]
+        if missing:
+            raise BadInput(
+                f"{path}:{number}: a story lacks {missing}; the file must have the columns of the cloze test"
+            )
+        answer = row["AnswerRightEnding"].strip()
+        if answer not in ("1", "2"):
+            raise BadInput(f"{path}:{number}: AnswerRightEnding is {answer!r}, allowed are 1 and 2; fix the line")
+        right, wrong = (row[name] for name in (ENDINGS if answer == "1" else ENDINGS[::-1]))
+        stories.append(Story(row["InputStoryid"], tuple(row[name] for name in CONTEXT), right, wrong))
+    return stories
+
+
+@refusing("a PERSONA-CHAT file")
+def read_persona_chat(path: Path, drop_last: bool = False) -> list[Dialogue]:
+    r"""ParlAI's dialogue lines: ``n text``, n starting again at 1 with each dialogue; a turn is ``A\tB\t\tcandidates``.
+
+    Args:
+        drop_last: leave out the last dialogue, as a parser does that emits one only when the next begins: the paper
+            has 967 items where the test file has 968 dialogues.
+
+    Raises:
+        BadInput: a line without number or without an answer, by line.
+    """
+    dialogues: list[tuple[list[str], list[str]]] = []
+    for place, line in enumerate(_content(path, "a file such as test_both_original.txt").splitlines(), 1):
+        number, _, text = line.partition(" ")
+        if not number.isdigit() or (number != "1" and not dialogues):
+            raise BadInput(f"{path}:{place}: got {line[:40]!r}, a line is its number in the dialogue, a blank and text")
+        if number == "1":
+            dialogues.append(([], []))
+        turns, personas = dialogues[-1]
+        fields = text.split("\t")
+        if PERSONA.match(text):
+            personas.append(text)
+        elif len(fields) < 2:
+            raise BadInput(f"{path}:{place}: got {text[:40]!r}, a turn has an utterance, a tab and its answer")
+        else:
+            turns += [field.replace("\\n", " ") for field in fields[:2]]
+    kept = dialogues[:-1] if drop_last else dialogues
+    return [Dialogue(str(i), tuple(turns), tuple(personas)) for i, (turns, personas) in enumerate(kept, 1)]
+
+
+@refusing("a CSV file of Synthetic-Persona-Chat")
+def read_synthetic_persona_chat(path: Path) -> list[Dialogue]:
+    """Synthetic-Persona-Chat: one conversation a row, in the column "Best Generated Conversation"."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.DictReader(file))
+    column = "Best Generated Conversation"
+    if not rows or column not in rows[0]:
+        raise BadInput(f"{path}: no column {column!r}; name a CSV file of Synthetic-Persona-Chat")
+    dialogues = []
+    for number, row in enumerate(rows, 1):
+        said = (re.sub(r"^User \d+:\s*", "", line).strip() for line in row[column].splitlines())
+        personas = [line for key, text in row.items() if key and key.endswith("personas") for line in text.splitlines()]
+        dialogues.append(Dialogue(str(number), tuple(filter(None, said)), tuple(personas)))
+    return dialogues
+
+
+@refusing("a JSON array of DialogueNLI")
+def read_dialogue_nli(path: Path) -> list[StatementPair]:
+    """DialogueNLI: one JSON array, whatever the file's suffix says.
+
+    Raises:
+        BadInput: not such an array, or a record without its fields.
+    """
+    try:
+        records = json.loads(_content(path, "dialogue_nli_verified_test.jsonl"))
+    except json.JSONDecodeError as error:
+        raise BadInput(
+            f"{path}: not one JSON array ({error}); DialogueNLI's files are arrays despite their name"
+        ) from error
+    pairs = []
+    for place, record in enumerate(records):
+        if not {"label", "sentence1", "sentence2"} <= record.keys() or record["label"] not in LABELS:
+            raise BadInput(
+                f"{path}: record {place} has {record}; it needs sentence1, sentence2 and a label of {list(LABELS)}"
+            )
+        name = str(record.get("id", place))
+        pairs.append(StatementPair(name, record["sentence1"], record["sentence2"], record["label"]))
+    return pairs
+
+
+@refusing("WSC273 or JSON lines of schemas")
+def read_schemas(path: Path) -> list[Schema]:
+    """WSC273 in either of its two layouts.
+
+    Records of a JSON-lines file have ``sentence`` with a mask and ``candidates``; Trinh and Le's file is one JSON
+    array of substituted sentences, two consecutive ones to a schema.
+
+    Raises:
+        BadInput: neither of the two.
+    """
+    text = _content(path, "wsc273.json or a JSON-lines version of it")
+    try:
+        whole = text.lstrip().startswith("[")
+        records = json.loads(text) if whole else [json.loads(line) for line in text.splitlines() if line.strip()]
+    except json.JSONDecodeError as error:
+        raise BadInput(f"{path}: not JSON ({error}); name wsc273.json or a JSON-lines version of it") from error
+    if records and "substitution" in records[0]:
+        return list(_substitutions(records, str(path)))
+    return [_masked(record, f"{path}:{place}") for place, record in enumerate(records, 1)]
+
+
+def _masked(record: Mapping[str, Any], where: str) -> Schema:
+    if not {"sentence", "candidates", "correct"} <= record.keys():
+        raise BadInput(
+            f"{where}: got {sorted(record)}; a schema has sentence, candidates and correct (or substitution)"
+        )
+    before, found, after = record["sentence"].partition(record.get("mask", "[MASK]"))
+    if not found or len(record["candidates"]) != 2:
+        raise BadInput(f"{where}: {record['sentence']!r} must hold one mask and come with two candidates")
+    first, second = record["candidates"]
+    return Schema(str(record.get("id", where)), before.strip(), (first, second), after.strip(), int(record["correct"]))
+
+
+def _substitutions(records: list[Mapping[str, Any]], where: str) -> Iterator[Schema]:
+    if len(records) % 2:
+        raise BadInput(f"{where}: {len(records)} substitutions; they come in pairs, one is missing")
+    for place, (first, second) in enumerate(zip(records[::2], records[1::2], strict=True)):
+        if bool(first["correctness"]) == bool(second["correctness"]):
+            raise BadInput(f"{where}: substitutions {2 * place} and {2 * place + 1} need exactly one correct one")
+        before, candidates, after = gap(first["substitution"].split(), second["substitution"].split())
+        yield Schema(str(first.get("question_id", place)), before, candidates, after, int(not first["correctness"]))
+
+
+def gap(first: list[str], second: list[str]) -> tuple[str, tuple[str, str], str]:
+    """What two sentences share in front, in what they differ, and what they share behind.
+
+    Raises:
+        BadInput: they are equal, or one of them is nothing but the other's frame.
+    """
+    shorter = min(len(first), len(second))
+    before = next((i for i in range(shorter) if first[i] != second[i]), shorter)
+    most = shorter - before
+    after = next((i for i in range(most) if first[-1 - i] != second[-1 - i]), most)
+    one, other = (" ".join(words[before : len(words) - after]) for words in (first, second))
+    if not one or not other:
+        raise BadInput(
+            f"schema: {' '.join(first)!r} and {' '.join(second)!r} do not differ in a candidate each; fix the pair"
+        )
+    return " ".join(first[:before]), (one, other), " ".join(first[len(first) - after :])
+
+
+def in_sentence_case(candidate: str, before: str) -> str:
+    """A candidate's article in lower case unless it opens a sentence ("because the city councilmen", not "because The")."""
+    if not before or before.rstrip("\"')")[-1:] in ".!?":
+        return candidate[:1].upper() + candidate[1:]
+    return candidate[:1].lower() + candidate[1:] if ARTICLES.match(candidate) else candidate
+
+
+@refusing("a file of Disco-Annotation")
+def read_disco_annotation(path: Path) -> list[ConnectiveUse]:
+    r"""Lines ``id \t connective \t sense \t segment``, the use marked ``<c>...</c>`` or else its first occurrence.
+
+    The corpus is distributed on request, and its layout could not be checked against a copy: this reader is the only
+    place that knows it.
+
+    Raises:
+        BadInput: too few columns, or a connective that the segment does not hold; by line.
+    """
+    uses = []
+    for place, line in enumerate(_content(path, "a file of Disco-Annotation").splitlines(), 1):
+        fields = line.split("\t")
+        if not line.strip():
+            continue
+        if len(fields) != 4:
+            raise BadInput(f"{path}:{place}: {len(fields)} columns, allowed are four: id, connective, sense, segment")
+        name, connective, sense, text = fields
+        found = re.search(r"<c>(.*?)</c>", text)
+        start, word = (found.start(), found[1]) if found else (0, "")
+        if found:
+            text = text[:start] + word + text[found.end() :]
+        else:
+            found = re.search(rf"\b{re.escape(connective)}\b", text, re.IGNORECASE)
+            if found is None:
+                raise BadInput(f"{path}:{place}: {connective!r} is not in the segment; mark the use with <c>...</c>")
+            start, word = found.start(), found[0]
+        uses.append(ConnectiveUse(name, text, start, start + len(word), sense))
+    return uses
+
+
+@refusing("JSON lines of connectives")
+def read_connective_lines(path: Path) -> list[ConnectiveUse]:
+    """``sentence``, ``begin``, ``end`` and ``sense``; a previous sentence (``prev_sentence``) is put in front as context.
+
+    Raises:
+        BadInput: a record without its fields, by line.
+    """
+    uses = []
+    for place, record in enumerate(map(json.loads, path.read_text(encoding="utf-8").splitlines()), 1):
+        if not {"sentence", "begin", "end", "sense"} <= record.keys():
+            raise BadInput(f"{path}:{place}: got {sorted(record)}; a use has sentence, begin, end and sense")
+        context = f"{record['prev_sentence']} " if record.get("prev_sentence") else ""
+        start, end = (int(record[name]) + len(context) for name in ("begin", "end"))
+        name = str(record.get("id", place))
+        uses.append(ConnectiveUse(name, context + record["sentence"], start, end, record["sense"]))
+    return uses
+
+
+@refusing("an annotation of TED-MDB")
+def read_ted_mdb(annotation: Path, raw: Path) -> list[ConnectiveUse]:
+    """Explicit relations of one talk, each with its sentence and the one before.
+
+    The columns are those of the PDTB 3 (Prasad et al. 2018): relation type, span of the connective, ..., sense in the
+    ninth. Spans are ``begin..end`` in characters; connectives in two parts are left out.
+    """
+    text = raw.read_text(encoding="utf-8")
+    spans = sentences(text)
+    uses = []
+    for place, line in enumerate(annotation.read_text(encoding="utf-8").splitlines(), 1):
+        fields = line.split("|")
+        found = re.fullmatch(r"(\d+)\.\.(\d+)", fields[1]) if fields[0] == "Explicit" and len(fields) > 8 else None
+        if found is None or not fields[8]:
+            continue
+        start, end = map(int, found.groups())
+        index = next((i for i, (first, last) in enumerate(spans) if first <= start < last), None)
+        if index is not None:
+            first = spans[max(index - 1, 0)][0]
+            segment = text[first : spans[index][1]]
+            uses.append(ConnectiveUse(f"{raw.stem}:{place}", segment, start - first, end - first, fields[8]))
+    return uses
+
+
+def read_uses(path: Path) -> list[ConnectiveUse]:
+    """A file of Disco-Annotation, JSON lines, or a TED-MDB folder (``ann`` and ``raw``), told apart by suffix."""
+    if path.is_dir():
+        files = sorted((path / "ann").rglob("*.txt"))
+        pairs = [(file, path / "raw" / file.relative_to(path / "ann")) for file in files]
+        return [use for annotation, text in pairs if text.is_file() for use in read_ted_mdb(annotation, text)]
+    return read_connective_lines(path) if path.suffix == ".jsonl" else read_disco_annotation(path)
