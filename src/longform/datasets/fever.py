@@ -144,7 +144,7 @@ def _records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             try:
                 record = json.loads(line)
             except json.JSONDecodeError as error:
-                raise BadInput(f"{path}:{number}: not JSON ({error}); mend or drop the line") from error
+                raise BadInput(f"{path}:{number}: not JSON ({error}); fix or drop the line") from error
             if not isinstance(record, dict):
                 raise BadInput(f"{path}:{number}: got {type(record).__name__}, a line of FEVER is a JSON object")
             yield f"{path}:{number}", record

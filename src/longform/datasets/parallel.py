@@ -46,7 +46,7 @@ def build(*, raw: Path, name: str, seed: int, source: str = "en", targets: Seque
             documents.append(Document(f"{key}-{language}", split, sections))
             spoken.append(number)
     if not documents:
-        raise BadInput(f"{raw}: no pair of {source} with {list(targets)}; mend the languages or the folder")
+        raise BadInput(f"{raw}: no pair of {source} with {list(targets)}; fix the languages or the folder")
     truth = {"language": np.array(spoken, np.int32), "language_names": np.array(list(targets), dtype=np.str_)}
     return Corpus(documents, truth, {"name": name, "documents": len(documents), "pairs_without_a_side": dropped})
 

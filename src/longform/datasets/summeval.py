@@ -56,7 +56,7 @@ def _records(path: Path) -> Iterator[dict[str, Any]]:
             try:
                 record = json.loads(line)
             except ValueError as error:
-                raise BadInput(f"{path}:{number}: not JSON ({error}); mend or drop the line") from error
+                raise BadInput(f"{path}:{number}: not JSON ({error}); fix or drop the line") from error
             missing = {"id", "model_id", "decoded", "expert_annotations"} - record.keys()
             if missing:
                 raise BadInput(f"{path}:{number}: lacks {sorted(missing)}; is it a SummEval annotation file?")
@@ -82,5 +82,5 @@ def _rows(record: Mapping[str, Any], dimension: str) -> Iterator[tuple[Document,
 
 def _document(name: str, split: str, text: str) -> Document:
     if not isinstance(text, str):
-        raise BadInput(f"summary {name}: got {text!r:.60}, allowed is a string; mend the line")
+        raise BadInput(f"summary {name}: got {text!r:.60}, allowed is a string; fix the line")
     return Document(name, split, (Section(None, text),))

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 import yaml
 
-from longform.datasets.test_suites.documents import suites_to_corpus
-from longform.datasets.test_suites.items import Suite, pair, read_suite
+from longform.datasets.test_suites.items import Suite, pair, read_suite, suites_to_corpus
 from longform.documents import BadInput
 from longform.reporting.papers import suite_files
 from longform.reporting.printed import Expected

@@ -50,7 +50,7 @@ def sentence_order(
         speakers: put ``[SEP]`` between units.
     """
     if kind not in SHUFFLES:
-        raise BadInput(f"suite {name}: kind {kind!r}, allowed are {sorted(SHUFFLES)}; mend the row")
+        raise BadInput(f"suite {name}: kind {kind!r}, allowed are {sorted(SHUFFLES)}; fix the row")
     edit, formula = SHUFFLES[kind]
     items: list[SuiteItem] = []
     excluded: Counter[str] = Counter()
@@ -96,7 +96,7 @@ def winograd(
     """
     formulas = {"full": "(*;%distractor%) > (*;%target%)", "partial": "(3;%distractor%) > (3;%target%)"}
     if kind not in formulas:
-        raise BadInput(f"suite {name}: kind {kind!r}, allowed are {sorted(formulas)}; mend the row")
+        raise BadInput(f"suite {name}: kind {kind!r}, allowed are {sorted(formulas)}; fix the row")
     items = []
     for number, schema in enumerate(schemas, 1):
         candidates = [in_sentence_case(c, schema.before) if lower else c for c in schema.candidates]

@@ -75,7 +75,7 @@ def build(
     }
     unknown = sorted(sources.keys() - builders.keys())
     if unknown:
-        raise BadInput(f"prepare {name}: sources {unknown}; allowed are {sorted(builders)}; mend the row")
+        raise BadInput(f"prepare {name}: sources {unknown}; allowed are {sorted(builders)}; fix the row")
     suites: list[Suite] = []
     for kind, place in sources.items():
         below = {key: raw / value for key, value in place.items()} if isinstance(place, Mapping) else raw / place

@@ -126,7 +126,7 @@ def _kind(formula: Formula, where: str) -> str:
     for operand in (formula.left, formula.right):
         if _kind(operand, where) != wanted:
             raise BadInput(
-                f"{where}: {formula.symbol!r} takes a {wanted} on both sides, got {operand}; mend the brackets"
+                f"{where}: {formula.symbol!r} takes a {wanted} on both sides, got {operand}; fix the brackets"
             )
     return "number" if formula.symbol in ARITHMETIC else "truth"
 

@@ -57,7 +57,7 @@ def build(
         BadInput: nothing to read, a misspelt setting, lost shards, or no article left.
     """
     if subset not in SUBSETS:
-        raise BadInput(f"subset is {subset!r}, allowed are {sorted(SUBSETS, key=str)}; mend the row")
+        raise BadInput(f"subset is {subset!r}, allowed are {sorted(SUBSETS, key=str)}; fix the row")
     folder = raw if raw.is_dir() else raw.parent
     count = token_counter(folder / tokenizer if tokenizer else None)
     with _shards(raw, scratch, settings(Extraction, extraction), scheduler, workers) as (shards, pages):
@@ -88,7 +88,7 @@ def settings(kind: type, given: Mapping[str, Any] | None) -> Any:
     unknown = sorted(set(given or {}) - set(kind.__dataclass_fields__))
     if unknown:
         raise BadInput(
-            f"{kind.__name__} has no {unknown}, allowed are {sorted(kind.__dataclass_fields__)}; mend the row"
+            f"{kind.__name__} has no {unknown}, allowed are {sorted(kind.__dataclass_fields__)}; fix the row"
         )
     return kind(**(given or {}))
 

@@ -48,9 +48,9 @@ class Extraction:
 
     def __post_init__(self) -> None:
         if self.form not in WRITERS:
-            raise BadInput(f"form is {self.form!r}, allowed are {sorted(WRITERS)}; mend the row")
+            raise BadInput(f"form is {self.form!r}, allowed are {sorted(WRITERS)}; fix the row")
         if min(self.shard_bytes, self.page_seconds, self.max_page_bytes) < 1:
-            raise BadInput(f"{self}: every number must be at least 1; mend the row")
+            raise BadInput(f"{self}: every number must be at least 1; fix the row")
 
 
 @dataclass(frozen=True)
@@ -204,7 +204,7 @@ def _connected(client: type, scheduler: str) -> Any:
     except (OSError, ValueError) as error:  # ValueError: an address of no known form
         raise BadInput(
             f"no Dask scheduler at {scheduler!r} ({' '.join(str(error).split())[:120]}); start one with `dask scheduler`, "
-            "mend the address, or leave it out for local processes"
+            "fix the address, or leave it out for local processes"
         ) from error
 
 
