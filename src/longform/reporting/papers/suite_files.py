@@ -12,9 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from longform.datasets.test_suites.documents import suites_from_documents
 from longform.datasets.test_suites.exports import harness_task, judgement_sheet, syntaxgym_file
-from longform.datasets.test_suites.items import Suite
+from longform.datasets.test_suites.items import Suite, suites_from_documents
 from longform.documents import BadInput, Document
 from longform.reporting.printed import Expected
 from longform.results import Results
