@@ -30,8 +30,7 @@ from longform.critics.bbscore.score import BridgeCritic
 from longform.critics.bbscore.score import units_from_readout as paths_from_readout
 from longform.critics.coreference import rules
 from longform.critics.coreference.score import MentionCritic
-from longform.critics.topics import read_completion as topic_completion
-from longform.critics.topics import read_paths as topic_paths
+from longform.critics.topics.read import read as read_topics
 from longform.datasets.synthetic_world import build
 from longform.documents import BadInput, Corpus, Document, chains_from_readout
 from longform.evaluation.intervals import wilson
@@ -99,7 +98,10 @@ def planted_panels(truth: dict[str, Any]) -> Iterator[tuple[str, Callable[[], Pa
     yield "BBScore, true topics", lambda: _topic_path(BridgeCritic(), truth, skipped=1)
     yield "joint bridge, true topics", lambda: _topic_path(JointBridgeCritic(), truth, skipped=0)
     known = {"reader": Path(), "reader_truth": truth, "splits": ["train", "generated"]}
-    yield "completion, true topics", lambda: completion(lambda documents: topic_completion.read(documents, **known))
+    yield (
+        "completion, true topics",
+        lambda: completion(lambda documents: read_topics(documents, readout="completion", **known)),
+    )
 
 
 def _persons() -> Panel:
@@ -120,7 +122,9 @@ def _topic_path(critic: Any, truth: dict[str, Any], skipped: int) -> Panel:
     spans: dict[str, list[tuple[int, int]]] = {}
 
     def read(documents: Sequence[Document]) -> list[Any]:
-        found = topic_paths.read(documents, reader=Path(), reader_truth=truth, splits=["train", "generated"])
+        found = read_topics(
+            documents, readout="paths", reader=Path(), reader_truth=truth, splits=["train", "generated"]
+        )
         kept = [document for document in documents if document.split in ("train", "generated")]
         for document, row in zip(kept, found.ragged("sentence"), strict=True):
             every = sentences(document.text)

@@ -19,12 +19,12 @@ COMMON_WORD = f"a word said {COMMON} times or more in fewer than half of the fit
 
 def topics(options: Options) -> Panel:
     """topics"""
-    from longform.critics.topics import read as topic_proportions
+    from longform.critics.topics.read import read as read_topics
     from longform.critics.topics.score import LogisticNormalCritic, units_from_readout
 
     def read(documents: Sequence[Document]) -> list[Any]:
         model = _topic_model(documents, options)
-        found: Readout = topic_proportions.read(documents, reader=model, splits=splits_of(documents))
+        found: Readout = read_topics(documents, reader=model, splits=splits_of(documents))
         return units_from_readout(found)
 
     question = "Do topics go together as in real text? (nats per text; below zero is possible)"
@@ -33,10 +33,11 @@ def topics(options: Options) -> Panel:
 
 def kept_topics(options: Options) -> Panel:
     """kept topics"""
-    from longform.critics.topics import read_completion as topic_completion
+    from longform.critics.topics.read import read as read_topics
 
     def read(documents: Sequence[Document]) -> Readout:
-        return topic_completion.read(documents, reader=_topic_model(documents, options), splits=splits_of(documents))
+        model = _topic_model(documents, options)
+        return read_topics(documents, reader=model, readout="completion", splits=splits_of(documents))
 
     return completion(read)
 
@@ -60,7 +61,7 @@ def completion(read: Callable[[Sequence[Document]], Readout]) -> Panel:
 
 def _topic_model(documents: Sequence[Document], options: Options) -> Any:
     """Topics of the real texts that teach the critics."""
-    from longform.critics.topics.fitting import fit
+    from longform.critics.topics.train import fit
 
     train = sum(d.split == "train" for d in documents)
     count = min(TOPICS, train // TEXTS_PER_TOPIC)

@@ -1,4 +1,4 @@
-"""The E-step over a corpus: padded arrays for the compiled kernel, threads over documents, expected word counts."""
+"""The E-step of the correlated topic model: every document's variational posterior, and the expected word counts."""
 
 from __future__ import annotations
 
@@ -9,14 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from longform.critics.topics.counts import TermCounts
-from longform.critics.topics.kernels import ABSENT, LANES, ascend_documents
+from longform.critics.topics.kernels import ABSENT, LANES, UNLIMITED, ascend_documents, expected_words
 from longform.critics.topics.model import TopicModel, TopicSettings
-from longform.critics.topics.words import expected_words
 from longform.documents import BadInput
 
 SPAN = 256  # documents (or words) that one thread takes at a time
 WIDEST = 10.0  # variance that a document starts from, if the prior allows it (authors' program)
-UNLIMITED = 10_000  # rounds where the settings name no limit: far beyond what 1e-6 takes
 
 
 @dataclass(frozen=True)
@@ -42,41 +40,24 @@ class Expectation:
         return float(self.bounds.sum())
 
 
-def bound_constant(model: TopicModel) -> float:
-    r"""$\tfrac12 (\log |S| + K - 1)$, which every document's bound contains."""
-    return 0.5 * (model.log_det_precision + model.topics - 1)
-
-
 def expectation(
-    counts: TermCounts, model: TopicModel, settings: TopicSettings, start: Expectation | None = None
+    counts: TermCounts,
+    model: TopicModel,
+    settings: TopicSettings,
+    start: Expectation | None = None,
+    *,
+    device: str = "cpu",
 ) -> Expectation:
-    """Posteriors of every document under ``model``.
+    r"""Posteriors of every document under ``model``.
 
     Args:
-        start: where the documents start; by default from zero logits, as the original program does.
+        start: where the documents start; by default from zero logits, as the original program does, and from variance
+            10 or the largest that $1 / S_{ii}$ allows.
+        device: "cpu" for the compiled loops; on another one the documents go in padded batches, in PyTorch.
 
     Raises:
         BadInput: a document without terms, or a term to which no topic gives probability.
     """
-    _check(counts, model)
-    if settings.engine == "batched":
-        from longform.critics.topics.batches import ascend_batched
-
-        return ascend_batched(counts, model, settings, first_points(counts, model, start))
-    return _compiled(counts, model, settings, first_points(counts, model, start))
-
-
-def first_points(
-    counts: TermCounts, model: TopicModel, start: Expectation | None = None
-) -> tuple[np.ndarray, np.ndarray]:
-    r"""Logits and variances to start from: zero, and 10 or the largest value that $1 / S_{ii}$ allows."""
-    if start is not None:
-        return start.logits, start.variances
-    widest = np.minimum(WIDEST, 1 / np.diag(model.precision))
-    return np.zeros((len(counts), model.topics - 1)), np.tile(widest, (len(counts), 1))
-
-
-def _check(counts: TermCounts, model: TopicModel) -> None:
     empty = np.flatnonzero(np.diff(counts.starts) == 0)
     if len(empty):
         raise BadInput(f"topic model: document number {empty[0]} has no known word; leave it out and count it")
@@ -86,31 +67,53 @@ def _check(counts: TermCounts, model: TopicModel) -> None:
     if len(lost):
         term = counts.terms[lost[0]]
         raise BadInput(f"topic model: no topic gives term {term} any probability; drop the term from the documents")
+    if start is None:
+        points = np.zeros((len(counts), model.topics - 1)), np.minimum(WIDEST, 1 / np.diag(model.precision))
+        points = points[0], np.tile(points[1], (len(counts), 1))
+    else:
+        points = start.logits, start.variances
+    constant = 0.5 * (model.log_det_precision + model.topics - 1)
+    if device == "cpu":
+        return _compiled(counts, model, settings, points, constant)
+    from longform.critics.topics.on_device import ascend_batches
+
+    logits, variances, bounds, rounds, ratios = ascend_batches(counts, model, settings, points, device)
+    return Expectation(logits, variances, bounds + constant, rounds, ratios)
 
 
 def _compiled(
-    counts: TermCounts, model: TopicModel, settings: TopicSettings, points: tuple[np.ndarray, np.ndarray]
+    counts: TermCounts,
+    model: TopicModel,
+    settings: TopicSettings,
+    points: tuple[np.ndarray, np.ndarray],
+    constant: float,
 ) -> Expectation:
-    floats = np.dtype(settings.floats)
-    free, size = model.topics - 1, len(counts)
-    logits = _padded(points[0], model.topics, floats, ABSENT)
-    logits[:, free] = 0
-    variances = _padded(points[1], model.topics, floats, 0.0)
+    """The compiled loops on arrays padded to whole vector registers: a padded topic has no mass."""
+    floats, size, free = np.dtype(settings.floats), len(counts), model.topics - 1
+    width = -(-model.topics // LANES) * LANES
+
+    def padded(values: np.ndarray, fill: float) -> np.ndarray:
+        out = np.full((*values.shape[:-1], width), fill, floats)
+        out[..., : values.shape[-1]] = values
+        return out
+
+    logits, variances = padded(np.pad(points[0], ((0, 0), (0, 1))), ABSENT), padded(points[1], 0.0)
+    precision = np.eye(width, dtype=floats)
+    precision[:free, :free] = model.precision
+    parameters = padded(model.beta.T, 0.0), precision, padded(np.append(model.mean, 0.0), ABSENT)
     bounds, rounds, ratios = np.zeros(size), np.zeros(size, np.int64), np.zeros(len(counts.terms), floats)
-    limit = settings.rounds if settings.rounds > 0 else UNLIMITED
-    parameters = _parameters(model, floats)
-    limits = (free, limit, settings.tolerance, bound_constant(model))
+    limits = (free, settings.rounds if settings.rounds > 0 else UNLIMITED, settings.tolerance, constant)
     numbers = counts.counts.astype(floats)
 
     def work(span: tuple[int, int]) -> None:
         rows = (counts.starts, counts.terms, numbers, span)
         ascend_documents(rows, parameters, limits, (logits, variances), (bounds, rounds, ratios))
 
-    in_spans(work, size, settings.threads)
+    _in_spans(work, size, settings.threads)
     return Expectation(logits[:, :free].astype(float), variances[:, :free].astype(float), bounds, rounds, ratios)
 
 
-def in_spans(work: Callable[[tuple[int, int]], None], size: int, threads: int) -> None:
+def _in_spans(work: Callable[[tuple[int, int]], None], size: int, threads: int) -> None:
     """Run ``work`` on spans of at most ``SPAN``; which thread takes which span changes nothing."""
     spans = [(first, min(first + SPAN, size)) for first in range(0, size, SPAN)]
     if threads == 1:
@@ -119,24 +122,6 @@ def in_spans(work: Callable[[tuple[int, int]], None], size: int, threads: int) -
         return
     with ThreadPoolExecutor(threads) as pool:
         list(pool.map(work, spans))
-
-
-def _parameters(model: TopicModel, floats: np.dtype) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    free, width = model.topics - 1, -(-model.topics // LANES) * LANES
-    beta = np.zeros((model.beta.shape[1], width), floats)
-    beta[:, : model.topics] = model.beta.T
-    precision = np.eye(width, dtype=floats)
-    precision[:free, :free] = model.precision
-    mean = np.full(width, ABSENT, floats)
-    mean[: model.topics] = np.append(model.mean, 0.0)
-    return beta, precision, mean
-
-
-def _padded(values: np.ndarray, topics: int, floats: np.dtype, fill: float) -> np.ndarray:
-    width = -(-topics // LANES) * LANES
-    out = np.full((len(values), width), fill, floats)
-    out[:, : topics - 1] = values
-    return out
 
 
 @dataclass(frozen=True)
@@ -164,8 +149,7 @@ def word_counts(found: Expectation, columns: Columns, model: TopicModel, threads
     out = np.empty_like(beta)
 
     def work(span: tuple[int, int]) -> None:
-        rows = (columns.starts, columns.documents, columns.entries, span)
-        expected_words(rows, weights, found.ratios, beta, out)
+        expected_words((columns.starts, columns.documents, columns.entries, span), weights, found.ratios, beta, out)
 
-    in_spans(work, len(beta), threads)
+    _in_spans(work, len(beta), threads)
     return out.T

@@ -1,4 +1,4 @@
-r"""Compiled coordinate ascent for the correlated topic model: one document at a time, arrays that stay in cache.
+r"""Compiled loops of the correlated topic model: coordinate ascent, one document at a time, arrays that stay in cache.
 
 Blei and Lafferty (2007), section 3, with two blocks maximised out in closed form. For counts $c$, topics $\beta$,
 precision $S$ and $N = \sum_w c_w$, the word assignments $\phi_{wk} \propto e^{\lambda_k} \beta_{kw}$ and
@@ -37,6 +37,7 @@ CG_DROP = 1.0e-4  # squared residual drop at which a Newton system counts as sol
 VARIANCE_STEPS = 3  # Newton steps on log nu per round
 HALVINGS = 12  # of a Newton step before it is given up
 LONGEST = 3.0  # largest change of log nu in one step
+UNLIMITED = 10_000  # rounds where the settings name no limit: far beyond what 1e-6 takes
 TINY = 1.0e-35  # least word probability: float32 keeps a count over it finite
 
 
@@ -295,3 +296,26 @@ def ascend_documents(corpus, model, limits, points, found):
         value, rounds = _ascend(scratch, precision, rows, counts[span], found[2][span], limits)
         points[0][d], points[1][d] = scratch[LAMBDA], scratch[NU]
         found[0][d], found[1][d] = value, rounds
+
+
+@numba.njit(**_JIT)
+def expected_words(columns, weights, ratios, beta, out):
+    r"""Expected word counts $\sum_d c_{dw} \phi_{dwk}$ for the words of one span, by columns: one write per row.
+
+    Args:
+        columns: (starts, documents, entries, (first, last)): the document-term matrix by words, and which to do.
+        weights: (documents, topics) exp(lambda), each row up to the factor that its ratios carry.
+        ratios: (nonzeros,) count over word probability, by rows of the document-term matrix.
+        beta: (terms, topics) float64.
+        out: (terms, topics) float64; overwritten.
+    """
+    starts, documents, entries, (first, last) = columns
+    total = np.empty(beta.shape[1], np.float64)
+    for w in range(first, last):
+        total[:] = 0
+        for at in range(starts[w], starts[w + 1]):
+            ratio, document = np.float64(ratios[entries[at]]), documents[at]
+            for k in range(total.size):
+                total[k] += ratio * weights[document, k]
+        for k in range(total.size):
+            out[w, k] = beta[w, k] * total[k]

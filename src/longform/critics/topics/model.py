@@ -13,8 +13,6 @@ import numpy as np
 from longform.documents import BadInput
 from longform.resampling import save_arrays
 
-LOG_ZERO = -1000.0  # log of probability zero in model files; authors' program, safe_log
-
 
 @dataclass(frozen=True)
 class TopicSettings:
@@ -28,11 +26,9 @@ class TopicSettings:
         em_tolerance: relative rise of the bound at which EM stops.
         tolerance: relative rise of a document's bound at which its rounds stop.
         lag: iterations between checkpoints.
-        engine: ``compiled`` (one document at a time, on the CPU) or ``batched`` (PyTorch, CPU or CUDA).
         floats: arithmetic of the E-step; sums and the M-step are always float64.
-        batch: documents per padded batch of the batched engine; bounds its memory.
-        threads: threads of the compiled engine; the result does not depend on it.
-        device: of the batched engine, as PyTorch names it.
+        batch: documents per padded batch of the engine on a GPU; bounds its memory.
+        threads: of the engine on the processor; the result does not depend on it.
     """
 
     em_iterations: int = 1000
@@ -40,17 +36,13 @@ class TopicSettings:
     em_tolerance: float = 1e-3
     tolerance: float = 1e-6
     lag: int = 10
-    engine: Literal["compiled", "batched"] = "compiled"
     floats: Literal["float32", "float64"] = "float32"
     batch: int = 256
     threads: int = 1
-    device: str = "cpu"
 
     def __post_init__(self) -> None:
-        allowed = {"engine": ("compiled", "batched"), "floats": ("float32", "float64")}
-        for name, values in allowed.items():
-            if getattr(self, name) not in values:
-                raise BadInput(f"topic settings: {name} is {getattr(self, name)!r}, allowed is one of {values}")
+        if self.floats not in ("float32", "float64"):
+            raise BadInput(f"topic settings: floats is {self.floats!r}, allowed is float32 or float64; fix the row")
         for name in ("em_iterations", "lag", "batch", "threads"):
             if getattr(self, name) < 1:
                 raise BadInput(f"topic settings: {name} is {getattr(self, name)}, allowed is 1 or more")
@@ -117,20 +109,9 @@ class TopicModel:
         return self.beta.shape[0]
 
     @property
-    def log_beta(self) -> np.ndarray:
-        """(topics, terms) log probabilities; zero probability is ``LOG_ZERO``, as in the original program."""
-        with np.errstate(divide="ignore"):
-            return np.maximum(np.log(self.beta), LOG_ZERO)
-
-    @property
     def log_det_precision(self) -> float:
         """Natural logarithm of the precision's determinant."""
         return float(np.linalg.slogdet(self.precision)[1])
-
-    def top_words(self, count: int = 10) -> list[list[str]]:
-        """The most probable words of each topic, best first; ties by term number."""
-        order = np.argsort(-self.beta, axis=1, kind="stable")[:, :count]
-        return [[self.vocabulary[i] if self.vocabulary else str(i) for i in row] for row in order.tolist()]
 
     def with_facts(self, **facts: Any) -> TopicModel:
         """The same model with statements added."""

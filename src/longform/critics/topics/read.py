@@ -1,7 +1,12 @@
-"""Reads topic proportions: each document's variational posterior under a fitted correlated topic model."""
+"""Reads topics: the variational posterior of a text's topic proportions under a fitted correlated topic model.
+
+Three readouts: ``proportions`` of each document; ``paths``, every sentence read as if it were a document, for critics of
+paths; and ``completion``, the words of a document's second half under the topics of its first.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,10 +16,15 @@ import numpy as np
 
 from longform.critics.topics.counts import TermCounts, count_terms, words_of
 from longform.critics.topics.expectation import Expectation, expectation
-from longform.critics.topics.model import RELEASED_INFERENCE, TopicModel, TopicSettings
-from longform.critics.topics.planted import planted_model, planted_words
-from longform.documents import SPLITS, BadInput, Document, Readout, of_splits
+from longform.critics.topics.model import RELEASED_INFERENCE, TopicModel, TopicSettings, inverse
+from longform.datasets.synthetic_world.lexicon import plural
+from longform.documents import SPLITS, BadInput, Document, Readout, Section, of_splits
+from longform.language_models.devices import chosen_device
 from longform.text.kept_texts import pack
+from longform.text.sentences import sentence_texts, sentences
+
+TOKEN = re.compile(r"\S+")
+SYNTHETIC = ("word_probabilities", "word_names", "topic_mean", "topic_covariance")  # of the truth of a synthetic corpus
 
 
 def read(
@@ -23,32 +33,30 @@ def read(
     reader: TopicModel | Path,
     reader_truth: Mapping[str, np.ndarray] | None = None,
     splits: Sequence[str] = SPLITS,
+    readout: str = "proportions",
     settings: TopicSettings | Mapping[str, Any] = RELEASED_INFERENCE,
     keep_text: bool = False,
 ) -> Readout:
-    """Posterior of the topic logits, one row per document (deng2022 section 6; released settings by default).
-
-    A document without a known word is kept with ``valid`` false and zeros, so that it is counted and never scored.
+    """Posterior of the topic logits (deng2022 section 6; released settings by default).
 
     Args:
-        reader: a topic model, or the folder of one, or that of a planted corpus, whose own topics then read.
-        reader_truth: the planted corpus's truth.
+        reader: a topic model, or the folder of one, or that of a synthetic corpus, whose own topics then read.
+        reader_truth: the synthetic corpus's truth.
+        readout: ``proportions`` (:meth:`TopicReader.proportions`), ``paths`` (:func:`paths`) or ``completion``
+            (:func:`completion`).
         settings: a mapping is taken as changes to the released inference settings.
-        keep_text: put the documents' text beside what was read, for those that list outliers with their document.
-
-    Returns:
-        arrays ``lambda`` and ``nu`` (units, topics - 1): mean and variance of each logit; ``bound`` (units), nats;
-        ``tokens`` and ``unknown`` (units): tokens inside and outside the vocabulary; ``valid`` (units); and of the
-        model ``prior_mean_names`` (topics - 1) and ``prior_covariance_names`` (topics - 1, topics - 1).
+        keep_text: put the documents' text beside their proportions, for those that list outliers with their document.
 
     Raises:
-        BadInput: no document of ``splits``, or a model that names no words.
+        BadInput: no document of ``splits``, a model that names no words, or no such readout.
     """
-    reading = open_topics(reader, reader_truth, settings)
-    documents = of_splits(documents, splits, "topic proportions")
-    arrays = reading.of(documents)
-    arrays |= pack([document.text for document in documents]) if keep_text else {}
-    return Readout(tuple(d.id for d in documents), tuple(d.split for d in documents), arrays)
+    ways = {"proportions": TopicReader.proportions, "paths": paths, "completion": completion}
+    if readout not in ways:
+        raise BadInput(f"topics: readout is {readout!r}, allowed is one of {list(ways)}; fix the row")
+    chosen = of_splits(documents, splits, "topics")
+    arrays = ways[readout](open_topics(reader, reader_truth, settings), chosen)
+    arrays |= pack([document.text for document in chosen]) if keep_text else {}
+    return Readout(tuple(d.id for d in chosen), tuple(d.split for d in chosen), arrays)
 
 
 @dataclass(frozen=True)
@@ -59,17 +67,31 @@ class TopicReader:
     settings: TopicSettings
     words: Callable[[Document], list[str]]
 
-    def of(self, documents: Sequence[Document]) -> dict[str, np.ndarray]:
-        """The arrays of :func:`read`, one row per document."""
+    def proportions(self, documents: Sequence[Document]) -> dict[str, np.ndarray]:
+        """One row per document; one without a known word is invalid and zeros, so that it is counted and never scored.
+
+        Returns:
+            ``lambda`` and ``nu`` (units, topics - 1): mean and variance of each logit; ``bound`` (units), nats;
+            ``tokens`` and ``unknown`` (units): tokens inside and outside the vocabulary; ``valid`` (units); and of the
+            model ``prior_mean_names`` (topics - 1) and ``prior_covariance_names`` (topics - 1, topics - 1).
+        """
         counts, unknown = count_terms(documents, self.model.vocabulary, self.words)
         known, unspoken = _spoken(counts, self.model)
         valid = np.diff(known.starts) > 0
         rows = np.flatnonzero(valid)
-        found = expectation(known.take(rows), self.model, self.settings) if len(rows) else _nothing(self.model)
+        found = Expectation(*np.zeros((2, 0, self.model.topics - 1)), *np.zeros((3, 0)))
+        if len(rows):
+            found = expectation(known.take(rows), self.model, self.settings, device=str(chosen_device()))
+
+        def spread(values: np.ndarray) -> np.ndarray:
+            out = np.zeros((len(documents), *values.shape[1:]))
+            out[rows] = values
+            return out
+
         return {
-            "lambda": _spread(found.logits, rows, len(documents)),
-            "nu": _spread(found.variances, rows, len(documents)),
-            "bound": _spread(found.bounds, rows, len(documents)),
+            "lambda": spread(found.logits),
+            "nu": spread(found.variances),
+            "bound": spread(found.bounds),
             "tokens": known.tokens,
             "unknown": unknown + unspoken,
             "valid": valid,
@@ -83,18 +105,18 @@ def open_topics(
     truth: Mapping[str, np.ndarray] | None,
     settings: TopicSettings | Mapping[str, Any] = RELEASED_INFERENCE,
 ) -> TopicReader:
-    """A topic model, the folder of one, or a planted corpus's own topics, which read words without their endings.
+    """A topic model, the folder of one, or a synthetic corpus's own topics, which read words without their endings.
 
     Raises:
-        BadInput: a model that names no words, or a corpus without planted topics.
+        BadInput: a model that names no words, or a corpus whose truth has no topics.
     """
     plan = settings if isinstance(settings, TopicSettings) else replace(RELEASED_INFERENCE, **settings)
     if truth and not isinstance(reader, TopicModel):
-        model = planted_model(truth)
-        return TopicReader(model, plan, planted_words(model.vocabulary))
+        model = synthetic_model(truth)
+        return TopicReader(model, plan, synthetic_words(model.vocabulary))
     model = reader if isinstance(reader, TopicModel) else TopicModel.load(reader)
     if not model.vocabulary:
-        raise BadInput("topic proportions: the model names no words; write <prefix>-vocabulary.txt beside its files")
+        raise BadInput("topic proportions: the model names no words; train it on documents")
     return TopicReader(model, plan, words_of)
 
 
@@ -107,12 +129,105 @@ def _spoken(counts: TermCounts, model: TopicModel) -> tuple[TermCounts, np.ndarr
     return replace(counts, starts=starts, terms=counts.terms[~lost], counts=counts.counts[~lost]), dropped
 
 
-def _nothing(model: TopicModel) -> Expectation:
-    empty = np.zeros((0, model.topics - 1))
-    return Expectation(empty, empty, np.zeros(0), np.zeros(0, np.int64), np.zeros(0))
+def synthetic_model(truth: Mapping[str, np.ndarray]) -> TopicModel:
+    """The true word distributions, averaged over a topic's word slots, and the true Gaussian of its logits.
+
+    Args:
+        truth: of a synthetic corpus: ``word_probabilities`` (topics, slots, words), ``word_names`` (words), ``topic_mean``
+            (topics - 1) and ``topic_covariance`` (topics - 1, topics - 1).
+
+    Raises:
+        BadInput: the corpus's truth has no topics.
+    """
+    missing = [name for name in SYNTHETIC if name not in truth]
+    if missing:
+        raise BadInput(f"synthetic topics: the corpus's truth lacks {missing}; name a synthetic corpus that has topics")
+    words = truth["word_probabilities"].mean(axis=1)
+    spoken = words.sum(axis=0) > 0
+    beta = words[:, spoken] / words[:, spoken].sum(axis=1, keepdims=True)
+    vocabulary = tuple(str(word) for word in truth["word_names"][spoken])
+    covariance = np.asarray(truth["topic_covariance"], dtype=np.float64)
+    mean = np.asarray(truth["topic_mean"], dtype=np.float64)
+    return TopicModel(vocabulary, beta, mean, covariance, inverse(covariance), facts={"synthetic": True})
 
 
-def _spread(values: np.ndarray, rows: np.ndarray, size: int) -> np.ndarray:
-    out = np.zeros((size, *values.shape[1:]))
-    out[rows] = values
-    return out
+def synthetic_words(vocabulary: Sequence[str]) -> Callable[[Document], list[str]]:
+    """How to take words from text for the synthetic world's model: punctuation and capitals off, plurals as their singular.
+
+    The topic model of the paper tells "canal" from "canals" and "canal."; the synthetic vocabulary has each word once.
+    """
+    singular = {plural(word): word for word in vocabulary}
+
+    def words(document: Document) -> list[str]:
+        bare = (word.strip(".,;:!?()\"'").lower() for word in words_of(document))
+        return [singular.get(word, word) for word in bare]
+
+    return words
+
+
+def paths(reader: TopicReader, documents: Sequence[Document]) -> dict[str, np.ndarray]:
+    """Each sentence's topics, read as if it were a document, in the layout of BBScore's sentence paths.
+
+    The synthetic world draws every sentence's topic from logits that follow a Brownian bridge, so with its own words this
+    is the encoder that sheng2024's score asks for, but for what a single sentence can tell.
+
+    Returns:
+        ragged ``latents`` (sentences, topics - 1), ``text_ids``, ``token_counts`` (known words) and ``sentence``, each
+        latent's place among the document's sentences; and ``silent`` (units), how many sentences have no known word:
+        they speak of no topic and are left out of the path.
+    """
+    numbers: dict[str, int] = {}  # every distinct sentence is read once
+    rows = [
+        np.array([numbers.setdefault(text, len(numbers)) for text in sentence_texts(document.text)], dtype=np.int64)
+        for document in documents
+    ]
+    found = reader.proportions([Document("", "", (Section("", text),)) for text in numbers])
+    places = [np.flatnonzero(found["valid"][row]) for row in rows]
+    ids = np.concatenate([row[place] for row, place in zip(rows, places, strict=True)])
+    lengths = np.array([len(place) for place in places], dtype=np.int64)
+    arrays = {"latents": found["lambda"][ids], "text_ids": ids, "token_counts": found["tokens"][ids].astype(np.int64)}
+    arrays["sentence"] = np.concatenate(places)
+    arrays |= {f"{name}_lengths": lengths for name in tuple(arrays)}
+    arrays["silent"] = np.array([len(row) for row in rows], dtype=np.int64) - lengths
+    return arrays
+
+
+def completion(reader: TopicReader, documents: Sequence[Document]) -> dict[str, np.ndarray]:
+    r"""Words of a document's second half under the topics of its first (Wallach et al. 2009, section 5.1).
+
+    Each known word has $p(w) = \beta_w^\top \mathrm{softmax}([\lambda, 0])$, the posterior's mean plugged in. The first
+    half is the sentences before the middle one; of an odd number the middle one belongs to the second half.
+
+    Returns:
+        ragged ``token_logprob``, nats, and ``token_span`` (words, 2), characters, in the layout of a language model's
+        readout, so that perplexity judges it; nothing where the first half has no known word.
+    """
+    halves = [_halves(document) for document in documents]
+    found = reader.proportions([begun for begun, _, _ in halves])
+    logits = np.append(found["lambda"], np.zeros((len(documents), 1)), axis=1)
+    weights = np.exp(logits - logits.max(axis=1, keepdims=True))
+    weights /= weights.sum(axis=1, keepdims=True)
+    spoken = reader.model.beta.max(axis=0) > 0
+    known = {word: i for i, word in enumerate(reader.model.vocabulary) if spoken[i]}
+    values, places = [], []
+    for (_, ended, spans), shares, valid in zip(halves, weights, found["valid"], strict=True):
+        pairs = zip(reader.words(ended), spans, strict=True)
+        kept = [(known[word], span) for word, span in pairs if valid and word in known]
+        values.append(np.log((shares[:, None] * reader.model.beta[:, [term for term, _ in kept]]).sum(axis=0)))
+        places.append(np.array([span for _, span in kept], dtype=np.int64).reshape(-1, 2))
+    arrays = {"token_logprob": np.concatenate(values), "token_span": np.concatenate(places)}
+    return arrays | {
+        f"{name}_lengths": np.array([len(row) for row in values], dtype=np.int64) for name in tuple(arrays)
+    }
+
+
+def _halves(document: Document) -> tuple[Document, Document, list[tuple[int, int]]]:
+    """The sentences before the middle one, the others, and where each white-space token of these stands."""
+    text, found = document.text, sentences(document.text)
+    middle = len(found) // 2
+    first, second = (
+        replace(document, sections=(Section(None, " ".join(text[a:b] for a, b in part)),))
+        for part in (found[:middle], found[middle:])
+    )
+    spans = [(a + token.start(), a + token.end()) for a, b in found[middle:] for token in TOKEN.finditer(text[a:b])]
+    return first, second, spans

@@ -1,4 +1,4 @@
-"""The E-step of the correlated topic model over padded batches of documents in PyTorch, for a GPU or for the CPU.
+"""The E-step of the correlated topic model on a GPU: padded batches of documents in PyTorch.
 
 The same steps as :mod:`longform.critics.topics.kernels`, many documents at once: products with the word rows are batched
 matrix products, products with the precision one matrix product per batch. Documents whose bound stands still leave the
@@ -15,7 +15,6 @@ import torch
 from torch import Tensor
 
 from longform.critics.topics.counts import TermCounts
-from longform.critics.topics.expectation import UNLIMITED, Expectation, bound_constant
 from longform.critics.topics.kernels import (
     CG_DROP,
     CG_PRODUCTS,
@@ -23,6 +22,7 @@ from longform.critics.topics.kernels import (
     LONGEST,
     NEWTON_STEPS,
     TINY,
+    UNLIMITED,
     VARIANCE_STEPS,
 )
 from longform.critics.topics.model import TopicModel, TopicSettings
@@ -70,11 +70,24 @@ class Batch:
         return Batch(*(getattr(self, name)[kept] for name in self.__dataclass_fields__))
 
 
-def ascend_batched(
-    counts: TermCounts, model: TopicModel, settings: TopicSettings, points: tuple[np.ndarray, np.ndarray]
-) -> Expectation:
-    """Posteriors of every document; documents of similar width share a batch of ``settings.batch``."""
-    prior = _prior(model, torch.device(settings.device), getattr(torch, settings.floats))
+def ascend_batches(
+    counts: TermCounts,
+    model: TopicModel,
+    settings: TopicSettings,
+    points: tuple[np.ndarray, np.ndarray],
+    device: str,
+) -> tuple[np.ndarray, ...]:
+    """Posteriors of every document; documents of similar width share a batch of ``settings.batch``.
+
+    Args:
+        points: logits and variances to start from, each (documents, topics - 1).
+
+    Returns:
+        logits and variances; bounds without the Gaussian's constant; rounds; ratios (nonzeros,).
+    """
+    beta = np.concatenate([model.beta.T, np.zeros((1, model.topics))])
+    floats = getattr(torch, settings.floats)
+    prior = Prior(*(torch.tensor(part, dtype=floats, device=device) for part in (model.mean, model.precision, beta)))
     logits, variances = points[0].copy(), points[1].copy()
     bounds, rounds = np.zeros(len(counts)), np.zeros(len(counts), np.int64)
     ratios = np.zeros(len(counts.terms), settings.floats)
@@ -85,20 +98,11 @@ def ascend_batched(
         for part in _ascend(batch, prior, settings):
             at = part.numbers.cpu().numpy()
             logits[at], variances[at] = part.logit.double().cpu().numpy(), part.nu.double().cpu().numpy()
-            bounds[at] = part.value.cpu().numpy() + bound_constant(model)
-            rounds[at] = part.rounds.cpu().numpy()
+            bounds[at], rounds[at] = part.value.cpu().numpy(), part.rounds.cpu().numpy()
             for document, row in zip(at.tolist(), part.ratios.cpu().numpy(), strict=True):
                 span = slice(counts.starts[document], counts.starts[document + 1])
                 ratios[span] = row[: span.stop - span.start]
-    return Expectation(logits, variances, bounds, rounds, ratios)
-
-
-def _prior(model: TopicModel, device: torch.device, floats: torch.dtype) -> Prior:
-    beta = np.concatenate([model.beta.T, np.zeros((1, model.topics))])
-    mean, precision, rows = (
-        torch.tensor(part, dtype=floats, device=device) for part in (model.mean, model.precision, beta)
-    )
-    return Prior(mean, precision, rows)
+    return logits, variances, bounds, rounds, ratios
 
 
 def _batch(counts: TermCounts, numbers: np.ndarray, prior: Prior, points: tuple[np.ndarray, np.ndarray]) -> Batch:

@@ -1,4 +1,4 @@
-"""Reading topic proportions: known topics come back, unknown words are counted, rows stay aligned."""
+"""Reading topics: of documents, of each sentence, and of what a document's second half keeps of its first."""
 
 from __future__ import annotations
 
@@ -8,10 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from longform.critics.topics.fitting import fit
+from longform.critic import compare
+from longform.critics.bbscore.joint import JointBridgeCritic
+from longform.critics.bbscore.score import units_from_readout as paths_from_readout
+from longform.critics.perplexity.score import Perplexity
+from longform.critics.perplexity.score import units_from_readout as tokens_from_readout
 from longform.critics.topics.model import TopicModel, TopicSettings
-from longform.critics.topics.read import read
+from longform.critics.topics.read import read, synthetic_words
 from longform.critics.topics.score import LogisticNormalCritic, released, units_from_readout
+from longform.critics.topics.train import fit
 from longform.datasets.synthetic_world import build
 from longform.documents import BadInput, Document, Section
 from longform.resampling import generator
@@ -83,6 +88,8 @@ def test_bad_input_is_refused_by_name():
     nameless = TopicModel((), model().beta, np.zeros(2), np.eye(2), np.eye(2))
     with pytest.raises(BadInput, match="names no words"):
         read([document("a", "ash")], reader=nameless)
+    with pytest.raises(BadInput, match="readout is 'order', allowed is one of"):
+        read([document("a", "ash")], reader=model(), readout="order")
 
 
 def test_the_critic_fitted_on_training_posteriors_is_the_models_own_gaussian():
@@ -102,7 +109,7 @@ def test_the_critic_fitted_on_training_posteriors_is_the_models_own_gaussian():
     np.testing.assert_allclose(np.linalg.inv(critic.precision), fitted.covariance, rtol=0.03, atol=3e-3)
 
 
-def test_the_planted_topics_read_planted_text_and_find_its_proportions():
+def test_the_synthetic_topics_read_synthetic_text_and_find_its_proportions():
     corpus = build(name="wiki", seed=5, domain="wiki", documents={"test": 150})
     readout = read(corpus.documents, reader=Path("unread"), reader_truth=corpus.truth)
     valid, logits = readout.arrays["valid"], corpus.truth["topic_logits"]
@@ -115,3 +122,96 @@ def test_the_planted_topics_read_planted_text_and_find_its_proportions():
 def test_a_corpus_without_topics_is_no_reader():
     with pytest.raises(BadInput, match=r"lacks \['word_probabilities'"):
         read([document("a", "ash")], reader=Path("unread"), reader_truth={"topic_mean": np.zeros(2)})
+
+
+def trees_and_fish() -> TopicModel:
+    words = ("ash", "birch", "cod", "eel", "unspoken")
+    beta = np.array([[0.7, 0.3, 0, 0, 0], [0, 0, 0.4, 0.6, 0], [0.25, 0.25, 0.25, 0.25, 0]])
+    return TopicModel(words, beta, np.zeros(2), np.eye(2), np.eye(2))
+
+
+def sections(name: str, *texts: str) -> Document:
+    return Document(name, "test", tuple(Section(None, text) for text in texts))
+
+
+def test_each_word_has_the_probability_that_the_first_half_gives_it():
+    text = "We met an ash here. The ash was old. An eel and a birch came."
+    readout = read([document("a", text)], reader=trees_and_fish(), readout="completion")
+    lam = read([document("x", "We met an ash here.")], reader=trees_and_fish()).arrays["lambda"][0]
+    weights = np.exp(np.append(lam, 0.0))
+    by_hand = np.log(weights / weights.sum() @ trees_and_fish().beta[:, [0, 3, 1]])
+    np.testing.assert_allclose(readout.arrays["token_logprob"], by_hand, rtol=1e-12)
+    assert [text[a:b] for a, b in next(readout.ragged("token_span")).tolist()] == ["ash", "eel", "birch"]
+
+
+def test_halves_without_a_known_word_are_excluded_and_unspoken_words_are_no_words():
+    texts = {
+        "nothing begun": "Nobody said more. An eel came.",
+        "nothing ended": "An eel came. Nobody said more.",
+        "one sentence": "An eel came.",
+        "empty": "",
+        "unspoken": "An ash stood. The unspoken eel came.",
+    }
+    readout = read(
+        [document(name, text) for name, text in texts.items()], reader=trees_and_fish(), readout="completion"
+    )
+    tally = Perplexity().tally(tokens_from_readout(readout))
+    assert tally.column("excluded").tolist() == [1, 1, 1, 1, 0]
+    assert tally.column("tokens").tolist() == [0, 0, 0, 0, 1]
+    with pytest.raises(BadInput, match="no document of splits"):
+        read([document("a", "An ash.")], reader=trees_and_fish(), readout="completion", splits=["train"])
+
+
+def test_synthetic_drift_and_nothing_like_repetition_moves_it():
+    known = build(name="completion", seed=3, domain="wiki", documents={"train": 5})
+
+    def tally(corruption: str, severity: float):
+        made = build(
+            name="completion", seed=4, domain="wiki", documents={"test": 40}, corruption=corruption, severity=severity
+        )
+        return Perplexity().tally(
+            tokens_from_readout(read(made.documents, readout="completion", reader=Path(), reader_truth=known.truth))
+        )
+
+    sound = tally("", 0.0)
+    found = [
+        compare(Perplexity(), tally("topic_drift", severity), sound, generator(severity), 999)
+        for severity in (0.2, 0.4, 1.0)
+    ]
+    assert all(one.paired and one.p_value < 0.01 for one in found)
+    assert 0 < found[0].difference < found[1].difference < found[2].difference
+    repeated = compare(Perplexity(), tally("repeated_sentence", 0.2), sound, generator("repeated"), 999)
+    assert abs(repeated.difference) < found[0].difference
+
+
+TEXTS = [
+    sections("a", "We saw ash here. Then cod came up. Nobody said more.", "We saw ash here. The eel and cod swam on."),
+    document("b", "Nobody said more."),
+    document("c", "The birch stood there."),
+]
+
+
+def test_every_sentence_is_read_as_a_document_of_its_own():
+    readout = read(TEXTS, reader=trees_and_fish(), readout="paths")
+    first, silent, short = paths_from_readout(readout)
+    assert [len(first.latents), len(silent.latents), len(short.latents)] == [4, 0, 1]
+    assert readout.arrays["silent"].tolist() == [1, 1, 0]
+    assert next(readout.ragged("sentence")).tolist() == [0, 1, 3, 4]
+    assert first.text_ids[0] == first.text_ids[2] and np.array_equal(first.latents[0], first.latents[2])
+    alone = read([document("x", "The eel and cod swam on.")], reader=trees_and_fish())
+    assert np.array_equal(first.latents[3], alone.arrays["lambda"][0])
+    assert first.latents[0, 0] > 0 > first.latents[0, 1] and first.token_counts.tolist() == [1, 1, 1, 2]
+
+
+def test_too_few_topical_sentences_are_excluded_and_no_document_is_refused():
+    units = paths_from_readout(read(TEXTS, reader=trees_and_fish(), readout="paths"))
+    tally = JointBridgeCritic().fit([units[0]]).tally(units)
+    assert tally.column("excluded").tolist() == [0, 1, 1]
+    with pytest.raises(BadInput, match="no document of splits"):
+        read(TEXTS, reader=trees_and_fish(), readout="paths", splits=["train"])
+
+
+def test_synthetic_words_are_met_in_any_shape():
+    words = synthetic_words(("canal", "baker", "lily"))
+    text = "The Bakers dug a canal, two canals (and lilies)."
+    assert words(document("d", text)) == ["the", "baker", "dug", "a", "canal", "two", "canal", "and", "lily"]

@@ -1,4 +1,4 @@
-"""The original program's files: corpus, settings and model (Blei's ctm-c, plain text), read and written.
+"""Files of the original program of the correlated topic model (Blei's ctm-c, plain text), read and written.
 
 Corpus: one document a line, ``distinct id:count id:count ...``. Settings: eight lines ``name value``. Model: seven
 files ``<prefix>-param.txt``, ``-mu.dat``, ``-cov.dat``, ``-inv-cov.dat``, ``-log-det-inv-cov.dat``, ``-log-beta.dat``,
@@ -18,6 +18,7 @@ from longform.critics.topics.expectation import Expectation
 from longform.critics.topics.model import TopicModel, TopicSettings, inverse
 from longform.documents import BadInput
 
+LOG_ZERO = -1000.0  # log of probability zero in model files; authors' program, safe_log
 _SETTING = {"em max iter": "em_iterations", "var max iter": "rounds", "lag": "lag"}
 _TOLERANCE = {"em convergence": "em_tolerance", "var convergence": "tolerance"}
 _INNER = ("cg max iter", "cg convergence")  # of the program's own inner solver; ours solves exactly enough by itself
@@ -101,7 +102,9 @@ def write_model(prefix: Path | str, model: TopicModel) -> None:
     Path(prefix).parent.mkdir(parents=True, exist_ok=True)
     text = f"num_topics {model.topics}\nnum_terms {model.beta.shape[1]}\n"
     Path(f"{prefix}-param.txt").write_text(text, encoding="ascii")
-    parts = {"mu": model.mean, "cov": model.covariance, "inv-cov": model.precision, "log-beta": model.log_beta}
+    with np.errstate(divide="ignore"):
+        log_beta = np.maximum(np.log(model.beta), LOG_ZERO)
+    parts = {"mu": model.mean, "cov": model.covariance, "inv-cov": model.precision, "log-beta": log_beta}
     for name, values in {**parts, "log-det-inv-cov": np.array([model.log_det_precision])}.items():
         _write_numbers(f"{prefix}-{name}.dat", values)
     if model.vocabulary:

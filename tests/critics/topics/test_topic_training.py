@@ -10,8 +10,8 @@ from topic_cases import simulated, small_model
 
 from longform.critics.topics.counts import from_rows
 from longform.critics.topics.expectation import expectation
-from longform.critics.topics.fitting import RELEASED_SEED, fit, maximise, random_model, seeded_model
 from longform.critics.topics.model import RELEASED, TopicModel, TopicSettings, gaussian
+from longform.critics.topics.train import RELEASED_SEED, fit, maximise, seeded_model
 from longform.documents import BadInput, Document, Section
 
 
@@ -94,7 +94,7 @@ def test_bad_input_is_refused_by_name():
         gaussian(np.zeros((4, 2)), np.zeros((4, 2)))
     empty = from_rows([(np.zeros(0, int), np.zeros(0))], 2)
     with pytest.raises(BadInput, match="document number 0 has no known word"):
-        expectation(empty, random_model(2, topics=2, seed=1), RELEASED)
-    for wrong in ({"rounds": 0}, {"engine": "gpu"}, {"floats": "float16"}, {"batch": 0}):
+        expectation(empty, small_model(1, topics=2, terms=2), RELEASED)
+    for wrong in ({"rounds": 0}, {"floats": "float16"}, {"batch": 0}):
         with pytest.raises(BadInput, match="topic settings"):
             TopicSettings(**wrong)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from longform.critics.topics.counts import build_vocabulary, count_terms
-from longform.critics.topics.stop_words import STOP_WORDS
+from longform.critics.topics.counts import STOP_WORDS, build_vocabulary, count_terms
 from longform.documents import BadInput, Document, Section
 
 

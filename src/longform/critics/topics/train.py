@@ -1,6 +1,6 @@
-r"""The correlated topic model by variational EM (Blei and Lafferty 2007), as deng2022 section 6 uses it.
+r"""Training a correlated topic model by variational EM (Blei and Lafferty 2007), as deng2022 section 6 uses it.
 
-The E-step raises a lower bound of $\log p(w)$ document by document (:mod:`longform.critics.topics.kernels`); the M-step
+The E-step raises a lower bound of $\log p(w)$ document by document (:mod:`longform.critics.topics.expectation`); the M-step
 maximises the same bound in float64: $\mu = \bar\lambda$, $\Sigma = \bar\nu + \mathrm{cov}(\lambda)$ and
 $\beta_{kw} \propto \sum_d c_{dw} \phi_{dwk}$, unsmoothed. Start, stopping rule and what happens when the bound falls
 follow the authors' program.
@@ -14,13 +14,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numba
 import numpy as np
 
 from longform.critics.topics.counts import TermCounts, build_vocabulary, count_terms
 from longform.critics.topics.expectation import Columns, Expectation, columns_of, expectation, word_counts
 from longform.critics.topics.model import RELEASED, Progress, TopicModel, TopicSettings, check_sizes, gaussian
-from longform.critics.topics.words import tausworthe
 from longform.documents import BadInput, Document
+from longform.language_models.devices import chosen_device
 
 SEED_SMOOTHING = 1.0  # added to every word of a seeded topic, beside U(0, 1) (authors' program)
 RELEASED_SEED = 1115574245  # of the authors' program, fixed in its source
@@ -45,7 +46,8 @@ def fit(
 ) -> TopicModel:
     """Fit a correlated topic model to the documents of split train.
 
-    Documents without a known word are left out of the fit and counted in ``facts``.
+    Documents without a known word are left out of the fit and counted in ``facts``. The E-step runs where
+    ``LONGFORM_DEVICE`` says (:mod:`longform.language_models.devices`).
 
     Args:
         seed: of the start; ``RELEASED_SEED`` gives the authors' program's own.
@@ -66,7 +68,7 @@ def fit(
     plan = settings if isinstance(settings, TopicSettings) else TopicSettings(**settings)
     used, start = _start(chosen, names, topics, seed)
     keeper = _Keeper(name, scratch, plan.lag, checkpoint)
-    return maximise(used, keeper.begun() or start, settings=plan, checkpoint=keeper)
+    return maximise(used, keeper.begun() or start, settings=plan, checkpoint=keeper, device=str(chosen_device()))
 
 
 def _start(
@@ -121,19 +123,37 @@ def seeded_model(counts: TermCounts, *, topics: int, seed: int = RELEASED_SEED) 
     for topic, document in enumerate(np.floor(draws[:, 0] * len(counts)).astype(int)):
         part = slice(counts.starts[document], counts.starts[document + 1])
         beta[topic, counts.terms[part]] += counts.counts[part]
-    return _standard(beta / beta.sum(axis=1, keepdims=True))
+    free = topics - 1
+    return TopicModel((), beta / beta.sum(axis=1, keepdims=True), np.zeros(free), np.eye(free), np.eye(free))
 
 
-def random_model(size: int, *, topics: int, seed: int) -> TopicModel:
-    """Standard normal logits and topics drawn from U(0, 1) + 0.01 per word (the authors' program's start ``rand``)."""
-    check_sizes(topics, size)
-    beta = tausworthe(seed, topics * size).reshape(topics, size) + 0.01
-    return _standard(beta / beta.sum(axis=1, keepdims=True))
+@numba.njit(cache=True)
+def tausworthe(seed, size):
+    """Uniform numbers in [0, 1) of the GNU Scientific Library's ``taus`` (L'Ecuyer 1996).
 
-
-def _standard(beta: np.ndarray) -> TopicModel:
-    free = len(beta) - 1
-    return TopicModel((), beta, np.zeros(free), np.eye(free), np.eye(free))
+    The original program seeds its topics with it, so equal seeds give equal starts.
+    """
+    mask = np.uint64(0xFFFFFFFF)
+    state = np.empty(3, np.uint64)
+    last = np.uint64(seed if seed != 0 else 1) & mask
+    for i in range(3):
+        last = (np.uint64(69069) * last) & mask
+        state[i] = last
+    out = np.empty(size + 6)
+    for i in range(size + 6):
+        a, b, c = state
+        a = (((a & np.uint64(4294967294)) << np.uint64(12)) & mask) ^ (
+            (((a << np.uint64(13)) & mask) ^ a) >> np.uint64(19)
+        )
+        b = (((b & np.uint64(4294967288)) << np.uint64(4)) & mask) ^ (
+            (((b << np.uint64(2)) & mask) ^ b) >> np.uint64(25)
+        )
+        c = (((c & np.uint64(4294967280)) << np.uint64(17)) & mask) ^ (
+            (((c << np.uint64(3)) & mask) ^ c) >> np.uint64(11)
+        )
+        state[0], state[1], state[2] = a, b, c
+        out[i] = np.float64(a ^ b ^ c) / 4294967296.0
+    return out[6:]
 
 
 def maximise(
@@ -142,6 +162,7 @@ def maximise(
     *,
     settings: TopicSettings = RELEASED,
     checkpoint: Checkpoint | None = None,
+    device: str = "cpu",
 ) -> TopicModel:
     """EM from ``start`` until the bound stands still; a model with a history goes on where that history ends.
 
@@ -151,7 +172,7 @@ def maximise(
     columns = columns_of(counts)
     model, found, grants = start, None, 0
     while not _finished(model.history, settings) and grants <= PATIENCE:
-        found = expectation(counts, model, settings, found)
+        found = expectation(counts, model, settings, found, device=device)
         step = _progress(model.history, found, settings)
         if step.change < 0:
             settings, grants = _more_patient(settings), grants + 1
