@@ -44,7 +44,7 @@ from longform.documents import BadInput
 from longform.reporting.estimates import FEWEST_UNITS, Estimate, constant, contrast, of_records, slope
 from longform.reporting.selection import ANY, Facts, select
 from longform.reporting.table import short, write_rows
-from longform.results import NAMES, Record, Results
+from longform.results import NAMES, Results
 
 HOLDS, CONTRADICTED, UNDECIDED = "holds", "contradicted", "undecided"
 ABSENT, UNTESTABLE = "not measured here", "not testable here"
@@ -154,7 +154,7 @@ def _judged(paper: str, claim: Mapping[str, Any], results: Results, facts: Facts
     rows: list[Row] = []
     for fields in _combinations(claim, form, results):
         numbers = [_Numbers(claim.get("where", {}), fields, results, facts, scale).of(step) for step in claim[form]]
-        label = ", ".join(filter(None, (_named(name, value) for name, value in fields.items())))
+        label = _label(fields)
         rows += _FORMS[form](label, claim, numbers, scale)
     return Judged(paper, claim, scale, rows or [Row("", "", None, ABSENT)])
 
@@ -246,37 +246,33 @@ class _Numbers:
 
     def _records(self, step: Mapping[str, Any]) -> list[_Number]:
         own = {k: v for k, v in step.items() if k != "called"}
-        groups: dict[tuple[Any, ...], list[Record]] = {}
-        for record in select(self.results, {**self.where, **self.fields, **own}):
-            groups.setdefault(tuple(getattr(record, name) for name in _IDENTITY), []).append(record)
-        label = ", ".join(filter(None, (_named(name, value) for name, value in own.items())))
+        groups = select(self.results, {**self.where, **self.fields, **own}).groups(*_IDENTITY)
         if not groups:
-            return [_Number(step.get("called", label), None)]
+            return [_Number(step.get("called", _label(own)), None)]
+        differing = [
+            name for name, values in zip(_IDENTITY, zip(*groups, strict=True), strict=True) if len(set(values)) > 1
+        ]
         numbers = []
-        for key, records in groups.items():
-            differing = [
-                n for n, v in zip(_IDENTITY, key, strict=True) if len({k[_IDENTITY.index(n)] for k in groups}) > 1
-            ]
-            told = ", ".join(filter(None, (_named(name, getattr(records[0], name)) for name in differing)))
-            numbers.append(_Number(told or step.get("called", label), of_records(records, self.scale == "ratio")))
+        for records in groups.values():
+            label = _label({name: getattr(records[0], name) for name in differing or own})
+            label = step.get("called", label) if len(groups) == 1 else label
+            numbers.append(_Number(label, of_records(list(records), self.scale == "ratio")))
         return numbers
 
 
 _IDENTITY = tuple(name for name in NAMES[: NAMES.index("seed")])  # records that agree in these differ by seed alone
 
 
+def _label(values: Mapping[str, Any]) -> str:
+    return ", ".join(filter(None, (_named(name, value) for name, value in values.items())))
+
+
 def _named(name: str, value: Any) -> str:
-    if value is None:
-        return ""
     if name == "titles":
-        return "with titles" if value else "without titles"
-    return (
-        f"{name} {value:g}"
-        if isinstance(value, float)
-        else "/".join(map(str, value))
-        if isinstance(value, list)
-        else str(value)
-    )
+        return "" if value is None else "with titles" if value else "without titles"
+    if isinstance(value, list | tuple):
+        return "/".join(_named(name, single) for single in value)
+    return "" if value is None else f"{name} {value:g}" if isinstance(value, float) else str(value)
 
 
 def _order(label: str, claim: Mapping[str, Any], numbers: Sequence[Sequence[_Number]], scale: str) -> Iterator[Row]:

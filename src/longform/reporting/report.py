@@ -1,60 +1,70 @@
-"""A paper's report: its exhibits, its claims and its ledger, written from records."""
+"""A paper's report: its exhibits, its claims and its ledger, written from records.
+
+An exhibit is a function of a paper's module, ``(results, expected, *, data) -> Exhibit``; what ``exhibits`` of ``expected.yaml`` says of
+it restricts its records, or sets its further arguments where it names them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
+from inspect import Parameter, isfunction, signature
 from pathlib import Path
+from types import ModuleType
 
 from longform.documents import BadInput
 from longform.reporting.claims import Judged
 from longform.reporting.printed import Expected, Line
 from longform.reporting.table import Exhibit
-from longform.results import Record, Results
+from longform.results import Results
 
-Exhibits = Mapping[str, Callable[..., Exhibit]]
+PAPERS = "longform.reporting.papers"
 
 
-def exhibits_of(paper: str) -> tuple[Exhibits, Callable[[Results], Iterable[Record]]]:
-    """A paper's exhibits by name, and what derives further records from the measured ones.
+def paper_module(paper: str) -> ModuleType:
+    """The module of a paper's exhibits.
 
     Raises:
         BadInput: no such paper.
     """
     try:
-        module = import_module(f"longform.reporting.papers.{paper}")
+        return import_module(f"{PAPERS}.{paper}")
     except ModuleNotFoundError as error:
         raise BadInput(f"no reports for {paper!r}; name a module of longform/reporting/papers") from error
-    return module.EXHIBITS, module.derived
+
+
+def exhibits_of(paper: str) -> dict[str, Callable[..., Exhibit]]:
+    """A paper's exhibits by name: the public functions of its module that take results, expected numbers and data."""
+    found = {name: value for name, value in vars(paper_module(paper)).items() if isfunction(value) and name[0] != "_"}
+    wanted = ["results", "expected", "data"]
+    return {name: value for name, value in found.items() if list(signature(value).parameters)[:3] == wanted}
 
 
 def complete(paper: str, results: Results) -> Results:
-    """The records with those that follow from them."""
-    return Results([*results, *exhibits_of(paper)[1](results)])
+    """The records with those that the paper's module derives from them (its function ``derived``)."""
+    derived = getattr(paper_module(paper), "derived", None)
+    return Results([*results, *derived(results)]) if derived else results
 
 
-def write_exhibits(
-    results: Results, expected: Expected, data: Path, folder: Path, names: Sequence[str] | None = None
-) -> None:
-    """Each exhibit in a folder of its name.
+def write_exhibit(name: str, results: Results, expected: Expected, data: Path, folder: Path) -> None:
+    """An exhibit into a folder of its name.
 
     Args:
         results: complete (see :func:`complete`).
-        names: of the exhibits; all of the paper's by default.
 
     Raises:
-        BadInput: no such exhibit, or one lacks its records.
+        BadInput: no such exhibit, or it lacks its records.
     """
-    exhibits, _ = exhibits_of(expected.paper)
-    unknown = sorted(set(names or ()) - exhibits.keys())
-    if unknown:
-        raise BadInput(f"{expected.paper} has no exhibit {unknown[0]!r}; allowed are {sorted(exhibits)}")
-    for name in names if names is not None else exhibits:
-        exhibit = exhibits[name](results, expected, data=data)
-        (folder / name).mkdir(parents=True, exist_ok=True)
-        exhibit.save(folder / name, name)
+    exhibits = exhibits_of(expected.paper)
+    if name not in exhibits:
+        raise BadInput(f"{expected.paper} has no exhibit {name!r}; allowed are {sorted(exhibits)}")
+    known = {key for key, held in signature(exhibits[name]).parameters.items() if held.kind is Parameter.KEYWORD_ONLY}
+    settings = {key: value for key, value in expected.choice(name).items() if key in known - {"data"}}
+    exhibit = exhibits[name](results, expected, data=data, **settings)
+    (folder / name).mkdir(parents=True, exist_ok=True)
+    exhibit.save(folder / name, name)
 
 
-def claims_and_ledger(results: Results, expected: Expected, data: Path) -> tuple[list[Judged], list[Line]]:
+def claims_and_ledger(results: Results, expected: Expected, data: Path) -> tuple[Sequence[Judged], Sequence[Line]]:
     """Every claim judged and every printed number with ours beside it, from complete records."""
     return expected.judged(results, data), expected.ledger(results, data)

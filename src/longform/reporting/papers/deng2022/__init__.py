@@ -30,14 +30,9 @@ from longform.reporting.papers.deng2022.synthetic_language import table_1
 from longform.reporting.papers.deng2022.topics import figure_6, figure_8, figure_9, table_9, table_14
 from longform.reporting.papers.deng2022.transitions import figure_1, figure_4, table_12, table_13
 
-EXHIBITS = {
-    function.__name__: function
-    for function in (
-        table_1, table_2, table_3, table_4, table_5, table_6, table_7, table_8, table_9, table_10, table_11, table_12,
-        table_13, table_14, table_15, table_16, table_17, table_18, figure_1, figure_4, figure_5, figure_6, figure_7,
-        figure_8, figure_9, figures_10_13, title_calibration, inference_error, appendix_a, table_resolvers,
-        figure_wrong_pronoun, human_study,
-    )
-}  # fmt: skip
-
-__all__ = ["EXHIBITS", "derived"]
+__all__ = [
+    "appendix_a", "derived", "figure_1", "figure_4", "figure_5", "figure_6", "figure_7", "figure_8", "figure_9",
+    "figure_wrong_pronoun", "figures_10_13", "human_study", "inference_error", "table_1", "table_2", "table_3",
+    "table_4", "table_5", "table_6", "table_7", "table_8", "table_9", "table_10", "table_11", "table_12", "table_13",
+    "table_14", "table_15", "table_16", "table_17", "table_18", "table_resolvers", "title_calibration",
+]  # fmt: skip

@@ -29,4 +29,4 @@ def table_1(results: Results, expected: Expected, *, data: Path) -> Table:
             cells += [] if value is None else [exact("exact", column, value)]
     cells += pivot(results, expected, data, COLUMNS, printed="table_01", rows=SYSTEM[1:], where=where)
     caption = "Table 1. Synthetic language: word PPL and Latent PPL with 95 % intervals"
-    return Table(caption, cells, expected.notes("table_1", results, data))
+    return Table(caption, cells, expected.notes("table_1", results, data), list(COLUMNS))
