@@ -12,8 +12,7 @@ from pathlib import Path
 import mediawiki
 import pytest
 
-from longform.datasets.wikipedia.articles import Shards
-from longform.datasets.wikipedia.shards import Extraction, extract
+from longform.datasets.wikipedia.shards import Extraction, Shards, extract
 from longform.documents import BadInput
 
 SMALL = Extraction(shard_bytes=1)

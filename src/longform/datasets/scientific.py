@@ -17,11 +17,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from longform.datasets.splits import SHARES, split_by_seed
-from longform.datasets.titles import Filters, facts, select, token_counter
-from longform.datasets.wikipedia.building import settings
+from longform.datasets.titles import Filters, filtered_corpus, select, settings, token_counter
 from longform.documents import BadInput, Corpus, Document, Section
 
 PUBMED = {"min_sections": 3, "min_title_count": 500}  # deng2022 section 4
@@ -64,15 +61,7 @@ def build(
     splitter = None if articles.split_by_name else (lambda ids: split_by_seed(ids, shares, seed))
     selection = select(articles, thresholds, count, splitter)
     lines = dict(sorted(articles.outcomes.items()))
-    if not selection.documents:
-        raise BadInput(
-            f"{raw}: no article left (lines {lines}, articles {dict(selection.dropped)}); loosen the row's filters"
-        )
-    lengths = {
-        "section_tokens": np.concatenate(selection.lengths),
-        "section_tokens_lengths": np.array([len(row) for row in selection.lengths], dtype=np.int64),
-    }
-    return Corpus(selection.documents, lengths, {"corpus": name, "lines": lines, **facts(selection, count)})
+    return filtered_corpus(selection, count, raw, {"corpus": name, "lines": lines})
 
 
 class CohanArticles:

@@ -15,10 +15,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from longform.documents import BadInput, Document, Section
+from longform.documents import BadInput, Corpus, Document, Section
 from longform.text.lemmas import AMERICAN, lemma
 from longform.text.sentences import sentence_texts
 
@@ -228,12 +229,45 @@ def table_11(selection: Selection, split: str = "validation") -> dict[str, float
     }
 
 
-def facts(selection: Selection, count: Callable[[str], int]) -> dict[str, object]:
-    """What a corpus says about its filtering: kept and dropped articles, deleted sections, Table 11."""
-    return {
+def filtered_corpus(selection: Selection, count: Callable[[str], int], raw: Path, read: Mapping[str, Any]) -> Corpus:
+    """What the filters kept as a corpus.
+
+    Args:
+        read: facts on what was read before the filters.
+
+    Returns:
+        ``truth["section_tokens"]`` is int64, flat over documents, with ``section_tokens_lengths``; facts hold articles
+        by reason of dropping, deleted sections by title, and the row of Table 11.
+
+    Raises:
+        BadInput: nothing was kept.
+    """
+    if not selection.documents:
+        raise BadInput(
+            f"{raw}: no article left ({dict(read)}, dropped {dict(selection.dropped)}); loosen the row's filters"
+        )
+    lengths = {
+        "section_tokens": np.concatenate(selection.lengths),
+        "section_tokens_lengths": np.array([len(row) for row in selection.lengths], dtype=np.int64),
+    }
+    facts = {
         "kept": len(selection.documents),
         "dropped": dict(sorted(selection.dropped.items())),
         "removed_sections": dict(sorted(selection.removed_sections.items())),
         "table_11": table_11(selection),
         "token_unit": LOWER_BOUND if count is piece_count else "tokens",
     }
+    return Corpus(selection.documents, lengths, {**read, **facts})
+
+
+def settings(kind: type, given: Mapping[str, Any] | None) -> Any:
+    """A dataclass of settings from a row's mapping.
+
+    Raises:
+        BadInput: a key that the dataclass does not have.
+    """
+    allowed = sorted(kind.__dataclass_fields__)
+    unknown = sorted(set(given or {}) - set(allowed))
+    if unknown:
+        raise BadInput(f"{kind.__name__} has no {unknown}, allowed are {allowed}; fix the row")
+    return kind(**(given or {}))

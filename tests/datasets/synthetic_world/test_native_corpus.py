@@ -13,8 +13,7 @@ from longform.datasets.synthetic_world.native_corpus import FORMS, build, cohan_
 from longform.datasets.synthetic_world.wikipedia_dump import REMOVED, dump_files, write_page
 from longform.datasets.titles import normalise
 from longform.datasets.wikipedia import building as wikipedia
-from longform.datasets.wikipedia.articles import Shards
-from longform.datasets.wikipedia.shards import Extraction, extract
+from longform.datasets.wikipedia.shards import Extraction, Shards, extract
 from longform.documents import BadInput
 
 PAGES = [write_page(3, number) for number in range(240)]

@@ -1,26 +1,28 @@
 r"""English Wikipedia as deng2022 section 4 uses it: a dump, filtered articles with normalised titles, a random split.
 
-The chain is ``wikipedia_dump`` (bytes to pages), ``wikitext`` (page to sections) behind ``wikipedia_parser`` (limits),
-``wikipedia_shards`` (many shards, many workers), ``wikipedia_articles`` (their files) and ``titles`` (the filters). ``build`` runs it for a corpus row.
+The chain is ``dump`` (bytes to pages), ``wikitext`` (page to sections) behind ``parser`` (limits), ``shards`` (many
+shards, many workers) and :mod:`longform.datasets.titles` (the filters). ``build`` runs it for a corpus row.
 """
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from longform.datasets.splits import split_by_seed
-from longform.datasets.titles import Filters, facts, films, select, shortened, token_counter
-from longform.datasets.wikipedia.articles import Shards
-from longform.datasets.wikipedia.shards import Extraction, extract
+from longform.datasets.titles import Filters, films, filtered_corpus, select, settings, shortened, token_counter
+from longform.datasets.wikipedia.shards import Extraction, Shards, extract
 from longform.documents import BadInput, Corpus
 
 SHARES = {"train": 0.8, "validation": 0.1, "test": 0.1}  # deng2022 Table 11: 111.40k, 13.97k and 13.98k articles
+SUBSETS = {
+    None: lambda selection, _: selection,
+    "short": shortened,
+    "films": lambda selection, _: films(selection),
+}
 
 
 def build(
@@ -50,8 +52,7 @@ def build(
         scheduler, workers: as for :func:`longform.datasets.wikipedia.shards.extract`; they change no byte of the result.
 
     Returns:
-        ``truth["section_tokens"]`` is int64, flat over documents, with ``section_tokens_lengths``; facts hold pages
-        by outcome, articles by reason of dropping, and the row of Table 11.
+        As :func:`longform.datasets.titles.filtered_corpus`; facts hold pages by outcome besides.
 
     Raises:
         BadInput: nothing to read, a misspelt setting, lost shards, or no article left.
@@ -60,53 +61,20 @@ def build(
         raise BadInput(f"subset is {subset!r}, allowed are {sorted(SUBSETS, key=str)}; fix the row")
     folder = raw if raw.is_dir() else raw.parent
     count = token_counter(folder / tokenizer if tokenizer else None)
-    with _shards(raw, scratch, settings(Extraction, extraction), scheduler, workers) as (shards, pages):
-        selection = select(shards, settings(Filters, filters), count, lambda ids: split_by_seed(ids, shares, seed))
-    selection = SUBSETS[subset](selection, short_tokens)
-    if not selection.documents:
-        raise BadInput(f"{raw}: no article passed the filters ({dict(selection.dropped)}); loosen the row's filters")
-    lengths = {
-        "section_tokens": np.concatenate(selection.lengths),
-        "section_tokens_lengths": np.array([len(row) for row in selection.lengths], dtype=np.int64),
-    }
-    return Corpus(selection.documents, lengths, {"corpus": name, "pages": pages, **facts(selection, count)})
-
-
-SUBSETS = {
-    None: lambda selection, _: selection,
-    "short": shortened,
-    "films": lambda selection, _: films(selection),
-}
-
-
-def settings(kind: type, given: Mapping[str, Any] | None) -> Any:
-    """A dataclass of settings from a row's mapping.
-
-    Raises:
-        BadInput: a key that the dataclass does not have.
-    """
-    unknown = sorted(set(given or {}) - set(kind.__dataclass_fields__))
-    if unknown:
-        raise BadInput(
-            f"{kind.__name__} has no {unknown}, allowed are {sorted(kind.__dataclass_fields__)}; fix the row"
-        )
-    return kind(**(given or {}))
-
-
-@contextmanager
-def _shards(
-    raw: Path, scratch: Path | None, extraction: Extraction, scheduler: str | None, workers: int
-) -> Iterator[tuple[Shards, Mapping[str, int]]]:
-    """The shards of ``raw`` and its pages by outcome; extracted first unless ``raw`` is a folder of shards."""
-    if raw.is_dir() and any(raw.glob("shard-*.json")):
-        shards = Shards(raw)
-        yield shards, dict(sorted(shards.counts.items()))
-        return
-    dump, index = dump_files(raw)
-    with nullcontext(scratch) if scratch else tempfile.TemporaryDirectory() as place:
-        folder = Path(place) / "shards"
-        done = extract(dump, folder, index=index, extraction=extraction, scheduler=scheduler, workers=workers)
-        yield Shards(folder), done["counts"]
+    thresholds, asked = settings(Filters, filters), settings(Extraction, extraction)
+    with ExitStack() as stack:
+        if not (raw.is_dir() and any(raw.glob("shard-*.json"))):
+            dump, index = dump_files(raw)
+            place = scratch or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            pages = extract(
+                dump, place / "shards", index=index, extraction=asked, scheduler=scheduler, workers=workers
+            )["counts"]
+            shards = Shards(place / "shards")
+        else:
+            shards = Shards(raw)
+            pages = dict(sorted(shards.counts.items()))
+        selection = select(shards, thresholds, count, lambda ids: split_by_seed(ids, shares, seed))
+    return filtered_corpus(SUBSETS[subset](selection, short_tokens), count, raw, {"corpus": name, "pages": pages})
 
 
 def dump_files(raw: Path) -> tuple[Path, Path | None]:
@@ -121,5 +89,4 @@ def dump_files(raw: Path) -> tuple[Path, Path | None]:
     if len(found) != 1:
         names = [path.name for path in found]
         raise BadInput(f"{raw}: found dumps {names}, exactly one is needed; name the file, or move the others away")
-    index = sorted(path for path in raw.glob("*index*.txt*"))
-    return found[0], index[0] if index else None
+    return found[0], next(iter(sorted(raw.glob("*index*.txt*"))), None)

@@ -13,21 +13,58 @@ import hashlib
 import json
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from longform.datasets.wikipedia.articles import WRITERS
 from longform.datasets.wikipedia.dump import MAX_PAGE_BYTES, Page, Shard, parse_page, plan, raw_pages, recut
 from longform.datasets.wikipedia.parser import GuardedParser
-from longform.documents import BadInput
+from longform.documents import BadInput, Document, Section
 
-VERSION = 1  # of what a shard holds; raised when the reading changes, so that old shards are redone
+VERSION = 2  # of what a shard holds; raised when the reading changes, so that old shards are redone
 RETRIES = 2  # of a shard whose worker raised; a killed worker is retried by Dask itself
 WORKER_MEMORY = "1GB"  # above this Dask restarts a local worker; its shard is tried again
 CONNECT_SECONDS = 20  # ours: to a scheduler that may still be starting
+
+
+ROW_GROUP = 500  # articles per Parquet row group, and per batch read
+
+
+@contextmanager
+def _jsonl_writer(path: Path) -> Iterator[Callable[[dict[str, Any]], None]]:
+    with path.open("w", encoding="utf-8", errors="replace") as lines:
+        yield lambda record: print(json.dumps(record, sort_keys=True, ensure_ascii=False), file=lines)
+
+
+@contextmanager
+def _parquet_writer(path: Path) -> Iterator[Callable[[dict[str, Any]], None]]:
+    """Row groups of 500 articles, so that a shard never lies in memory whole."""
+    import pyarrow
+    from pyarrow import parquet
+
+    section = pyarrow.struct([("title", pyarrow.string()), ("text", pyarrow.string())])
+    schema = pyarrow.schema(
+        [("id", pyarrow.string()), ("title", pyarrow.string()), ("sections", pyarrow.list_(section))]
+    )
+    rows: list[dict[str, Any]] = []
+    with parquet.ParquetWriter(path, schema, compression="zstd") as table:
+
+        def write(record: dict[str, Any]) -> None:
+            rows.append(record)
+            if len(rows) == ROW_GROUP:
+                flush()
+
+        def flush() -> None:
+            table.write_table(pyarrow.Table.from_pylist(rows, schema=schema))
+            rows.clear()
+
+        yield write
+        flush()
+
+
+WRITERS: Mapping[str, Callable[[Path], Any]] = {"jsonl": _jsonl_writer, "parquet": _parquet_writer}
 
 
 @dataclass(frozen=True)
@@ -65,13 +102,18 @@ class Task:
 
     @property
     def file(self) -> Path:
-        """Where the shard's articles go."""
+        """Where the shard's articles go; its ledger record lies beside it, with suffix ``.json``."""
         return Path(self.folder) / f"shard-{self.shard.number:05d}.{self.extraction.form}"
 
     @property
     def record(self) -> Path:
-        """Where the shard's ledger record goes."""
-        return Path(self.folder) / f"shard-{self.shard.number:05d}.json"
+        """The shard's ledger record."""
+        return self.file.with_suffix(".json")
+
+    @property
+    def source(self) -> str:
+        """Hash of the shard's bytes in the dump; costs a thousandth of parsing them, and a changed dump is seen."""
+        return _digest(Path(self.dump), self.shard.streams[0], self.shard.stop)
 
 
 def extract(
@@ -94,21 +136,29 @@ def extract(
     """
     extraction = extraction or Extraction()
     folder.mkdir(parents=True, exist_ok=True)
-    tasks, troubles = _tasks(dump, folder, index, extraction)
-    _clear(folder, tasks)
+    tasks, counts = _tasks(dump, folder, index, extraction)
+    planned = {path.name for task in tasks for path in (task.file, task.record)}
+    for path in (*folder.glob("shard-*"), *folder.glob(".*.partial")):  # of a killed run, or of another plan
+        if path.name not in planned:
+            path.unlink()
     missing = [task for task in tasks if not is_done(task)]
-    lost = _run(missing, scheduler, workers)
+    lost = {}
+    if missing and (scheduler is not None or workers > 1):
+        with _client(scheduler, min(workers, len(missing))) as client:
+            lost = _gathered(client, missing)
+    else:
+        for task in missing:
+            extract_shard(task)
     if lost:
         told = "; ".join(f"shard {number}: {why}" for number, why in sorted(lost.items())[:5])
         raise BadInput(f"{dump}: {len(lost)} of {len(tasks)} shards were lost ({told}); run again, the others are kept")
-    records = [json.loads(task.record.read_text(encoding="utf-8")) for task in tasks]
-    counts = sum((Counter(record["counts"]) for record in records), troubles)
-    megabytes = sum(record["wikitext_bytes"] for record in records) / 1e6
+    records = [_ledger(task.record) for task in tasks]
+    counts = sum((Counter(record["counts"]) for record in records), counts)
     return {
         "shards": len(tasks),
         "redone": len(missing),
         "counts": dict(sorted(counts.items())),
-        "wikitext_mb": megabytes,
+        "wikitext_mb": sum(record["wikitext_bytes"] for record in records) / 1e6,
     }
 
 
@@ -124,88 +174,71 @@ def _tasks(dump: Path, folder: Path, index: Path | None, extraction: Extraction)
     return [Task(str(dump), str(folder), s, extraction, key) for s, key in zip(shards, keys, strict=True)], troubles
 
 
-def _clear(folder: Path, tasks: Sequence[Task]) -> None:
-    """Remove what a killed run left half-written and what a run with another plan wrote."""
-    planned = {path.name for task in tasks for path in (task.file, task.record)}
-    for path in (*folder.glob("shard-*"), *folder.glob(".*.partial")):
-        if path.name not in planned:
-            path.unlink()
-
-
 def _recut_once(dump: Path, folder: Path) -> tuple[Path, Counter[str]]:
-    target, record = folder / "recut.xml.bz2", folder / "recut.json"
-    stamp = _digest(dump, 0, dump.stat().st_size)
-    if not (target.is_file() and record.is_file() and json.loads(record.read_text())["dump"] == stamp):
+    target, record, stamp = folder / "recut.xml.bz2", folder / "recut.json", _digest(dump)
+    if not target.is_file() or _ledger(record).get("dump") != stamp:
         troubles = recut(dump, target)
-        _write(record, json.dumps({"dump": stamp, "troubles": troubles}, sort_keys=True).encode())
-    return target, Counter(json.loads(record.read_text())["troubles"])
+        _write(record, {"dump": stamp, "troubles": troubles})
+    return target, Counter(_ledger(record)["troubles"])
 
 
-def _digest(dump: Path, start: int, stop: int) -> str:
-    """Hash of a byte range: reading a shard's bytes costs a thousandth of parsing them, and a changed dump is seen."""
-    digest = hashlib.blake2b(digest_size=16)
-    with dump.open("rb") as file:
+def _digest(path: Path, start: int = 0, stop: int | None = None) -> str:
+    """Hash of a file or of a range of its bytes, read in pieces."""
+    digest, left = hashlib.sha256(), (path.stat().st_size if stop is None else stop) - start
+    with path.open("rb") as file:
         file.seek(start)
-        while start < stop and (chunk := file.read(min(1 << 22, stop - start))):
+        while left > 0 and (chunk := file.read(min(1 << 22, left))):
             digest.update(chunk)
-            start += len(chunk)
+            left -= len(chunk)
     return digest.hexdigest()
+
+
+def _ledger(path: Path) -> dict[str, Any]:
+    """A ledger record; empty where there is none or a damaged one."""
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):
+        return {}
+    return record if isinstance(record, dict) else {}
+
+
+def _write(path: Path, record: Mapping[str, Any]) -> None:
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    partial.write_text(json.dumps(record, sort_keys=True, indent=2) + "\n", encoding="utf-8")
+    os.replace(partial, path)
 
 
 def is_done(task: Task) -> bool:
     """Whether the shard's record agrees with what is asked, with the dump's bytes and with the shard's file."""
-    if not (task.record.is_file() and task.file.is_file()):
+    record = _ledger(task.record)
+    if not task.file.is_file() or record.get("key") != task.key or record.get("source") != task.source:
         return False
-    try:
-        record = json.loads(task.record.read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError):
-        return False
-    if record.get("key") != task.key or record.get("source") != _source(task):
-        return False
-    return record.get("sha256") == _sha256(task.file)
-
-
-def _source(task: Task) -> str:
-    return _digest(Path(task.dump), task.shard.streams[0], task.shard.stop)
-
-
-def _run(tasks: Sequence[Task], scheduler: str | None, workers: int) -> dict[int, str]:
-    """Do the tasks; returns the reason for each shard that was lost."""
-    if scheduler is None and workers <= 1:
-        for task in tasks:
-            extract_shard(task)
-        return {}
-    if not tasks:
-        return {}
-    with _client(scheduler, min(workers, len(tasks))) as client:
-        return _gathered(client, tasks)
+    return record.get("sha256") == _digest(task.file)
 
 
 @contextmanager
 def _client(scheduler: str | None, workers: int) -> Iterator[Any]:
+    """A Dask client of the scheduler, or of local processes of its own."""
     try:
         from distributed import Client, LocalCluster
     except ImportError as error:
         raise BadInput(
             f"more than one worker needs Dask ({error}); pip install distributed, or set workers to 1"
         ) from error
-    if scheduler is not None:
-        with _connected(Client, scheduler) as client:
+    if scheduler is None:
+        limits = {"threads_per_worker": 1, "memory_limit": WORKER_MEMORY, "dashboard_address": ":0"}
+        with LocalCluster(n_workers=workers, processes=True, **limits) as cluster, Client(cluster) as client:
             yield client
         return
-    limits = {"threads_per_worker": 1, "memory_limit": WORKER_MEMORY, "dashboard_address": ":0"}
-    with LocalCluster(n_workers=workers, processes=True, **limits) as cluster, Client(cluster) as client:
-        yield client
-
-
-def _connected(client: type, scheduler: str) -> Any:
     try:
-        return client(scheduler, timeout=CONNECT_SECONDS)
+        client = Client(scheduler, timeout=CONNECT_SECONDS)
     except (OSError, ValueError) as error:  # ValueError: an address of no known form
         raise BadInput(
             f"no Dask scheduler at {scheduler!r} ({' '.join(str(error).split())[:120]}); start one with `dask scheduler`, "
             "fix the address, or leave it out for local processes"
         ) from error
+    with client:
+        yield client
 
 
 def _gathered(client: Any, tasks: Sequence[Task]) -> dict[int, str]:
@@ -214,10 +247,8 @@ def _gathered(client: Any, tasks: Sequence[Task]) -> dict[int, str]:
 
     futures = client.map(extract_shard, tasks, pure=False, retries=RETRIES, key=[task.file.name for task in tasks])
     wait(futures)
-    lost = {
-        task.shard.number: future for task, future in zip(tasks, futures, strict=True) if future.status != "finished"
-    }
-    return {number: repr(future.exception())[:200] for number, future in lost.items()}
+    ended = zip(tasks, futures, strict=True)
+    return {task.shard.number: repr(f.exception())[:200] for task, f in ended if f.status != "finished"}
 
 
 def extract_shard(task: Task) -> int:
@@ -227,26 +258,19 @@ def extract_shard(task: Task) -> int:
     with WRITERS[task.extraction.form](partial) as write, GuardedParser(task.extraction.page_seconds) as parser:
         for raw in raw_pages(Path(task.dump), task.shard, task.extraction.max_page_bytes):
             page = raw if isinstance(raw, str) else parse_page(raw)
-            document, outcome = (None, page) if isinstance(page, str) else _article(page, parser)
+            article, outcome = (None, page) if isinstance(page, str) else _article(page, parser)
             counts[outcome] += 1
             size += len(page.text.encode("utf-8", "surrogatepass")) if isinstance(page, Page) else 0
-            if document is not None:
-                write(document)
-    counts.update(_index_troubles(task.shard, counts))
-    os.replace(partial, task.file)
-    record = {"key": task.key, "source": _source(task), "sha256": _sha256(task.file)}
-    record |= {"counts": dict(counts), "wikitext_bytes": size}
-    _write(task.record, json.dumps(record, sort_keys=True, indent=2).encode() + b"\n")
-    return sum(number for outcome, number in counts.items() if outcome.startswith("article"))
-
-
-def _index_troubles(shard: Shard, counts: Counter[str]) -> dict[str, int]:
-    """By how many pages the shard and the index differ; nothing without an index."""
+            if article is not None:
+                write(article)
     found = sum(number for outcome, number in counts.items() if not outcome.startswith("stream:"))
-    if shard.listed is None or shard.listed == found:
-        return {}
-    more = shard.listed > found
-    return {"index: page not in dump" if more else "index: page not listed": abs(shard.listed - found)}
+    if task.shard.listed is not None and task.shard.listed != found:
+        more = task.shard.listed > found
+        counts["index: page not in dump" if more else "index: page not listed"] = abs(task.shard.listed - found)
+    os.replace(partial, task.file)
+    record = {"key": task.key, "source": task.source, "sha256": _digest(task.file)}
+    _write(task.record, record | {"counts": counts, "wikitext_bytes": size})
+    return sum(number for outcome, number in counts.items() if outcome.startswith("article"))
 
 
 def _article(page: Page, parser: GuardedParser) -> tuple[dict[str, Any] | None, str]:
@@ -260,12 +284,38 @@ def _article(page: Page, parser: GuardedParser) -> tuple[dict[str, Any] | None, 
     return record, "article" if outcome == "parsed" else f"article, {outcome}"
 
 
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+class Shards:
+    """The articles of a folder of shards, in plan order; can be iterated any number of times.
+
+    Raises:
+        BadInput: the folder has no shards, or one of them lacks its record (an unfinished run).
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.files = sorted(path for form in WRITERS for path in folder.glob(f"shard-*.{form}"))
+        unfinished = [path.name for path in self.files if not path.with_suffix(".json").is_file()]
+        if not self.files or unfinished:
+            what = f"unfinished {unfinished[:3]}" if unfinished else "no shard-*.jsonl or shard-*.parquet"
+            raise BadInput(f"{folder}: {what}; run the extraction again, it redoes only what is missing")
+
+    def __iter__(self) -> Iterator[Document]:
+        for path in self.files:
+            for record in _records(path):
+                sections = tuple(Section(section["title"], section["text"]) for section in record["sections"])
+                yield Document(record["id"], "train", sections)
+
+    @property
+    def counts(self) -> Counter[str]:
+        """Pages by outcome over all shards."""
+        return sum((Counter(_ledger(path.with_suffix(".json"))["counts"]) for path in self.files), Counter())
 
 
-def _write(path: Path, content: bytes) -> None:
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    partial.write_bytes(content)
-    os.replace(partial, path)
+def _records(path: Path) -> Iterator[dict[str, Any]]:
+    if path.suffix == ".parquet":
+        from pyarrow import parquet
+
+        for batch in parquet.ParquetFile(path).iter_batches(batch_size=ROW_GROUP):
+            yield from batch.to_pylist()
+        return
+    with path.open(encoding="utf-8") as lines:
+        yield from map(json.loads, lines)
