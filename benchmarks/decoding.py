@@ -20,7 +20,7 @@ import transformers
 from transformers import GPT2Config, GPT2LMHeadModel
 
 from longform.decoding.delayed_beam import delayed_beam_search
-from longform.decoding.token_rules import SentenceEnds
+from longform.decoding.processors import SentenceEnds
 from longform.resampling import generator
 
 BEAMS, DELAY, TOP_K = 6, 1, 100  # massarelli2020, Table 3

@@ -9,7 +9,7 @@ the window, so ``--calls`` such tokens are timed in alternating blocks and stand
 documents out. The chunked sides always write whole documents. All sides in one process on processor time.
 
 Floors, from rates that the run itself measures: slide-by-one cannot be faster than the multiplications of 255 positions;
-chunked sampling reads 1 + keep / (window + 1 - keep) positions a token, at the rate of a large product in a batch and at
+chunked sampling reads 1 + overlap / (window + 1 - overlap) positions a token, at the rate of a large product in a batch and at
 that of reading every weight once a step alone.
 """
 
@@ -31,12 +31,10 @@ from typing import Any
 import torch
 from transformers import GPT2Config, GPT2LMHeadModel
 
-from longform.decoding.long_sampling import Sampling, sample
-from longform.decoding.sampling.contexts import positions_read
-from longform.decoding.sampling.drafts import Draft
-from longform.decoding.sampling.draws import Referee, calibrated
+from longform.decoding.certain_draws import Referee, calibrated
+from longform.decoding.long_documents import Draft, Sampling, context_start, sample
 
-WINDOW, TOKENS, KEEP, VOCABULARY, WIDTH, LAYERS = 256, 1500, 128, 16_000, 512, 6
+WINDOW, TOKENS, OVERLAP, VOCABULARY, WIDTH, LAYERS = 256, 1500, 128, 16_000, 512, 6
 BLOCK = 10  # tokens a side writes before the other's turn
 NEVER = -1  # an end token that is never drawn
 PREDICTED = {"slide_by_one": 0.95, "chunked_1": 12, "chunked_16": 47}  # prototypes, before this code was written
@@ -55,6 +53,13 @@ def seconds(act: Callable[[], Any]) -> float:
     started = time.process_time()
     act()
     return time.process_time() - started
+
+
+def positions_read(length: int, window: int, overlap: int) -> int:
+    """Forward positions that sampling costs up to a length, the first token given."""
+    starts = [context_start(place, window, overlap) for place in range(1, length)]
+    fresh = [place - start for place, start in enumerate(starts, 1) if place == 1 or start != starts[place - 2]]
+    return sum(fresh) + length - 1 - len(fresh)
 
 
 class Peer:
@@ -82,13 +87,13 @@ class Peer:
 class Ours:
     """``sample`` on a number of documents at once, continued from where it was."""
 
-    def __init__(self, referee: Referee, keep: int | None, batch: int) -> None:
-        self.referee, self.keep = referee, keep
+    def __init__(self, referee: Referee, overlap: int | None, batch: int) -> None:
+        self.referee, self.overlap = referee, overlap
         self.drafts = [Draft(i, 0, 1000 + i, [0, 5, 0]) for i in range(batch)]
 
     def write(self, upto: int) -> None:
         """Until each document has so many tokens."""
-        sample(self.referee, self.drafts, Sampling(upto, self.keep), NEVER)
+        sample(self.referee, self.drafts, Sampling(upto, self.overlap), NEVER)
 
     def slide(self, tokens: int) -> None:
         """So many more."""
@@ -111,7 +116,7 @@ def slow_sides(network: GPT2LMHeadModel, referee: Referee, calls: int) -> dict[s
 
 def chunked(referee: Referee, batch: int, rounds: int) -> float:
     """Tokens per second of whole documents written in chunks."""
-    found = [seconds(lambda: Ours(referee, KEEP, batch).write(TOKENS)) for _ in range(rounds)]
+    found = [seconds(lambda: Ours(referee, OVERLAP, batch).write(TOKENS)) for _ in range(rounds)]
     return batch * (TOKENS - 3) / statistics.median(found)
 
 
@@ -122,7 +127,7 @@ def floors(network: GPT2LMHeadModel) -> dict[str, float]:
     flat = torch.randn(weights // 4096, 4096)
     stream = 4 * flat.numel() / min(seconds(lambda: flat @ torch.ones(4096)) for _ in range(10))
     body, head = 2 * 12 * LAYERS * WIDTH**2, 2 * VOCABULARY * WIDTH
-    read = positions_read(TOKENS, WINDOW, KEEP) / TOKENS
+    read = positions_read(TOKENS, WINDOW, OVERLAP) / TOKENS
     return {
         "slide_by_one": multiply / (body * (WINDOW - 1) + head),
         "chunked_1": 1 / (4 * weights / stream + body * (read - 1) / multiply),
@@ -148,7 +153,7 @@ def measure(calls: int, rounds: int, batches: Sequence[int]) -> dict[str, Any]:
         "required_ratio": {"slide_by_one": 1, "chunked_1": 10, "chunked_16": 40},
         "floor_tokens_per_second": floors(network),
         "referee": {"margin": referee.margin, "draws_decided": referee.called, "calibration_seconds": calibration},
-        "settings": {"window": WINDOW, "tokens": TOKENS, "keep": KEEP, "calls": calls, "rounds": rounds},
+        "settings": {"window": WINDOW, "tokens": TOKENS, "context_overlap": OVERLAP, "calls": calls, "rounds": rounds},
         "platform": {"torch": torch.__version__, "machine": platform.machine(), "threads": torch.get_num_threads()},
     }
 

@@ -7,7 +7,7 @@ from tiny import bpe_folder, documents
 
 from longform.critics.perplexity import read as token_readout
 from longform.critics.perplexity import read_systems as read
-from longform.decoding import long_sampling
+from longform.decoding import long_documents
 from longform.decoding import system_set as sampled
 from longform.documents import BadInput
 from longform.language_models import causal_lm, system_set
@@ -24,7 +24,7 @@ COMMON = {
     "context": 32,
     "schedule": {"learning_rate": 1e-2, "batch": 2, "epochs": 1, "validations": 1},
 }
-SAMPLING = {"batch": 3, "max_tokens": 40, "keep": 16, "top_k": 0}
+SAMPLING = {"batch": 3, "max_tokens": 40, "context_overlap": 16, "top_k": 0}
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def test_documents_of_a_system_are_those_sampled_alone(trained, tmp_path):
     common = {"seed": 3, "prefixes": documents(), "documents": 3, **SAMPLING}
     corpus = sampled.generate(model=folder, name="row", scratch=tmp_path, **common)
     (tmp_path / "alone").mkdir()
-    alone = long_sampling.generate(
+    alone = long_documents.generate(
         model=folder / "gpt2-wo_title", name="row-gpt2-wo_title", scratch=tmp_path / "alone", titles=False, **common
     )
     found = [d for d in corpus.documents if d.id.startswith("gpt2-wo_title/")]

@@ -28,7 +28,7 @@ from longform.critics.perplexity.score import units_from_readout as token_units
 from longform.critics.section_order import read as section_titles
 from longform.critics.section_order.score import units_from_readout as titled
 from longform.critics.section_order.score import validated
-from longform.decoding import long_sampling
+from longform.decoding import long_documents
 from longform.documents import Document
 from longform.language_models import causal_lm
 from longform.reporting.layout import Cell, Figure
@@ -50,7 +50,7 @@ def cell(plan: Mapping[str, Any], options: argparse.Namespace, size: str, count:
     )  # fmt: skip
     (work / "model").mkdir(exist_ok=True)
     model.save(work / "model")
-    made = long_sampling.generate(
+    made = long_documents.generate(
         model=work / "model", name=name, seed=plan["seed"], scratch=work / "draws", prefixes=documents, titles=titles,
         **plan["sampling"],
     )  # fmt: skip

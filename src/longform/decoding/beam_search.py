@@ -1,4 +1,4 @@
-r"""Beam search and its diverse kinds, for a batch of prompts of any lengths, to a fixed length or to a sentence's end.
+r"""Beam search in groups and to a sentence's end, for a batch of prompts of any lengths; ``generate`` has neither.
 
 A hypothesis scores $\sum_t \log p(w_t \mid w_{<t})$ less its penalties; finished ones are divided by (tokens)^alpha.
     group-diverse    Vijayakumar et al. (2018): group g pays $\lambda$ times how often groups before it chose the token now
@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from transformers import LogitsProcessor
+from transformers import LogitsProcessor, SuppressTokensLogitsProcessor
 
-from longform.decoding.token_rules import BanTokens, BlockRepeats, SentenceEnds, SiblingRanks
+from longform.decoding.processors import BlockRepeats, SentenceEnds, SiblingRanks
 from longform.decoding.token_streams import TokenStream, check_room
 from longform.documents import BadInput
 
@@ -57,7 +57,7 @@ class Beam:
 
 
 @dataclass(frozen=True)
-class Found:
+class Hypothesis:
     """The best continuation of a prompt, its score, and whether it ended a sentence."""
 
     tokens: tuple[int, ...]
@@ -72,7 +72,7 @@ def beam_search(
     limits: Sequence[int],
     banned: Sequence[int] = (),
     ends: SentenceEnds | None = None,
-) -> list[Found]:
+) -> list[Hypothesis]:
     """Continue every prompt by ``limits`` tokens, or, where ``ends`` is given, to the end of the sentence.
 
     A search is over when as many hypotheses have ended as there are beams, at its limit, or when blocking leaves no
@@ -83,7 +83,7 @@ def beam_search(
     """
     for prompt, limit in zip(prompts, limits, strict=True):
         check_room(network, [prompt], limit)
-    found: list[Found | None] = [Found((), 0.0, False) if limit < 1 else None for limit in limits]
+    found: list[Hypothesis | None] = [Hypothesis((), 0.0, False) if limit < 1 else None for limit in limits]
     open_rows = [row for row, limit in enumerate(limits) if limit > 0]
     if open_rows:
         search = _Search(network, [prompts[row] for row in open_rows], settings, banned, ends)
@@ -103,16 +103,18 @@ class _Search:
         shape = (len(prompts), settings.groups, settings.size)
         self.scores = self.stream.logits.new_full(shape, -torch.inf)
         self.scores[:, :, 0] = 0.0  # a prompt is one hypothesis before its first token
-        self.finished: list[list[Found]] = [[] for _ in prompts]
-        self.rules: list[LogitsProcessor] = [BanTokens(banned)] if len(banned) else []
+        self.finished: list[list[Hypothesis]] = [[] for _ in prompts]
+        self.rules: list[LogitsProcessor] = (
+            [SuppressTokensLogitsProcessor(list(banned), device=network.device)] if len(banned) else []
+        )
         if settings.blocking:
             self.rules.append(BlockRepeats(settings.blocking))
         if settings.sibling_penalty:
             self.rules.append(SiblingRanks(settings.sibling_penalty, 2 * settings.size, self.width))
 
-    def run(self, limits: list[int]) -> list[Found]:
+    def run(self, limits: list[int]) -> list[Hypothesis]:
         """One continuation per prompt; those that are done leave the batch."""
-        made: list[Found | None] = [None] * len(limits)
+        made: list[Hypothesis | None] = [None] * len(limits)
         rows = list(range(len(limits)))
         self.stream.repeat(self.settings.beams)
         while rows:
@@ -173,21 +175,21 @@ class _Search:
             done = self._found(line, [token], float(scores[place, rank]), True)
             self.finished[rows[place]].append(done)
 
-    def _found(self, line: int, added: list[int], score: float, ended: bool) -> Found:
+    def _found(self, line: int, added: list[int], score: float, ended: bool) -> Hypothesis:
         tokens = (*self.stream.ids[line, self.width :].tolist(), *added)
-        return Found(tokens, score / max(len(tokens), 1) ** self.settings.length_power, ended)
+        return Hypothesis(tokens, score / max(len(tokens), 1) ** self.settings.length_power, ended)
 
-    def _top(self, row: int) -> Found:
+    def _top(self, row: int) -> Hypothesis:
         return max(self.finished[row], key=lambda found: found.score)
 
-    def _best(self, place: int, row: int) -> Found:
+    def _best(self, place: int, row: int) -> Hypothesis:
         """Where no unfinished child is left: the best ended hypothesis, else the best one as it stands."""
         if self.finished[row]:
             return self._top(row)
         scores = self.scores[place].flatten()
         return self._found(place * self.settings.beams + int(scores.argmax()), [], float(scores.max()), False)
 
-    def _best_child(self, row: int, parents: torch.Tensor, tokens: torch.Tensor, scores: torch.Tensor) -> Found:
+    def _best_child(self, row: int, parents: torch.Tensor, tokens: torch.Tensor, scores: torch.Tensor) -> Hypothesis:
         """At the limit: the best ended hypothesis, else the best child."""
         if self.finished[row]:
             return self._top(row)

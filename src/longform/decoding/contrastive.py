@@ -1,7 +1,7 @@
 r"""Contrastive search (Su et al. 2022, equation 5): probable tokens whose state is unlike every state before.
 
 $x_t = \arg\max_{v \in V^{(k)}} (1 - \alpha)\, p(v \mid x_{<t}) - \alpha \max_{j < t} \cos(h_v, h_{x_j})$ with the model's
-last hidden states $h$; no random number is drawn.
+last hidden states $h$; no random number is drawn. ``transformers`` has it no longer.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from transformers import LogitsProcessor
+from transformers import LogitsProcessor, SuppressTokensLogitsProcessor
 
-from longform.decoding.token_rules import BanTokens, BlockRepeats
+from longform.decoding.processors import BlockRepeats
 from longform.decoding.token_streams import PAD, TokenStream, check_room
 from longform.documents import BadInput
 
@@ -40,9 +40,11 @@ def contrastive_search(
         BadInput: a prompt is empty or does not fit the window.
     """
     check_room(network, prompts, new_tokens)
-    rules: list[LogitsProcessor] = [BanTokens(banned)] if len(banned) else []
+    suppress = [SuppressTokensLogitsProcessor(list(banned), device=network.device)] if len(banned) else []
+    rules: list[LogitsProcessor] = [*suppress]
     rules += [BlockRepeats(settings.blocking)] if settings.blocking else []
-    stream, made = TokenStream(network, prompts, keep_states=True), [[] for _ in prompts]
+    made: list[list[int]] = [[] for _ in prompts]
+    stream = TokenStream(network, prompts, keep_states=True)
     rows = list(range(len(prompts)))
     for _ in range(new_tokens):
         scores: Any = stream.log_probs()

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from longform.decoding import long_sampling
+from longform.decoding import long_documents
 from longform.documents import Corpus, Document
 from longform.language_models.system_set import systems_of
 
@@ -25,13 +25,13 @@ def generate(
     documents: int,
     batch: int,
     max_tokens: int,
-    keep: int | None,
+    context_overlap: int | None,
     top_k: int = 0,
 ) -> Corpus:
     """``documents`` of every system, with ids ``<system>/<number>``; facts count each system's redraws and failures.
 
     Args:
-        batch, max_tokens, keep, top_k: as :func:`longform.decoding.long_sampling.generate` takes them; a system's name
+        batch, max_tokens, context_overlap, top_k: as :func:`longform.decoding.long_documents.generate` takes them; a system's name
             says whether its text holds titles.
     """
     made: list[Document] = []
@@ -39,9 +39,9 @@ def generate(
     for system, titles in systems_of(model, f"generate {name}").items():
         place = scratch / system
         place.mkdir(parents=True, exist_ok=True)
-        corpus = long_sampling.generate(
+        corpus = long_documents.generate(
             model=model / system, name=f"{name}-{system}", seed=seed, scratch=place, prefixes=prefixes,
-            documents=documents, titles=titles, batch=batch, max_tokens=max_tokens, keep=keep, top_k=top_k,
+            documents=documents, titles=titles, batch=batch, max_tokens=max_tokens, context_overlap=context_overlap, top_k=top_k,
         )  # fmt: skip
         made += [replace(d, id=f"{system}/{d.id.rpartition('-')[2]}") for d in corpus.documents]
         facts[system] = dict(corpus.facts)

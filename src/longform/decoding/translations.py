@@ -48,7 +48,7 @@ def generate(
     """
     chosen = [document for document in prefixes if document.split == split]
     if not chosen:
-        raise BadInput(f"generate {name}: no pair of split {split!r}; mend split or the corpus")
+        raise BadInput(f"generate {name}: no pair of split {split!r}; fix split or the corpus")
     if temperature < 0:
         raise BadInput(f"generate {name}: temperature is {temperature}, allowed is 0 or more")
     translator = model if isinstance(model, TrainedTranslator) else TrainedTranslator.load(model)

@@ -136,7 +136,7 @@ def grid_sources(*, kind: str, sources: Sequence[str], settings: dict[str, Any] 
         BadInput: no source.
     """
     if not sources:
-        raise BadInput("grid sources: no source; name those of the section_completion row")
+        raise BadInput("grid sources: no source; name those of the completions row")
     chosen = scorer(kind, **(settings or {}))
     critics = {f"{source}-grid_{kind}": OverHeads(GridPairs(chosen), (source,)) for source in sources}
     return GridSuite(critics, chance=list(critics), name=f"grid sources {kind}", model=chosen)

@@ -21,7 +21,7 @@ def source_tasks(*, sources: Sequence[str], index: str = "canonical") -> Suite:
         BadInput: no source.
     """
     if not sources:
-        raise BadInput("source tasks: no source; name those of the section_completion row")
+        raise BadInput("source tasks: no source; name those of the completions row")
     cells: dict[str, OverHeads] = {}
     for source in sources:
         critics: dict[str, Any] = {judge: MachinePairs(judge_by=judge, index=index) for judge in PAIR_JUDGES}
@@ -39,7 +39,7 @@ def source_tasks(*, sources: Sequence[str], index: str = "canonical") -> Suite:
 def source_profiles(*, sources: Sequence[str]) -> Suite:
     """Mean diffusion estimate and mean trajectory of each source, of human texts and of their shuffles (Figure 7)."""
     if not sources:
-        raise BadInput("source profiles: no source; name those of the section_completion row")
+        raise BadInput("source profiles: no source; name those of the completions row")
     sides = {"human": (sources[0], "human"), "shuffled": (sources[0], "shuffled")}
     sides |= {source: (source, "machine") for source in sources}
     cells = {name: OverHeads(SourceProfile(side), (source,)) for name, (source, side) in sides.items()}

@@ -71,7 +71,7 @@ def families_of(units: Sequence[Any]) -> list[TextFamily]:
         sides.setdefault(document, {})[side] = unit
     kept = [(name, found) for name, found in sides.items() if HUMAN in found and len(found) > 1]
     if not kept:
-        raise BadInput(f"got {len(units)} units but no pair <id>-human, <id>-<source>; use a section_completion row")
+        raise BadInput(f"got {len(units)} units but no pair <id>-human, <id>-<source>; use a completions row")
     return [
         TextFamily(name, found[HUMAN].split, found[HUMAN], {k: v for k, v in found.items() if k != HUMAN})
         for name, found in kept

@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 from transformers import AutoModelForCausalLM
 
-from longform.decoding.delayed_beam import Sampled, sample
+from longform.decoding.sampling import Sampled, sample
 from longform.documents import BadInput, Corpus, Document, Section
 from longform.language_models.checkpoints import load_model, load_tokenizer
+from longform.language_models.devices import chosen_device
 from longform.language_models.token_rows import encode
 from longform.resampling import generator
 from longform.text.sentences import SPLITTERS
@@ -63,7 +64,7 @@ def generate(
     if not sources or bad or splitter not in SPLITTERS:
         raise BadInput(
             f"generate {name}: sources {dict(sources)}, splitter {splitter!r}; allowed are names of [a-z0-9_]+ but 'human', "
-            f"decoders {sorted(DECODERS)}, splitters {sorted(SPLITTERS)}; mend the row"
+            f"decoders {sorted(DECODERS)}, splitters {sorted(SPLITTERS)}; fix the row"
         )
     articles, others = _articles(prefixes, documents)
     sides = {d.id: [Document(d.id + HUMAN, d.split, d.sections, d.edits), *others.get(d.id, ())] for d in articles}
@@ -108,7 +109,7 @@ class _Completer:
 
     def __init__(self, model: Path, prompt_sentences: int, splitter: str, batch: int) -> None:
         self.tokenizer = load_tokenizer(model)
-        self.network = load_model(model, AutoModelForCausalLM).eval()
+        self.network = load_model(model, AutoModelForCausalLM).to(chosen_device()).eval()
         self.prompt_sentences, self.split, self.batch = prompt_sentences, SPLITTERS[splitter], batch
         self.counts = {"sections_completed": 0, "sections_kept": 0}
 

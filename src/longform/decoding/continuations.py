@@ -1,31 +1,47 @@
 """Continuations of ``title. first sentence`` by one decoding strategy or many (massarelli2020, sections 3 and 5).
 
-Decoders are mappings with a ``kind``, see :mod:`longform.decoding.decoder_kinds`. Generations have a fixed number of
+Decoders are mappings with a ``kind``, see :mod:`longform.decoding.strategies`. Generations have a fixed number of
 new tokens: the end token is banned unless ``allow_end`` is set.
+
+A killed run goes on where it was and ends with the same bytes. A batch is written when all of it is done, and batches
+are formed before anything is decoded, so the missing ones are decoded in the company that they would have had.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from transformers import AutoModelForCausalLM
 
-from longform.decoding.decoder_kinds import Delayed, Human, Settings, decode, is_random, settings_of
-from longform.decoding.drafts import Draft, Drafts, token_log_probs
+from longform.decoding.finished_lines import append_lines, read_lines
 from longform.decoding.prefixes import CONTINUATION, REFERENCE, TITLES, prefix_of
-from longform.decoding.token_rules import SentenceEnds
+from longform.decoding.processors import SentenceEnds
+from longform.decoding.strategies import Delayed, Human, Settings, decode, is_random, settings_of
 from longform.documents import BadInput, Corpus, Document, Section
 from longform.language_models.checkpoints import load_model, load_tokenizer
+from longform.language_models.devices import chosen_device
 from longform.language_models.token_rows import encode
 from longform.resampling import generator
 from longform.text.sentences import SPLITTERS
 
 NEW_TOKENS = 256  # massarelli2020, section 5
 SEEDS = 3  # massarelli2020, section 5: three generations with different seeds for every stochastic strategy
+DIGITS = 6  # of a log-probability in nats; float32 has no more
+ROWS = 8  # read at a time when log-probabilities are taken
+
+
+@dataclass(frozen=True)
+class Continuation:
+    """One continuation: its tokens, their log-probabilities in nats, and the sum over the prefix's tokens."""
+
+    ids: list[int]
+    nats: list[float]
+    prefix_nats: float
 
 
 @dataclass(frozen=True)
@@ -68,7 +84,7 @@ def generate(
 
     Args:
         scratch: where finished batches are kept, so that a killed run goes on; nowhere by default.
-        decoder, decoders: one decoder, or several by name; see :mod:`longform.decoding.decoder_kinds`.
+        decoder, decoders: one decoder, or several by name; see :mod:`longform.decoding.strategies`.
         repeats: continuations per prefix; by default three where the decoder draws, else one.
         documents: how many articles; all by default.
         title_from: a key of ``TITLES``.
@@ -89,18 +105,18 @@ def generate(
     if splitter not in SPLITTERS or title_from not in TITLES:
         allowed = f"{sorted(SPLITTERS)} and {sorted(TITLES)}"
         raise BadInput(f"generate {name}: splitter {splitter!r}, title_from {title_from!r}; allowed are {allowed}")
-    tokenizer, network = load_tokenizer(model), load_model(model, AutoModelForCausalLM).eval()
+    tokenizer, network = load_tokenizer(model), load_model(model, AutoModelForCausalLM).to(chosen_device()).eval()
     chosen = [d for d in prefixes if split is None or d.split == split][:documents]
     window = getattr(network.config, "max_position_embeddings", None)
     parts = [(document, *prefix_of(document, splitter, title_from)) for document in chosen]
     found, counts = _prefixes(parts, tokenizer, new_tokens, None if window is None else window - new_tokens)
     if not found:
-        raise BadInput(f"generate {name}: no prefix of {len(chosen)} can be used ({counts}); mend split or new_tokens")
+        raise BadInput(f"generate {name}: no prefix of {len(chosen)} can be used ({counts}); fix split or new_tokens")
     times = {key: _repeats(one, repeats) for key, one in settings.items()}
     rows = [_Row(key, prefix, n) for key in settings for prefix in found for n in range(times[key])]
     writer = _Writer(network, tokenizer, settings, new_tokens, batch, (seed, name), allow_end)
-    kept = writer.write(rows, Drafts(scratch))
-    texts = [str(tokenizer.decode(draft.ids)) for draft in kept]
+    kept = writer.write(rows, FinishedBatches(scratch))
+    texts = [str(tokenizer.decode(one.ids)) for one in kept]
     facts = {"corpus": name, "decoders": named, "repeats": times, "new_tokens": new_tokens}
     facts |= {**counts, **writer.counts(rows, kept, texts)}
     made = [_document(name, row, text, tokenizer) for row, text in zip(rows, texts, strict=True)]
@@ -131,29 +147,29 @@ class _Writer:
     names: tuple[Any, ...]
     allow_end: bool
 
-    def write(self, rows: Sequence[_Row], drafts: Drafts) -> list[Draft]:
+    def write(self, rows: Sequence[_Row], finished: FinishedBatches) -> list[Continuation]:
         """Continuations in the order of ``rows``; a batch holds prefixes of like length under one decoder."""
-        made: dict[int, Draft] = {}
+        made: dict[int, Continuation] = {}
         for setting in self.settings:
             own = [i for i, row in enumerate(rows) if row.setting == setting]
             own.sort(key=lambda i: len(rows[i].prefix.ids))
             for first in range(0, len(own), self.batch):
                 part = own[first : first + self.batch]
-                made |= zip(part, drafts.get([rows[i] for i in part], self._batch), strict=True)
+                made |= zip(part, finished.get([rows[i] for i in part], self._batch), strict=True)
             print(f"generate {self.names[-1]}: {setting or 'all'}, {len(made)}/{len(rows)} continuations", flush=True)
         return [made[row] for row in range(len(rows))]
 
-    def _batch(self, rows: Sequence[_Row]) -> list[Draft]:
+    def _batch(self, rows: Sequence[_Row]) -> list[Continuation]:
         prompts = [row.prefix.ids for row in rows]
         rngs = [generator("decoding", *self._name(row), row.prefix.document.id, row.repeat) for row in rows]
         settings, end = self.settings[rows[0].setting], self.tokenizer.eos_token_id
         if isinstance(settings, Human):
             written = [row.prefix.reference for row in rows]
         else:
-            banned = [] if self.allow_end else [end]
-            written = decode(self.network, prompts, settings, self.new_tokens, rngs, banned, self._ends(settings))
-        kept = [list(ids[: ids.index(end)]) if end in ids else list(ids) for ids in written]
-        return [Draft(ids, *nats) for ids, nats in zip(kept, token_log_probs(self.network, prompts, kept), strict=True)]
+            ends = self._ends(settings)
+            written = decode(self.network, prompts, settings, self.new_tokens, rngs, end, self.allow_end, ends)
+        nats = token_log_probs(self.network, prompts, written)
+        return [Continuation(list(ids), *values) for ids, values in zip(written, nats, strict=True)]
 
     def _name(self, row: _Row) -> tuple[Any, ...]:
         return (*self.names, row.setting) if row.setting else self.names
@@ -162,17 +178,56 @@ class _Writer:
         size = self.network.config.vocab_size
         return SentenceEnds.of_tokenizer(self.tokenizer, size) if isinstance(settings, Delayed) else None
 
-    def counts(self, rows: Sequence[_Row], kept: Sequence[Draft], texts: Sequence[str]) -> dict[str, Any]:
+    def counts(self, rows: Sequence[_Row], kept: Sequence[Continuation], texts: Sequence[str]) -> dict[str, Any]:
         """Of all continuations: tokens, empty, cut short, and points that a guard kept from ending a sentence."""
         delayed = [d for row, d in zip(rows, kept, strict=True) if isinstance(self.settings[row.setting], Delayed)]
         ends = self._ends(next((s for s in self.settings.values() if isinstance(s, Delayed)), Human()))
         written = [d for row, d in zip(rows, kept, strict=True) if not isinstance(self.settings[row.setting], Human)]
         return {
             "empty": sum(not text.strip() for text in texts),
-            "cut_short": sum(len(draft.ids) < self.new_tokens for draft in written),
-            "tokens": sum(len(draft.ids) for draft in written),
-            "guarded_points": sum(ends.guarded(draft.ids) for draft in delayed) if ends is not None else 0,
+            "cut_short": sum(len(one.ids) < self.new_tokens for one in written),
+            "tokens": sum(len(one.ids) for one in written),
+            "guarded_points": sum(ends.guarded(one.ids) for one in delayed) if ends is not None else 0,
         }
+
+
+class FinishedBatches:
+    """Batches in order; those that an earlier run finished are read from ``scratch``, None keeps nothing."""
+
+    def __init__(self, scratch: Path | None) -> None:
+        self.path = None if scratch is None else scratch / "batches.jsonl"
+        lines = [] if self.path is None else read_lines(self.path)
+        self.done = {line["batch"]: [Continuation(**one) for one in line["drafts"]] for line in lines}
+        self.asked = 0
+
+    def get(self, rows: Sequence[Any], make: Callable[[Sequence[Any]], list[Continuation]]) -> list[Continuation]:
+        """The next batch, from disk or made and put there."""
+        number, self.asked = self.asked, self.asked + 1
+        if number not in self.done:
+            self.done[number] = make(rows)
+            if self.path is not None:
+                append_lines(self.path, [{"batch": number, "drafts": [asdict(one) for one in self.done[number]]}])
+        return self.done[number]
+
+
+@torch.no_grad()
+def token_log_probs(
+    network: Any, prompts: Sequence[Sequence[int]], written: Sequence[Sequence[int]]
+) -> list[tuple[list[float], float]]:
+    """Log-probabilities of the written tokens in nats, and the sum over the prompt's tokens after its first one."""
+    made: list[tuple[list[float], float]] = []
+    for start in range(0, len(prompts), ROWS):
+        part = range(start, min(start + ROWS, len(prompts)))
+        rows = [[*prompts[i], *written[i]] for i in part]
+        width = max(map(len, rows))
+        ids = torch.tensor([row + [0] * (width - len(row)) for row in rows], device=network.device)
+        log_probs = network(input_ids=ids).logits.float().log_softmax(-1)  # padding is on the right: nobody looks there
+        found = log_probs[:, :-1].gather(2, ids[:, 1:, None])[..., 0].double().cpu().numpy()
+        for place, i in enumerate(part):
+            begin, end = len(prompts[i]) - 1, len(rows[place]) - 1
+            nats = [round(float(value), DIGITS) for value in found[place, begin:end]]
+            made.append((nats, round(float(found[place, :begin].sum()), DIGITS)))
+    return made
 
 
 def _prefixes(
@@ -198,7 +253,7 @@ def _document(name: str, row: _Row, text: str, tokenizer: Any) -> Document:
     return Document("-".join(parts), "generated", sections)
 
 
-def _truth(rows: Sequence[_Row], kept: Sequence[Draft], tokenizer: Any) -> dict[str, np.ndarray]:
+def _truth(rows: Sequence[_Row], kept: Sequence[Continuation], tokenizer: Any) -> dict[str, np.ndarray]:
     marks = {token: len("".join(str(tokenizer.decode([token])).split())) for d in kept for token in d.ids}
     flat = {
         "token": ([d.ids for d in kept], np.int32),

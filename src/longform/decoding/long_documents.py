@@ -1,15 +1,16 @@
 """Ancestral sampling of whole documents, past the context window, in parallel, with the same bytes however it is run.
 
 A document's text depends on (model, seed, row name, index, truncation, protocol) and on nothing else: not on the batch,
-the order, the shard, a kill, or the number of processes. ``sampling.contexts`` says what a draw sees past the window,
-``sampling.draws`` why its outcome is certain, ``sampling.drafts`` what a killed run leaves behind.
+the order, the shard, a kill, or the number of processes. :mod:`longform.decoding.certain_draws` says why the outcome of a
+draw is certain. Each process appends finished drafts to a file of its own and whoever goes on reads them all, so the
+number of processes may change between a kill and its continuation.
 """
 
 from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,12 +19,9 @@ import pytorch_lightning as pl
 import torch
 from transformers import AutoModelForCausalLM
 
-from longform.decoding.sampling import drafts as files
-from longform.decoding.sampling.contexts import context_start
-from longform.decoding.sampling.drafts import Draft
-from longform.decoding.sampling.draws import Referee, Truncation, calibrated, certain_draws
-from longform.decoding.sampling.noise import keys
-from longform.documents import BadInput, Corpus, Document
+from longform.decoding.certain_draws import Referee, Truncation, calibrated, certain_draws, keys
+from longform.decoding.finished_lines import append_lines, read_lines
+from longform.documents import BadInput, Corpus, Document, Section
 from longform.language_models.checkpoints import load_model, load_tokenizer
 from longform.language_models.launching import Launch, predict
 from longform.language_models.token_rows import encode
@@ -40,12 +38,12 @@ class Sampling:
 
     Attributes:
         max_tokens: a document is cut there (counted as ``cut``).
-        keep: tokens re-encoded when the window is full; None slides by one token.
+        context_overlap: tokens re-encoded when the window is full; None slides by one token.
         truncation: what is done to the logits.
     """
 
     max_tokens: int
-    keep: int | None
+    context_overlap: int | None
     truncation: Truncation = field(default_factory=Truncation)
 
 
@@ -60,7 +58,7 @@ def generate(
     titles: bool,
     batch: int,
     max_tokens: int,
-    keep: int | None,
+    context_overlap: int | None,
     top_k: int | None = None,
     preset: str = "paper",
     temperature: float = 1.0,
@@ -74,7 +72,7 @@ def generate(
     Args:
         prefixes: a corpus whose text shows how far float32 is from float64; the texts themselves begin from nothing.
         batch: documents at a time and process.
-        keep: None is the paper's protocol, slide by one; n re-encodes n tokens of a full window.
+        context_overlap: None is the paper's protocol, slide by one; n re-encodes n tokens of a full window.
         preset: "paper" draws from the whole distribution, "released" from the 50 most probable tokens.
         top_k: overrides the preset's; 0 is no truncation.
         devices, nodes, strategy: Lightning's; "ddp_spawn" or "ddp" over several devices.
@@ -83,9 +81,9 @@ def generate(
         The generated corpus; facts count documents, redraws, cut and failed ones.
     """
     if preset not in PRESETS:
-        raise BadInput(f"generate {name}: preset {preset!r}, allowed are {sorted(PRESETS)}; mend the row")
+        raise BadInput(f"generate {name}: preset {preset!r}, allowed are {sorted(PRESETS)}; fix the row")
     rule = Truncation(PRESETS[preset] if top_k is None else top_k, temperature)
-    settings = Sampling(max_tokens, keep, rule)
+    settings = Sampling(max_tokens, context_overlap, rule)
     tokenizer = load_tokenizer(model)
     network = load_model(model, AutoModelForCausalLM).float().eval()
     checked(settings, network.config.max_position_embeddings, name, documents=documents, batch=batch, redraws=redraws)
@@ -93,9 +91,9 @@ def generate(
     text = calibration_text(prefixes, tokenizer, titles, network.config.max_position_embeddings)
     sampler = Sampler(network, job, settings, text)
     for _ in range(redraws + 1):  # every round draws what is still missing or malformed, in full batches
-        if left := files.pending(files.read(scratch), documents, redraws):
+        if left := pending(finished(scratch), documents, redraws):
             predict(sampler, left, batch, Launch(devices, nodes, strategy))
-    return files.corpus(files.read(scratch), documents, name)
+    return corpus_of(finished(scratch), documents, name)
 
 
 def checked(settings: Sampling, window: int, name: str, **counts: int) -> None:
@@ -104,16 +102,16 @@ def checked(settings: Sampling, window: int, name: str, **counts: int) -> None:
     Raises:
         BadInput: naming the setting, its value and what is allowed.
     """
-    keep = window - 1 if settings.keep is None else settings.keep
+    overlap = window - 1 if settings.context_overlap is None else settings.context_overlap
     ranges = {setting: (value, 0 if setting == "redraws" else 1, 10**9) for setting, value in counts.items()}
-    ranges |= {"max_tokens": (settings.max_tokens, 5, 10**9), "keep": (keep, 1, window - 1)}
+    ranges |= {"max_tokens": (settings.max_tokens, 5, 10**9), "context_overlap": (overlap, 1, window - 1)}
     ranges["top_k"] = (settings.truncation.top_k, 0, 10**9)
     for setting, (value, least, most) in ranges.items():
         if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-            raise BadInput(f"generate {name}: {setting} is {value!r}, allowed is {least} to {most}; mend the row")
+            raise BadInput(f"generate {name}: {setting} is {value!r}, allowed is {least} to {most}; fix the row")
     temperature = settings.truncation.temperature
     if not isinstance(temperature, int | float) or temperature <= 0:
-        raise BadInput(f"generate {name}: temperature is {temperature!r}, allowed is above 0; mend the row")
+        raise BadInput(f"generate {name}: temperature is {temperature!r}, allowed is above 0; fix the row")
 
 
 def calibration_text(prefixes: Sequence[Document], tokenizer: Any, titles: bool, tokens: int) -> list[int]:
@@ -123,6 +121,22 @@ def calibration_text(prefixes: Sequence[Document], tokenizer: Any, titles: bool,
         for d in prefixes
     )
     return list(itertools.islice(ids, tokens)) or [tokenizer.eos_token_id]
+
+
+@dataclass
+class Draft:
+    """A text in the making.
+
+    Attributes:
+        index, attempt: which document, and how often it was malformed before.
+        key: names its noise.
+        ids: token ids, the prefix first.
+    """
+
+    index: int
+    attempt: int
+    key: int
+    ids: list[int] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -143,7 +157,7 @@ class Job:
         return Draft(index, attempt, derived_seed(*self.names, index, attempt), ids)
 
     def record(self, draft: Draft, settings: Sampling) -> dict[str, Any]:
-        """The line of a finished draft; sections are None where it is malformed."""
+        """The line of a finished draft; sections are None where it is malformed, so that it is drawn again."""
         body = draft.ids[len(self.draft(0, 0).ids) :]
         sections = parse(self.tokenizer.decode(body, skip_special_tokens=True), self.titles)
         parts = None if sections is None else [[section.title, section.text] for section in sections]
@@ -169,14 +183,15 @@ class Sampler(pl.LightningModule):
             self.referee = calibrated(self.network, self.text, self.network.config.max_position_embeddings)
         drafts = [self.job.draft(*one) for one in batch]
         sample(self.referee, drafts, self.settings, self.job.tokenizer.eos_token_id, self._tick)
-        files.append(self.job.scratch, self.global_rank, [self.job.record(d, self.settings) for d in drafts])
+        lines = [self.job.record(draft, self.settings) for draft in drafts]
+        append_lines(self.job.scratch / f"drafts-{self.global_rank}.jsonl", lines)
 
     def _tick(self, tokens: int) -> None:
         self.drawn += tokens
         if self.referee is None or time.monotonic() - self.reported < REPORT_EVERY:
             return
         self.reported = time.monotonic()
-        done = sum(row["sections"] is not None for row in files.read(self.job.scratch).values())
+        done = sum(row["sections"] is not None for row in finished(self.job.scratch).values())
         speed, where = self.drawn / (self.reported - self.started), f"{self.global_rank + 1}/{self.trainer.world_size}"
         print(
             f"generate {self.job.names[1]}: {done}/{self.job.documents} documents; process {where}: {self.drawn:,} tokens,"
@@ -196,18 +211,14 @@ def sample(
     """Extend the drafts in place until each has drawn the end token or is full."""
     network = referee.network
     window, device = network.config.max_position_embeddings, network.device
-    length, cache, start = (
-        len(drafts[0].ids),
-        None,
-        -1,
-    )  # all active drafts are equally long: one prefix, one token a step
+    length, cache, start = len(drafts[0].ids), None, -1  # active drafts are equally long: one prefix, a token a step
     ids = torch.zeros(len(drafts), settings.max_tokens, dtype=torch.int64, device=device)
     ids[:, :length] = torch.tensor([draft.ids for draft in drafts])
     active = list(drafts)
     while active:
-        begin = context_start(length, window, settings.keep)
+        begin = context_start(length, window, settings.context_overlap)
         fresh = cache is None or begin != start
-        reuse = context_start(length + 1, window, settings.keep) == begin
+        reuse = context_start(length + 1, window, settings.context_overlap) == begin
         output = network(
             input_ids=ids[:, begin:length] if fresh else ids[:, length - 1 : length],
             past_key_values=None if fresh else cache,
@@ -242,3 +253,49 @@ def draws(
     for row in (~certain).nonzero()[:, 0].tolist():
         tokens[row] = referee.decide(contexts[row], logits[row], words[row], settings.truncation)
     return tokens
+
+
+def context_start(length: int, window: int, context_overlap: int | None) -> int:
+    """First token that the draw after ``length`` tokens sees: the two protocols of a full window.
+
+    None slides by one token, as deng2022's sampler does: every token sees the last window - 1 tokens, positions start at
+    zero again, and the whole window is recomputed for each token. n re-encodes the last n tokens once the window is full
+    and goes on with the cache: the context varies between n and the window, at about window / (window - n) forward
+    positions a token instead of window.
+    """
+    if context_overlap is None:
+        return max(0, length - (window - 1))
+    stride = window + 1 - context_overlap
+    return -(-max(0, length - window) // stride) * stride
+
+
+def finished(scratch: Path) -> dict[int, dict[str, Any]]:
+    """The latest attempt at each document, from the files of all processes."""
+    latest: dict[int, dict[str, Any]] = {}
+    for path in sorted(scratch.glob("drafts-*.jsonl")):
+        for record in read_lines(path):
+            if record["attempt"] >= latest.get(record["index"], {"attempt": -1})["attempt"]:
+                latest[record["index"]] = record
+    return latest
+
+
+def pending(done: Mapping[int, Mapping[str, Any]], documents: int, redraws: int) -> list[tuple[int, int]]:
+    """(index, attempt) of every document without a well-formed text that may still be drawn."""
+    attempts = {i: 0 if i not in done else done[i]["attempt"] + 1 for i in range(documents)}
+    return [(i, n) for i, n in attempts.items() if n <= redraws and (i not in done or done[i]["sections"] is None)]
+
+
+def corpus_of(done: Mapping[int, Mapping[str, Any]], documents: int, name: str) -> Corpus:
+    """Documents in the order of their indices; facts count documents, redraws, cut and failed ones, and tokens."""
+    rows = [done[index] for index in range(documents)]
+    kept = [row for row in rows if row["sections"]]
+    facts = {
+        "documents": len(kept),
+        "failed": len(rows) - len(kept),
+        "redraws": sum(row["attempt"] for row in rows),
+        "cut": sum(row["cut"] for row in kept),
+        "tokens": sum(row["tokens"] for row in kept),
+    }
+    texts = [tuple(Section(title, text) for title, text in row["sections"]) for row in kept]
+    made = [Document(f"{name}-{row['index']}", "generated", parts) for row, parts in zip(kept, texts, strict=True)]
+    return Corpus(made, {}, facts)

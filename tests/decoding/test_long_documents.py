@@ -14,13 +14,9 @@ import torch
 from tiny import documents, lm_folder
 from transformers import AutoModelForCausalLM, GPT2LMHeadModel
 
-from longform.decoding import long_sampling
-from longform.decoding.long_sampling import Sampling, generate, sample
-from longform.decoding.sampling import drafts as files
-from longform.decoding.sampling.contexts import context_start
-from longform.decoding.sampling.drafts import Draft
-from longform.decoding.sampling.draws import Referee, Truncation
-from longform.decoding.sampling.noise import gumbel, keys
+from longform.decoding import long_documents
+from longform.decoding.certain_draws import Referee, Truncation, gumbel, keys
+from longform.decoding.long_documents import Draft, Sampling, context_start, generate, sample
 from longform.documents import BadInput
 
 ROOT = Path(__file__).parents[2]
@@ -35,7 +31,13 @@ def model(tmp_path_factory):
 
 def make(model, scratch, **over):
     scratch.mkdir(parents=True, exist_ok=True)
-    settings = {"documents": DOCUMENTS, "titles": False, "batch": 64, "max_tokens": TOKENS, "keep": 10} | over
+    settings = {
+        "documents": DOCUMENTS,
+        "titles": False,
+        "batch": 64,
+        "max_tokens": TOKENS,
+        "context_overlap": 10,
+    } | over
     return generate(model=model, name="tiny", seed=3, scratch=scratch, prefixes=documents(), **settings)
 
 
@@ -46,37 +48,39 @@ def hashes(corpus):
 @pytest.fixture(scope="module")
 def whole(model, tmp_path_factory):
     """Hashes of all documents under each protocol, from one batch of 64."""
-    return {k: hashes(make(model, tmp_path_factory.mktemp("whole"), keep=k)) for k in PROTOCOLS}
+    return {k: hashes(make(model, tmp_path_factory.mktemp("whole"), context_overlap=k)) for k in PROTOCOLS}
 
 
-@pytest.mark.parametrize("keep", PROTOCOLS)
+@pytest.mark.parametrize("overlap", PROTOCOLS)
 @pytest.mark.parametrize("batch", [1, 8])
-def test_hashes_are_those_of_batch_64(model, whole, tmp_path, keep, batch):
-    assert len(set(whole[keep])) == DOCUMENTS
-    assert hashes(make(model, tmp_path, keep=keep, batch=batch)) == whole[keep]
+def test_hashes_are_those_of_batch_64(model, whole, tmp_path, overlap, batch):
+    assert len(set(whole[overlap])) == DOCUMENTS
+    assert hashes(make(model, tmp_path, context_overlap=overlap, batch=batch)) == whole[overlap]
 
 
-@pytest.mark.parametrize("keep", PROTOCOLS)
-def test_hashes_do_not_depend_on_order_or_shard(model, whole, tmp_path, monkeypatch, keep):
+@pytest.mark.parametrize("overlap", PROTOCOLS)
+def test_hashes_do_not_depend_on_order_or_shard(model, whole, tmp_path, monkeypatch, overlap):
     shuffle = torch.randperm(DOCUMENTS, generator=torch.Generator().manual_seed(5)).tolist()
-    pending, shard = files.pending, iter([slice(0, None, 2), slice(1, None, 2)])
+    pending, shard = long_documents.pending, iter([slice(0, None, 2), slice(1, None, 2)])
 
     def shuffled_half(*args):
         left = pending(*args)
         return [left[i] for i in shuffle if i < len(left)][next(shard)] if len(left) > 1 else left
 
-    monkeypatch.setattr(files, "pending", shuffled_half)  # the first round draws one half, the second the other
-    monkeypatch.setattr(files, "corpus", lambda done, *_: done)
-    make(model, tmp_path, keep=keep, batch=7, redraws=1)
+    monkeypatch.setattr(
+        long_documents, "pending", shuffled_half
+    )  # the first round draws one half, the second the other
+    monkeypatch.setattr(long_documents, "corpus_of", lambda done, *_: done)
+    make(model, tmp_path, context_overlap=overlap, batch=7, redraws=1)
     monkeypatch.undo()
-    assert hashes(make(model, tmp_path, keep=keep)) == whole[keep]
+    assert hashes(make(model, tmp_path, context_overlap=overlap)) == whole[overlap]
 
 
-@pytest.mark.parametrize("keep", PROTOCOLS)
-def test_two_processes_write_the_same_documents(model, whole, tmp_path, keep):
-    made = make(model, tmp_path, keep=keep, batch=16, devices=2, strategy="ddp_fork")
+@pytest.mark.parametrize("overlap", PROTOCOLS)
+def test_two_processes_write_the_same_documents(model, whole, tmp_path, overlap):
+    made = make(model, tmp_path, context_overlap=overlap, batch=16, devices=2, strategy="ddp_fork")
     lines = [len(p.read_text().splitlines()) for p in sorted(tmp_path.glob("drafts-*.jsonl"))]
-    assert hashes(made) == whole[keep] and lines == [DOCUMENTS // 2, DOCUMENTS // 2]
+    assert hashes(made) == whole[overlap] and lines == [DOCUMENTS // 2, DOCUMENTS // 2]
 
 
 def test_a_process_without_a_document_does_no_harm(model, whole, tmp_path):
@@ -84,20 +88,20 @@ def test_a_process_without_a_document_does_no_harm(model, whole, tmp_path):
 
 
 SCRIPT = """
-import sys; sys.path[:0] = ["tests/generations", "tests"]
+import sys; sys.path[:0] = ["tests/decoding", "tests"]
 from pathlib import Path
-from test_long_sampling import make
-import longform.decoding.sampling.drafts as files, time
-whole = files.append
+from test_long_documents import make
+import longform.decoding.long_documents as module, time
+whole = module.append_lines
 def slow(*rest): whole(*rest); time.sleep(0.5)
-files.append = slow
-make(Path(sys.argv[1]), Path(sys.argv[2]), keep=eval(sys.argv[3]), batch=8)
+module.append_lines = slow
+make(Path(sys.argv[1]), Path(sys.argv[2]), context_overlap=eval(sys.argv[3]), batch=8)
 """
 
 
-@pytest.mark.parametrize("keep", PROTOCOLS)
-def test_a_run_killed_by_sigkill_ends_with_the_same_documents(model, whole, tmp_path, keep):
-    command = [sys.executable, "-c", SCRIPT, str(model), str(tmp_path), str(keep)]
+@pytest.mark.parametrize("overlap", PROTOCOLS)
+def test_a_run_killed_by_sigkill_ends_with_the_same_documents(model, whole, tmp_path, overlap):
+    command = [sys.executable, "-c", SCRIPT, str(model), str(tmp_path), str(overlap)]
     run = subprocess.Popen(command, cwd=ROOT, env={**os.environ, "PYTHONPATH": "src"})
     deadline = time.monotonic() + 120
     while not (tmp_path / "drafts-0.jsonl").is_file() and run.poll() is None and time.monotonic() < deadline:
@@ -108,21 +112,21 @@ def test_a_run_killed_by_sigkill_ends_with_the_same_documents(model, whole, tmp_
     before = (tmp_path / "drafts-0.jsonl").read_bytes()
     assert 0 < before.count(b"\n") < DOCUMENTS
     (tmp_path / "drafts-0.jsonl").write_bytes(before[:-9])  # as if the kill had come in mid-line
-    assert hashes(make(model, tmp_path, keep=keep)) == whole[keep]
+    assert hashes(make(model, tmp_path, context_overlap=overlap)) == whole[overlap]
     assert (tmp_path / "drafts-0.jsonl").read_bytes().startswith(before[:-9] + b"\n")  # taken up, not begun again
 
 
-@pytest.mark.parametrize("keep", PROTOCOLS)
-def test_each_text_is_that_of_the_float64_model_read_alone(model, keep):
+@pytest.mark.parametrize("overlap", PROTOCOLS)
+def test_each_text_is_that_of_the_float64_model_read_alone(model, overlap):
     """The definition, replayed draw by draw with a plain forward pass over the context of the protocol."""
     network = AutoModelForCausalLM.from_pretrained(model).eval()
     drafts = [Draft(i, 0, 100 + i, [0, 5, 0]) for i in range(3)]
-    sample(Referee(network, margin=1e-4), drafts, Sampling(50, keep), end=-1)
+    sample(Referee(network, margin=1e-4), drafts, Sampling(50, overlap), end=-1)
     network = network.double()
     for draft in drafts:
         assert len(draft.ids) == 50
         for place in range(3, 50):
-            context = torch.tensor([draft.ids[context_start(place, 16, keep) : place]])
+            context = torch.tensor([draft.ids[context_start(place, 16, overlap) : place]])
             with torch.no_grad():
                 scores = network(context).logits[0, -1] + gumbel(keys([draft.key], place), 300, torch.float64)[0]
             assert int(scores.argmax()) == draft.ids[place], place
@@ -142,15 +146,15 @@ def rough(monkeypatch, size):
     monkeypatch.setattr(GPT2LMHeadModel, "forward", forward)
 
 
-@pytest.mark.parametrize("keep", PROTOCOLS)
-def test_errors_that_differ_from_batch_to_batch_change_no_text(model, whole, tmp_path, monkeypatch, keep):
+@pytest.mark.parametrize("overlap", PROTOCOLS)
+def test_errors_that_differ_from_batch_to_batch_change_no_text(model, whole, tmp_path, monkeypatch, overlap):
     rough(monkeypatch, 1e-2)
-    assert hashes(make(model, tmp_path, keep=keep, batch=16)) == whole[keep]
+    assert hashes(make(model, tmp_path, context_overlap=overlap, batch=16)) == whole[overlap]
 
 
 def test_without_the_referee_such_errors_change_texts(model, whole, tmp_path, monkeypatch):
     rough(monkeypatch, 1e-2)
-    monkeypatch.setattr(long_sampling, "calibrated", lambda network, *_: Referee(network, margin=0.0))
+    monkeypatch.setattr(long_documents, "calibrated", lambda network, *_: Referee(network, margin=0.0))
     monkeypatch.setattr(Referee, "decide", lambda self, context, seen, words, rule: int(seen.argmax()))
     assert hashes(make(model, tmp_path, batch=16)) != whole[10]
 
@@ -184,7 +188,7 @@ def test_malformed_titled_articles_are_drawn_again_and_counted(model, tmp_path):
         ({"documents": 0}, "documents is 0, allowed is 1"),
         ({"batch": 0}, "batch is 0"),
         ({"batch": 2.5}, r"batch is 2\.5"),
-        ({"keep": 16}, "keep is 16, allowed is 1 to 15"),
+        ({"context_overlap": 16}, "context_overlap is 16, allowed is 1 to 15"),
         ({"temperature": 0}, "temperature is 0"),
         ({"preset": "authors"}, "preset 'authors', allowed are"),
         ({"devices": 0}, "devices is 0"),

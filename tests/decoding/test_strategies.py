@@ -7,12 +7,14 @@ from tiny import lm_folder
 from toy_language import DEPTH, PROMPT, TOKENS, next_log_probs, step_log_probs, toy
 from transformers import LogitsProcessorList, StoppingCriteriaList
 
+from longform.decoding import completions, continuations
 from longform.decoding.beam_search import Beam, beam_search
-from longform.decoding.decoder_kinds import KINDS, decode, is_random, settings_of
-from longform.decoding.decoding import generate
-from longform.decoding.delayed_beam import Delayed, Sampled, delayed, delayed_beam_search, draw, sample
+from longform.decoding.continuations import generate
+from longform.decoding.delayed_beam import Delayed, delayed, delayed_beam_search
 from longform.decoding.prefixes import prefix_of
-from longform.decoding.token_rules import BlockRepeats, SentenceEnds
+from longform.decoding.processors import BlockRepeats, SentenceEnds
+from longform.decoding.sampling import Sampled, draw, sample
+from longform.decoding.strategies import KINDS, decode, is_random, settings_of
 from longform.documents import BadInput, Document, Section
 from longform.resampling import generator
 
@@ -119,11 +121,63 @@ def test_delayed_search_is_its_steps_taken_by_hand():
 def test_sixteen_at_once_are_sixteen_alone(kind):
     network, rng = toy(4, tokens=9), generator("batch")
     ends, settings = SentenceEnds.of_tokens([2], 9), settings_of({"kind": kind, "blocking": 4})
-    prompts = [rng.integers(0, 9, rng.integers(1, 9)).tolist() for _ in range(16)]
-    together = decode(network, prompts, settings, 12, rngs(16), (), ends)
-    assert together == [
-        decode(network, [p], settings, 12, [g], (), ends)[0] for p, g in zip(prompts, rngs(16), strict=True)
-    ]
+    prompts = [rng.integers(0, 8, rng.integers(1, 9)).tolist() for _ in range(16)]
+    for over in ({}, {"allow_end": True}):
+        together = decode(network, prompts, settings, 12, rngs(16), 8, ends=ends, **over)
+        assert together == [
+            decode(network, [p], settings, 12, [g], 8, ends=ends, **over)[0]
+            for p, g in zip(prompts, rngs(16), strict=True)
+        ]
+
+
+def finished_texts(network, end, limit):
+    """Every text that ends before ``limit`` tokens or is so long, and its mean log-probability, its end counted."""
+    texts, log_probs = step_log_probs(network, depth=limit)
+    found = {}
+    for text, row in zip(texts.tolist(), log_probs.tolist(), strict=True):
+        length = text.index(end) + 1 if end in text else limit
+        found[tuple(text[:length])] = sum(row[:length]) / length
+    return found
+
+
+@pytest.mark.parametrize("kind", ["beam", "sibling_beam", "group_beam", "delayed_beam"])
+@pytest.mark.parametrize(("seed", "end"), [(1, 0), (1, 1), (1, 3), (5, 1), (8, 4)])
+def test_a_beam_that_may_end_is_scored_to_its_end_and_not_on_what_would_follow(kind, seed, end):
+    """A search so wide that it prunes nothing finds the text with the best score of its own length."""
+    limit, wide = 4, TOKENS**4
+    settings = {
+        "beam": {"beams": wide},
+        "sibling_beam": {"beams": wide, "penalty": 1e-12},
+        "group_beam": {"beams": 2 * wide, "groups": 2, "penalty": 0.0},
+        "delayed_beam": {"beams": wide, "delay": 0},
+    }[kind]
+    network = toy(seed)
+    scores = finished_texts(network, end, limit)
+    if kind in ("group_beam", "delayed_beam"):  # these take an ended text before any that is cut
+        scores = {text: score for text, score in scores.items() if text[-1] == end}
+    best = max(scores, key=scores.get)
+    made = decode(network, [PROMPT], settings_of({"kind": kind} | settings), limit, rngs(), end, True, NEVER)
+    assert made[0] == [token for token in best if token != end]
+
+
+@pytest.mark.parametrize("kind", ["greedy", "top_k", "beam", "sibling_beam"])
+def test_what_generate_writes_is_what_our_own_loops_write(kind):
+    network = toy(3, tokens=9)
+    settings, end = settings_of({"kind": kind, "blocking": 3}), 8
+    prompts = [PROMPT, [4, 1], [0, 0, 5, 5, 2]]
+    made = decode(network, prompts, settings, 14, rngs(3), end)
+    if kind == "top_k":
+        wanted = [ids for ids, _ in sample(network, prompts, settings, [14] * 3, rngs(3), [end])]
+    else:
+        wanted = [list(best.tokens) for best in beam_search(network, prompts, settings, [14] * 3, [end])]
+    assert made == wanted
+
+
+def test_a_models_own_generation_settings_are_not_asked(model):
+    network = toy(1)
+    wanted = decode(network, [PROMPT], settings_of({"kind": "greedy"}), 12, rngs(), 4)
+    network.generation_config.repetition_penalty = 50.0
+    assert decode(network, [PROMPT], settings_of({"kind": "greedy"}), 12, rngs(), 4) == wanted
 
 
 def test_a_user_can_hand_delayed_beam_search_to_generate():
@@ -240,7 +294,7 @@ def test_articles_without_a_title_are_counted(model, tmp_path):
 
 
 def test_an_empty_generation_is_kept_and_counted(model, tmp_path, monkeypatch):
-    monkeypatch.setattr("longform.decoding.decoding.decode", lambda network, prompts, *rest: [[0]] * len(prompts))
+    monkeypatch.setattr(continuations, "decode", lambda network, prompts, *rest: [[] for _ in prompts])
     made = make(model, tmp_path, {"kind": "greedy"}, allow_end=True)
     assert made.facts["empty"] == 3 == made.facts["cut_short"] and made.documents[0].sections[1].text == ""
 
@@ -261,4 +315,17 @@ def test_decoders_are_checked():
         with pytest.raises(BadInput):
             settings_of(wrong)
     with pytest.raises(BadInput, match="where sentences end"):
-        decode(toy(0), [PROMPT], settings_of({"kind": "delayed_beam"}), 2, rngs())
+        decode(toy(0), [PROMPT], settings_of({"kind": "delayed_beam"}), 2, rngs(), 4)
+
+
+def test_models_move_to_the_stages_device(model, tmp_path, monkeypatch):
+    moved = []
+    plain = torch.nn.Module.to
+    monkeypatch.setattr(torch.nn.Module, "to", lambda self, device: (moved.append(device), plain(self, "cpu"))[1])
+    monkeypatch.setenv("LONGFORM_DEVICE", "cuda:1")
+    make(model, tmp_path, {"kind": "greedy"})
+    completions.generate(model=model, name="c", seed=1, prefixes=articles(1), sources={"machine": "greedy"})
+    assert [str(device) for device in moved] == ["cuda:1"] * 2
+    monkeypatch.setenv("LONGFORM_DEVICE", "abacus")
+    with pytest.raises(BadInput, match="LONGFORM_DEVICE is 'abacus'"):
+        make(model, tmp_path, {"kind": "greedy"})

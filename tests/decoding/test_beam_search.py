@@ -8,7 +8,7 @@ import torch
 from toy_language import DEPTH, PROMPT, TOKENS, next_log_probs, step_log_probs, toy
 
 from longform.decoding.beam_search import Beam, beam_search
-from longform.decoding.token_rules import BlockRepeats, SentenceEnds
+from longform.decoding.processors import BlockRepeats, SentenceEnds
 from longform.documents import BadInput
 from longform.resampling import generator
 

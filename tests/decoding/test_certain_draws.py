@@ -5,12 +5,21 @@ import copy
 import numpy as np
 import pytest
 import torch
+from scipy import stats
 from tiny import lm_folder
 from transformers import AutoModelForCausalLM, GPTNeoConfig, GPTNeoForCausalLM, GPTNeoXConfig, GPTNeoXForCausalLM
 
-from longform.decoding.sampling.contexts import context_start, positions_read
-from longform.decoding.sampling.draws import Referee, Truncation, calibrated, certain_draws, in_double, spread
-from longform.decoding.sampling.noise import gumbel, keys
+from longform.decoding.certain_draws import (
+    Referee,
+    Truncation,
+    calibrated,
+    certain_draws,
+    gumbel,
+    in_double,
+    keys,
+    spread,
+)
+from longform.decoding.long_documents import context_start
 from longform.documents import BadInput
 
 
@@ -112,15 +121,45 @@ def test_weights_are_single_again_even_after_an_error(network):
     assert all(p.dtype == torch.float32 for p in network.parameters())
 
 
-@pytest.mark.parametrize(("window", "keep"), [(8, None), (8, 3), (8, 7), (8, 1), (5, 4)])
-def test_contexts_are_those_of_the_protocol_played_by_hand(window, keep):
-    start, passed = 0, 0
+@pytest.mark.parametrize(("window", "overlap"), [(8, None), (8, 3), (8, 7), (8, 1), (5, 4)])
+def test_contexts_are_those_of_the_protocol_played_by_hand(window, overlap):
+    start = 0
     for length in range(1, 60):
-        if keep is None:
-            start, passed = max(0, length - window + 1), passed + (min(length, window - 1) if length >= window else 1)
+        if overlap is None:
+            start = max(0, length - window + 1)
         elif length - start > window:
-            start, passed = length - keep, passed + keep
-        else:
-            passed += 1
-        assert context_start(length, window, keep) == start
-        assert positions_read(length + 1, window, keep) == passed
+            start = length - overlap
+        assert context_start(length, window, overlap) == start
+
+
+def test_noise_is_standard_gumbel():
+    sample = gumbel(keys(range(40), 7), 5000, torch.float64).flatten().numpy()
+    assert stats.kstest(sample, "gumbel_r").pvalue > 1e-3
+    assert abs(sample.mean() - np.euler_gamma) < 0.02 and abs(sample.var() - np.pi**2 / 6) < 0.05
+
+
+def test_the_largest_numbers_are_as_frequent_as_they_should_be():
+    sample = gumbel(keys(range(64), 1), 50_000).flatten()
+    expected = float(len(sample) * -np.expm1(-np.exp(-10.0)))  # P(g > 10), about 145 of 3.2 million
+    assert abs(int((sample > 10).sum()) - expected) < 5 * expected**0.5
+    assert torch.isfinite(sample).all()
+
+
+def test_neighbouring_tokens_positions_and_drafts_are_uncorrelated():
+    one = gumbel(keys(range(30), 5), 3000, torch.float64)
+    later = gumbel(keys(range(30), 6), 3000, torch.float64)
+    pairs = {"token": (one[:, 1:], one[:, :-1]), "draft": (one[1:], one[:-1]), "position": (one, later)}
+    for name, (left, right) in pairs.items():
+        correlation = np.corrcoef(left.flatten(), right.flatten())[0, 1]
+        assert abs(correlation) < 5 / left.numel() ** 0.5, name
+
+
+def test_noise_does_not_depend_on_what_is_drawn_beside_it():
+    together = gumbel(keys([11, 12, 13], 4), 100, torch.float64)
+    for row, key in enumerate([11, 12, 13]):
+        assert torch.equal(gumbel(keys([key], 4), 100, torch.float64)[0], together[row])
+
+
+def test_single_and_double_precision_are_the_same_noise():
+    single, double = gumbel(keys(range(8), 2), 4000), gumbel(keys(range(8), 2), 4000, torch.float64)
+    assert float((single - double).abs().max()) < 4e-6  # a few float32 roundings of numbers up to 22

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tiny import lm_folder
 
-from longform.decoding.section_completion import DECODERS, generate
+from longform.decoding.completions import DECODERS, generate
 from longform.documents import BadInput, Document, Section
 
 TEXT = "The town lies on a river. It has old houses. People work in fields. There are many hills near the town."
@@ -64,7 +64,7 @@ def test_a_completed_corpus_is_completed_again_and_keeps_its_sides(model):
 
 def test_names_that_cannot_end_an_id_are_refused(model):
     for name in ("human", "GPT 2", ""):
-        with pytest.raises(BadInput, match="mend the row"):
+        with pytest.raises(BadInput, match="fix the row"):
             generate(model=model, name="c", seed=1, prefixes=articles(1), sources={name: "greedy"})
 
 

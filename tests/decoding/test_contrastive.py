@@ -8,8 +8,8 @@ from toy_language import PROMPT, next_log_probs, toy
 
 from longform.decoding.beam_search import Beam, beam_search
 from longform.decoding.contrastive import Contrastive, contrastive_search
-from longform.decoding.decoder_kinds import settings_of
-from longform.decoding.delayed_beam import Sampled
+from longform.decoding.sampling import Sampled
+from longform.decoding.strategies import settings_of
 from longform.documents import BadInput
 
 

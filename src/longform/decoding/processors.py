@@ -22,29 +22,17 @@ _CLOSING = "\"'”’)]} "
 _BEFORE_A_POINT = re.compile(r"[A-Z]|" + "|".join(re.escape(word) for word in sorted(ABBREVIATIONS)))
 
 
-class BanTokens(LogitsProcessor):
-    """Some tokens are never written: the end token, so that every generation has the same length."""
-
-    def __init__(self, tokens: Sequence[int]) -> None:
-        self.tokens = list(tokens)
-
-    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-        """Scores with minus infinity at those tokens."""
-        scores = scores.clone()
-        scores[:, self.tokens] = -torch.inf
-        return scores
-
-
 class BlockRepeats(LogitsProcessor):
     """A token that would complete an n-gram already in its row, prompt included, is never written.
 
-    Source: Paulus, Xiong and Socher (2018), section 2.5; massarelli2020's subscript b. Padding is no token.
+    Source: Paulus, Xiong and Socher (2018), section 2.5; massarelli2020's subscript b. Where ``transformers``' own
+    ``no_repeat_ngram_size`` takes the padding of a short row for text, here no n-gram holds the token ``pad``.
     """
 
-    def __init__(self, n: int) -> None:
+    def __init__(self, n: int, pad: int = PAD) -> None:
         if n < 1:
             raise BadInput(f"n-gram blocking: n is {n}, allowed is 1 or more; leave the setting out to block nothing")
-        self.n = n
+        self.n, self.pad = n, pad
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
         """Scores with minus infinity at the blocked tokens of each row."""
@@ -52,7 +40,7 @@ class BlockRepeats(LogitsProcessor):
             return scores
         windows = input_ids.unfold(1, self.n, 1)  # (rows, places, n)
         suffix = input_ids[:, input_ids.shape[1] - self.n + 1 :]
-        same = (windows[:, :, :-1] == suffix[:, None]).all(-1) & (windows != PAD).all(-1)
+        same = (windows[:, :, :-1] == suffix[:, None]).all(-1) & (windows != self.pad).all(-1)
         rows, places = same.nonzero(as_tuple=True)
         scores = scores.clone()
         scores[rows, windows[rows, places, -1]] = -torch.inf
@@ -105,6 +93,12 @@ class SentenceEnds(StoppingCriteria):
         table = torch.zeros(size, dtype=torch.bool)
         table[list(tokens)] = True
         return cls(table, torch.zeros_like(table), torch.zeros_like(table))
+
+    def and_token(self, token: int) -> SentenceEnds:
+        """The same ends, and one more token that always closes: the end of the text."""
+        table = self.table.clone()
+        table[token] = True
+        return SentenceEnds(table, self.points, self.guards)
 
     def next_ends(self, input_ids: torch.Tensor) -> torch.Tensor:
         """bool (rows, vocabulary): which next tokens would end the sentence of each row."""

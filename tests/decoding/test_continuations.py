@@ -5,14 +5,13 @@ import shutil
 
 import pytest
 import torch
-from test_decoding import articles
+from test_strategies import articles
 from tiny import lm_folder
 from toy_language import PROMPT, next_log_probs, toy
 
 from longform.artefacts import write_corpus
-from longform.decoding import decoding
-from longform.decoding.decoding import generate
-from longform.decoding.drafts import Draft, Drafts, token_log_probs
+from longform.decoding import continuations
+from longform.decoding.continuations import Continuation, FinishedBatches, generate, token_log_probs
 from longform.documents import BadInput
 
 DECODERS = {
@@ -37,7 +36,7 @@ def make(model, scratch=None, **over):
 def test_a_run_killed_in_any_batch_ends_with_the_same_bytes(model, tmp_path, monkeypatch):
     whole = make(model, tmp_path / "whole")
     write_corpus(tmp_path / "a", whole)
-    decode, calls = decoding.decode, []
+    decode, calls = continuations.decode, []
 
     def dies(*given):
         calls.append(1)
@@ -45,7 +44,7 @@ def test_a_run_killed_in_any_batch_ends_with_the_same_bytes(model, tmp_path, mon
             raise KeyboardInterrupt
         return decode(*given)
 
-    monkeypatch.setattr(decoding, "decode", dies)
+    monkeypatch.setattr(continuations, "decode", dies)
     with pytest.raises(KeyboardInterrupt):
         make(model, tmp_path / "cut")
     with (tmp_path / "cut" / "batches.jsonl").open("a") as file:
@@ -62,9 +61,9 @@ def test_a_run_killed_in_any_batch_ends_with_the_same_bytes(model, tmp_path, mon
 
 def test_a_torn_line_does_not_spoil_the_next_one(tmp_path):
     (tmp_path / "batches.jsonl").write_text('{"batch": 0, "dr')
-    made = Draft([1], [-0.5], -1.0)
-    assert Drafts(tmp_path).get(["row"], lambda rows: [made]) == [made]
-    assert Drafts(tmp_path).get(["row"], lambda rows: pytest.fail("made again")) == [made]
+    made = Continuation([1], [-0.5], -1.0)
+    assert FinishedBatches(tmp_path).get(["row"], lambda rows: [made]) == [made]
+    assert FinishedBatches(tmp_path).get(["row"], lambda rows: pytest.fail("made again")) == [made]
     assert len((tmp_path / "batches.jsonl").read_text().splitlines()) == 2
 
 
@@ -103,7 +102,7 @@ def test_a_row_gives_one_decoder_or_several(model):
         with pytest.raises(BadInput, match="either 'decoder'"):
             make(model, **wrong)
     with pytest.raises(BadInput, match="no model writes"):
-        decoding.decode(toy(0), [PROMPT], decoding.settings_of({"kind": "human"}), 3, [])
+        continuations.decode(toy(0), [PROMPT], continuations.settings_of({"kind": "human"}), 3, [], 4)
 
 
 def test_batches_are_one_line_each(model, tmp_path):

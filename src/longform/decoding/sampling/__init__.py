@@ -1,1 +1,0 @@
-"""Parts of long sampling: named noise, certain draws, contexts, drafts on disk."""

@@ -1,0 +1,170 @@
+"""Decoding strategies by name: a mapping with a ``kind`` and its settings (massarelli2020, section 3 and Table 3).
+
+Kinds of the paper: greedy, top_k (k), top_p (p), beam, group_beam, sibling_beam (beams and their penalties),
+delayed_beam (top_k, beams, delay). Later ones: min_p (Nguyen et al. 2024), typical (Meister et al. 2023), contrastive
+(Su et al. 2022). Any of them takes ``blocking``. ``human`` is the text that people wrote there.
+
+``transformers``' ``generate`` writes greedy, sampled and beam texts; ours are the three that it does not have: group
+beams, delayed beams and contrastive search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList
+
+from longform.decoding.beam_search import Beam, beam_search
+from longform.decoding.contrastive import Contrastive, contrastive_search
+from longform.decoding.delayed_beam import Delayed, delayed
+from longform.decoding.processors import SentenceEnds, SiblingRanks
+from longform.decoding.sampling import RowDraws, Sampled
+from longform.decoding.token_streams import check_room
+from longform.documents import BadInput
+
+
+@dataclass(frozen=True)
+class Human:
+    """What people wrote after the prefix, as the paper's first row has it."""
+
+
+Settings = Sampled | Beam | Delayed | Contrastive | Human
+
+
+def _delayed(top_k: int = 100, beams: int = 6, delay: int = 1, blocking: int = 0) -> Delayed:
+    return Delayed(Sampled(top_k, blocking=blocking), Beam(beams, blocking=blocking), delay)
+
+
+def _group_beam(
+    beams: int = 6, groups: int = 2, penalty: float = 0.2, count_candidates: bool = False, blocking: int = 0
+) -> Beam:
+    return Beam(beams, groups, penalty, count_candidates, blocking=blocking)
+
+
+KINDS: Mapping[str, Callable[..., Settings]] = {  # defaults: Table 3, beam sizes it leaves out as in deviations.md
+    "human": Human,
+    "greedy": lambda blocking=0: Beam(1, blocking=blocking),
+    "top_k": lambda k=2, blocking=0: Sampled(top_k=k, blocking=blocking),
+    "top_p": lambda p=0.4, blocking=0: Sampled(top_p=p, blocking=blocking),
+    "beam": lambda beams=15, blocking=0: Beam(beams, blocking=blocking),
+    "group_beam": _group_beam,
+    "sibling_beam": lambda beams=15, penalty=0.1, blocking=0: Beam(beams, sibling_penalty=penalty, blocking=blocking),
+    "delayed_beam": _delayed,
+    "min_p": lambda p=0.1, blocking=0: Sampled(min_p=p, blocking=blocking),  # Nguyen et al. 2024: 0.05 to 0.1
+    "typical": lambda mass=0.2, blocking=0: Sampled(typical=mass, blocking=blocking),  # Meister et al. 2023: stories
+    "contrastive": lambda k=5, alpha=0.6, blocking=0: Contrastive(k, alpha, blocking),  # Su et al. 2022, section 4
+}
+
+
+def settings_of(decoder: Mapping[str, Any]) -> Settings:
+    """The settings that a decoder mapping names.
+
+    Raises:
+        BadInput: an unknown kind, or a setting that the kind does not have.
+    """
+    options = dict(decoder)
+    kind = options.pop("kind", None)
+    if kind not in KINDS:
+        raise BadInput(f"decoder kind is {kind!r}, allowed are {sorted(KINDS)}; fix the row")
+    try:
+        return KINDS[kind](**options)
+    except TypeError as error:
+        raise BadInput(f"decoder {kind}: {error}; see longform.decoding.strategies for its settings") from None
+
+
+def is_random(settings: Settings) -> bool:
+    """Whether two seeds can give two continuations."""
+    return isinstance(settings, Sampled) or (isinstance(settings, Delayed) and settings.delay > 0)
+
+
+def decode(
+    network: Any,
+    prompts: Sequence[Sequence[int]],
+    settings: Settings,
+    new_tokens: int,
+    rngs: Sequence[np.random.Generator],
+    end: int,
+    allow_end: bool = False,
+    ends: SentenceEnds | None = None,
+) -> list[list[int]]:
+    """``new_tokens`` tokens after each prompt, fewer where blocking leaves none.
+
+    Args:
+        end: the token that ends a text; it is banned, unless ``allow_end``: then a text stops before it, and a beam's
+            hypothesis that has written it is finished and scored as it is.
+        ends: where sentences end, for delayed search alone.
+
+    Raises:
+        BadInput: a prompt is empty or does not fit the window, delayed search has no ``ends``, or people are to write.
+    """
+    banned, limits = [] if allow_end else [end], [new_tokens] * len(prompts)
+    if isinstance(settings, Human):
+        raise BadInput("decoder human: no model writes what people wrote; take it from the prefixes' own texts")
+    if isinstance(settings, Delayed):
+        if ends is None:
+            raise BadInput("delayed beam search needs to know where sentences end; give SentenceEnds.of_tokenizer(...)")
+        ends = ends.and_token(end) if allow_end else ends
+        written = delayed(network, prompts, settings, new_tokens, rngs, ends, banned, end)
+    elif isinstance(settings, Contrastive):
+        written = contrastive_search(network, prompts, settings, new_tokens, banned)
+    elif isinstance(settings, Beam) and settings.groups > 1:
+        stops = SentenceEnds.of_tokens([end], network.config.vocab_size) if allow_end else None
+        written = [list(best.tokens) for best in beam_search(network, prompts, settings, limits, banned, stops)]
+    else:
+        written = _by_transformers(network, prompts, settings, new_tokens, rngs, end, banned)
+    return [ids[: ids.index(end)] if end in ids else ids for ids in written]
+
+
+def _by_transformers(
+    network: Any,
+    prompts: Sequence[Sequence[int]],
+    settings: Sampled | Beam,
+    new_tokens: int,
+    rngs: Sequence[np.random.Generator],
+    end: int,
+    banned: Sequence[int],
+) -> list[list[int]]:
+    """Greedy, sampled and beam texts by ``generate``; the folder's own generation settings are not asked."""
+    check_room(network, prompts, new_tokens)
+    truncation = settings if isinstance(settings, Sampled) else Sampled(blocking=settings.blocking)
+    rules, width = truncation.rules(banned, end, network.device), max(map(len, prompts))
+    rules.append(EndWhereBlocked(end))
+    beams, power = 1, 1.0
+    if isinstance(settings, Beam):
+        beams, power = settings.beams, settings.length_power
+        if settings.sibling_penalty:
+            rules.append(SiblingRanks(settings.sibling_penalty, 2 * beams, width))
+    else:
+        rules.append(RowDraws(rngs))
+    network.generation_config = GenerationConfig(
+        max_new_tokens=new_tokens,
+        num_beams=beams,
+        do_sample=False,  # a sampler's draws are made by its last rule
+        early_stopping=True,
+        length_penalty=power,
+        eos_token_id=end,
+        pad_token_id=end,
+    )
+    ids = torch.tensor([[end] * (width - len(prompt)) + list(prompt) for prompt in prompts])
+    mask = torch.tensor([[0] * (width - len(prompt)) + [1] * len(prompt) for prompt in prompts])
+    made = network.generate(
+        ids.to(network.device), attention_mask=mask.to(network.device), logits_processor=LogitsProcessorList(rules)
+    )
+    return made[:, width:].tolist()
+
+
+class EndWhereBlocked(LogitsProcessor):
+    """Where blocking has left a row no token at all, the text ends."""
+
+    def __init__(self, end: int) -> None:
+        self.end = end
+
+    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        """Scores with a zero for the end token of such rows."""
+        empty = ~torch.isfinite(scores).any(1)
+        scores[empty, self.end] = 0.0
+        return scores
