@@ -89,12 +89,13 @@ def test_mentions_follow_their_process_of_order_four(articles):
         assert goodness_of_fit(pairs) > LEVEL / len(WORLD.kinds)
 
 
-def test_mention_latent_ppl_by_dynamic_programming_lies_in_the_interval_of_its_estimate(articles):
+def test_mention_latent_nll_by_dynamic_programming_lies_in_the_interval_of_its_estimate(articles):
     for kind, settings in WORLD.kinds.items():
         chosen = [a for a in articles if a.kind == kind]
         nats = [-sum(np.log(settings.mentions.distribution(w)[s]) for w, s in windows(a.symbols)) for a in chosen[:250]]
         low, high = ratio_interval(nats, [len(a.symbols) for a in chosen[:250]])
-        assert low <= np.log(settings.mentions.latent_ppl([len(a.path) for a in chosen[:250]])) <= high
+        expected, symbols = settings.mentions.latent_nll([len(a.path) for a in chosen[:250]])
+        assert low <= expected / symbols <= high
 
 
 def test_main_ideas_have_the_mean_and_covariance_of_their_prior(articles):

@@ -54,7 +54,7 @@ def test_the_wn_library_reads_the_lexicon(tmp_path):
     wn.config.data_directory = tmp_path / "data"
     try:
         wn.add(tmp_path / "lexicon.xml", progress_handler=None)
-        boat = wn.Wordnet("planted").synsets("boat")[0]
+        boat = wn.Wordnet("synthetic").synsets("boat")[0]
         due = path(next(s for s in TREE if s.word == "boat"))[1:]
         assert [s.id for s in boat.hypernym_paths()[0]] == [TREE[n - 1].identifier for n in due]
     finally:

@@ -75,7 +75,7 @@ def write(seed: int, domain_name: str, index: int) -> Article:
     cast, main = _cast(symbols, index, draws), world.vocabulary.topics[topics[0]]
     title = _title(kind, cast, main, index, draws)
     page = Page(kind, draws, _years(kind, facts, draws), facts, title, main)
-    sections = _realise(world, page, list(zip(chain, counts, strict=True)), topics, _by_sentence(symbols), cast)
+    sections = _realise(world, page, list(zip(chain, counts, strict=True)), topics, symbols, cast)
     return Article(index, kind, page.title, sections, tuple(chain), eta, path, tuple(symbols), cast, facts)
 
 
@@ -141,11 +141,17 @@ def _realise(
     page: Page,
     plan: Sequence[tuple[int, int]],
     topics: Sequence[int],
-    groups: Sequence[Sequence[Symbol]],
+    symbols: Sequence[Symbol],
     cast: Sequence[Person],
 ) -> tuple[tuple[str, tuple[Sentence, ...]], ...]:
-    """Text of each section; ``plan`` has type and number of sentences, ``groups`` the mentions of each sentence."""
+    """Text of each section; ``plan`` has the type and number of sentences of each."""
     met: set[int] = set()
+    groups: list[list[Symbol]] = []  # mentions by sentence
+    for symbol in symbols:
+        if symbol == STOP:
+            groups.append([])
+        else:
+            groups[-1].append(symbol)
     sections, rows = [], zip(topics, groups, strict=True)
     for place, (row, count) in enumerate(plan):
         title = world.chain.types[row]
@@ -164,24 +170,11 @@ def _realise(
     return tuple(sections)
 
 
-def _by_sentence(symbols: Sequence[Symbol]) -> list[list[Symbol]]:
-    groups: list[list[Symbol]] = []
-    for symbol in symbols:
-        if symbol == STOP:
-            groups.append([])
-        else:
-            groups[-1].append(symbol)
-    return groups
-
-
 def _surfaces(group: Sequence[Symbol], cast: Sequence[Person], met: set[int], draws: Draws) -> list[str]:
+    """How each mention is spelt: a pronoun as it is, a person in full at first and sometimes later."""
     surfaces = []
     for tag, person in group:
-        if tag not in GENDERS:
-            surfaces.append(tag)
-        elif person in met and draws.uniform() > LONG_NAME:
-            surfaces.append(cast[person].short)
-        else:
-            surfaces.append(cast[person].full)
+        short = tag in GENDERS and person in met and draws.uniform() > LONG_NAME
+        surfaces.append(tag if tag not in GENDERS else cast[person].short if short else cast[person].full)
         met.add(person)
     return surfaces

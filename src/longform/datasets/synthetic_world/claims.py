@@ -40,11 +40,10 @@ class Verdict:
 
 @dataclass(frozen=True)
 class LabelledClaim:
-    """A claim with its true label and evidence, and the triple that it states."""
+    """A claim with its true label and evidence."""
 
     text: str
     verdict: Verdict
-    triple: Triple
 
 
 Pattern = tuple[re.Pattern[str], tuple[str, ...]]  # of a sentence, and the relations that it states
@@ -150,4 +149,4 @@ def make_claims(articles: Iterable[Article], vocabulary: Vocabulary, seed: int) 
                 label = REFUTED if relation in lines else UNKNOWN
             evidence = frozenset({(article.title, lines[relation])} if relation in lines else ())
             text = claim(article.kind, article.title, relation, value)
-            yield LabelledClaim(text, Verdict(label, evidence), Triple(article.title, relation, value))
+            yield LabelledClaim(text, Verdict(label, evidence))

@@ -46,6 +46,14 @@ def to_document(article: Article, domain_name: str) -> Document:
     return Document(f"{domain_name}-{article.index:06d}", split_of(article.index), sections)
 
 
+def ragged(name: str, rows: Sequence[Sequence[int]], dtype: type = np.int64) -> dict[str, np.ndarray]:
+    """One row per document as two arrays: all values in order, and under ``<name>_lengths`` how many are each row's."""
+    return {
+        name: np.array([value for row in rows for value in row], dtype=dtype),
+        f"{name}_lengths": np.array([len(row) for row in rows], dtype=np.int64),
+    }
+
+
 def article_corpus(
     articles: Sequence[Article],
     domain_name: str,
@@ -54,8 +62,7 @@ def article_corpus(
 ) -> Corpus:
     """Articles of one domain with their truth; ``damage`` makes a document in place of :func:`to_document`."""
     world = domain(domain_name)
-    truth = _section_truth(world, articles) | _topic_truth(world, articles)
-    truth |= _mention_truth(articles) | _sentence_truth(articles)
+    truth = _latent_truth(world, articles) | _sentence_truth(articles) | _mention_truth(articles)
     documents = [damage(a) if damage else to_document(a, domain_name) for a in articles]
     pages = {
         document.id: {"title": article.title, "kind": article.kind, "facts": article.facts}
@@ -64,28 +71,17 @@ def article_corpus(
     return Corpus(documents, truth, dict(facts) | _closed_forms(world, articles) | {"pages": pages})
 
 
-def _section_truth(world: Domain, articles: Sequence[Article]) -> dict[str, np.ndarray]:
-    """Section chains as indices into ``section_symbol_names``, and their transition matrix."""
-    return {
-        "section_chain": np.array([z for a in articles for z in a.chain], dtype=np.int32),
-        "section_chain_lengths": np.array([len(a.chain) for a in articles], dtype=np.int64),
+def _latent_truth(world: Domain, articles: Sequence[Article]) -> dict[str, np.ndarray]:
+    """Section chains with their transitions; topics: prior, main ideas, sentences' logits, and P(word | topic, slot)."""
+    return ragged("section_chain", [a.chain for a in articles], np.int32) | {
         "section_symbol_names": np.array(world.chain.types, dtype=np.str_),
         "section_transitions": world.chain.transitions,
-    }
-
-
-def _topic_truth(world: Domain, articles: Sequence[Article]) -> dict[str, np.ndarray]:
-    """Prior, each document's main idea, its sentences' logits and topics, and P(word | topic, slot)."""
-    lengths = np.array([len(a.path) for a in articles], dtype=np.int64)
-    return {
         "topic_mean": world.prior.mean,
         "topic_covariance": world.prior.covariance,
         "topic_names": np.array([topic.name for topic in world.vocabulary.topics], dtype=np.str_),
         "topic_logits": np.stack([a.eta for a in articles]),
         "bridge_path": np.concatenate([a.path for a in articles]),
-        "bridge_path_lengths": lengths,
-        "sentence_topic": np.array([s.topic for a in articles for s in a.sentences], dtype=np.int32),
-        "sentence_topic_lengths": lengths,
+        "bridge_path_lengths": np.array([len(a.path) for a in articles], dtype=np.int64),
         "slot_names": np.array(SLOTS, dtype=np.str_),
         "word_names": np.array(world.vocabulary.words, dtype=np.str_),
         "word_probabilities": world.vocabulary.word_probabilities,
@@ -93,14 +89,12 @@ def _topic_truth(world: Domain, articles: Sequence[Article]) -> dict[str, np.nda
 
 
 def _sentence_truth(articles: Sequence[Article]) -> dict[str, np.ndarray]:
-    """Section, character span in ``Document.text``, relation and connective of every sentence."""
-    rows = [row for a in articles for row in _sentence_rows(a)]
-    columns = np.array(rows, dtype=np.int64).T
-    lengths = np.array([len(a.sentences) for a in articles], dtype=np.int64)
-    names = ("section", "start", "end", "sense", "connective", "across")
-    arrays = {f"sentence_{name}": column for name, column in zip(names, columns, strict=True)}
-    arrays |= {f"sentence_{name}_lengths": lengths for name in names}
-    return arrays | {
+    """Topic, section, character span in ``Document.text``, relation and connective of every sentence."""
+    truth = ragged("sentence_topic", [[s.topic for s in a.sentences] for a in articles], np.int32)
+    rows = [list(_sentence_rows(a)) for a in articles]
+    for place, name in enumerate(("section", "start", "end", "sense", "connective", "across")):
+        truth |= ragged(f"sentence_{name}", [[sentence[place] for sentence in document] for document in rows])
+    return truth | {
         "sense_names": np.array(discourse.SENSES, dtype=np.str_),
         "connective_names": np.array(discourse.CONNECTIVES, dtype=np.str_),
         "sense_probabilities": np.array(discourse.SENSE_PROBABILITIES),
@@ -126,17 +120,11 @@ def _mention_truth(articles: Sequence[Article]) -> dict[str, np.ndarray]:
     chains = [[tag if tag == "." else f"{tag}:{person}" for tag, person in a.symbols] for a in articles]
     symbols = sorted({symbol for chain in chains for symbol in chain})
     index = {symbol: i for i, symbol in enumerate(symbols)}
-    spans = [list(mention_spans(a)) for a in articles]
-    counts = np.array([len(rows) for rows in spans], dtype=np.int64)
-    columns = np.array([row for rows in spans for row in rows], dtype=np.int64).reshape(-1, 4).T
-    names = ("start", "end", "sentence", "person")
-    arrays = {f"mention_{name}": column for name, column in zip(names, columns, strict=True)}
-    arrays |= {f"mention_{name}_lengths": counts for name in names}
-    return arrays | {
-        "mention_chain": np.array([index[s] for chain in chains for s in chain], dtype=np.int32),
-        "mention_chain_lengths": np.array([len(chain) for chain in chains], dtype=np.int64),
-        "mention_symbol_names": np.array(symbols, dtype=np.str_),
-    }
+    truth = ragged("mention_chain", [[index[symbol] for symbol in chain] for chain in chains], np.int32)
+    rows = [list(mention_spans(a)) for a in articles]
+    for place, name in enumerate(("start", "end", "sentence", "person")):
+        truth |= ragged(f"mention_{name}", [[mention[place] for mention in document] for document in rows])
+    return truth | {"mention_symbol_names": np.array(symbols, dtype=np.str_)}
 
 
 def mention_spans(article: Article) -> Iterator[tuple[int, int, int, int]]:

@@ -7,27 +7,24 @@ place, and the places of a lower severity are among those of a higher one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from longform.datasets.synthetic_world import discourse, facts, names
 from longform.datasets.synthetic_world.articles import Article, write
 from longform.datasets.synthetic_world.corpus import to_document
-from longform.datasets.synthetic_world.domains import domain
+from longform.datasets.synthetic_world.domains import Domain, domain
 from longform.datasets.synthetic_world.draws import Draws, stream
-from longform.datasets.synthetic_world.grammar import Sentence
-from longform.datasets.synthetic_world.rewriting import (
-    contradict,
-    foreign_topic,
-    in_language,
-    other_connective,
-    other_gender,
-    other_value,
-    pronoun_for_name,
-)
+from longform.datasets.synthetic_world.grammar import Mention, Sentence
+from longform.datasets.synthetic_world.languages import LANGUAGES, translate_word
+from longform.datasets.synthetic_world.lexicon import TABLE_SIZE, article, plural
+from longform.datasets.synthetic_world.mentions import FORMS, GENDER_OF, GENDERS, WRONG_GENDER
 from longform.documents import BadInput, Document, Section
 
 DONOR_OFFSET = 1_000_003  # the article that lends off-topic sentences is another one of the same world
+PROPER = frozenset(names.PLACES + names.COMPANIES)
 Place = tuple[int, int]  # (section, sentence); a corruption of whole sections has sentence -1
 Layout = list[tuple[str, list[str]]]  # title and the texts of the sentences, by section
 
@@ -40,6 +37,11 @@ class Context:
     domain: str
     seed: int
     draws: Draws
+
+    @property
+    def world(self) -> Domain:
+        """What the article was drawn from."""
+        return domain(self.domain)
 
     def sentence(self, place: Place) -> Sentence:
         """The sentence at a place."""
@@ -100,26 +102,18 @@ def eligible_places(article: Article, corruption: str) -> list[Place]:
 
 
 def _sentences(keep: Callable[[Article, int, int, Sentence], bool]) -> Callable[[Article], Iterator[Place]]:
+    """Places of the sentences that ``keep`` (article, section, number in the section, sentence) accepts."""
+
     def places(article: Article) -> Iterator[Place]:
         for i, (_, sentences) in enumerate(article.sections):
-            for j, sentence in enumerate(sentences):
-                if keep(article, i, j, sentence):
-                    yield i, j
+            yield from ((i, j) for j, sentence in enumerate(sentences) if keep(article, i, j, sentence))
 
     return places
-
-
-def _section_pairs(article: Article) -> Iterator[Place]:
-    return ((i, -1) for i in range(0, len(article.sections) - 1, 2))
 
 
 def _swap(layout: Layout, struck: list[int]) -> None:
     for i in struck:
         layout[i], layout[i + 1] = layout[i + 1], layout[i]
-
-
-def _later_sections(article: Article) -> Iterator[Place]:
-    return ((i, -1) for i in range(1, len(article.sections)))
 
 
 def _repeat(layout: Layout, struck: list[int]) -> None:
@@ -141,55 +135,107 @@ def _newcomers(article: Article, section: int, sentence: int) -> set[int]:
     return {order for order, person in enumerate(persons) if person not in met and person not in persons[:order]}
 
 
+def _replaced(text: str, replacements: Sequence[tuple[int, int, str]]) -> str:
+    """The text with spans replaced; a replacement that opens the sentence is capitalised."""
+    for start, end, new in sorted(replacements, reverse=True):
+        text = text[:start] + (new[0].upper() + new[1:] if start == 0 else new) + text[end:]
+    return text
+
+
+def _pronoun(mention: Mention, gender: str) -> tuple[int, int, str]:
+    return mention.start, mention.end, FORMS[mention.role][gender].lower()
+
+
+def _wrong_pronouns(context: Context, place: Place) -> str:
+    """Every pronoun in a wrong gender."""
+    sentence = context.sentence(place)
+    pronouns = [m for m in sentence.mentions if m.tag not in GENDERS]
+    return _replaced(sentence.text, [_pronoun(m, WRONG_GENDER[GENDER_OF[m.tag]]) for m in pronouns])
+
+
+def _unnamed(context: Context, place: Place) -> str:
+    """Persons whom nobody has introduced become pronouns."""
+    sentence, newcomers = context.sentence(place), _newcomers(context.article, *place)
+    return _replaced(sentence.text, [_pronoun(m, m.tag) for i, m in enumerate(sentence.mentions) if i in newcomers])
+
+
 def _drifted(context: Context, place: Place) -> str:
-    world = domain(context.domain)
-    least = world.vocabulary.topics[int(world.prior.weights(context.article.eta[None])[0].argmin())]
-    return foreign_topic(context.sentence(place), least, context.draws)
+    """Every content word becomes a word of the document's least topic, in the same slot and shape."""
+    sentence, world = context.sentence(place), context.world
+    tables = world.vocabulary.topics[int(world.prior.weights(context.article.eta[None])[0].argmin())].tables
+    replacements = []
+    for slot, word, start, end in sentence.words:
+        words = tables[slot.rstrip("2")]
+        while (new := words[int(context.draws.uniform() * TABLE_SIZE)]) == word:
+            pass
+        shown = sentence.text[start:end].lower()
+        shape = plural if shown == plural(word) and shown != word else article if shown == article(word) else str
+        replacements.append((start, end, shape(new)))
+    return _replaced(sentence.text, replacements)
 
 
 def _off_topic(context: Context, _: Place) -> str:
+    """A sentence without persons of another article."""
     other = write(context.seed, context.domain, context.article.index + DONOR_OFFSET)
     return context.draws.pick([s for s in other.sentences if not s.mentions]).text
 
 
+def _translated(context: Context, place: Place) -> str:
+    """Every lower-case word in one invented language; names and numbers stay."""
+    language = context.draws.pick(LANGUAGES)
+    return re.sub(r"\b[a-z]+\b", lambda word: translate_word(language, word[0]), context.sentence(place).text)
+
+
 def _falsified(context: Context, place: Place) -> str:
-    return other_value(context.sentence(place), context.article, domain(context.domain).vocabulary, context.draws)
+    """Every stated fact with a different value of the same relation."""
+    sentence, page = context.sentence(place), context.article
+    text = sentence.text
+    for name in sentence.relations:
+        relation, true = facts.RELATIONS[page.kind][name], page.facts[name]
+        value = facts.other_value(page.kind, name, true, context.draws, context.world.vocabulary)
+        head, shown, tail = text.rpartition(relation.show(true))
+        text = head + relation.show(value) + tail if shown else text
+    return text
+
+
+def _misconnected(context: Context, place: Place) -> str:
+    """A connective that never stands for the sentence's sense or one like it, in the same place."""
+    sentence = context.sentence(place)
+    old = discourse.CONNECTIVES[sentence.connective]
+    new = discourse.CONNECTIVES[context.draws.pick(discourse.wrong_connectives(sentence.sense, sentence.across))]
+    if sentence.across:
+        comma = "" if new == "yet" else ","
+        return re.sub(rf"^{old.capitalize()},?", new.capitalize() + comma, sentence.text)
+    head, _, tail = sentence.text.rpartition(f" {old} ")
+    return f"{head} {new} {tail}"
+
+
+def _contradicted(context: Context, place: Place) -> str:
+    """The sentence, and after it its denial."""
+    text = context.sentence(place).text
+    first, second = text.split(" ", 2)[:2]
+    named = first in PROPER or (first in names.PREFIXES and second in PROPER)
+    return f"{text} It is not true that {text if named else text[0].lower() + text[1:]}"
 
 
 CORRUPTIONS: Mapping[str, Corruption] = {
-    "section_order": Corruption(_section_pairs, rearrange=_swap),
-    "repeated_section": Corruption(_later_sections, rearrange=_repeat),
+    "section_order": Corruption(lambda a: ((i, -1) for i in range(0, len(a.sections) - 1, 2)), rearrange=_swap),
+    "repeated_section": Corruption(lambda a: ((i, -1) for i in range(1, len(a.sections))), rearrange=_repeat),
     "wrong_pronoun": Corruption(
-        _sentences(lambda a, i, j, s: other_gender(s) != s.text),
-        lambda context, place: other_gender(context.sentence(place)),
+        _sentences(lambda a, i, j, s: any(m.tag not in GENDERS for m in s.mentions)), _wrong_pronouns
     ),
-    "new_entity_as_pronoun": Corruption(
-        _sentences(lambda a, i, j, s: bool(_newcomers(a, i, j))),
-        lambda context, place: pronoun_for_name(context.sentence(place), _newcomers(context.article, *place)),
-    ),
+    "new_entity_as_pronoun": Corruption(_sentences(lambda a, i, j, s: bool(_newcomers(a, i, j))), _unnamed),
     "topic_drift": Corruption(
-        _sentences(lambda a, i, j, s: bool(s.words) and 2 * _number(a, i, j) >= len(a.path)),
-        _drifted,
+        _sentences(lambda a, i, j, s: bool(s.words) and 2 * _number(a, i, j) >= len(a.path)), _drifted
     ),
     "off_topic_sentence": Corruption(
-        _sentences(lambda a, i, j, s: j > 0 and not s.mentions and not s.relations),
-        _off_topic,
+        _sentences(lambda a, i, j, s: j > 0 and not s.mentions and not s.relations), _off_topic
     ),
-    "mixed_language": Corruption(
-        _sentences(lambda a, i, j, s: True),
-        lambda context, place: in_language(context.sentence(place), context.draws),
-    ),
+    "mixed_language": Corruption(_sentences(lambda a, i, j, s: True), _translated),
     "false_fact": Corruption(_sentences(lambda a, i, j, s: bool(s.relations)), _falsified),
     "repeated_sentence": Corruption(
-        _sentences(lambda a, i, j, s: j > 0),
-        lambda context, place: context.sentence((place[0], place[1] - 1)).text,
+        _sentences(lambda a, i, j, s: j > 0), lambda context, place: context.sentence((place[0], place[1] - 1)).text
     ),
-    "wrong_connective": Corruption(
-        _sentences(lambda a, i, j, s: s.connective > 0),
-        lambda context, place: other_connective(context.sentence(place), context.draws),
-    ),
-    "contradiction": Corruption(
-        _sentences(lambda a, i, j, s: not s.mentions and not s.connective),
-        lambda context, place: contradict(context.sentence(place)),
-    ),
+    "wrong_connective": Corruption(_sentences(lambda a, i, j, s: s.connective > 0), _misconnected),
+    "contradiction": Corruption(_sentences(lambda a, i, j, s: not s.mentions and not s.connective), _contradicted),
 }

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from longform.datasets.synthetic_world.corpus import ragged
 from longform.datasets.synthetic_world.draws import Draws, stream
 from longform.datasets.synthetic_world.lexicon import article, plural
 from longform.datasets.synthetic_world.tables import table
@@ -121,9 +122,6 @@ def dialogue_corpus(dialogues: Sequence[Dialogue], splits: Sequence[str], facts:
         Document(f"dialogues-{d.index:06d}", split, (Section(None, "\n".join(d.turns)),))
         for d, split in zip(dialogues, splits, strict=True)
     ]
-    truth = {
-        "turn_source": np.array([s for d in dialogues for s in d.sources], dtype=np.int64),
-        "turn_source_lengths": np.array([len(d.sources) for d in dialogues], dtype=np.int64),
-        "persona_lines": np.array([[[f.line for f in p] for p in d.personas] for d in dialogues], dtype=np.str_),
-    }
-    return Corpus(documents, truth, facts)
+    lines = [[[fact.line for fact in persona] for persona in d.personas] for d in dialogues]
+    truth = ragged("turn_source", [d.sources for d in dialogues])
+    return Corpus(documents, truth | {"persona_lines": np.array(lines, dtype=np.str_)}, facts)

@@ -8,20 +8,12 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from longform.datasets import fever
 from longform.datasets.synthetic_world.articles import Article, write
-from longform.datasets.synthetic_world.claims import (
-    REFUTED,
-    SUPPORTED,
-    UNKNOWN,
-    LabelledClaim,
-    Triple,
-    Verdict,
-    make_claims,
-)
+from longform.datasets.synthetic_world.claims import REFUTED, SUPPORTED, UNKNOWN, LabelledClaim, Verdict, make_claims
 from longform.datasets.synthetic_world.corpus import indices
 from longform.datasets.synthetic_world.domains import domain
 from longform.datasets.synthetic_world.draws import Draws, stream
@@ -30,9 +22,6 @@ from longform.documents import Corpus
 
 DOMAIN = "encyclopedia"
 LABELS = {SUPPORTED: "SUPPORTS", REFUTED: "REFUTES", UNKNOWN: "NOT ENOUGH INFO"}
-SPELLING = str.maketrans(
-    {" ": "_", "(": "-LRB-", ")": "-RRB-", ":": "-COLON-", "[": "-LSB-", "]": "-RSB-"}
-)  # of titles
 FALSE, ELSEWHERE = 0.5, 0.5  # shares of fact sentences that are falsified, and of those that speak of another page
 SILENT = 3  # sentences of a page that state nothing and are taken for claims
 
@@ -60,6 +49,11 @@ def _write(path: Path, rows: Iterable[object]) -> None:
     path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
 
 
+def _spelt(title: str) -> str:
+    """As FEVER spells a title; the world's titles have no brackets or colons, which it rewrites too."""
+    return title.replace(" ", "_")
+
+
 def fever_claims(claims: Iterable[LabelledClaim]) -> Iterator[dict[str, object]]:
     """FEVER's claim records: id, label, claim, and evidence as lists of [annotation, evidence, page, line]."""
     for number, claim in enumerate(claims):
@@ -69,7 +63,7 @@ def fever_claims(claims: Iterable[LabelledClaim]) -> Iterator[dict[str, object]]
             "verifiable": "VERIFIABLE" if evidence else "NOT VERIFIABLE",
             "label": LABELS[claim.verdict.label],
             "claim": claim.text,
-            "evidence": [[[number, number, title.translate(SPELLING), line]] for title, line in evidence]
+            "evidence": [[[number, number, _spelt(title), line]] for title, line in evidence]
             or [[[number, None, None, None]]],
         }
 
@@ -79,41 +73,35 @@ def fever_pages(articles: Iterable[Article]) -> Iterator[dict[str, str]]:
     for article in articles:
         texts = [sentence.text for sentence in article.sentences]
         lines = "\n".join(f"{number}\t{text}" for number, text in enumerate(texts))
-        yield {"id": article.title.translate(SPELLING), "text": " ".join(texts), "lines": lines}
+        yield {"id": _spelt(article.title), "text": " ".join(texts), "lines": lines}
 
 
-def sentence_claims(articles: list[Article], seed: int) -> Iterator[LabelledClaim]:
+def sentence_claims(articles: Sequence[Article], seed: int) -> Iterator[LabelledClaim]:
     """Sentences of the pages as claims: fact sentences kept or falsified, told of another page too, and silent ones."""
+    unknown = Verdict(UNKNOWN, frozenset())
     for article in articles:
         draws = Draws(stream("sentence claims", seed, article.title))
         other = draws.pick(articles)
+        stated = {relation for sentence in other.sentences for relation in sentence.relations}
         silent = 0
         for line, sentence in enumerate(article.sentences):
             if sentence.relations:
                 yield _fact_claim(article, line, draws)
             elif silent < SILENT:
                 silent += 1
-                yield LabelledClaim(sentence.text, Verdict(UNKNOWN, frozenset()), Triple(article.title, "", ""))
-            relations = [r for r in sentence.relations if r not in _stated(other)]
-            movable = relations and other.kind != article.kind and article.title in sentence.text
-            if movable and draws.uniform() < ELSEWHERE:
-                text = sentence.text.replace(article.title, other.title)
-                yield LabelledClaim(text, Verdict(UNKNOWN, frozenset()), Triple(other.title, relations[0], ""))
-
-
-def _stated(article: Article) -> set[str]:
-    return {relation for sentence in article.sentences for relation in sentence.relations}
+                yield LabelledClaim(sentence.text, unknown)
+            movable = other.kind != article.kind and article.title in sentence.text
+            if movable and set(sentence.relations) - stated and draws.uniform() < ELSEWHERE:
+                yield LabelledClaim(sentence.text.replace(article.title, other.title), unknown)
 
 
 def _fact_claim(article: Article, line: int, draws: Draws) -> LabelledClaim:
     """A fact sentence as it stands, or with another value of its first relation; only the first statement counts."""
     sentence = article.sentences[line]
-    relation = sentence.relations[0]
-    value, text = article.facts[relation], sentence.text
+    relation, text = sentence.relations[0], sentence.text
+    value, show = article.facts[relation], RELATIONS[article.kind][relation].show
     evidence = frozenset({(article.title, line)})
-    shown = RELATIONS[article.kind][relation].show
-    if shown(value) in text and draws.uniform() < FALSE:
+    if show(value) in text and draws.uniform() < FALSE:
         wrong = other_value(article.kind, relation, value, draws, domain(DOMAIN).vocabulary)
-        text = text.replace(shown(value), shown(wrong), 1)
-        return LabelledClaim(text, Verdict(REFUTED, evidence), Triple(article.title, relation, wrong))
-    return LabelledClaim(text, Verdict(SUPPORTED, evidence), Triple(article.title, relation, value))
+        return LabelledClaim(text.replace(show(value), show(wrong), 1), Verdict(REFUTED, evidence))
+    return LabelledClaim(text, Verdict(SUPPORTED, evidence))

@@ -13,6 +13,7 @@ from functools import cache
 
 import numpy as np
 
+from longform.datasets.synthetic_world.corpus import ragged
 from longform.datasets.synthetic_world.draws import Draws, stream
 from longform.datasets.synthetic_world.lexicon import TABLE_SIZE, Topic, vocabulary
 from longform.datasets.synthetic_world.tables import lists, table
@@ -127,8 +128,7 @@ def parallel_corpus(pairs: Sequence[Translation], splits: Sequence[str], facts: 
     truth = {
         "language": np.array([LANGUAGES.index(pair.language) for pair in pairs], dtype=np.int64),
         "language_names": np.array(LANGUAGES, dtype=np.str_),
-        "word_language": np.array([LANGUAGES.index(w) for pair in pairs for w in pair.word_languages], dtype=np.int64),
-        "word_language_lengths": np.array([len(pair.target) for pair in pairs], dtype=np.int64),
     }
+    truth |= ragged("word_language", [[LANGUAGES.index(name) for name in pair.word_languages] for pair in pairs])
     known = {"language_nll": math.log(len(LANGUAGES)), "language_convention": "nats per document, uniform"}
     return Corpus(documents, truth, facts | known)

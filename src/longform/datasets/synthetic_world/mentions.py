@@ -8,7 +8,6 @@ A pronoun always refers to the most recent person of its gender, so chains can b
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -29,6 +28,9 @@ POSSESSIVE = {MALE: "his", FEMALE: "her", PLURAL: "their"}
 GENDER_OF = {form: g for forms in (SUBJECT, OBJECT, POSSESSIVE) for g, form in forms.items()} | {g: g for g in GENDERS}
 RETURN = 0.75  # a person new to the window has been met before with this probability, where there is one
 PROTAGONIST = 0.6  # and is then the one met first
+IN_OBJECT = ((OBJECT, 0.7), (POSSESSIVE, 0.3))  # shares of the pronouns that may follow a sentence's subject
+FORMS = {"S": SUBJECT, "O": OBJECT, "P": POSSESSIVE}  # by role in the sentence
+WRONG_GENDER = {MALE: FEMALE, FEMALE: MALE, PLURAL: MALE}
 NEW_WEIGHT = {MALE: 0.45, FEMALE: 0.45, PLURAL: 0.12}
 
 Symbol = tuple[str, int]
@@ -79,15 +81,16 @@ class MentionProcess:
             latest.setdefault(gender, person)
         genders = dict(people)
         inside = {person for _, person in window[len(window) - place :]}
-        subject = window[-place][1] if place else -1
         weights: dict[Symbol, float] = {}
         for rank, (person, gender) in enumerate(genders.items()):
             recency = 1.0 / (1 + rank)
             if person not in inside:
                 weights[(gender, person)] = recency
             if latest[gender] == person:
-                for form, share in _pronouns(gender, place, person, subject, person in inside):
-                    weights[(form, person)] = weights.get((form, person), 0.0) + self.pronoun * recency * share
+                forms = [(SUBJECT, 1.0)] if place == 0 else [(POSSESSIVE, 0.5)] if person in inside else IN_OBJECT
+                for form, share in forms:
+                    symbol = (form[gender], person)
+                    weights[symbol] = weights.get(symbol, 0.0) + self.pronoun * recency * share
         for gender, share in NEW_WEIGHT.items():
             if gender == PLURAL and self.opens_with_person and window == OPENING:
                 continue
@@ -115,23 +118,27 @@ class MentionProcess:
         """Expected negative log probability (nats) and number of symbols of documents with these sentence counts.
 
         Conventions of deng2022 section 4.4: four begin symbols pad the left and are not scored, every stop is scored
-        and counted, and there is no end symbol; a document closes where its next stop would stand.
+        and counted, and there is no end symbol; a document closes where its next stop would stand. The mass of each
+        window is carried from behind one stop to behind the next.
         """
-        flow = _flow(self)
-        behind = np.zeros(flow.states)
+        source, target, probability, stop = _edges(self)
+        cost, states = -np.log(probability), int(target.max()) + 1
+        behind = np.zeros(states)
         behind[0] = 1.0
         totals = [(0.0, 0.0)]
         nats = symbols = 0.0
         for _ in range(max(sentences) + 1):
-            behind, (cost, count, stop_cost) = flow.sentence(behind)
-            totals.append((nats + cost - stop_cost, symbols + count - 1.0))
-            nats, symbols = nats + cost, symbols + count
+            mass, behind = behind, np.zeros(states)
+            spent = count = stop_nats = 0.0
+            for _ in range(MAX_MENTIONS + 1):
+                moved = mass[source] * probability
+                spent, count = spent + float((moved * cost).sum()), count + float(moved.sum())
+                stop_nats += float((moved * cost)[stop].sum())
+                behind += np.bincount(target[stop], moved[stop], states)
+                mass = np.bincount(target[~stop], moved[~stop], states)
+            totals.append((nats + spent - stop_nats, symbols + count - 1.0))
+            nats, symbols = nats + spent, symbols + count
         return sum(totals[n + 1][0] for n in sentences), sum(totals[n + 1][1] for n in sentences)
-
-    def latent_ppl(self, sentences: Sequence[int]) -> float:
-        """exp(expected nats / expected symbols) for documents with these sentence counts."""
-        nats, symbols = self.latent_nll(sentences)
-        return math.exp(nats / symbols)
 
 
 @cache
@@ -140,34 +147,11 @@ def _row(process: MentionProcess, window: Window) -> tuple[list[Symbol], list[fl
     return list(options), list(accumulate(options.values()))
 
 
-@dataclass(frozen=True)
-class _Flow:
-    """The process as a sparse transition list over its reachable windows; window 0 is the document's start."""
-
-    states: int
-    source: np.ndarray
-    target: np.ndarray
-    probability: np.ndarray
-    stop: np.ndarray
-
-    def sentence(self, mass: np.ndarray) -> tuple[np.ndarray, tuple[float, float, float]]:
-        """Carry mass from behind one stop to behind the next; expected nats, symbols, and nats of that stop."""
-        ends = np.zeros(self.states)
-        cost = -np.log(self.probability)
-        nats = symbols = stop_nats = 0.0
-        for _ in range(MAX_MENTIONS + 1):
-            moved = mass[self.source] * self.probability
-            nats, symbols = nats + float((moved * cost).sum()), symbols + float(moved.sum())
-            stop_nats += float((moved * cost)[self.stop].sum())
-            ends += np.bincount(self.target[self.stop], moved[self.stop], self.states)
-            mass = np.bincount(self.target[~self.stop], moved[~self.stop], self.states)
-        return ends, (nats, symbols, stop_nats)
-
-
 @cache
-def _flow(process: MentionProcess) -> _Flow:
-    start: Window = (BEGIN,) * ORDER
-    index, queue, edges = {start: 0}, [start], []
+def _edges(process: MentionProcess) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Source, target, probability and stop of each transition between reachable windows; 0 is a document's start."""
+    queue: list[Window] = [(BEGIN,) * ORDER]
+    index, edges = {queue[0]: 0}, []
     for window in queue:
         for symbol, probability in process.distribution(window).items():
             after = relabel((*window[1:], symbol))
@@ -176,15 +160,7 @@ def _flow(process: MentionProcess) -> _Flow:
                 queue.append(after)
             edges.append((index[window], index[after], probability, symbol == STOP))
     source, target, probabilities, stop = map(np.array, zip(*edges, strict=True))
-    return _Flow(len(queue), source, target, probabilities, stop)
-
-
-def _pronouns(gender: str, place: int, person: int, subject: int, inside: bool) -> list[tuple[str, float]]:
-    if place == 0:
-        return [(SUBJECT[gender], 1.0)]
-    if inside:
-        return [(POSSESSIVE[gender], 0.5)]
-    return [(OBJECT[gender], 0.7), (POSSESSIVE[gender], 0.3)]
+    return source, target, probabilities, stop
 
 
 def _globally(local: int, tag: str, window: list[Symbol], genders: list[str], draws: Draws) -> int:

@@ -7,7 +7,7 @@ and a web of news and stories in equal parts. Facts that no page states are told
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from longform.datasets.synthetic_world.articles import write
 from longform.datasets.synthetic_world.corpus import indices
@@ -20,12 +20,20 @@ DOMAIN = "encyclopedia"
 REWORDED = 0.5  # a fact is told as a plain claim this often, else in the page's own sentence
 
 
-def page(seed: int, number: int, telling: int, fillers: int) -> str:
-    """The page as it stands, whatever the telling."""
+FORMS = ("wiki", "books", "web", "news")
+
+
+def _page(seed: int, number: int) -> str:
     return " ".join(sentence.text for sentence in write(seed, DOMAIN, number).sentences)
 
 
-def news(seed: int, number: int, telling: int, fillers: int) -> str:
+def _story(seed: int, number: int, telling: int) -> str:
+    """A story of its own for every page and telling."""
+    story = write_story(seed, 1000 * number + telling)
+    return " ".join([*story.context, story.endings[story.right]])
+
+
+def _news(seed: int, number: int, telling: int, fillers: int) -> str:
     """One telling: the page's first sentence, then its stated facts in a new order with ``fillers`` other sentences."""
     article = write(seed, DOMAIN, number)
     rng = stream("news", seed, number, telling)
@@ -37,23 +45,8 @@ def news(seed: int, number: int, telling: int, fillers: int) -> str:
         elif sentence.relations:
             facts.append(sentence.text)
     plain = [s.text for s in others if not s.relations]
-    kept = [plain[i] for i in rng.permutation(len(plain))[:fillers]]
-    rest = [*facts, *kept]
+    rest = facts + [plain[i] for i in rng.permutation(len(plain))[:fillers]]
     return " ".join([first.text, *(rest[i] for i in rng.permutation(len(rest)))])
-
-
-def story(seed: int, number: int, telling: int, fillers: int) -> str:
-    """A story of its own for every page and telling."""
-    told = write_story(seed, 1000 * number + telling)
-    return " ".join([*told.context, told.endings[told.right]])
-
-
-def web(seed: int, number: int, telling: int, fillers: int) -> str:
-    """News in even tellings, stories in odd ones."""
-    return (story if telling % 2 else news)(seed, number, telling, fillers)
-
-
-FORMS: Mapping[str, Callable[[int, int, int, int], str]] = {"wiki": page, "books": story, "web": web, "news": news}
 
 
 def build(
@@ -62,7 +55,8 @@ def build(
     """Texts of one form about the pages of the named splits, all of them in split train.
 
     Args:
-        form: a key of ``FORMS``.
+        form: ``wiki`` (the page as it stands in every telling), ``books`` (stories), ``news``, or ``web`` (news in even
+            tellings, stories in odd ones).
         pages: how many pages of each split of the encyclopedia are told.
         tellings: texts a page.
         fillers: sentences of a telling that state no fact.
@@ -77,12 +71,16 @@ def build(
     numbers = indices(pages)
     if not numbers or tellings < 1:
         raise BadInput(f"corpus {name!r}: {len(numbers)} pages, {tellings} tellings; at least one of each is needed")
-    write_one = FORMS[form]
     rows = [(number, telling, "train") for telling in range(tellings) for number in numbers]
     rows += [(number, tellings, "validation") for number in numbers[:validation]]
-    documents = [
-        Document(f"{form}-{number:06d}-{telling}", split, (Section(None, write_one(seed, number, telling, fillers)),))
-        for number, telling, split in rows
-    ]
+    documents = []
+    for number, telling, split in rows:
+        if form == "wiki":
+            text = _page(seed, number)
+        elif form == "books" or (form == "web" and telling % 2):
+            text = _story(seed, number, telling)
+        else:
+            text = _news(seed, number, telling, fillers)
+        documents.append(Document(f"{form}-{number:06d}-{telling}", split, (Section(None, text),)))
     facts = {"corpus": name, "form": form, "synthetic": True, "pages": len(numbers), "tellings": tellings}
     return Corpus(documents, facts=facts)

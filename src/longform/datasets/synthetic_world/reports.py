@@ -13,6 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from longform.datasets.synthetic_world.corpus import ragged
 from longform.datasets.synthetic_world.draws import Draws, stream
 from longform.datasets.synthetic_world.lexicon import vocabulary
 from longform.datasets.synthetic_world.tables import table
@@ -101,9 +102,7 @@ def report_corpus(reports: Sequence[Report], splits: Sequence[str], facts: dict[
         Document(f"reports-{r.index:06d}", split, (Section(None, " ".join(r.sentences)),))
         for r, split in zip(reports, splits, strict=True)
     ]
-    truth = {
-        "grid": np.concatenate([r.grid.ravel() for r in reports]),
-        "grid_lengths": np.array([r.grid.size for r in reports], dtype=np.int64),
+    truth = ragged("grid", [r.grid.ravel() for r in reports], np.int8) | {
         "grid_sentences": np.array([r.grid.shape[0] for r in reports], dtype=np.int64),
         "entity_names": np.array([e for r in reports for e in r.entities], dtype=np.str_),
         "entity_counts": np.array([len(r.entities) for r in reports], dtype=np.int64),

@@ -16,7 +16,7 @@ from longform.datasets.synthetic_world.tables import lists, table
 PARENT_OF_KIND = {kind: parent for parent, kinds in lists(table("taxonomy")["kinds"]).items() for kind in kinds}
 PLACE_KINDS = ("building", "land", "water")  # where a gloss says that a noun is met
 NOT_NOUNS = ("adjective", "verb", "deed")
-LEXICON = "planted"
+LEXICON = "synthetic"
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Synset:
 
     @property
     def identifier(self) -> str:
-        """``planted-00000012-n``, of which WordNet's tools read the middle as an offset."""
+        """``synthetic-00000012-n``, of which WordNet's tools read the middle as an offset."""
         return f"{LEXICON}-{self.number:08d}-n"
 
 
@@ -93,7 +93,7 @@ def to_lmf(vocabulary: Vocabulary) -> str:
         '<?xml version="1.0" encoding="UTF-8"?>',
         '<!DOCTYPE LexicalResource SYSTEM "http://globalwordnet.github.io/schemas/WN-LMF-1.1.dtd">',
         '<LexicalResource xmlns:dc="https://globalwordnet.github.io/schemas/dc/">',
-        f'<Lexicon id="{LEXICON}" label="Nouns of the planted world" language="en" email="none@example.org" '
+        f'<Lexicon id="{LEXICON}" label="Nouns of the synthetic world" language="en" email="none@example.org" '
         'license="https://creativecommons.org/publicdomain/zero/1.0/" version="1">',
     ]
     for word in sorted(senses):

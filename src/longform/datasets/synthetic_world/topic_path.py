@@ -91,10 +91,9 @@ class TopicPrior:
         With $\hat\sigma^2$ at its expectation the mean of $\beta_i/\hat\sigma^2$ is one; the sum inside the absolute
         value is taken as positive, which holds when the mean of $\log(2\pi v_i \hat\sigma^2)$ exceeds minus one.
         """
-        sigma = self.expected_variance_estimate()
-        return float(np.mean([1.0 + np.log(2 * np.pi * _bridge_variances(t) * sigma).mean() for t in sentences]))
-
-
-def _bridge_variances(sentences: int) -> np.ndarray:
-    inner = np.arange(1, sentences - 1)
-    return inner * (sentences - 1 - inner) / (sentences - 1)
+        sigma, means = self.expected_variance_estimate(), []
+        for count in sentences:
+            inner = np.arange(1, count - 1)
+            variances = inner * (count - 1 - inner) / (count - 1)
+            means.append(1.0 + np.log(2 * np.pi * variances * sigma).mean())
+        return float(np.mean(means))
