@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from longform.datasets.synthetic_world import discourse, facts, names
@@ -174,10 +175,15 @@ def _drifted(context: Context, place: Place) -> str:
     return _replaced(sentence.text, replacements)
 
 
+@lru_cache(maxsize=4)
+def _donors(seed: int, domain_name: str, index: int) -> tuple[str, ...]:
+    """The sentences without persons of one article."""
+    return tuple(s.text for s in write(seed, domain_name, index).sentences if not s.mentions)
+
+
 def _off_topic(context: Context, _: Place) -> str:
     """A sentence without persons of another article."""
-    other = write(context.seed, context.domain, context.article.index + DONOR_OFFSET)
-    return context.draws.pick([s for s in other.sentences if not s.mentions]).text
+    return context.draws.pick(_donors(context.seed, context.domain, context.article.index + DONOR_OFFSET))
 
 
 def _translated(context: Context, place: Place) -> str:
