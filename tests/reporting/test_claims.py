@@ -110,7 +110,7 @@ def test_a_slope_over_sizes_falls_or_does_not(tmp_path):
 
 
 def test_an_exact_value_lies_in_the_interval_or_outside_it(tmp_path):
-    folder = tmp_path / "corpora" / "wiki"
+    folder = tmp_path / "corpora" / "articles" / "wiki"
     folder.mkdir(parents=True)
     exact = {"for_each": ["corpus"], "order": None, "contains": [{"system": "data"}, {"fact": "truth.latent_ppl"}]}
     for value, verdict in ((2.03, "holds"), (2.1, "contradicted")):

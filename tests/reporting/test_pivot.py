@@ -46,8 +46,8 @@ def test_seeds_make_one_cell_and_details_and_a_second_record_of_one_seed_is_refu
 
 
 def test_exact_values_come_from_the_corpora_that_state_them(tmp_path):
-    (tmp_path / "corpora" / "wiki").mkdir(parents=True)
-    (tmp_path / "corpora" / "wiki" / "facts.json").write_text(json.dumps({"truth": 2.5}))
+    (tmp_path / "corpora" / "articles" / "wiki").mkdir(parents=True)
+    (tmp_path / "corpora" / "articles" / "wiki" / "facts.json").write_text(json.dumps({"truth": 2.5}))
     cells = exact_rows(EXPECTED, tmp_path, ["wiki", "wiki", "real"], "truth", "PPL")
     assert [(c.row, c.value) for c in cells] == [("wiki, exact", 2.5)]
 

@@ -41,8 +41,8 @@ DATA, MODEL = (
 
 @pytest.fixture
 def folder(tmp_path):
-    (tmp_path / "corpora" / "wiki").mkdir(parents=True)
-    (tmp_path / "corpora" / "wiki" / "facts.json").write_text(json.dumps({"train": 1200, "states": 9}))
+    (tmp_path / "corpora" / "articles" / "wiki").mkdir(parents=True)
+    (tmp_path / "corpora" / "articles" / "wiki" / "facts.json").write_text(json.dumps({"train": 1200, "states": 9}))
     return tmp_path
 
 

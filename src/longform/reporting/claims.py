@@ -19,8 +19,8 @@ It has one of four forms, each a list of *numbers*:
 
 A number is a filter of records (see :func:`longform.reporting.selection.select`), merged over ``where`` and the row's own
 fields; or ``{value: 0.5}``; ``{fact: name}`` of the row's corpus; ``{ratio: [a, b]}``, ``{minus: [a, b]}``, ``{absolute: a}``; ``{reference: a}`` is
-what the record of a filter was compared with, taken as known. A
-filter that finds several records of an ``order`` stands for each of them; records that differ by seed alone are one number. ``called``
+what the record of a filter was compared with, taken as known; ``{change: a}`` its difference from that, with the paired interval in its
+details. A filter that finds several records of an ``order`` stands for each of them; records that differ by seed alone are one number. ``called``
 beside a filter names it in the ledger.
 
 ``for_each`` makes a row for each combination of fields that occurs (or ``{field: [values]}``, whether measured or not).
@@ -44,14 +44,14 @@ from longform.documents import BadInput
 from longform.reporting.estimates import FEWEST_UNITS, Estimate, constant, contrast, of_records, slope
 from longform.reporting.selection import ANY, Facts, select
 from longform.reporting.table import short, write_rows
-from longform.results import NAMES, Results
+from longform.results import NAMES, Record, Results
 
 HOLDS, CONTRADICTED, UNDECIDED = "holds", "contradicted", "undecided"
 ABSENT, UNTESTABLE = "not measured here", "not testable here"
 VERDICTS = (HOLDS, CONTRADICTED, UNDECIDED, ABSENT, UNTESTABLE)
 FORMS = ("order", "rising", "contains", "differ")
 OPTIONS = {"id", "source", "says", "exhibit", "where", "for_each", "pairs", "margin", "scale", "needs", "not_testable"}
-OPERATIONS = {"value", "fact", "ratio", "minus", "absolute", "reference"}
+OPERATIONS = {"value", "fact", "ratio", "minus", "absolute", "reference", "change"}
 NEEDS = ("all", "majority", "any")
 SHOWN_ROWS = 6  # of a claim in the notes of an exhibit; claims.csv has all
 OURS = "ours"  # the source of a claim that is a check of our own
@@ -224,6 +224,11 @@ class _Numbers:
             known = {r.reference for r in records if r.reference is not None}
             label = step.get("called", "reference")
             return [_Number(label, self._scaled(constant(value))) for value in known] or [_Number(label, None)]
+        if operation == "change":
+            changes = select(self.results, {**self.where, **self.fields, **held})
+            return [_Number(_label({name: getattr(r, name) for name in held}), _change(r)) for r in changes] or [
+                _Number(_label(held), None)
+            ]
         if operation == "absolute":
             (inner,) = self.of(held)
             return [_Number(step.get("called", f"|{inner.label}|"), inner.estimate and inner.estimate.absolute())]
@@ -258,6 +263,11 @@ class _Numbers:
             label = step.get("called", label) if len(groups) == 1 else label
             numbers.append(_Number(label, of_records(list(records), self.scale == "ratio")))
         return numbers
+
+
+def _change(record: Record) -> Estimate | None:
+    low, high = (record.details.get(f"difference_{end}") for end in ("low", "high"))
+    return None if record.difference is None else Estimate(record.difference, low, high, record.units)
 
 
 _IDENTITY = tuple(name for name in NAMES[: NAMES.index("seed")])  # records that agree in these differ by seed alone

@@ -44,7 +44,7 @@ def _test(wanted: Any) -> Callable[[Any], bool]:
 
 
 class Facts:
-    """What a corpus says of itself: ``data/corpora/<corpus>/facts.json``, read once; nothing where there is no such file."""
+    """What a corpus says of itself, ``data/corpora/<study>/<corpus>/facts.json``, read once; nothing where it has no such file."""
 
     def __init__(self, data: Path) -> None:
         self._data = data
@@ -53,8 +53,9 @@ class Facts:
     def of(self, corpus: str) -> Mapping[str, Any]:
         """All facts of a corpus."""
         if corpus not in self._read:
-            path = self._data / "corpora" / corpus / "facts.json"
-            self._read[corpus] = read_json(path) if path.is_file() else {}
+            folder = folder_of(self._data / "corpora", corpus)
+            path = folder / "facts.json" if folder else None
+            self._read[corpus] = read_json(path) if path and path.is_file() else {}
         return self._read[corpus]
 
     def number(self, corpus: str, name: str) -> float | None:
@@ -63,3 +64,8 @@ class Facts:
         for step in name.split("."):
             held = held.get(step) if isinstance(held, Mapping) else None
         return float(held) if isinstance(held, int | float) and not isinstance(held, bool) else None
+
+
+def folder_of(kind: Path, name: str) -> Path | None:
+    """A corpus' folder below ``data/corpora`` or ``data/generations``, in whichever study it is; None where there is none."""
+    return next(iter(sorted(kind.glob(f"*/{name}"))), None)

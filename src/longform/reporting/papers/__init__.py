@@ -1,1 +1,24 @@
 """The tables and figures of each paper: functions of result records and of what the paper printed."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from longform.documents import BadInput
+from longform.results import Results
+
+
+def complete(paper: str, results: Results) -> Results:
+    """The records with those that the paper's module derives from them, by its function ``derived`` where it has one.
+
+    Exhibits, claims and the ledger of a paper read complete records.
+
+    Raises:
+        BadInput: no such paper.
+    """
+    try:
+        module = import_module(f"{__name__}.{paper}")
+    except ModuleNotFoundError as error:
+        raise BadInput(f"no reports for {paper!r}; name a module of longform/reporting/papers") from error
+    derived = getattr(module, "derived", None)
+    return Results([*results, *derived(results)]) if derived else results

@@ -222,12 +222,7 @@ def figures_10_13(results: Results, expected: Expected, *, data: Path) -> Mentio
 
 def figure_wrong_pronoun(results: Results, expected: Expected, *, data: Path) -> Figure:
     """Latent PPL of mentions and of section titles as ever more pronouns get the wrong gender (ours, after section 5)."""
-    where = {
-        "metric": "latent_ppl",
-        "task": "wrong_pronoun",
-        "severity": "*",
-        **expected.choice("figure_wrong_pronoun"),
-    }
+    where = {"metric": "score", "task": "*", "severity": "*", **expected.choice("figure_wrong_pronoun")}
     found = select(results, where)
     cells = [cell(expected.label("critic", r.critic), f"severity {r.severity:g}", r) for r in found]
     curves = {

@@ -17,7 +17,7 @@ from longform.documents import BadInput
 from longform.evaluation.intervals import wilson
 from longform.reporting.pivot import SYSTEM, comparison_notes, exact_rows, pivot
 from longform.reporting.printed import Expected
-from longform.reporting.selection import Facts, select
+from longform.reporting.selection import Facts, folder_of, select
 from longform.reporting.table import Cell, Figure, Table, exact
 from longform.results import Record, Results
 
@@ -60,8 +60,9 @@ def _titles(name: str, printed: str, caption: str, results: Results, expected: E
 
 
 def generated_folder(data: Path, record: Record) -> Path:
-    """Where the texts of a record's system lie."""
-    return data / "generations" / record.corpus / f"{record.system}-{'with' if record.titles else 'without'}_titles"
+    """Where the texts of a record's system lie, ``data/generations/<study>/<corpus>/<system>``."""
+    corpus = folder_of(data / "generations", record.corpus) or data / "generations" / record.corpus
+    return corpus / f"{record.system}-{'with' if record.titles else 'without'}_titles"
 
 
 def _generated(latent: Results, expected: Expected, data: Path) -> list[str]:
@@ -95,8 +96,13 @@ def table_11(results: Results, expected: Expected, *, data: Path) -> Table:
     """
     facts, cells, notes = Facts(data), [], []
     for corpus in expected.choice("table_11").get("corpus", []):
-        own = facts.of(corpus) or _no_corpus(data / "corpora" / corpus)
-        statistics = own.get("table_11") or _statistics(data / "corpora" / corpus / "documents.jsonl")
+        folder = folder_of(data / "corpora", corpus)
+        if folder is None:
+            raise BadInput(
+                f"{data / 'corpora'} has no corpus {corpus!r}; run the stage that makes it, or change the exhibit's corpora"
+            )
+        own = facts.of(corpus)
+        statistics = own.get("table_11") or _statistics(folder / "documents.jsonl")
         beside = {
             n.rule["fact"]: n
             for n in expected.numbers
@@ -111,12 +117,6 @@ def table_11(results: Results, expected: Expected, *, data: Path) -> Table:
             f"{expected.label('corpus', corpus)}: lengths in {own.get('token_unit', LOWER_BOUND)}; dropped articles: {dropped}"
         )
     return Table("Table 11. Corpora: articles, section types, section statistics (validation split)", cells, notes)
-
-
-def _no_corpus(folder: Path) -> Mapping[str, Any]:
-    raise BadInput(
-        f"{folder}: no such corpus; run the stage that makes it, or change exhibits.table_11 of expected.yaml"
-    )
 
 
 def _statistics(path: Path) -> Mapping[str, Any]:

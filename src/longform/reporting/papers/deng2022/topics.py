@@ -20,6 +20,7 @@ COLUMNS = {
     "Latent NLL (nats), expectation": {**NLL, "variant": "full_expectation"},
 }
 EXACT = "the exact value is that of the synthetic logits themselves; ours are posterior means under fitted topics"
+OFF_DOMAIN = "off_domain"  # variant: a model trained on another corpus, read with this one's topics
 WORDS = 60  # of an outlier's text that its row shows (ours)
 LINEAR = 1.0  # covariances up to this lie on the linear part of the colour scale
 LISTED = 20  # topics up to which the CSV has every covariance
@@ -76,12 +77,16 @@ def figure_9(results: Results, expected: Expected, *, data: Path) -> Figure:
 def _covariances(name: str, title: str, results: Results, expected: Expected, data: Path) -> Figure:
     """One panel per system; clusters of data's topics order the topics of every panel (average linkage, Euclidean)."""
     where = expected.choice(name)
+    foreign = {"variant": OFF_DOMAIN, **{k: v for k, v in where.items() if k == "corpus"}}
     records = {expected.labels(r, "system", "titles"): r for r in select(results, {**where, **NLL})}
+    records |= {expected.labels(r, "variant"): r for r in select(results, {**NLL, **foreign})}
     real = select(results, {**where, **NLL, "system": "data", "titles": None}).one()
     matrices = {row: np.array(record.details["covariance_of_means"]) for row, record in records.items()}
     reference = np.array(real.details["covariance_of_means"])
     order = leaves_list(linkage(reference, method="average", metric="euclidean"))
-    cells = pivot(results, expected, data, {"Latent NLL (nats)": NLL}, printed="figures", rows=SYSTEM[1:], where=where)
+    columns = {"Latent NLL (nats)": NLL}
+    cells = pivot(results, expected, data, columns, printed="figures", rows=SYSTEM[1:], where=where)
+    cells += pivot(results, expected, data, columns, printed="figures", rows=("variant",), where=foreign)
     cells += [
         exact(row, "Frobenius distance to data", float(np.linalg.norm(matrix - reference)), "")
         for row, matrix in matrices.items()
