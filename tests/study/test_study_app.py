@@ -10,7 +10,7 @@ from study_server import HOSTILE, Server, article, small_study
 from longform.documents import BadInput
 from longform.study.__main__ import exported, main
 from longform.study.app import create_app, stamp, visible
-from longform.study.items import Item, load_study, needed, questions, rows_study
+from longform.study.items import Item, load_study, needed, questions, rows_study, sections_study
 from longform.study.store import Store
 
 
@@ -26,11 +26,16 @@ class Visitor:
         return self.client.post(path, data={"form": stamp(self.token), **fields}, headers=headers)
 
     def item(self):
-        return self.study.item(re.search(r'name="item" value="([^"]+)"', self.client.get("/").text).group(1))
+        return self.study.order(self.token)[
+            int(re.search(r'name="item" value="([^"]+)"', self.client.get("/").text)[1])
+        ]
+
+    def place(self, item):
+        return self.study.order(self.token).index(item)
 
     def answer(self, item, action="submit", **changes):
         fields = {name: allowed[0] for name, allowed in questions(item)} | changes
-        return self.post("/answer", {"item": item.id, "action": action, **fields})
+        return self.post("/answer", {"item": self.place(item), "action": action, **fields})
 
 
 @pytest.fixture
@@ -57,7 +62,7 @@ def test_without_a_known_token_nothing_is_shown_or_taken(store):
 
 def test_consent_comes_first(store):
     visitor = Visitor(store, small_study(), "ada")
-    assert visitor.post("/draft", {"item": visitor.study.items[0].id}).status_code == 403
+    assert visitor.post("/draft", {"item": 0}).status_code == 403
     assert "I agree" in visitor.client.get("/").text
     item = visitor.study.items[0]
     assert visitor.answer(item).status_code == 403 and store.answers() == []
@@ -88,7 +93,7 @@ def test_verify_shows_gold_and_does_not_finish_the_item(visitor, store):
 def test_a_late_draft_does_not_hide_what_was_verified(visitor):
     item = visitor.item()
     visitor.answer(item, action="verify", section_0="result")
-    visitor.post("/draft", {"item": item.id, "section_1": "result"})
+    visitor.post("/draft", {"item": visitor.place(item), "section_1": "result"})
     assert "Gold: introduction" in visitor.client.get("/").text
 
 
@@ -99,15 +104,25 @@ def test_gold_and_systems_are_never_sent_in_testing(visitor):
     assert visitor.item().phase == "testing" and "Gold:" not in page and "Verify" not in page
 
 
+def test_no_page_tells_where_a_text_is_from(store):
+    training = [article("train", "train", text="T")]
+    systems = {"data": [article("real-1", "test", text="R")], "gpt2-large": [article("made-1", "generated", text="G")]}
+    visitor = Visitor(store, sections_study(training, systems, name="blind", per_system=1, seed=1), "ada")
+    visitor.post("/consent", {})
+    while "You are done" not in (page := visitor.client.get("/").text):
+        assert not [word for word in ("gpt2", "made-1", "real-1", "data", "check/", "testing/") if word in page]
+        visitor.answer(visitor.item())
+
+
 def test_an_incomplete_answer_is_kept_as_a_draft_and_asked_again(visitor, store):
     item = visitor.item()
-    page = visitor.post("/answer", {"item": item.id, "section_0": "method"}).text
+    page = visitor.post("/answer", {"item": visitor.place(item), "section_0": "method"}).text
     assert store.answers() == [] and '<option value="method" selected>' in page
 
 
 def test_a_reload_loses_nothing_that_was_chosen(visitor):
     item = visitor.item()
-    assert visitor.post("/draft", {"item": item.id, "section_1": "result"}).json() == {"kept": True}
+    assert visitor.post("/draft", {"item": visitor.place(item), "section_1": "result"}).json() == {"kept": True}
     assert visitor.client.get("/").text.count("selected") == 1
 
 
@@ -120,11 +135,11 @@ def test_two_annotators_do_not_mix_and_have_their_own_orders(store):
         one.post("/consent", {})
     first = ada.item()
     ada.answer(first)
-    ben.post("/draft", {"item": first.id, "section_0": "result"})
+    ben.post("/draft", {"item": ben.place(first), "section_0": "result"})
     assert ben.item() == first and ada.item() != first
     assert {one["annotator"] for one in store.answers()} == {"ada"}
     assert pairs.order("ada") != pairs.order("ben") and pairs.order("ada") == pairs.order("ada")
-    taken = ben.client.post("/answer", data={"form": stamp(ada.token), "item": first.id})
+    taken = ben.client.post("/answer", data={"form": stamp(ada.token), "item": ben.place(first)})
     assert taken.status_code == 403  # another annotator's form
 
 
@@ -132,7 +147,7 @@ def test_two_annotators_do_not_mix_and_have_their_own_orders(store):
     "headers", [{"Origin": "http://evil.example"}, {"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"}]
 )
 def test_posts_from_other_sites_are_refused(visitor, store, headers):
-    fields = {"form": stamp(visitor.token), "item": visitor.item().id}
+    fields = {"form": stamp(visitor.token), "item": visitor.place(visitor.item())}
     assert visitor.client.post("/answer", data=fields, headers=headers).status_code == 403
     assert store.answers() == []
 
@@ -143,9 +158,10 @@ def test_other_host_names_and_huge_posts_are_refused(visitor, store):
 
 
 def test_unknown_items_and_answers_are_not_stored(visitor, store):
-    assert visitor.post("/answer", {"item": "none"}).status_code == 403
+    for place in ("none", "-1", "5", "²", ""):
+        assert visitor.post("/answer", {"item": place}).status_code == 403
     item = visitor.item()
-    visitor.post("/answer", {"item": item.id, **{f"section_{i}": "<b>made up</b>" for i in range(3)}})
+    visitor.post("/answer", {"item": visitor.place(item), **{f"section_{i}": "<b>made up</b>" for i in range(3)}})
     assert store.answers() == []
 
 
@@ -171,7 +187,9 @@ def test_pages_carry_a_policy_that_runs_no_script_but_ours(visitor):
     assert "script-src 'self'" in headers["content-security-policy"] and headers["x-frame-options"] == "DENY"
     cookie = TestClient(visitor.client.app, base_url="http://127.0.0.1", follow_redirects=False)
     told = cookie.get(f"/enter/{visitor.token}").headers["set-cookie"].lower()
-    assert "httponly" in told and "samesite=strict" in told
+    assert "httponly" in told and "samesite=lax" in told and "secure" not in told
+    safe = TestClient(visitor.client.app, base_url="https://127.0.0.1", follow_redirects=False)
+    assert "; secure" in safe.get(f"/enter/{visitor.token}").headers["set-cookie"].lower()
 
 
 def test_control_characters_have_pictures():
@@ -191,7 +209,7 @@ def test_an_acknowledged_answer_survives_sigkill(tmp_path):
         client.post("/consent", data={"form": stamp(token)})
         item = load_study(server.study).items[0]
         fields = {name: allowed[0] for name, allowed in questions(item)}
-        assert client.post("/answer", data={"form": stamp(token), "item": item.id, **fields}).status_code == 200
+        assert client.post("/answer", data={"form": stamp(token), "item": 0, **fields}).status_code == 200
     server.kill()
     assert [one["answer"] for one in server.stored()] == [fields]
     server.start()
@@ -207,6 +225,26 @@ def test_the_export_has_a_row_per_question_with_gold_and_the_last_answer_marked(
     rows = exported(visitor.study, store)
     assert len(rows) == 6 and [row["last"] for row in rows] == [False] * 3 + [True] * 3
     assert rows[3]["answer"] == "result" and rows[3]["gold"] == "introduction" and rows[3]["annotator"] == "ada"
+
+
+def test_who_withdraws_is_forgotten_and_the_others_stay(tmp_path, capsys):
+    small_study().save(tmp_path / "s.json")
+    store = Store(tmp_path / "a.sqlite")
+    ada, ben = (Visitor(store, small_study(), label) for label in ("ada", "ben"))
+    for one in (ada, ben):
+        one.post("/consent", {})
+        one.answer(one.item(), section_0="method")
+        one.post("/draft", {"item": 1, "section_1": "result"})
+    files = ["--study", str(tmp_path / "s.json"), "--answers", str(tmp_path / "a.sqlite")]
+    assert main(["withdraw", *files, "ada", "zoe"]) == 2 and "['zoe']" in capsys.readouterr().err
+    assert len(store.answers()) == 2
+    assert main(["withdraw", *files, "ada"]) == 0 and "ada: 1 answers deleted" in capsys.readouterr().out
+    assert {one["annotator"] for one in store.answers()} == {"ben"}
+    assert ada.client.get("/").status_code == 403 and ben.client.get("/").status_code == 200
+    assert store.drafted(ada.token, ada.study.items[1].id) == {} != store.drafted(ben.token, ben.study.items[1].id)
+    held = b"".join(path.read_bytes() for path in tmp_path.glob("a.sqlite*"))
+    assert ada.token.encode() not in held and ben.token.encode() in held
+    store.close()
 
 
 def test_the_command_line_makes_invites_and_exports(tmp_path, capsys):

@@ -1,4 +1,4 @@
-"""``python -m longform.study make|invite|serve|export|analyse``: a study from texts, links, the pages, the answers, what they say."""
+"""``python -m longform.study make|invite|serve|export|withdraw|analyse``: texts to a study, its links, pages and answers."""
 
 from __future__ import annotations
 
@@ -59,7 +59,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     export = verbs.add_parser("export", help="answers as JSONL (.jsonl) or as a table (.csv)")
     export.add_argument("--out", type=Path, required=True)
-    for verb, run in ((invite, _invite), (serve, _serve), (export, _export)):
+    withdraw = verbs.add_parser(
+        "withdraw", help="delete the answers, the consent and the link of annotators who ask for it"
+    )
+    withdraw.add_argument("labels", nargs="+")
+    for verb, run in ((invite, _invite), (serve, _serve), (export, _export), (withdraw, _withdraw)):
         verb.add_argument("--study", type=Path, required=True)
         verb.add_argument("--answers", type=Path, required=True, help="the SQLite file")
         verb.set_defaults(run=run)
@@ -141,13 +145,23 @@ def _serve(given: argparse.Namespace) -> None:
     uvicorn.run(app, host=given.host, port=given.port, log_level="warning")
 
 
+def _withdraw(given: argparse.Namespace) -> None:
+    load_study(given.study)
+    for label, count in _opened(given.answers).withdraw(given.labels).items():
+        print(f"{label}: {count} answers deleted; exports that were written before still hold them")
+
+
+def _opened(answers: Path) -> Store:
+    if not answers.is_file():
+        raise BadInput(f"{answers}: no such file; name the --answers that `invite` and `serve` were given")
+    return Store(answers)
+
+
 def _export(given: argparse.Namespace) -> None:
     if given.out.suffix not in (".csv", ".jsonl"):
         raise BadInput(f"{given.out}: an export is .csv or .jsonl; name --out so")
     study = load_study(given.study)
-    if not given.answers.is_file():
-        raise BadInput(f"{given.answers}: no such file; name the --answers that `invite` and `serve` were given")
-    rows = exported(study, Store(given.answers))
+    rows = exported(study, _opened(given.answers))
     text = io.StringIO(newline="")
     if given.out.suffix == ".csv":
         writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")

@@ -68,11 +68,13 @@ def create_app(study: Study, store: Store, hosts: Sequence[str] = LOCAL) -> Fast
         return response
 
     @app.get("/enter/{token}")
-    def enter(token: str) -> Response:
+    def enter(request: Request, token: str) -> Response:
         if store.label(token) is None:
             return show("message.html", 403, message="This link is not known. Ask for another one.")
         response = RedirectResponse("/", 303)
-        response.set_cookie(COOKIE, token, httponly=True, samesite="strict", max_age=90 * 86400)
+        # not "strict": a click in web mail comes from another site, and its redirect would arrive without the cookie
+        https = request.url.scheme == "https"
+        response.set_cookie(COOKIE, token, httponly=True, secure=https, samesite="lax", max_age=90 * 86400)
         return response
 
     @app.get("/")
@@ -87,7 +89,8 @@ def create_app(study: Study, store: Store, hosts: Sequence[str] = LOCAL) -> Fast
         if not left:
             return show("message.html", message="You are done. Thank you! You may close this page.")
         values = {"form": stamp(token), "number": len(order) - len(left) + 1, "of": len(order)}
-        return show("item.html", **values, **_shown(left[0], store.drafted(token, left[0].id)))
+        place = order.index(left[0])
+        return show("item.html", **values, place=place, **_shown(left[0], store.drafted(token, left[0].id)))
 
     @app.post("/consent")
     async def consent(request: Request) -> Response:
@@ -100,7 +103,7 @@ def create_app(study: Study, store: Store, hosts: Sequence[str] = LOCAL) -> Fast
     @app.post("/answer")
     async def answer(request: Request) -> Response:
         token, form = await _form(request, annotator(request))
-        item = {one.id: one for one in study.items}.get(form.get("item", "")) if token else None
+        item = _placed(study, token, form.get("item", ""))
         if token is None or item is None or not store.consented(token):
             return show("message.html", 403, message="This page is out of date. Open your link again.")
         chosen, missing = _chosen(item, form)
@@ -116,7 +119,7 @@ def create_app(study: Study, store: Store, hosts: Sequence[str] = LOCAL) -> Fast
     @app.post("/draft")
     async def draft(request: Request) -> Response:
         token, form = await _form(request, annotator(request))
-        item = {one.id: one for one in study.items}.get(form.get("item", "")) if token else None
+        item = _placed(study, token, form.get("item", ""))
         if token is None or item is None or not store.consented(token):
             return JSONResponse({"error": "not known"}, 403)
         if item.id not in store.done(token):
@@ -148,6 +151,12 @@ def _refusal(request: Request) -> str:
         return "a post from another site"
     origin = request.headers.get("origin")
     return "a post from another site" if origin and origin.split("://", 1)[-1] != request.headers.get("host") else ""
+
+
+def _placed(study: Study, token: str | None, place: str) -> Item | None:
+    """The item at a place of the annotator's own order: pages name it so, because an id may tell where a text is from."""
+    order = study.order(token) if token else []
+    return order[int(place)] if place.isdecimal() and int(place) < len(order) else None
 
 
 def _chosen(item: Item, form: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:

@@ -28,7 +28,7 @@ class Item:
     """One thing to judge.
 
     Attributes:
-        id: unique within the study.
+        id: unique within the study; never shown, since it may name a system.
         kind: one of ``KINDS``.
         phase: training items show the gold labels on request and come first, in order; testing items come shuffled.
         body: ``{"sections": [text]}``, ``{"claim", "evidence"}`` or ``{"left", "right"}``; shown as text, kept exactly.
@@ -226,7 +226,7 @@ def needed(first: float, second: float, level: float = 0.05, power: float = 0.8)
 
 
 CONSENT = (
-    "Taking part is voluntary, and you may stop at any time. What is kept: your answers, when you gave them, and the code in "
+    "Taking part is voluntary; you may stop at any time, and ask for your answers to be deleted. What is kept: your answers, when you gave them, and the code in "
     "your link; no name, no address. The answers will be used for research and may be published, without your code."
 )
 SECTION_INSTRUCTIONS = {

@@ -25,7 +25,8 @@ CREATE INDEX IF NOT EXISTS by_token ON answers (token, item);
 
 
 class Store:
-    """One study's annotators, answers and drafts. Answers are only ever added; the last one of an item counts.
+    """One study's annotators, answers and drafts. Answers are only ever added, until somebody withdraws; the last one of an
+    item counts.
 
     Raises:
         BadInput: the file is no database, or that of something else.
@@ -41,6 +42,7 @@ class Store:
                     f"{path}: not a study's database, its tables are {sorted(tables)[:5]}; name another file"
                 )
             self._held.execute("PRAGMA journal_mode = WAL")
+            self._held.execute("PRAGMA secure_delete = ON")  # what is withdrawn is overwritten, not only unlinked
             self._held.execute("PRAGMA synchronous = FULL")  # a commit returns when it is on the disk
             self._held.executescript(_SCHEMA)
         except sqlite3.DatabaseError as error:
@@ -73,10 +75,30 @@ class Store:
             taken = sorted(label for label in found if label in known or labels.count(label) > 1)
             if taken:
                 raise BadInput(
-                    f"annotators {taken}: invited already, or named twice; nobody was invited, mend the labels"
+                    f"annotators {taken}: invited already, or named twice; nobody was invited, fix the labels"
                 )
             held.executemany("INSERT INTO annotators VALUES (?, ?, NULL)", [(found[one], one) for one in found])
         return found
+
+    def withdraw(self, labels: Sequence[str]) -> dict[str, int]:
+        """Label -> answers deleted, with the drafts, the consent and the link; for all of the labels or for none.
+
+        Raises:
+            BadInput: nobody was invited under a label.
+        """
+        counts = {}
+        with self._writing() as held:
+            known = dict(held.execute("SELECT label, token FROM annotators"))
+            if missing := sorted(set(labels) - known.keys()):
+                raise BadInput(f"annotators {missing}: not invited; nobody's answers were deleted, fix the labels")
+            for label in labels:
+                token = (known[label],)
+                counts[label] = held.execute("DELETE FROM answers WHERE token = ?", token).rowcount
+                held.execute("DELETE FROM drafts WHERE token = ?", token)
+                held.execute("DELETE FROM annotators WHERE token = ?", token)
+        with self._lock:
+            self._held.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        return counts
 
     def label(self, token: str) -> str | None:
         """The annotator's label, or None for a token that was never given out."""
