@@ -20,7 +20,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.naive_bayes import MultinomialNB
 
 from longform.critic import estimate
-from longform.critics.section_order.errors import corrected
+from longform.critics.section_order.classifier_errors import corrected
 from longform.critics.section_order.score import GoldTitleCritic, TitleCritic, TitledArticle, units_from_readout
 from longform.datasets import synthetic_world as planted
 from longform.documents import Chain, Corpus, Readout, chains_to_readout
@@ -49,6 +49,7 @@ def readout(corpus: Corpus, words: int) -> Readout:
         "gold": np.array([names.index(title) for *_, title in sections]), "gold_lengths": lengths,
         "gold_names": np.array(names), "title_names": np.array(reader.classes_.tolist()),
         "log_posterior": log_posterior, "log_posterior_lengths": lengths,
+        "confidence": np.exp(log_posterior.max(axis=1)), "confidence_lengths": lengths,
         "section_transitions": corpus.truth["section_transitions"],
         "section_symbol_names": corpus.truth["section_symbol_names"],
     }  # fmt: skip

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain as flatten
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -37,25 +37,29 @@ class _MarkovScores:
     begin: str | None
     end: bool
 
-    def attribute(self, units: Sequence[Chain]) -> list[np.ndarray]:
-        """Log probability (nats) of each transition, one array per unit, in reading order.
+    def judged(self, units: Sequence[Any]) -> Sequence[Chain]:
+        """The chains that are scored: the units themselves, unless a subclass says otherwise."""
+        return units
+
+    def attribute(self, units: Sequence[Any]) -> list[np.ndarray]:
+        """Log probability (nats) of each transition of the judged chains, one array per unit, in reading order.
 
         A transition with an unknown name is nan, an invalid chain is empty; what is left sums to the tally's
         ``logprob``.
         """
-        pairs = self._transitions(units)
+        pairs = self.transitions_of(units)
         logprobs = pairs.gather(self.log_transitions)
         logprobs[pairs.unknown] = np.nan
         return np.split(logprobs, np.searchsorted(pairs.unit, np.arange(1, len(units))))
 
-    def tally(self, units: Sequence[Chain]) -> Tally:
+    def tally(self, units: Sequence[Any]) -> Tally:
         """Sum of log probabilities, scored transitions, transitions skipped for an unknown name, and exclusions."""
-        pairs = self._transitions(units)
+        pairs = self.transitions_of(units)
         logprobs = np.where(pairs.unknown, 0.0, pairs.gather(self.log_transitions))
         total = np.bincount(pairs.unit, logprobs, len(units))
         unknown = np.bincount(pairs.unit, pairs.unknown, len(units))
         scored = np.bincount(pairs.unit, minlength=len(units)) - unknown
-        excluded = [not unit.valid for unit in units]
+        excluded = [not chain.valid for chain in self.judged(units)]
         values = np.stack([total, scored, unknown, np.array(excluded, dtype=float)], axis=1)
         return Tally(tuple(unit.unit_id for unit in units), COLUMNS, values)
 
@@ -63,12 +67,13 @@ class _MarkovScores:
         """Latent PPL, corpus-level (deng2022 section 2)."""
         return perplexity(tally.total("logprob"), tally.total("transitions"))
 
-    def _transitions(self, units: Sequence[Chain]) -> _Transitions:
+    def transitions_of(self, units: Sequence[Any]) -> Transitions:
+        """Transitions of the judged chains, begin and end included."""
         if not self.names:
             raise BadInput(
                 f"{type(self).__name__} has no transitions yet; call fit(real chains) and use what it returns"
             )
-        return _read_transitions(units, {name: i for i, name in enumerate(self.names)}, self.begin, self.end)
+        return read_transitions(self.judged(units), self.names, self.begin, self.end)
 
 
 @dataclass(frozen=True)
@@ -98,7 +103,7 @@ class BigramCritic(_MarkovScores):
         if not (np.isfinite(self.delta) and self.delta >= 0):
             raise BadInput(f"delta is {self.delta}, allowed is a finite number >= 0; the paper's choices are 0 and 1")
 
-    def fit(self, real: Sequence[Chain]) -> BigramCritic:
+    def fit(self, real: Sequence[Any]) -> Self:
         """Count the transitions of the valid chains of ``real``.
 
         Raises:
@@ -110,7 +115,7 @@ class BigramCritic(_MarkovScores):
                 f"bigram critic: got {len(real)} real chains, 0 valid; at least one is needed, check the reader"
             )
         names = tuple(self._vocabulary(valid))
-        pairs = _read_transitions(valid, {name: i for i, name in enumerate(names)}, self.begin, self.end)
+        pairs = read_transitions(valid, names, self.begin, self.end)
         counts = np.bincount(pairs.earlier * len(names) + pairs.later, minlength=len(names) ** 2)
         log_transitions = _log_rows(counts.reshape(len(names), len(names)) + self.delta)
         excluded = len(real) - len(valid)
@@ -131,7 +136,7 @@ class BigramCritic(_MarkovScores):
 
 @dataclass(frozen=True)
 class MarkovCritic(_MarkovScores):
-    """A known transition matrix, given from outside: the true process of the synthetic language or of planted text.
+    """A known transition matrix, given from outside: the true process of the synthetic language or of synthetic text.
 
     Attributes:
         names: (states,) state names.
@@ -162,14 +167,14 @@ class MarkovCritic(_MarkovScores):
         with np.errstate(divide="ignore"):
             return np.log(np.asarray(self.transitions, dtype=np.float64))
 
-    def fit(self, real: Sequence[Chain]) -> MarkovCritic:
+    def fit(self, real: Sequence[Chain]) -> Self:
         """Nothing to fit: the critic itself."""
         return self
 
 
 @dataclass(frozen=True)
-class _Transitions:
-    """Consecutive symbols of all units, flat: the unit of each transition, its two names, and whether one is unknown."""
+class Transitions:
+    """Consecutive symbols of all units, flat: the unit of each transition and the places of its two names."""
 
     unit: np.ndarray
     earlier: np.ndarray
@@ -177,20 +182,24 @@ class _Transitions:
 
     @property
     def unknown(self) -> np.ndarray:
+        """Whether one of the two is no known name."""
         return (self.earlier == UNKNOWN) | (self.later == UNKNOWN)
 
     def gather(self, table: np.ndarray) -> np.ndarray:
+        """The table's value of each transition."""
         return table[self.earlier, self.later]
 
 
-def _read_transitions(units: Sequence[Chain], index: Mapping[str, int], begin: str | None, end: bool) -> _Transitions:
+def read_transitions(units: Sequence[Chain], names: Sequence[str], begin: str | None, end: bool) -> Transitions:
+    """Consecutive symbols of the valid chains, as places among the names, ``UNKNOWN`` where there is none."""
+    index = {name: i for i, name in enumerate(names)}
     before = (begin,) if begin is not None else ()
     after = (END,) if end else ()
     rows = [(*before, *unit.symbols, *after) if unit.valid else () for unit in units]
     flat = np.array([index.get(symbol, UNKNOWN) for row in rows for symbol in row], dtype=np.int64)
     unit = np.repeat(np.arange(len(rows)), [len(row) for row in rows])
     same = unit[1:] == unit[:-1]
-    return _Transitions(unit[1:][same], flat[:-1][same], flat[1:][same])
+    return Transitions(unit[1:][same], flat[:-1][same], flat[1:][same])
 
 
 def _log_rows(weights: np.ndarray) -> np.ndarray:
@@ -200,80 +209,29 @@ def _log_rows(weights: np.ndarray) -> np.ndarray:
         return np.log(weights / np.where(totals > 0, totals, 1.0))
 
 
-def delta_scores(
-    real: Sequence[Chain], validation: Sequence[Chain], deltas: Sequence[float] = (0, 1), **settings: Any
-) -> dict[float, float]:
-    """Latent PPL of the validation chains under each ``delta``; ``settings`` are those of :class:`BigramCritic`."""
-    critics = {delta: BigramCritic(delta=delta, **settings).fit(real) for delta in deltas}
-    return {delta: critic.score(critic.tally(validation)) for delta, critic in critics.items()}
-
-
-def choose_delta(
-    real: Sequence[Chain], validation: Sequence[Chain], deltas: Sequence[float] = (0, 1), **settings: Any
-) -> float:
-    """The delta with the lowest Latent PPL on validation chains (gold titles in deng2022); the first wins a tie.
+def delta_scores(real: Sequence[Any], validation: Sequence[Any], critics: Sequence[BigramCritic]) -> dict[float, float]:
+    """Latent PPL of the validation units under each critic, fitted on ``real``, by its delta.
 
     Raises:
-        BadInput: no validation transition has known names, or every delta gives an infinite score.
+        BadInput: none is finite (every delta meets an impossible transition, or no validation transition is known).
     """
-    scores = delta_scores(real, validation, deltas, **settings)
-    finite = {delta: score for delta, score in scores.items() if np.isfinite(score)}
-    if not finite:
-        raise BadInput(f"validation Latent PPL is {scores}: none is finite; add a delta above 0, or check the titles")
-    return min(finite, key=finite.__getitem__)
+    fitted = [critic.fit(real) for critic in critics]
+    scores = {critic.delta: critic.score(critic.tally(validation)) for critic in fitted}
+    if not any(np.isfinite(score) for score in scores.values()):
+        raise BadInput(f"validation Latent PPL by delta is {scores}: none is finite; add a delta above 0")
+    return scores
 
 
-@dataclass(frozen=True)
-class TransitionFailures:
-    """Transitions that real text hardly makes (deng2022 Table 12).
-
-    Attributes:
-        rows: (earlier, later, occurrences, probability under the critic), most frequent first.
-        transitions: scored transitions of the set, the denominator of every share.
-    """
-
-    rows: tuple[tuple[str, str, int, float], ...]
-    transitions: int
-
-    @property
-    def share(self) -> float:
-        """Failures over all transitions."""
-        return sum(row[2] for row in self.rows) / self.transitions if self.transitions else 0.0
-
-    @property
-    def repetition_share(self) -> float:
-        """Failures that repeat the section before, over all failures; nan without failures."""
-        total = sum(row[2] for row in self.rows)
-        return sum(row[2] for row in self.rows if row[0] == row[1]) / total if total else float("nan")
+def best_delta(scores: Mapping[float, float]) -> float:
+    """The delta of the lowest finite score; the first wins a tie."""
+    return min((delta for delta, score in scores.items() if np.isfinite(score)), key=scores.__getitem__)
 
 
-def transition_counts(critic: BigramCritic | MarkovCritic, units: Sequence[Chain], inner: bool = False) -> Counter:
-    """Occurrences of each (earlier, later) pair of known names; ``inner`` leaves out begin and end transitions."""
-    pairs = critic._transitions(units)
-    names = critic.names
-    known = Counter(zip(pairs.earlier[~pairs.unknown].tolist(), pairs.later[~pairs.unknown].tolist(), strict=True))
-    edges = {END} | ({critic.begin} if critic.begin is not None else set()) if inner else set()
-    named = {(names[a], names[b]): count for (a, b), count in known.items()}
-    return Counter({pair: count for pair, count in named.items() if not edges & set(pair)})
-
-
-def transition_failures(
-    critic: BigramCritic | MarkovCritic,
-    units: Sequence[Chain],
-    threshold: float = FAILURE_PROBABILITY,
-    inner: bool = False,
-) -> TransitionFailures:
-    """Transitions with $P_c(z_m | z_{m-1})$ below ``threshold`` (deng2022 Table 12, section 5).
-
-    ``inner`` counts only transitions between two sections, in the rows and in the denominator; the paper
-    does not say whether begin and end are in its denominator.
-    """
-    counts = transition_counts(critic, units, inner)
-    index = {name: i for i, name in enumerate(critic.names)}
-    table = np.exp(critic.log_transitions)
-    rows = [(a, b, count, float(table[index[a], index[b]])) for (a, b), count in counts.items()]
-    failed = sorted((row for row in rows if row[3] < threshold), key=lambda row: (-row[2], row[0], row[1]))
-    return TransitionFailures(tuple(failed), sum(counts.values()))
+def transition_counts(critic: BigramCritic | MarkovCritic, units: Sequence[Any]) -> Counter[tuple[str, str]]:
+    """Occurrences of each (earlier, later) pair of known names."""
+    pairs, names = critic.transitions_of(units), critic.names
+    known = zip(pairs.earlier[~pairs.unknown].tolist(), pairs.later[~pairs.unknown].tolist(), strict=True)
+    return Counter((names[a], names[b]) for a, b in known)
 
 
 def true_markov(*, real: Readout) -> MarkovCritic:
@@ -283,9 +241,11 @@ def true_markov(*, real: Readout) -> MarkovCritic:
 
 
 def validated_bigram(*, real: Readout, deltas: Sequence[float]) -> BigramCritic:
-    """A bigram critic with the delta of lowest Latent PPL on the validation chains of ``real``, not yet fitted."""
-    by_split = {split: [c for c in chains_from_readout(real) if c.split == split] for split in ("train", "validation")}
-    return BigramCritic(delta=choose_delta(by_split["train"], by_split["validation"], deltas))
+    """A bigram critic with the delta of lowest Latent PPL on the validation chains of ``real`` (gold titles in deng2022)."""
+    train, validation = (
+        [c for c in chains_from_readout(real) if c.split == split] for split in ("train", "validation")
+    )
+    return BigramCritic(delta=best_delta(delta_scores(train, validation, [BigramCritic(delta=d) for d in deltas])))
 
 
 units_from_readout = chains_from_readout

@@ -6,7 +6,6 @@ from longform.critics.coreference.agreement import ChainAgreement, ClusterPair, 
 from longform.critics.coreference.articles import BlamingCritic
 from longform.critics.coreference.score import KneserNeyCritic, MentionCritic
 from longform.critics.perplexity.score import LogProbs, Perplexity
-from longform.critics.section_order.accuracy import ReadTitles, TitleAccuracy
 from longform.documents import Chain
 from longform.evaluation.severities import DoseResponse
 from longform.markov_chain import BigramCritic, MarkovCritic
@@ -36,11 +35,6 @@ def log_probs():
     rng = generator("log probs")
     real = [LogProbs(f"d{i}", "test", -rng.random(5 + i)) for i in range(10)]
     return Perplexity(), real, [LogProbs(u.unit_id, "test", u.values - 1) for u in real]
-
-
-def titles():
-    real = [ReadTitles(f"d{i}", "test", TITLES, (*TITLES[:3], None if i == 4 else TITLES[i % 4])) for i in range(8)]
-    return TitleAccuracy(), real, [ReadTitles(u.unit_id, "test", u.predicted[::-1], u.gold) for u in real]
 
 
 def mentions(shuffled=False):
@@ -92,5 +86,4 @@ SAMPLES = {
     "BigramCritic": bigram,
     "MarkovCritic": markov,
     "Perplexity": log_probs,
-    "TitleAccuracy": titles,
 }

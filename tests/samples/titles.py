@@ -4,8 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from longform.critics.section_order.calibration import CalibrationError, ConfidentTitles
-from longform.critics.section_order.errors import CorrectedTitleCritic, confusion
+from longform.critics.section_order.classifier_errors import (
+    CalibrationError,
+    CorrectedTitleCritic,
+    TitleAccuracy,
+    confusion,
+)
 from longform.critics.section_order.posterior import ChainEntropy, EntropyTerm, ExpectedTitleCritic, LikelihoodTerm
 from longform.critics.section_order.score import GoldTitleCritic, TitleCritic, TitledArticle
 from longform.resampling import generator
@@ -37,8 +41,17 @@ def article(rng, number, split="test", error=0.0, transitions=CHAIN):
     predicted = [int(rng.choice(4, p=noisy[z])) for z in gold]
     # the exact posterior of a reader that knows its channel and the shares of the titles, all equal
     log_posterior = np.log((noisy[:, predicted] + 1e-6) / (noisy[:, predicted] + 1e-6).sum(axis=0)).T
-    names = [tuple(TITLES[z] for z in chain) for chain in (predicted, gold)]
-    return TitledArticle(f"{split}-{number}", split, *names, log_posterior, TITLES)
+    symbols, titles = (tuple(TITLES[z] for z in chain) for chain in (predicted, gold))
+    confidence = np.exp(log_posterior.max(axis=1))
+    return TitledArticle(
+        f"{split}-{number}",
+        split,
+        symbols,
+        gold=titles,
+        log_posterior=log_posterior,
+        title_names=TITLES,
+        confidence=confidence,
+    )
 
 
 def articles(count, name, split="test", error=0.0, transitions=CHAIN):
@@ -57,13 +70,10 @@ def corrected():
     return pair(CorrectedTitleCritic(confusion_names=TITLES, confusion_counts=counts))
 
 
-def confident():
-    rng = generator("confident")
-    real = []
-    for i in range(20):
-        confidence = rng.uniform(0.3, 1.0, 0 if i == 3 else 6)
-        real.append(ConfidentTitles(f"d{i}", "test", confidence, rng.random(len(confidence)) < confidence))
-    return CalibrationError(), real, [replace(unit, correct=np.zeros_like(unit.correct)) for unit in real]
+def read(critic):
+    real = articles(40, "real", error=0.05)
+    real[7] = replace(real[7], gold=(None,) * len(real[7].gold))
+    return critic, real, [replace(unit, symbols=unit.symbols[::-1], confidence=unit.confidence**0.1) for unit in real]
 
 
 SAMPLES = {
@@ -74,5 +84,6 @@ SAMPLES = {
     "LikelihoodTerm": lambda: pair(LikelihoodTerm()),
     "EntropyTerm": lambda: pair(EntropyTerm()),
     "ChainEntropy": lambda: pair(ChainEntropy()),
-    "CalibrationError": confident,
+    "CalibrationError": lambda: read(CalibrationError()),
+    "TitleAccuracy": lambda: read(TitleAccuracy()),
 }

@@ -64,7 +64,7 @@ def fit(
     """
     if shape is None and not has_model(base):
         raise BadInput(f"train {name}: {base} holds no model and the row gives no shape; add one of the two")
-    pack = {"stream": stream_blocks, "documents": document_rows}.get(packing)
+    pack: Any = {"stream": stream_blocks, "documents": document_rows}.get(packing)
     if pack is None:
         raise BadInput(f"train {name}: packing {packing!r}; allowed are 'stream' and 'documents'")
     tokenizer = load_tokenizer(base)

@@ -112,7 +112,7 @@ def new_network(shape: Mapping[str, Any], auto: Any, seed: int, **settings: Any)
     Raises:
         BadInput: an unknown model type, or a shape that transformers refuses.
     """
-    kind = shape.get("model_type")
+    kind = str(shape.get("model_type"))
     if kind not in CONFIG_MAPPING:
         raise BadInput(
             f"shape has model_type {kind!r}; allowed are transformers' types such as 'gpt2', 'gpt_neo', 'bert'"

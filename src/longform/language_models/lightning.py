@@ -18,7 +18,7 @@ from typing import Any
 import pytorch_lightning as pl
 import torch
 from pytorch_lightning.callbacks import LearningRateMonitor, ModelCheckpoint
-from pytorch_lightning.loggers import CSVLogger, Logger, WandbLogger
+from pytorch_lightning.loggers import CSVLogger, WandbLogger
 from pytorch_lightning.utilities.types import OptimizerLRSchedulerConfig
 from torch.utils.data import DataLoader
 
@@ -223,7 +223,7 @@ def _loaders(module: pl.LightningModule, items: Items, schedule: Schedule, seed:
     return [DataLoader(split, batch_sampler=order, collate_fn=items.collate) for split, order in pairs]
 
 
-def _loggers(name: str, scratch: Path, tags: list[str]) -> list[Logger]:
+def _loggers(name: str, scratch: Path, tags: list[str]) -> list[Any]:
     """A CSV file as the record and a run of Weights & Biases as its mirror; nothing reads either back.
 
     The run's id is kept beside the checkpoints, so that a resumed training goes on in the run that it began.

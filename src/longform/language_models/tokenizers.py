@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
@@ -34,7 +35,7 @@ def fit(*, documents: Sequence[Document], kind: str, vocab_size: int | None = No
     return SavedModel(None, KINDS[kind]([d for d in documents if d.split == "train"], vocab_size))
 
 
-def byte_pair(documents: Sequence[Document], vocab_size: int | None) -> PreTrainedTokenizerFast:
+def byte_pair(documents: Sequence[Document], vocab_size: Any) -> PreTrainedTokenizerFast:
     """Titles are included, so that models with and without titles share one vocabulary."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)

@@ -5,9 +5,9 @@ import torch
 from tiny import TITLES, classifier_folder, documents
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-from longform.critics.section_order import accuracy as title_accuracy
 from longform.critics.section_order import read as section_titles
 from longform.critics.section_order import read_gold as gold_titles
+from longform.critics.section_order.score import units_from_readout
 from longform.documents import BadInput, Document, Section, chains_from_readout
 
 
@@ -23,7 +23,7 @@ def test_titles_equal_a_plain_forward_pass_and_keep_gold(tmp_path):
             ids = tokenizer(section.text, truncation=True, max_length=16, return_tensors="pt")["input_ids"]
             with torch.no_grad():
                 assert title == TITLES[int(network(ids).logits.argmax())]
-    units = title_accuracy.units_from_readout(out)
+    units = units_from_readout(out)
     assert all(unit.gold == TITLES for unit in units)
 
 
@@ -32,7 +32,7 @@ def test_an_empty_section_still_gets_a_title(tmp_path):
     reader = classifier_folder(tmp_path)
     out = section_titles.read(documents=lone, reader=reader, name="t", splits=["generated"], max_length=16)
     assert len(chains_from_readout(out)[0].symbols) == 1
-    assert title_accuracy.units_from_readout(out)[0].gold == (None,)
+    assert units_from_readout(out)[0].gold == (None,)
     with pytest.raises(BadInput, match="no document of splits"):
         section_titles.read(documents=lone, reader=reader, name="t", splits=["test"], max_length=16)
 

@@ -31,7 +31,7 @@ def read(
     lengths = np.array([len(text.split()) for text in language.subsequences])
     rows = [row for row, document in enumerate(documents) if document.split in splits]
     values = [_log_probs(language, truth["states"][row], truth["emitted"][row], lengths) for row in rows]
-    arrays = {
+    arrays: dict[str, np.ndarray] = {
         "token_logprob": np.concatenate(values).astype(np.float32),
         "token_logprob_lengths": np.array([len(value) for value in values], dtype=np.int64),
     }

@@ -20,16 +20,24 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
 from longform.critic import Tally
-from longform.critics.section_order.score import TitleCritic, TitledArticle, units_from_readout, validated
+from longform.critics.section_order.score import (
+    TitleCritic,
+    TitledArticle,
+    counted,
+    totals,
+    units_from_readout,
+    with_validated_delta,
+)
 from longform.documents import Readout
 from longform.markov_chain import END, FITTED
 from longform.resampling import logsumexp, perplexity
+
+__all__ = ["chain_entropy", "entropy_term", "expected", "likelihood_term", "terms", "units_from_readout"]
 
 COLUMNS = ("prior", "likelihood", "entropy", "evidence", "transitions", "unknown", "excluded")
 
@@ -64,14 +72,16 @@ def terms(initial: np.ndarray, inner: np.ndarray, final: np.ndarray, emissions: 
         forward[m] = logsumexp(forward[m - 1][:, None] + inner, axis=0) + emissions[m]
         backward[-m - 1] = logsumexp(inner + emissions[-m] + backward[-m], axis=1)
     evidence = float(logsumexp(forward[-1] + final))
-    one = forward + backward - evidence  # log P(z_m | x)
-    two = forward[:-1, :, None] + inner + (emissions[1:] + backward[1:])[:, None, :] - evidence  # log P(z_m, z_m+1 | x)
-    moves = _expected(two, np.broadcast_to(inner, two.shape), (1, 2))
-    prior = np.concatenate([[_expected(one[0], initial, 0)], moves, [_expected(one[-1], final, 0)]])
+    single = forward + backward - evidence  # log P(z_m | x)
+    double = (
+        forward[:-1, :, None] + inner + (emissions[1:] + backward[1:])[:, None, :] - evidence
+    )  # log P(z_m, z_m+1 | x)
+    moves = _expected(double, np.broadcast_to(inner, double.shape), (1, 2))
+    prior = np.concatenate([[_expected(single[0], initial, 0)], moves, [_expected(single[-1], final, 0)]])
     # H(z) = H(z_1) + sum of H(z_m+1 | z_m), each a pair's entropy less that of the title it shares
-    pairs = _expected(one[:-1], one[:-1], 1) - _expected(two, two, (1, 2))
-    entropy = np.concatenate([[-_expected(one[0], one[0], 0)], pairs])
-    return Terms(prior, _expected(one, emissions, 1), entropy, evidence)
+    pairs = _expected(single[:-1], single[:-1], 1) - _expected(double, double, (1, 2))
+    entropy = np.concatenate([[-_expected(single[0], single[0], 0)], pairs])
+    return Terms(prior, _expected(single, emissions, 1), entropy, evidence)
 
 
 def _expected(log_weights: np.ndarray, values: np.ndarray, axis: int | tuple[int, ...]) -> np.ndarray:
@@ -91,29 +101,27 @@ class ExpectedTitleCritic(TitleCritic):
     share_names: tuple[str, ...] = field(default=(), repr=False, metadata=FITTED)
     log_shares: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False, metadata=FITTED)
 
-    def fit(self, real: Sequence[TitledArticle]) -> ExpectedTitleCritic:  # type: ignore[override]
+    def fit(self, real: Sequence[TitledArticle]) -> Self:
         """Fit the prior, and count the share of each title."""
-        fitted = super().fit(real)
         symbols = [symbol for unit in real for symbol in unit.gold_chain().symbols]
         names, counts = np.unique(np.array(symbols, dtype=np.str_), return_counts=True)
-        return replace(fitted, share_names=tuple(names.tolist()), log_shares=np.log(counts / counts.sum()))
+        shares = np.log(counts / counts.sum())
+        return replace(super().fit(real), share_names=tuple(names.tolist()), log_shares=shares)
 
-    def tally(self, units: Sequence[TitledArticle]) -> Tally:  # type: ignore[override]
+    def tally(self, units: Sequence[TitledArticle]) -> Tally:
         """The terms of each document in nats, and its M + 1 transitions."""
-        values = np.array([self._row(unit) for unit in units], dtype=np.float64).reshape(len(units), len(COLUMNS))
+        values = np.zeros((len(units), len(COLUMNS)))
+        for row, unit in zip(values, units, strict=True):
+            t = self._terms(unit)
+            row[:] = (0, 0, 0, 0, 0, 0, 1) if t is None else (
+                t.prior.sum(), t.likelihood.sum(), t.entropy.sum(), t.evidence, len(t.prior), 0, 0
+            )  # fmt: skip
         return Tally(tuple(unit.unit_id for unit in units), COLUMNS, values)
 
-    def attribute(self, units: Sequence[TitledArticle]) -> list[np.ndarray]:  # type: ignore[override]
+    def attribute(self, units: Sequence[TitledArticle]) -> list[np.ndarray]:
         """Parts of the term that is scored, nats; empty where nothing could be read."""
-        found = [self._terms(unit) for unit in units]
-        return [getattr(one, self.attributed[0]) if one else np.zeros(0) for one in found]
-
-    def _row(self, unit: TitledArticle) -> tuple[float, ...]:
-        found = self._terms(unit)
-        if found is None:
-            return (0.0,) * (len(COLUMNS) - 1) + (1.0,)
-        sums = (float(part.sum()) for part in (found.prior, found.likelihood, found.entropy))
-        return (*sums, found.evidence, float(len(found.prior)), 0.0, 0.0)
+        every = [self._terms(unit) for unit in units]
+        return [np.zeros(0) if found is None else getattr(found, self.attributed[0]) for found in every]
 
     def _terms(self, unit: TitledArticle) -> Terms | None:
         if not unit.valid or not len(unit.symbols):
@@ -128,8 +136,8 @@ class ExpectedTitleCritic(TitleCritic):
         """Latent PPL of term (1)."""
         return perplexity(tally.total("prior"), tally.total("transitions"))
 
-    def describe(self, units: Sequence[TitledArticle]) -> dict[str, float | None]:  # type: ignore[override]
-        """The exact value of the planted process, where it is known."""
+    def describe(self, units: Sequence[TitledArticle]) -> dict[str, float | None]:
+        """The exact value of the synthetic process, where it is known."""
         return {"exact_latent_ppl": self.exact_latent_ppl()}
 
 
@@ -170,65 +178,40 @@ class ChainEntropy(TitleCritic):
 
     upper_bound: ClassVar[float] = math.inf
 
-    def tally(self, units: Sequence[TitledArticle]) -> Tally:  # type: ignore[override]
-        """Counts of every transition (``a|b``), their log probability under the prior, unknown titles, exclusions."""
-        chains = self.judged(units)
-        index = {name: i for i, name in enumerate(self.names)}
-        counts = np.zeros((len(chains), len(index) ** 2))
-        unknown = np.zeros(len(chains))
-        for row, chain in enumerate(chains):
-            path = [str(self.begin), *chain.symbols, END] if chain.valid else []
-            for a, b in pairwise(path):
-                if a in index and b in index:
-                    counts[row, index[a] * len(index) + index[b]] += 1
-                else:
-                    unknown[row] += 1
-        columns = (*(f"{a}|{b}" for a in self.names for b in self.names), "logprob", "unknown", "excluded")
-        excluded = [float(not chain.valid) for chain in chains]
-        logprob = counts @ np.where(np.isfinite(self.log_transitions), self.log_transitions, 0.0).ravel()
-        return Tally(tuple(c.unit_id for c in chains), columns, np.column_stack([counts, logprob, unknown, excluded]))
+    def tally(self, units: Sequence[TitledArticle]) -> Tally:
+        """Counts of every transition, their log probability under the prior, unknown titles, exclusions."""
+        return counted(self, units, np.where(np.isfinite(self.log_transitions), self.log_transitions, 0.0))
 
     def score(self, tally: Tally) -> float:
         """Exponential of the conditional entropy of the next title, bias taken out."""
-        size = len(self.names)
-        counts = tally.values[:, : size * size].sum(axis=0).reshape(size, size)
-        total = counts.sum()
-        if not total:
+        counts = totals(self, tally)
+        if not counts.any():
             return float("nan")
         rows = np.broadcast_to(counts.sum(axis=1, keepdims=True), counts.shape)
         met = counts > 0
         entropy = -(counts[met] * np.log(counts[met] / rows[met])).sum()
-        return float(np.exp((entropy + (met.sum() - met.any(axis=1).sum()) / 2) / total))
+        return float(np.exp((entropy + (met.sum() - met.any(axis=1).sum()) / 2) / counts.sum()))
 
-    def describe(self, units: Sequence[TitledArticle]) -> dict[str, float | None]:  # type: ignore[override]
+    def describe(self, units: Sequence[TitledArticle]) -> dict[str, float | None]:
         """Nothing beyond the number."""
         return {}
 
 
-def _as(kind: type[TitleCritic], real: Readout, deltas: Sequence[float]) -> TitleCritic:
-    judge = validated(real=real, deltas=deltas)
-    known = {"true_names": judge.true_names, "true_transitions": judge.true_transitions}
-    return kind(delta=judge.delta, validation=judge.validation, **known)
-
-
-def expected(*, real: Readout, deltas: Sequence[float]) -> TitleCritic:
+def expected(*, real: Readout, deltas: Sequence[float]) -> ExpectedTitleCritic:
     """Term (1) with the full posterior."""
-    return _as(ExpectedTitleCritic, real, deltas)
+    return with_validated_delta(ExpectedTitleCritic, real, deltas)
 
 
-def likelihood_term(*, real: Readout, deltas: Sequence[float]) -> TitleCritic:
+def likelihood_term(*, real: Readout, deltas: Sequence[float]) -> LikelihoodTerm:
     """Term (2)."""
-    return _as(LikelihoodTerm, real, deltas)
+    return with_validated_delta(LikelihoodTerm, real, deltas)
 
 
-def entropy_term(*, real: Readout, deltas: Sequence[float]) -> TitleCritic:
+def entropy_term(*, real: Readout, deltas: Sequence[float]) -> EntropyTerm:
     """Term (3)."""
-    return _as(EntropyTerm, real, deltas)
+    return with_validated_delta(EntropyTerm, real, deltas)
 
 
-def chain_entropy(*, real: Readout, deltas: Sequence[float]) -> TitleCritic:
+def chain_entropy(*, real: Readout, deltas: Sequence[float]) -> ChainEntropy:
     """Diversity of a set of chains."""
-    return _as(ChainEntropy, real, deltas)
-
-
-__all__ = ["chain_entropy", "entropy_term", "expected", "likelihood_term", "terms", "units_from_readout"]
+    return with_validated_delta(ChainEntropy, real, deltas)

@@ -9,10 +9,9 @@ from longform.documents import Chain, Document, Readout, chains_to_readout
 
 def read(*, documents: Sequence[Document], splits: Sequence[str]) -> Readout:
     """One chain of titles per document; a document with an untitled section is an invalid chain."""
-    return chains_to_readout([_chain(document) for document in documents if document.split in splits])
-
-
-def _chain(document: Document) -> Chain:
-    titles = tuple(section.title for section in document.sections if section.title is not None)
-    whole = len(titles) == len(document.sections)
-    return Chain(document.id, document.split, titles if whole else (), valid=whole)
+    chains = []
+    for document in (d for d in documents if d.split in splits):
+        titles = tuple(section.title for section in document.sections if section.title is not None)
+        whole = len(titles) == len(document.sections)
+        chains.append(Chain(document.id, document.split, titles if whole else (), valid=whole))
+    return chains_to_readout(chains)

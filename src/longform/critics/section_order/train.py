@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 import torch
-from transformers import CONFIG_MAPPING, AutoModelForSequenceClassification
+from transformers import AutoModelForSequenceClassification
 
 from longform.documents import BadInput, Document
-from longform.language_models.checkpoints import SavedModel, has_model, load_model, load_tokenizer
+from longform.language_models.checkpoints import SavedModel, has_model, load_model, load_tokenizer, new_network
 from longform.language_models.lightning import Items, Learner, Schedule, fit_module
 from longform.language_models.token_rows import section_ids
 from longform.resampling import derived_seed
@@ -41,7 +41,7 @@ def fit(
     schedule: Mapping[str, Any],
     shape: Mapping[str, Any] | None = None,
 ) -> SavedModel:
-    """Train on the titled sections of split train; the round with the best validation loss is kept.
+    """Train on the titled sections of split train; the weights of the best validation loss are kept.
 
     Args:
         base: an encoder checkpoint to finetune, or a tokenizer beside which ``shape`` makes an encoder from scratch.
@@ -56,29 +56,20 @@ def fit(
             f"train {name}: training sections have titles {titles}; a classifier needs at least two, check the corpus"
         )
     tokenizer = load_tokenizer(base)
-    network = _network(base, shape, tokenizer, titles, seed, name)
+    labels = {"id2label": dict(enumerate(titles)), "label2id": {t: i for i, t in enumerate(titles)}}
+    if shape is not None:
+        sizes = {"vocab_size": len(tokenizer), "pad_token_id": tokenizer.pad_token_id}
+        network = new_network(shape, AutoModelForSequenceClassification, seed, **sizes, **labels)
+    elif has_model(base):
+        torch.manual_seed(derived_seed(seed, "initial weights"))
+        network = load_model(base, AutoModelForSequenceClassification, num_labels=len(titles), **labels)
+    else:
+        raise BadInput(f"train {name}: {base} holds no encoder and the row gives no shape; add one of the two")
     items = {s: sections(documents, s, titles, tokenizer, max_length) for s in ("train", "validation")}
     plan = Schedule.from_settings(schedule)
     module = TitleClassifier(network, plan, plan.updates(len(items["train"])))
     fit_module(module, Items(items["train"], items["validation"], collate), plan, seed=seed, name=name, scratch=scratch)
     return SavedModel(network, tokenizer)
-
-
-def _network(
-    base: Path, shape: Mapping[str, Any] | None, tokenizer: Any, titles: list[str], seed: int, name: str
-) -> Any:
-    labels = {"id2label": dict(enumerate(titles)), "label2id": {t: i for i, t in enumerate(titles)}}
-    torch.manual_seed(derived_seed(seed, "initial weights"))
-    if shape is None:
-        if not has_model(base):
-            raise BadInput(f"train {name}: {base} holds no encoder and the row gives no shape; add one of the two")
-        return load_model(base, AutoModelForSequenceClassification, num_labels=len(titles), **labels)
-    settings = dict(shape)
-    kind = settings.pop("model_type", None)
-    if kind not in CONFIG_MAPPING:
-        raise BadInput(f"shape has model_type {kind!r}; allowed are transformers' encoders such as 'bert', 'roberta'")
-    config = CONFIG_MAPPING[kind](vocab_size=len(tokenizer), pad_token_id=tokenizer.pad_token_id, **labels, **settings)
-    return AutoModelForSequenceClassification.from_config(config)
 
 
 def sections(

@@ -4,8 +4,8 @@ from itertools import pairwise, product
 
 import numpy as np
 import pytest
-from critics.test_title_chains import of, readout, real
-from samples.titles import CHAIN, TITLES, articles
+from samples.titles import CHAIN, articles
+from test_title_chains import of, readout, real
 
 from longform.critic import estimate
 from longform.critics.section_order.posterior import (
@@ -19,6 +19,7 @@ from longform.critics.section_order.posterior import (
     likelihood_term,
     terms,
 )
+from longform.critics.section_order.score import TitledArticle
 from longform.markov_chain import END
 from longform.resampling import generator
 
@@ -92,7 +93,7 @@ def test_the_interval_of_a_diversity_holds_its_value():
 
 def test_unknown_titles_and_unread_articles_are_counted():
     fitted = ChainEntropy().fit(of(real(), "train"))
-    odd = articles(1, "odd")[0].__class__("o", "test", ("abstract", "nowhere"), (None, None), np.zeros((2, 4)), TITLES)
+    odd = TitledArticle("o", "test", ("abstract", "nowhere"), gold=(None, None))
     tally = fitted.tally([odd])
     assert tally.total("unknown") == 2 and tally.total("<bos>|abstract") == 1 and tally.total(f"abstract|{END}") == 0
 

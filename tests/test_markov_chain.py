@@ -14,10 +14,9 @@ from longform.markov_chain import (
     END,
     BigramCritic,
     MarkovCritic,
-    choose_delta,
+    best_delta,
     delta_scores,
     transition_counts,
-    transition_failures,
 )
 from longform.resampling import generator
 
@@ -85,12 +84,13 @@ def test_delta_zero_is_infinite_on_an_unseen_transition_and_finite_otherwise():
     assert not np.isnan(critic.log_transitions).any()
 
 
-def test_choose_delta_takes_the_lowest_validation_score():
-    assert choose_delta(REAL, chains("abc", "ab")) == 0
-    assert choose_delta(REAL, chains("ba")) == 1
-    assert delta_scores(REAL, chains("ba"))[0] == math.inf
+def test_the_best_delta_has_the_lowest_finite_validation_score():
+    both = [BigramCritic(delta=0), BigramCritic(delta=1)]
+    assert best_delta(delta_scores(REAL, chains("abc", "ab"), both)) == 0
+    scores = delta_scores(REAL, chains("ba"), both)
+    assert scores[0] == math.inf and best_delta(scores) == 1
     with pytest.raises(BadInput, match="none is finite"):
-        choose_delta(REAL, chains("ba"), deltas=(0,))
+        delta_scores(REAL, chains("ba"), both[:1])
 
 
 def test_delta_one_recovers_the_maximum_likelihood_matrix_as_counts_grow():
@@ -155,17 +155,6 @@ def test_attribution_sums_to_the_tally_and_marks_unknown_transitions():
     assert [len(row) for row in parts] == [4, 4, 0, 1]
     assert np.isnan(parts[1]).tolist() == [False, True, True, False]
     np.testing.assert_allclose([np.nansum(row) for row in parts], critic.tally(units).column("logprob"), atol=1e-12)
-
-
-def test_failure_table_shares_are_over_all_transitions_and_repetitions_over_failures():
-    critic = BigramCritic(delta=0.0).fit(REAL)
-    generated = chains("aab", "abc", "cba")
-    failed = transition_failures(critic, generated)
-    assert {row[:2]: row[2] for row in failed.rows} == {("a", "a"): 1, ("<bos>", "c"): 1, ("b", "a"): 1, ("a", END): 1}
-    assert failed.transitions == 12 and failed.share == pytest.approx(4 / 12)
-    assert failed.repetition_share == pytest.approx(1 / 4)
-    inner = transition_failures(critic, generated, inner=True)
-    assert inner.transitions == 6 and [row[:2] for row in inner.rows] == [("a", "a"), ("b", "a")]
 
 
 def test_transition_counts_agree_with_a_plain_loop():

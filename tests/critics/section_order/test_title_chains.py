@@ -1,16 +1,16 @@
-"""The section critic on predicted titles: prior from gold, smoothing from validation, the planted process exactly."""
+"""The section critic on predicted titles: prior from gold, smoothing from validation, the synthetic process exactly."""
 
 import numpy as np
 import pytest
 from samples.titles import CHAIN, TITLES, articles
 
-from longform.critics.section_order.score import GoldTitleCritic, TitleCritic, validated, validated_gold
+from longform.critics.section_order.score import GoldTitleCritic, TitleCritic, TitledArticle, validated, validated_gold
 from longform.documents import BadInput, Chain, Readout, chains_to_readout
 from longform.markov_chain import BEGIN, END, BigramCritic
 from longform.resampling import perplexity
 
 
-def readout(units, planted=True):
+def readout(units, process=True):
     """What the title reader writes of these units."""
     base = chains_to_readout([Chain(u.unit_id, u.split, u.symbols) for u in units])
     lengths = np.array([len(u.symbols) for u in units])
@@ -20,9 +20,11 @@ def readout(units, planted=True):
         "gold_names": np.array(TITLES),
         "log_posterior": np.concatenate([u.log_posterior for u in units]),
         "log_posterior_lengths": lengths,
+        "confidence": np.exp(np.concatenate([u.log_posterior for u in units]).max(axis=1)),
+        "confidence_lengths": lengths,
         "title_names": np.array(TITLES),
     }
-    if planted:
+    if process:
         arrays |= {"section_transitions": CHAIN, "section_symbol_names": np.array(TITLES)}
     return Readout(base.unit_ids, base.splits, {**base.arrays, **arrays})
 
@@ -77,14 +79,14 @@ def test_the_exact_value_by_enumeration_of_a_chain_of_two():
 
 def test_no_exact_value_without_a_known_process():
     assert (
-        validated(real=readout(real(), planted=False), deltas=[1]).fit(of(real(), "train")).exact_latent_ppl() is None
+        validated(real=readout(real(), process=False), deltas=[1]).fit(of(real(), "train")).exact_latent_ppl() is None
     )
 
 
-def test_the_description_counts_every_transition_and_finds_a_planted_repetition():
+def test_the_description_counts_every_transition_and_finds_a_repetition():
     units = of(real(0.0), "test")
     critic = TitleCritic(delta=0.1).fit(of(real(0.0), "train"))
-    bad = [*units[:5], units[5].__class__("bad", "test", ("abstract",) * 3, (None,) * 3, np.zeros((3, 4)), TITLES)]
+    bad = [*units[:5], TitledArticle("bad", "test", ("abstract",) * 3, gold=(None,) * 3)]
     found = critic.describe(bad)
     assert sum(row[2] for row in found["transitions"]) == critic.tally(bad).total("transitions")
     assert found["worst"][0]["unit"] == "bad" == found["repeating"][0]["unit"]

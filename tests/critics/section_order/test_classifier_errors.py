@@ -1,22 +1,27 @@
-"""The classifier's errors taken out of the Latent PPL: exact on expected counts, covering over seeds."""
+"""The classifier's errors: counted, known to it or not, and taken out of the Latent PPL."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from critics.test_title_chains import of, readout, real
 from samples.titles import CHAIN, TITLES, articles, channel
+from test_title_chains import of, readout, real
 
 from longform.critic import estimate
-from longform.critics.section_order.errors import CorrectedTitleCritic, confusion, corrected
+from longform.critics.section_order.classifier_errors import (
+    CalibrationError,
+    CorrectedTitleCritic,
+    TitleAccuracy,
+    confusion,
+    corrected,
+)
 from longform.critics.section_order.score import GoldTitleCritic, TitledArticle
 from longform.documents import BadInput
 from longform.resampling import generator
 
 
 def article(predicted, gold, split="test", number=0):
-    zeros = np.zeros((len(predicted), 4))
-    return TitledArticle(f"{split}-{number}", split, tuple(predicted), tuple(gold), zeros, TITLES)
+    return TitledArticle(f"{split}-{number}", split, tuple(predicted), gold=tuple(gold))
 
 
 def with_channel(critic, rows):
@@ -92,5 +97,45 @@ def test_the_factory_counts_validation_sections_and_refuses_an_impossible_transi
     found = corrected(real=readout(real()), deltas=[0.1, 1])
     sections = sum(len(unit.gold) for unit in of(real(), "validation"))
     assert found.confusion_counts.sum() == sections and found.confusion_names == TITLES
+    sure = corrected(real=readout(real(0.01)), deltas=[0.1, 1]).fit(of(real(0.01), "train"))
+    assert sure.describe([])["reliable"] and not found.fit(of(real(), "train")).describe([])["reliable"]
     with pytest.raises(BadInput, match="above 0"):
         replace(found, delta=0).fit(of(real(), "train"))
+
+
+def confident(confidence, correct, name="a"):
+    titles = ["abstract" if right else "career" for right in correct]
+    return replace(article(titles, ["abstract"] * len(titles), number=name), confidence=np.array(confidence, float))
+
+
+def test_calibration_of_two_bins_by_hand():
+    metric = CalibrationError(bins=2)
+    units = [confident([0.2, 0.4], [1, 0]), confident([0.9, 0.7, 0.8, 1.0], [1, 1, 1, 0], "b")]
+    # (0, 0.5]: 1 right of 2 at 0.3; (0.5, 1]: 3 right of 4 at 0.85
+    assert metric.score(metric.tally(units)) == pytest.approx((2 * 0.2 + 4 * 0.10) / 6)
+
+
+def test_a_calibrated_reader_is_near_what_chance_gives_and_an_overconfident_one_is_not():
+    rng = generator("calibrated")
+    confidence = rng.uniform(0.3, 1.0, 3000)
+    good = [confident(confidence, rng.random(3000) < confidence)]
+    over = [confident(np.sqrt(confidence), rng.random(3000) < confidence)]
+    metric = CalibrationError()
+    chance = metric.describe(good)["expected_by_chance"]
+    assert 0.3 * chance < metric.score(metric.tally(good)) < 2 * chance < metric.score(metric.tally(over))
+
+
+def test_the_edges_of_confidence_fall_into_the_first_and_last_bin():
+    bins = CalibrationError(bins=4).describe([confident([1e-9, 0.25, 1.0], [1, 1, 1])])["bins"]
+    assert [(low, count) for low, _, count, _, _ in bins] == [(0.0, 2.0), (0.75, 1.0)]
+
+
+def test_sections_without_gold_titles_are_left_out_and_documents_without_any_are_counted():
+    mixed = replace(article(["abstract", "people"], ["abstract", None]), confidence=np.array([0.9, 0.1]))
+    blank = replace(article(["people"], [None], number=1), confidence=np.array([0.5]))
+    for metric, value in ((CalibrationError(), pytest.approx(0.1)), (TitleAccuracy(), 1.0)):
+        tally = metric.tally([blank, mixed])
+        assert tally.total("excluded") == 1 and metric.score(tally) == value
+        assert np.isnan(metric.score(metric.tally([blank])))
+    with pytest.raises(BadInput, match="whole number from 1"):
+        CalibrationError(bins=0)
