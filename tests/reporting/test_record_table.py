@@ -1,5 +1,7 @@
 """Tables of records: labels and their order, printed numbers beside ours or alone, single seeds and heads in the CSV alone."""
 
+import pytest
+
 from longform.reporting.printed import Expected
 from longform.reporting.record_table import crossed, errors, ordered, printed_alone
 from longform.reporting.table import Cell, Table
@@ -22,15 +24,23 @@ def record(critic, task="block_1", value=0.8, **more):
     return Record(critic, "accuracy", task=task, value=value, low=value - 0.1, high=value + 0.1, units=30, **more)
 
 
-RESULTS = Results([record("bb"), record("bb", variant="head_0"), record("bb", seed=1), record("grid", value=0.5)])
+RESULTS = Results([record("bb"), record("bb", variant="head_0"), record("grid", value=0.5)])
 
 
 def test_rows_follow_the_labels_and_single_heads_and_seeds_are_left_to_the_csv(tmp_path):
-    cells = crossed(RESULTS, EXPECTED, "table", tmp_path, rows=["critic", "variant"], columns=["task"], factor=100)
-    assert [c.row for c in cells] == ["entity grid", "BBScore", "BBScore, head 0", "BBScore, seed 1"]
-    assert [c.detail for c in cells] == [False, False, True, True]
+    cells = crossed(RESULTS, EXPECTED, "table", tmp_path, rows=("critic", "variant"), column="task", factor=100)
+    assert [c.row for c in cells] == ["entity grid", "BBScore", "BBScore, head 0"]
+    assert [c.detail for c in cells] == [False, False, True]
     assert (cells[1].value, cells[1].printed) == (80, 80.0) and cells[2].printed is None
     assert "head" not in Table("t", cells).markdown()
+    seeds = [record("bb", seed=seed, value=0.1 * seed) for seed in (1, 2)]
+    cells = crossed(seeds, EXPECTED, "table", tmp_path, rows=("critic", "variant"), column="task", factor=100)
+    assert [(c.row, c.detail) for c in cells] == [
+        ("BBScore", False),
+        ("BBScore, seed 1", True),
+        ("BBScore, seed 2", True),
+    ]
+    assert cells[0].value == pytest.approx(15)
 
 
 def test_printed_numbers_without_a_record_stand_alone():

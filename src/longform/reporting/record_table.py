@@ -1,4 +1,4 @@
-"""Tables of result records: a row and a column for each, named by the labels of their fields, the printed number beside ours."""
+"""Tables whose columns are the values of one field of result records, and printed numbers that no record stands beside."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from longform.reporting.pivot import pivot
 from longform.reporting.printed import Expected, Printed
-from longform.reporting.selection import Facts, select
+from longform.reporting.selection import ANY, DEFAULTS, select
 from longform.reporting.table import Cell
 from longform.results import Record, Results
 
@@ -21,29 +22,26 @@ def crossed(
     table: str,
     data: Path,
     *,
-    rows: Sequence[str],
-    columns: Sequence[str],
+    rows: tuple[str, ...],
+    column: str,
     factor: float = 1.0,
-    named: Callable[[str], str] = str,
 ) -> list[Cell]:
-    """A cell for each record, in the order in which ``expected.yaml`` lists the labels of its fields.
+    """A cell for each record, rows and columns in the order in which ``expected.yaml`` lists the labels of their fields.
 
-    A record of one seed, or of a variant that has no label (one head of an encoder), is in the CSV alone.
+    Records of one seed, and of a variant that has no label (one head of an encoder), are in the CSV alone.
 
     Args:
         table: of the paper, whose printed numbers stand beside ours.
-        rows, columns: the fields that name them.
+        rows, column: the fields that name them.
         factor: 100 for shares in percent.
-        named: what a column is called, from its labels.
-    """
-    facts, variants = Facts(data), ["", *expected.content.get("labels", {}).get("variant", {})]
-    cells = []
-    for r in ordered(records, expected, *rows, *columns):
-        row = expected.labels(r, *rows) + ("" if r.seed is None else f", seed {r.seed}")
-        single = r.seed is not None or r.variant not in variants
-        made = expected.cell(row, named(expected.labels(r, *columns)), r, table, facts, factor=factor)
-        cells.append(replace(made, detail=single))
-    return cells
+    """  # fmt: skip
+    found = ordered(records, expected, column)
+    values = dict.fromkeys(getattr(r, column) for r in found)
+    columns = {expected.label(column, v): {**dict.fromkeys(DEFAULTS, ANY), column: v} for v in values}
+    known = ["", *expected.content.get("labels", {}).get("variant", {})]
+    heads = {expected.labels(r, *rows) for r in found if r.variant not in known and "variant" in rows}
+    cells = pivot(found, expected, data, columns, printed=table, rows=rows, factor=factor)
+    return [replace(c, detail=True) if c.row in heads else c for c in cells]
 
 
 def ordered(records: Iterable[Record], expected: Expected, *names: str) -> list[Record]:
@@ -65,13 +63,10 @@ def printed_alone(
     Args:
         place: row and column of a printed number; None leaves it out.
     """
-    alone = [n for n in expected.numbers if n.table == table and n.value is not None and not _measured(n, results)]
+    printed = [n for n in expected.numbers if n.table == table and n.value is not None]
+    alone = [n for n in printed if n.where is None or not select(results, n.where)]
     places = [(number, place(number)) for number in alone]
     return [Cell(*at, None, printed=number.value) for number, at in places if at is not None]
-
-
-def _measured(number: Printed, results: Results) -> bool:
-    return number.where is not None and len(select(results, number.where)) > 0
 
 
 def errors(cells: Sequence[Cell]) -> list[list[float]]:

@@ -8,6 +8,7 @@ import pytest
 from longform.reporting.claims import CONTRADICTED, HOLDS, UNTESTABLE, judge
 from longform.reporting.papers import sheng2024
 from longform.reporting.printed import read_expected
+from longform.reporting.report import complete, exhibits_of
 from longform.results import Record, Results
 
 EXPECTED = read_expected(Path(__file__).parents[3] / "experiments/sheng2024")
@@ -58,7 +59,7 @@ def writers():
     ]
 
 
-RESULTS = Results(
+MEASURED = Results(
     [
         *shuffles(),
         *areas(),
@@ -68,12 +69,12 @@ RESULTS = Results(
         record("joint", "length_correlation", -0.1),
     ]
 )
-NAMES = [*(f"table_{n}" for n in range(1, 7)), "length", *(f"figure_{n}" for n in (4, 5, 6, 7, 9))]
+RESULTS = complete("sheng2024", MEASURED)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", exhibits_of("sheng2024"))
 def test_every_exhibit_is_saved_with_its_numbers(name, tmp_path):
-    made = getattr(sheng2024, name)(RESULTS, EXPECTED, data=tmp_path)
+    made = exhibits_of("sheng2024")[name](RESULTS, EXPECTED, data=tmp_path)
     made.save(tmp_path, name)
     assert (tmp_path / f"{name}.csv").is_file() and (tmp_path / f"{name}.md").is_file()
     assert not name.startswith("figure") or (tmp_path / f"{name}.png").stat().st_size > 5000
@@ -91,7 +92,7 @@ def test_ours_and_printed_numbers_meet_by_place(tmp_path):
 
 def test_the_ledger_gives_a_number_only_where_a_record_stands(tmp_path):
     lines = {(line.table, line.number): line for line in EXPECTED.ledger(RESULTS, tmp_path)}
-    assert lines["table_2", "bbscore.test.b1"].ours == 80
+    assert lines["table_2", "bbscore.test.b1"].ours == 80 and lines["table_1", "test.w123"].ours == 120
     train = lines["table_2", "bbscore.train.b1"]
     assert train.ours is None and train.verdict == "not measured here" and "training" in train.cause
     assert lines["table_4", "bbscore.test.gpt2_xl"].verdict == "not measured here"

@@ -10,20 +10,30 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any
 
+from longform.evaluation.suite_accuracy import POOLS, pooled_records
+from longform.reporting.papers.suite_files import harness_tasks, human_sheet, syntaxgym_files
 from longform.reporting.printed import Expected, Printed
 from longform.reporting.record_table import COLOURS, crossed, errors, printed_alone
 from longform.reporting.selection import Facts, select
 from longform.reporting.table import Cell, Figure, Table
-from longform.results import Results
+from longform.results import Record, Results
 
+__all__ = [
+    "derived", "harness_tasks", "human_sheet", "other_suites", "region_surprisal", "size_sweep", "syntaxgym_files", "table_1",
+    "table_2", "table_3", "table_4", "table_5",
+]  # fmt: skip
 CHANCE = 0.5  # a model that cannot tell two conditions apart prefers either
 SHUFFLES = ("N_all", "N_context", "D_all", "D_context")
 CHOICES = ("story_cloze", "winograd_full", "winograd_partial")
 COMMITMENT = "speaker_commitment"
 GENRES, REPLACED = "coreference_*", "connective_*_as_*"  # names of suites
-POOLS = ("connectives", "re-mention", "all suites")
 FEW = 30  # texts below which a row's intervals are to be read
 ACROSS = 4  # panels in a row of the sweep
+
+
+def derived(results: Results) -> list[Record]:
+    """Suites pooled by connective and sense, by phenomenon and altogether."""
+    return pooled_records(_accuracies(results, "*"))
 
 
 def table_1(results: Results, expected: Expected, *, data: Path) -> Table:
@@ -73,20 +83,19 @@ def _table(
         return (f"{named[0]} (printed)", named[1]) if where.get("metric") == "accuracy" else None
 
     found = _accuracies(results, *tasks)
-    cells = crossed(found, expected, table, data, rows=["system"], columns=["task"])
+    cells = crossed(found, expected, table, data, rows=("system",), column="task")
     cells += printed_alone(expected, table, results, place)
     caption = f"{caption}: share of items whose prediction holds"
     return Table(caption, cells, [*notes, *expected.notes(table, results, data)])
 
 
-def table_4(results: Results, expected: Expected, *, data: Path, systems: Sequence[str] = ("gpt2",)) -> Table:
+def table_4(results: Results, expected: Expected, *, data: Path) -> Table:
     """Explicit connectives: a row for each connective and sense, a column for each connective put in its place.
 
-    Args:
-        systems: whose rows are shown, one model after the other.
+    ``exhibits.table_4.systems`` of ``expected.yaml`` lists the models whose rows are shown, one after the other.
     """
     facts, block, cells = Facts(data), expected["table_4"], []
-    for system in systems:
+    for system in expected.choice("table_4").get("systems", ["gpt2"]):
         found = {r.task: r for r in _accuracies(results, REPLACED).where(system=system)}
         for sense, printed in block["rows"].items():
             row = f"{expected.label('system', system)}: {sense.replace('_', ', ', 1).lower()}"
@@ -103,7 +112,7 @@ def table_4(results: Results, expected: Expected, *, data: Path, systems: Sequen
 def size_sweep(results: Results, expected: Expected, *, data: Path) -> Figure:
     """Accuracy of every phenomenon over the sizes of a model, which the paper left to future work."""
     found = _accuracies(results, *SHUFFLES, *CHOICES, COMMITMENT, *POOLS)
-    cells = crossed(found, expected, "size_sweep", data, rows=["system"], columns=["task"])
+    cells = crossed(found, expected, "size_sweep", data, rows=("system",), column="task")
     systems, tasks = (list(dict.fromkeys(getattr(c, name) for c in cells)) for name in ("row", "column"))
     rows = max(-(-len(tasks) // ACROSS), 1)
 
@@ -125,18 +134,13 @@ def size_sweep(results: Results, expected: Expected, *, data: Path) -> Figure:
     return Figure(caption, cells, draw, (7.5, 1.2 + 1.6 * rows), expected.notes("size_sweep", results, data))
 
 
-def region_surprisal(
-    results: Results, expected: Expected, *, data: Path, suites: Sequence[str], systems: Sequence[str] = ("gpt2",)
-) -> Figure:
+def region_surprisal(results: Results, expected: Expected, *, data: Path) -> Figure:
     """Mean bits a token in each region of each condition: the plots of the paper's repository.
 
-    Args:
-        suites: a row of panels each.
-        systems: a column each.
+    ``exhibits.region_surprisal`` of ``expected.yaml`` lists ``suites``, a row of panels each, and ``systems``, a column each.
     """
-    found = {
-        (r.task, r.system): r.details["token_bits"] for r in _accuracies(results, *suites).where(system=list(systems))
-    }
+    suites, systems = (list(expected.choice("region_surprisal")[name]) for name in ("suites", "systems"))
+    found = {(r.task, r.system): r.details["token_bits"] for r in _accuracies(results, *suites).where(system=systems)}
     cells = [
         Cell(
             f"{expected.label('system', system)}: {suite}",

@@ -15,6 +15,7 @@ import numpy as np
 from longform.evaluation.intervals import NORMAL_95
 from longform.reporting.printed import Expected, Printed
 from longform.reporting.record_table import COLOURS, crossed, ordered, printed_alone
+from longform.reporting.selection import ANY, select
 from longform.reporting.table import Cell, Figure, Table, cell, exact
 from longform.results import Record, Results
 
@@ -24,11 +25,20 @@ ACCURACY, AREA, CLASSES = "pairwise_accuracy", "area", "class_accuracy"
 STROKES = ("-", "--", "-.", ":")
 
 
+def derived(results: Results) -> list[Record]:
+    """How many pairs each test set has."""
+    found = results.where(critic="bbscore", metric=ACCURACY, variant="", task=[*BLOCKS, *WINDOWS], seed=None)
+    return [
+        replace(r, metric="pairs", value=int(r.details["pairs"]), low=None, high=None, p_value=None, signature="count")
+        for r in found
+        if "pairs" in r.details
+    ]
+
+
 def table_1(results: Results, expected: Expected, *, data: Path) -> Table:
     """Pairs of original and shuffle in each test set."""
-    found = results.where(critic="bbscore", metric=ACCURACY, task=[*BLOCKS, *WINDOWS], variant="", seed=None)
-    pairs = [replace(r, metric="pairs", value=int(r.details["pairs"]), low=None, high=None) for r in found]
-    cells = crossed(pairs, expected, "table_1", data, rows=["corpus"], columns=["task"])
+    found = results.where(critic="bbscore", metric="pairs")
+    cells = crossed(found, expected, "table_1", data, rows=("corpus",), column="task")
     return Table("Table 1. Pairs of an original and a shuffle different from it, in the test set", cells)
 
 
@@ -50,19 +60,22 @@ def table_4(results: Results, expected: Expected, *, data: Path) -> Table:
     return _accuracies(caption, "table_4", results, expected, data, "system", metric=ACCURACY, task="")
 
 
-def table_5(results: Results, expected: Expected, *, data: Path, corpus: str = "completions") -> Table:
+def table_5(results: Results, expected: Expected, *, data: Path) -> Table:
     """Human or machine: accuracy on one text at a time."""
     caption = "Table 5. Human or machine: accuracy (%) on single texts"
-    return _accuracies(caption, "table_5", results, expected, data, "system", metric=CLASSES, corpus=corpus)
+    return _accuracies(caption, "table_5", results, expected, data, "system", metric=CLASSES)
 
 
-def table_6(results: Results, expected: Expected, *, data: Path, corpus: str = "rated_wiki") -> Table:
+def table_6(results: Results, expected: Expected, *, data: Path) -> Table:
     """Three rated classes of coherence, beside the commonest class, which the paper leaves out."""
     caption = "Table 6. Three classes of coherence: accuracy (%)"
-    table = _accuracies(caption, "table_6", results, expected, data, "corpus", metric=CLASSES, corpus=corpus)
-    commonest = {r.reference for r in results.where(metric=CLASSES, corpus=corpus) if r.reference is not None}
-    name = expected.label("corpus", corpus)
-    baseline = [exact("commonest class", name, 100 * share, "share of texts") for share in commonest]
+    table = _accuracies(caption, "table_6", results, expected, data, "corpus", metric=CLASSES)
+    found = select(results, {"metric": CLASSES, "variant": ANY, **expected.choice("table_6")})
+    shares = {r.corpus: r.reference for r in found if r.reference is not None}
+    baseline = [
+        exact("commonest class", expected.label("corpus", corpus), 100 * share, "share of texts")
+        for corpus, share in shares.items()
+    ]
     note = "p-values (in the CSV): paired permutation test against always saying the commonest class"
     return replace(table, cells=[*table.cells, *baseline], notes=[note, *table.notes])
 
@@ -70,7 +83,7 @@ def table_6(results: Results, expected: Expected, *, data: Path, corpus: str = "
 def length(results: Results, expected: Expected, *, data: Path) -> Table:
     """Rank correlation of a score with a document's number of sentences; not in the paper."""
     found = results.where(metric="length_correlation")
-    cells = crossed(found, expected, "length", data, rows=["critic", "variant"], columns=["metric"])
+    cells = crossed(found, expected, "length", data, rows=("critic", "variant"), column="metric")
     caption = "How far a score follows length: Spearman correlation with the number of sentences, unshuffled test texts"
     return Table(caption, cells, expected.notes("length", results, data))
 
@@ -79,16 +92,18 @@ def _accuracies(
     caption: str, table: str, results: Results, expected: Expected, data: Path, column: str = "task", **filters: Any
 ) -> Table:
     """Scorers by tasks or writers, in percent; the printed rows that none of ours stands beside; the claims."""
-    found = results.where(critic=list(expected["labels"]["critic"]), **filters)
+    wanted = {"critic": list(expected["labels"]["critic"]), "variant": ANY, **filters, **expected.choice(table)}
+    found = select(results, wanted)
 
     def place(number: Printed) -> tuple[str, str] | None:
         row, split, name = number.path
         name = (number.where or {}).get(column, name)
         return (f"{expected['rows'][row]} (printed)", expected.label(column, name)) if split == "test" else None
 
-    cells = crossed(found, expected, table, data, rows=["critic", "variant"], columns=[column], factor=100)
+    cells = crossed(found, expected, table, data, rows=("critic", "variant"), column=column, factor=100)
     alone = printed_alone(expected, table, results, place)
-    return Table(caption, cells + alone, expected.notes(table, results, data))
+    columns = [expected.label(column, value) for value in expected["labels"].get(column, {})]
+    return Table(caption, cells + alone, expected.notes(table, results, data), columns)
 
 
 def figure_4(results: Results, expected: Expected, *, data: Path) -> Figure:
@@ -107,7 +122,7 @@ def _rocs(
     what: str, figure: str, found: Results, results: Results, expected: Expected, data: Path, column: str
 ) -> Figure:
     """A panel for each encoder, a stroke for each task or writer, and the area under the very curve that is drawn."""
-    cells = crossed(found, expected, figure, data, rows=["critic", "variant"], columns=[column])
+    cells = crossed(found, expected, figure, data, rows=("critic", "variant"), column=column)
     drawn = [r for r in ordered(found, expected, "variant", column) if "roc" in r.details]
     panels = dict.fromkeys(r.variant for r in drawn)
     names = list(dict.fromkeys(getattr(r, column) for r in drawn))

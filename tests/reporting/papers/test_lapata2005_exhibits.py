@@ -1,0 +1,111 @@
+"""The exhibits of lapata2005 from a few records made by hand."""
+
+from pathlib import Path
+
+import pytest
+
+from longform.reporting.claims import CONTRADICTED, HOLDS, UNDECIDED, UNTESTABLE, judge
+from longform.reporting.papers import lapata2005
+from longform.reporting.printed import read_expected
+from longform.reporting.report import exhibits_of
+from longform.results import Record, Results
+
+FOLDER = Path(__file__).parents[3] / "experiments/lapata2005"
+EXPECTED = read_expected(FOLDER)
+BETTER = {"jiang_conrath": "lower"}
+
+
+def record(critic, metric, value, spread=0.05, corpus="summaries", **more):
+    fields = {"low": value - spread, "high": value + spread, "units": 360, "p_value": 0.01}
+    return Record(critic, metric, corpus, value=value, **{**fields, **more})
+
+
+def correlation(critic, value, kind="pearson"):
+    return record(critic, kind, value, task="text", better=BETTER.get(critic, "higher"))
+
+
+RESULTS = Results(
+    [
+        correlation("hirst_st_onge", 0.5),
+        correlation("entity_grid", 0.3),
+        correlation("jiang_conrath", -0.4),
+        correlation("lsa", 0.3),
+        correlation("lesk", 0.0),
+        correlation("entity_grid", 0.2, "spearman"),
+        correlation("likelihood", 0.1),
+        record("lsa", "intercorrelation", 0.02, variant="entity_grid"),
+        record("hirst_st_onge", "intercorrelation", -0.3, variant="entity_grid"),
+        record("raters", "rater_agreement", 0.8, units=10),
+        record("hirst_st_onge", "pearson_difference", 0.2, variant="entity_grid", p_value=0.001),
+        record("entity_grid", "pearson_difference", -0.2, variant="lsa", p_value=0.03),
+        record("combined", "held_out_correlation", 0.4, details={"fitted_on": 240}),
+        record("hirst_st_onge", "held_out_correlation", 0.3, details={"fitted_on": 240}),
+        record("hirst_st_onge", "weight", 0.2),
+        record(
+            "overlap", "pairwise_accuracy", 0.8, corpus="reports", task="block_1", details={"pairs": 40, "ties": 12}
+        ),
+        record("topics", "pairwise_accuracy", 0.5, corpus="reports", task="block_1", details={"pairs": 40, "ties": 40}),
+        record(
+            "topics", "pairwise_accuracy", 0.5, corpus="elsewhere", task="block_1", details={"pairs": 40, "ties": 0}
+        ),
+    ]
+)
+
+
+@pytest.mark.parametrize("name", exhibits_of("lapata2005"))
+def test_every_exhibit_is_saved_with_its_numbers(name, tmp_path):
+    getattr(lapata2005, name)(RESULTS, EXPECTED, data=tmp_path).save(tmp_path, name)
+    assert (tmp_path / f"{name}.csv").read_text().count("\n") > 2
+
+
+def test_the_papers_models_stand_in_a_triangle_and_their_minus_signs_are_counted(tmp_path):
+    table = lapata2005.correlations(RESULTS, EXPECTED, data=tmp_path)
+    cells = {(c.row, c.column): c.value for c in table.cells}
+    assert cells["latent semantics (LSA)", "entity grid, role transitions"] == 0.02
+    assert "log-probability of a language model" not in {row for row, _ in cells}
+    assert cells["10 raters, each against the others", "people"] == 0.8
+    assert any(
+        "Hirst and St-Onge 1 (0)" in note and "Jiang and Conrath (a distance) 1 (2)" in note for note in table.notes
+    )
+
+
+def test_simulated_raters_are_told_and_say_nothing_of_people(tmp_path):
+    assert lapata2005.SIMULATED in lapata2005.correlations(RESULTS, EXPECTED, data=tmp_path).notes
+    judged = {j.claim["id"]: j.verdict for j in EXPECTED.judged(RESULTS, tmp_path)}
+    assert judged.pop("grid_and_lsa_are_complementary") == HOLDS
+    assert set(judged.values()) == {UNTESTABLE}
+    paper = read_expected(FOLDER, "paper")
+    assert lapata2005.SIMULATED not in lapata2005.correlations(RESULTS, paper, data=tmp_path).notes
+    judged = {j.claim["id"]: j for j in judge("lapata2005", EXPECTED.claims, RESULTS, tmp_path, "paper")}
+    assert judged["four_models_go_with_people"].verdict == judged["the_distance_is_negative"].verdict == HOLDS
+    assert judged["others_do_not"].verdict == HOLDS and len(judged["others_do_not"].rows) == 4
+    assert judged["hirst_st_onge_is_highest"].verdict == HOLDS
+    assert judged["models_stay_below_raters"].verdict == UNDECIDED, "ten raters are fewer than twenty"
+    swapped = Results([r if r.critic != "jiang_conrath" else correlation("jiang_conrath", 0.4) for r in RESULTS])
+    verdicts = {j.claim["id"]: j.verdict for j in judge("lapata2005", EXPECTED.claims, swapped, tmp_path, "paper")}
+    assert verdicts["the_distance_is_negative"] == CONTRADICTED
+
+
+def test_a_distance_is_turned_and_differences_are_corrected_for_their_number(tmp_path):
+    table = lapata2005.meta_evaluation(RESULTS, EXPECTED, data=tmp_path)
+    turned = next(c for c in table.cells if c.row.startswith("Jiang"))
+    assert (turned.value, turned.low, turned.high) == pytest.approx((0.4, 0.35, 0.45))
+    note = next(note for note in table.notes if "Holm" in note)
+    assert "Hirst and St-Onge over entity grid, role transitions" in note
+    assert "latent semantics (LSA) over entity grid, role transitions" in note, "0.03 is the last of two"
+    assert "2 have an interval without 0" in note
+
+
+def test_a_scorer_that_ties_on_every_pair_is_blind(tmp_path):
+    table = lapata2005.matrix(RESULTS, EXPECTED, data=tmp_path)
+    cells = {c.row: c for c in table.cells}
+    assert cells["reports, topic proportions"].value is None and cells["reports, noun overlap"].value == 0.8
+    assert len(cells) == 2 and "ties: reports, noun overlap, blocks of 1 30%" in table.notes
+    assert "reports: pairs by task, at most: blocks of 1 40" in table.notes
+
+
+def test_the_ledger_says_why_nothing_stands_beside_a_number(tmp_path):
+    lines = {line.number: line for line in EXPECTED.ledger(RESULTS, tmp_path)}
+    assert lines["inter_subject_agreement_r.sibling"].ours == 0.8
+    assert lines["accidents_2008"].verdict == "not measured here" and "grids" in lines["accidents_2008"].cause
+    assert not [line for line in lines.values() if "no rule" in line.cause]
