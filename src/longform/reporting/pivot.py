@@ -11,6 +11,7 @@ from typing import Any
 from longform.documents import BadInput
 from longform.reporting.estimates import FEWEST_UNITS, of_records
 from longform.reporting.printed import Expected
+from longform.reporting.record_table import place
 from longform.reporting.selection import Facts, select
 from longform.reporting.table import Cell, cell, exact
 from longform.results import Record, Results
@@ -44,25 +45,17 @@ def pivot(
         BadInput: several records of one seed in one place.
     """
     facts = Facts(data)
-    found: list[tuple[tuple[tuple[int, str], ...], int, Cell]] = []
-    for place, (column, filters) in enumerate(columns.items()):
+    found: list[tuple[tuple[int, ...], int, Cell]] = []
+    for number, (column, filters) in enumerate(columns.items()):
         for records in select(results, {**(where or {}), **filters}).groups(*rows).values():
-            rank = tuple(_rank(expected, name, getattr(records[0], name)) for name in rows)
+            rank = place(records[0], expected, rows)
             row = expected.labels(records[0], *rows)
             whole = records[0] if len(records) == 1 else _over_seeds(records)
-            found.append((rank, place, expected.cell(row, column, whole, printed, facts, factor=factor)))
+            found.append((rank, number, expected.cell(row, column, whole, printed, facts, factor=factor)))
             if len(records) > 1:
                 single = [cell(f"{row}, seed {r.seed}", column, r, detail=True).times(factor) for r in records]
-                found += [(rank, place, one) for one in single]
+                found += [(rank, number, one) for one in single]
     return [one for _, _, one in sorted(found, key=lambda item: item[:2])]
-
-
-def _rank(expected: Expected, name: str, value: Any) -> tuple[int, str]:
-    """The place of a value among the file's labels, after which the others follow by name; no value comes first."""
-    known = list(expected.content.get("labels", {}).get(name, {}))
-    if value in (None, ""):
-        return -1, ""
-    return (known.index(value), "") if value in known else (len(known), str(value))
 
 
 def _over_seeds(records: Results) -> Record:

@@ -103,7 +103,7 @@ class Expected:
         return self.content.get("claims", [])
 
     def choice(self, exhibit: str) -> Mapping[str, Any]:
-        """What an exhibit shows: fields of records that ``exhibits`` in the file restrict, and its other settings."""
+        """What an exhibit shows: fields of records that it is restricted to, and its other settings (``exhibits``)."""
         found: Mapping[str, Any] = self.content.get("exhibits", {}).get(exhibit, {})
         return found
 

@@ -46,13 +46,14 @@ def crossed(
 
 def ordered(records: Iterable[Record], expected: Expected, *names: str) -> list[Record]:
     """Records in the order of the labels of the named fields; values without a label come last."""
-    labels = {name: list(expected.content.get("labels", {}).get(name, {})) for name in names}
+    return sorted(records, key=lambda record: place(record, expected, names))
 
-    def place(record: Record) -> list[int]:
-        values = [(name, getattr(record, name)) for name in names]
-        return [labels[name].index(value) if value in labels[name] else len(labels[name]) for name, value in values]
 
-    return sorted(records, key=place)
+def place(record: Record, expected: Expected, names: Sequence[str]) -> tuple[int, ...]:
+    """The places of a record's values among the labels of the named fields."""
+    labels = [list(expected.content.get("labels", {}).get(name, {})) for name in names]
+    values = [getattr(record, name) for name in names]
+    return tuple(known.index(v) if v in known else len(known) for known, v in zip(labels, values, strict=True))
 
 
 def printed_alone(
