@@ -1,4 +1,4 @@
-"""Frames made into sentences: slots are filled by table, and each sentence keeps a record of what stands where.
+"""Sentence frames: the slots that they have, how each slot is filled, and what a written sentence records of it.
 
 Slots drawn from the sentence's topic: ``{agent}`` ``{agents}`` (persons of a trade), ``{thing}`` ``{things}``,
 ``{being}`` ``{beings}``, ``{stuff}`` (no plural), ``{event}``, ``{idea}``, ``{place}``, ``{adj}``, ``{verb}`` (past,
@@ -13,7 +13,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
 
 from longform.datasets.synthetic_world import discourse, names
 from longform.datasets.synthetic_world.draws import Draws
@@ -214,25 +213,3 @@ class Sentence:
     across: bool
     relations: tuple[str, ...]
     words: tuple[tuple[str, str, int, int], ...]  # slot, dictionary form, and span of each content word
-
-
-def fill(frame: Frame, page: Page, surfaces: Sequence[str], pieces: list[str], marks: list[int]) -> None:
-    """Append a frame's pieces; ``marks`` collects the piece indices of mentions, in order."""
-    for part in frame.parts:
-        if isinstance(part, str):
-            pieces.append(part)
-        elif isinstance(part, int):
-            marks.append(len(pieces))
-            pieces.append(surfaces[part - 1])
-        else:
-            known = len(page.words)
-            text = part(page)
-            if len(page.words) > known:
-                page.places.append(len(pieces))
-            pieces.append(text)
-
-
-def spans(pieces: Sequence[str], marks: Sequence[int]) -> list[tuple[int, int]]:
-    """Character spans of the marked pieces once all are joined."""
-    ends = list(accumulate(map(len, pieces)))
-    return [(ends[i] - len(pieces[i]), ends[i]) for i in marks]

@@ -34,7 +34,7 @@ class SectionChain:
         types = tuple(name for name in table if name != "begin")
         matrix = np.array([[table[row].get(column, 0.0) for column in (*types, "end")] for row in ("begin", *types)])
         if not np.allclose(matrix.sum(axis=1), 1.0, atol=1e-12):
-            raise BadInput(f"rows of the section chain sum to {matrix.sum(axis=1)}, allowed is 1; correct the table")
+            raise BadInput(f"rows of the section chain sum to {matrix.sum(axis=1)}, allowed is 1; fix the table")
         return cls(types, matrix)
 
     @cached_property

@@ -4,19 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from longform.datasets.synthetic_world import discourse
-from longform.datasets.synthetic_world.grammar import (
-    CLAUSES,
-    THIRD,
-    Frame,
-    Mention,
-    Page,
-    Sentence,
-    Style,
-    fill,
-    spans,
-)
+from longform.datasets.synthetic_world.grammar import CLAUSES, THIRD, Frame, Mention, Page, Sentence, Style
 from longform.datasets.synthetic_world.mentions import GENDERS, PLURAL, POSSESSIVE, Symbol
 
 LEAD_PROBABILITY = 0.3
@@ -35,6 +26,8 @@ class SentenceWriter:
     surfaces: list[str]
     protagonist: str
     opening: tuple[Frame, ...] | None
+    pieces: list[str] = field(default_factory=list)  # of the text
+    marks: list[int] = field(default_factory=list)  # the pieces that are mentions
     manners: dict[int, str] = field(default_factory=dict)
     subject: str = "S"  # role of the first mention; an object where a first sentence is about something else
 
@@ -43,55 +36,64 @@ class SentenceWriter:
         draws = self.page.draws
         sense = draws.index(discourse.CUMULATIVE_SENSES)
         name = discourse.SENSES[sense]
-        pieces: list[str] = []
-        marks: list[int] = []
-        relations: tuple[str, ...] = ()
         across = not (self.group or first or self.opening) and name in discourse.ACROSS
         across = across and draws.uniform() < discourse.ACROSS_PROBABILITY
-        if across:
-            connective = self._across(name, pieces, marks)
-        else:
-            relations = self._main(pieces, marks)
-            connective = self._inside(name, pieces, marks) if sense else ""
-        pieces.append(".")
-        pieces[0] = pieces[0][0].upper() + pieces[0][1:]
-        text = "".join(pieces)
-        places = enumerate(zip(spans(pieces, marks), self.group, strict=True)) if marks else ()
-        mentions = tuple(Mention(*span, *symbol, self._role(place)) for place, (span, symbol) in places)
-        words = zip(self.page.words, spans(pieces, self.page.places), strict=True)
-        placed = tuple((slot, word, *span) for (slot, word), span in words)
-        return Sentence(
-            text, topic, mentions, sense, discourse.CONNECTIVES.index(connective), across, relations, placed
+        relations = () if across else self._main()
+        connective = self._clause(name, across) if sense else ""
+        self.pieces.append(".")
+        self.pieces[0] = self.pieces[0][0].upper() + self.pieces[0][1:]
+        ends = list(accumulate(map(len, self.pieces)))
+        spans = [(end - len(piece), end) for end, piece in zip(ends, self.pieces, strict=True)]
+        mentions = tuple(
+            Mention(*spans[piece], *symbol, self._role(place))
+            for place, (piece, symbol) in enumerate(zip(self.marks, self.group, strict=True))
         )
+        words = tuple(
+            (slot, word, *spans[piece]) for (slot, word), piece in zip(self.page.words, self.page.places, strict=True)
+        )
+        number = discourse.CONNECTIVES.index(connective)
+        return Sentence("".join(self.pieces), topic, mentions, sense, number, across, relations, words)
 
-    def _across(self, sense: str, pieces: list[str], marks: list[int]) -> str:
-        options, cumulative = discourse.ACROSS[sense]
-        connective = options[self.page.draws.index(cumulative)]
-        pieces.append("yet " if connective == "yet" else f"{connective}, ")
-        clauses = CLAUSES["result" if sense == "causal" else sense]
-        fill(self.page.draws.pick(clauses), self.page, (), pieces, marks)
+    def _fill(self, frame: Frame) -> None:
+        """Append a frame's pieces, its slots filled."""
+        page, pieces = self.page, self.pieces
+        for part in frame.parts:
+            if isinstance(part, str):
+                pieces.append(part)
+            elif isinstance(part, int):
+                self.marks.append(len(pieces))
+                pieces.append(self.surfaces[part - 1])
+            else:
+                known = len(page.words)
+                text = part(page)
+                if len(page.words) > known:
+                    page.places.append(len(pieces))
+                pieces.append(text)
+
+    def _clause(self, sense: str, across: bool) -> str:
+        """A connective and its clause, inside the sentence or as a sentence of its own."""
+        connectives, cumulative = (discourse.ACROSS if across else discourse.INSIDE)[sense]
+        connective = connectives[self.page.draws.index(cumulative)]
+        if across:
+            self.pieces.append("yet " if connective == "yet" else f"{connective}, ")
+        else:
+            self.pieces.append(f", {connective} " if sense in discourse.COMMA_SENSES else f" {connective} ")
+        self._fill(self.page.draws.pick(CLAUSES["result" if across and sense == "causal" else sense]))
         return connective
 
-    def _inside(self, sense: str, pieces: list[str], marks: list[int]) -> str:
-        options, cumulative = discourse.INSIDE[sense]
-        connective = options[self.page.draws.index(cumulative)]
-        pieces.append(f", {connective} " if sense in discourse.COMMA_SENSES else f" {connective} ")
-        fill(self.page.draws.pick(CLAUSES[sense]), self.page, (), pieces, marks)
-        return connective
-
-    def _main(self, pieces: list[str], marks: list[int]) -> tuple[str, ...]:
-        draws, style, group = self.page.draws, self.style, self.group
+    def _main(self) -> tuple[str, ...]:
+        """The main clause; returns the relations of the facts that it states."""
         frame = self._fact_frame()
         if frame is not None:
-            fill(frame, self.page, self.surfaces, pieces, marks)
-        elif group:
-            self._person(pieces, marks)
+            self._fill(frame)
+        elif self.group:
+            self._person()
         else:
-            plain = self.page.fresh(style.plain)
-            self._lead(plain, pieces, marks)
-            fill(plain, self.page, (), pieces, marks)
-        if len(group) == 3:
-            fill(draws.pick(THIRD[self._manner(2)]), self.page, self.surfaces, pieces, marks)
+            plain = self.page.fresh(self.style.plain)
+            self._lead(plain)
+            self._fill(plain)
+        if len(self.group) == 3:
+            self._fill(self.page.draws.pick(THIRD[self._manner(2)]))
         return frame.relations if frame else ()
 
     def _fact_frame(self) -> Frame | None:
@@ -118,24 +120,24 @@ class SentenceWriter:
         self.page.stated.add(frame.source)
         return frame
 
-    def _person(self, pieces: list[str], marks: list[int]) -> None:
+    def _person(self) -> None:
         group = self.group
         mark = "1" if len(group) == 1 else "2" if self._manner(1) == "other" else "3"
         frame = self.page.fresh(self.style.predicates[mark, group[0][0] in (PLURAL, "They")])
         if group[0][0] in GENDERS:
-            self._lead(frame, pieces, marks)
-        marks.append(len(pieces))
-        pieces.extend((self.surfaces[0], " "))
-        fill(frame, self.page, self.surfaces, pieces, marks)
+            self._lead(frame)
+        self.marks.append(len(self.pieces))
+        self.pieces.extend((self.surfaces[0], " "))
+        self._fill(frame)
 
-    def _lead(self, frame: Frame, pieces: list[str], marks: list[int]) -> None:
+    def _lead(self, frame: Frame) -> None:
         """Sometimes an adverbial first; never two years in one sentence."""
         draws = self.page.draws
         if not self.style.leads or draws.uniform() > LEAD_PROBABILITY:
             return
         lead = draws.pick(self.style.leads)
         if not (lead.dated and frame.dated):
-            fill(lead, self.page, (), pieces, marks)
+            self._fill(lead)
 
     def _role(self, place: int) -> str:
         """Subject, object or possessor."""
