@@ -4,12 +4,25 @@ import json
 
 import pytest
 from own_texts import by_name, write
+from tiny import lm_folder
 
 import longform
 from longform.cli import main
+from longform.critic import compare
 from longform.criticize import criticize
 from longform.criticize.texts import read_texts
-from longform.documents import BadInput
+from longform.critics.entity_grid.score import RoleTransitions
+from longform.documents import BadInput, Document, Section
+from longform.resampling import generator
+from longform.text.entity_grids import found_grids
+from longform.text.nouns import NounRules
+from longform.text.sentences import sentence_texts
+
+LONG = "The town lies on a river. It has old houses. People work in fields. There are hills. It rains in spring."
+
+
+def grids(documents):
+    return found_grids(documents, NounRules(None).mentions)
 
 
 def test_a_wrong_order_of_sections_moves_the_section_critic_and_true_text_does_not(world, broken):
@@ -21,7 +34,7 @@ def test_a_wrong_order_of_sections_moves_the_section_critic_and_true_text_does_n
 def test_every_critic_either_judges_or_says_why_not(broken):
     judged, left = set(by_name(broken)), {name for name, _ in broken.left_out}
     assert {"section order", "persons", "entity grid", "shared nouns", "repetition", "topics", "kept topics"} <= judged
-    assert "language model" in left and len(judged) + len(left) == 10
+    assert "language model" in left and len(judged) + len(left) == 11
     assert all(why for _, why in broken.left_out)
 
 
@@ -116,3 +129,40 @@ def test_the_version_is_told(capsys):
     with pytest.raises(SystemExit):
         main(["--version"])
     assert capsys.readouterr().out.strip() == longform.__version__
+
+
+def halved(document):
+    """The first half of every section's sentences."""
+    parts = [sentence_texts(section.text) for section in document.sections]
+    return " ".join(" ".join(part[: (len(part) + 1) // 2]) for part in parts)
+
+
+def test_real_texts_cut_in_half_are_no_worse_under_the_entity_grid(world):
+    """Read whole, a cell's log-probability follows the number of sentences and half a real article is worse than real."""
+    texts = read_texts(world["real"]).documents + read_texts(world["true"]).documents
+    real, cut = [d.text for d in texts[:40]], [halved(d) for d in texts[40:]]
+    found = by_name(criticize(real, cut))["entity grid"]
+    assert found.difference.p_value > 0.05 and found.real.excluded == 0
+    whole = grids([Document(f"{i}", "test", (Section(None, text),)) for i, text in enumerate([*real, *cut])])
+    critic = RoleTransitions().fit(whole[:20])
+    assert compare(critic, critic.tally(whole[40:]), critic.tally(whole[20:40]), generator("cut")).p_value < 0.01
+
+
+def test_a_critic_that_follows_length_says_so_where_the_sides_differ_in_length():
+    rng = generator("lengths")
+    words = [f"w{i}" for i in range(40)]
+    texts = [" ".join(f"{' '.join(rng.choice(words, 5))}." for _ in range(3 + i % 30)) for i in range(60)]
+    short = [" ".join(text.split(". ")[:2]) + "." for text in texts[:30]]
+    table = criticize(texts, short).table()
+    assert "repetition: follows a text's length (rank correlation 0." in table or "repetition: follows" not in table
+    long = [f"{'He ran to it. ' * (1 + i % 30)}It is number {i}." for i in range(60)]
+    assert "repetition: follows a text's length" in criticize(long, long[:6]).table()
+
+
+def test_a_sentence_path_is_read_by_a_head_trained_on_the_real_texts(world, tmp_path):
+    found = by_name(criticize(world["real"], world["broken"], encoder=lm_folder(tmp_path / "encoder")))
+    bbscore, density = found["sentence path (BBScore)"], found["sentence path (joint density)"]
+    assert 0.5 < density.real.value < 2  # 1 on the texts that the head was trained on, more on others
+    units = density.panel.read([Document(f"d{i}", "train", (Section(None, LONG),)) for i in range(12)])
+    assert units[0].latents.shape[1] == 8  # the head's width, not the encoder's
+    assert bbscore.real.value != density.real.value

@@ -12,8 +12,8 @@ from own_texts import split, write
 from longform.cli import main
 from longform.criticize import criticize, report
 from longform.criticize.judging import judge, worst_places
-from longform.criticize.options import Options
 from longform.criticize.pages import marks, page
+from longform.criticize.panel import Options
 from longform.criticize.panels import panels
 from longform.criticize.report import _half, check
 from longform.criticize.texts import read_texts

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.stats import spearmanr
 
 from longform.critic import Comparison, Estimate, Tally, compare, estimate
-from longform.criticize.options import Options, check
-from longform.criticize.pages import SIGNIFICANT, table
-from longform.criticize.panel import Panel
+from longform.criticize.pages import FEW, SIGNIFICANT, table
+from longform.criticize.panel import Options, Panel, check
 from longform.criticize.panels import asked, panels
 from longform.criticize.report import save
 from longform.criticize.texts import Texts, halves, read_texts
 from longform.documents import BadInput, Document
 from longform.resampling import generator
+from longform.text.sentences import sentences
 
 Step = tuple[str, Callable[[], Panel]]
 Steps = Sequence[Step]
@@ -34,6 +35,8 @@ class Judged:
         difference: generated minus real, with the p-value of a permutation test.
         blame: document id -> (value, character span) of its worst places, worst first; generated texts only.
         unknown: parts of the real and of the generated texts that are not scored, where the panel says what they are.
+        length_correlation: rank correlation of a real text's own score with its number of sentences; nan below
+            ``FEW`` texts.
     """
 
     panel: Panel
@@ -42,6 +45,7 @@ class Judged:
     difference: Comparison
     blame: Blame
     unknown: tuple[int, int] = (0, 0)
+    length_correlation: float = math.nan
 
     def verdict(self, level: float = SIGNIFICANT) -> str:
         """In words; ``level`` is what the p-value must stay below, corrected for the number of tests."""
@@ -152,7 +156,17 @@ def judge(panel: Panel, documents: Sequence[Document], seed: int) -> Judged:
         compare(fitted, generated, real, draws[2]),
         _blame(panel, fitted, [(unit, texts[unit.unit_id]) for unit in side["generated"]], generated),
         (counted[0], counted[1]),
+        _length_correlation(fitted, real, texts),
     )
+
+
+def _length_correlation(fitted: Any, tally: Tally, texts: Mapping[str, Document]) -> float:
+    kept = [row for row, out in enumerate(tally.column("excluded")) if not out]
+    values = [fitted.score(Tally((tally.unit_ids[row],), tally.columns, tally.values[row : row + 1])) for row in kept]
+    lengths = [len(sentences(texts[tally.unit_ids[row]].text)) for row in kept]
+    if len(kept) < FEW or np.ptp(lengths) == 0 or not np.ptp(values) > 0:
+        return math.nan
+    return float(spearmanr(values, lengths).statistic)
 
 
 def _blame(panel: Panel, fitted: Any, pairs: Sequence[tuple[Any, Document]], tally: Tally) -> Blame:

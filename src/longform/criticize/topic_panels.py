@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
 from typing import Any
 
-from longform.criticize.options import Options
-from longform.criticize.panel import Panel, Spans, splits_of
+from longform.criticize.panel import Options, Panel, Spans, splits_of
 from longform.documents import BadInput, Document, Readout
 
 TOPICS = 10  # ours; the paper's 100 (deng2022 section 6) wants thousands of texts
@@ -18,7 +17,6 @@ COMMON_WORD = f"a word said {COMMON} times or more in fewer than half of the fit
 
 
 def topics(options: Options) -> Panel:
-    """topics"""
     from longform.critics.topics.read import read as read_topics
     from longform.critics.topics.score import LogisticNormalCritic, units_from_readout
 
@@ -32,7 +30,6 @@ def topics(options: Options) -> Panel:
 
 
 def kept_topics(options: Options) -> Panel:
-    """kept topics"""
     from longform.critics.topics.read import read as read_topics
 
     def read(documents: Sequence[Document]) -> Readout:
