@@ -69,14 +69,16 @@ def sentences(raw: Path, languages: Sequence[str]) -> Iterator[tuple[str, dict[s
 
 
 def _json_lines(path: Path, languages: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:
-    content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    for number, line in enumerate(content.decode("utf-8").splitlines(), 1):
-        try:
-            record = json.loads(line)
-            found = {name: str(record[name]) for name in languages if record.get(name)}
-        except (ValueError, AttributeError, TypeError, RecursionError) as error:
-            raise BadInput(f"{path}:{number}: got {line[:40]!r}, a sentence is a JSON object by language") from error
-        yield str(record.get("id", f"{path.name}-{number:06d}")), found
+    with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as lines:
+        for number, line in enumerate(lines, 1):
+            try:
+                record = json.loads(line)
+                found = {name: str(record[name]) for name in languages if record.get(name)}
+            except (ValueError, AttributeError, TypeError, RecursionError) as error:
+                raise BadInput(
+                    f"{path}:{number}: got {line[:40]!r}, a sentence is a JSON object by language"
+                ) from error
+            yield str(record.get("id", f"{path.name}-{number:06d}")), found
 
 
 def _aligned(path: Path, languages: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:

@@ -6,13 +6,12 @@ the source corpus is in one class only. Sections are joined: the order of the wh
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
 
+from longform.datasets.shuffled_texts import prepared_documents
 from longform.documents import BadInput, Corpus, Document, Section
-from longform.malformed import refusing
 from longform.resampling import generator
 from longform.text.sentences import SPLITTERS
 
@@ -31,20 +30,13 @@ def build(*, name: str, seed: int, raw: Path, splitter: str = "rules") -> Corpus
     Raises:
         BadInput: no such corpus, or an unknown splitter.
     """
-    file = raw / "documents.jsonl"
-    if not file.is_file() or splitter not in SPLITTERS:
-        raise BadInput(f"{file}, splitter {splitter!r}: name a prepared corpus and one of {sorted(SPLITTERS)}")
-    documents = _documents(file)
+    if splitter not in SPLITTERS:
+        raise BadInput(f"splitter {splitter!r}; allowed are {sorted(SPLITTERS)}; fix the row")
+    documents = prepared_documents(raw)
     ratings = [1 + int(generator(seed, name, "rating", d.id).integers(3)) for d in documents]
     rated = [_damaged(d, rating, splitter, (seed, name)) for d, rating in zip(documents, ratings, strict=True)]
     counts = {str(k): ratings.count(k) for k in BLOCKS}
     return Corpus(rated, {"rating": np.array(ratings, dtype=np.int64)}, {"corpus": name, "ratings": counts})
-
-
-@refusing("JSON lines of documents")
-def _documents(file: Path) -> list[Document]:
-    with file.open(encoding="utf-8") as lines:
-        return [Document.from_record(json.loads(line), str(file)) for line in lines]
 
 
 def _damaged(document: Document, rating: int, splitter: str, names: tuple[object, ...]) -> Document:

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from longform.documents import BadInput, Corpus, Document, Section
+from longform.malformed import refusing
 from longform.resampling import generator
 from longform.text.permutations import TASKS, distinct_orders, numbered, shuffled_orders
 from longform.text.sentences import SPLITTERS
@@ -48,19 +49,28 @@ def build(
     Raises:
         BadInput: no such corpus, unknown task or splitter, or fewer documents than asked for.
     """
-    file = raw / "documents.jsonl"
-    if not file.is_file() or splitter not in SPLITTERS:
-        raise BadInput(f"{file}, splitter {splitter!r}: name a prepared corpus and one of {sorted(SPLITTERS)}")
+    if splitter not in SPLITTERS:
+        raise BadInput(f"splitter {splitter!r}; allowed are {sorted(SPLITTERS)}; fix the row")
     checked(tasks)
-    with file.open(encoding="utf-8") as lines:
-        read = [Document.from_record(json.loads(line), str(file)) for line in lines]
-    chosen = [document for split, count in documents.items() for document in _first(read, split, count, file)]
+    read = prepared_documents(raw)
+    chosen = [document for split, count in documents.items() for document in _first(read, split, count, raw)]
     cut = {document.id: cut_sections(document, splitter) for document in chosen}
     families = [_family(document, cut[document.id], tasks, shuffles, (seed, name)) for document in chosen]
     made = [member for family in families for member in family]
     kinds = [member.id.split("/")[-2] for member in made if "/" in member.id]
     counts = {f"{task}_{size}": kinds.count(f"{task}_{size}") for task, size in tasks}
     return Corpus(made, {}, {"corpus": name, "documents": len(chosen), "shuffles": counts})
+
+
+@refusing("a prepared corpus")
+def prepared_documents(raw: Path) -> list[Document]:
+    """The documents of a corpus that an earlier stage made.
+
+    Raises:
+        BadInput: no such corpus, or a damaged one.
+    """
+    with (raw / "documents.jsonl").open(encoding="utf-8") as lines:
+        return [Document.from_record(json.loads(line), f"{raw}:{number}") for number, line in enumerate(lines, 1)]
 
 
 def checked(tasks: Sequence[tuple[str, int]]) -> None:
@@ -74,10 +84,10 @@ def checked(tasks: Sequence[tuple[str, int]]) -> None:
             raise BadInput(f"task {(task, size)}; allowed are {sorted(TASKS)} with a size from 1, ({SECTIONS}, 1)")
 
 
-def _first(documents: Sequence[Document], split: str, count: int, file: Path) -> list[Document]:
+def _first(documents: Sequence[Document], split: str, count: int, raw: Path) -> list[Document]:
     found = [document for document in documents if document.split == split][:count]
     if len(found) < count:
-        raise BadInput(f"{file} has {len(found)} documents of split {split!r}, the row asks for {count}; ask for fewer")
+        raise BadInput(f"{raw} has {len(found)} documents of split {split!r}, the row asks for {count}; ask for fewer")
     return found
 
 

@@ -19,7 +19,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Self
+from typing import IO, Self
 
 from longform.datasets.wikipedia.wikitext import scanned_sections, sections
 
@@ -78,13 +78,8 @@ class GuardedParser:
 
     def _start(self) -> subprocess.Popen[bytes]:
         code = _BOOT.format(str(Path(__file__).parents[3]), self.page_seconds, self.memory)
-        return subprocess.Popen(
-            [sys.executable, "-c", code],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            bufsize=0,
-        )
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+        return subprocess.Popen([sys.executable, "-c", code], bufsize=0, **pipes)
 
     def _end(self, stalled: bool = False) -> str:
         """End the child and say how it ended: ``time-out`` or ``parser died``."""
@@ -116,30 +111,24 @@ def _receive(pipe: IO[bytes], size: int, deadline: float) -> bytes:
 
 
 def serve(page_seconds: int, memory: int) -> None:
-    """The child's loop: one frame in, one frame out, until its parent is gone."""
+    """The child's loop: one frame in, one frame out, until its parent is gone.
+
+    The kernel ends the process (SIGXCPU) when a page's CPU seconds are used up, in C code as well.
+    """
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     source, sink = sys.stdin.buffer, sys.stdout.buffer
     while header := source.read(_FRAME.size):
         mode, size = _FRAME.unpack(header)
-        body = source.read(size)
-        _allow(page_seconds)
-        status, answer = _answer(mode, body.decode("utf-8", "surrogatepass"))
+        wikitext = source.read(size).decode("utf-8", "surrogatepass")
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        limit = math.ceil(used.ru_utime + used.ru_stime) + page_seconds
+        resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.getrlimit(resource.RLIMIT_CPU)[1]))
+        try:
+            status, answer = b"K", sections(wikitext) if mode == b"T" else scanned_sections(wikitext)
+        except MemoryError:
+            status, answer = b"E", "out of memory"
+        except Exception as error:
+            status, answer = b"E", f"parser raised {type(error).__name__}"
         encoded = json.dumps(answer).encode()
         sink.write(_FRAME.pack(status, len(encoded)) + encoded)
         sink.flush()
-
-
-def _allow(seconds: int) -> None:
-    """CPU seconds from now; the kernel ends the process (SIGXCPU) when they are used up, in C code as well."""
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    limit = math.ceil(used.ru_utime + used.ru_stime) + seconds
-    resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.getrlimit(resource.RLIMIT_CPU)[1]))
-
-
-def _answer(mode: bytes, wikitext: str) -> tuple[bytes, Any]:
-    try:
-        return b"K", sections(wikitext) if mode == b"T" else scanned_sections(wikitext)
-    except MemoryError:
-        return b"E", "out of memory"
-    except Exception as error:
-        return b"E", f"parser raised {type(error).__name__}"
