@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from longform.critics.coreference.arpa import arpa_lines
-from longform.critics.coreference.ngram_windows import NOBODY, TokenStream
+from longform.critics.coreference.ngrams import NOBODY, TokenStream
 from longform.critics.coreference.score import KneserNeyCritic, MentionCritic
 from longform.documents import Chain
 from longform.resampling import generator

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from samples.chains import pronoun_chains as drawn
 
-from longform.critics.coreference.articles import ChainInText, marks
+from longform.critics.coreference.attribution import ChainInText, marks
 from longform.critics.coreference.chains import Mention, person_chain
 from longform.critics.coreference.score import MentionCritic
 from longform.reporting.coreference_figures import figure_5, figure_doses, label

@@ -7,7 +7,7 @@ import csv
 import pytest
 from samples.chains import pronoun_chains
 
-from longform.critics.coreference.articles import ChainInText, blaming
+from longform.critics.coreference.attribution import ChainInText, ngram_attribution
 from longform.documents import BadInput, Chain, chains_to_readout
 from longform.evaluation.severities import mention_doses
 from longform.reporting.deng2022_coreference import table_8, table_resolvers
@@ -42,7 +42,7 @@ def in_text(chain: Chain) -> ChainInText:
 @pytest.fixture(scope="module")
 def blamed():
     train = [Chain(c.unit_id, "train", c.symbols) for c in pronoun_chains("real", 60)]
-    critic = blaming(real=chains_to_readout([*train, *pronoun_chains("held", 40)]), threshold=-3.0).fit(train)
+    critic = ngram_attribution(real=chains_to_readout([*train, *pronoun_chains("held", 40)]), threshold=-3.0).fit(train)
     wrong = [in_text(chain) for chain in pronoun_chains("wrong", 40, 0.3)]
     return {"w-gpt2-w_title-mentions_blamed": {"details": critic.describe(wrong)}}
 

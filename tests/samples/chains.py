@@ -3,7 +3,7 @@
 import numpy as np
 
 from longform.critics.coreference.agreement import ChainAgreement, ClusterPair, CorefAgreement, ReadClusters
-from longform.critics.coreference.articles import BlamingCritic
+from longform.critics.coreference.attribution import AttributionCritic
 from longform.critics.coreference.score import KneserNeyCritic, MentionCritic
 from longform.critics.perplexity.score import LogProbs, Perplexity
 from longform.documents import Chain
@@ -64,7 +64,7 @@ def pronoun_chains(name, count, wrong=0.0):
 def chain_agreement():
     pairs = coref_agreement()[1]
     gold = {u.unit_id: u.gold for u in pairs}
-    real = [ReadClusters(u.unit_id, "test", u.found) for u in pairs]
+    real = [ReadClusters(u.unit_id, "test", u.read) for u in pairs]
     single = tuple(frozenset([mention]) for cluster in pairs[0].gold for mention in cluster)
     return ChainAgreement(gold), real, [ReadClusters(u.unit_id, "test", single) for u in real]
 
@@ -79,7 +79,7 @@ def coref_agreement():
 SAMPLES = {
     "MentionCritic": lambda: (MentionCritic(), mentions(), mentions(shuffled=True)),
     "KneserNeyCritic": lambda: (KneserNeyCritic(), mentions(), mentions(shuffled=True)),
-    "BlamingCritic": lambda: (BlamingCritic(), mentions(), mentions(shuffled=True)),
+    "AttributionCritic": lambda: (AttributionCritic(), mentions(), mentions(shuffled=True)),
     "DoseResponse": lambda: (DoseResponse(MentionCritic()), mentions(), mentions(shuffled=True)),
     "CorefAgreement": coref_agreement,
     "ChainAgreement": chain_agreement,

@@ -7,8 +7,8 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from longform.critics.coreference.articles import Mark
-from longform.critics.coreference.ngram_windows import split_symbol
+from longform.critics.coreference.attribution import Mark
+from longform.critics.coreference.ngrams import split_symbol
 from longform.reporting.coreference_page import OTHERS, STOP, entity_colours, wrap
 
 PER_ROW = 12  # symbols in a row of Figure 5

@@ -13,8 +13,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
 
-from longform.critics.coreference.articles import Mark
-from longform.critics.coreference.ngram_windows import split_symbol
+from longform.critics.coreference.attribution import Mark
+from longform.critics.coreference.ngrams import split_symbol
 
 STOP = "."  # opens each sentence of a chain (deng2022 section 5)
 

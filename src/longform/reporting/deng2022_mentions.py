@@ -1,6 +1,6 @@
 """Tables 6, 15, 16 and 17 and Figures 5 and 10 to 13 of deng2022: which mentions of persons are to blame, and where.
 
-Score rows are those of ``critics.mention_articles``, which list the blamed 5-grams in their details.
+Score rows are those of ``critics.coreference.attribution``, which list the attributed 5-grams in their details.
 """
 
 from __future__ import annotations
@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from longform.critics.coreference.articles import Mark, marks_from_record
-from longform.critics.coreference.attribution import LEAST_COUNT
+from longform.critics.coreference.attribution import MIN_COUNT, Mark, marks_from_record
 from longform.documents import BadInput
 from longform.reporting.coreference_figures import figure_5 as draw_chain
 from longform.reporting.coreference_figures import figure_doses, label
@@ -66,7 +65,7 @@ def _ratios(scores: Records, expected: Mapping[str, Any], key: str, table: str, 
         for system, details in _details(scores)
         for row in details[key]
     ]
-    notes = [f"met at least {LEAST_COUNT} times on both sides", _shared_windows(table, expected, scores, key)]
+    notes = [f"met at least {MIN_COUNT} times on both sides", _shared_windows(table, expected, scores, key)]
     header = ["text", "5-gram", "P real", "P generated", "log ratio"]
     return Listing(caption, header, rows, notes)
 
@@ -137,7 +136,7 @@ def _dose_claim(critic: str, doses: Sequence[Mapping[str, Any]]) -> str:
 def _details(scores: Records) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for name, record in scores.items():
         if "gap" not in (record.get("details") or {}):
-            raise BadInput(f"score row {name!r} lists no 5-grams; give it critic 'blaming' of mention_articles.py")
+            raise BadInput(f"score row {name!r} lists no 5-grams; give it critic 'ngram_attribution' of critics/coreference/attribution.py")
         yield parts(name)[1].replace("-", " "), record["details"]
 
 

@@ -29,7 +29,7 @@ class ClusterPair:
 
     unit_id: str
     gold: tuple[Cluster, ...]
-    found: tuple[Cluster, ...]
+    read: tuple[Cluster, ...]
 
 
 def clusters(mentions: Sequence[tuple[Hashable, int]]) -> tuple[Cluster, ...]:
@@ -40,9 +40,9 @@ def clusters(mentions: Sequence[tuple[Hashable, int]]) -> tuple[Cluster, ...]:
     return tuple(frozenset(spans) for spans in by_entity.values())
 
 
-def muc(gold: Sequence[Cluster], found: Sequence[Cluster]) -> Sums:
+def muc(gold: Sequence[Cluster], read: Sequence[Cluster]) -> Sums:
     r"""Links kept (Vilain et al. 1995): $\sum_k |k| - |p(k)|$ over $\sum_k |k| - 1$, p the partition of k by the other side."""
-    return (*_links(gold, found), *_links(found, gold))
+    return (*_links(gold, read), *_links(read, gold))
 
 
 def _links(keys: Sequence[Cluster], others: Sequence[Cluster]) -> tuple[float, float]:
@@ -55,9 +55,9 @@ def _links(keys: Sequence[Cluster], others: Sequence[Cluster]) -> tuple[float, f
     return float(kept), float(total)
 
 
-def b_cubed(gold: Sequence[Cluster], found: Sequence[Cluster]) -> Sums:
+def b_cubed(gold: Sequence[Cluster], read: Sequence[Cluster]) -> Sums:
     r"""Per mention, the share of its cluster that is right (Bagga and Baldwin 1998), summed over mentions."""
-    return (*_shares(gold, found), *_shares(found, gold))
+    return (*_shares(gold, read), *_shares(read, gold))
 
 
 def _shares(keys: Sequence[Cluster], others: Sequence[Cluster]) -> tuple[float, float]:
@@ -72,23 +72,23 @@ def _shares(keys: Sequence[Cluster], others: Sequence[Cluster]) -> tuple[float, 
     return hits, float(sum(len(key) for key in keys))
 
 
-def ceaf_e(gold: Sequence[Cluster], found: Sequence[Cluster]) -> Sums:
+def ceaf_e(gold: Sequence[Cluster], read: Sequence[Cluster]) -> Sums:
     r"""Best one-to-one alignment of clusters under $\phi_4 = 2 |k \cap r| / (|k| + |r|)$ (Luo 2005)."""
-    similarity = np.zeros((len(gold), len(found)))
-    owner = _owners(found)
+    similarity = np.zeros((len(gold), len(read)))
+    owner = _owners(read)
     for row, key in enumerate(gold):
         for mention in key:
             if mention in owner:
                 similarity[row, owner[mention]] += 1
-    sizes = np.add.outer([len(k) for k in gold], [len(k) for k in found]).reshape(similarity.shape)
+    sizes = np.add.outer([len(k) for k in gold], [len(k) for k in read]).reshape(similarity.shape)
     similarity = np.divide(2 * similarity, sizes, where=sizes > 0, out=np.zeros_like(similarity))
     rows, columns = linear_sum_assignment(similarity, maximize=True)
     best = float(similarity[rows, columns].sum())
-    return best, float(len(gold)), best, float(len(found))
+    return best, float(len(gold)), best, float(len(read))
 
 
-def _owners(found: Sequence[Cluster]) -> dict[Hashable, int]:
-    return {mention: i for i, cluster in enumerate(found) for mention in cluster}
+def _owners(read: Sequence[Cluster]) -> dict[Hashable, int]:
+    return {mention: i for i, cluster in enumerate(read) for mention in cluster}
 
 
 @dataclass(frozen=True)
@@ -97,12 +97,12 @@ class CorefAgreement:
 
     better: ClassVar[Better] = "higher"
 
-    def fit(self, real: Sequence[ClusterPair]) -> Self:
+    def fit(self, real: Sequence[Any]) -> Self:
         """Nothing to fit."""
         return self
 
-    def tally(self, units: Sequence[ClusterPair]) -> Tally:
-        """Hits and totals of recall and precision of the three scores; a document without gold mentions is excluded."""
+    def tally(self, units: Sequence[Any]) -> Tally:
+        """Hits and totals, of :class:`ClusterPair` units, of recall and precision of the three scores; a document without gold mentions is excluded."""
         rows = [self._row(unit) if unit.gold else [0.0] * (len(COLUMNS) - 1) + [1.0] for unit in units]
         return Tally(tuple(u.unit_id for u in units), COLUMNS, np.array(rows).reshape(len(rows), len(COLUMNS)))
 
@@ -114,13 +114,13 @@ class CorefAgreement:
         """Recall, precision and F1 of each score."""
         return {name: _f1(*(tally.total(f"{name}_{part}") for part in PARTS)) for name in SCORES}
 
-    def describe(self, units: Sequence[ClusterPair]) -> Mapping[str, Any]:
+    def describe(self, units: Sequence[Any]) -> Mapping[str, Any]:
         """Recall, precision and F1 of each of the three scores."""
         return self.parts(self.tally(units))
 
     def _row(self, unit: ClusterPair) -> list[float]:
         scores = (muc, b_cubed, ceaf_e)
-        return [number for score in scores for number in score(unit.gold, unit.found)] + [0.0]
+        return [number for score in scores for number in score(unit.gold, unit.read)] + [0.0]
 
 
 def _f1(recall_hits: float, recall_total: float, precision_hits: float, precision_total: float) -> dict[str, float]:
@@ -136,7 +136,7 @@ class ReadClusters:
 
     unit_id: str
     split: str
-    found: tuple[Cluster, ...]
+    read: tuple[Cluster, ...]
 
 
 @dataclass(frozen=True)
@@ -149,8 +149,8 @@ class ChainAgreement(CorefAgreement):
 
     gold: Mapping[str, tuple[Cluster, ...]] = field(default_factory=dict, repr=False, metadata={"fitted": True})
 
-    def tally(self, units: Sequence[ReadClusters]) -> Tally:  # type: ignore[override]
-        """As of pairs.
+    def tally(self, units: Sequence[Any]) -> Tally:
+        """As of pairs, from :class:`ReadClusters` units.
 
         Raises:
             BadInput: a document without gold chains.
@@ -160,12 +160,12 @@ class ChainAgreement(CorefAgreement):
             raise BadInput(
                 f"agreement: document {missing[0]!r} has no gold chain; give slot fit the gold reading of it"
             )
-        return super().tally([ClusterPair(u.unit_id, self.gold[u.unit_id], u.found) for u in units])
+        return super().tally([ClusterPair(u.unit_id, self.gold[u.unit_id], u.read) for u in units])
 
 
 def against_gold(*, real: Readout) -> ChainAgreement:
     """Agreement with the chains of the readout in slot ``fit``, which are taken for gold."""
-    return ChainAgreement({unit.unit_id: unit.found for unit in units_from_readout(real)})
+    return ChainAgreement({unit.unit_id: unit.read for unit in units_from_readout(real)})
 
 
 def units_from_readout(readout: Readout) -> list[ReadClusters]:

@@ -1,21 +1,29 @@
-"""Which 5-grams are to blame for a Latent PPL of mentions: the numbers behind deng2022's Tables 6 and 15 to 17."""
+"""n-gram attribution: which 5-grams a Latent PPL of mentions comes from, in tables and in marked articles.
+
+The numbers behind deng2022's Tables 6 and 15 to 17 and Figures 5 and 10 to 13. What the critic lists in a score record
+is what those tables and pages show, so that reports need no text of their own.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
-from longform.critics.coreference.ngram_tables import count_keys
-from longform.critics.coreference.ngram_windows import form_vocabulary, window_keys
-from longform.critics.coreference.score import KneserNeyCritic, MentionCritic
-from longform.documents import BadInput, Chain
-from longform.markov_chain import END
+from longform.critics.coreference.ngrams import count_keys, form_vocabulary, window_keys
+from longform.critics.coreference.score import ORDER, KneserNeyCritic, MentionCritic
+from longform.documents import BadInput, Chain, Readout, chains_from_readout
+from longform.markov_chain import END, FITTED
+from longform.resampling import generator
+from longform.text.kept_texts import unpack
 
 NgramCritic = MentionCritic | KneserNeyCritic
 RARE_LOG_PROBABILITY = -7.0  # deng2022 Table 15
-LEAST_COUNT = 5  # deng2022 Tables 16 and 17: n-grams met at least so often in both
+MIN_COUNT = 5  # deng2022 Tables 16 and 17: n-grams met at least so often in both
+ARTICLES = 4  # as many as Figures 10 to 13
+MIN_SYMBOLS = 20  # ours: shorter chains make a page only where there are too few others
 BEGIN_NAME, UNKNOWN_NAME = "", "<unk>"  # the paper prints padding as a blank
 
 
@@ -120,12 +128,14 @@ def rare_rows(
     rare = np.flatnonzero(log_probs < threshold)
     chosen = np.sort(rng.choice(rare, min(rows, len(rare)), replace=False))
     unit = np.repeat(np.arange(len(generated)), tokens.lengths)
-    made = []
-    for i in chosen.tolist():
-        best = best_successor(critic, int(keys[i])) or ("", float("nan"))
-        window = _names(critic, int(keys[i]))
-        made.append(RareRow(window, float(log_probs[i]), *best, generated[unit[i]].unit_id, int(i - tokens.starts[i])))
-    return made
+    return [
+        RareRow(
+            _names(critic, int(keys[i])), float(log_probs[i]),
+            *(best_successor(critic, int(keys[i])) or ("", float("nan"))),
+            generated[unit[i]].unit_id, int(i - tokens.starts[i]),
+        )
+        for i in chosen.tolist()
+    ]  # fmt: skip
 
 
 def ratio_rows(
@@ -133,18 +143,18 @@ def ratio_rows(
     real: Sequence[Chain],
     generated: Sequence[Chain],
     rows: int = 5,
-    least: int = LEAST_COUNT,
+    min_count: int = MIN_COUNT,
 ) -> tuple[list[RatioRow], list[RatioRow]]:
     r"""5-grams whose $P_{LM}(z_5 \mid z_{<5})$ is largest and smallest against $P_{data}$ (Tables 16 and 17).
 
     Two critics with ``critic``'s settings are fitted, one on each side, over one vocabulary; 5-grams are those met at
-    least ``least`` times on both. Fewer such 5-grams than twice ``rows`` give shorter, overlapping tables.
+    least ``min_count`` times on both. Fewer such 5-grams than twice ``rows`` give shorter, overlapping tables.
     """
     end = END if critic.end else None
     blank = replace(critic, forms=form_vocabulary([u for u in [*real, *generated] if u.valid], end))
     fitted = [blank.fit_tokens(blank.read(units)) for units in (real, generated)]
-    keys = np.intersect1d(_frequent(blank, real, least), _frequent(blank, generated, least), assume_unique=True)
-    real_log, generated_log = (one.score_windows(keys) for one in fitted)
+    keys = np.intersect1d(_frequent(blank, real, min_count), _frequent(blank, generated, min_count), assume_unique=True)
+    real_log, generated_log = (side.score_windows(keys) for side in fitted)
     ratio = generated_log - real_log
     order = np.argsort(-ratio, kind="stable")
     made = [
@@ -156,6 +166,126 @@ def ratio_rows(
     return made[:rows], made[::-1][:rows]
 
 
-def _frequent(critic: NgramCritic, units: Sequence[Chain], least: int) -> np.ndarray:
+def _frequent(critic: NgramCritic, units: Sequence[Chain], min_count: int) -> np.ndarray:
     keys, counts = count_keys(window_keys(critic.read(units), critic.packing))
-    return keys[counts >= least]
+    return keys[counts >= min_count]
+
+
+@dataclass(frozen=True)
+class ChainInText(Chain):
+    """A chain with its text and where in it each symbol stands (a stop: the first character of its sentence)."""
+
+    spans: tuple[tuple[int, int], ...] = ()
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One symbol of the chain in the text.
+
+    Attributes:
+        start, end: character offsets; equal for a sentence stop.
+        symbol: as in the chain, e.g. ``he:3``.
+        log_probability: given the four symbols before it.
+        bad: whether that is below the threshold.
+        best, best_log_probability: the likeliest successor met in training, for a bad symbol.
+    """
+
+    start: int
+    end: int
+    symbol: str
+    log_probability: float
+    bad: bool
+    best: str = ""
+    best_log_probability: float | None = None
+
+    @property
+    def note(self) -> str:
+        """What the page says when the pointer rests on a bad symbol."""
+        expected = f"; expected {self.best} at {self.best_log_probability:.2f}" if self.best else ""
+        return f"{self.symbol}: log P = {self.log_probability:.2f}{expected}"
+
+
+def marks(item: ChainInText, critic: NgramCritic, threshold: float = RARE_LOG_PROBABILITY) -> list[Mark]:
+    """The chain's symbols with what the critic says of each, in reading order."""
+    keys = window_keys(critic.read([item]), critic.packing)
+    log_probs = critic.score_windows(keys)
+    made = []
+    for (start, end), symbol, key, log_prob in zip(item.spans, item.symbols, keys, log_probs, strict=False):
+        bad = bool(log_prob < threshold)
+        best = (best_successor(critic, int(key)) if bad else None) or ("", None)
+        made.append(Mark(start, end, symbol, float(log_prob), bad, *best))
+    return made
+
+
+@dataclass(frozen=True)
+class AttributionCritic(MentionCritic):
+    """The released critic that also attributes its score to 5-grams, against held-out real chains.
+
+    Attributes:
+        threshold: log probability below which a 5-gram is improbable.
+        held_out: real chains, read as the judged ones are.
+    """
+
+    threshold: float = RARE_LOG_PROBABILITY
+    held_out: tuple[Chain, ...] = field(default=(), repr=False, metadata=FITTED)
+
+    def describe(self, units: Sequence[Chain]) -> Mapping[str, Any]:
+        """Rows of Tables 6, 15, 16 and 17, counts of improbable windows, and the articles that hold the worst ones."""
+        kept = [unit for unit in units if unit.valid and unit.symbols]
+        if not kept or not self.held_out:
+            return {}
+        high, low = ratio_rows(self, self.held_out, kept)
+        rare = rare_rows(self, kept, generator("deng2022", "table 15"), threshold=self.threshold)
+        tables: dict[str, Sequence[Any]] = {"rare": rare, "high": high, "low": low}
+        tables["gap"] = gap_rows(self, self.held_out, kept)
+        shares = {name: self._rare_share(chains) for name, chains in (("real", self.held_out), ("judged", kept))}
+        listed = {name: [asdict(row) for row in rows] for name, rows in tables.items()}
+        return {**listed, "rare_share": shares, "articles": self._articles(kept)}
+
+    def _rare_share(self, units: Sequence[Chain]) -> dict[str, float]:
+        log_probs = self.score_tokens(self.read(units))
+        return {"rare": float(np.sum(log_probs < self.threshold)), "windows": float(len(log_probs))}
+
+    def _articles(self, units: Sequence[Chain]) -> list[dict[str, Any]]:
+        """Of chains that carry their text: those with most improbable symbols per symbol, the worst first, long before short."""
+        shown = [unit for unit in units if isinstance(unit, ChainInText) and unit.text]
+        log_probs = self.attribute(shown) if shown else []
+        shares = [float(np.mean(row < self.threshold)) for row in log_probs]
+        order = sorted(
+            range(len(shown)), key=lambda i: (len(shown[i].symbols) < MIN_SYMBOLS, -shares[i], shown[i].unit_id)
+        )[:ARTICLES]
+        return [
+            {
+                "unit_id": shown[i].unit_id,
+                "text": shown[i].text,
+                "marks": [asdict(mark) for mark in marks(shown[i], self, self.threshold)],
+            }
+            for i in order
+        ]
+
+
+def ngram_attribution(
+    *, real: Readout, order: int = ORDER, threshold: float = RARE_LOG_PROBABILITY
+) -> AttributionCritic:
+    """The critic that holds the test chains of the readout that it is fitted on, to compare with."""
+    held_out = tuple(chain for chain in chains_from_readout(real) if chain.split == "test")
+    if not held_out:
+        raise BadInput("n-gram attribution: the readout of slot fit has no chain of split test; add test to its splits")
+    return AttributionCritic(order=order, threshold=threshold, held_out=held_out)
+
+
+def units_from_readout(readout: Readout) -> list[Chain]:
+    """Chains, with spans and text where the reader kept the text."""
+    if "text" not in readout.arrays:
+        return chains_from_readout(readout)
+    rows = zip(chains_from_readout(readout), readout.ragged("span"), unpack(readout), strict=True)
+    return [
+        ChainInText(c.unit_id, c.split, c.symbols, c.valid, tuple((a, b) for a, b in spans.tolist()), text)
+        for c, spans, text in rows
+    ]
+
+
+def marks_from_record(article: Mapping[str, Any]) -> list[Mark]:
+    """The marks of an article of a score record."""
+    return [Mark(**mark) for mark in article["marks"]]

@@ -145,14 +145,12 @@ def person_chain(
     text: str,
     mentions: Sequence[Mention],
     rules: ChainRules = RELEASED,
-    starts: Sequence[int] | None = None,
 ) -> PersonChain:
     """The chain of persons of one text.
 
     Args:
         mentions: of all entities; those of no person are dropped, a cluster being a person if any head word is.
         rules: which persons stay and what their names say; by default as released.
-        starts: where sentences start, by default those of ``corpora.segmentation``.
     """
     sizes = Counter(mention.entity for mention in mentions)
     roots = [(*_root_word(text, m), m) for m in mentions if rules.singletons or sizes[m.entity] > 1]
@@ -163,17 +161,9 @@ def person_chain(
         if m.entity in persons:
             form = word if word in PERSON_PRONOUNS else types[m.entity]
             tags[start, end] = f"{form}:{m.entity}"  # overlapping mentions with one head word: the last entity stays
-    begins = starts if starts is not None else [start for start, _ in sentences(text)]
-    stops = [((start, start), STOP) for start in begins]
+    stops = [((start, start), STOP) for start, _ in sentences(text)]
     placed = sorted([*stops, *tags.items()], key=lambda item: item[0])
     return PersonChain(Chain(document_id, split, tuple(tag for _, tag in placed)), tuple(span for span, _ in placed))
-
-
-def clause_starts(text: str) -> list[int]:
-    """Sentence starts as spaCy 2.3's sentencizer adds them to the parser's: also after ``:`` and ``;`` (released runs)."""
-    first = [start for start, _ in sentences(text)]
-    more = [match.end() for match in re.finditer(r"[:;]\s+(?=\S)", text)]
-    return sorted({*first, *more})
 
 
 def read_chains(
@@ -181,8 +171,7 @@ def read_chains(
 ) -> list[PersonChain]:
     """Chains of the documents' texts (section texts joined by a blank line, titles left out)."""
     texts = [document.text.strip() for document in documents]
-    found = resolver.resolve(texts)
-    rows = zip(documents, texts, found, strict=True)
+    rows = zip(documents, texts, resolver.resolve(texts), strict=True)
     return [person_chain(doc.id, doc.split, text, mentions, rules) for doc, text, mentions in rows]
 
 
@@ -240,12 +229,10 @@ def read_with(
         BadInput: an unknown film filter.
     """
     if film_filter is not None and film_filter not in FILM_FILTERS:
-        raise BadInput(f"film_filter is {film_filter!r}, allowed are {sorted(FILM_FILTERS)} or null; mend the row")
+        raise BadInput(f"film_filter is {film_filter!r}, allowed are {sorted(FILM_FILTERS)} or null; fix the row")
     keep = FILM_FILTERS[film_filter] if film_filter else lambda _: True
     kept = {document.id for document in documents if keep(document)}
-    found = iter(read_chains([document for document in documents if document.id in kept], resolver, rules))
-    chains = [
-        PersonChain(Chain(d.id, d.split, (), valid=False), ()) if d.id not in kept else next(found) for d in documents
-    ]
+    read = iter(read_chains([document for document in documents if document.id in kept], resolver, rules))
+    chains = [next(read) if d.id in kept else PersonChain(Chain(d.id, d.split, (), valid=False), ()) for d in documents]
     texts = [document.text.strip() for document in documents] if keep_text else None
     return person_chains_to_readout(chains, resolver.header(), texts)

@@ -18,15 +18,19 @@ from typing import ClassVar, Self
 import numpy as np
 
 from longform.critic import Better, Tally
-from longform.critics.coreference.ngram_tables import (
+from longform.critics.coreference.ngrams import (
+    Packing,
+    TokenStream,
     build_table,
     count_keys,
+    form_vocabulary,
     group_contexts,
+    read_tokens,
     score_keys,
     shorten,
     sum_shorter,
+    window_keys,
 )
-from longform.critics.coreference.ngram_windows import Packing, TokenStream, form_vocabulary, read_tokens, window_keys
 from longform.documents import BadInput, Chain, chains_from_readout
 from longform.markov_chain import COLUMNS, END, FITTED
 from longform.resampling import perplexity

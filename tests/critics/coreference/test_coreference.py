@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +12,6 @@ from longform.critics.coreference.chains import (
     ChainRules,
     GivenMentions,
     Mention,
-    clause_starts,
     entity_types,
     is_film_paper,
     is_film_released,
@@ -26,7 +24,6 @@ from longform.critics.coreference.chains import (
 from longform.critics.coreference.fcoref import FcorefResolver, load_fcoref, patch_tied_weights, person_name_spans
 from longform.critics.coreference.gold import gold_chains, gold_mentions
 from longform.critics.coreference.gold import read as gold_read
-from longform.critics.coreference.parse import load_spacy, parsed_chain
 from longform.critics.coreference.person_lexicon import FIRST_NAMES
 from longform.critics.coreference.rules import read as rules_read
 from longform.documents import BadInput, Document, Section, chains_from_readout
@@ -137,11 +134,6 @@ def test_film_filter_reads_the_first_sentence_and_the_papers_reads_the_section()
     assert not is_film_released(document("", "It is a film."))
 
 
-def test_clause_starts_add_colons_and_semicolons_to_sentence_starts():
-    text = "He said: go; she left. Then"
-    assert clause_starts(text) == [0, 9, 13, 23]
-
-
 TRUTH = {
     "mention_chain": np.array([0, 1, 0, 2]),
     "mention_chain_lengths": np.array([3, 1]),
@@ -171,7 +163,6 @@ def test_gold_chains_and_mentions_come_back_from_truth_arrays():
         lambda: gold_mentions(DOCUMENTS, TRUTH | {"mention_end": np.array([99])}),
         lambda: GivenMentions({}).resolve(["a text"]),
         lambda: load_fcoref(Path("no-such-folder")),
-        lambda: load_spacy("no_such_pipeline"),
     ],
 )
 def test_bad_input_is_refused_with_a_message(build):
@@ -211,32 +202,6 @@ def test_the_patch_gives_the_missing_attribute_and_overwrites_none():
     patch_tied_weights(old)
     patch_tied_weights(new)
     assert old.all_tied_weights_keys == {} and new.all_tied_weights_keys == {"a": "b"}
-
-
-@dataclass
-class FakeToken:
-    idx: int
-    ent_type_: str
-
-
-@dataclass
-class FakeSpan:
-    root: FakeToken
-    start_char: int = 0
-
-
-class FakeDoc:
-    sents = (FakeSpan(FakeToken(0, "")), FakeSpan(FakeToken(0, ""), 18))
-
-    def char_span(self, start, end, alignment_mode):
-        assert alignment_mode == "expand"
-        return FakeSpan(FakeToken(start, "PERSON" if start == 0 else ""))
-
-
-def test_a_parser_gives_heads_persons_and_sentence_starts():
-    item = parsed_chain(lambda text: FakeDoc(), "d", "test", TEXT, [Mention(0, 8, 1), HE, mention(TEXT, "film", 1)])
-    assert item.chain.symbols == (".", "NONE:1", ".", "NONE:1", ".")
-    assert item.spans[1] == (0, 4)
 
 
 def test_the_film_filter_leaves_invalid_chains_that_are_counted():

@@ -1,4 +1,4 @@
-"""Blamed 5-grams on chains small enough to count by hand."""
+"""n-gram attribution on chains small enough to count by hand."""
 
 from __future__ import annotations
 
@@ -9,8 +9,15 @@ import numpy as np
 import pytest
 from samples.chains import pronoun_chains as drawn
 
-from longform.critics.coreference.articles import BlamingCritic, blaming, units_from_readout
-from longform.critics.coreference.attribution import best_successor, gap_rows, rare_rows, ratio_rows
+from longform.critics.coreference.attribution import (
+    AttributionCritic,
+    best_successor,
+    gap_rows,
+    ngram_attribution,
+    rare_rows,
+    ratio_rows,
+    units_from_readout,
+)
 from longform.critics.coreference.chains import ChainRules, read_with
 from longform.critics.coreference.rules import RuleResolver
 from longform.critics.coreference.score import MentionCritic
@@ -74,9 +81,9 @@ def test_tables_of_chains_without_tokens_are_refused():
         gap_rows(CRITIC, HELD_OUT, [Chain("e", "test", ())])
 
 
-def test_the_blaming_critic_scores_as_the_released_one_and_lists_the_same_rows():
+def test_the_attribution_critic_scores_as_the_released_one_and_lists_the_same_rows():
     train = [Chain(c.unit_id, "train", c.symbols) for c in REAL]
-    critic = blaming(real=chains_to_readout([*train, *HELD_OUT])).fit(train)
+    critic = ngram_attribution(real=chains_to_readout([*train, *HELD_OUT])).fit(train)
     assert critic.score(critic.tally(WRONG)) == CRITIC.score(CRITIC.tally(WRONG))
     found = critic.describe(WRONG)
     assert [row["window"] for row in found["gap"]] == [row.window for row in gap_rows(CRITIC, HELD_OUT, WRONG)]
@@ -84,7 +91,7 @@ def test_the_blaming_critic_scores_as_the_released_one_and_lists_the_same_rows()
     assert found["rare_share"]["judged"] == {"rare": rare.sum(), "windows": len(rare)}
     assert found["articles"] == []  # chains without their text make no page
     with pytest.raises(BadInput, match="no chain of split test"):
-        blaming(real=chains_to_readout(train))
+        ngram_attribution(real=chains_to_readout(train))
 
 
 def test_an_article_keeps_its_text_through_a_readout_and_marks_every_symbol():
@@ -95,7 +102,7 @@ def test_an_article_keeps_its_text_through_a_readout_and_marks_every_symbol():
     ]
     units = units_from_readout(read_with(RuleResolver(), documents, ChainRules(), None, keep_text=True))
     assert units[0].text == documents[0].text and units[1].text == "?"
-    critic = BlamingCritic(threshold=0.0, held_out=tuple(HELD_OUT)).fit(REAL)
+    critic = AttributionCritic(threshold=0.0, held_out=tuple(HELD_OUT)).fit(REAL)
     article, _ = critic.describe(units)["articles"]  # the long one first
     assert [mark["symbol"] for mark in article["marks"]] == list(units[0].symbols)
     assert all(text[m["start"] : m["end"]] in {"", "Lee", "Reed", "He", "her", "She", "him"} for m in article["marks"])
