@@ -2,8 +2,9 @@
 
 import pytest
 
+from longform.reporting.pivot import ordered
 from longform.reporting.printed import Expected
-from longform.reporting.record_table import crossed, errors, ordered, printed_alone
+from longform.reporting.record_table import crossed, errors, printed_alone
 from longform.reporting.table import Cell, Table
 from longform.results import Record, Results
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,6 @@ from typing import Any
 from longform.documents import BadInput
 from longform.reporting.estimates import FEWEST_UNITS, of_records
 from longform.reporting.printed import Expected
-from longform.reporting.record_table import place
 from longform.reporting.selection import Facts, select
 from longform.reporting.table import Cell, cell, exact
 from longform.results import Record, Results
@@ -56,6 +55,18 @@ def pivot(
                 single = [cell(f"{row}, seed {r.seed}", column, r, detail=True).times(factor) for r in records]
                 found += [(rank, number, one) for one in single]
     return [one for _, _, one in sorted(found, key=lambda item: item[:2])]
+
+
+def ordered(records: Iterable[Record], expected: Expected, *names: str) -> list[Record]:
+    """Records in the order of the labels of the named fields; values without a label come last."""
+    return sorted(records, key=lambda record: place(record, expected, names))
+
+
+def place(record: Record, expected: Expected, names: Sequence[str]) -> tuple[int, ...]:
+    """The places of a record's values among the labels of the named fields."""
+    labels = [list(expected.content.get("labels", {}).get(name, {})) for name in names]
+    values = [getattr(record, name) for name in names]
+    return tuple(known.index(v) if v in known else len(known) for known, v in zip(labels, values, strict=True))
 
 
 def _over_seeds(records: Results) -> Record:

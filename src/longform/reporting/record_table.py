@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from longform.reporting.pivot import pivot
+from longform.reporting.pivot import ordered, pivot
 from longform.reporting.printed import Expected, Printed
 from longform.reporting.selection import ANY, DEFAULTS, select
 from longform.reporting.table import Cell
@@ -42,18 +42,6 @@ def crossed(
     heads = {expected.labels(r, *rows) for r in found if r.variant not in known and "variant" in rows}
     cells = pivot(found, expected, data, columns, printed=table, rows=rows, factor=factor)
     return [replace(c, detail=True) if c.row in heads else c for c in cells]
-
-
-def ordered(records: Iterable[Record], expected: Expected, *names: str) -> list[Record]:
-    """Records in the order of the labels of the named fields; values without a label come last."""
-    return sorted(records, key=lambda record: place(record, expected, names))
-
-
-def place(record: Record, expected: Expected, names: Sequence[str]) -> tuple[int, ...]:
-    """The places of a record's values among the labels of the named fields."""
-    labels = [list(expected.content.get("labels", {}).get(name, {})) for name in names]
-    values = [getattr(record, name) for name in names]
-    return tuple(known.index(v) if v in known else len(known) for known, v in zip(labels, values, strict=True))
 
 
 def printed_alone(

@@ -6,9 +6,8 @@ import pytest
 
 from longform.evaluation.suite_accuracy import suite_records
 from longform.reporting.claims import ABSENT, CONTRADICTED, HOLDS, UNDECIDED
-from longform.reporting.papers import beyer2021
+from longform.reporting.papers import beyer2021, complete, exhibits_of
 from longform.reporting.printed import read_expected
-from longform.reporting.report import complete, exhibits_of
 from longform.results import Results
 
 CHOICE = {

@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 
 from longform.reporting.claims import CONTRADICTED, HOLDS, UNDECIDED, UNTESTABLE, judge
-from longform.reporting.papers import lapata2005
+from longform.reporting.papers import exhibits_of, lapata2005
 from longform.reporting.printed import read_expected
-from longform.reporting.report import exhibits_of
 from longform.results import Record, Results
 
 FOLDER = Path(__file__).parents[3] / "experiments/lapata2005"

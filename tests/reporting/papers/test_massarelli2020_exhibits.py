@@ -8,11 +8,11 @@ import pytest
 
 from longform.documents import BadInput
 from longform.reporting.claims import CONTRADICTED, HOLDS, UNTESTABLE, judge
+from longform.reporting.papers import exhibits_of
 from longform.reporting.papers.massarelli2020.decoders import chosen, in_order, label, strategy
 from longform.reporting.papers.massarelli2020.people import CHOICES, read_answers
 from longform.reporting.papers.massarelli2020.tables import TABLE_1
 from longform.reporting.printed import read_expected
-from longform.reporting.report import exhibits_of
 from longform.results import Record, Results
 from longform.study.items import CLAIM_LABELS
 

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from longform.reporting.claims import CONTRADICTED, HOLDS, UNTESTABLE, judge
-from longform.reporting.papers import sheng2024
+from longform.reporting.papers import complete, exhibits_of, sheng2024
 from longform.reporting.printed import read_expected
-from longform.reporting.report import complete, exhibits_of
 from longform.results import Record, Results
 
 EXPECTED = read_expected(Path(__file__).parents[3] / "experiments/sheng2024")

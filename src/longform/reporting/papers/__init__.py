@@ -1,10 +1,17 @@
-"""The tables and figures of each paper: functions of result records and of what the paper printed."""
+"""The tables and figures of each paper: functions of result records and of what the paper printed.
+
+An exhibit is a public function ``(results, expected, *, data, ...)`` of a paper's module; it gives what can be saved.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
+from inspect import isfunction, signature
+from types import ModuleType
 
 from longform.documents import BadInput
+from longform.reporting.table import Exhibit
 from longform.results import Results
 
 
@@ -16,9 +23,23 @@ def complete(paper: str, results: Results) -> Results:
     Raises:
         BadInput: no such paper.
     """
+    derived = getattr(_module(paper), "derived", None)
+    return Results([*results, *derived(results)]) if derived else results
+
+
+def exhibits_of(paper: str) -> dict[str, Callable[..., Exhibit]]:
+    """A paper's exhibits by name.
+
+    Raises:
+        BadInput: no such paper.
+    """
+    public = {name: value for name, value in vars(_module(paper)).items() if isfunction(value) and name[0] != "_"}
+    wanted = ["results", "expected", "data"]
+    return {name: value for name, value in public.items() if list(signature(value).parameters)[:3] == wanted}
+
+
+def _module(paper: str) -> ModuleType:
     try:
-        module = import_module(f"{__name__}.{paper}")
+        return import_module(f"{__name__}.{paper}")
     except ModuleNotFoundError as error:
         raise BadInput(f"no reports for {paper!r}; name a module of longform/reporting/papers") from error
-    derived = getattr(module, "derived", None)
-    return Results([*results, *derived(results)]) if derived else results

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from longform.reporting.pivot import ordered
 from longform.reporting.printed import Expected
-from longform.reporting.record_table import crossed, ordered
+from longform.reporting.record_table import crossed
 from longform.reporting.table import Cell, Table, cell
 from longform.results import Record, Results
 

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from longform.evaluation.intervals import NORMAL_95
+from longform.reporting.pivot import ordered
 from longform.reporting.printed import Expected, Printed
-from longform.reporting.record_table import COLOURS, crossed, ordered, printed_alone
+from longform.reporting.record_table import COLOURS, crossed, printed_alone
 from longform.reporting.selection import ANY, select
 from longform.reporting.table import Cell, Figure, Table, cell, exact
 from longform.results import Record, Results
