@@ -25,8 +25,8 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 
 from longform.artefacts import read_readout
+from longform.critics.bbscore.bridge import WINDOWS, LatentPath, path, units_from_readout
 from longform.critics.bbscore.features import BridgeFeatures
-from longform.critics.bbscore.score import WINDOWS, LatentPath, path, units_from_readout
 from longform.resampling import generator
 from longform.text.permutations import block_orders, local_orders
 
@@ -85,7 +85,7 @@ def scoring(paths: Sequence[LatentPath]) -> dict[str, Any]:
     """Seconds to draw and to score all shuffles, the loop's on a few documents scaled up, and their largest gap."""
     features = BridgeFeatures().fit(paths)
     orders = drawn_orders(paths)
-    found = [features.signed(unit, order) for unit, order in zip(paths, orders, strict=True)]
+    found = [features.sums(unit, order) for unit, order in zip(paths, orders, strict=True)]
     sample = list(range(0, len(paths), max(1, len(paths) // 6)))
     sigma2 = features.sigma2 or 1.0
 
@@ -95,7 +95,7 @@ def scoring(paths: Sequence[LatentPath]) -> dict[str, Any]:
     gap = max(float(np.nanmax(np.abs(found[row] - one))) for row, one in zip(sample, loop(), strict=True))
     seconds = alternated(
         draw=lambda: drawn_orders(paths),
-        score=lambda: [features.signed(u, o) for u, o in zip(paths, orders, strict=True)],
+        score=lambda: [features.sums(u, o) for u, o in zip(paths, orders, strict=True)],
         loop_of_sample=loop,
     )
     scale = sum(o.size for o in orders) / sum(orders[row].size for row in sample)
@@ -138,11 +138,11 @@ def encoding(sentences: int = 30) -> dict[str, Any]:
             return head(torch.from_numpy(encoder.encode(pieces))).numpy().astype(np.float64)
 
     def once() -> np.ndarray:
-        return features.signed(path(latents(texts)), orders)
+        return features.sums(path(latents(texts)), orders)
 
     def again() -> np.ndarray:
         read = (path(latents([texts[i] for i in order])) for order in orders)
-        return np.concatenate([features.signed(unit, identity) for unit in read])
+        return np.concatenate([features.sums(unit, identity) for unit in read])
 
     gap = float(np.abs(once() - again()).max())
     seconds = alternated(encode_once=once, reencode=again)

@@ -18,7 +18,7 @@ from longform.pipeline.scales import derived
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "longform"
 FLOW = ("text", "datasets", "language_models", "decoding", "critics", "evaluation", "reporting")
-FREE = {"documents", "critic", "resampling", "markov_chain", "malformed"}
+FREE = {"documents", "critic", "resampling", "results", "markov_chain", "malformed"}
 SCALES = [ROOT, *sorted(p.parent for p in (ROOT / "experiments" / "scales").glob("*/params.yaml"))]
 MODULES = sorted(p.relative_to(PACKAGE) for p in PACKAGE.rglob("*.py"))
 FOLDERS = ("src", "tests", "benchmarks", "experiments", "notebooks")

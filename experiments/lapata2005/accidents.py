@@ -11,50 +11,56 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from longform.artefacts import write_json
 from longform.critic import estimate
-from longform.critics.entity_grid.supplied_orders import CrossValidated, families, ranking, transitions, tuned
+from longform.critics.entity_grid.ranking import TransitionFeatures
+from longform.critics.entity_grid.tuning import TASK, learn_ranking, learn_transitions, learn_tuned, supplied
+from longform.evaluation.order_discrimination import PairAccuracy, cross_validated
 from longform.pipeline.score import rounded
 from longform.resampling import generator
 from longform.text.entity_grids import supplied_grid
 from longform.text.grid_files import build
+from longform.text.permutations import permuted_documents
 
 FACTORS = (0.1, 1.0, 10.0, 100.0)  # of SVM-light's default C
 LENGTHS = ((2,), (2, 3), (2, 3, 4))
-MODELS: dict[str, CrossValidated] = {
-    "role transitions, history 1 (lapata2005)": transitions(history=1),
-    "role transitions, history 2": transitions(history=2),
-    "ranking, length 2, one class (published 2005)": ranking(lengths=(2,), salience=0),
-    "ranking, lengths 2 and 3, salience 2 (published 2008)": ranking(),
-    "tuned: published 2008, C chosen inside": tuned(penalties=FACTORS),
-    "tuned: lengths to 4 and C chosen inside": tuned(lengths=LENGTHS, penalties=FACTORS),
+MODELS: dict[str, Callable[..., Any]] = {
+    "role transitions, history 1 (lapata2005)": partial(learn_transitions, history=1),
+    "role transitions, history 2": partial(learn_transitions, history=2),
+    "ranking, length 2, one class (published 2005)": partial(learn_ranking, features=TransitionFeatures((2,), 0)),
+    "ranking, lengths 2 and 3, salience 2 (published 2008)": partial(learn_ranking, features=TransitionFeatures()),
+    "tuned: published 2008, C chosen inside": partial(learn_tuned, choices=[TransitionFeatures()], penalties=FACTORS),
+    "tuned: lengths to 4 and C chosen inside": partial(
+        learn_tuned, choices=[TransitionFeatures(lengths) for lengths in LENGTHS], penalties=FACTORS
+    ),
 }
 
 
-def measured(critic: CrossValidated, units: list[Any]) -> dict[str, Any]:
+def measured(learn: Callable[..., Any], units: list[Any]) -> dict[str, Any]:
     """Accuracy with its interval over documents, counts, and the processor seconds it took."""
     start = time.process_time()
-    fitted = critic.fit(units)
-    tally = fitted.tally(units)
-    found = asdict(estimate(fitted, tally, generator("accidents")))
-    counts = {name: int(tally.total(name)) for name in ("pairs", "ties", "empty")}
+    tally = cross_validated(learn, units, task=TASK)
+    found = asdict(estimate(PairAccuracy(str(learn), TASK), tally, generator("accidents")))
+    counts = {name: int(tally.total(name)) for name in ("pairs", "ties", "unscored")}
     return {**found, **counts, "cpu_seconds": round(time.process_time() - start, 1)}
 
 
 def main(file: Path) -> None:
     """Measure every model and write the figures beside this script."""
     corpus = build(raw=file.parent, file=file.name, split="train")
-    units = families([supplied_grid(document) for document in corpus.documents])
+    units = permuted_documents([supplied_grid(document) for document in corpus.documents], supplied)
     command = f"PYTHONPATH=src python experiments/lapata2005/accidents.py {file.name}"
     record: dict[str, Any] = {"command": command, "facts": dict(corpus.facts), "models": {}}
     folder = Path(__file__).parent / "measured"
     folder.mkdir(exist_ok=True)
-    for name, critic in MODELS.items():
-        row = record["models"][name] = measured(critic, units)
+    for name, learn in MODELS.items():
+        row = record["models"][name] = measured(learn, units)
         print(f"{name}: {row['value']:.3f} [{row['low']:.3f}, {row['high']:.3f}]", flush=True)
         write_json(folder / "accidents.json", rounded(record))  # what is done stays, should the rest be cut short
 

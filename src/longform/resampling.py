@@ -61,6 +61,16 @@ def percentile_interval(values: np.ndarray, level: float = 0.95) -> tuple[float,
     return float(low), float(high)
 
 
+def sign_flip_test(margins: np.ndarray, rng: np.random.Generator, flips: int = 2000) -> float:
+    r"""Two-sided p that independent margins are symmetric around zero: $(1 + \#\{|m^*| \ge |m|\}) / (1 + \text{flips})$ over random signs.
+
+    Source: Fisher (1935), the randomisation test for pairs; never zero, 1 where every margin is zero.
+    """
+    signs = rng.integers(0, 2, (flips, len(margins))) * 2 - 1
+    nearly = abs(margins.sum()) - 1e-9 * max(1.0, float(np.abs(margins).max(initial=0.0)))
+    return float((1 + (np.abs(signs @ margins) >= nearly).sum()) / (1 + flips))
+
+
 def save_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
     """An npz whose bytes depend on the arrays alone (``np.savez`` writes the time of day into each entry)."""
     with zipfile.ZipFile(path, "w") as archive:

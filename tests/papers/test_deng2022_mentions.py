@@ -9,7 +9,7 @@ from samples.chains import pronoun_chains
 
 from longform.critics.coreference.attribution import ChainInText, ngram_attribution
 from longform.documents import BadInput, Chain, chains_to_readout
-from longform.evaluation.severities import mention_doses
+from longform.evaluation.rows import mention_doses
 from longform.reporting.deng2022_coreference import table_8, table_resolvers
 from longform.reporting.deng2022_mentions import (
     figure_5,

@@ -1,12 +1,11 @@
 """The matrix: responses are paired with sound text, verdicts follow the tests, and a figure is drawn from the same numbers."""
 
-import numpy as np
 import pytest
 
 from longform.critics.perplexity.score import LogProbs, Perplexity
 from longform.datasets.synthetic_world.corruption_corpus import build
 from longform.documents import BadInput
-from longform.evaluation.corruption_response import parsed, responses
+from longform.evaluation.rows import responses
 from longform.reporting.failure_matrix import failure_matrix
 from longform.resampling import generator
 
@@ -25,15 +24,6 @@ def found():
     return responses(Perplexity(), [unit for case in cases for unit in units(*case)], 1, "x")
 
 
-def test_a_response_is_the_paired_difference_with_its_interval(found):
-    by = {(one["failure"], one["dose"]): one for one in found}
-    hurt = by["hurt", 1.0]
-    assert hurt["difference"] == pytest.approx(by["sound", 0.0]["value"] * (np.exp(0.5) - 1))
-    assert hurt["low"] < hurt["difference"] < hurt["high"] and hurt["p_value"] == 0.001
-    assert by["hurt", 0.2]["p_value"] < 0.01
-    assert by["idle", 1.0]["difference"] == 0 and by["idle", 1.0]["p_value"] == 1.0
-
-
 def test_the_table_says_who_sees_what(tmp_path, found):
     record = {"responses": found, "signature": "Perplexity()"}
     own = {"hurt": ["PPL"], "idle": ["PPL"]}
@@ -46,13 +36,7 @@ def test_the_table_says_who_sees_what(tmp_path, found):
     assert (tmp_path / "responses.pdf").read_bytes() == first and (tmp_path / "failure_matrix.csv").is_file()
 
 
-def test_bad_ids_and_unlike_documents_are_refused(found):
-    with pytest.raises(BadInput, match="failure>@<dose"):
-        parsed("no-dose")
-    with pytest.raises(BadInput, match="nothing to compare with"):
-        responses(Perplexity(), units("hurt", 0.2, 0), 1, "x")
-    with pytest.raises(BadInput, match="same articles"):
-        responses(Perplexity(), [*units("sound", 0, 0), *units("hurt", 0.2, 0)[:9]], 1, "x")
+def test_a_matrix_without_critics_is_refused():
     with pytest.raises(BadInput, match="no critics"):
         failure_matrix(scores={}, critics={}, own={"hurt": ["nobody"]})
 

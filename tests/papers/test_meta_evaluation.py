@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from longform.documents import BadInput
-from longform.evaluation.agreement import williams_test
-from longform.reporting.meta_evaluation import meta_evaluation, williams
+from longform.reporting.meta_evaluation import meta_evaluation
 
 NAMES = [f"t{i}" for i in range(40)]
 QUALITY = np.arange(40.0) % 8
@@ -37,16 +36,8 @@ def test_values_are_turned_missing_ones_counted_and_the_better_scorer_found(data
     cells = {(cell.row, cell.column): cell for cell in table.cells}
     assert cells["ppl", "Pearson"].value > 0.95
     assert (cells["noisy", "Pearson"].units, cells["noisy", "Pearson"].excluded) == (39, 1)
-    assert cells["ppl", "better than noisy, Williams p"].value < 0.05
+    assert cells["ppl", "better than noisy, p"].value < 0.05
     assert "ppl over noisy" in table.notes[1] and "SIMULATED" in table.notes[0]
-
-
-def test_one_pair_has_williams_own_p():
-    first, second = QUALITY + DRAW.normal(0, 1, 40), QUALITY + DRAW.normal(0, 3, 40)
-    ((pair, (p_value, items)),) = williams({"a": first, "b": second}, QUALITY).items()
-    r = [np.corrcoef(x, y)[0, 1] for x, y in ((first, QUALITY), (second, QUALITY), (first, second))]
-    assert pair == ("a", "b") and items == 40
-    assert p_value == pytest.approx(williams_test(*r, 40).p_higher)
 
 
 def test_rows_about_other_texts_are_refused(data):

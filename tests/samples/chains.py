@@ -7,7 +7,6 @@ from longform.critics.coreference.attribution import AttributionCritic
 from longform.critics.coreference.score import KneserNeyCritic, MentionCritic
 from longform.critics.perplexity.score import LogProbs, Perplexity
 from longform.documents import Chain
-from longform.evaluation.severities import DoseResponse
 from longform.markov_chain import BigramCritic, MarkovCritic
 from longform.resampling import generator
 
@@ -80,7 +79,6 @@ SAMPLES = {
     "MentionCritic": lambda: (MentionCritic(), mentions(), mentions(shuffled=True)),
     "KneserNeyCritic": lambda: (KneserNeyCritic(), mentions(), mentions(shuffled=True)),
     "AttributionCritic": lambda: (AttributionCritic(), mentions(), mentions(shuffled=True)),
-    "DoseResponse": lambda: (DoseResponse(MentionCritic()), mentions(), mentions(shuffled=True)),
     "CorefAgreement": coref_agreement,
     "ChainAgreement": chain_agreement,
     "BigramCritic": bigram,

@@ -7,19 +7,14 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from longform.critics.bbscore.sources import TextPair
 from longform.critics.entity_grid.ranking import GridRanker
 from longform.critics.entity_grid.score import RoleTransitions
-from longform.critics.entity_grid.supplied_orders import Family, transitions
 from longform.critics.lexical.score import LatentSemantics, Overlap
 from longform.critics.lexical.wordnet import HirstStOnge, JiangConrath, Lesk, Lin, Resnik, Taxonomy
-from longform.evaluation.grid_suites import GridPairs, UnionTasks, grid_shuffles
-from longform.evaluation.order_accuracy import OrderAccuracy, ScoredOrders
-from longform.evaluation.written_orders_metrics import GivenScore, ScoredText
+from longform.critics.neural_ranker.score import GivenScore, ScoredText
 from longform.resampling import generator
 from longform.text.entity_grids import grid_from_mentions
 from longform.text.lexicon import read_lmf
-from longform.text.permutations import Discrimination
 from tests.critics.lexical.tiny_wordnet import write_lmf
 
 SUBJECTS = (("dog", "puppy", "cat"), ("house", "door", "doghouse"), ("day", "night", "noon"), ("unheard", "land"))
@@ -47,38 +42,6 @@ def judged(critic):
     return lambda: (critic, grids(), disordered(grids()))
 
 
-def families():
-    """Each original with its disordered grid; in the worse families they change places."""
-    rows = list(zip(grids(), disordered(grids()), strict=True))
-    real = [Family(one.unit_id, "test", one, (other,)) for one, other in rows]
-    return (
-        transitions(folds=3), real,
-        [replace(unit, original=unit.others[0], others=(unit.original,)) for unit in real],
-    )  # fmt: skip
-
-
-def sides():
-    """Machines write the disordered grids; in the worse pairs people do."""
-    rows = list(zip(grids(), disordered(grids()), strict=True))
-    return (
-        GridPairs(RoleTransitions()),
-        [TextPair(one.unit_id, "test", one, other) for one, other in rows],
-        [TextPair(one.unit_id, "test", other, one) for one, other in rows],
-    )
-
-
-def blocks():
-    """Whole shuffles and shuffles of pairs of sentences, in one task."""
-    return UnionTasks(tuple(Discrimination(RoleTransitions(), "block", size) for size in (1, 2)))
-
-
-def scored_orders():
-    """Originals that beat two of three shuffles; the fifth text has no shuffle."""
-    tables = [np.array([2.0, 1.0, 0.0, 3.0])[: 1 if i == 4 else 4] for i in range(8)]
-    real = [ScoredOrders(f"d{i}", "test", {"block_1": row}) for i, row in enumerate(tables)]
-    return OrderAccuracy(), real, [replace(unit, scores={"block_1": -unit.scores["block_1"]}) for unit in real]
-
-
 def given_scores():
     """Scores that a model gave; it had none for the fifth text."""
     real = [ScoredText(f"d{i}", "test", float("nan") if i == 4 else 1.0 + i) for i in range(8)]
@@ -98,12 +61,7 @@ def related(measure):
 SAMPLES = {
     "RoleTransitions": judged(RoleTransitions()),
     "GridRanker": judged(GridRanker()),
-    "CrossValidated": families,
-    "GridPairs": sides,
-    "UnionTasks": judged(blocks()),
-    "GridSuite": judged(grid_shuffles(kind="transitions")),
     "Overlap": judged(Overlap()),
     "LatentSemantics": judged(LatentSemantics(dims=8)),
-    "OrderAccuracy": scored_orders,
     "GivenScore": given_scores,
 } | {kind.__name__: related(kind) for kind in (HirstStOnge, Lesk, Resnik, Lin, JiangConrath)}

@@ -18,10 +18,9 @@ import numpy as np
 from longform.documents import BadInput, Corpus, Document, Section
 from longform.malformed import refusing
 from longform.resampling import generator
-from longform.text.permutations import TASKS, distinct_orders, numbered, shuffled_orders
+from longform.text.permutations import ORIGINAL, TASKS, distinct_orders, numbered, shuffled_orders
 from longform.text.sentences import SPLITTERS
 
-ORIGINAL = "original"
 SECTIONS = "section"  # the task that moves whole sections
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import stats
 
 from longform.documents import BadInput
-from longform.resampling import percentile_interval
+from longform.resampling import percentile_interval, sign_flip_test
 
 LEVEL = 0.95
 FEWEST = 3  # paired values below which no coefficient is given
@@ -187,20 +187,6 @@ def _each_against_the_others(ratings: np.ndarray, kind: str) -> np.ndarray:
     return np.array([value_of(kind, r[k], m[k]) for r, m, k in zip(ratings, means, both, strict=True)])
 
 
-def intercorrelation(columns: Mapping[str, np.ndarray], kind: str = "pearson") -> dict[tuple[str, str], Correlation]:
-    """Correlation of every two columns, each pair once, later name first (the lower triangle of lapata2005's table)."""
-    names = list(columns)
-    return {(b, a): correlate(kind, columns[a], columns[b]) for i, a in enumerate(names) for b in names[i + 1 :]}
-
-
-def _nominal(a: np.ndarray, b: np.ndarray, _: np.ndarray) -> np.ndarray:
-    return (a != b).astype(float)
-
-
-def _interval(a: np.ndarray, b: np.ndarray, _: np.ndarray) -> np.ndarray:
-    return (a - b) ** 2
-
-
 def _ratio(a: np.ndarray, b: np.ndarray, _: np.ndarray) -> np.ndarray:
     return np.divide((a - b) ** 2, (a + b) ** 2, out=np.zeros(np.broadcast(a, b).shape), where=(a + b) != 0)
 
@@ -210,7 +196,12 @@ def _ordinal(a: np.ndarray, b: np.ndarray, totals: np.ndarray) -> np.ndarray:
     return (ranks[:, None] - ranks[None, :]) ** 2
 
 
-DISTANCES = {"nominal": _nominal, "ordinal": _ordinal, "interval": _interval, "ratio": _ratio}
+DISTANCES: Mapping[str, Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]] = {
+    "nominal": lambda a, b, _: (a != b).astype(float),
+    "ordinal": _ordinal,
+    "interval": lambda a, b, _: (a - b) ** 2,
+    "ratio": _ratio,
+}
 
 
 def krippendorff_alpha(ratings: np.ndarray, level: str = "interval") -> float:
@@ -240,41 +231,39 @@ def krippendorff_alpha(ratings: np.ndarray, level: str = "interval") -> float:
     return float(1 - (totals.sum() - 1) * (coincidences * distances).sum() / expected) if expected else math.nan
 
 
-def cohen_kappa(first: Sequence, second: Sequence, weights: str = "none") -> float:
-    """Cohen's kappa of two raters (1960), or weighted (1968) with ``linear`` or ``quadratic`` weights over sorted categories.
+def cohen_kappa(first: Sequence, second: Sequence, weights: str | None = None) -> float:
+    """Cohen's kappa of two raters (1960), or weighted (1968) with ``linear`` or ``quadratic`` weights, by scikit-learn.
 
     nan where chance agreement is complete (both constant and equal).
 
     Raises:
         BadInput: lengths differ, no item, or unknown weights.
     """
-    powers = {"none": 0, "linear": 1, "quadratic": 2}
-    if len(first) != len(second) or not len(first) or weights not in powers:
+    from sklearn.metrics import cohen_kappa_score  # a second to import
+
+    if len(first) != len(second) or not len(first) or weights not in (None, "linear", "quadratic"):
         raise BadInput(
-            f"kappa of {len(first)} and {len(second)} ratings, weights {weights!r}; allowed {sorted(powers)}"
+            f"kappa of {len(first)} and {len(second)} ratings, weights {weights!r}; allowed: linear, quadratic"
         )
-    names, codes = np.unique(np.concatenate([np.asarray(first), np.asarray(second)]), return_inverse=True)
-    a, b, size = codes[: len(first)], codes[len(first) :], len(names)
-    observed = np.bincount(a * size + b, minlength=size**2).reshape(size, size) / len(first)
-    chance = np.outer(observed.sum(axis=1), observed.sum(axis=0))
-    gaps = np.abs(np.arange(size)[:, None] - np.arange(size)[None, :]).astype(float)
-    cost = gaps ** powers[weights] if powers[weights] else (gaps > 0).astype(float)
-    expected = (cost * chance).sum()
-    return float(1 - (cost * observed).sum() / expected) if expected else math.nan
+    if len(set(first)) == 1 and set(first) == set(second):
+        return math.nan
+    return float(cohen_kappa_score(np.asarray(first), np.asarray(second), weights=weights))
 
 
 @dataclass(frozen=True)
 class WilliamsTest:
-    """Whether two correlations with one variable differ; one-tailed p for the first being higher, and two-tailed."""
+    """Whether two correlations with one variable differ: t, its degrees of freedom, two-tailed p."""
 
     t: float
     degrees: int
-    p_higher: float
-    p_two_sided: float
+    p_value: float
 
 
 def williams_test(first: float, second: float, between: float, items: int) -> WilliamsTest:
     r"""Williams (1959) for dependent correlations $r_{12}$, $r_{13}$ sharing variable 1, with $r_{23}$ between the others.
+
+    It takes the items as independent; for several texts of one source use :func:`compare_correlations`. A one-tailed p is only
+    for a direction that was known before the data, so none is given.
 
     $t_{n-3} = (r_{12} - r_{13}) \sqrt{\frac{(n-1)(1+r_{23})}{2K(n-1)/(n-3) + (r_{12}+r_{13})^2 (1-r_{23})^3 / 4}}$,
     $K = 1 - r_{12}^2 - r_{13}^2 - r_{23}^2 + 2 r_{12} r_{13} r_{23}$.
@@ -290,5 +279,35 @@ def williams_test(first: float, second: float, between: float, items: int) -> Wi
     spread = 2 * determinant * (items - 1) / (items - 3) + (first + second) ** 2 / 4 * (1 - between) ** 3
     top = (items - 1) * (1 + between)
     t = (first - second) * math.sqrt(top / spread) if spread > 0 else math.nan
-    survival = stats.t.sf
-    return WilliamsTest(t, items - 3, float(survival(t, items - 3)), float(2 * survival(abs(t), items - 3)))
+    return WilliamsTest(t, items - 3, float(2 * stats.t.sf(abs(t), items - 3)))
+
+
+def compare_correlations(
+    kind: str,
+    first: np.ndarray,
+    second: np.ndarray,
+    ratings: np.ndarray,
+    clusters: Sequence,
+    rng: np.random.Generator,
+    flips: int = 2000,
+) -> float:
+    r"""Two-sided p that two scorers correlate differently with ratings: their standardised values exchanged cluster by cluster.
+
+    With z-scores $z$ (of ranks for Spearman) the difference of correlations is a sum over clusters of
+    $\sum_i (z_{1i} - z_{2i}) z_{ri}$, and exchanging both scorers' values of a whole cluster turns its sign. Items of one cluster
+    (summaries of one article) need not be independent. nan where a correlation is undefined.
+
+    Raises:
+        BadInput: an unknown kind, or sides of different length.
+    """
+    first, ratings = _paired(kind, first, ratings)
+    second, _ = _paired(kind, second, ratings)
+    kept = ~(np.isnan(first) | np.isnan(second) | np.isnan(ratings))
+    columns = [column[kept] for column in (first, second, ratings)]
+    if any(_shapeless(column, column) for column in columns):
+        return math.nan
+    if kind == "spearman":
+        columns = [stats.rankdata(column) for column in columns]
+    one, two, rated = (stats.zscore(column) for column in columns)
+    _, places = np.unique(np.asarray(clusters)[kept], return_inverse=True)
+    return sign_flip_test(np.bincount(places, (one - two) * rated), rng, flips)

@@ -6,65 +6,76 @@ density is standardised by its degrees of freedom (:mod:`longform.critics.bbscor
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.stats import rankdata
 
-from longform.critic import Better, Tally
-from longform.critics.bbscore.joint import JointBridgeCritic
-from longform.critics.bbscore.score import FITTED, BridgeCritic, LatentPath, units_from_readout
-from longform.documents import BadInput
-from longform.evaluation.critic_suites import OverHeads, Suite
-
-__all__ = ["LengthConfound", "length_confound", "units_from_readout"]
-SCORES = {"bbscore": BridgeCritic, "joint": JointBridgeCritic}
+from longform.critic import Better, Tally, signature, unit_scores
+from longform.evaluation.agreement import value_of
+from longform.evaluation.measurements import Measurement, under
+from longform.results import Record
 
 
 @dataclass(frozen=True)
-class LengthConfound:
-    """Spearman's correlation of a score with the number of sentences; 0 is a score that ignores length.
+class LengthCorrelation:
+    """Spearman's correlation of two columns, score and sentences; 0 is a score that ignores length."""
 
-    Attributes:
-        judge: one of ``SCORES``.
-    """
-
+    scorer: str = ""
     better: ClassVar[Better] = "lower"
-    judge: str = "bbscore"
-    fitted: BridgeCritic | JointBridgeCritic | None = field(default=None, repr=False, metadata=FITTED)
-
-    def __post_init__(self) -> None:
-        if self.judge not in SCORES:
-            raise BadInput(f"judge {self.judge!r}; allowed are {sorted(SCORES)}; mend the row")
-
-    def fit(self, real: Sequence[LatentPath]) -> LengthConfound:
-        """Fit the score on real paths."""
-        return replace(self, fitted=SCORES[self.judge]().fit(real))
-
-    def tally(self, units: Sequence[LatentPath]) -> Tally:
-        """Columns score, documents, excluded (of the score) and sentences."""
-        if self.fitted is None:
-            raise BadInput("length confound is not fitted; call fit(real paths) and use what it returns")
-        found = self.fitted.tally(units)
-        lengths = [len(unit.latents) for unit in units]
-        columns = [
-            *(found.column(name) for name in ("score", "documents", "excluded")),
-            np.array(lengths, dtype=np.float64),
-        ]
-        return Tally(found.unit_ids, ("score", "documents", "excluded", "sentences"), np.stack(columns, axis=1))
 
     def score(self, tally: Tally) -> float:
-        """The correlation; nan where the documents are all of one length, or of one score."""
-        kept = tally.values[tally.column("documents") > 0]
-        ranks = [rankdata(kept[:, column]) for column in (0, 3)]
-        if len(kept) < 2 or any(np.ptp(rank) == 0 for rank in ranks):
-            return float("nan")
-        return float(np.corrcoef(*ranks)[0, 1])
+        """The correlation; nan for fewer than three documents, or where all are of one length or one score."""
+        kept = tally.values[tally.column("excluded") == 0]
+        return value_of("spearman", kept[:, 0], kept[:, 1])
 
 
-def length_confound(*, heads: Sequence[str] = ("",)) -> Suite:
-    """Cells ``length-bbscore`` and ``length-joint``, each over the encoder's heads."""
-    cells: dict[str, Any] = {f"length-{judge}": OverHeads(LengthConfound(judge), tuple(heads)) for judge in SCORES}
-    return Suite(cells, name="length")
+def length_measurements(
+    scorers: Mapping[str, Any],
+    documents: Sequence[Any],
+    *,
+    train: Sequence[Any] = (),
+    heads: Sequence[str] = ("",),
+    length: Callable[[Any], int] = len,
+) -> list[Measurement]:
+    """The tallies behind :func:`length_confound`."""
+    made = []
+    for name, scorer in scorers.items():
+        judges = {head: scorer.fit(under(train, head)) if train else scorer for head in heads}
+        tallies = {head: _tally(judge, under(documents, head), length) for head, judge in judges.items()}
+        metrics = {head: LengthCorrelation(signature(judge)) for head, judge in judges.items()}
+        made.append(Measurement(metrics, tallies, {"critic": name, "metric": "length_correlation"}))
+    return made
+
+
+def length_confound(
+    scorers: Mapping[str, Any],
+    documents: Sequence[Any],
+    *,
+    train: Sequence[Any] = (),
+    heads: Sequence[str] = ("",),
+    length: Callable[[Any], int] = len,
+) -> list[Record]:
+    """Correlation of each scorer's value of a document with its length.
+
+    Args:
+        scorers: critics by name.
+        documents: coherent documents.
+        train: documents that the scorers are fitted on; none where they are fitted already.
+        heads: of the encoder that read the documents; the number is their mean, followed by each head's own.
+        length: number of sentences of a document.
+
+    Returns:
+        Records with metric ``length_correlation``.
+    """
+    found = length_measurements(scorers, documents, train=train, heads=heads, length=length)
+    return [record for one in found for record in one.records("length confound", one.fields["critic"])]
+
+
+def _tally(judge: Any, documents: Sequence[Any], length: Callable[[Any], int]) -> Tally:
+    values = unit_scores(judge, documents)
+    lost = np.isnan(values)
+    columns = [np.where(lost, 0.0, values), np.array([length(d) for d in documents], dtype=np.float64), lost]
+    names = ("score", "sentences", "excluded")
+    return Tally(tuple(d.unit_id for d in documents), names, np.stack(columns, axis=1).astype(np.float64))

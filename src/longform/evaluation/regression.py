@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
 
 from longform.documents import BadInput
 from longform.evaluation.agreement import Correlation, clustered_interval, correlate
@@ -92,17 +91,17 @@ def _select(table: np.ndarray, response: np.ndarray, usable: list[int], enter: f
 
 
 def least_squares(table: np.ndarray, response: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Weights and two-tailed p-values of an ordinary least squares fit; the intercept comes first."""
+    """Weights and two-tailed p-values of an ordinary least squares fit by statsmodels; the intercept comes first.
+
+    p-values are nan where predictors depend on each other, or leave no degree of freedom.
+    """
+    from statsmodels.regression.linear_model import OLS  # a second to import
+
     design = np.column_stack([np.ones(len(response)), table])
-    weights, _, rank, _ = np.linalg.lstsq(design, response, rcond=None)
-    degrees = len(response) - design.shape[1]
-    if rank < design.shape[1] or degrees < 1:
-        return weights, np.full(len(weights), math.nan)
-    residual = response - design @ weights
-    variance = float(residual @ residual) / degrees * np.diag(np.linalg.inv(design.T @ design))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        t = np.abs(weights) / np.sqrt(variance)
-    return weights, 2 * stats.t.sf(t, degrees)
+    if np.linalg.matrix_rank(design) < design.shape[1] or len(response) <= design.shape[1]:
+        return np.linalg.lstsq(design, response, rcond=None)[0], np.full(design.shape[1], math.nan)
+    fitted = OLS(response, design).fit()
+    return fitted.params, fitted.pvalues
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 from longform.artefacts import read_readout, write_json
 from longform.critic import Critic, Describing, Grouping, Tally, clustered, compare, estimate
-from longform.evaluation.corruption_response import responses
+from longform.evaluation.rows import responses
 from longform.pipeline.rows import Row, call
 from longform.resampling import generator
 

@@ -227,7 +227,7 @@ def _williams_note(best: str, model: str, columns: Mapping[str, np.ndarray], peo
     test = williams_test(float(table[0, 1]), float(table[0, 2]), float(table[1, 2]), int(kept.sum()))
     return (
         f"{shown_name(best)} against {shown_name(model)}, absolute values: Williams t({test.degrees}) = {test.t:.2f}, "
-        f"{_p(test.p_two_sided)}"
+        f"{_p(test.p_value)}"
     )
 
 

@@ -1,4 +1,4 @@
-"""Every scorer against rated texts: correlation with mean marks, and Williams tests between scorers.
+"""Every scorer against rated texts: correlation with mean marks, and tests between scorers.
 
 The marks of a planted corpus are SIMULATED raters' and fall with the dose of a planted failure. Score rows hold panels whose
 members keep a value for each text; values are turned so that higher is better, as the scorer itself says.
@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from longform.documents import BadInput
-from longform.evaluation.agreement import clustered_interval, correlate, leave_one_out, williams_test
+from longform.evaluation.agreement import clustered_interval, correlate, leave_one_out
+from longform.evaluation.human_ratings import better_scorers
 from longform.reporting.layout import Cell, Table
 from longform.resampling import generator
 
@@ -39,13 +40,13 @@ def meta_evaluation(*, scores: Mapping[str, Any], expected: Mapping[str, Any], d
     cells = [one for name, values in columns.items() for one in _row(name, values, people, groups)]
     upper = leave_one_out(np.array(list(marks.values())).T, generator("meta-evaluation", corpus), resamples=RESAMPLES)
     cells.append(Cell("raters, leave one out", "Pearson", upper.value, upper.low, upper.high, units=upper.raters))
-    tests = williams(columns, people)
+    tests = better_scorers(columns, people, groups, "meta-evaluation")
     cells += [
-        Cell(a, f"better than {b}, Williams p", p, units=n, signature="one-tailed t, Holm-corrected")
+        Cell(a, f"better than {b}, p", p, units=n, signature="exchange of clusters, two-sided, Holm-corrected")
         for (a, b), (p, n) in tests.items()
     ]
     notes = [f"{corpus}: marks of SIMULATED raters; {len(marks)} texts, {len(set(groups))} clusters, resampled whole"]
-    notes.append(f"{len(tests)} ordered pairs tested; better at {LEVEL} after Holm's correction: {_beaten(tests)}")
+    notes.append(f"{len(tests)} pairs tested; better at {LEVEL} after Holm's correction: {_beaten(tests)}")
     table = Table(
         f"Meta-evaluation: scorers against the mean marks of {corpus}, higher is better for all", cells, notes
     )
@@ -88,28 +89,6 @@ def _row(name: str, values: np.ndarray, people: np.ndarray, groups: list[str]) -
         rest = {"units": found.items, "excluded": found.excluded, "p_value": found.p_value}
         cells.append(Cell(name, column, found.value, low, high, **rest))
     return cells
-
-
-def williams(columns: Mapping[str, np.ndarray], people: np.ndarray) -> dict[tuple[str, str], tuple[float, int]]:
-    """(better, worse) -> Holm-corrected one-tailed p and texts, over the texts that both score; undefined pairs left out."""
-    raw: dict[tuple[str, str], tuple[float, int]] = {}
-    names = list(columns)
-    for i, first in enumerate(names):
-        for second in names[i + 1 :]:
-            both = ~(np.isnan(columns[first]) | np.isnan(columns[second]))
-            own = {n: correlate("pearson", columns[n][both], people[both]).value for n in (first, second)}
-            between = correlate("pearson", columns[first][both], columns[second][both]).value
-            if np.isnan([*own.values(), between]).any() or both.sum() < 4:
-                continue
-            better, worse = sorted((first, second), key=lambda n: -own[n])
-            p_value = williams_test(own[better], own[worse], between, int(both.sum())).p_higher
-            if not np.isnan(p_value):
-                raw[better, worse] = p_value, int(both.sum())
-    running, corrected = 0.0, {}
-    for place, (pair, (p_value, items)) in enumerate(sorted(raw.items(), key=lambda held: held[1][0])):
-        running = max(running, min(1.0, p_value * (len(raw) - place)))  # Holm 1979
-        corrected[pair] = running, items
-    return {pair: corrected[pair] for pair in raw}
 
 
 def _beaten(tests: Mapping[tuple[str, str], tuple[float, int]]) -> str:

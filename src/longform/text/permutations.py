@@ -1,4 +1,4 @@
-"""Shuffle tasks: orders of a document's sentences, and how often a scorer prefers the true order.
+"""Permutations of a document's sentences: shuffle tasks that draw them, and documents that come with them.
 
 An order is a permutation of sentence indices, so any scorer that reads a document once can score all its orders. The
 three tasks are those of Barzilay and Lapata (whole shuffles) and sheng2024 section 5.1 (blocks; windows of three).
@@ -8,21 +8,18 @@ Sentences that read alike count as one: an order that repeats the text is no shu
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any, ClassVar, Protocol
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from longform.critic import Better, Tally, estimate
 from longform.documents import BadInput
 from longform.resampling import generator
 
 SHUFFLES = 20  # sheng2024 section 4.1; at most as many in Barzilay and Lapata (2008)
 WINDOW = 3  # sentences of a local shuffle (sheng2024 section 4.2)
 LONGEST_WITHOUT_LOCAL = 10  # sheng2024, released code: local shuffles only of documents with more sentences than this
-HUGE = 1e300  # stands for infinity where margins are averaged
-TIE = 1e-12  # sums of the same terms in another order differ by rounding; a smaller margin is no preference
-COLUMNS = ("wins", "ties", "pairs", "above_mean", "excluded")
+ORIGINAL = "original"  # in the id of a written-out original, where its permutations have their task
 Draw = Callable[[int, int, int, np.random.Generator], np.ndarray]
 
 
@@ -98,136 +95,74 @@ def shuffled_orders(task: str, size: int, keys: Sequence[Any], shuffles: int, rn
     return distinct_orders(TASKS[task](len(keys), size, shuffles, rng), numbered(keys))
 
 
-class Ordered(Protocol):
-    """A unit whose sentences can be put in another order."""
+@dataclass(frozen=True)
+class ShuffleTask:
+    """Permutations of a document's sentences that are drawn, the same ones for every scorer.
 
-    unit_id: str
-    split: str
+    Attributes:
+        kind: ``block`` (blocks of some sentences change places) or ``window`` (windows of three are shuffled inside).
+        sizes: sentences of a block, or numbers of windows; the permutations of several sizes are put together.
+        copies: drawn per document and size before repeats are dropped.
+        draws: words that name the draws, with the size and the document's id; by default the same for every scorer.
+    """
 
+    kind: str = "block"
+    sizes: tuple[int, ...] = (1,)
+    copies: int = SHUFFLES
+    draws: tuple[object, ...] = ()
 
-class OrderScorer(Protocol):
-    """A critic that scores orders of a unit's sentences; nan where it cannot."""
+    def __post_init__(self) -> None:
+        if self.kind not in TASKS or not self.sizes or min(self.sizes) < 1 or self.copies < 1:
+            asked = (self.kind, self.sizes, self.copies)
+            raise BadInput(f"shuffle task {asked}; allowed are {sorted(TASKS)}, sizes and a number of copies from 1")
 
-    better: Better
+    @property
+    def name(self) -> str:
+        """``block_5``, ``window_1_2_3``."""
+        return "_".join([self.kind, *map(str, self.sizes)])
 
-    def fit(self, real: Sequence[Any]) -> OrderScorer:
-        """A fitted scorer."""
-
-    def order_scores(self, unit: Any, orders: np.ndarray) -> np.ndarray:
-        """One score per order, float64 (orders,)."""
+    def orders(self, unit: Any) -> np.ndarray:
+        """Orders of one unit, int64 (orders, sentences); ``unit.sentence_keys`` are equal where sentences read alike."""
+        keys, draws = list(unit.sentence_keys), self.draws or ("shuffles", self.kind)
+        rngs = {size: generator(*draws, size, unit.unit_id) for size in self.sizes}
+        return np.concatenate([shuffled_orders(self.kind, n, keys, self.copies, rng) for n, rng in rngs.items()])
 
 
 @dataclass(frozen=True)
-class Discrimination:
-    """Pairwise accuracy of a scorer on a shuffle task: the share of (original, shuffle) pairs it puts right.
-
-    A tie is an error, and counted apart. A unit that gives no pair, or that the scorer cannot score, is excluded.
+class PermutedDocument:
+    """A document that comes with permutations of itself, each read as a text of its own.
 
     Attributes:
-        scorer: what judges the orders.
-        task, size: ``block`` with its block size, or ``window`` with the number of windows.
-        shuffles: drawn per document before repeats are dropped.
-        name: names the draws, with each unit's id.
-        also: further (task, size) pairs that :meth:`describe` reports.
+        original: what some reader read of the original.
+        permutations: the same of its permutations, by task.
     """
 
-    scorer: Any
-    task: str = "block"
-    size: int = 1
-    shuffles: int = SHUFFLES
-    name: str = "shuffles"
-    also: tuple[tuple[str, int], ...] = ()
-    fitted: bool = field(default=False, repr=False, metadata={"fitted": True})
-    better: ClassVar[Better] = "higher"
-
-    def __post_init__(self) -> None:
-        if self.task not in TASKS or self.size < 1 or self.shuffles < 1:
-            asked = (self.task, self.size, self.shuffles)
-            raise BadInput(f"shuffle task {asked}; allowed are {sorted(TASKS)}, a size and a number of shuffles from 1")
-
-    def fit(self, real: Sequence[Any]) -> Discrimination:
-        """Fit the scorer on real units, rated or not."""
-        return replace(self, scorer=self.scorer.fit([getattr(unit, "unit", unit) for unit in real]), fitted=True)
-
-    def orders(self, unit: Any) -> np.ndarray:
-        """This task's orders of one unit, the same for every scorer."""
-        rng = generator(self.name, self.task, self.size, unit.unit_id)
-        return shuffled_orders(self.task, self.size, sentence_keys(unit), self.shuffles, rng)
-
-    def tally(self, units: Sequence[Any]) -> Tally:
-        """Per document: wins, ties, pairs, and whether the original lies above the mean of its shuffles."""
-        bare = [getattr(unit, "unit", unit) for unit in units]
-        rows = [preferences(self.scorer, unit, self.orders(unit)) for unit in bare]
-        values = np.array(rows, dtype=np.float64).reshape(len(rows), len(COLUMNS))
-        return Tally(tuple(unit.unit_id for unit in units), COLUMNS, values)
-
-    def score(self, tally: Tally) -> float:
-        """Wins over pairs; nan without a pair."""
-        return accuracy(tally)
-
-    def describe(self, units: Sequence[Any]) -> dict[str, Any]:
-        """This task and those in ``also``: accuracy with its interval, ties, documents above the mean of their shuffles."""
-        tasks = [(self.task, self.size), *((task, size) for task, size in self.also)]
-        return {"tasks": {f"{task}_{size}": self._described(task, size, units) for task, size in tasks}}
-
-    def _described(self, task: str, size: int, units: Sequence[Any]) -> dict[str, Any]:
-        other = replace(self, task=task, size=size)
-        return described(other, other.tally(units))
+    unit_id: str
+    split: str
+    original: Any
+    permutations: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
 
-def accuracy(tally: Tally) -> float:
-    """Wins over pairs of a tally with those columns; nan without a pair."""
-    pairs = tally.total("pairs")
-    return tally.total("wins") / pairs if pairs else float("nan")
+Place = tuple[str, str]  # the document, and the task that a text is a permutation of; empty for the original
 
 
-FLIPS = 2000  # of the sign test
+def written(unit_id: str) -> Place:
+    """Place of ``<document>/<task>_<size>/<copy>``; a text with another name is an original."""
+    document, *rest = unit_id.rsplit("/", 2)
+    return (document, "" if rest[0] == ORIGINAL else rest[0]) if len(rest) == 2 else (unit_id, "")
 
 
-def described(critic: Any, tally: Tally) -> dict[str, Any]:
-    """Accuracy of a task with interval and test against chance, pairs, ties, share of documents above their shuffles' mean."""
-    found = estimate(critic, tally, generator("shuffle tasks", critic.task, critic.size))
-    totals = {name: tally.total(name) for name in ("pairs", "ties")}
-    above = tally.total("above_mean") / found.units if found.units else float("nan")
-    p_value = chance_test(tally, generator("shuffle tasks", "chance", critic.task, critic.size))
-    return {**asdict(found), **totals, "above_mean": above, "p_value": p_value}
+def permuted_documents(units: Sequence[Any], place: Callable[[str], Place] = written) -> list[PermutedDocument]:
+    """Originals with their permutations, grouped by what their ids say.
 
-
-def chance_test(tally: Tally, rng: np.random.Generator, flips: int = FLIPS) -> float:
-    r"""Two-sided p of accuracy against a coin: documents change sides whole, since their pairs are not independent.
-
-    A document's margin is wins minus losses, ties being neither; p is $(1 + \#\{|m^*| \ge |m|\}) / (1 + \text{flips})$
-    over random signs of the margins. 1 where no pair decides.
+    Raises:
+        BadInput: a document has permutations and no original, or two originals.
     """
-    lost = tally.column("pairs") - tally.column("wins") - tally.column("ties")
-    margins = tally.column("wins") - lost
-    signs = rng.integers(0, 2, (flips, len(margins))) * 2 - 1
-    return float((1 + (np.abs(signs @ margins) >= abs(margins.sum()) - 1e-9).sum()) / (1 + flips))
-
-
-def sentence_keys(unit: Any) -> list[Any]:
-    """One hashable per sentence of a unit: its own ``sentence_keys`` where it has them, else its index."""
-    keys = getattr(unit, "sentence_keys", None)
-    return list(range(unit.sentences)) if keys is None else list(keys)
-
-
-def preferences(scorer: Any, unit: Any, orders: np.ndarray) -> tuple[int, int, int, int, int]:
-    """(wins, ties, pairs, above mean, excluded) of one document under one scorer."""
-    if not len(orders):
-        return 0, 0, 0, 0, 1
-    identity = np.arange(orders.shape[1])[None]
-    scores = scorer.order_scores(unit, np.concatenate([identity, orders]))
-    return preferred(scores, -1 if scorer.better == "lower" else 1)
-
-
-def preferred(scores: np.ndarray, sign: int, tolerance: float = TIE) -> tuple[int, int, int, int, int]:
-    """(wins, ties, pairs, above mean, excluded) from scores, the original's first; ``sign`` is -1 where lower is better.
-
-    Without a shuffle, or with a score that is nan, the document is excluded.
-    """
-    if len(scores) < 2 or np.isnan(scores).any():
-        return 0, 0, 0, 0, 1
-    with np.errstate(invalid="ignore"):
-        margins = np.clip(np.nan_to_num((scores[0] - scores[1:]) * sign), -HUGE, HUGE)  # two infinite scores tie
-    tied = np.abs(margins) <= tolerance * max(1.0, float(np.abs(scores[np.isfinite(scores)]).max(initial=0.0)))
-    return int(((margins > 0) & ~tied).sum()), int(tied.sum()), len(margins), int(margins.mean() > TIE), 0
+    members: dict[str, dict[str, list[Any]]] = {}
+    for unit in units:
+        document, task = place(unit.unit_id)
+        members.setdefault(document, {}).setdefault(task, []).append(unit)
+    for document, tasks in members.items():
+        if len(tasks.get("", [])) != 1:
+            raise BadInput(f"document {document!r} has {len(tasks.get('', []))} originals; read it with one, and whole")
+    return [PermutedDocument(name, tasks[""][0].split, tasks.pop("")[0], tasks) for name, tasks in members.items()]

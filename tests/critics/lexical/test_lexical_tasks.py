@@ -3,15 +3,22 @@
 import numpy as np
 import pytest
 
+from longform.critics.entity_grid.ranking import GridRanker, TransitionFeatures
+from longform.critics.entity_grid.score import RoleTransitions
+from longform.critics.lexical.score import LatentSemantics, Overlap
 from longform.critics.lexical.train import fit
+from longform.critics.lexical.wordnet import wordnet
 from longform.datasets.synthetic_world import build
 from longform.datasets.synthetic_world.lexicon import VOCABULARIES, vocabulary
 from longform.datasets.synthetic_world.taxonomy import to_lmf
 from longform.documents import BadInput
-from longform.evaluation import grid_tasks, lexical_tasks
 from longform.evaluation.agreement import leave_one_out
+from longform.evaluation.human_ratings import human_ratings, rated_units
+from longform.evaluation.order_discrimination import order_discrimination
 from longform.resampling import generator
-from longform.text.entity_grids import read
+from longform.results import Results
+from longform.text.entity_grids import grids_from_readout, read
+from longform.text.permutations import ShuffleTask
 
 
 @pytest.fixture(scope="module")
@@ -27,17 +34,18 @@ def summaries():
     return build(name="summaries", seed=7, domain="summaries", documents={"test": 40})
 
 
+def by_split(readout, split):
+    return [unit for unit in grids_from_readout(readout) if unit.split == split]
+
+
 def test_true_order_is_above_its_shuffles_for_nearly_every_planted_report(reports):
-    units = grid_tasks.units_from_readout(reports)
-    critic = grid_tasks.discrimination(model="transitions").fit([u for u in units if u.split == "train"])
-    test = [u for u in units if u.split == "test"]
-    assert critic.describe(test)["tasks"]["block_1"]["above_mean"] >= 0.95
-    assert critic.score(critic.tally(test)) > 0.9
+    train, test = by_split(reports, "train"), by_split(reports, "test")
+    (found,) = order_discrimination({"grid": RoleTransitions()}, test, [ShuffleTask()], train=train)
+    assert found.details["above_mean"] >= 0.95 and found.value > 0.9
 
 
 def test_transition_probabilities_near_the_planted_ones(reports):
-    units = grid_tasks.units_from_readout(reports)
-    fitted = grid_tasks.scorer("transitions", count_end=True).fit(units)
+    fitted = RoleTransitions(count_end=True).fit(grids_from_readout(reports))
     kept = np.exp(fitted.log_probs[:4, :4])
     kept /= kept.sum(axis=1, keepdims=True)
     from longform.datasets.synthetic_world.reports import TRANSITIONS
@@ -46,11 +54,11 @@ def test_transition_probabilities_near_the_planted_ones(reports):
     np.testing.assert_allclose(kept[:3], TRANSITIONS[:3], atol=0.05)
 
 
-@pytest.mark.parametrize("model", ["overlap", "latent_semantics", "hirst_st_onge", "resnik"])
-def test_lexical_models_beat_chance_on_planted_shuffles(reports, model):
-    units = lexical_tasks.units_from_readout(reports)
-    critic = lexical_tasks.discrimination(real=reports, model=model).fit([u for u in units if u.split == "train"])
-    assert critic.score(critic.tally([u for u in units if u.split == "test"])) > 0.6
+def test_lexical_models_beat_chance_on_planted_shuffles(reports):
+    scorers = {"overlap": Overlap(), "latent_semantics": LatentSemantics()}
+    scorers |= {measure: wordnet(real=reports, measure=measure) for measure in ("hirst_st_onge", "resnik")}
+    found = order_discrimination(scorers, by_split(reports, "test"), [ShuffleTask()], train=by_split(reports, "train"))
+    assert all(record.value > 0.6 for record in found if record.metric == "pairwise_accuracy")
 
 
 def test_simulated_raters_agree_as_planted(summaries):
@@ -61,33 +69,12 @@ def test_simulated_raters_agree_as_planted(summaries):
 def test_marks_reach_the_rating_task(summaries, tmp_path):
     fit(documents=[], world="everyday").save(tmp_path)
     readout = read(documents=summaries.documents, truth=summaries.truth, reader=tmp_path, roles="rules")
-    units = lexical_tasks.units_from_readout(readout)
-    critic = lexical_tasks.ratings(real=readout, model="overlap").fit(units)
-    assert len(critic.describe(units)["clusters"]) == len(summaries.documents)
-    assert -1 < critic.score(critic.tally(units)) < 1
-    grid = grid_tasks.ratings(model="ranking", settings={"lengths": [2]}).fit(grid_tasks.units_from_readout(readout))
-    assert -1 < grid.score(grid.tally(units)) < 1
-
-
-def test_several_models_share_a_row_and_rated_texts_can_be_shuffled_too(summaries, tmp_path):
-    fit(documents=[], world="everyday").save(tmp_path)
-    documents = summaries.documents[:24]
-    truth = {name: values[:24] for name, values in summaries.truth.items() if name in ("marks", "cluster")}
-    readout = read(documents=documents, truth=truth, reader=tmp_path, roles="rules")
-    models = {"overlap": {}, "lesk_plain": {"model": "lesk", "extended": False}, "lesk": None}
-    units = lexical_tasks.units_from_readout(readout)
-    for made in (
-        lexical_tasks.discriminations(real=readout, models=models, tasks=[["block", 1], ["window", 1]]),
-        lexical_tasks.all_ratings(real=readout, models=models),
-    ):
-        told = made.fit(units).describe(units)
-        assert list(told["models"]) == list(models)
-    assert "marks" in told["shared"] and "values" in told["models"]["lesk"]
-    models = {"transitions": {"history": 1}, "ranking": {"lengths": [2]}}
-    units = grid_tasks.units_from_readout(readout)
-    rated = grid_tasks.all_ratings(models=models).fit(units).describe(units)
-    tasks = grid_tasks.discriminations(models=models, tasks=[["block", 2]]).fit(units).describe(units)
-    assert list(rated["models"]) == list(models) and "block_2" in tasks["models"]["ranking"]["tasks"]
+    grids = grids_from_readout(readout)
+    scorers = {"overlap": Overlap(), "ranking": GridRanker(TransitionFeatures((2,)))}
+    found = Results(human_ratings(scorers, rated_units(grids, readout), train=grids))
+    for name in scorers:
+        assert -1 < found.one(critic=name, metric="pearson", task="text").value < 1
+    assert found.one(metric="rater_agreement").value > 0
 
 
 def test_the_planted_word_net_is_the_planted_taxonomy():
@@ -95,10 +82,6 @@ def test_the_planted_word_net_is_the_planted_taxonomy():
         assert fit(documents=[], world=world).text == to_lmf(vocabulary(world))
 
 
-def test_unknown_models_are_named(reports):
-    with pytest.raises(BadInput, match="allowed are"):
-        grid_tasks.scorer("markov")
-    with pytest.raises(BadInput, match="allowed are"):
-        lexical_tasks.scorer("bert", reports)
+def test_an_unknown_world_is_named():
     with pytest.raises(BadInput, match="allowed are"):
         fit(documents=[], world="moon")

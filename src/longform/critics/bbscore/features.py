@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from longform.critics.bbscore.gram import OrderedGram
-from longform.critics.bbscore.score import (
+from longform.critics.bbscore.bridge import (
     FITTED,
     WINDOWS,
     LatentPath,
@@ -17,6 +16,7 @@ from longform.critics.bbscore.score import (
     corpus_diffusion,
     signed_scores,
 )
+from longform.critics.bbscore.gram import OrderedGram
 from longform.critics.bbscore.tokens import token_diffusion, token_terms
 from longform.documents import BadInput
 
@@ -32,12 +32,14 @@ class BridgeFeatures:
         time: "sentence", or "token" as the release computes it.
         windows: 0 is the global score.
         sigma2: fitted $\sigma_m^2$.
+        signed: fitted; most real documents' sums are negative, so that the printed absolute value would turn the order round.
     """
 
     index: str = "canonical"
     time: str = "sentence"
     windows: tuple[int, ...] = WINDOWS
     sigma2: float | None = field(default=None, repr=False, metadata=FITTED)
+    signed: bool = field(default=False, repr=False, metadata=FITTED)
 
     def __post_init__(self) -> None:
         convention(self.index)
@@ -45,14 +47,22 @@ class BridgeFeatures:
             raise BadInput(f"time {self.time!r}; allowed are {list(TIMES)}; mend the row")
 
     def fit(self, real: Sequence[LatentPath]) -> BridgeFeatures:
-        r"""Estimate $\sigma_m^2$ on the paths as they are."""
+        r"""Estimate $\sigma_m^2$ on the paths as they are, and see whether most of their sums are negative.
+
+        Raises:
+            BadInput: no usable path.
+        """
         if self.time == "sentence":
-            return replace(self, sigma2=corpus_diffusion(real, self.index))
-        each = np.array([token_diffusion(unit, convention(self.index)) for unit in real])
-        kept = each[np.isfinite(each)]
-        if not len(kept) or not kept.mean() > 0:
-            raise BadInput(f"sigma_m^2 is undefined or 0 over {len(real)} paths in token time; check the reader")
-        return replace(self, sigma2=float(kept.mean()))
+            sigma2 = corpus_diffusion(real, self.index)
+        else:
+            each = np.array([token_diffusion(unit, convention(self.index)) for unit in real])
+            kept = each[np.isfinite(each)]
+            if not len(kept) or not kept.mean() > 0:
+                raise BadInput(f"sigma_m^2 is undefined or 0 over {len(real)} paths in token time; check the reader")
+            sigma2 = float(kept.mean())
+        fitted = replace(self, sigma2=sigma2)
+        sums = np.array([fitted.sums(unit, identity(unit))[0, 0] for unit in real])
+        return replace(fitted, signed=bool(np.mean(sums[np.isfinite(sums)] < 0) > 0.5))
 
     def terms(self, unit: LatentPath, orders: np.ndarray) -> list[Terms]:
         """Terms of each window for each of the orders, (orders, sentences) of sentence numbers."""
@@ -63,11 +73,16 @@ class BridgeFeatures:
         seen = OrderedGram(unit.latents, orders)
         return [seen.terms(window, rule) for window in self.windows]
 
-    def signed(self, unit: LatentPath, orders: np.ndarray) -> np.ndarray:
-        """Signed features, (orders, windows); nan where the document is too short for a window."""
+    def sums(self, unit: LatentPath, orders: np.ndarray, dims: int = 2) -> np.ndarray:
+        """Features before their absolute value, (orders, windows); nan where the document is too short for a window."""
         if self.sigma2 is None:
             raise BadInput("bridge features have no sigma2 yet; call fit(real paths) and use what it returns")
-        return np.stack([signed_scores(found, self.sigma2) for found in self.terms(unit, orders)], axis=1)
+        return np.stack([signed_scores(found, self.sigma2, dims) for found in self.terms(unit, orders)], axis=1)
+
+    def values(self, unit: LatentPath, orders: np.ndarray) -> np.ndarray:
+        """Features, (orders, windows): absolute as printed, signed where that would turn the order round."""
+        sums = self.sums(unit, orders)
+        return sums if self.signed else np.abs(sums)
 
 
 def identity(unit: LatentPath) -> np.ndarray:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from longform.critics.bbscore.score import Convention, Terms
+from longform.critics.bbscore.bridge import Convention, Terms
 
 
 class OrderedGram:

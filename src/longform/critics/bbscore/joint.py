@@ -19,10 +19,10 @@ from typing import ClassVar
 import numpy as np
 
 from longform.critic import Better, Tally
-from longform.critics.bbscore.score import FITTED, LatentPath, units_from_readout
+from longform.critics.bbscore.bridge import FITTED, LatentPath, units_from_readout
 from longform.documents import BadInput
 
-__all__ = ["JointBridgeCritic", "bridge_quadratic", "bridge_scatter", "units_from_readout", "usable"]
+__all__ = ["JointBridgeCritic", "bridge_quadratic", "bridge_scatter", "units_from_readout"]
 
 
 def bridge_scatter(latents: np.ndarray) -> np.ndarray:
@@ -62,7 +62,7 @@ class JointBridgeCritic:
         Raises:
             BadInput: no usable path, or latents that never leave their bridge.
         """
-        kept = [unit.latents for unit in real if usable(unit)]
+        kept = [unit.latents for unit in real if unit.usable]
         if not kept:
             raise BadInput(f"joint bridge critic: 0 of {len(real)} paths have three finite sentences; check the reader")
         covariance = np.sum([bridge_scatter(z) for z in kept], axis=0) / sum(len(z) - 2 for z in kept)
@@ -80,12 +80,16 @@ class JointBridgeCritic:
             return np.full(orders, np.nan)
         return bridge_quadratic(latents, whitener) / (dims * (sentences - 2))
 
+    def order_scores(self, unit: LatentPath, orders: np.ndarray) -> np.ndarray:
+        """$Q / n (T - 2)$ of a document under each order, (orders,); nan where it is too short or not finite."""
+        return self.scores(unit.latents[orders]) if unit.usable else np.full(len(orders), np.nan)
+
     def attribute(self, units: Sequence[LatentPath]) -> list[np.ndarray]:
         r"""What each sentence adds, (sentences,): half of the step that leads to it and half of the one that leaves it.
 
         $Q = \sum_i \lVert L^{-1} (s_{i+1} - s_i - (s_T - s_1) / (T - 1)) \rVert^2$, a sum over steps.
         """
-        return [self._parts(unit.latents) if usable(unit) else np.zeros(0) for unit in units]
+        return [self._parts(unit.latents) if unit.usable else np.zeros(0) for unit in units]
 
     def _parts(self, latents: np.ndarray) -> np.ndarray:
         white = latents @ self._fitted().T
@@ -109,8 +113,3 @@ class JointBridgeCritic:
         if self.whitener is None:
             raise BadInput("joint bridge critic has no whitener yet; call fit(real paths) and use what it returns")
         return self.whitener
-
-
-def usable(unit: LatentPath) -> bool:
-    """Three or more sentences, all finite."""
-    return len(unit.latents) >= 3 and bool(np.isfinite(unit.latents).all())

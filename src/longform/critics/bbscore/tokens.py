@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from longform.critics.bbscore.score import Convention, LatentPath, Shares, Terms
+from longform.critics.bbscore.bridge import Convention, LatentPath, Shares, Terms
 from longform.documents import BadInput
 
 

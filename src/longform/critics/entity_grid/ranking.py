@@ -94,7 +94,7 @@ def _frequencies(cells: np.ndarray, length: int, symbols: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class GridRanker:
-    """Linear ranking machine over transition frequencies; ``fit`` makes its own pairs by shuffling real texts.
+    """Linear ranking machine over transition frequencies; ``fit`` shuffles real texts whole, ``fit_pairs`` is told what to rank.
 
     Attributes:
         features: what it sees.
@@ -148,6 +148,10 @@ class GridRanker:
         rng = generator(self.name, grid.unit_id)
         orders = shuffled_orders("block", 1, grid.sentence_keys, self.shuffles, rng)
         return self.features.of_texts([grid]), self.features.of_orders(grid, orders)
+
+    def order_features(self, unit: Grid, orders: np.ndarray) -> np.ndarray:
+        """Features of a text under each order, (orders, features); no rows for an empty grid."""
+        return np.zeros((0, self.features.size)) if unit.empty else self.features.of_orders(unit, orders)
 
     def tally(self, units: Sequence[Grid]) -> Tally:
         """Columns: value of the text, 1 per scored text, 1 for an empty grid."""

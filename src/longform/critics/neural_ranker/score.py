@@ -1,0 +1,68 @@
+"""Scores that a model gave: the neural ranker's number for each text, and for each permutation that it was shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from longform.critic import Better, Tally
+from longform.documents import Readout
+from longform.text.permutations import PermutedDocument
+
+
+@dataclass(frozen=True)
+class ScoredText:
+    """One text and the one number that a model gave it, nan where it could not."""
+
+    unit_id: str
+    split: str
+    value: float
+
+
+def units_from_readout(readout: Readout) -> list[ScoredText]:
+    """Texts of the ranker's readings."""
+    rows = zip(readout.unit_ids, readout.splits, readout.arrays["text_score"].tolist(), strict=True)
+    return [ScoredText(unit, split, value) for unit, split, value in rows]
+
+
+def permuted_from_readout(readout: Readout) -> list[PermutedDocument]:
+    """Texts with the permutations of every task that the ranker was asked about."""
+    tasks = [name.removesuffix("_lengths") for name in readout.arrays if name.endswith("_lengths")]
+    rows = {task: list(readout.ragged(task)) for task in tasks}
+    return [
+        PermutedDocument(
+            text.unit_id, text.split, text,
+            {task: [ScoredText(text.unit_id, text.split, float(v)) for v in rows[task][place][1:]] for task in tasks},
+        )
+        for place, text in enumerate(units_from_readout(readout))
+    ]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class GivenScore:
+    """Mean of the numbers that a model gave; higher is more coherent."""
+
+    better: ClassVar[Better] = "higher"
+
+    def fit(self, real: Sequence[ScoredText]) -> GivenScore:
+        """Nothing is fitted."""
+        return self
+
+    def tally(self, units: Sequence[ScoredText]) -> Tally:
+        """Columns value, texts, excluded."""
+        values = self.coherence(units)
+        there = ~np.isnan(values)
+        rows = np.stack([np.where(there, values, 0.0), there, ~there], axis=1).astype(np.float64)
+        return Tally(tuple(unit.unit_id for unit in units), ("value", "texts", "excluded"), rows)
+
+    def coherence(self, units: Sequence[ScoredText]) -> np.ndarray:
+        """The number of each text, float64 (units,)."""
+        return np.array([unit.value for unit in units], dtype=np.float64)
+
+    def score(self, tally: Tally) -> float:
+        """Mean over texts; nan without any."""
+        texts = tally.total("texts")
+        return tally.total("value") / texts if texts else float("nan")

@@ -1,0 +1,250 @@
+"""Correlation with people: texts that people have marked, and how any scorer's values go with the marks.
+
+lapata2005 section 5.2. Texts of one source (summaries of one article) are one cluster: intervals resample whole clusters, and
+two scorers are compared by exchanging their values cluster by cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from longform.critic import signature, unit_scores
+from longform.documents import BadInput, Readout
+from longform.evaluation.agreement import (
+    Correlation,
+    clustered_interval,
+    compare_correlations,
+    correlate,
+    leave_one_out,
+    value_of,
+)
+from longform.evaluation.regression import HeldOutFit, combine
+from longform.resampling import generator, percentile_interval
+from longform.results import Record
+
+KINDS = ("pearson", "spearman")
+RESAMPLES = 1000
+
+
+@dataclass(frozen=True)
+class RatedUnit:
+    """A unit of some critic with people's marks.
+
+    Attributes:
+        unit: what the critic scores.
+        marks: float64 (raters,), nan where a rater did not see it.
+        cluster: the source that several texts share; system: who wrote it; empty where unknown.
+    """
+
+    unit: Any
+    marks: np.ndarray
+    cluster: str
+    system: str
+
+    @property
+    def unit_id(self) -> str:
+        """Of the unit."""
+        return self.unit.unit_id
+
+    @property
+    def split(self) -> str:
+        """Of the unit."""
+        return self.unit.split
+
+
+def rated_units(units: Sequence[Any], readout: Readout) -> list[RatedUnit]:
+    """Units with the marks that their readout carries.
+
+    Raises:
+        BadInput: the readout has no marks.
+    """
+    if "marks" not in readout.arrays:
+        raise BadInput(
+            "rated texts: the readout has no marks; read a corpus whose truth has them (summaries, SummEval)"
+        )
+    blank = np.full(len(units), "")
+    names = (readout.arrays.get(key, blank).astype(str).tolist() for key in ("cluster", "system"))
+    marks = readout.arrays["marks"].astype(np.float64)
+    return [RatedUnit(*row) for row in zip(units, marks, *names, strict=True)]
+
+
+def ratings_of(units: Sequence[RatedUnit]) -> np.ndarray:
+    """Mean mark of each unit, float64 (units,); nan where nobody marked it."""
+    return _means(np.array([unit.marks for unit in units], dtype=np.float64).reshape(len(units), -1))
+
+
+def human_ratings(
+    scorers: Mapping[str, Any], units: Sequence[RatedUnit], *, train: Sequence[Any] = (), name: str = "human ratings"
+) -> list[Record]:
+    """How every scorer goes with people, and which goes with them better.
+
+    A distance (a scorer whose lower values are better) keeps its sign and correlates negatively where it works; ``better`` says
+    so, and comparisons turn it. Texts without marks, or that a scorer cannot score, are excluded.
+
+    Args:
+        scorers: critics of ``unit.unit`` by name.
+        train: units that the scorers are fitted on, marks unused; none where they are fitted already.
+        name: of the draws.
+
+    Returns:
+        The records of :func:`rating_records`.
+    """
+    real = [getattr(unit, "unit", unit) for unit in train]
+    fitted = {key: scorer.fit(real) if real else scorer for key, scorer in scorers.items()}
+    columns = {key: unit_scores(judge, [unit.unit for unit in units]) for key, judge in fitted.items()}
+    marks = np.array([unit.marks for unit in units], dtype=np.float64)
+    systems = [unit.system for unit in units]
+    told = {key: (judge.better, signature(judge)) for key, judge in fitted.items()}
+    return rating_records(columns, marks, [unit.cluster for unit in units], systems, told, name=name)
+
+
+def rating_records(
+    columns: Mapping[str, np.ndarray],
+    marks: np.ndarray,
+    clusters: Sequence[str],
+    systems: Sequence[str] = (),
+    told: Mapping[str, tuple[str, str]] | None = None,
+    *,
+    name: str = "human ratings",
+) -> list[Record]:
+    """Records of scorers' values, already there, against people's marks.
+
+    Args:
+        columns: value of each text by scorer, float64 (texts,), nan where it has none.
+        marks: float64 (texts, raters), nan where unseen.
+        clusters: the source of each text.
+        systems: who wrote each text; empty where unknown.
+        told: direction and signature by scorer; higher is better where there is none.
+
+    Returns:
+        ``pearson`` and ``spearman`` over texts (``task`` text) and over systems' means (``task`` system); ``intercorrelation``
+        of two scorers; ``pearson_difference`` of two scorers (``critic`` minus ``variant``), absolute correlations turned as
+        each scorer says; ``rater_agreement``, leave one out.
+    """
+    people, told = _means(marks), told or {}
+    records = []
+    for key, values in columns.items():
+        better, label = told.get(key, ("higher", ""))
+        for kind in KINDS:
+            found = correlate(kind, values, people)
+            rng = generator(name, key, kind)
+            low, high = clustered_interval(kind, values, people, clusters, rng, RESAMPLES)
+            records.append(_record(key, kind, found, task="text", low=low, high=high, better=better, signature=label))
+            if len(set(systems)) > 2:
+                found = correlate(kind, *_by_system(values, people, systems))
+                records.append(_record(key, kind, found, task="system", better=better, signature=label))
+    for one, other in combinations(columns, 2):
+        found = correlate("pearson", columns[one], columns[other])
+        records.append(_record(other, "intercorrelation", found, variant=one))
+        turned = {key: columns[key] * (1 if told.get(key, ("higher",))[0] == "higher" else -1) for key in (one, other)}
+        records.append(_difference(one, other, turned, people, clusters, name))
+    if marks.shape[1] > 1:
+        agreed = leave_one_out(marks.T, generator(name, "agreement"), resamples=RESAMPLES)
+        shown = {"value": agreed.value, "low": agreed.low, "high": agreed.high, "units": agreed.raters}
+        records.append(Record("raters", "rater_agreement", excluded=agreed.excluded, better="higher", **shown))
+    return records
+
+
+def _record(critic: str, metric: str, found: Correlation, **fields: Any) -> Record:
+    shown = {
+        "value": found.value,
+        "low": found.low,
+        "high": found.high,
+        "units": found.items,
+        "excluded": found.excluded,
+    }
+    return Record(critic, metric, **{**shown, "p_value": found.p_value, **fields})
+
+
+def _difference(
+    one: str, other: str, turned: Mapping[str, np.ndarray], people: np.ndarray, clusters: Sequence[str], name: str
+) -> Record:
+    """First minus second over the texts that both score; the interval resamples clusters."""
+    kept = ~np.isnan(turned[one] + turned[other] + people)
+    sides, rated = (turned[one][kept], turned[other][kept]), people[kept]
+    places = np.unique(np.asarray(clusters)[kept], return_inverse=True)[1]
+    gaps = [correlate("pearson", side, rated).value for side in sides]
+    rng, draws = generator(name, one, other, "difference"), []
+    groups = [np.flatnonzero(places == place) for place in range(places.max(initial=-1) + 1)]
+    for _ in range(RESAMPLES if groups else 0):
+        rows = np.concatenate([groups[i] for i in rng.integers(0, len(groups), len(groups))])
+        draws.append(
+            value_of("pearson", sides[0][rows], rated[rows]) - value_of("pearson", sides[1][rows], rated[rows])
+        )
+    low, high = percentile_interval(np.array(draws))
+    p_value = compare_correlations("pearson", *sides, rated, places, generator(name, one, other, "permutation"))
+    counts = {"units": int(kept.sum()), "excluded": int((~kept).sum())}
+    return Record(
+        one,
+        "pearson_difference",
+        variant=other,
+        value=gaps[0] - gaps[1],
+        low=low,
+        high=high,
+        p_value=p_value,
+        paired=True,
+        **counts,
+    )
+
+
+def better_scorers(
+    columns: Mapping[str, np.ndarray], people: np.ndarray, clusters: Sequence[str], name: str = "human ratings"
+) -> dict[tuple[str, str], tuple[float, int]]:
+    """(better, worse) -> two-sided p after Holm's correction, and texts; columns turned so that higher is better.
+
+    Pairs of which a correlation is undefined are left out.
+    """
+    raw: dict[tuple[str, str], tuple[float, int]] = {}
+    for one, other in combinations(columns, 2):
+        kept = ~np.isnan(columns[one] + columns[other] + people)
+        gaps = [correlate("pearson", columns[key][kept], people[kept]).value for key in (one, other)]
+        rng = generator(name, one, other, "permutation")
+        p_value = compare_correlations("pearson", columns[one], columns[other], people, clusters, rng)
+        if not np.isnan(p_value):
+            raw[(one, other) if gaps[0] >= gaps[1] else (other, one)] = p_value, int(kept.sum())
+    running, corrected = 0.0, {}
+    for place, (pair, (p_value, items)) in enumerate(sorted(raw.items(), key=lambda held: held[1][0])):
+        running = max(running, min(1.0, p_value * (len(raw) - place)))  # Holm 1979
+        corrected[pair] = running, items
+    return {pair: corrected[pair] for pair in raw}
+
+
+def combined_scorers(
+    columns: Mapping[str, np.ndarray], people: np.ndarray, clusters: Sequence[str], name: str = "human ratings"
+) -> list[Record]:
+    """The scorers combined by stepwise regression on two thirds of the clusters, judged on the others (lapata2005 section 5.2).
+
+    Returns:
+        ``held_out_correlation`` of ``combined`` and of the best single scorer of the fitted part, and a ``weight`` per
+        standard deviation of every scorer that was kept.
+    """
+    found: HeldOutFit = combine(columns, people, clusters, generator(name, "regression"), resamples=RESAMPLES)
+    records = []
+    for critic, held, (low, high) in (
+        ("combined", found.held_out, found.interval), (found.best, found.best_held_out, found.best_interval),
+    ):  # fmt: skip
+        records.append(
+            _record(critic, "held_out_correlation", held, low=low, high=high, details={"fitted_on": found.fitted_items})
+        )
+    weights = zip(found.model.names, found.model.weights, found.model.p_values, strict=True)
+    return records + [
+        Record(n, "weight", value=float(w), p_value=float(p), units=found.fitted_items) for n, w, p in weights
+    ]
+
+
+def _means(marks: np.ndarray) -> np.ndarray:
+    seen = (~np.isnan(marks)).sum(axis=1)
+    return np.divide(np.nansum(marks, axis=1), seen, out=np.full(len(marks), np.nan), where=seen > 0)
+
+
+def _by_system(values: np.ndarray, people: np.ndarray, systems: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Both sides' means of each system over the texts that have both."""
+    kept = ~np.isnan(values + people)
+    _, places = np.unique(np.asarray(systems)[kept], return_inverse=True)
+    counts = np.bincount(places)
+    return np.bincount(places, values[kept]) / counts, np.bincount(places, people[kept]) / counts

@@ -1,0 +1,309 @@
+"""Who wrote it: human texts against machine continuations of the same documents (sheng2024 sections 5.2 to 5.5).
+
+All texts of one document stay together (:class:`Sides`), so that splits and resamples keep them together: a classifier never
+sees a test document's other side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.stats import wasserstein_distance
+
+from longform.critic import Better, PairLearner, Tally, signature, unit_scores
+from longform.documents import BadInput
+from longform.evaluation.measurements import Measurement, measured, paired_difference
+from longform.evaluation.order_discrimination import Area, PairAccuracy, against_chance, preference_tally
+from longform.evaluation.text_classification import Features, text_classification
+from longform.resampling import generator, percentile_interval
+from longform.results import Record
+
+HUMAN = "human"
+TOP = 2  # sheng2024 section 5.4: in whose own top two a source lies
+RESAMPLES = 200  # of the distances
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Every text of one document: ``<id>-human`` and ``<id>-<source>``, as whatever some reader read.
+
+    Attributes:
+        machines: the machine texts by source.
+    """
+
+    unit_id: str
+    split: str
+    human: Any
+    machines: Mapping[str, Any]
+
+    def text(self, source: str) -> Any:
+        """The text of a source, the human one among them.
+
+        Raises:
+            BadInput: the document has none of that source.
+        """
+        if source != HUMAN and source not in self.machines:
+            raise BadInput(f"{self.unit_id}: no text of source {source!r}; there are {sorted(self.machines)}")
+        return self.human if source == HUMAN else self.machines[source]
+
+
+def sides_of(units: Sequence[Any]) -> list[Sides]:
+    """The documents that have a human side and another; the split is the human text's.
+
+    Raises:
+        BadInput: there is not a single pair.
+    """
+    sides: dict[str, dict[str, Any]] = {}
+    for unit in units:
+        document, _, side = unit.unit_id.rpartition("-")
+        sides.setdefault(document, {})[side] = unit
+    kept = {name: found for name, found in sides.items() if HUMAN in found and len(found) > 1}
+    if not kept:
+        raise BadInput(f"got {len(units)} units but no pair <id>-human, <id>-<source>; use a completions row")
+    return [Sides(name, (human := found.pop(HUMAN)).split, human, found) for name, found in kept.items()]
+
+
+def source_measurements(
+    scorers: Mapping[str, Any],
+    documents: Sequence[Sides],
+    sources: Sequence[str],
+    *,
+    train: Sequence[Sides] = (),
+    cut: Callable[[Any, int], Any] | None = None,
+    length: Callable[[Any], int] = len,
+) -> list[Measurement]:
+    """The tallies behind :func:`human_vs_machine`, source by source, scorer by scorer."""
+    if not sources or not scorers:
+        raise BadInput("human against machine: no source or no scorer; name those of the completions row")
+    made = []
+    for source in sources:
+        for name, scorer in scorers.items():
+            judge = scorer.fit([document.human for document in train]) if train else scorer
+            pairs = [_cut(document, source, cut, length) for document in documents]
+            if isinstance(judge, PairLearner) and train:
+                told = [_cut(document, source, cut, length) for document in train]
+                rows = [[_seen(judge, text, length) for text in pair] for pair in told]
+                judge = judge.fit_pairs([(one, two) for one, two in rows if len(one) and len(two)])
+            values = [unit_scores(judge, [pair[side] for pair in pairs]) for side in (0, 1)]
+            tally = preference_tally(documents, np.stack(values, axis=1), judge.better)
+            lost = tally.column("excluded") > 0
+            columns = [*tally.values[:, :3].T, *(np.where(lost, 0.0, side) for side in values), lost]
+            names = ("wins", "ties", "pairs", HUMAN, "machine", "excluded")
+            metric = PairAccuracy(signature(judge), f"human against {source}")
+            lengths = {HUMAN: np.mean([length(p[0]) for p in pairs]), "machine": np.mean([length(p[1]) for p in pairs])}
+            own = Tally(tally.unit_ids, names, np.stack(columns, axis=1).astype(np.float64))
+            details = {
+                "mean_sentences": {side: float(value) for side, value in lengths.items()},
+                "lower": judge.better != "higher",
+            }
+            fields = {"critic": name, "metric": "pairwise_accuracy", "system": source, "details": details}
+            made.append(Measurement({"": metric}, {"": own}, fields))
+    return made
+
+
+def _cut(
+    document: Sides, source: str, cut: Callable[[Any, int], Any] | None, length: Callable[[Any], int]
+) -> list[Any]:
+    texts = [document.human, document.text(source)]
+    return texts if cut is None else [cut(text, min(map(length, texts))) for text in texts]
+
+
+def _seen(judge: PairLearner, text: Any, length: Callable[[Any], int]) -> np.ndarray:
+    return judge.order_features(text, np.arange(length(text))[None])
+
+
+def human_vs_machine(
+    scorers: Mapping[str, Any],
+    documents: Sequence[Sides],
+    sources: Sequence[str],
+    *,
+    train: Sequence[Sides] = (),
+    cut: Callable[[Any, int], Any] | None = None,
+    length: Callable[[Any], int] = len,
+) -> list[Record]:
+    """Does a scorer find the human text the more coherent one? Pairs (Table 4), and single texts (Figure 5).
+
+    Args:
+        scorers: by name; a pair learner is fitted source by source on the training documents.
+        sources: of the machine texts.
+        train: documents whose human texts the scorers are fitted on; none where they are fitted already.
+        cut: (text, sentences) -> its first sentences: both sides are cut to the shorter one's length, a control for length.
+        length: number of sentences of a text.
+
+    Returns:
+        Records with ``system`` the source: ``pairwise_accuracy`` (ties one half), ``area`` under the ROC curve of single texts
+        with the curve in ``details``, and ``pairwise_accuracy_difference`` of each scorer and the first one.
+    """
+    found = source_measurements(scorers, documents, sources, train=train, cut=cut, length=length)
+    records, first = [], {}
+    for one in found:
+        critic, source = one.fields["critic"], one.fields["system"]
+        names, tally = ("human against machine", critic, source), one.tallies[""]
+        records += replace(one, fields={**one.fields, **against_chance(tally, *names)}).records(*names)
+        metric = Area(HUMAN, "machine", one.metrics[""].scorer, one.fields["details"]["lower"])
+        fields = {"critic": critic, "metric": "area", "system": source, **metric.describe(tally, *names)}
+        records.append(measured(metric, tally, (*names, "area"), **fields))
+        other = first.setdefault(source, one)
+        if other is not one:
+            fields = {"critic": critic, "metric": "pairwise_accuracy_difference", "system": source}
+            records.append(paired_difference(one, other, *names, **fields, variant=other.fields["critic"]))
+    return records
+
+
+def source_classification(
+    features: Features,
+    documents: Sequence[Sides],
+    sources: Sequence[str],
+    train: Sequence[Sides],
+    *,
+    classifier: str = "three_layer",
+    critic: str = "",
+) -> list[Record]:
+    """One text in, human or machine out: accuracy by source (Table 5); both texts of a document are resampled together."""
+    records = []
+    for source in sources:
+        texts = [[d.text(side) for d in rows for side in (HUMAN, source)] for rows in (train, documents)]
+        fields = {"critic": critic, "system": source, "variant": classifier}
+        records.append(
+            text_classification(
+                features, lambda unit: not unit.unit_id.endswith(f"-{HUMAN}"), *texts, classifier=classifier,
+                document=lambda unit: unit.unit_id.rpartition("-")[0], **fields,
+            )
+        )  # fmt: skip
+    return records
+
+
+@dataclass(frozen=True)
+class MeanValue:
+    """Mean of a column ``value`` over texts."""
+
+    name: str = "value"
+    better: ClassVar[Better] = "nearer_real"
+
+    def score(self, tally: Tally) -> float:
+        """The mean; nan without a text."""
+        texts = tally.total("texts")
+        return tally.total("value") / texts if texts else float("nan")
+
+
+def value_tally(values: Sequence[float], unit_ids: Sequence[str]) -> Tally:
+    """Columns value, texts and excluded (nan)."""
+    each = np.asarray(values, dtype=np.float64)
+    kept = np.isfinite(each)
+    return Tally(
+        tuple(unit_ids),
+        ("value", "texts", "excluded"),
+        np.stack([np.where(kept, each, 0.0), kept, ~kept], axis=1).astype(np.float64),
+    )
+
+
+def source_profiles(value: Callable[[Any], float], texts: Mapping[str, Sequence[Any]], **fields: Any) -> list[Record]:
+    """Mean of a number that each text has, source by source (Figures 6 and 7); ``details`` keep every text's own."""
+    records = []
+    for source, units in texts.items():
+        tally = value_tally([value(unit) for unit in units], [unit.unit_id for unit in units])
+        kept = tally.column("value")[tally.column("texts") > 0].tolist()
+        names = ("source profiles", *fields.values(), source)
+        records.append(
+            measured(MeanValue(), tally, names, system=source, **{"metric": "mean", **fields}, details={"values": kept})
+        )
+    return records
+
+
+@dataclass(frozen=True)
+class SourceDetection:
+    r"""Share of sources whose tested texts lie nearest, or next to nearest, to their own known texts (Figure 6).
+
+    Attributes:
+        known: values of known texts by source.
+    """
+
+    known: Mapping[str, np.ndarray] = field(repr=False, metadata={"fitted": True})
+    better: ClassVar[Better] = "higher"
+
+    def distances(self, tally: Tally) -> np.ndarray:
+        r"""1-Wasserstein distances $\int |F_q - F_k|$ of the tested sources' values and the known ones', (tested, known)."""
+        kept = tally.column("excluded") == 0
+        tested = [tally.column(source)[kept] for source in self.known]
+        return np.array([[wasserstein_distance(one, other) for other in self.known.values()] for one in tested])
+
+    def score(self, tally: Tally) -> float:
+        """The share; nan without a document."""
+        if (tally.column("excluded") > 0).all():
+            return float("nan")
+        return float(np.mean([(row < row[place]).sum() < TOP for place, row in enumerate(self.distances(tally))]))
+
+
+def detection_tally(value: Callable[[Any], float], documents: Sequence[Sides], sources: Sequence[str]) -> Tally:
+    """A column for each source, the human one first, and ``excluded`` where one of a document's texts has no value."""
+    names = (HUMAN, *sources)
+    each = np.array([[value(d.text(s)) for s in names] for d in documents]).reshape(len(documents), len(names))
+    broken = ~np.isfinite(each).all(axis=1, keepdims=True)
+    return Tally(
+        tuple(d.unit_id for d in documents),
+        (*names, "excluded"),
+        np.concatenate([np.where(broken, 0.0, each), broken], axis=1),
+    )
+
+
+def source_detection(
+    value: Callable[[Any], float],
+    documents: Sequence[Sides],
+    sources: Sequence[str],
+    train: Sequence[Sides],
+    **fields: Any,
+) -> list[Record]:
+    """Whose texts are these? Distances between the sources' distributions of a number that each text has (section 5.4).
+
+    Returns:
+        ``own_top_two`` first, then ``distance`` of each tested source (``system``) to each known one (``variant``) with an
+        interval over documents; ``details`` scale the distances of a tested source to [1, 2], as the figure draws them.
+
+    Raises:
+        BadInput: a source without a known text.
+    """
+    names, (detector, tally) = (HUMAN, *sources), detector_and_tally(value, documents, sources, train)
+    rng = generator("source detection", *names)
+    records = [measured(detector, tally, ("source detection", *names), metric="own_top_two", **fields)]
+    if (tally.column("excluded") > 0).all():
+        return records
+    found = detector.distances(tally)
+    draws = np.array(list(map(detector.distances, _resampled(tally, rng))))
+    low, high = found.min(axis=1, keepdims=True), found.max(axis=1, keepdims=True)
+    scaled = 1 + np.divide(found - low, high - low, out=np.zeros_like(found), where=high > low)
+    for i, tested in enumerate(names):
+        for j, known in enumerate(names):
+            bounds = percentile_interval(draws[:, i, j])
+            row = {
+                "value": float(found[i, j]),
+                "low": bounds[0],
+                "high": bounds[1],
+                "details": {"scaled": float(scaled[i, j])},
+            }
+            records.append(
+                Record(
+                    metric="distance", system=tested, variant=known, better="lower", **{"critic": "", **fields}, **row
+                )
+            )
+    return records
+
+
+def detector_and_tally(
+    value: Callable[[Any], float], documents: Sequence[Sides], sources: Sequence[str], train: Sequence[Sides]
+) -> tuple[SourceDetection, Tally]:
+    """The detector that knows the training texts, and the tested documents' tally."""
+    names = (HUMAN, *sources)
+    known = {name: np.array([value(document.text(name)) for document in train]) for name in names}
+    known = {name: values[np.isfinite(values)] for name, values in known.items()}
+    empty = [name for name, values in known.items() if not len(values)]
+    if empty:
+        raise BadInput(f"source {empty[0]!r} has no usable training text; check its row")
+    return SourceDetection(known), detection_tally(value, documents, sources)
+
+
+def _resampled(tally: Tally, rng: np.random.Generator) -> list[Tally]:
+    size = len(tally.unit_ids)
+    return [tally.take(rng.integers(0, size, size)) for _ in range(RESAMPLES)]

@@ -1,0 +1,135 @@
+"""From a tally to records: the number with its interval, over one or several heads of an encoder, and paired tests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from longform.critic import Better, Tally, compare, estimate, signature
+from longform.documents import BadInput
+from longform.resampling import bootstrap, generator, percentile_interval
+from longform.results import Record
+
+FITTED = {"fitted": True}
+PERMUTATIONS = 1000  # of one paired test: a table has dozens of them
+
+
+class Metric(Protocol):
+    """The last third of a critic: one number from a tally."""
+
+    better: Better
+
+    def score(self, tally: Tally) -> float:
+        """The number; nan where nothing was scored."""
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """Tallies of one metric, one per head of the encoder that read the documents, and what the record says of them.
+
+    Attributes:
+        metrics: by head; the empty name where there is one only.
+        tallies: by head, over the same documents.
+        fields: of the record.
+    """
+
+    metrics: Mapping[str, Any] = field(metadata=FITTED)
+    tallies: Mapping[str, Tally] = field(metadata=FITTED)
+    fields: Mapping[str, Any] = field(default_factory=dict, metadata=FITTED)
+
+    @property
+    def first(self) -> str:
+        """The first head."""
+        return next(iter(self.tallies))
+
+    @property
+    def better(self) -> Better:
+        """The metric's direction."""
+        return self.metrics[self.first].better
+
+    @property
+    def tally(self) -> Tally:
+        """Columns ``<head>:<column>`` of every head and the first head's ``excluded``: what is resampled."""
+        parts = [self.tallies[head] for head in self.metrics]
+        if len({part.unit_ids for part in parts}) > 1:
+            raise BadInput(f"heads {list(self.metrics)} were asked about different documents; give them the same ones")
+        names = tuple(f"{head}:{name}" for head, part in self.tallies.items() for name in part.columns)
+        values = [*(part.values for part in parts), parts[0].column("excluded")[:, None]]
+        return Tally(parts[0].unit_ids, (*names, "excluded"), np.concatenate(values, axis=1))
+
+    def scores(self, tally: Tally) -> list[float]:
+        """Each head's score of a tally with the columns of :attr:`tally`."""
+        return [self.metrics[head].score(part) for head, part in self._parts(tally)]
+
+    def score(self, tally: Tally) -> float:
+        """Mean over heads."""
+        return sum(self.scores(tally)) / len(self.metrics)
+
+    def _parts(self, tally: Tally) -> list[tuple[str, Tally]]:
+        parts, start = [], 0
+        for head, own in self.tallies.items():
+            end = start + len(own.columns)
+            parts.append((head, Tally(tally.unit_ids, own.columns, tally.values[:, start:end])))
+            start = end
+        return parts
+
+    def records(self, *names: object) -> list[Record]:
+        """The mean over heads, then, where there are several, each head by itself as a ``variant``.
+
+        Args:
+            names: of the resamples.
+        """
+        named = {"signature": signature(self.metrics[self.first]), "better": self.better, **self.fields}
+        if len(self.metrics) == 1:
+            return [measured(self.metrics[self.first], self.tallies[self.first], names, **named)]
+        found = estimate(self, self.tally, generator(*names, "bootstrap"))
+        spread = float(np.std(self.scores(self.tally), ddof=1))
+        shown = {key: getattr(found, key) for key in ("value", "low", "high", "units", "excluded")}
+        mean = Record(**{**named, **shown, "details": {**named.get("details", {}), "spread": spread}})
+        own = {
+            key: value for key, value in named.items() if key not in ("p_value", "reference", "difference", "paired")
+        }
+        return [
+            mean,
+            *(
+                measured(self.metrics[head], tally, (*names, head), **{**own, "variant": head, "details": {}})
+                for head, tally in self.tallies.items()
+            ),
+        ]
+
+
+def measured(scoring: Any, tally: Tally, names: Sequence[object], **fields: Any) -> Record:
+    """A record of what ``scoring`` makes of a tally, with its 95 % bootstrap interval; ``names`` name the resamples."""
+    found = estimate(scoring, tally, generator(*names, "bootstrap"))
+    shown = {key: getattr(found, key) for key in ("value", "low", "high", "units", "excluded")}
+    return Record(**{"critic": "", "signature": found.signature, "better": scoring.better, **fields, **shown})
+
+
+def paired_difference(high: Measurement, low: Measurement, *names: object, **fields: Any) -> Record:
+    """The first minus the second on the same documents: bootstrap interval and permutation test, documents exchanged whole.
+
+    Raises:
+        BadInput: the two are about different documents.
+    """
+    first, second = high.tally, low.tally
+    if first.unit_ids != second.unit_ids or first.columns != second.columns:
+        raise BadInput(f"{fields}: a difference of scores of different documents or columns; give both the same")
+    tested = compare(high, first, second, generator(*names, "permutation"), PERMUTATIONS)
+
+    def difference(rows: np.ndarray) -> float:
+        return high.score(first.take(rows)) - low.score(second.take(rows))
+
+    bounds = percentile_interval(bootstrap(difference, len(first.unit_ids), generator(*names, "bootstrap")))
+    excluded = int(first.total("excluded"))
+    return Record(
+        **{"better": high.better, **fields}, value=tested.difference, low=bounds[0], high=bounds[1],
+        p_value=tested.p_value, paired=tested.paired, units=len(first.unit_ids) - excluded, excluded=excluded,
+    )  # fmt: skip
+
+
+def under(units: Sequence[Any], head: str) -> list[Any]:
+    """The units as a head of their encoder sees them; the empty name is the unit itself."""
+    return [unit.under(head) if head else unit for unit in units]

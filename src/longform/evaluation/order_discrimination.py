@@ -1,0 +1,327 @@
+"""Sentence-order discrimination: the share of (original, permutation) pairs that a scorer ranks correctly.
+
+Three kinds of documents, one question. Permutations are *drawn*, and the scorer gives every order of a document that it has
+read once (``order_scores``); or they are *written out* or *supplied*, and any critic scores each text by itself. A pair that
+ties counts one half, so a scorer that is blind to order stands at chance (Mann and Whitney 1947). Sources: Barzilay and
+Lapata (2005, 2008); sheng2024 sections 4.1, 4.2 and 5.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from longform.critic import Better, OrderScorer, PairLearner, Tally, compare, signature, unit_scores
+from longform.documents import BadInput
+from longform.evaluation.measurements import PERMUTATIONS, Measurement, paired_difference, under
+from longform.resampling import generator, sign_flip_test
+from longform.results import Record
+from longform.text.permutations import PermutedDocument, ShuffleTask
+
+COLUMNS = ("wins", "ties", "pairs", "unscored", "above_mean", "excluded")
+TIE = 1e-9  # relative margin below which a pair ties: far above rounding, far below any difference of texts
+HUGE = 1e300  # stands for infinity where margins are averaged
+POINTS = 101  # of a ROC curve
+
+
+@dataclass(frozen=True)
+class PairAccuracy:
+    """Pairs ranked correctly over all pairs, ties one half.
+
+    Attributes:
+        scorer: the signature of what ranks.
+        task: which permutations.
+    """
+
+    scorer: str = ""
+    task: str = ""
+    better: ClassVar[Better] = "higher"
+
+    def score(self, tally: Tally) -> float:
+        """(wins + ties / 2) / pairs; nan without a pair."""
+        pairs = tally.total("pairs")
+        return (tally.total("wins") + tally.total("ties") / 2) / pairs if pairs else float("nan")
+
+
+def preferences(scores: np.ndarray, better: Better, tolerance: float = TIE) -> tuple[int, int, int, int, int, int]:
+    """``COLUMNS`` of one document from scores, the original's first.
+
+    A permutation without a score (nan) gives no pair and is counted; a document whose original has none, or that has no pair
+    left, is excluded. Where real text should lie *near* a level (a perplexity), lower is taken for better: which of two orders
+    is the more probable?
+    """
+    kept = scores[1:][~np.isnan(scores[1:])] if len(scores) else scores
+    unscored = max(len(scores) - 1, 0) - len(kept)
+    if not len(kept) or np.isnan(scores[0]):
+        return 0, 0, 0, unscored, 0, 1
+    with np.errstate(invalid="ignore"):
+        margins = np.clip(np.nan_to_num(scores[0] - kept), -HUGE, HUGE)  # two infinite scores tie
+    margins = margins if better == "higher" else -margins
+    levels = [np.where(np.isfinite(side), np.abs(side), 1.0) for side in (scores[0], kept)]
+    tied = np.abs(margins) <= tolerance * np.maximum(1.0, np.maximum(*levels))
+    return int(((margins > 0) & ~tied).sum()), int(tied.sum()), len(margins), unscored, int(margins.mean() > TIE), 0
+
+
+def preference_tally(
+    documents: Sequence[Any], scores: Sequence[np.ndarray], better: Better, tolerance: float = TIE
+) -> Tally:
+    """One row of ``COLUMNS`` per document, from its scores, the original's first."""
+    rows = np.array([preferences(row, better, tolerance) for row in scores], dtype=np.float64)
+    return Tally(tuple(document.unit_id for document in documents), COLUMNS, rows.reshape(len(documents), len(COLUMNS)))
+
+
+def drawn_scores(scorer: OrderScorer, documents: Sequence[Any], task: ShuffleTask) -> list[np.ndarray]:
+    """Scores of each document, the original's first, then those of the permutations that ``task`` draws."""
+    return [_of_orders(scorer.order_scores, document, task.orders(document)) for document in documents]
+
+
+def _of_orders(function: Callable[[Any, np.ndarray], np.ndarray], unit: Any, orders: np.ndarray) -> np.ndarray:
+    """What a function of orders gives for the original and the permutations; nothing where there is no permutation."""
+    everything = np.concatenate([np.arange(orders.shape[1])[None], orders])
+    return function(unit, everything if len(orders) else everything[:0])
+
+
+def written_scores(critic: Any, documents: Sequence[PermutedDocument], task: str) -> list[np.ndarray]:
+    """Scores of each document, the original's first, then those of the permutations that it comes with, all at once."""
+    texts = [[document.original, *document.permutations.get(task, ())] for document in documents]
+    found = unit_scores(critic, [text for row in texts for text in row]) if texts else np.zeros(0)
+    return np.split(found, np.cumsum([len(row) for row in texts])[:-1]) if texts else []
+
+
+def learned(scorer: Any, train: Sequence[Any], task: ShuffleTask) -> Any:
+    """A pair learner fitted on the very permutations that it is asked about, of other documents; any other scorer as it is.
+
+    Raises:
+        BadInput: no document gives a pair.
+    """
+    if not isinstance(scorer, PairLearner) or not train:
+        return scorer
+    rows = [_of_orders(scorer.order_features, document, task.orders(document)) for document in train]
+    pairs = [(row[:1], row[1:]) for row in rows if len(row) > 1]
+    if not pairs:
+        raise BadInput(
+            f"{task.name}: 0 of {len(train)} documents have a permutation that differs; add longer documents"
+        )
+    return scorer.fit_pairs(pairs)
+
+
+def order_measurements(
+    scorers: Mapping[str, Any],
+    documents: Sequence[Any],
+    tasks: Sequence[ShuffleTask] = (),
+    *,
+    train: Sequence[Any] = (),
+    learn_from: int | None = None,
+    heads: Sequence[str] = ("",),
+    tolerance: float = TIE,
+) -> list[Measurement]:
+    """The tallies behind :func:`order_discrimination`, scorer by scorer, task by task."""
+    written = [] if tasks else list(dict.fromkeys(task for d in documents for task in d.permutations))
+    made = []
+    for name, scorer in scorers.items():
+        views = {head: (under(documents, head), under(train, head)) for head in heads}
+        fitted = {head: _fitted(scorer, real, learn_from) for head, (_, real) in views.items()}
+        for task in tasks or written:
+            judges = dict(fitted)
+            tallies = {}
+            for head, (seen, real) in views.items():
+                if isinstance(task, ShuffleTask):
+                    judges[head] = learned(fitted[head], real[:learn_from], task)
+                    scores = drawn_scores(judges[head], seen, task)
+                else:
+                    scores = written_scores(judges[head], seen, task)
+                tallies[head] = preference_tally(seen, scores, judges[head].better, tolerance)
+            label = task.name if isinstance(task, ShuffleTask) else task
+            metrics = {head: PairAccuracy(signature(judge), label) for head, judge in judges.items()}
+            fields = {"critic": name, "metric": "pairwise_accuracy", "task": label}
+            made.append(Measurement(metrics, tallies, {**fields, **_counts(tallies[heads[0]], name, label)}))
+    return made
+
+
+def _fitted(scorer: Any, train: Sequence[Any], learn_from: int | None) -> Any:
+    real = [getattr(unit, "original", unit) for unit in train]
+    limit = learn_from if isinstance(scorer, PairLearner) else None
+    return scorer.fit(real[:limit]) if real else scorer
+
+
+def _counts(tally: Tally, *names: object) -> dict[str, Any]:
+    """Of the first head: the test against chance, and counts."""
+    totals = {column: tally.total(column) for column in COLUMNS[:4]}
+    scored = len(tally.unit_ids) - tally.total("excluded")
+    totals["above_mean"] = tally.total("above_mean") / scored if scored else float("nan")
+    return {**against_chance(tally, "order discrimination", *names), "details": totals}
+
+
+def against_chance(tally: Tally, *names: object) -> dict[str, Any]:
+    """Fields of a record: difference from one half, and p of a coin. Documents change sides whole, as their pairs are not
+    independent; a document's margin is wins minus losses."""
+    margins = 2 * tally.column("wins") + tally.column("ties") - tally.column("pairs")
+    p_value = sign_flip_test(margins, generator(*names, "chance"))
+    return {"reference": 0.5, "difference": PairAccuracy().score(tally) - 0.5, "p_value": p_value, "paired": True}
+
+
+def order_discrimination(
+    scorers: Mapping[str, Any],
+    documents: Sequence[Any],
+    tasks: Sequence[ShuffleTask] = (),
+    *,
+    train: Sequence[Any] = (),
+    learn_from: int | None = None,
+    heads: Sequence[str] = ("",),
+    tolerance: float = TIE,
+) -> list[Record]:
+    """Pairwise accuracy of every scorer on every task, tested against chance; and each scorer against the first one.
+
+    Args:
+        scorers: by the name that tables know them by. Over ``tasks``: order scorers; a pair learner is fitted task by task. Else
+            any critics of what the documents' originals and permutations are.
+        documents: what is judged: units with ``sentence_keys``, or :class:`PermutedDocument` where ``tasks`` is empty.
+        tasks: permutations to draw; by default those that the documents come with.
+        train: coherent documents that the scorers are fitted on; none where they are fitted already.
+        learn_from: so many of the training documents for pair learners; all by default.
+        heads: of the encoder that read the documents; a number is their mean, followed by each head's own.
+        tolerance: relative margin below which a pair ties; wider where a reader's own convergence tells two readings apart.
+
+    Returns:
+        Records with metric ``pairwise_accuracy`` (``details``: wins, ties, pairs, permutations without a score, share of
+        documents above the mean of their permutations), then ``pairwise_accuracy_difference`` (``critic`` minus
+        ``variant``) with a paired interval and test.
+    """
+    found = order_measurements(
+        scorers, documents, tasks, train=train, learn_from=learn_from, heads=heads, tolerance=tolerance
+    )
+    name = "order discrimination"
+    records = [record for one in found for record in one.records(name, one.fields["critic"], one.fields["task"])]
+    first = {one.fields["task"]: one for one in found if one.fields["critic"] == next(iter(scorers))}
+    for one in found:
+        critic, task = one.fields["critic"], one.fields["task"]
+        other = first[task]
+        if other is not one:
+            against = other.fields["critic"]
+            fields = {"critic": critic, "task": task, "metric": "pairwise_accuracy_difference", "variant": against}
+            records.append(paired_difference(one, other, name, critic, against, task, **fields))
+    return records
+
+
+@dataclass(frozen=True)
+class Area:
+    """Area under the ROC curve of two columns of scores: the chance that the first side is the better one of any two texts."""
+
+    first: str
+    second: str
+    scorer: str = ""
+    lower: bool = False
+    better: ClassVar[Better] = "higher"
+
+    def sides(self, tally: Tally) -> tuple[np.ndarray, np.ndarray]:
+        """Scores of both sides, turned so that the first should be the lower one."""
+        kept = tally.column("excluded") == 0
+        sign = 1 if self.lower else -1
+        return sign * tally.column(self.first)[kept], sign * tally.column(self.second)[kept]
+
+    def score(self, tally: Tally) -> float:
+        """The area; ties one half; nan without a text."""
+        return area(*self.sides(tally))
+
+    def mirrored(self, tally: Tally) -> Tally:
+        """Both sides exchanged."""
+        places = [tally.columns.index(name) for name in (self.first, self.second)]
+        values = tally.values.copy()
+        values[:, places] = tally.values[:, places[::-1]]
+        return Tally(tally.unit_ids, tally.columns, values)
+
+    def describe(self, tally: Tally, *names: object) -> dict[str, Any]:
+        """Fields of a record: the test against one half, sides exchanged document by document, and the curve."""
+        fields: dict[str, Any] = {"details": {"roc": roc_points(*self.sides(tally))}}
+        if (tally.column("excluded") == 0).any():
+            tested = compare(self, tally, self.mirrored(tally), generator(*names, "chance"), PERMUTATIONS)  # type: ignore[arg-type]
+            fields |= {"reference": 0.5, "difference": tested.difference / 2, "p_value": tested.p_value, "paired": True}
+        return fields
+
+
+def area(low: np.ndarray, high: np.ndarray) -> float:
+    """Share of (low, high) pairs in the right order, ties half: the area under the ROC curve (Mann and Whitney 1947)."""
+    if not len(low) or not len(high):
+        return float("nan")
+    ordered = np.sort(low)
+    below = np.searchsorted(ordered, high, side="left") + np.searchsorted(ordered, high, side="right")
+    return float(below.sum()) / (2 * len(low) * len(high))
+
+
+def roc_points(low: np.ndarray, high: np.ndarray, points: int = POINTS) -> dict[str, list[float]]:
+    """False positive and true positive rates where ``high`` is the positive class, at evenly spaced false positive rates."""
+    rates = np.linspace(0, 1, points)
+    cuts = np.quantile(low, 1 - rates, method="higher") if len(low) else np.zeros(points)
+    hits = [float((high > cut).mean()) if len(high) else float("nan") for cut in cuts]
+    return {"false_positive": rates.tolist(), "true_positive": [*hits[:-1], 1.0]}
+
+
+def order_areas(
+    scorers: Mapping[str, Any],
+    documents: Sequence[Any],
+    tasks: Sequence[ShuffleTask],
+    *,
+    train: Sequence[Any] = (),
+    heads: Sequence[str] = ("",),
+) -> list[Record]:
+    """Threshold-free separation of originals from one permutation each, over all documents (sheng2024 section 4.1, Figure 4).
+
+    Arguments as for :func:`order_discrimination`; a task's ``copies`` is taken for one.
+
+    Returns:
+        Records with metric ``area``, ``details`` of the first head's ROC curve.
+    """
+    records = []
+    for name, scorer in scorers.items():
+        for task in (replace(task, copies=1) for task in tasks):
+            judges = {head: _fitted(scorer, under(train, head), None) for head in heads}
+            views = {head: drawn_scores(judge, under(documents, head), task) for head, judge in judges.items()}
+            tallies = {head: _first_permutations(documents, scores) for head, scores in views.items()}
+            metrics = {h: Area("original", "permuted", signature(j), j.better != "higher") for h, j in judges.items()}
+            names = ("order areas", name, task.name)
+            fields = {"critic": name, "metric": "area", "task": task.name}
+            fields |= metrics[heads[0]].describe(tallies[heads[0]], *names)
+            records += Measurement(metrics, tallies, fields).records(*names)
+    return records
+
+
+def _first_permutations(documents: Sequence[Any], scores: Sequence[np.ndarray]) -> Tally:
+    """Columns original, permuted and excluded."""
+    rows = [(*row[:2], 0.0) if len(row) > 1 and not np.isnan(row[:2]).any() else (0.0, 0.0, 1.0) for row in scores]
+    names = ("original", "permuted", "excluded")
+    return Tally(tuple(d.unit_id for d in documents), names, np.array(rows, dtype=np.float64).reshape(len(rows), 3))
+
+
+def cross_validated(
+    learn: Callable[[Sequence[PermutedDocument]], Any],
+    documents: Sequence[PermutedDocument],
+    *,
+    task: str,
+    folds: int = 10,
+    name: str = "supplied-orders",
+) -> Tally:
+    """Tally of documents that are all there is: each is judged by a scorer that has learnt from the other folds.
+
+    Args:
+        learn: documents -> fitted scorer of what they hold.
+        name: names the draw of folds.
+
+    Raises:
+        BadInput: fewer documents than folds.
+    """
+    if len(documents) < folds or folds < 2:
+        raise BadInput(
+            f"cross-validation: {len(documents)} documents, {folds} folds; 2 folds and a document each are needed"
+        )
+    fold = np.empty(len(documents), dtype=np.int64)
+    fold[generator(name).permutation(len(documents))] = np.arange(len(documents)) % folds
+    rows = np.zeros((len(documents), len(COLUMNS)))
+    for k in range(folds):
+        inside = np.flatnonzero(fold == k)
+        scorer = learn([documents[i] for i in np.flatnonzero(fold != k)])
+        held = [documents[i] for i in inside]
+        rows[inside] = preference_tally(held, written_scores(scorer, held, task), scorer.better).values
+    return Tally(tuple(document.unit_id for document in documents), COLUMNS, rows)

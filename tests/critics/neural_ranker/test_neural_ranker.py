@@ -1,0 +1,118 @@
+"""The neural ranker: what its parts see, and that it learns to prefer an order."""
+
+import numpy as np
+import pytest
+import torch
+
+from longform.critics.neural_ranker.read import score_orders
+from longform.critics.neural_ranker.score import GivenScore, permuted_from_readout
+from longform.critics.neural_ranker.train import (
+    CoherenceRanker,
+    Features,
+    RankerNetwork,
+    RankerShape,
+    TrainedRanker,
+    fit,
+    open_ranker,
+)
+from longform.documents import BadInput, Readout
+from longform.evaluation.order_discrimination import order_discrimination
+from longform.language_models.lightning import Schedule
+from longform.resampling import generator
+from longform.text.permutations import shuffled_orders
+
+SHAPE = RankerShape(features=6, sentence=8, pair=8)
+
+
+def walks(count: int, name: str) -> Features:
+    """Texts whose features drift: neighbours are alike, and the first dimension rises."""
+    rows = []
+    for i in range(count):
+        rng = generator("walk", name, i)
+        steps = rng.normal(size=(8, 6)) * 0.3
+        steps[:, 0] += 0.5
+        rows.append(np.cumsum(steps, axis=0).astype(np.float32))
+    return Features(rows, [[str(k) for k in range(8)] for _ in rows])
+
+
+def test_scores_do_not_depend_on_what_else_is_in_the_batch():
+    network = RankerNetwork(SHAPE).eval()
+    features = torch.randn(3, 7, 6, generator=torch.Generator().manual_seed(0))
+    alone = torch.cat([network(features[i : i + 1]) for i in range(3)])
+    torch.testing.assert_close(network(features), alone)
+
+
+def test_two_sentences_are_enough_and_order_matters():
+    network = RankerNetwork(SHAPE).eval()
+    features = torch.randn(1, 2, 6, generator=torch.Generator().manual_seed(0))
+    assert network(features).shape == (1,)
+    assert abs(float(network(features) - network(features.flip(1)))) > 1e-6
+
+
+def test_many_orders_at_once_equal_one_at_a_time(monkeypatch):
+    network, rows = RankerNetwork(SHAPE).eval(), walks(1, "a").rows[0]
+    orders = shuffled_orders("block", 1, range(8), 5, generator("o"))
+    whole = score_orders(network, rows, orders)
+    monkeypatch.setattr("longform.critics.neural_ranker.read.ORDERS_AT_ONCE", 1)
+    np.testing.assert_allclose(score_orders(network, rows, orders), whole, rtol=1e-5)
+
+
+def test_it_learns_to_put_originals_above_unseen_shuffles():
+    torch.manual_seed(0)
+    data = {"train": walks(40, "train"), "validation": walks(4, "validation")}
+    plan = Schedule(learning_rate=1e-2, batch=8, epochs=1)
+    ranker = CoherenceRanker(RankerNetwork(SHAPE), data, [("block", 1), ("window", 1)][:1], plan)
+    optimiser = torch.optim.Adam(ranker.parameters(), lr=1e-2)
+    rng = generator("train ranker")
+    for _ in range(40):
+        optimiser.zero_grad()
+        ranker.losses("train", range(40), rng).mean().backward()
+        optimiser.step()
+    wins = []
+    for rows in walks(20, "test").rows:
+        orders = shuffled_orders("block", 1, range(8), 5, generator("test"))
+        scores = score_orders(ranker.network.eval(), rows, orders)
+        wins += (scores[0] > scores[1:]).tolist()
+    assert np.mean(wins) > 0.9
+
+
+def test_a_text_that_cannot_be_shuffled_gives_a_zero_with_a_gradient():
+    data = {"train": Features([np.zeros((1, 6), dtype=np.float32)], [["only"]])}
+    ranker = CoherenceRanker(RankerNetwork(SHAPE), data, [("block", 1)], Schedule(1e-3, 1, 1))
+    loss = ranker.losses("train", [0], generator("x"))
+    assert loss.sum() == 0 and loss.requires_grad
+
+
+def test_it_survives_its_folder_and_wants_its_encoder(tmp_path):
+    base, folder = tmp_path / "encoder", tmp_path / "ranker"
+    folder.mkdir()
+    network = RankerNetwork(SHAPE).eval()
+    TrainedRanker(network, base, "rules").save(folder)
+    with pytest.raises(BadInput, match="not there"):
+        open_ranker(folder)
+    base.mkdir()
+    back = open_ranker(folder)
+    features = torch.randn(1, 5, 6)
+    torch.testing.assert_close(back.network(features), network(features))
+    with pytest.raises(BadInput, match=r"no ranker\.json"):
+        open_ranker(base)
+
+
+def test_unknown_tasks_are_named(tmp_path):
+    with pytest.raises(BadInput, match="allowed are"):
+        fit(
+            documents=[], base=tmp_path, name="r", seed=1, scratch=tmp_path, splitter="rules",
+            tasks=[["spiral", 1]], schedule={"learning_rate": 1e-3, "batch": 2, "epochs": 1},
+        )  # fmt: skip
+
+
+def test_the_orders_that_it_scored_are_compared_with_the_original():
+    arrays = {
+        "text_score": np.array([3.0, 2.0]),
+        "block_1": np.array([3.0, 1.0, 3.0, 4.0]),
+        "block_1_lengths": np.array([4, 0]),
+    }
+    documents = permuted_from_readout(Readout(("a", "b"), ("test", "test"), arrays))
+    (found,) = order_discrimination({"ranker": GivenScore()}, documents)
+    assert (found.task, found.value, found.units, found.excluded) == ("block_1", 0.5, 1, 1)
+    assert (found.details["wins"], found.details["ties"], found.details["pairs"]) == (1, 1, 3)

@@ -1,0 +1,156 @@
+"""Human against machine: pairs against loops, planted differences found, lengths controlled, sources known by their texts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from longform.critics.bbscore.bridge import LatentPath, path
+from longform.critics.bbscore.features import BridgeFeatures, identity
+from longform.critics.bbscore.joint import JointBridgeCritic
+from longform.critics.bbscore.profiles import text_diffusion
+from longform.critics.bbscore.ranker import BridgeRanker
+from longform.critics.bbscore.score import BridgeCritic
+from longform.documents import BadInput
+from longform.evaluation.human_vs_machine import (
+    Sides,
+    human_vs_machine,
+    sides_of,
+    source_classification,
+    source_detection,
+    source_profiles,
+)
+from longform.evaluation.text_classification import text_classification
+from tests.oracles.bridge_loops import bridges, loop_score
+
+OWN = {"length": lambda unit: len(unit.latents)}
+
+
+def both_sides(count: int, seed: int, human: int = 20, machine: int = 20, noise: float = 2.0) -> list[Sides]:
+    """Humans keep to a bridge, machines wander off it from sentence to sentence."""
+    rng = np.random.default_rng(seed)
+    people = bridges(count, human, 4, 1.0, seed)
+    robots = bridges(count, machine, 4, 1.0, seed + 1) + noise * rng.normal(size=(count, machine, 4))
+    sides = {"human": people, "robot": robots}
+    return sides_of([path(z, f"{i}-{side}") for side, rows in sides.items() for i, z in enumerate(rows)])
+
+
+def by_metric(records, metric):
+    return {record.critic: record for record in records if record.metric == metric}
+
+
+def test_pairs_equal_a_loop_and_ties_count_one_half():
+    units = both_sides(6, 3)
+    critic = BridgeCritic().fit([unit.human for unit in units])
+    won = [
+        abs(loop_score(u.human.latents, "canonical", critic.sigma2))
+        < abs(loop_score(u.text("robot").latents, "canonical", critic.sigma2))
+        for u in units
+    ]
+    found = human_vs_machine({"bbscore": critic}, units, ["robot"], **OWN)
+    assert by_metric(found, "pairwise_accuracy")["bbscore"].value == pytest.approx(np.mean(won))
+    same = [Sides(u.unit_id, u.split, u.human, {"robot": u.human}) for u in units]
+    found = human_vs_machine({"bbscore": critic}, same, ["robot"], **OWN)
+    assert by_metric(found, "pairwise_accuracy")["bbscore"].value == 0.5 == by_metric(found, "area")["bbscore"].value
+
+
+def test_wandering_machines_are_told_from_humans_by_every_judge():
+    train, test = both_sides(40, 5), both_sides(30, 50)
+    scorers = {"bbscore": BridgeCritic(), "joint": JointBridgeCritic()}
+    scorers |= {kind: BridgeRanker(kind) for kind in ("linear", "three_layer")}
+    found = human_vs_machine(scorers, test, ["robot"], train=train, **OWN)
+    assert all(
+        record.value > 0.9 and record.p_value < 0.01 for record in by_metric(found, "pairwise_accuracy").values()
+    )
+    assert all(record.value > 0.8 for record in by_metric(found, "area").values())
+    assert set(by_metric(found, "pairwise_accuracy_difference")) == {"joint", "linear", "three_layer"}
+    shown = by_metric(found, "pairwise_accuracy")["bbscore"]
+    assert shown.system == "robot" and shown.details["mean_sentences"] == {"human": 20.0, "machine": 20.0}
+
+
+def test_length_alone_fools_bbscore_and_neither_the_cut_nor_the_joint_one():
+    train, test = (both_sides(60, seed, human=12, machine=60, noise=0.0) for seed in (7, 70))
+    scorers = {"bbscore": BridgeCritic(), "joint": JointBridgeCritic()}
+    found = by_metric(human_vs_machine(scorers, test, ["robot"], train=train, **OWN), "pairwise_accuracy")
+    assert found["bbscore"].value > 0.85 and found["joint"].value == pytest.approx(0.5, abs=0.2)
+    cut = human_vs_machine({"cut": BridgeCritic()}, test, ["robot"], train=train, cut=LatentPath.first, **OWN)
+    shown = by_metric(cut, "pairwise_accuracy")["cut"]
+    assert shown.details["mean_sentences"] == {"human": 12.0, "machine": 12.0}
+
+
+@pytest.mark.parametrize("classifier", ["linear", "three_layer"])
+def test_single_texts_are_classified_and_a_documents_two_are_one_unit(classifier):
+    train, test = both_sides(40, 9), both_sides(30, 90)
+    features = BridgeFeatures().fit([unit.human for unit in train])
+    (found,) = source_classification(
+        lambda unit: features.values(unit, identity(unit))[0], test, ["robot"], train, classifier=classifier
+    )
+    assert found.value > 0.9 and found.units == 30 and found.reference == pytest.approx(0.5) and found.p_value < 0.01
+
+
+def test_classes_are_learnt_from_features_beside_the_commonest_class():
+    rng = np.random.default_rng(0)
+    texts = [
+        LatentPath(str(i), "test", rng.normal(i % 3, 0.2, (4, 2)), np.arange(4), np.ones(4), i % 3) for i in range(90)
+    ]
+    missing = [path(np.eye(2), "short"), LatentPath("unrated", "test", np.zeros((4, 2)), np.arange(4), np.ones(4), -1)]
+
+    def seen(unit):
+        return np.array([unit.latents.mean(), np.nan]) if unit.usable else None
+
+    def rating(unit):
+        return unit.rating if unit.rating >= 0 else None
+
+    found = text_classification(seen, rating, texts[:60], [*texts[60:], *missing], classifier="linear", critic="x")
+    assert found.value > 0.9 and found.reference == pytest.approx(1 / 3) and found.excluded == 2
+    assert found.details["classes"] == {"0": 10, "1": 10, "2": 10}
+    with pytest.raises(BadInput, match="in 1 classes"):
+        text_classification(seen, lambda unit: 1, texts, texts)
+    with pytest.raises(BadInput, match="classifier 'forest'"):
+        text_classification(seen, rating, texts, texts, classifier="forest")
+
+
+def three_sources(count: int, seed: int) -> list[Sides]:
+    """Three sources that differ in how far they wander."""
+    drawn = {
+        side: bridges(count, 20, 4, level, seed + k)
+        for k, (side, level) in enumerate((("human", 1.0), ("near", 2.0), ("far", 4.0)))
+    }
+    return sides_of([path(z, f"{i}-{side}") for side, rows in drawn.items() for i, z in enumerate(rows)])
+
+
+def test_sources_are_detected_by_their_own_training_texts():
+    train, test = three_sources(40, 20), three_sources(30, 200)
+    share, *distances = source_detection(text_diffusion, test, ("near", "far"), train)
+    assert share.value == 1.0 and len(distances) == 9
+    table = np.array([record.value for record in distances]).reshape(3, 3)
+    assert table.argmin(axis=1).tolist() == [0, 1, 2]
+    scaled = np.array([record.details["scaled"] for record in distances]).reshape(3, 3)
+    assert scaled.min(axis=1).tolist() == [1, 1, 1] and scaled.max(axis=1).tolist() == [2, 2, 2]
+    assert distances[2].low <= distances[2].value <= distances[2].high
+    gap = np.abs(
+        np.sort([text_diffusion(u.human) for u in test[:9]]) - np.sort([text_diffusion(u.human) for u in train[:9]])
+    )
+    assert source_detection(text_diffusion, test[:9], (), train[:9])[1].value == pytest.approx(gap.mean())
+    with pytest.raises(BadInput, match="no usable training text"):
+        source_detection(text_diffusion, test, ("near",), [])
+
+
+def test_profiles_hold_each_sources_own_values():
+    units = three_sources(5, 11)
+    found = source_profiles(text_diffusion, {"human": [unit.human for unit in units]}, critic="bbscore")
+    values = [text_diffusion(unit.human) for unit in units]
+    assert found[0].details["values"] == pytest.approx(values) and found[0].value == pytest.approx(np.mean(values))
+
+
+def test_broken_sides_are_excluded_and_missing_ones_named():
+    (broken,) = sides_of([path(np.eye(2, 4), "x-human"), path(np.ones((9, 4)), "x-robot")])
+    critic = BridgeCritic().fit([unit.human for unit in both_sides(4, 13)])
+    found = by_metric(human_vs_machine({"b": critic}, [broken], ["robot"], **OWN), "pairwise_accuracy")["b"]
+    assert np.isnan(found.value) and found.excluded == 1
+    with pytest.raises(BadInput, match="no text of source 'nucleus'"):
+        broken.text("nucleus")
+    with pytest.raises(BadInput, match="no pair"):
+        sides_of([path(np.eye(5), "a-human"), path(np.eye(5), "b-machine")])
+    with pytest.raises(BadInput, match="no source"):
+        human_vs_machine({"b": critic}, [broken], [], **OWN)

@@ -1,0 +1,158 @@
+"""Permutations: what an order may move, what counts as a copy, and which texts belong together."""
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from longform.documents import BadInput
+from longform.resampling import generator
+from longform.text.permutations import (
+    ShuffleTask,
+    block_orders,
+    distinct_orders,
+    local_orders,
+    numbered,
+    permuted_documents,
+    shuffled_orders,
+)
+
+
+def rng(seed: int = 0) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def test_block_orders_keep_every_sentence_and_the_order_inside_blocks():
+    for sentences, block in ((11, 1), (11, 2), (11, 5), (23, 10), (4, 10)):
+        orders = block_orders(sentences, block, 50, rng())
+        assert np.array_equal(np.sort(orders, axis=1), np.tile(np.arange(sentences), (50, 1)))
+        for order in orders:
+            places = np.argsort(order)
+            for start in range(0, sentences, block):
+                inside = places[start : start + block]
+                assert np.array_equal(np.diff(inside), np.ones(len(inside) - 1))
+
+
+def test_a_block_as_long_as_the_document_gives_no_copy():
+    orders = block_orders(10, 10, 20, rng())
+    assert len(distinct_orders(orders, np.arange(10))) == 0
+
+
+def test_all_orders_of_three_blocks_come_equally_often():
+    orders = block_orders(6, 2, 12000, rng(1))
+    counts = np.unique(orders, axis=0, return_counts=True)[1]
+    assert len(counts) == 6
+    assert ((counts - 2000) ** 2 / 2000).sum() < 20.5  # chi-square, 5 degrees of freedom, p = .001
+
+
+def test_local_orders_touch_only_disjoint_windows_of_three():
+    for windows in (1, 2, 3):
+        orders = local_orders(14, windows, 200, rng(windows))
+        assert np.array_equal(np.sort(orders, axis=1), np.tile(np.arange(14), (200, 1)))
+        assert ((orders != np.arange(14)).sum(axis=1) <= 3 * windows).all()
+        assert (np.abs(orders - np.arange(14)) <= 2).all()
+
+
+def test_window_starts_are_uniform_over_all_disjoint_placements():
+    sentences = 11
+    placements = [s for s in itertools.combinations(range(sentences - 2), 2) if s[1] - s[0] >= 3]
+    draws = 60000
+    orders = local_orders(sentences, 2, draws, rng(7))
+    reversed_windows = {}
+    for start in placements:
+        target = np.arange(sentences)
+        for s in start:
+            target[s : s + 3] = target[s : s + 3][::-1]
+        reversed_windows[start] = (orders == target).all(axis=1).sum()
+    counts = np.array(list(reversed_windows.values()))
+    expected = draws / len(placements) / 36
+    assert len(placements) == 21  # C(11 - 4, 2)
+    assert ((counts - expected) ** 2 / expected).sum() < 45.3  # chi-square, 20 degrees of freedom, p = .001
+
+
+def test_short_documents_have_no_local_copies():
+    assert local_orders(10, 1, 20, rng()).shape == (0, 10)
+    assert local_orders(11, 3, 20, rng()).shape == (20, 11)
+
+
+def test_copies_are_compared_as_texts_against_each_other_and_the_original():
+    orders = np.array([[0, 1, 2, 3], [1, 0, 2, 3], [0, 1, 3, 2], [1, 0, 2, 3], [3, 1, 2, 0]])
+    assert distinct_orders(orders, np.arange(4)).tolist() == [[1, 0, 2, 3], [0, 1, 3, 2], [3, 1, 2, 0]]
+    assert distinct_orders(orders, np.array([0, 1, 2, 2])).tolist() == [[1, 0, 2, 3], [3, 1, 2, 0]]
+    assert len(distinct_orders(orders, np.zeros(4, dtype=int))) == 0
+
+
+def test_hashed_deduplication_equals_comparing_whole_texts():
+    ids = np.array([0, 1, 2, 2, 1])
+    orders = block_orders(5, 1, 300, rng(3))
+    seen, kept = {tuple(ids)}, []
+    for order in orders:
+        if tuple(ids[order]) not in seen:
+            seen.add(tuple(ids[order]))
+            kept.append(order.tolist())
+    assert distinct_orders(orders, ids).tolist() == kept
+
+
+def test_blocks_and_windows_must_be_positive():
+    with pytest.raises(BadInput, match="block is 0"):
+        block_orders(5, 0, 1, rng())
+    with pytest.raises(BadInput, match="windows is 0"):
+        local_orders(15, 0, 1, rng())
+
+
+def test_a_document_no_longer_than_a_block_has_no_shuffle():
+    assert shuffled_orders("block", 5, range(5), 20, generator("x")).shape == (0, 5)
+    assert shuffled_orders("block", 1, [], 20, generator("x")).shape == (0, 0)
+    assert shuffled_orders("block", 1, ["a"], 20, generator("x")).shape == (0, 1)
+
+
+def test_copies_of_the_text_are_dropped_even_when_sentences_repeat():
+    orders = shuffled_orders("block", 1, ["a", "a", "b"], 200, generator("d"))
+    texts = {tuple("aab"[i] for i in order) for order in orders}
+    assert len(texts) == len(orders) == 2  # aba and baa
+
+
+def test_equal_keys_have_equal_numbers_in_order_of_appearance():
+    assert numbered(["b", "a", "b", ("c",)]).tolist() == [0, 1, 0, 2]
+
+
+@dataclass(frozen=True)
+class Unit:
+    unit_id: str
+    sentence_keys: tuple[int, ...] = tuple(range(14))
+    split: str = "test"
+
+
+def test_orders_of_a_document_do_not_depend_on_its_company_and_move_with_the_draws():
+    task = ShuffleTask("block", (2,))
+    assert np.array_equal(task.orders(Unit("a")), ShuffleTask("block", (2,)).orders(Unit("a")))
+    assert not np.array_equal(task.orders(Unit("a")), task.orders(Unit("b")))
+    assert not np.array_equal(task.orders(Unit("a")), ShuffleTask("block", (2,), draws=("x",)).orders(Unit("a")))
+
+
+def test_a_task_of_several_sizes_is_the_union_of_its_parts():
+    joint = ShuffleTask("window", (1, 2, 3))
+    parts = [ShuffleTask("window", (size,)).orders(Unit("a")) for size in joint.sizes]
+    assert joint.name == "window_1_2_3" and np.array_equal(joint.orders(Unit("a")), np.concatenate(parts))
+
+
+def test_unknown_tasks_are_named():
+    for task in (("spiral", (1,)), ("block", ()), ("block", (0,)), ("block", (1,), 0)):
+        with pytest.raises(BadInput, match="allowed are"):
+            ShuffleTask(*task)
+    with pytest.raises(BadInput, match="allowed are"):
+        shuffled_orders("spiral", 1, range(5), 20, generator("x"))
+
+
+def test_permuted_documents_are_read_from_ids_and_want_one_original():
+    names = ["plain", "a/b/original/0", "a/b/block_1/0", "a/b/block_1/1", "a/b/window_2/0"]
+    plain, both = permuted_documents([Unit(name) for name in names])
+    assert (plain.unit_id, plain.permutations) == ("plain", {})
+    assert both.unit_id == "a/b" and {task: len(rows) for task, rows in both.permutations.items()} == {
+        "block_1": 2,
+        "window_2": 1,
+    }
+    for wrong in (["c/block_1/0"], ["c/original/0", "c/original/1"]):
+        with pytest.raises(BadInput, match="'c' has"):
+            permuted_documents([Unit(name) for name in wrong])
