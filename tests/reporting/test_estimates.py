@@ -93,3 +93,10 @@ def test_absolute_values_reflect_an_interval_and_cut_one_around_zero():
 def test_a_number_below_zero_has_no_logarithm():
     with pytest.raises(BadInput, match="scale: difference"):
         Estimate(-1.0, -2.0, 0.5).log()
+
+
+def test_a_record_without_a_seed_is_the_mean_of_those_with_one():
+    seeds = [Record("c", "m", seed=k, value=float(k), low=k - 1.0, high=k + 1.0, units=50) for k in (1, 2)]
+    mean = Record("c", "m", value=1.4, low=1.2, high=1.6, units=50)
+    assert of_records([mean, *seeds]) == Estimate(1.4, 1.2, 1.6, 50)
+    assert of_records(seeds).value == 1.5

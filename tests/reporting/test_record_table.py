@@ -42,6 +42,14 @@ def test_rows_follow_the_labels_and_single_heads_and_seeds_are_left_to_the_csv(t
         ("BBScore, seed 2", True),
     ]
     assert cells[0].value == pytest.approx(15)
+    cells = crossed(
+        [record("bb", value=0.2), *seeds], EXPECTED, "table", tmp_path, rows=("critic",), column="task", factor=100
+    )
+    assert [(c.row, c.value) for c in cells[:1]] == [("BBScore", 20)] and [c.detail for c in cells] == [
+        False,
+        True,
+        True,
+    ]
 
 
 def test_printed_numbers_without_a_record_stand_alone():

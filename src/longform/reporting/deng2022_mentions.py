@@ -136,7 +136,9 @@ def _dose_claim(critic: str, doses: Sequence[Mapping[str, Any]]) -> str:
 def _details(scores: Records) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for name, record in scores.items():
         if "gap" not in (record.get("details") or {}):
-            raise BadInput(f"score row {name!r} lists no 5-grams; give it critic 'ngram_attribution' of critics/coreference/attribution.py")
+            raise BadInput(
+                f"score row {name!r} lists no 5-grams; give it critic 'ngram_attribution' of critics/coreference/attribution.py"
+            )
         yield parts(name)[1].replace("-", " "), record["details"]
 
 

@@ -70,9 +70,12 @@ def constant(value: float) -> Estimate:
 def of_records(records: Sequence[Record], log: bool = False) -> Estimate | None:
     """One record's number, or the mean over records of several seeds; None where a number is missing or not finite.
 
+    A record without a seed beside records of seeds is their mean already.
+
     Args:
         log: on the log scale, as perplexities are compared.
     """
+    records = [r for r in records if r.seed is None] or records
     if not records or any(r.value is None for r in records):
         return None
     estimates = [Estimate(r.value, r.low, r.high, r.units) for r in records if r.value is not None]

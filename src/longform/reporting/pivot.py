@@ -52,29 +52,38 @@ def pivot(
             whole = records[0] if len(records) == 1 else _over_seeds(records)
             found.append((rank, number, expected.cell(row, column, whole, printed, facts, factor=factor)))
             if len(records) > 1:
-                single = [cell(f"{row}, seed {r.seed}", column, r, detail=True).times(factor) for r in records]
+                single = [
+                    cell(f"{row}, seed {r.seed}", column, r, detail=True).times(factor)
+                    for r in records
+                    if r.seed is not None
+                ]
                 found += [(rank, number, one) for one in single]
     return [one for _, _, one in sorted(found, key=lambda item: item[:2])]
 
 
 def ordered(records: Iterable[Record], expected: Expected, *names: str) -> list[Record]:
-    """Records in the order of the labels of the named fields; values without a label come last."""
+    """Records in the order of the labels of the named fields: no value first, values without a label last."""
     return sorted(records, key=lambda record: place(record, expected, names))
 
 
 def place(record: Record, expected: Expected, names: Sequence[str]) -> tuple[int, ...]:
-    """The places of a record's values among the labels of the named fields."""
+    """The places of a record's values among the labels of the named fields: no value first, values without a label last."""
     labels = [list(expected.content.get("labels", {}).get(name, {})) for name in names]
     values = [getattr(record, name) for name in names]
-    return tuple(known.index(v) if v in known else len(known) for known, v in zip(labels, values, strict=True))
+    return tuple(
+        known.index(value) if value in known else -1 if value in ("", None) else len(known)
+        for known, value in zip(labels, values, strict=True)
+    )
 
 
 def _over_seeds(records: Results) -> Record:
-    """The mean of records that differ by seed alone, as one record."""
+    """The mean of records that differ by seed alone, as one record; the record without a seed where there is one."""
     if len({record.seed for record in records}) < len(records):
         raise BadInput(
             f"{len(records)} records of one seed stand in one cell: {records[0]}; name more fields in the filter"
         )
+    if means := [record for record in records if record.seed is None]:
+        return means[0]
     mean = of_records(list(records))
     value, low, high, units = (mean.value, mean.low, mean.high, mean.units) if mean else (None, None, None, None)
     excluded, signature = max(r.excluded or 0 for r in records), f"mean of {len(records)} seeds"

@@ -45,16 +45,16 @@ def crossed(
 
 
 def printed_alone(
-    expected: Expected, table: str, results: Results, place: Callable[[Printed], tuple[str, str] | None]
+    expected: Expected, table: str, results: Results, where: Callable[[Printed], tuple[str, str] | None]
 ) -> list[Cell]:
     """The printed numbers of a table beside which none of our records stands.
 
     Args:
-        place: row and column of a printed number; None leaves it out.
+        where: row and column of a printed number; None leaves it out.
     """
     printed = [n for n in expected.numbers if n.table == table and n.value is not None]
     alone = [n for n in printed if n.where is None or not select(results, n.where)]
-    places = [(number, place(number)) for number in alone]
+    places = [(number, where(number)) for number in alone]
     return [Cell(*at, None, printed=number.value) for number, at in places if at is not None]
 
 

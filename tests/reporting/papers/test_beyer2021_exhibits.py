@@ -4,27 +4,23 @@ from pathlib import Path
 
 import pytest
 
-from longform.evaluation.suite_accuracy import suite_records
+from longform.evaluation.suite_accuracy import suite_accuracy_records
 from longform.reporting.claims import ABSENT, CONTRADICTED, HOLDS, UNDECIDED
-from longform.reporting.papers import beyer2021, complete, exhibits_of
+from longform.reporting.papers import beyer2021
 from longform.reporting.printed import read_expected
 from longform.results import Results
 
-CHOICE = {
-    "region_surprisal": {"suites": ["N_all", "absent"], "systems": ["gpt2", "gpt2_xl"]},
-    "table_4": {"systems": ["gpt2"]},
-}
-EXPECTED = read_expected(Path(__file__).parents[3] / "experiments/beyer2021", overrides={"exhibits": CHOICE})
+EXPECTED = read_expected(Path(__file__).parents[3] / "experiments/beyer2021")
 BITS = {"original": {"1": 3.0, "2": 2.0}, "shuffled": {"1": 3.5, "2": 2.5}}
 
 
 def answers(system, **suites):
     names = ("items", "correct", "gained", "lost")
     told = {s: {"counts": dict(zip(names, counts, strict=True)), "token_bits": BITS} for s, counts in suites.items()}
-    return suite_records(told, corpus="suite_texts", system=system)
+    return suite_accuracy_records(told, corpus="suite_texts", system=system)
 
 
-SUITES = Results(
+RESULTS = Results(
     [
         *answers("untrained", N_all=(100, 50, 0, 0), N_context=(100, 50, 0, 0)),
         *answers(
@@ -41,7 +37,6 @@ SUITES = Results(
         *answers("gpt2_xl", N_all=(100, 96, 7, 1), N_context=(100, 99, 5, 3), story_cloze=(300, 300, 0, 0)),
     ]
 )
-RESULTS = complete("beyer2021", SUITES)
 
 
 def at(table):
@@ -100,5 +95,6 @@ def test_the_ledger_has_a_line_for_every_printed_number(tmp_path):
 
 @pytest.mark.parametrize("name", ["table_2", "table_3", "table_5", "size_sweep", "region_surprisal"])
 def test_every_other_exhibit_is_saved(name, tmp_path):
-    exhibits_of("beyer2021")[name](RESULTS, EXPECTED, data=tmp_path).save(tmp_path, name)
+    more = {"suites": ["N_all", "absent"], "systems": ["gpt2", "gpt2_xl"]} if name == "region_surprisal" else {}
+    getattr(beyer2021, name)(RESULTS, EXPECTED, data=tmp_path, **more).save(tmp_path, name)
     assert (tmp_path / f"{name}.csv").read_text().count("\n") > 1

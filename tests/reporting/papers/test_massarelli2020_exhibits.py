@@ -8,7 +8,7 @@ import pytest
 
 from longform.documents import BadInput
 from longform.reporting.claims import CONTRADICTED, HOLDS, UNTESTABLE, judge
-from longform.reporting.papers import exhibits_of
+from longform.reporting.papers import massarelli2020
 from longform.reporting.papers.massarelli2020.decoders import chosen, in_order, label, strategy
 from longform.reporting.papers.massarelli2020.people import CHOICES, read_answers
 from longform.reporting.papers.massarelli2020.tables import TABLE_1
@@ -16,7 +16,7 @@ from longform.reporting.printed import read_expected
 from longform.results import Record, Results
 from longform.study.items import CLAIM_LABELS
 
-FOLDER = Path(__file__).parents[3] / "experiments/massarelli2020"
+EXPECTED = read_expected(Path(__file__).parents[3] / "experiments/massarelli2020")
 DECODERS = {
     "human": {"kind": "human"},
     "wide": {"kind": "top_k", "k": 100},
@@ -29,7 +29,6 @@ DECODERS = {
     "late": {"kind": "delayed_beam", "top_k": 100, "beams": 6, "delay": 20},
     "early": {"kind": "delayed_beam", "top_k": 100, "beams": 6, "delay": 1},
 }
-EXPECTED = read_expected(FOLDER, overrides={"decoders": DECODERS})
 MEASURES = (*TABLE_1, "distinct_supported", "entities", "link_grammar_percent")
 
 
@@ -73,11 +72,12 @@ RESULTS = Results(
 )
 
 
-def exhibit(name, data, expected=EXPECTED):
-    return exhibits_of("massarelli2020")[name](RESULTS, expected, data=data)
+def exhibit(name, data):
+    more = {} if name in ("table_2", "figure_4") else {"decoders": DECODERS}
+    return getattr(massarelli2020, name)(RESULTS, EXPECTED, data=data, **more)
 
 
-@pytest.mark.parametrize("name", exhibits_of("massarelli2020"))
+@pytest.mark.parametrize("name", massarelli2020.__all__)
 def test_every_exhibit_is_saved_with_its_numbers(name, tmp_path):
     exhibit(name, tmp_path).save(tmp_path, name)
     assert (tmp_path / f"{name}.csv").read_text().count("\n") > 1
@@ -161,6 +161,5 @@ def test_the_study_files_keep_the_key_apart_and_answers_are_read(tmp_path):
     with pytest.raises(BadInput, match="allowed are"):
         read_answers(answers)
     answers.write_text("item,annotator,label\ns0,ann,supported\ns0,ben,supported\n")
-    asked = read_expected(FOLDER, overrides={"exhibits": {"table_2": {"answers": "answers.csv"}}})
-    table = exhibit("table_2", tmp_path, asked).table
+    table = massarelli2020.table_2(RESULTS, EXPECTED, data=tmp_path, answers="answers.csv").table
     assert {c.column: c.value for c in table.cells if c.row == "beam search"}["SPG"] == 20

@@ -10,30 +10,20 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any
 
-from longform.evaluation.suite_accuracy import POOLS, pooled_records
-from longform.reporting.papers.suite_files import harness_tasks, human_sheet, syntaxgym_files
 from longform.reporting.printed import Expected, Printed
 from longform.reporting.record_table import COLOURS, crossed, errors, printed_alone
 from longform.reporting.selection import Facts, select
 from longform.reporting.table import Cell, Figure, Table
-from longform.results import Record, Results
+from longform.results import Results
 
-__all__ = [
-    "derived", "harness_tasks", "human_sheet", "other_suites", "region_surprisal", "size_sweep", "syntaxgym_files", "table_1",
-    "table_2", "table_3", "table_4", "table_5",
-]  # fmt: skip
 CHANCE = 0.5  # a model that cannot tell two conditions apart prefers either
 SHUFFLES = ("N_all", "N_context", "D_all", "D_context")
 CHOICES = ("story_cloze", "winograd_full", "winograd_partial")
 COMMITMENT = "speaker_commitment"
 GENRES, REPLACED = "coreference_*", "connective_*_as_*"  # names of suites
+POOLS = ("connectives", "re-mention", "all suites")
 FEW = 30  # texts below which a row's intervals are to be read
 ACROSS = 4  # panels in a row of the sweep
-
-
-def derived(results: Results) -> list[Record]:
-    """Suites pooled by connective and sense, by phenomenon and altogether."""
-    return pooled_records(_accuracies(results, "*"))
 
 
 def table_1(results: Results, expected: Expected, *, data: Path) -> Table:
@@ -89,13 +79,14 @@ def _table(
     return Table(caption, cells, [*notes, *expected.notes(table, results, data)])
 
 
-def table_4(results: Results, expected: Expected, *, data: Path) -> Table:
+def table_4(results: Results, expected: Expected, *, data: Path, systems: Sequence[str] = ("gpt2",)) -> Table:
     """Explicit connectives: a row for each connective and sense, a column for each connective put in its place.
 
-    ``exhibits.table_4.systems`` of ``expected.yaml`` lists the models whose rows are shown, one after the other.
+    Args:
+        systems: whose rows are shown, one model after the other.
     """
     facts, block, cells = Facts(data), expected["table_4"], []
-    for system in expected.choice("table_4").get("systems", ["gpt2"]):
+    for system in systems:
         found = {r.task: r for r in _accuracies(results, REPLACED).where(system=system)}
         for sense, printed in block["rows"].items():
             row = f"{expected.label('system', system)}: {sense.replace('_', ', ', 1).lower()}"
@@ -134,13 +125,18 @@ def size_sweep(results: Results, expected: Expected, *, data: Path) -> Figure:
     return Figure(caption, cells, draw, (7.5, 1.2 + 1.6 * rows), expected.notes("size_sweep", results, data))
 
 
-def region_surprisal(results: Results, expected: Expected, *, data: Path) -> Figure:
+def region_surprisal(
+    results: Results, expected: Expected, *, data: Path, suites: Sequence[str], systems: Sequence[str] = ("gpt2",)
+) -> Figure:
     """Mean bits a token in each region of each condition: the plots of the paper's repository.
 
-    ``exhibits.region_surprisal`` of ``expected.yaml`` lists ``suites``, a row of panels each, and ``systems``, a column each.
+    Args:
+        suites: a row of panels each.
+        systems: a column each.
     """
-    suites, systems = (list(expected.choice("region_surprisal")[name]) for name in ("suites", "systems"))
-    found = {(r.task, r.system): r.details["token_bits"] for r in _accuracies(results, *suites).where(system=systems)}
+    found = {
+        (r.task, r.system): r.details["token_bits"] for r in _accuracies(results, *suites).where(system=list(systems))
+    }
     cells = [
         Cell(
             f"{expected.label('system', system)}: {suite}",

@@ -16,6 +16,8 @@ from longform.reporting.record_table import crossed
 from longform.reporting.table import Cell, Table, cell
 from longform.results import Record, Results
 
+RATED = {"corpus": "summaries"}  # what exhibits are restricted to unless their settings say otherwise
+SHUFFLED = {"corpus": ["shuffled_wiki", "reports"]}
 LEVEL = 0.05  # of significance, after Holm's correction
 MANY_TIES = 0.1  # share of ties from which a note says so
 HUMANS = "people"
@@ -28,7 +30,7 @@ def correlations(results: Results, expected: Expected, *, data: Path) -> Table:
     Intervals with people resample whole clusters. Only the paper's own models stand here; all others in the meta-evaluation.
     """
     models = list(expected["models"])
-    found = results.where(**expected.choice("correlations"), critic=[*models, "raters"])
+    found = results.where(**{**RATED, **expected.choice("correlations")}, critic=[*models, "raters"])
     people = found.where(metric="pearson", task="text")
     cells = [cell(expected.label("critic", r.critic), HUMANS, r) for r in ordered(people, expected, "critic")]
     pairs = found.where(metric="intercorrelation", variant=models)
@@ -64,7 +66,7 @@ def _simulated(expected: Expected) -> list[str]:
 
 def meta_evaluation(results: Results, expected: Expected, *, data: Path) -> Table:
     """Every scorer against people's mean marks, turned so that higher is better; and who goes with them better than whom."""
-    found = results.where(**expected.choice("meta_evaluation"))
+    found = results.where(**{**RATED, **expected.choice("meta_evaluation")})
     turned = [_turned(r) for r in found.where(metric=["pearson", "spearman"], task="text")]
     cells = crossed(turned, expected, "", data, rows=("critic",), column="metric")
     cells += _agreement(found, expected.label("metric", "pearson"))
@@ -110,7 +112,7 @@ def regression(results: Results, expected: Expected, *, data: Path) -> Table:
 
     The paper's procedure, predictors and result are lost; the procedure is ours.
     """
-    found = results.where(**expected.choice("regression"))
+    found = results.where(**{**RATED, **expected.choice("regression")})
     weights = ordered(found.where(metric="weight"), expected, "critic")
     cells = [cell(expected.label("critic", r.critic), "weight per standard deviation", r) for r in weights]
     held = found.where(metric="held_out_correlation")
@@ -134,7 +136,7 @@ def matrix(results: Results, expected: Expected, *, data: Path) -> Table:
     """
     found = Results(
         r
-        for r in results.where(metric="pairwise_accuracy", **expected.choice("matrix"))
+        for r in results.where(metric="pairwise_accuracy", **{**SHUFFLED, **expected.choice("matrix")})
         if r.task and r.critic in expected["labels"]["critic"]
     )
     seen = [replace(r, value=None, low=None, high=None, p_value=None) if _blind(r) else r for r in found]

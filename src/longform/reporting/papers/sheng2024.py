@@ -71,7 +71,7 @@ def table_6(results: Results, expected: Expected, *, data: Path) -> Table:
     """Three rated classes of coherence, beside the commonest class, which the paper leaves out."""
     caption = "Table 6. Three classes of coherence: accuracy (%)"
     table = _accuracies(caption, "table_6", results, expected, data, "corpus", metric=CLASSES)
-    found = select(results, {"metric": CLASSES, "variant": ANY, **expected.choice("table_6")})
+    found = select(results, {"metric": CLASSES, "variant": ANY, **_restricted(expected, "table_6")})
     shares = {r.corpus: r.reference for r in found if r.reference is not None}
     baseline = [
         exact("commonest class", expected.label("corpus", corpus), 100 * share, "share of texts")
@@ -89,19 +89,26 @@ def length(results: Results, expected: Expected, *, data: Path) -> Table:
     return Table(caption, cells, expected.notes("length", results, data))
 
 
+def _restricted(expected: Expected, exhibit: str) -> Mapping[str, Any]:
+    """The corpus of an exhibit, and to what else its settings restrict it."""
+    corpus = {"table_4": "completions", "table_5": "completions", "table_6": "rated_wiki"}.get(exhibit, "wiki")
+    return {"corpus": corpus, **expected.choice(exhibit)}
+
+
 def _accuracies(
     caption: str, table: str, results: Results, expected: Expected, data: Path, column: str = "task", **filters: Any
 ) -> Table:
     """Scorers by tasks or writers, in percent; the printed rows that none of ours stands beside; the claims."""
-    wanted = {"critic": list(expected["labels"]["critic"]), "variant": ANY, **filters, **expected.choice(table)}
+    wanted = {"critic": list(expected["labels"]["critic"]), "variant": ANY, **filters, **_restricted(expected, table)}
     found = select(results, wanted)
+    rows = ("critic",) if table == "table_5" else ("critic", "variant")  # there the classifier is the critic
 
     def place(number: Printed) -> tuple[str, str] | None:
         row, split, name = number.path
         name = (number.where or {}).get(column, name)
         return (f"{expected['rows'][row]} (printed)", expected.label(column, name)) if split == "test" else None
 
-    cells = crossed(found, expected, table, data, rows=("critic", "variant"), column=column, factor=100)
+    cells = crossed(found, expected, table, data, rows=rows, column=column, factor=100)
     alone = printed_alone(expected, table, results, place)
     columns = [expected.label(column, value) for value in expected["labels"].get(column, {})]
     return Table(caption, cells + alone, expected.notes(table, results, data), columns)
@@ -109,7 +116,8 @@ def _accuracies(
 
 def figure_4(results: Results, expected: Expected, *, data: Path) -> Figure:
     """ROC curves of originals against one shuffle each, and the areas under them."""
-    found = results.where(critic="bbscore", metric=AREA, task=BLOCKS)
+    wanted = {"critic": "bbscore", "metric": AREA, "variant": ANY, "task": BLOCKS}
+    found = select(results, {**wanted, **_restricted(expected, "figure_4")})
     return _rocs("Figure 4. Originals against one shuffle each", "figure_4", found, results, expected, data, "task")
 
 
@@ -153,8 +161,8 @@ def _rocs(
 
 def figure_6(results: Results, expected: Expected, *, data: Path) -> Figure:
     """Wasserstein distances between the writers' distributions of the diffusion estimate, scaled to [1, 2] per row."""
-    share = results.one(critic="bbscore", metric="own_top_two")
-    distances = results.where(critic="bbscore", metric="distance")
+    share = results.one(metric="own_top_two")
+    distances = results.where(metric="distance")
     names = distances.values("system")
     shown = [expected.label("system", name) for name in names]
     cells = [

@@ -1,12 +1,12 @@
 """Suites handed on: as tasks of lm-evaluation-harness, as SyntaxGym files, and as a sheet for human judges (beyer2021, outlook).
 
-``exhibits`` of ``expected.yaml`` says where the suites lie (``texts``, a folder below ``data/``); no record is used.
+``texts`` is the folder of the suites below ``data/``; no record is used.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,41 +31,35 @@ class Files:
             (folder / name).write_text(text, encoding="utf-8")
 
 
-def harness_tasks(results: Results, expected: Expected, *, data: Path) -> Files:
+def harness_tasks(results: Results, expected: Expected, *, data: Path, texts: str) -> Files:
     """A task of lm-evaluation-harness for each suite of a corpus, and a group of all of them."""
-    suites = _suites(data, expected, "harness_tasks")
+    suites = _suites(data / texts)
     contents = {name: text for suite in suites for name, text in harness_task(suite).items()}
     tasks = "".join(f"  - coherencegym_{suite.name}\n" for suite in suites)
     return Files(contents | {"_coherencegym.yaml": f"group: coherencegym\ntask:\n{tasks}"})
 
 
-def syntaxgym_files(results: Results, expected: Expected, *, data: Path) -> Files:
+def syntaxgym_files(results: Results, expected: Expected, *, data: Path, texts: str) -> Files:
     """Each suite of a corpus in SyntaxGym's JSON."""
-    return Files(
-        {
-            name: text
-            for suite in _suites(data, expected, "syntaxgym_files")
-            for name, text in syntaxgym_file(suite).items()
-        }
-    )
+    return Files({name: text for suite in _suites(data / texts) for name, text in syntaxgym_file(suite).items()})
 
 
-def human_sheet(results: Results, expected: Expected, *, data: Path) -> Files:
-    """Pairs of texts for human judges from the listed ``suites``, sides by ``seed``, the key in a file of its own.
+def human_sheet(
+    results: Results, expected: Expected, *, data: Path, texts: str, suites: Sequence[str], per_suite: int, seed: int
+) -> Files:
+    """Pairs of texts for human judges from the named suites, sides by seed, the key in a file of its own.
 
     Raises:
         BadInput: the corpus lacks one of the suites.
     """
-    known = {suite.name: suite for suite in _suites(data, expected, "human_sheet")}
-    choice = expected.choice("human_sheet")
-    missing = sorted(set(choice["suites"]) - known.keys())
+    known = {suite.name: suite for suite in _suites(data / texts)}
+    missing = sorted(set(suites) - known.keys())
     if missing:
-        raise BadInput(f"judgement sheet: no suites {missing} there; allowed are {sorted(known)}")
-    return Files(judgement_sheet([known[name] for name in choice["suites"]], choice["per_suite"], choice["seed"]))
+        raise BadInput(f"judgement sheet: no suites {missing} in {texts}; allowed are {sorted(known)}")
+    return Files(judgement_sheet([known[name] for name in suites], per_suite, seed))
 
 
-def _suites(data: Path, expected: Expected, exhibit: str) -> list[Suite]:
-    folder = data / expected.choice(exhibit)["texts"]
+def _suites(folder: Path) -> list[Suite]:
     if not (folder / "documents.jsonl").is_file():
         raise BadInput(f"{folder}: no such corpus; name a folder below data/ that holds suites")
     lines = (folder / "documents.jsonl").read_text(encoding="utf-8").splitlines()

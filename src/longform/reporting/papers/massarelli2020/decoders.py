@@ -9,7 +9,6 @@ from longform.reporting.printed import Expected
 from longform.results import Record, Results
 
 Decoders = Mapping[str, Mapping[str, Any]]
-TEST, GRID, SWEEP, CLAIMS = "test", "grid", "sweep", "claims"  # runs: large and small model on test prefixes, and so on
 PERCENT = ("proportion_4grams", "link_grammar_percent", "SPG", "SPV", "USPG", "USPV")  # shares, printed in percent
 PAPERS_CHOICE: tuple[Mapping[str, Any], ...] = (  # Table 3; beams of the two diverse searches are not printed
     {"kind": "top_k", "k": 2},
@@ -21,12 +20,6 @@ PAPERS_CHOICE: tuple[Mapping[str, Any], ...] = (  # Table 3; beams of the two di
     {"kind": "delayed_beam", "top_k": 100, "beams": 6, "delay": 1},
     {"kind": "beam", "beams": 15, "blocking": 20},
 )
-
-
-def decoders_of(results: Results, expected: Expected) -> Decoders:
-    """The settings of every decoder by name: what records say of theirs, else ``decoders`` of ``expected.yaml``."""
-    told = {r.system: r.details["decoder"] for r in results if r.critic == "verifiability" and "decoder" in r.details}
-    return {**expected.content.get("decoders", {}), **told}
 
 
 def strategy(settings: Mapping[str, Any]) -> str:

@@ -6,17 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from longform.reporting.papers.massarelli2020.decoders import (
-    PERCENT,
-    SWEEP,
-    TEST,
-    Decoders,
-    alike,
-    decoders_of,
-    in_order,
-    label,
-    strategy,
-)
+from longform.reporting.papers.massarelli2020.decoders import PERCENT, Decoders, alike, in_order, label, strategy
 from longform.reporting.printed import Expected
 from longform.reporting.record_table import COLOURS, errors
 from longform.reporting.table import Cell, Figure, cell
@@ -52,14 +42,20 @@ def _points(
     return [(kind, a, b) for kind, a, b in made if a.value is not None and b.value is not None]
 
 
-def figure_2(results: Results, expected: Expected, *, data: Path) -> Figure:
+def figure_2(
+    results: Results,
+    expected: Expected,
+    *,
+    data: Path,
+    decoders: Decoders,
+    corpora: Sequence[str] = ("sweep", "web", "books", "pages"),
+    sizes: Sequence[str] = ("sweep", "medium", "large"),
+) -> Figure:
     """USPV against USPG on validation prefixes: (a) small models of several training corpora, (b) several sizes of one.
 
-    ``exhibits.figure_2`` of ``expected.yaml`` lists the runs of both panels, ``corpora`` and ``sizes``. Of a run that sweeps more
-    decoders than the others, those are drawn that the last one has too.
-    """
-    decoders = decoders_of(results, expected)
-    corpora, sizes = (list(expected.choice("figure_2")[name]) for name in ("corpora", "sizes"))
+    Args:
+        corpora, sizes: runs; of one that sweeps more decoders than the others, those that the others have too.
+    """  # fmt: skip
     shared = [decoders[name] for name in _found(results, [corpora[-1]], "USPG").values("system") if name in decoders]
     kept = Results(r for r in _found(results, [*corpora, *sizes], "USPG", "USPV") if alike(r.system, decoders, shared))
     cells = [
@@ -114,15 +110,14 @@ def _series(
     return sorted(found, key=lambda pair: pair[0])
 
 
-def figure_3(results: Results, expected: Expected, *, data: Path) -> Figure:
+def figure_3(results: Results, expected: Expected, *, data: Path, decoders: Decoders, sweep: str = "sweep") -> Figure:
     """SPG, SPV and proportion of 4-grams by delay length (delayed beam search) and by blocking size (beam search)."""
-    decoders = decoders_of(results, expected)
     rows = {
         "delay (tokens sampled before the beams)": ("delay", {"kind": "delayed_beam", "top_k": 100, "beams": 6}),
         "blocking size (longest repeat, in tokens)": ("blocking", {"kind": "beam", "beams": 15}),
     }
     measures = ("SPG", "SPV", "proportion_4grams")
-    lines = {(row, m): _series(results, decoders, SWEEP, m, *asked) for row, asked in rows.items() for m in measures}
+    lines = {(row, m): _series(results, decoders, sweep, m, *asked) for row, asked in rows.items() for m in measures}
     cells = [_cell(f"{row}: {at:g}", r, expected) for (row, _), pairs in lines.items() for at, r in pairs]
 
     def draw(canvas: Any) -> None:
@@ -158,9 +153,9 @@ def _curve(axes: Any, pairs: Sequence[tuple[str, Cell]], colour: str, name: str 
     axes.set_xticks(range(len(known)), [at for at, _ in known])
 
 
-def figure_4(results: Results, expected: Expected, *, data: Path) -> Figure:
+def figure_4(results: Results, expected: Expected, *, data: Path, test: str = "test") -> Figure:
     """Pearson correlation of what a sentence is like with whether it is supported, and verified."""
-    found = results.where(critic="verifiability", metric="correlation", corpus=TEST)
+    found = results.where(critic="verifiability", metric="correlation", corpus=test)
     cells = [cell(expected.label("task", r.task), r.variant, r) for r in found]
     known = [c for c in cells if c.value is not None]
     names = list(dict.fromkeys(c.row for c in known))
@@ -182,14 +177,13 @@ def figure_4(results: Results, expected: Expected, *, data: Path) -> Figure:
     return Figure(caption, cells, draw, (6.4, 3.6), expected.notes("figure_4", results, data))
 
 
-def figure_5(results: Results, expected: Expected, *, data: Path) -> Figure:
+def figure_5(results: Results, expected: Expected, *, data: Path, decoders: Decoders, sweep: str = "sweep") -> Figure:
     """Different supported sentences by delay length: a panel for each k, with plain sampling of the same k beside it."""
-    decoders = decoders_of(results, expected)
     measure, kind = "distinct_supported", "delayed_beam"
     widths = sorted({s["top_k"] for s in decoders.values() if s["kind"] == kind})
-    curves = {k: _series(results, decoders, SWEEP, measure, "delay", {"kind": kind, "top_k": k}) for k in widths}
+    curves = {k: _series(results, decoders, sweep, measure, "delay", {"kind": kind, "top_k": k}) for k in widths}
     curves = {k: pairs for k, pairs in curves.items() if pairs}
-    sampled = _series(results, decoders, SWEEP, measure, "k", {"kind": "top_k"})
+    sampled = _series(results, decoders, sweep, measure, "k", {"kind": "top_k"})
     plain = {k: _cell(f"plain top-{k:g}", r, expected) for k, r in sampled}
     cells = [_cell(f"delayed, top-{k}, delay {at:g}", r, expected) for k, pairs in curves.items() for at, r in pairs]
     cells += plain.values()
@@ -217,9 +211,15 @@ def figure_5(results: Results, expected: Expected, *, data: Path) -> Figure:
     )
 
 
-def trade_off(results: Results, expected: Expected, *, data: Path) -> Figure:
-    """Support against repetition for every decoder: a column for each run that ``exhibits.trade_off.runs`` lists."""
-    decoders, runs = decoders_of(results, expected), expected.choice("trade_off")["runs"]
+def trade_off(
+    results: Results,
+    expected: Expected,
+    *,
+    data: Path,
+    decoders: Decoders,
+    runs: Sequence[str] = ("sweep", "medium", "large", "web", "books", "pages", "test"),
+) -> Figure:
+    """Support against repetition for every decoder: a column for each run, SPG above and USPG below."""  # fmt: skip
     measures = ("SPG", "USPG")
     shown = [run for run in runs if len(_found(results, [run], "SPG"))]
     cells = [

@@ -12,7 +12,6 @@ from typing import Any
 from longform.critics.verifiability.annotation_sheet import FLAGS, judged
 from longform.critics.verifiability.verdicts import LABELS
 from longform.documents import BadInput
-from longform.reporting.papers.massarelli2020.decoders import TEST
 from longform.reporting.printed import Expected
 from longform.reporting.table import Cell, Table
 from longform.results import Results
@@ -65,17 +64,19 @@ def _write(path: Path, columns: Sequence[str], rows: Sequence[Mapping[str, Any]]
         writer.writerows(rows)
 
 
-def table_2(results: Results, expected: Expected, *, data: Path) -> StudySheet:
-    """What the paper's annotators found, exact repeats counted here, and what ours found.
+def table_2(
+    results: Results, expected: Expected, *, data: Path, answers: str | None = None, test: str = "test"
+) -> StudySheet:
+    """What the paper's annotators found, exact repeats counted here, and, with ``answers``, what ours found.
 
-    ``exhibits.table_2.answers`` of ``expected.yaml`` is the path below ``data`` of a filled ``answers.csv``; there is none at the
-    default scale, where nobody was asked.
+    Args:
+        answers: a filled ``answers.csv``, its path below ``data``; none at the default scale, where nobody was asked.
+        test: the run whose texts are judged.
 
     Raises:
         BadInput: answers that cannot be read.
     """
-    sheet = results.one(critic="verifiability", metric="exact_repeats", corpus=TEST).details
-    answers = expected.choice("table_2").get("answers")
+    sheet = results.one(critic="verifiability", metric="exact_repeats", corpus=test).details
     block = expected["table_2"]
     ours = judged(sheet["items"], read_answers(data / answers)) if answers else None
     why = "other texts and other people than the paper's" if ours else "nobody was asked: the sheet is beside the table"
@@ -100,7 +101,7 @@ def _notes(sheet: Mapping[str, Any], ours: Mapping[str, Any] | None, block: Mapp
         f"sheet of {len(sheet['items'])} sentences after {sheet['prefixes']} prefixes (paper: {block['prefixes']} prefixes)"
     ]
     if ours is None:
-        return [*notes, "give the filled sheet as `answers` of the exhibit, and the table has our numbers too"]
+        return [*notes, "give the filled sheet as `answers`, and the table has our numbers too"]
     held = ours["agreement"]
     kappa = f"{held['annotators']} annotators, Cohen's kappa {held['cohen_kappa']:.2f} (paper {block['cohen_kappa']})"
     return [*notes, kappa, f"{ours['sentences']} sentences judged, {ours['unanswered']} not"]

@@ -8,16 +8,11 @@ from pathlib import Path
 
 from longform.critics.verifiability.verdicts import LABELS
 from longform.reporting.papers.massarelli2020.decoders import (
-    CLAIMS,
-    GRID,
     PAPERS_CHOICE,
     PERCENT,
-    SWEEP,
-    TEST,
     Decoders,
     alike,
     chosen,
-    decoders_of,
     in_order,
     label,
 )
@@ -52,29 +47,40 @@ def measured(
     return cells
 
 
-def table_1(results: Results, expected: Expected, *, data: Path) -> Table:
-    """Decoders on test prefixes: the paper's settings and later ones; then those that validation chose, with the small model."""
-    decoders = decoders_of(results, expected)
-    cells = measured(results, expected, data, TEST, TABLE_1, decoders, table="table_1")
-    cells += measured(results, expected, data, TEST, TABLE_1[2:], decoders, variant="gold", column="{} by exact rules")
-    best = list(chosen(results, decoders, SWEEP).values())
+def table_1(
+    results: Results,
+    expected: Expected,
+    *,
+    data: Path,
+    decoders: Decoders,
+    test: str = "test",
+    grid: str = "grid",
+    sweep: str = "sweep",
+) -> Table:
+    """Decoders on test prefixes: the paper's settings and later ones; then those that validation chose, with the small model.
+
+    Args:
+        test: the run of the large model; ``grid``: the small model's on test prefixes; ``sweep``: on validation prefixes.
+    """  # fmt: skip
+    cells = measured(results, expected, data, test, TABLE_1, decoders, table="table_1")
+    cells += measured(results, expected, data, test, TABLE_1[2:], decoders, variant="gold", column="{} by exact rules")
+    best = list(chosen(results, decoders, sweep).values())
     small = results.where(system=best)
     cells += [
         replace(c, row=f"small model, chosen on validation: {c.row}")
-        for c in measured(small, expected, data, GRID, TABLE_1, decoders)
+        for c in measured(small, expected, data, grid, TABLE_1, decoders)
     ]
     caption = "Table 1. Repetition and verifiability by decoder, test prefixes (percent, but for distinct 4-grams)"
     return Table(caption, cells, expected.notes("table_1", results, data))
 
 
-def table_3(results: Results, expected: Expected, *, data: Path) -> Table:
+def table_3(results: Results, expected: Expected, *, data: Path, decoders: Decoders, sweep: str = "sweep") -> Table:
     """What validation chooses by USPG, strategy by strategy, beside the paper's choice, over the whole grid."""
-    decoders = decoders_of(results, expected)
-    best = {label(name, decoders, expected) for name in chosen(results, decoders, SWEEP).values()}
+    best = {label(name, decoders, expected) for name in chosen(results, decoders, sweep).values()}
     papers = {label(name, decoders, expected) for name in decoders if alike(name, decoders, PAPERS_CHOICE)}
     cells = [
         replace(c, row=c.row + " (chosen)" * (c.row in best) + " (the paper's)" * (c.row in papers))
-        for c in measured(results, expected, data, SWEEP, TABLE_1, decoders)
+        for c in measured(results, expected, data, sweep, TABLE_1, decoders)
     ]
     notes = [
         f"chosen, as in the paper: {len(best & papers)} of {len(best)} strategies",
@@ -83,10 +89,9 @@ def table_3(results: Results, expected: Expected, *, data: Path) -> Table:
     return Table("Table 3. The sweep on validation prefixes: the highest USPG of each strategy is chosen", cells, notes)
 
 
-def table_4(results: Results, expected: Expected, *, data: Path) -> Table:
+def table_4(results: Results, expected: Expected, *, data: Path, decoders: Decoders, sweep: str = "sweep") -> Table:
     """Counts of sentences by decoder on validation prefixes; by rules, where the paper has spaCy's parser."""
-    decoders = decoders_of(results, expected)
-    cells = measured(results, expected, data, SWEEP, TABLE_4, decoders, table="table_4")
+    cells = measured(results, expected, data, sweep, TABLE_4, decoders, table="table_4")
     grammar = [c for c in cells if c.column == expected.label("metric", "link_grammar_percent")]
     notes = ["entities are runs of capitals and numbers, conjunctions two per coordinating word: see deviations.md"]
     if all(c.value is None or c.value != c.value for c in grammar):
@@ -94,11 +99,16 @@ def table_4(results: Results, expected: Expected, *, data: Path) -> Table:
     return Table("Table 4. What sentences are like, by decoder, validation prefixes", cells, notes)
 
 
-def checker(results: Results, expected: Expected, *, data: Path) -> Table:
-    """How far the checker can be trusted, and support corrected for it; the paper's lines are its checker against people."""
-    decoders = decoders_of(results, expected)
+def checker(
+    results: Results, expected: Expected, *, data: Path, decoders: Decoders, claims: str = "claims", test: str = "test"
+) -> Table:
+    """How far the checker can be trusted, and support corrected for it; the paper's lines are its checker against people.
+
+    Args:
+        claims: the corpus of claims with known labels.
+    """
     facts, cells, notes = Facts(data), [], []
-    for corpus in (CLAIMS, TEST):
+    for corpus in (claims, test):
         found = results.where(critic="verifiability", corpus=corpus)
         row = f"checker on {expected.label('corpus', corpus)}"
         for metric in ("checker_accuracy", "checker_precision", "checker_recall"):
@@ -118,7 +128,7 @@ def checker(results: Results, expected: Expected, *, data: Path) -> Table:
         "gold": "SPG by exact rules",
     }
     for variant, column in shown.items():
-        found = results.where(critic="verifiability", corpus=TEST, metric="SPG", variant=variant)
+        found = results.where(critic="verifiability", corpus=test, metric="SPG", variant=variant)
         cells += [
             cell(label(r.system, decoders, expected), column, r).times(100) for r in in_order(found, decoders, expected)
         ]

@@ -1,0 +1,63 @@
+"""The matrix of critics and corruptions from a few responses made by hand."""
+
+from pathlib import Path
+
+import pytest
+
+from longform.documents import BadInput
+from longform.reporting.claims import ABSENT, HOLDS, UNDECIDED
+from longform.reporting.papers import matrix
+from longform.reporting.printed import read_expected
+from longform.results import Record, Results
+
+EXPECTED = read_expected(Path(__file__).parents[3] / "experiments/matrix")
+
+
+def response(critic, corruption, difference, p_value=0.001, severity=0.2):
+    ends = {"difference_low": difference - 0.1, "difference_high": difference + 0.1, "difference_spread": 0.05}
+    return Record(
+        critic, "score", "corruptions", "data", task=corruption, severity=severity, value=2 + difference, units=40,
+        excluded=0, reference=2.0, difference=difference, p_value=p_value, details=ends,
+    )  # fmt: skip
+
+
+RESULTS = Results(
+    [
+        Record("facts", "score", "corruptions", "data", task="sound", severity=0.0, value=2.0, units=40),
+        response("facts", "false_fact", -0.5),
+        response("facts", "false_fact", -0.9, severity=1.0),
+        response("repetition", "false_fact", 0.0, p_value=1.0),
+        response("repetition", "repeated_sentence", 0.4),
+        response("unknown_critic", "false_fact", 3.0),
+        response("word_ppl", "mixed_language", 0.05, p_value=0.2),
+    ]
+)
+
+
+def test_a_cell_is_the_paired_difference_and_says_whether_it_is_seen(tmp_path):
+    table = matrix.corruption_matrix(RESULTS, EXPECTED, data=tmp_path)
+    cells = {(c.row, c.column): c for c in table.cells}
+    own = cells["verified facts", "false fact"]
+    assert (own.value, own.low, own.high, own.verdict) == (-0.5, -0.6, -0.4, "seen")
+    assert own.why == "its own corruption" and cells["repeated 4-grams", "false fact"].verdict == "not seen"
+    assert {row for row, _ in cells} == {"verified facts", "repeated 4-grams", "word PPL"}
+    assert "2 of 3 critics see a corruption that they are meant for, 0 of 1 one that they are not" in table.notes[0]
+
+
+def test_a_severity_without_responses_is_refused(tmp_path):
+    with pytest.raises(BadInput, match=r"severity 0\.3"):
+        matrix.corruption_matrix(RESULTS, EXPECTED, data=tmp_path, severity=0.3)
+
+
+def test_the_figure_is_on_the_scale_of_each_critic(tmp_path):
+    figure = matrix.corruption_responses(RESULTS, EXPECTED, data=tmp_path)
+    figure.save(tmp_path, "responses")
+    found = {(c.row, c.column): c for c in figure.cells}
+    assert found["verified facts", "false fact 1"].value == pytest.approx(-18)
+    assert (tmp_path / "responses.png").stat().st_size > 5000
+
+
+def test_each_critic_is_claimed_to_see_its_own(tmp_path):
+    judged = {j.claim["id"]: j.verdict for j in EXPECTED.judged(RESULTS, tmp_path)}
+    assert judged["false_fact_is_seen"] == judged["repeated_sentence_is_seen"] == HOLDS
+    assert judged["mixed_language_is_seen"] == UNDECIDED and judged["section_order_is_seen"] == ABSENT
