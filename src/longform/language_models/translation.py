@@ -12,13 +12,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import pytorch_lightning as pl
 import torch
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from longform.documents import BadInput, Document
-from longform.language_models.lightning import Items, Schedule, adamw, fit_module
+from longform.language_models.lightning import Items, Learner, Schedule, fit_module
 from longform.language_models.translation_networks import (
     END,
     IGNORED,
@@ -37,26 +36,16 @@ Pair = tuple[list[int], list[int]]
 Network = AutoregressiveTranslator | ParallelTranslator
 
 
-class TranslatorTraining(pl.LightningModule):
+class TranslatorTraining(Learner):
     """A translator with its optimiser."""
 
-    def __init__(self, network: Network, schedule: Schedule, updates: int) -> None:
-        super().__init__()
-        self.network, self.schedule, self.updates = network, schedule, updates
+    def loss(self, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
+        """The network's own: nats per target token."""
+        return self.network.loss(batch)
 
-    def training_step(self, batch: Mapping[str, torch.Tensor], index: int) -> torch.Tensor:
-        """Log and return the loss."""
-        loss = self.network.loss(batch)
-        self.log("loss", loss)
-        return loss
-
-    def validation_step(self, batch: Mapping[str, torch.Tensor], index: int) -> None:
-        """Log the loss, weighted by target tokens."""
-        self.log("validation_loss", self.network.loss(batch), batch_size=int((batch["labels"] != IGNORED).sum()))
-
-    def configure_optimizers(self) -> Any:
-        """AdamW, linear schedule."""
-        return adamw(self.network, self.schedule, self.updates)
+    def weight(self, batch: Mapping[str, torch.Tensor]) -> int:
+        """Target tokens."""
+        return int((batch["labels"] != IGNORED).sum())
 
 
 @dataclass(frozen=True)
@@ -103,7 +92,7 @@ def fit(
     shape: Mapping[str, Any] | str | None = None,
     subwords: int = 4000,
 ) -> TrainedTranslator:
-    """Train on the pairs of split train; the round with the best validation loss is kept.
+    """Train on the pairs of split train; the weights of the best validation loss are kept.
 
     Args:
         kind: ``autoregressive`` or ``non_autoregressive``.
