@@ -1,4 +1,4 @@
-"""Gold chains and mentions given from outside, as the planted world keeps them in its truth arrays."""
+"""Gold chains and mentions given from outside, as the synthetic world keeps them in its truth arrays."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 It needs no model and no download. Weights are ours, set by hand from the literature's order of preferences
 (recency, subject before object; Lappin and Leass 1994). Nothing is fitted by machine, but rules and one weight were
-revised while looking at errors on GAP development and planted text: scores on those two are development scores.
+revised while looking at errors on GAP development and synthetic text: scores on those two are development scores.
 """
 
 from __future__ import annotations
@@ -207,7 +207,7 @@ def read(
     subject: float = 0.6,
     keep_text: bool = False,
 ) -> Readout:
-    """Chains of persons by rules; ``subject`` 0 leaves recency alone, as the planted world's pronouns have it."""
+    """Chains of persons by rules; ``subject`` 0 leaves recency alone, as the synthetic world's pronouns have it."""
     chosen = [document for document in documents if document.split in splits]
     resolver = RuleResolver(subject=subject, parallel=min(subject, RuleResolver.parallel))
     return read_with(resolver, chosen, ChainRules(singletons, names_have_gender), film_filter, keep_text)
