@@ -82,7 +82,7 @@ def test_records_of_several_seeds_are_one_number_and_a_missing_one_makes_it_unkn
     assert found.value == 2.0 and found.low < 1.0
     assert of_records(records, log=True).value == pytest.approx(math.log(3) / 2)
     assert of_records([*records, Record("c", "m", seed=2)]) is None
-    assert of_records([]) is None
+    assert of_records([]) is None and of_records([Record("c", "m", value=math.nan)]) is None
 
 
 def test_absolute_values_reflect_an_interval_and_cut_one_around_zero():

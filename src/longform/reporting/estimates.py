@@ -76,7 +76,7 @@ def of_records(records: Sequence[Record], log: bool = False) -> Estimate | None:
         log: on the log scale, as perplexities are compared.
     """
     records = [r for r in records if r.seed is None] or records
-    if not records or any(r.value is None for r in records):
+    if not records or any(r.value is None or math.isnan(r.value) for r in records):
         return None
     estimates = [Estimate(r.value, r.low, r.high, r.units) for r in records if r.value is not None]
     scaled = [e.log() for e in estimates] if log else estimates
