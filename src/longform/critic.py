@@ -65,6 +65,13 @@ def clustered(tally: Tally, groups: Sequence[str]) -> Tally:
     return Tally(tuple(names), tally.columns, values)
 
 
+class Metric(Protocol):
+    """The last third of a critic: one number from a tally; all that an interval and a test need."""
+
+    def score(self, tally: Tally) -> float:
+        """The one number; nan where nothing was scored."""
+
+
 @runtime_checkable
 class Critic(Protocol[Unit_contra]):
     """Fitted on real units, then judges any units. With nothing to fit, ``fit`` returns the critic itself."""
@@ -119,7 +126,7 @@ class Grouping(Protocol[Unit_contra]):
 class Redrawing(Protocol):
     """A critic with an uncertain part of its own, which is drawn anew for every resample."""
 
-    def redrawn(self, rng: np.random.Generator) -> Critic[Any]:
+    def redrawn(self, rng: np.random.Generator) -> Metric:
         """The same critic with another draw of that part."""
 
 
@@ -205,7 +212,7 @@ def signature(critic: Any) -> str:
     return f"{type(critic).__name__}({inside})"
 
 
-def estimate(critic: Critic[Any], tally: Tally, rng: np.random.Generator, resamples: int = 1000) -> Estimate:
+def estimate(critic: Metric, tally: Tally, rng: np.random.Generator, resamples: int = 1000) -> Estimate:
     """Score with a 95 % percentile-bootstrap interval over units.
 
     Raises:
@@ -224,7 +231,7 @@ def estimate(critic: Critic[Any], tally: Tally, rng: np.random.Generator, resamp
 
 
 def compare(
-    critic: Critic[Any], first: Tally, second: Tally, rng: np.random.Generator, permutations: int = 2000
+    critic: Metric, first: Tally, second: Tally, rng: np.random.Generator, permutations: int = 2000
 ) -> Comparison:
     r"""Permutation test of equal scores: paired (swap within a unit) when the unit ids agree, else two-sample.
 
@@ -268,7 +275,7 @@ class _Rows:
         return Tally(self.blank[: len(rows)] or (), self.columns, self.values[rows])
 
 
-def _difference(critic: Critic[Any], pooled: _Rows, rows: np.ndarray, size: int) -> float:
+def _difference(critic: Metric, pooled: _Rows, rows: np.ndarray, size: int) -> float:
     return critic.score(pooled.take(rows[:size])) - critic.score(pooled.take(rows[size:]))
 
 

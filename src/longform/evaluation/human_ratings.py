@@ -7,7 +7,7 @@ two scorers are compared by exchanging their values cluster by cluster.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -145,8 +145,10 @@ def rating_records(
         records.append(_difference(one, other, turned, people, clusters, name))
     if marks.shape[1] > 1:
         agreed = leave_one_out(marks.T, generator(name, "agreement"), resamples=RESAMPLES)
-        shown = {"value": agreed.value, "low": agreed.low, "high": agreed.high, "units": agreed.raters}
-        records.append(Record("raters", "rater_agreement", excluded=agreed.excluded, better="higher", **shown))
+        shown = Record(
+            "raters", "rater_agreement", value=agreed.value, low=agreed.low, high=agreed.high, better="higher"
+        )
+        records.append(replace(shown, units=agreed.raters, excluded=agreed.excluded))
     return records
 
 
@@ -177,8 +179,9 @@ def _difference(
             value_of("pearson", sides[0][rows], rated[rows]) - value_of("pearson", sides[1][rows], rated[rows])
         )
     low, high = percentile_interval(np.array(draws))
-    p_value = compare_correlations("pearson", *sides, rated, places, generator(name, one, other, "permutation"))
-    counts = {"units": int(kept.sum()), "excluded": int((~kept).sum())}
+    p_value = compare_correlations(
+        "pearson", *sides, rated, places.tolist(), generator(name, one, other, "permutation")
+    )
     return Record(
         one,
         "pearson_difference",
@@ -188,7 +191,8 @@ def _difference(
         high=high,
         p_value=p_value,
         paired=True,
-        **counts,
+        units=int(kept.sum()),
+        excluded=int((~kept).sum()),
     )
 
 

@@ -88,7 +88,7 @@ def source_measurements(
                 rows = [[_seen(judge, text, length) for text in pair] for pair in told]
                 judge = judge.fit_pairs([(one, two) for one, two in rows if len(one) and len(two)])
             values = [unit_scores(judge, [pair[side] for pair in pairs]) for side in (0, 1)]
-            tally = preference_tally(documents, np.stack(values, axis=1), judge.better)
+            tally = preference_tally(documents, list(np.stack(values, axis=1)), judge.better)
             lost = tally.column("excluded") > 0
             columns = [*tally.values[:, :3].T, *(np.where(lost, 0.0, side) for side in values), lost]
             names = ("wins", "ties", "pairs", HUMAN, "machine", "excluded")
@@ -138,7 +138,8 @@ def human_vs_machine(
         with the curve in ``details``, and ``pairwise_accuracy_difference`` of each scorer and the first one.
     """
     found = source_measurements(scorers, documents, sources, train=train, cut=cut, length=length)
-    records, first = [], {}
+    records: list[Record] = []
+    first: dict[str, Measurement] = {}
     for one in found:
         critic, source = one.fields["critic"], one.fields["system"]
         names, tally = ("human against machine", critic, source), one.tallies[""]
@@ -277,7 +278,7 @@ def source_detection(
     for i, tested in enumerate(names):
         for j, known in enumerate(names):
             bounds = percentile_interval(draws[:, i, j])
-            row = {
+            row: dict[str, Any] = {
                 "value": float(found[i, j]),
                 "low": bounds[0],
                 "high": bounds[1],

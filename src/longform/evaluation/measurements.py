@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -15,15 +15,6 @@ from longform.results import Record
 
 FITTED = {"fitted": True}
 PERMUTATIONS = 1000  # of one paired test: a table has dozens of them
-
-
-class Metric(Protocol):
-    """The last third of a critic: one number from a tally."""
-
-    better: Better
-
-    def score(self, tally: Tally) -> float:
-        """The number; nan where nothing was scored."""
 
 
 @dataclass(frozen=True)

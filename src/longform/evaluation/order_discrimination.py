@@ -237,7 +237,7 @@ class Area:
         """Fields of a record: the test against one half, sides exchanged document by document, and the curve."""
         fields: dict[str, Any] = {"details": {"roc": roc_points(*self.sides(tally))}}
         if (tally.column("excluded") == 0).any():
-            tested = compare(self, tally, self.mirrored(tally), generator(*names, "chance"), PERMUTATIONS)  # type: ignore[arg-type]
+            tested = compare(self, tally, self.mirrored(tally), generator(*names, "chance"), PERMUTATIONS)
             fields |= {"reference": 0.5, "difference": tested.difference / 2, "p_value": tested.p_value, "paired": True}
         return fields
 
@@ -321,7 +321,7 @@ def cross_validated(
     rows = np.zeros((len(documents), len(COLUMNS)))
     for k in range(folds):
         inside = np.flatnonzero(fold == k)
-        scorer = learn([documents[i] for i in np.flatnonzero(fold != k)])
-        held = [documents[i] for i in inside]
+        scorer = learn([documents[i] for i in np.flatnonzero(fold != k).tolist()])
+        held = [documents[i] for i in inside.tolist()]
         rows[inside] = preference_tally(held, written_scores(scorer, held, task), scorer.better).values
     return Tally(tuple(document.unit_id for document in documents), COLUMNS, rows)

@@ -83,7 +83,7 @@ def shuffle_tasks(
     """Tables 1-3 and Figures 4 and 9 of sheng2024 for one reader: cells ``<b1|...|w123|...>-<judge>`` and ``auc_b1``."""
     if not judges or set(judges) - set(JUDGES):
         raise BadInput(f"judges {list(judges)}; allowed are {list(JUDGES)}; fix the row")
-    features = {"index": index, "time": time}
+    features: dict[str, Any] = {"index": index, "time": time}
     made: dict[str, Any] = {name: BridgeRanker(name, **features) for name in ("three_layer", "linear")}
     made |= {"bbscore": BridgeCritic(**features), "joint": JointBridgeCritic()}
     scorers = {judge: made[judge] for judge in judges}
@@ -247,9 +247,9 @@ def source_tasks(*, sources: Sequence[str], index: str = "canonical") -> Row:
             source_measurements(raw, units, sources, train=train, **matched),
             source_measurements(raw, units, sources, train=train, **own), strict=True,
         )  # fmt: skip
-        for one, other in pairs:
-            named = {"critic": "matched", "variant": "bbscore", "system": one.fields["system"]}
-            tests.append(paired_difference(one, other, "matched", named["system"], metric="", **named))
+        for cut, whole in pairs:
+            named = {"critic": "matched", "variant": "bbscore", "system": cut.fields["system"]}
+            tests.append(paired_difference(cut, whole, "matched", named["system"], metric="", **named))
         return {"cells": cells, "tests": _tests(tests, lambda one, judge: f"{one.system}-{judge}")}
 
     return Row(measure, details, "source_tasks")

@@ -64,7 +64,7 @@ def text_classification(
     metric, baseline = ClassAccuracy(classifier), tally.values.copy()
     baseline[:, 0] = tally.column("majority")
     names = ("text classification", classifier, *fields.values())
-    tested = compare(metric, tally, Tally(tally.unit_ids, tally.columns, baseline), generator(*names, "permutation"))  # type: ignore[arg-type]
+    tested = compare(metric, tally, Tally(tally.unit_ids, tally.columns, baseline), generator(*names, "permutation"))
     texts = tally.total("texts")
     classes = Counter(str(label(unit)) for unit in evaluate if label(unit) is not None)
     return measured(

@@ -16,7 +16,7 @@ SCORERS = {
     "mentions_kneser_ney": "mention chain (Kneser-Ney)", "topics": "topic proportions", "likelihood": "LM log-probability",
     "ranker": "neural ranker (ours)", "bridge": "BBScore (frozen features)", "joint_bridge": "joint bridge density (frozen features)",
 }  # fmt: skip
-MANY_TIES = 0.1  # share of ties from which a note says so, as ties count as errors
+MANY_TIES = 0.1  # share of ties from which a note says so
 Row = tuple[str, str, str, Mapping[str, Any]]  # texts, model, task, record
 
 
@@ -77,7 +77,7 @@ def _task_cell(texts: str, model: str, task: str, record: Mapping[str, Any]) -> 
 
 def _notes(rows: Sequence[Row]) -> list[str]:
     """Pairs per task, documents above the mean of their whole shuffles, ties, and scorers below chance."""
-    notes = ["a tie counts as an error; p values (in the CSV) are sign tests over documents against a coin"]
+    notes = ["a tie counts one half; p values (in the CSV) are sign tests over documents against a coin"]
     for texts in dict.fromkeys(row[0] for row in rows):
         own = [row for row in rows if row[0] == texts]
         pairs = {task: max(int(r["pairs"]) for _, _, other, r in own if other == task) for _, _, task, _ in own}

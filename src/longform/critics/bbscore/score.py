@@ -91,7 +91,8 @@ class BridgeCritic:
             return np.nan_to_num(self._valued(sums))
         gaps, v = inner_gaps(unit.latents[None], convention(self.index).score)
         dims = unit.latents.shape[-1] if self.exact_dims else 2
-        each = dims / 2 * np.log(2 * np.pi * v * self.sigma2) + (gaps[0] ** 2).sum(axis=1) / (2 * v * self.sigma2)
+        scale = v * float(self.sigma2 or np.nan)
+        each = dims / 2 * np.log(2 * np.pi * scale) + (gaps[0] ** 2).sum(axis=1) / (2 * scale)
         turned = self.absolute and not self.signed and sums[0] < 0
         return (-1.0 if turned else 1.0) * each / len(each)
 
