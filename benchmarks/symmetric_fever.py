@@ -19,15 +19,15 @@ from typing import Any
 
 import numpy as np
 
-from longform.critics.verifiability.fact_checker.entailment import LABELS, Entailment, Pair
-from longform.critics.verifiability.fact_checker.learning import train
+from longform.critics.verifiability.entailment import LABELS, Entailment, Pair
+from longform.critics.verifiability.train import train_entailment
 from longform.datasets.fever import LABELS as FEVER_LABELS
 from longform.datasets.fever import plain
 from longform.resampling import bootstrap, generator, percentile_interval
 
 SHARES = {"train": 0.7, "validation": 0.1, "test": 0.2}
 SCHEDULE = {"learning_rate": 3e-3, "batch": 16, "epochs": 12, "rounds": 6, "weight_decay": 0.05}
-SIZE, LEAST = 48, 2
+SIZE, MIN_COUNT = 48, 2
 RESULT = Path(__file__).parent / "measured" / "symmetric_fever.json"
 Item = tuple[Pair, str, int]  # pair, label, the part that it must stay with
 
@@ -98,7 +98,7 @@ def run(items: Sequence[Item], seed: int, name: str) -> dict[str, Any]:
     split = parts(items, seed)
     pairs: Mapping[str, list[tuple[Pair, str]]] = {p: [(i[0], i[1]) for i in split[p]] for p in ("train", "validation")}
     with tempfile.TemporaryDirectory() as scratch:
-        model = train(pairs, size=SIZE, least=LEAST, schedule=SCHEDULE, seed=seed, name=name, scratch=Path(scratch))
+        model = train_entailment(pairs, size=SIZE, min_count=MIN_COUNT, schedule=SCHEDULE, seed=seed, name=name, scratch=Path(scratch))
     return {part: judged(model, split[part], seed) for part in ("train", "test")}
 
 
@@ -115,7 +115,7 @@ def main() -> None:
         "pairs": len(items),
         "groups": len({item[2] for item in items}),
         "labels": dict(Counter(item[1] for item in items)),
-        "settings": {"shares": SHARES, "schedule": SCHEDULE, "size": SIZE, "least": LEAST},
+        "settings": {"shares": SHARES, "schedule": SCHEDULE, "size": SIZE, "min_count": MIN_COUNT},
         "splits": [run(items, seed, "symmetric-fever") for seed in (1, 2, 3)],
         "claim alone": [run(without_evidence(items), seed, "claims") for seed in (1,)],
     }

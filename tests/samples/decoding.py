@@ -3,10 +3,8 @@
 import numpy as np
 
 from longform.critics.verifiability.annotation_sheet import AnnotationSheet
-from longform.critics.verifiability.checked_generations import SENTENCE_COLUMNS, UNIT_COLUMNS, CheckedGeneration
-from longform.critics.verifiability.checker_accuracy import CheckerAccuracy
-from longform.critics.verifiability.corrected import CorrectedSupports
-from longform.critics.verifiability.verdicts import LABELS, CheckedText
+from longform.critics.verifiability.checker_accuracy import CheckerAccuracy, CorrectedSupports
+from longform.critics.verifiability.score import LABELS, SENTENCE_COLUMNS, UNIT_COLUMNS, CheckedGeneration, CheckedText
 from longform.evaluation.decoder_tables import DecoderTable, GenerationMean, SentenceMean
 from longform.resampling import generator
 from longform.text.token_texts import TokenText

@@ -3,8 +3,7 @@
 import numpy as np
 
 from longform.critics.repetition.score import DistinctGrams, GramProportion, RepeatedGrams
-from longform.critics.verifiability.score import SupportedPerGeneration, SupportedPerVerified
-from longform.critics.verifiability.verdicts import CheckedText
+from longform.critics.verifiability.score import CheckedText, SupportedPerGeneration, SupportedPerVerified
 from longform.evaluation.human_study import CoherentShare, Judged
 from longform.resampling import generator
 from longform.text.token_texts import TokenText

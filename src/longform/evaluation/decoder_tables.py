@@ -1,4 +1,4 @@
-"""Every measure of massarelli2020 for every decoder of a run, with intervals: one score row holds a whole table.
+"""Every measure of massarelli2020 for every decoder of a run, with intervals.
 
 Generations of one page (three seeds, say) are summed before pages are resampled, so an interval is over prefixes.
 """
@@ -14,10 +14,16 @@ import numpy as np
 
 from longform.critic import Better, Critic, Tally, clustered, estimate
 from longform.critics.repetition.score import DistinctGrams, GramProportion
-from longform.critics.verifiability.checked_generations import UNIT_COLUMNS, CheckedGeneration, generations_from_readout
-from longform.critics.verifiability.score import SupportedPerGeneration, SupportedPerVerified
+from longform.critics.verifiability.score import (
+    UNIT_COLUMNS,
+    CheckedGeneration,
+    SupportedPerGeneration,
+    SupportedPerVerified,
+    generations_from_readout,
+)
 from longform.documents import Readout
 from longform.resampling import generator
+from longform.results import Record
 
 Units = Sequence[CheckedGeneration]
 
@@ -108,49 +114,54 @@ MEASURES: Mapping[str, tuple[Critic[Any], str]] = {  # the critic, and the part 
 TABLE_1 = ("distinct_4grams", "proportion_4grams", "SPG", "SPV", "USPG", "USPV")
 
 
-@dataclass(frozen=True)
-class DecoderTable:
-    """USPG over all generations as the one number; the table is in ``describe``.
+def decoder_records(
+    units: Units,
+    *,
+    corpus: str,
+    measures: Sequence[str] = tuple(MEASURES),
+    correlated: Sequence[str] = (),
+    decoders: Mapping[str, Mapping[str, Any]] | None = None,
+    resamples: int = 500,
+) -> list[Record]:
+    """A record for each decoder and measure, and for each correlation of Figure 4.
 
-    Attributes:
-        measures: keys of ``MEASURES``; all by default.
+    Args:
+        corpus: what the records call the run.
+        measures: keys of ``MEASURES``. A measure of exact verdicts, ``true_SPG``, is the record ``SPG`` of variant ``gold``;
+            where nothing is planted, there is none.
+        correlated: decoders whose sentences are pooled for the correlations; none leaves them out.
+        decoders: the settings of each decoder by name, for ``details``.
         resamples: of each interval.
-        correlations: decoders whose sentences are pooled for Figure 4; none leaves it out.
     """
-
-    measures: tuple[str, ...] = tuple(MEASURES)
-    resamples: int = 500
-    correlations: tuple[str, ...] = ()
-    better: ClassVar[Better] = "higher"
-
-    def fit(self, real: Units) -> DecoderTable:
-        """Nothing is fitted."""
-        return self
-
-    def tally(self, units: Units) -> Tally:
-        """USPG's own tally."""
-        return SupportedPerGeneration(unique=True).tally([unit.checks for unit in units])
-
-    def score(self, tally: Tally) -> float:
-        """USPG over everything."""
-        return SupportedPerGeneration(unique=True).score(tally)
-
-    def groups(self, units: Units) -> list[str]:
-        """Pages: generations from one page's prefix are not independent."""
-        return [unit.page for unit in units]
-
-    def describe(self, units: Units) -> dict[str, Any]:
-        """``{"settings": {decoder: {measure: estimate}}, "correlations": {measure: estimate}}``."""
-        groups: dict[str, list[CheckedGeneration]] = {}
-        for unit in units:
-            groups.setdefault(unit.setting, []).append(unit)
-        settings = {name: self._measured(name, group) for name, group in groups.items()}
-        chosen = [unit for unit in units if unit.setting in self.correlations]
-        return {"settings": settings, "correlations": correlations(chosen, self.resamples) if chosen else {}}
-
-    def _measured(self, name: str, units: Units) -> dict[str, Any]:
-        known = [key for key in self.measures if MEASURES[key][1] != "truth" or units[0].truth is not None]
-        return {key: measured(key, units, name, self.resamples) for key in known}
+    groups: dict[str, list[CheckedGeneration]] = {}
+    for unit in units:
+        groups.setdefault(unit.setting, []).append(unit)
+    records = []
+    for name, own in groups.items():
+        settings = {"decoder": dict(decoders[name])} if decoders and name in decoders else {}
+        for key in measures:
+            if MEASURES[key][1] == "truth" and own[0].truth is None:
+                continue
+            held = measured(key, own, name, resamples)
+            fields = {key: held[key] for key in ("value", "low", "high", "units", "excluded", "signature")}
+            gold = key.startswith("true_")
+            records.append(
+                Record(
+                    "verifiability",
+                    key.removeprefix("true_"),
+                    corpus,
+                    name,
+                    variant="gold" if gold else "",
+                    better=MEASURES[key][0].better,
+                    details={"pages": held["pages"], **settings},
+                    **fields,
+                )
+            )
+    chosen = [unit for unit in units if unit.setting in correlated]
+    for name, held in (correlations(chosen, resamples) if chosen else {}).items():
+        trait, side = name.rsplit("-", 1)
+        records.append(Record("verifiability", "correlation", corpus, task=trait, variant=side, **held))
+    return records
 
 
 def measured(key: str, units: Units, name: str, resamples: int) -> dict[str, Any]:
@@ -217,6 +228,51 @@ def pearson(values: np.ndarray, hits: np.ndarray) -> float:
     y = y - y.mean() if len(y) else y
     scale = math.sqrt(float(x @ x) * float(y @ y))
     return float(x @ y) / scale if scale > 0 else math.nan
+
+
+@dataclass(frozen=True)
+class DecoderTable:
+    """USPG over all generations as the one number; the table is in ``describe``.
+
+    Attributes:
+        measures: keys of ``MEASURES``; all by default.
+        resamples: of each interval.
+        correlations: decoders whose sentences are pooled for Figure 4; none leaves it out.
+    """
+
+    measures: tuple[str, ...] = tuple(MEASURES)
+    resamples: int = 500
+    correlations: tuple[str, ...] = ()
+    better: ClassVar[Better] = "higher"
+
+    def fit(self, real: Units) -> DecoderTable:
+        """Nothing is fitted."""
+        return self
+
+    def tally(self, units: Units) -> Tally:
+        """USPG's own tally."""
+        return SupportedPerGeneration(unique=True).tally([unit.checks for unit in units])
+
+    def score(self, tally: Tally) -> float:
+        """USPG over everything."""
+        return SupportedPerGeneration(unique=True).score(tally)
+
+    def groups(self, units: Units) -> list[str]:
+        """Pages: generations from one page's prefix are not independent."""
+        return [unit.page for unit in units]
+
+    def describe(self, units: Units) -> dict[str, Any]:
+        """``{"settings": {decoder: {measure: estimate}}, "correlations": {measure: estimate}}``."""
+        groups: dict[str, list[CheckedGeneration]] = {}
+        for unit in units:
+            groups.setdefault(unit.setting, []).append(unit)
+        settings = {name: self._measured(name, group) for name, group in groups.items()}
+        chosen = [unit for unit in units if unit.setting in self.correlations]
+        return {"settings": settings, "correlations": correlations(chosen, self.resamples) if chosen else {}}
+
+    def _measured(self, name: str, units: Units) -> dict[str, Any]:
+        known = [key for key in self.measures if MEASURES[key][1] != "truth" or units[0].truth is not None]
+        return {key: measured(key, units, name, self.resamples) for key in known}
 
 
 def decoder_table(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from longform.critics.verifiability.verdicts import LABELS
+from longform.critics.verifiability.score import LABELS
 from longform.reporting.layout import Cell, Table, cell
 from longform.reporting.orderings import numbers, ordering
 

@@ -15,11 +15,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from longform.critic import Better, Tally
-from longform.critics.verifiability.checked_generations import CheckedGeneration, generations_from_readout
-from longform.critics.verifiability.score import SENTENCES
-from longform.critics.verifiability.verdicts import LABELS
+from longform.critics.verifiability.score import LABELS, SENTENCES, CheckedGeneration, generations_from_readout
 from longform.documents import BadInput, Readout
 from longform.resampling import generator
+from longform.results import Record
 
 DECODERS = ("top_k", "greedy", "beam", "delayed_beam", "beam_blocked")  # Table 2
 PREFIXES = 200  # massarelli2020, section 6
@@ -70,6 +69,16 @@ class AnnotationSheet:
         }
 
 
+def sheet_record(units: Sequence[CheckedGeneration], *, corpus: str, sheet: AnnotationSheet | None = None) -> Record:
+    """Exact repeats, with the whole sheet as ``details``."""
+    sheet = sheet or AnnotationSheet()
+    tally = sheet.tally(units)
+    return Record(
+        "verifiability", "exact_repeats", corpus, value=sheet.score(tally), units=len(units), better=sheet.better,
+        signature="sentences equal to an earlier one of the text", details=sheet.describe(units),
+    )  # fmt: skip
+
+
 def repeats(unit: CheckedGeneration) -> np.ndarray:
     """bool (sentences,): an equal sentence stands before this one."""
     return unit.column("same_as") < np.arange(len(unit.sentences))
@@ -106,7 +115,7 @@ def judged(items: Sequence[Mapping[str, Any]], answers: Answers) -> dict[str, An
     for number, answer in enumerate(answers, 1):
         if answer.get("item") not in keys or answer.get("label") not in LABELS:
             got = f"item {answer.get('item')!r}, label {answer.get('label')!r}"
-            raise BadInput(f"answer {number}: {got}; allowed are items of the sheet and labels {list(LABELS)}; mend it")
+            raise BadInput(f"answer {number}: {got}; allowed are items of the sheet and labels {list(LABELS)}; fix it")
         votes.setdefault(answer["item"], []).append(answer)
     if not votes:
         raise BadInput("the answers hold no line; give item, annotator, label and flags, one judgement a line")

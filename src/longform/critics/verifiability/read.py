@@ -1,11 +1,16 @@
 """A fact checker's verdicts on generated texts, with the planted truth and the counts of Table 4 beside them.
 
-The reader is the folder of a ``fact_checker`` model, which holds its pages: nothing outside it is read.
+The reader is the folder of a trained checker, which holds its pages: nothing outside it is read. A text becomes claims
+that can be checked one by one in the paper's order (section 3, sentence processing): the first five sentences; pronouns
+replaced by what they refer to; a determiner that opens a sentence replaced, with its noun, by the page's title; sentences
+of more than 50 tokens marked as not verifiable. Whatever knows a language (splitter, word classes, coreference) is an
+argument.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,30 +18,41 @@ from pathlib import Path
 
 import numpy as np
 
-from longform.critics.verifiability.checked_generations import (
+from longform.critics.verifiability.checker import Checker, Verdict, open_checker
+from longform.critics.verifiability.score import (
+    LABELS,
     SENTENCE_COLUMNS,
-    UNIT_COLUMNS,
+    SENTENCES,
     CheckedGeneration,
+    CheckedText,
+    Evidence,
     generations_to_readout,
 )
-from longform.critics.verifiability.claims import Claim, claims_of, opening_pronouns
-from longform.critics.verifiability.fact_checker import open_checker
-from longform.critics.verifiability.fact_checker.checking import Checker, Verdict
-from longform.critics.verifiability.verdicts import LABELS, CheckedText, Evidence
 from longform.datasets.synthetic_world.claims import UNKNOWN, Verifier, read_claim
 from longform.decoding.prefixes import CONTINUATION
 from longform.documents import BadInput, Document, Readout
+from longform.text.nouns import ADJECTIVE, NOUN, NounRules
 from longform.text.sentence_traits import PageSimilarity, conjunctions, entities, link_parser, mean_nats
 from longform.text.sentences import SPLITTERS
 from longform.text.token_texts import TokenText
 
 NEI = LABELS[2]
 Label = tuple[str, Evidence]
+MOST_TOKENS = 50  # massarelli2020 section 3: longer sentences count as not enough information
+OPENING = ("the",)
+PERSONAL = frozenset(["he", "she", "it", "they", "him", "them"])
+POSSESSIVE = frozenset(["his", "its", "their", "hers", "theirs"])
+_WORD = re.compile(r"\w+(?:['’.-]\w+)*|[^\w\s]")
+_CLOSED = re.compile(r"[.!?][\"'”’)\]]*$")
+
+Splitter = Callable[[str], Sequence[str]]
+Classes = Callable[[Sequence[str]], Sequence[str]]  # words -> word classes, NOUN and ADJECTIVE among them
+Resolver = Callable[[str, Sequence[Sequence[str]]], Sequence[Mapping[int, str]]]
 
 
 @dataclass(frozen=True)
 class Written:
-    """What the generation says of itself: see ``generations.decoding.generate``."""
+    """What the generation says of itself: see :func:`longform.decoding.continuations.generate`."""
 
     setting: str
     page: str
@@ -61,12 +77,12 @@ def read(
     """Verdicts on the first five sentences of every continuation; see :class:`CheckedGeneration`.
 
     Args:
-        truth: of the generations, as ``decoding.py`` writes it.
+        truth: of the generations, as ``continuations.py`` writes it.
         domain: the planted domain of the pages, where exact verdicts are wanted too.
         pronouns: replace an opening pronoun by the page's title.
 
     Raises:
-        BadInput: texts that ``decoding.py`` did not write.
+        BadInput: texts that ``continuations.py`` did not write.
     """
     checker = open_checker(reader)
     marker = Marker(checker, verifier_of_lines(checker.pages, domain) if domain else None, splitter, pronouns)
@@ -99,7 +115,9 @@ def written_of(documents: Sequence[Document], truth: Mapping[str, np.ndarray], n
         }
         columns = [truth[key].tolist() for key in ("setting", "page", "repeat", "prefix_nats", "prefix_tokens")]
     except KeyError as error:
-        raise BadInput(f"infer {name}: the texts have no {error} beside them; texts come from decoding.py") from None
+        raise BadInput(
+            f"infer {name}: the texts have no {error} beside them; texts come from continuations.py"
+        ) from None
     if len(columns[0]) != len(documents):
         raise BadInput(f"infer {name}: {len(documents)} documents, truth of {len(columns[0])}; run generate again")
     rows = zip(*columns, *(ragged[key] for key in ("token_nats", "token_marks", "token", "reference")), strict=True)
@@ -130,7 +148,9 @@ class Marker:
         """Claims of the first sentences, and the text that they come from; of human texts the prefix is the first one."""
         texts = {section.title: section.text for section in document.sections[1:]}
         if CONTINUATION not in texts:
-            raise BadInput(f"infer {name}: document {document.id!r} has no continuation; texts come from decoding.py")
+            raise BadInput(
+                f"infer {name}: document {document.id!r} has no continuation; texts come from continuations.py"
+            )
         opening = f"{document.sections[0].text} " if written.setting == "human" else ""
         text = " ".join(f"{opening}{texts[CONTINUATION]}".split())
         resolve = opening_pronouns if self.pronouns else None
@@ -154,8 +174,8 @@ class Marker:
             split,
             written.setting,
             written.page,
-            _checked(unit, split, [(v.label, v.evidence) for v in verdicts]),
-            _checked(unit, split, [t for t in truths if t is not None]) if self.verifier else None,
+            checked(unit, split, [(v.label, v.evidence) for v in verdicts]),
+            checked(unit, split, [t for t in truths if t is not None]) if self.verifier else None,
             TokenText(unit, split, written.tokens, written.reference),
             np.array(rows, dtype=np.float64).reshape(len(rows), len(SENTENCE_COLUMNS)),
             np.array([written.prefix_perplexity, similarity.score(text, title), written.repeat]),
@@ -201,24 +221,112 @@ def _nats(claims: Sequence[Claim], written: Written, document: Document) -> list
     return mean_nats(sources, written.nats, written.marks)
 
 
-def _checked(unit: str, split: str, rows: Sequence[Label]) -> CheckedText:
+def checked(unit: str, split: str, rows: Sequence[Label]) -> CheckedText:
+    """Verdicts of one text from its labels with their evidence."""
     labels, evidence = zip(*rows, strict=True) if rows else ((), ())
     return CheckedText(unit, split, tuple(labels), tuple(evidence))
 
 
-def claim_readout(claims: Sequence[tuple[str, str, str, str]], checker: Checker, true: Sequence[Label]) -> Readout:
-    """Claims with known labels as units of one sentence each, (id, split, kind, text)."""
-    verdicts = checker.check([text for _, _, _, text in claims])
-    units = []
-    for (unit, split, kind, text), verdict, label in zip(claims, verdicts, true, strict=True):
-        found = float(label[1] <= frozenset(verdict.lines)) if label[1] else math.nan
-        row = np.full((1, len(SENTENCE_COLUMNS)), math.nan)
-        known = {"words": len(text.split()), "support": verdict.support, "refutation": verdict.refutation}
-        for column, value in {**known, "conflict": verdict.conflict, "found": found}.items():
-            row[0, SENTENCE_COLUMNS.index(column)] = value
-        nothing = np.zeros(0, dtype=np.int64)
-        checks, truth = _checked(unit, split, [(verdict.label, verdict.evidence)]), _checked(unit, split, [label])
-        tokens = TokenText(unit, split, nothing, nothing)
-        about = np.full(len(UNIT_COLUMNS), math.nan)
-        units.append(CheckedGeneration(unit, split, kind, unit, checks, truth, tokens, row, about))
-    return generations_to_readout(units)
+@dataclass(frozen=True)
+class Claim:
+    """One sentence, ready for a checker.
+
+    Attributes:
+        text: what is checked.
+        source: the sentence as it was generated.
+        verifiable: False where the sentence is too long; it counts as not enough information.
+        named: whether the determiner rule put the title in.
+        pronouns: how many pronouns were replaced.
+        cut: the sentence does not end in a closing mark, so the generation ran out inside it.
+    """
+
+    text: str
+    source: str
+    verifiable: bool
+    named: bool
+    pronouns: int
+    cut: bool
+
+
+def words_of(sentence: str) -> list[str]:
+    """Words, numbers and single marks."""
+    return _WORD.findall(sentence)
+
+
+def claims_of(
+    text: str,
+    title: str,
+    split: Splitter,
+    classes: Classes | None = None,
+    resolve: Resolver | None = None,
+    sentences: int = SENTENCES,
+    most_tokens: int = MOST_TOKENS,
+    determiners: Sequence[str] = OPENING,
+    adjectives: bool = False,
+) -> list[Claim]:
+    """The first ``sentences`` sentences of a text as claims about the page ``title``; an empty text has none.
+
+    Args:
+        split: text -> sentences.
+        classes: word classes; the rules of :mod:`longform.text.nouns` by default.
+        resolve: see :func:`opening_pronouns`; pronouns stay where there is none.
+        determiners: those that the rule replaces, in lower case.
+        adjectives: let adjectives stand between determiner and noun (the paper's rule takes the next token only).
+    """
+    classes = classes or NounRules().classes
+    found = [sentence.strip() for sentence in split(text) if sentence.strip()][:sentences]
+    words = [words_of(sentence) for sentence in found]
+    referents = resolve(title, words) if resolve is not None else [{} for _ in found]
+    made = []
+    for sentence, tokens, known in zip(found, words, referents, strict=True):
+        resolved = replace_pronouns(sentence, known, classes)
+        named = replace_determiner(resolved, title, classes, determiners, adjectives)
+        cut = _CLOSED.search(sentence) is None
+        replaced = sum(tokens[place].lower() in PERSONAL | POSSESSIVE | {"her"} for place in known)
+        made.append(Claim(named or resolved, sentence, len(tokens) <= most_tokens, named is not None, replaced, cut))
+    return made
+
+
+def replace_determiner(
+    sentence: str, title: str, classes: Classes, determiners: Sequence[str] = OPENING, adjectives: bool = False
+) -> str | None:
+    """The sentence with its opening determiner and common noun replaced by the title; None where the rule does not fire.
+
+    A noun with a capital is a name, and "The United States" stays. "The war ended" becomes "<title> ended": the rule
+    over-applies by design, which is why it is counted.
+    """
+    spans = [match.span() for match in _WORD.finditer(sentence)]
+    words = [sentence[start:end] for start, end in spans]
+    if len(words) < 2 or words[0].lower() not in determiners:
+        return None
+    kinds, place = classes(words), 1
+    while adjectives and place + 1 < len(words) and kinds[place] == ADJECTIVE and words[place].islower():
+        place += 1
+    if kinds[place] != NOUN or not words[place].islower():
+        return None
+    return title + sentence[spans[place][1] :]
+
+
+def replace_pronouns(sentence: str, referents: Mapping[int, str], classes: Classes) -> str:
+    """Pronouns at the given word places replaced by their referents, possessives by ``referent's``; other words stay."""
+    spans = [match.span() for match in _WORD.finditer(sentence)]
+    words = [sentence[start:end] for start, end in spans]
+    kinds = classes(words) if referents else []
+    for place in sorted(referents, reverse=True):
+        word, (start, end) = words[place].lower(), spans[place]
+        before_noun = place + 1 < len(words) and kinds[place + 1] in (NOUN, ADJECTIVE)
+        possessive = word in POSSESSIVE or (word == "her" and before_noun)
+        if possessive or word in PERSONAL or word == "her":
+            name = f"{referents[place]}'s" if possessive else referents[place]
+            sentence = sentence[:start] + name + sentence[end:]
+    return sentence
+
+
+def opening_pronouns(title: str, sentences: Sequence[Sequence[str]]) -> list[dict[int, str]]:
+    """The simplest resolver: a pronoun of the third person that opens a sentence means the page's subject.
+
+    A resolver takes the title and the words of each sentence, and gives for each sentence the places of its pronouns
+    with what they refer to. This one is a baseline for texts about one subject, not coreference resolution.
+    """
+    opening = PERSONAL | POSSESSIVE | {"her"}
+    return [{0: title} if words and words[0].lower() in opening else {} for words in sentences]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from longform.critics.verifiability.annotation_sheet import FLAGS, judged
-from longform.critics.verifiability.verdicts import LABELS
+from longform.critics.verifiability.score import LABELS
 from longform.documents import BadInput
 from longform.reporting.printed import Expected
 from longform.reporting.table import Cell, Table

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from longform.critics.verifiability.verdicts import LABELS
+from longform.critics.verifiability.score import LABELS
 from longform.reporting.papers.massarelli2020.decoders import (
     PAPERS_CHOICE,
     PERCENT,

@@ -9,9 +9,8 @@ import types
 import numpy as np
 import pytest
 
-from longform.critics.verifiability.checked_generations import generations_from_readout
-from longform.critics.verifiability.fact_checker import SavedChecker
-from longform.critics.verifiability.fact_checker.entailment import (
+from longform.critics.verifiability.checker import SavedChecker
+from longform.critics.verifiability.entailment import (
     SHAPES,
     DecomposableAttention,
     TrainedEntailment,
@@ -19,6 +18,7 @@ from longform.critics.verifiability.fact_checker.entailment import (
 )
 from longform.critics.verifiability.read import read, verifier_of_lines
 from longform.critics.verifiability.read_claims import read as read_claims
+from longform.critics.verifiability.score import generations_from_readout
 from longform.datasets.synthetic_world.fever_corpus import build
 from longform.documents import BadInput, Document, Section
 from longform.text.sentence_traits import PageSimilarity, conjunctions, entities, link_parser, mean_nats
@@ -107,7 +107,7 @@ def test_repeats_point_at_the_first_of_them(folder):
 
 def test_texts_of_another_kind_are_named(folder):
     documents, truth = generated("Inghaven lies.")
-    with pytest.raises(BadInput, match="come from decoding"):
+    with pytest.raises(BadInput, match="come from continuations"):
         read(documents=documents, truth={}, reader=folder, name="row")
     with pytest.raises(BadInput, match="truth of 1"):
         read(documents=documents * 2, truth=truth, reader=folder, name="row")

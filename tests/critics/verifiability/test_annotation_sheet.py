@@ -7,7 +7,7 @@ import pytest
 from test_decoder_tables import generation
 
 from longform.critics.verifiability.annotation_sheet import AnnotationSheet, agreement, annotation_sheet, cohen, judged
-from longform.critics.verifiability.verdicts import LABELS
+from longform.critics.verifiability.score import LABELS
 from longform.documents import BadInput
 
 S, R, N = LABELS

@@ -2,7 +2,7 @@
 
 import pytest
 
-from longform.critics.verifiability.claims import (
+from longform.critics.verifiability.read import (
     claims_of,
     opening_pronouns,
     replace_determiner,

@@ -6,11 +6,12 @@ import pytest
 from samples.verifiability import checked
 
 from longform.critics.verifiability.score import (
+    CheckedText,
     SupportedPerGeneration,
     SupportedPerVerified,
+    checks_to_readout,
     units_from_readout,
 )
-from longform.critics.verifiability.verdicts import CheckedText, checks_to_readout
 from longform.documents import BadInput
 
 A, B = frozenset({("Town", 0)}), frozenset({("Town", 0), ("River", 3)})

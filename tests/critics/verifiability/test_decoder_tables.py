@@ -6,22 +6,38 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from longform.critics.verifiability.checked_generations import (
+from longform.critic import clustered
+from longform.critics.verifiability.checker_accuracy import (
+    CheckerAccuracy,
+    accuracy_records,
+    confusion_of,
+    corrected_records,
+    corrected_supports,
+    true_shares,
+)
+from longform.critics.verifiability.score import (
+    LABELS,
     SENTENCE_COLUMNS,
     UNIT_COLUMNS,
     CheckedGeneration,
+    CheckedText,
+    SupportedPerGeneration,
     generations_from_readout,
     generations_to_readout,
 )
-from longform.critics.verifiability.checker_accuracy import CheckerAccuracy, confusion_of
-from longform.critics.verifiability.corrected import corrected_supports, true_shares
-from longform.critics.verifiability.score import SupportedPerGeneration
-from longform.critics.verifiability.verdicts import LABELS, CheckedText
 from longform.documents import BadInput
-from longform.evaluation.decoder_tables import MEASURES, DecoderTable, clustered, correlations, decoder_table, pearson
+from longform.evaluation.decoder_tables import (
+    MEASURES,
+    DecoderTable,
+    correlations,
+    decoder_records,
+    decoder_table,
+    pearson,
+)
 from longform.pipeline.rows import Row
 from longform.pipeline.score import judge
 from longform.resampling import generator
+from longform.results import Results
 from longform.text.token_texts import TokenText
 
 S, R, N = LABELS
@@ -67,6 +83,37 @@ def test_the_table_holds_every_measure_of_every_decoder():
     assert beam["distinct_sentences"] == 2.5 and beam["entities"] == 3 and beam["distinct_4grams"] == 2
     assert made["top_k"]["proportion_4grams"]["value"] == 0.5 and made["top_k"]["entities"]["value"] == 2
     assert DecoderTable().score(DecoderTable().tally(UNITS)) == pytest.approx(3 / 15)
+
+
+def test_records_hold_the_numbers_of_the_table():
+    table = DecoderTable(resamples=20).describe(UNITS)["settings"]
+    settings = {"beam": {"kind": "beam", "beams": 6}}
+    found = Results(decoder_records(UNITS, corpus="test", correlated=["beam"], decoders=settings, resamples=20))
+    assert len(found.where(metric="correlation")) == 14 and found.values("corpus") == ["test"]
+    for system, measures in table.items():
+        for key, wanted in measures.items():
+            gold, name = key.startswith("true_"), key.removeprefix("true_")
+            own = found.one(system=system, metric=name, variant="gold" if gold else "")
+            for field in ("value", "low", "high", "units", "excluded", "signature"):
+                assert (
+                    getattr(own, field) == pytest.approx(wanted[field], nan_ok=True) if field != "signature" else True
+                )
+            assert own.signature == wanted["signature"]
+    assert found.one(system="beam", metric="SPG", variant="").details == {"pages": 2, "decoder": settings["beam"]}
+    assert not Results(decoder_records([generation("a", [S])], corpus="c", resamples=5)).where(variant="gold")
+
+
+def test_records_of_a_checker_say_what_its_descriptions_say():
+    units = noisy(40, [0.3, 0.3, 0.4], "known")
+    accuracy = Results(accuracy_records(units, corpus="claims"))
+    described = CheckerAccuracy().describe(units)
+    assert accuracy.one(metric="checker_accuracy").value == described["accuracy"]["value"]
+    assert accuracy.one(metric="checker_accuracy").details["majority"] == described["majority"]
+    assert accuracy.one(metric="checker_recall", task=R).high == described[f"recall of {R}"]["high"]
+    (one,) = corrected_records(UNITS[:2], units, corpus="test", variant="corrected_by_claims", resamples=20)
+    wanted = corrected_supports(real=generations_to_readout(units), resamples=20).describe(UNITS[:2])["beam"]
+    assert (one.system, one.value, one.low) == ("beam", wanted["value"], wanted["low"])
+    assert one.details["unknown_labels"] == [] and one.variant == "corrected_by_claims"
 
 
 def test_without_planted_truth_its_measures_are_left_out():

@@ -11,18 +11,30 @@ import torch
 from tiny import bpe_folder
 from transformers import BertConfig, BertForSequenceClassification, T5Config, T5ForConditionalGeneration
 
-from longform.critics.verifiability import fact_checker
-from longform.critics.verifiability.fact_checker.checking import Checker, verdict
-from longform.critics.verifiability.fact_checker.entailment import (
-    LABELS,
+from longform.critics.verifiability import train
+from longform.critics.verifiability.checker import (
+    K1,
+    B,
+    Bm25Lines,
+    Checker,
+    TitlesAndBm25,
+    _bm25,
+    _scores,
+    open_checker,
+    verdict,
+    words,
+)
+from longform.critics.verifiability.entailment import (
     DecomposableAttention,
+    MiniCheckEntailment,
     Pair,
     Vocabulary,
+    brought_entailment,
     collate,
+    columns_of,
     encoded,
 )
-from longform.critics.verifiability.fact_checker.hugging_face import MiniCheckEntailment, columns_of, open_entailment
-from longform.critics.verifiability.fact_checker.retrieval import K1, B, Bm25Lines, TitlesAndBm25, _bm25, _scores, words
+from longform.critics.verifiability.score import LABELS
 from longform.datasets.fever import claims_of, pages_of
 from longform.datasets.synthetic_world.fever_corpus import build
 from longform.documents import BadInput
@@ -125,7 +137,7 @@ def trained(tmp_path_factory):
     given = {"base": folder, "name": "checker", "seed": 1, "scratch": folder / "scratch", "size": 24}
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WANDB_MODE", "disabled")
-        made = fact_checker.fit(documents=corpus.documents, schedule=schedule, **given)
+        made = train.fit(documents=corpus.documents, schedule=schedule, **given)
     (folder / "saved").mkdir()
     made.save(folder / "saved")
     return folder / "saved", corpus, made
@@ -134,7 +146,7 @@ def trained(tmp_path_factory):
 def test_a_trained_checker_beats_the_most_frequent_label_on_claims_it_has_not_seen(trained):
     folder, corpus, _ = trained
     claims = [claim for document, claim in claims_of(corpus.documents) if document.split == "test"]
-    found = fact_checker.open_checker(folder).check([claim.text for claim in claims])
+    found = open_checker(folder).check([claim.text for claim in claims])
     right = sum(v.label == claim.label for v, claim in zip(found, claims, strict=True)) / len(claims)
     most = max(sum(claim.label == label for claim in claims) for label in LABELS) / len(claims)
     assert len(claims) > 50 and right > most + 0.15
@@ -149,16 +161,14 @@ def test_checking_opens_no_socket(trained, monkeypatch):
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
     folder, corpus, _ = trained
     texts = [claim.text for _, claim in claims_of(corpus.documents)][:40]
-    assert len(fact_checker.open_checker(folder).check(texts)) == 40
+    assert len(open_checker(folder).check(texts)) == 40
 
 
 def test_a_saved_checker_says_the_same(trained):
     folder, corpus, made = trained
     pairs = [Pair("Ulm was founded in 1456.", "Ulm", line) for line in PAGES["Ulm"]]
-    assert np.array_equal(
-        fact_checker.open_checker(folder).entailment.probabilities(pairs), made.entailment.probabilities(pairs)
-    )
-    assert fact_checker.open_checker(folder).pages == pages_of(corpus.documents)
+    assert np.array_equal(open_checker(folder).entailment.probabilities(pairs), made.entailment.probabilities(pairs))
+    assert open_checker(folder).pages == pages_of(corpus.documents)
 
 
 def test_a_pair_does_not_depend_on_its_batch(trained):
@@ -193,23 +203,23 @@ def sequence_classifier(folder: Path, labels) -> Path:
 
 def test_any_sequence_classifier_can_stand_in_for_the_trained_one(tmp_path):
     folder = sequence_classifier(tmp_path / "nli", ["contradiction", "entailment", "neutral"])
-    made = open_entailment(folder)
+    made = brought_entailment(folder)
     pairs = [Pair("the town lies", "Ulm", "the old town"), Pair("its people", "", "many hills")]
     feed = made.tokenizer("Ulm: the old town", "the town lies", return_tensors="pt")
     wanted = made.network(**feed).logits.softmax(-1)[0].tolist()
     assert made.probabilities(pairs)[0] == pytest.approx([wanted[1], wanted[0], wanted[2]], abs=1e-5)
     corpus = build(name="claims", seed=1, raw=tmp_path, pages={"train": 4})
     given = {"base": folder, "name": "c", "seed": 1, "scratch": tmp_path / "s"}
-    saved = fact_checker.fit(documents=corpus.documents, entailment="brought", **given)
+    saved = train.fit(documents=corpus.documents, entailment="brought", **given)
     (tmp_path / "saved").mkdir()
     saved.save(tmp_path / "saved")
-    opened = fact_checker.open_checker(tmp_path / "saved")
+    opened = open_checker(tmp_path / "saved")
     assert opened.entailment.probabilities(pairs) == pytest.approx(made.probabilities(pairs))
     assert opened.check(["Atlantis sank."])[0].label == "not_enough_info"
 
 
 def test_two_labels_are_minichecks_and_strange_ones_are_named(tmp_path):
-    two = open_entailment(sequence_classifier(tmp_path / "two", ["LABEL_0", "LABEL_1"]))
+    two = brought_entailment(sequence_classifier(tmp_path / "two", ["LABEL_0", "LABEL_1"]))
     found = two.probabilities([Pair("the town", "", "the town lies")])
     assert found[0, 1] == 0 and found.sum() == pytest.approx(1) and two.columns == (1, None, 0)
     with pytest.raises(BadInput, match="labels are"):
@@ -221,7 +231,7 @@ def test_minichecks_sequence_model_is_read_at_its_first_answer_token(tmp_path):
     torch.manual_seed(0)
     config = T5Config(vocab_size=300, d_model=16, d_kv=8, d_ff=16, num_layers=1, num_heads=2, decoder_start_token_id=0)
     T5ForConditionalGeneration(config).save_pretrained(folder)
-    made = open_entailment(folder)
+    made = brought_entailment(folder)
     assert isinstance(made, MiniCheckEntailment)
     pair = Pair("the town lies", "Ulm", "the old town")
     feed = made.tokenizer("predict: Ulm: the old town</s>the town lies", return_tensors="pt")
@@ -232,18 +242,27 @@ def test_minichecks_sequence_model_is_read_at_its_first_answer_token(tmp_path):
 
 def test_what_is_no_checker_and_no_corpus_of_claims_is_named(tmp_path):
     with pytest.raises(BadInput, match=r"no checker\.json"):
-        fact_checker.open_checker(tmp_path)
+        open_checker(tmp_path)
     given = {"base": tmp_path, "name": "c", "seed": 1, "scratch": tmp_path}
     with pytest.raises(BadInput, match="0 pages, 0 claims"):
-        fact_checker.fit(documents=[], **given)
+        train.fit(documents=[], **given)
     corpus = build(name="claims", seed=1, raw=tmp_path, pages={"train": 4})
     with pytest.raises(BadInput, match="needs a schedule"):
-        fact_checker.fit(documents=corpus.documents, **given)
+        train.fit(documents=corpus.documents, **given)
     with pytest.raises(BadInput, match="unexpected keyword"):
-        fact_checker.fit(documents=corpus.documents, schedule={}, retrieval={"size": 1}, **given)
+        train.fit(documents=corpus.documents, schedule={}, retrieval={"size": 1}, **given)
 
 
 def test_the_pages_of_a_folder_are_all_that_is_read(trained):
     record = json.loads((trained[0] / "checker.json").read_text())
     assert sorted(record) == ["retrieval", "selection", "size", "sure", "words"]
     assert {path.name for path in trained[0].iterdir()} == {"checker.json", "pages.jsonl", "entailment.safetensors"}
+
+
+def test_models_move_to_the_chosen_device(trained, tmp_path, monkeypatch):
+    moved, plain = [], torch.nn.Module.to
+    monkeypatch.setattr(torch.nn.Module, "to", lambda self, device: (moved.append(str(device)), plain(self, "cpu"))[1])
+    monkeypatch.setenv("LONGFORM_DEVICE", "cuda:1")
+    open_checker(trained[0])
+    brought_entailment(sequence_classifier(tmp_path / "nli", ["contradiction", "entailment", "neutral"]))
+    assert moved == ["cuda:1", "cuda:1"]
