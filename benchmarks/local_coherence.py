@@ -21,6 +21,7 @@ from longform.critics.entity_grid.score import RoleTransitions
 from longform.critics.lexical.score import LatentSemantics, Overlap
 from longform.critics.lexical.train import fit
 from longform.critics.lexical.wordnet import MEASURES, Lesk, Taxonomy
+from longform.evaluation.order_discrimination import order_measurements
 from longform.resampling import generator
 from longform.text.entity_grids import (
     Grid,
@@ -30,7 +31,7 @@ from longform.text.entity_grids import (
     grids_to_readout,
 )
 from longform.text.lexicon import Lexicon
-from longform.text.permutations import Discrimination
+from longform.text.permutations import ShuffleTask
 
 DOCUMENTS, SENTENCES, NOUNS = 1000, 11, 5  # 1,000 documents of ten sentence pairs are 10,000 pairs
 POOL = 40  # nouns that a document draws from, so that entities recur
@@ -84,7 +85,7 @@ def measure_lines(lexicon: Lexicon, grids: list[Grid]) -> dict[str, float]:
 def other_lines(rows: list[list[tuple[int, str, str]]], grids: list[Grid]) -> dict[str, float]:
     """Grids, the models without a word net, and a shuffle task of twenty orders a document."""
     transitions = RoleTransitions(history=2)
-    task = Discrimination(transitions.fit(grids))
+    fitted, task = {"grid": transitions.fit(grids)}, [ShuffleTask()]
     return {
         "grids from mentions": seconds(
             lambda: [grid_from_mentions(f"d{i}", "train", SENTENCES, row) for i, row in enumerate(rows)]
@@ -93,7 +94,7 @@ def other_lines(rows: list[list[tuple[int, str, str]]], grids: list[Grid]) -> di
         "overlap": seconds(lambda: Overlap().coherence(grids)),
         "latent semantics, fit and score": seconds(lambda: LatentSemantics().fit(grids).coherence(grids)),
         "transitions, fit and score": seconds(lambda: transitions.fit(grids).coherence(grids)),
-        "transitions, 21 orders a document": seconds(lambda: task.tally(grids)),
+        "transitions, 21 orders a document": seconds(lambda: order_measurements(fitted, grids, task)),
         "ranking, fit on 200 documents": seconds(lambda: GridRanker().fit(grids[:200])),
     }
 

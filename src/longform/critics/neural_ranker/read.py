@@ -30,7 +30,7 @@ def read(
 
     Arrays: ``text_score`` (units,), nan for a text of fewer than two sentences; for every task ``<task>_<size>`` ragged, the
     original first, then its distinct shuffles; empty where a text cannot be shuffled. ``draws`` names the shuffles, as in
-    ``orderings.Discrimination``, so that all scorers meet the same orders of equally split texts.
+    ``ShuffleTask``, so that all scorers meet the same orders of equally split texts.
     """
     ranker = open_ranker(reader)
     chosen = [document for document in documents if document.split in splits]
