@@ -70,7 +70,7 @@ def test_a_branch_or_no_revision_is_refused(revision):
 
 
 def test_tables_2_3_and_5_and_the_ladder_have_all_their_systems():
-    systems = {name for name, row in ROWS["generate"].items() if row["code"] == "decoding/long_sampling.py"}
+    systems = {name for name, row in ROWS["generate"].items() if row["code"] == "decoding/long_documents.py"}
     for setting in ("w_title", "wo_title"):
         for corpus in ("wiki", "wiki_short", "pubmed", "arxiv"):
             assert {f"{corpus}-gpt2-{setting}", f"{corpus}-gpt_neo-{setting}"} <= systems
@@ -79,7 +79,7 @@ def test_tables_2_3_and_5_and_the_ladder_have_all_their_systems():
     schedule = ROWS["train"]["wiki-gpt2-w_title"]["schedule"]
     assert (schedule["learning_rate"], schedule["batch"], schedule["epochs"]) == (5e-5, 8, 20)  # deng2022 section 4
     sampling = ROWS["generate"]["wiki-gpt2-w_title"]
-    assert (sampling["documents"], sampling["keep"], sampling["preset"]) == (10_000, None, "paper")
+    assert (sampling["documents"], sampling["context_overlap"], sampling["preset"]) == (10_000, None, "paper")
 
 
 NETWORKS = {
@@ -109,7 +109,7 @@ SMALL = {
         "context": WINDOW,
         "schedule": {"epochs": 0.01, "validations": 1, "learning_rate": 1e-3},
     },
-    "decoding/long_sampling.py": lambda row, _: {"documents": 4, "batch": 3, "max_tokens": 70},
+    "decoding/long_documents.py": lambda row, _: {"documents": 4, "batch": 3, "max_tokens": 70},
     "critics/section_order/read.py": lambda row, _: {"max_length": 32},
     "datasets/wikipedia/building.py": lambda row, _: {"filters": {"min_title_count": 2}},
     "datasets/scientific.py": lambda row, _: {"filters": {"min_title_count": 2}},
