@@ -98,7 +98,9 @@ def run(items: Sequence[Item], seed: int, name: str) -> dict[str, Any]:
     split = parts(items, seed)
     pairs: Mapping[str, list[tuple[Pair, str]]] = {p: [(i[0], i[1]) for i in split[p]] for p in ("train", "validation")}
     with tempfile.TemporaryDirectory() as scratch:
-        model = train_entailment(pairs, size=SIZE, min_count=MIN_COUNT, schedule=SCHEDULE, seed=seed, name=name, scratch=Path(scratch))
+        model = train_entailment(
+            pairs, size=SIZE, min_count=MIN_COUNT, schedule=SCHEDULE, seed=seed, name=name, scratch=Path(scratch)
+        )
     return {part: judged(model, split[part], seed) for part in ("train", "test")}
 
 

@@ -18,7 +18,7 @@ from longform.pipeline.scales import derived
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "longform"
 FLOW = ("text", "datasets", "language_models", "decoding", "critics", "evaluation", "reporting")
-FREE = {"documents", "critic", "resampling", "results", "markov_chain", "malformed"}
+FREE = {"documents", "critic", "resampling", "results", "artefacts", "markov_chain", "malformed"}
 SCALES = [ROOT, *sorted(p.parent for p in (ROOT / "experiments" / "scales").glob("*/params.yaml"))]
 MODULES = sorted(p.relative_to(PACKAGE) for p in PACKAGE.rglob("*.py"))
 FOLDERS = ("src", "tests", "benchmarks", "experiments", "notebooks")
@@ -210,7 +210,9 @@ def test_every_value_of_a_hand_written_scale_has_a_source_mark(home):
     if (home / "overrides.yaml").is_file():
         assert params(home) == derived(home), f"run python -m longform.pipeline.scales {home.relative_to(ROOT)}"
         return
-    slots = "code|texts|base|model|prefixes|reader|raw|fit|real|units|paper|group|critic|table|corpus|rows|root|home"
+    slots = (
+        "code|kind|texts|base|model|prefixes|reader|raw|fit|real|units|paper|group|critic|table|corpus|rows|root|home"
+    )
     for line in (home / "params.yaml").read_text(encoding="utf-8").splitlines():
         setting = re.match(rf"\s+(?!({slots}|titles|splits|packing|split):)(\w+): (?!&)\S", line)
         merged = re.match(

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from longform.criticize.options import Options
 
 from longform.criticize.judging import by_sentence, worst_places
-from longform.criticize.options import Options
 from longform.criticize.panel import Panel, section_starts
 from longform.criticize.panels import panels
 from longform.criticize.topic_panels import completion

@@ -15,7 +15,13 @@ from typing import Any
 from longform.artefacts import read_json, write_json
 from longform.pipeline.rows import Row
 
-HARDWARE = ("devices", "nodes", "strategy", "threads", "workers")  # settings that say where a stage runs, not what comes out
+HARDWARE = (
+    "devices",
+    "nodes",
+    "strategy",
+    "threads",
+    "workers",
+)  # settings that say where a stage runs, not what comes out
 SOURCES = Path(__file__).parents[2]
 
 

@@ -340,13 +340,8 @@ def _row(label: str, compared: str, found: Estimate | None, claim: Mapping[str, 
     shown = found.exp() if scale == "ratio" else found
     if shown.low is None or shown.high is None:
         few = found.units is not None and found.units < FEWEST_UNITS
-        return Row(
-            label,
-            compared,
-            shown,
-            UNDECIDED,
-            f"{found.units} units, fewer than {FEWEST_UNITS}" if few else "no interval",
-        )
+        why = f"{found.units} units, fewer than {FEWEST_UNITS}" if few else "no interval"
+        return Row(label, compared, shown, UNDECIDED, why)
     verdict = HOLDS if shown.low > margin else CONTRADICTED if shown.high < margin else UNDECIDED
     return Row(label, compared, shown, verdict)
 
@@ -371,21 +366,8 @@ def write_claims(path: Path, judged: Sequence[Judged]) -> None:
         lines.append([*head, "", "", one.scale, None, None, None, one.verdict, counts])
         for row in one.rows:
             found = row.contrast or Estimate(math.nan)
-            lines.append(
-                [
-                    *head[:2],
-                    "",
-                    "",
-                    row.fields or "-",
-                    row.compared,
-                    one.scale,
-                    found.value,
-                    found.low,
-                    found.high,
-                    row.verdict,
-                    row.why,
-                ]
-            )
+            numbers = [one.scale, found.value, found.low, found.high]
+            lines.append([*head[:2], "", "", row.fields or "-", row.compared, *numbers, row.verdict, row.why])
     write_rows(path, HEADER, lines)
 
 

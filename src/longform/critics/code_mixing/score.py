@@ -42,7 +42,9 @@ def units_from_readout(readout: Readout) -> list[MixtureReading]:
     names = ("share", "posterior", "valid")
     missing = [name for name in names if name not in readout.arrays]
     if missing:
-        raise BadInput(f"language critic: the readout lacks {missing}; read the sentences with critics/code_mixing/read.py first")
+        raise BadInput(
+            f"language critic: the readout lacks {missing}; read the sentences with critics/code_mixing/read.py first"
+        )
     rows = zip(readout.unit_ids, readout.splits, *(readout.arrays[name] for name in names), strict=True)
     return [MixtureReading(unit, split, share, after, bool(ok)) for unit, split, share, after, ok in rows]
 

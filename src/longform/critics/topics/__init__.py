@@ -1,5 +1,1 @@
 """The correlated topic model of deng2022 section 6: variational EM as Blei and Lafferty run it."""
-
-from longform.critics.topics.train import fit
-
-__all__ = ["fit"]

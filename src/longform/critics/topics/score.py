@@ -49,7 +49,9 @@ def units_from_readout(readout: Readout) -> list[TopicReading]:
     names = ("lambda", "nu", "tokens", "valid")
     missing = [name for name in names if name not in arrays]
     if missing:
-        raise BadInput(f"topic critic: the readout lacks {missing}; read the documents with critics/topics/read.py first")
+        raise BadInput(
+            f"topic critic: the readout lacks {missing}; read the documents with critics/topics/read.py first"
+        )
     rows = zip(readout.unit_ids, readout.splits, *(arrays[name] for name in names), unpack(readout), strict=True)
     return [
         TopicReading(unit, split, mean, wide, int(n), bool(ok), text) for unit, split, mean, wide, n, ok, text in rows
