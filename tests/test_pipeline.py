@@ -211,7 +211,7 @@ def test_every_value_of_a_hand_written_scale_has_a_source_mark(home):
         assert params(home) == derived(home), f"run python -m longform.pipeline.scales {home.relative_to(ROOT)}"
         return
     slots = (
-        "code|kind|texts|base|model|prefixes|reader|raw|fit|real|units|paper|group|critic|table|corpus|rows|root|home"
+        "code|kind|readout|texts|base|model|prefixes|reader|raw|fit|real|units|paper|group|critic|table|corpus|rows|root|home"
     )
     for line in (home / "params.yaml").read_text(encoding="utf-8").splitlines():
         setting = re.match(rf"\s+(?!({slots}|titles|splits|packing|split):)(\w+): (?!&)\S", line)
