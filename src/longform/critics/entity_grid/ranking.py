@@ -192,3 +192,15 @@ def rank_weights(differences: np.ndarray, penalty: float) -> np.ndarray:
         differences, signs = np.repeat(differences, 2, axis=0), np.array([1.0, -1.0])
     machine = LinearSVC(C=penalty, loss="hinge", fit_intercept=False, max_iter=20000, random_state=0)
     return machine.fit(differences * signs[:, None], signs).coef_[0]
+
+
+def ranking(
+    *,
+    lengths: Sequence[int] = (2, 3),
+    salience: int = 2,
+    syntax: bool = True,
+    edges: bool = False,
+    penalty: float = 0.0,
+) -> GridRanker:
+    """A ranking grid from plain settings; see :class:`TransitionFeatures` and :class:`GridRanker`."""
+    return GridRanker(TransitionFeatures(tuple(lengths), salience, syntax, edges), penalty)

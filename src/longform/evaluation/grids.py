@@ -1,0 +1,46 @@
+"""What sheng2024 asks of entity grids: original or shuffled, human or machine (its Tables 2 to 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from longform.critics.entity_grid.ranking import ranking
+from longform.critics.entity_grid.score import RoleTransitions, units_from_readout
+from longform.documents import BadInput, Readout
+from longform.evaluation.human_vs_machine import human_vs_machine, sides_of
+from longform.evaluation.order_discrimination import order_discrimination
+from longform.evaluation.sentence_paths import BLOCKS, WINDOWS
+from longform.results import Record
+from longform.text.permutations import ShuffleTask
+
+MODELS = {"transitions": RoleTransitions, "ranking": ranking}
+
+
+def _models(models: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Grid models by the name that tables know them by.
+
+    Raises:
+        BadInput: an unknown model, or none.
+    """
+    if not models or set(models) - set(MODELS):
+        raise BadInput(f"grid models {sorted(models)}; allowed are {sorted(MODELS)}; fix params.yaml")
+    return {f"grid_{name}": MODELS[name](**settings) for name, settings in models.items()}
+
+
+def shuffle_tasks(*, train: Readout, texts: Readout, models: Mapping[str, Mapping[str, Any]]) -> list[Record]:
+    """Pairs of originals and shuffles; the ranking model learns every task anew."""
+    tasks = [ShuffleTask("block", (size,)) for size in BLOCKS] + [ShuffleTask("window", tuple(w)) for w in WINDOWS]
+    known = [unit for unit in units_from_readout(train) if unit.split == "train"]
+    judged = [unit for unit in units_from_readout(texts) if unit.split == "test"]
+    return order_discrimination(_models(models), judged, tasks, train=known)
+
+
+def sources(
+    *, train: Readout, texts: Readout, models: Mapping[str, Mapping[str, Any]], sources: Sequence[str]
+) -> list[Record]:
+    """Human above machine, source by source, by models that have seen human texts alone."""
+    known = [side.human for side in sides_of(units_from_readout(train)) if side.split == "train"]
+    judged = [side for side in sides_of(units_from_readout(texts)) if side.split == "test"]
+    scorers = {name: model.fit(known) for name, model in _models(models).items()}
+    return list(human_vs_machine(scorers, judged, sources, length=lambda grid: len(grid.cells)))

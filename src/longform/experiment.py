@@ -1,0 +1,184 @@
+"""What an experiment is made of: studies with their corpora, models, systems and critics, read from ``params.yaml``.
+
+A study is a set of texts that are asked about together (``articles``, ``suites`` ...). It lists corpora and language models; every
+model is trained on every corpus of the study in the same way, and a *system* is a corpus, a model and whether the model saw
+section titles. Critics read the study's corpora and what its systems wrote. Nothing here writes a product out by hand.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from longform.artefacts import read_yaml
+from longform.documents import BadInput
+
+TITLES = {"with": True, "without": False}  # deng2022 section 4: W/ Title and W/O Title
+
+
+@dataclass(frozen=True)
+class System:
+    """Who wrote a set of texts.
+
+    Attributes:
+        study, corpus: the texts that it was trained on, or that it is.
+        model: an entry of ``models``; ``data`` for the corpus itself.
+        titles: whether the model saw section titles; None for the corpus itself and where the study has no such setting.
+    """
+
+    study: str
+    corpus: str
+    model: str = "data"
+    titles: bool | None = None
+
+    @property
+    def folder(self) -> str:
+        """The name of its folder below that of its corpus."""
+        return self.model if self.titles is None else f"{self.model}-{'with' if self.titles else 'without'}_titles"
+
+    @property
+    def texts(self) -> str:
+        """Where its texts lie, below ``data/``."""
+        return f"corpora/{self.study}/{self.corpus}" if self.model == "data" else f"generations/{self._place}"
+
+    @property
+    def checkpoint(self) -> str:
+        """Where its language model lies, below ``data/``."""
+        return f"models/{self._place}"
+
+    @property
+    def _place(self) -> str:
+        own = "" if self.titles is None else f"/{'with' if self.titles else 'without'}_titles"
+        return f"{self.study}/{self.corpus}/{self.model}{own}"
+
+    def reading(self, critic: str, name: str) -> str:
+        """Where what a critic read in its texts lies, below ``data/``."""
+        return f"readings/{self.study}/{critic}/{self.corpus}/{self.folder}/{name}.npz"
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The fields of a record that say whose texts were scored."""
+        return {"corpus": self.corpus, "system": self.model, "titles": self.titles}
+
+
+class Experiment:
+    """The parameters of a run.
+
+    Args:
+        home: the folder of ``params.yaml``, ``data/`` and ``paper_figures/``.
+    """
+
+    def __init__(self, home: Path = Path()) -> None:
+        self.home = home
+
+    @cached_property
+    def params(self) -> Mapping[str, Any]:
+        """``params.yaml`` as written.
+
+        Raises:
+            BadInput: no such file, or not a mapping.
+        """
+        path = self.home / "params.yaml"
+        if not path.is_file():
+            raise BadInput(f"{path}: no such file; --home must name a folder with params.yaml and data/")
+        params = read_yaml(path)
+        if not isinstance(params, dict):
+            raise BadInput(f"{path}: not a mapping of settings; fix the file")
+        return params
+
+    @property
+    def data(self) -> Path:
+        """The data folder."""
+        return self.home / "data"
+
+    @property
+    def seed(self) -> int:
+        """The seed of the whole run; every draw is named after it and what is drawn."""
+        seed = self.params.get("seed")
+        if type(seed) is not int or seed < 0:
+            raise BadInput(f"params.yaml: seed is {seed!r:.60}, allowed is a whole number from 0")
+        return seed
+
+    def entry(self, *keys: str) -> Any:
+        """The value of nested keys, ``entry("models", "gpt2")``.
+
+        Raises:
+            BadInput: there is none; close names are offered.
+        """
+        value: Any = self.params
+        for depth, key in enumerate(keys):
+            if not isinstance(value, Mapping) or key not in value:
+                place = ".".join(keys[: depth + 1])
+                raise BadInput(f"params.yaml has no {place}{near(key, value if isinstance(value, Mapping) else ())}")
+            value = value[key]
+        return value
+
+    def settings(self, *keys: str) -> dict[str, Any]:
+        """A mapping of settings.
+
+        Raises:
+            BadInput: there is none, or it is no mapping.
+        """
+        value = self.entry(*keys)
+        if not isinstance(value, Mapping):
+            raise BadInput(f"params.yaml: {'.'.join(keys)} is {value!r:.60}, allowed is a mapping of settings")
+        return dict(value)
+
+    def models(self, study: str, corpus: str) -> list[str]:
+        """The language models that are trained on a corpus: the study's, and those of its ladder of sizes."""
+        settings = self.settings(study)
+        listed = list(settings.get("models", ())) if corpus in settings.get("corpora", ()) else []
+        sizes = settings.get("sizes", {})
+        return listed + [model for model in sizes.get("models", ()) if corpus in sizes.get("corpora", ())]
+
+    def systems(self, study: str, corpus: str) -> list[System]:
+        """Every system of a corpus, in the order of the lists."""
+        titles = self.settings(study).get("titles")
+        seen: Iterable[bool | None] = [None] if titles is None else [TITLES[name] for name in titles]
+        return [System(study, corpus, model, shown) for model in self.models(study, corpus) for shown in seen]
+
+    def of_model(self, study: str, corpus: str, model: str) -> list[System]:
+        """The systems of one model.
+
+        Raises:
+            BadInput: the study does not train that model on that corpus.
+        """
+        chosen = [system for system in self.systems(study, corpus) if system.model == model]
+        if not chosen:
+            known = self.models(study, corpus)
+            raise BadInput(f"params.yaml: {study} trains no model {model!r} on {corpus!r}{near(model, known)}")
+        return chosen
+
+    def critic(self, study: str, critic: str) -> dict[str, Any]:
+        """A critic's entry."""
+        return self.settings(study, "critics", critic)
+
+    def corpora_of(self, study: str, critic: str) -> list[str]:
+        """The corpora that a critic judges: its own list, or the study's."""
+        return list(self.critic(study, critic).get("corpora", self.settings(study).get("corpora", ())))
+
+
+def near(name: str, names: Iterable[str]) -> str:
+    """`` (near: ...)`` with close names, or nothing."""
+    close = difflib.get_close_matches(name, list(names), n=3)
+    return f" (near: {', '.join(close)})" if close else ""
+
+
+def chosen_systems(of: str | Sequence[str], systems: Sequence[System]) -> Iterator[System]:
+    """The systems that a setting names: ``all``, ``models`` (every one but the data), ``data``, or model names.
+
+    Raises:
+        BadInput: a name that no system has.
+    """
+    names = [of] if isinstance(of, str) else list(of)
+    known = {system.model for system in systems} | {"all", "models"}
+    for name in names:
+        if name not in known:
+            raise BadInput(f"params.yaml names the system {name!r}{near(name, known)}; allowed are {sorted(known)}")
+    for system in systems:
+        if "all" in names or system.model in names or ("models" in names and system.model != "data"):
+            yield system

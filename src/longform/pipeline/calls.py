@@ -1,0 +1,106 @@
+"""Calling a function with exactly the settings that ``params.yaml`` gives it: a misspelt one is a sentence, not a traceback."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
+from types import NoneType, UnionType
+from typing import Any, get_args
+
+from longform.documents import BadInput
+from longform.experiment import near
+
+PLAIN = {bool: "true or false", int: "a whole number", float: "a number", str: "a text", NoneType: "null"}
+
+
+def module(place: str, code: Any) -> Any:
+    """A module of the package that settings name: the file system is the registry.
+
+    Args:
+        place: where in ``params.yaml`` the name stands.
+        code: the path below ``src/longform``, dots or slashes between its parts, without ``.py``.
+
+    Raises:
+        BadInput: no such module.
+    """
+    if not isinstance(code, str) or not code:
+        raise BadInput(f"{place}: got {code!r:.60} for a module; name a file or folder of src/longform/")
+    name = f"longform.{code.replace('/', '.')}"
+    try:
+        known = importlib.util.find_spec(name) is not None
+    except ModuleNotFoundError:
+        known = False
+    if not known:
+        raise BadInput(f"{place}: there is no src/longform/{code.replace('.', '/')}; fix the name")
+    return importlib.import_module(name)
+
+
+def source_of(critic: str, code: str) -> str:
+    """Where a critic's code lies: a module of its folder, or, with a slash, any path below ``src/longform``."""
+    return code.removeprefix("/") if "/" in code else f"critics/{critic}/{code}"
+
+
+def function(place: str, code: Any, name: str) -> Callable[..., Any]:
+    """The function or class of a module, by name.
+
+    Raises:
+        BadInput: no such module, or it has none of that name.
+    """
+    home = module(place, code)
+    found = getattr(home, name, None)
+    if not callable(found):
+        known = [key for key in vars(home) if not key.startswith("_")]
+        raise BadInput(f"{place}: {home.__name__} has no function {name!r}{near(name, known)}; fix the name")
+    return found
+
+
+def call(place: str, wanted: Callable[..., Any], settings: Mapping[str, Any], **given: Any) -> Any:
+    """Call with settings as keywords; ``given`` are objects of the stage, those that the function does not take are left out.
+
+    Raises:
+        BadInput: a setting that is unknown, missing or of the wrong type, by name, and what is allowed.
+    """
+    return wanted(**arguments(place, wanted, settings, given))
+
+
+def arguments(
+    place: str, wanted: Callable[..., Any], settings: Mapping[str, Any], given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The settings, and what the function takes of ``given``. What training sets is no setting."""
+    trained = {f.name for f in fields(wanted) if f.metadata.get("fitted")} if is_dataclass(wanted) else set()
+    declared = {name: parameter for name, parameter in _parameters(wanted).items() if name not in trained}
+    known = {name: parameter for name, parameter in declared.items() if parameter.kind is not parameter.VAR_KEYWORD}
+    unknown = sorted(settings.keys() - known) if known == declared else []
+    if unknown:
+        allowed = sorted(known.keys() - given.keys())
+        raise BadInput(f"{place} has {unknown[0]!r}{near(unknown[0], allowed)}; allowed are {allowed}; fix params.yaml")
+    needed = {name for name, parameter in known.items() if parameter.default is parameter.empty}
+    missing = sorted(needed - settings.keys() - given.keys())
+    if missing:
+        name = getattr(wanted, "__name__", str(wanted))
+        raise BadInput(f"{place} lacks {missing}, which {name} needs; add them to params.yaml")
+    for name, value in ((name, value) for name, value in settings.items() if name in known):
+        _check_type(f"{place}: {name}", value, known[name].annotation)
+    return {**settings, **{key: value for key, value in given.items() if key in known}}
+
+
+def _parameters(wanted: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+    """Parameters with their types, as text where a type is known to type checkers only."""
+    try:
+        return inspect.signature(wanted, eval_str=True).parameters
+    except NameError:
+        return inspect.signature(wanted).parameters
+
+
+def _check_type(place: str, value: Any, annotation: Any) -> None:
+    """Refuse a plain value of another plain type; what is annotated with more than that is the function's own to check."""
+    allowed = set(get_args(annotation)) if isinstance(annotation, UnionType) else {annotation}
+    if not allowed <= PLAIN.keys():
+        return
+    accepted = {int, float} if float in allowed and type(value) is int else {type(value)}
+    if not accepted & allowed:
+        names = " or ".join(PLAIN[kind] for kind in PLAIN if kind in allowed)
+        raise BadInput(f"{place} is {value!r:.60}, allowed is {names}; fix params.yaml")

@@ -1,0 +1,115 @@
+"""Stages of critics that need models: train on real text, read any text.
+
+An entry of ``<study>.critics`` has ``train`` (what the critic learns, with its settings), ``readings`` (named ways to read a text) and
+``metrics`` (named numbers, each from one reading). Readings are crossed with the corpora and systems of the study here, metrics in
+:mod:`longform.pipeline.scoring`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from longform.artefacts import read_arrays, read_corpus, whole, write_readout
+from longform.documents import SPLITS, BadInput, Readout
+from longform.experiment import Experiment, System, chosen_systems
+from longform.pipeline.calls import call, function, source_of
+from longform.pipeline.scratch import first_process, resumable
+from longform.pipeline.texts import texts
+from longform.pipeline.work import Work
+
+READING = ("code", "as", "of", "corpora", "reader", "splits", "texts", "titles")
+
+
+def train(experiment: Experiment, study: str, critic: str) -> None:
+    """What a critic learns from every corpus that it is trained on -> ``data/critics/<study>/<critic>/<corpus>``."""
+    entry = experiment.settings(study, "critics", critic, "train")
+    corpora = entry.pop("corpora", experiment.corpora_of(study, critic))
+    code, base = str(entry.pop("code", "train")), entry.pop("base", f"tokenizers/{study}")
+    with whole(experiment.data / "critics" / study / critic) as folder:
+        folder.mkdir()
+        for corpus in corpora:
+            place = f"train {study} {critic} {corpus}"
+            real = System(study, corpus)
+            start = experiment.data / base.format(corpus=corpus)
+            work = Work(experiment, place, {**entry, "code": f"critics/{critic}/{code}"})
+            with resumable(work, experiment.data / real.texts, start) as scratch:
+                given = {
+                    "name": f"{corpus}-{critic}",
+                    "seed": experiment.seed,
+                    "base": start,
+                    "scratch": scratch,
+                    "documents": texts(experiment, real),
+                }
+                trained = call(place, function(place, f"critics/{critic}/{code}", "fit"), entry, **given)
+                if first_process(work):
+                    (folder / corpus).mkdir()
+                    trained.save(folder / corpus)
+
+
+def read(experiment: Experiment, study: str, critic: str) -> None:
+    """Every reading of every text that the critic judges -> ``data/readings/<study>/<critic>``."""
+    entry = experiment.critic(study, critic)
+    with whole(experiment.data / "readings" / study / critic) as folder:
+        folder.mkdir()
+        for name in entry["readings"]:
+            settings = experiment.settings(study, "critics", critic, "readings", name)
+            for corpus in settings.get("corpora", experiment.corpora_of(study, critic)):
+                systems = [System(study, corpus), *experiment.systems(study, corpus)]
+                for system in chosen_systems(settings.get("of", "all"), systems):
+                    readout = _read(experiment, critic, name, settings, system)
+                    place = folder / system.corpus / system.folder / f"{settings.get('as', name)}.npz"
+                    place.parent.mkdir(parents=True, exist_ok=True)
+                    write_readout(place, readout)
+                    print(
+                        f"read {critic} {name}: {system.corpus} {system.folder}, {len(readout.unit_ids)} units",
+                        flush=True,
+                    )
+
+
+def _read(experiment: Experiment, critic: str, name: str, settings: Mapping[str, Any], system: System) -> Readout:
+    """One reading of one system's texts; where the reader is the system itself it reads the corpus that it was trained on."""
+    place = f"{system.study}.critics.{critic}.readings.{name}"
+    by_system = settings.get("reader") == "system"
+    source = System(system.study, system.corpus).texts if by_system else system.texts
+    text = read_corpus(experiment.data / str(settings.get("texts", source)).format(corpus=system.corpus))
+    splits = settings.get("splits", ["test"]) if by_system or system.model == "data" else ["generated"]
+    if not isinstance(splits, list) or not splits or not set(splits) <= set(SPLITS):
+        raise BadInput(f"{place}: splits is {splits!r}, allowed is a list out of {list(SPLITS)}")
+    reader = _reader(experiment, critic, str(settings.get("reader", "critic")), system)
+    truth = reader / "truth.npz"
+    code, _, wanted = str(settings.get("code", "read")).partition(":")
+    given = {
+        "documents": list(text.documents),
+        "truth": text.truth,
+        "reader": reader,
+        "reader_truth": read_arrays(truth) if truth.is_file() else {},
+        "seed": experiment.seed,
+        "name": f"{critic} {name} {system.corpus} {system.folder}",
+        "splits": splits,
+        "titles": bool(settings.get("titles", system.titles)),
+    }
+    own = {key: value for key, value in settings.items() if key not in READING}
+    reads = function(place, source_of(critic, code), wanted or "read")
+    readout: Readout = call(place, reads, own, **given)
+    if not readout.unit_ids:
+        raise BadInput(f"{place}: {system.texts} has no text of splits {splits}; fix splits, or run its stage again")
+    return readout
+
+
+def _reader(experiment: Experiment, critic: str, reader: str, system: System) -> Path:
+    """The folder of what reads: the trained critic, the corpus, the system itself, or a path below ``data/``."""
+    if reader == "system":
+        return experiment.data / system.checkpoint
+    if reader == "corpus":
+        return experiment.data / System(system.study, system.corpus).texts
+    if reader == "critic":
+        corpus = _trained_on(experiment, system.study, system.corpus)
+        return experiment.data / "critics" / system.study / critic / corpus
+    return experiment.data / reader.format(corpus=system.corpus)
+
+
+def _trained_on(experiment: Experiment, study: str, corpus: str) -> str:
+    """The corpus whose trained critics read a corpus: itself, unless ``read_as`` names another."""
+    return str(experiment.settings(study).get("read_as", {}).get(corpus, corpus))

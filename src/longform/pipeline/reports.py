@@ -1,0 +1,71 @@
+"""Stages that show results: the tables and figures of a paper, and the ledger of all papers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from longform.artefacts import read_yaml, whole
+from longform.documents import BadInput
+from longform.experiment import Experiment, near
+from longform.pipeline.calls import call, function
+from longform.reporting.claims import claims_markdown, write_claims
+from longform.reporting.papers import complete
+from longform.reporting.printed import ledger_markdown, read_expected, write_ledger
+from longform.results import Results, read_results
+
+EXPERIMENTS = Path("experiments")
+
+
+def report(experiment: Experiment, paper: str, subject: str) -> None:
+    """The exhibits of one subject of a paper -> ``paper_figures/<paper>/<exhibit>/``."""
+    entry = _subject(paper, subject)
+    place = f"experiments/{paper}/params.yaml: reports.{subject}"
+    results = complete(paper, scores(experiment, entry["scores"]))
+    expected = read_expected(EXPERIMENTS / paper, overrides={"exhibits": entry["exhibits"]})
+    given = {"results": results, "expected": expected, "data": experiment.data, "decoders": _decoders(experiment)}
+    for exhibit in entry["exhibits"]:
+        settings = dict(entry.get("settings", {}).get(exhibit, {}))
+        code = str(settings.pop("code", entry.get("code")))
+        sheet = call(place, function(place, code, exhibit), settings, **given)
+        with whole(experiment.home / "paper_figures" / paper / exhibit) as folder:
+            folder.mkdir()
+            sheet.save(folder, exhibit)
+        print(f"report {paper}: {exhibit}", flush=True)
+
+
+def _decoders(experiment: Experiment) -> dict[str, Any]:
+    """Every decoder of a run by name, with its settings."""
+    lists = experiment.params.get("facts", {}).get("decoders", {})
+    return {name: settings for decoders in lists.values() for name, settings in decoders.items()}
+
+
+def _subject(paper: str, subject: str) -> Mapping[str, Any]:
+    path = EXPERIMENTS / paper / "params.yaml"
+    if not path.is_file():
+        raise BadInput(f"{path}: no such file; reports are asked for from the repository's root")
+    subjects = (read_yaml(path) or {}).get("reports", {})
+    if subject not in subjects:
+        raise BadInput(f"{path} has no report {subject!r}{near(subject, subjects)}")
+    entry: Mapping[str, Any] = subjects[subject]
+    return entry
+
+
+def scores(experiment: Experiment, places: list[str]) -> Results:
+    """Records of score files, named ``<study>/<critic>``."""
+    return read_results(*(experiment.data / "scores" / f"{place}.json" for place in places))
+
+
+def ledger(experiment: Experiment) -> None:
+    """Every printed number and every claim of the papers, with ours -> ``paper_figures/ledger``."""
+    results = read_results(experiment.data / "scores")
+    papers = [read_expected(path.parent) for path in sorted(EXPERIMENTS.glob("*/expected.yaml"))]
+    judged = [claim for paper in papers for claim in paper.judged(complete(paper.paper, results), experiment.data)]
+    lines = [line for paper in papers for line in paper.ledger(complete(paper.paper, results), experiment.data)]
+    with whole(experiment.home / "paper_figures" / "ledger") as folder:
+        folder.mkdir()
+        write_claims(folder / "claims.csv", judged)
+        write_ledger(folder / "ledger.csv", lines)
+        text = f"{claims_markdown(judged)}\n{ledger_markdown(lines)}"
+        (folder / "ledger.md").write_text(text, encoding="utf-8")

@@ -1,0 +1,156 @@
+"""Another scale of the same study: a copy of the working tree in which ``params.yaml`` has the scale's overrides.
+
+``python -m longform.pipeline.scale smoke`` makes ``scales/smoke/``, an ordinary DVC project with the cache of this one, so that every
+DVC command works there; ``--results`` copies what it measured back to ``experiments/scales/smoke/``. An override is a dotted key and
+a value: mappings are merged, everything else is replaced.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from longform.artefacts import read_yaml
+from longform.documents import BadInput
+
+TARGETS = "targets"  # the stages that a scale is about; all where it names none
+RESULTS = ("data/scores", "data/metrics", "paper_figures")
+BUILT = ("scales/", "dvc.lock", *(f"{name}/" for name in RESULTS))
+
+
+def overridden(params: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters with a scale's overrides.
+
+    Raises:
+        BadInput: a key that leads nowhere; close names are offered.
+    """
+    result = _copy(params)
+    for key, value in overrides.items():
+        if key == TARGETS:
+            continue
+        *path, last = key.split(".")
+        place: Any = result
+        for name in path:
+            place = _entered(place, name, key)
+        _entered(place, last, key)
+        place[last] = _merged(place[last], value)
+    return result
+
+
+def _entered(place: Any, name: str, key: str) -> Any:
+    if not isinstance(place, dict) or name not in place:
+        near = difflib.get_close_matches(name, list(place) if isinstance(place, dict) else [], n=2)
+        raise BadInput(f"override {key}: params.yaml has no {name!r}{f' (near: {near})' if near else ''}; fix the key")
+    return place[name]
+
+
+def _merged(old: Any, new: Any) -> Any:
+    if isinstance(old, Mapping) and isinstance(new, Mapping):
+        return {**old, **{key: _merged(old[key], value) if key in old else value for key, value in new.items()}}
+    return new
+
+
+def _copy(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _copy(item) for key, item in value.items()}
+    return [_copy(item) for item in value] if isinstance(value, list) else value
+
+
+def make(name: str, root: Path, folder: Path) -> None:
+    """Bring ``folder`` up to date with the working tree and write the scale's parameters; what was built there stays.
+
+    Raises:
+        BadInput: no such scale, or a bad override.
+    """
+    source = root / "experiments" / "scales" / name / "overrides.yaml"
+    if not source.is_file():
+        known = sorted(path.parent.name for path in source.parents[1].glob("*/overrides.yaml"))
+        raise BadInput(f"there is no scale {name!r}; allowed are {known}")
+    params = overridden(read_yaml(root / "params.yaml"), read_yaml(source) or {})
+    folder.mkdir(parents=True, exist_ok=True)
+    kept = _tracked(root)
+    for path in _tracked(folder) if (folder / ".git").is_dir() else []:
+        if path not in kept and str(path) != TARGETS and not str(path).startswith(BUILT):
+            (folder / path).unlink(missing_ok=True)
+    for path in kept:
+        if not str(path).startswith(BUILT) and (root / path).is_file():
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            if not (folder / path).is_file() or (folder / path).read_bytes() != (root / path).read_bytes():
+                shutil.copy2(root / path, folder / path)
+    _write_params(folder / "params.yaml", params, name)
+    (folder / TARGETS).write_text(" ".join((read_yaml(source) or {}).get(TARGETS, [])), encoding="utf-8")
+    if not (folder / ".git").is_dir():
+        _run(folder, "git", "init", "--quiet")
+        _run(
+            folder,
+            sys.executable,
+            "-m",
+            "dvc",
+            "config",
+            "--local",
+            "cache.dir",
+            os.path.relpath(root / ".dvc" / "cache", folder / ".dvc"),
+        )
+    for raw in (root / "data" / "raw").glob("*"):
+        link = folder / "data" / "raw" / raw.name
+        if not link.exists():
+            link.symlink_to(os.path.relpath(raw, link.parent))
+
+
+def _write_params(path: Path, params: Mapping[str, Any], name: str) -> None:
+    import yaml
+
+    text = f"# The default parameters with experiments/scales/{name}/overrides.yaml; made by longform.pipeline.scale.\n"
+    text += yaml.safe_dump(dict(params), sort_keys=False, allow_unicode=True, width=120)
+    if not path.is_file() or path.read_text(encoding="utf-8") != text:
+        path.write_text(text, encoding="utf-8")
+
+
+def _tracked(folder: Path) -> set[Path]:
+    """Files that git knows or would add."""
+    listed = _run(folder, "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    return {Path(name) for name in listed.split("\0") if name}
+
+
+def _run(folder: Path, *command: str) -> str:
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    if done.returncode:
+        raise BadInput(f"{' '.join(command)}: {done.stderr.strip() or done.stdout.strip()}")
+    return done.stdout
+
+
+def keep_results(name: str, root: Path, folder: Path) -> None:
+    """Copy what a scale measured into ``experiments/scales/<name>/``, where git keeps it."""
+    for part in RESULTS:
+        target = root / "experiments" / "scales" / name / part
+        shutil.rmtree(target, ignore_errors=True)
+        if (folder / part).is_dir():
+            shutil.copytree(folder / part, target, ignore=shutil.ignore_patterns(".gitignore"))
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Command line."""
+    parser = argparse.ArgumentParser(prog="python -m longform.pipeline.scale", description=__doc__)
+    parser.add_argument("name", help="a folder of experiments/scales/")
+    parser.add_argument("--folder", type=Path, help="where to make it (scales/NAME)")
+    parser.add_argument("--results", action="store_true", help="copy its results back instead")
+    chosen = parser.parse_args(arguments)
+    root, folder = Path(), chosen.folder or Path("scales") / chosen.name
+    try:
+        (keep_results if chosen.results else make)(chosen.name, root, folder)
+    except BadInput as error:
+        print(f"longform: {error}", file=sys.stderr)
+        return 2
+    print(folder)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,144 @@
+"""A whole small study, stage by stage: from nothing to a table; the same bytes twice; bad settings are one sentence."""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from longform.experiment import Experiment
+from longform.pipeline.stage import main
+from longform.results import read_results
+
+STAGES = (
+    "corpus synthetic", "tokenizer synthetic", "language_model synthetic synthetic tiny",
+    "generate synthetic synthetic tiny", "read synthetic synthetic_states", "score synthetic synthetic_states",
+    "read synthetic perplexity", "score synthetic perplexity",
+)  # fmt: skip
+SHAPE = {"model_type": "gpt2", "n_layer": 1, "n_head": 2, "n_embd": 16}
+PARAMS = {
+    "seed": 7,
+    "models": {"tiny": SHAPE},
+    "corpora": {
+        "synthetic": {
+            "study": "synthetic", "dataset": "hsmm_language", "source": "raw/.gitkeep",
+            "documents": {"train": 40, "validation": 10, "test": 24}, "num_states": 4, "subsequences": 20,
+            "min_length": 2, "max_length": 3, "steps": 5, "temperatures": {"transition": 0.5, "emission": 0.3},
+        }
+    },
+    "synthetic": {
+        "corpora": ["synthetic"],
+        "models": ["tiny"],
+        "tokenizer": {"kind": "whitespace"},
+        "training": {
+            "packing": "documents", "context": 64,
+            "schedule": {"learning_rate": 0.01, "batch": 8, "epochs": 1, "validations": 1},
+        },
+        "sampling": {"documents": 24, "batch": 24, "max_tokens": 64, "context_overlap": None, "top_k": 0},
+        "critics": {
+            "synthetic_states": {
+                "readings": {"states": {"code": "datasets/hsmm_states", "reader": "corpus", "rule": "released", "splits": ["test"]}},
+                "metrics": {"latent_ppl": {"code": "/markov_chain", "critic": "true_markov", "reading": "states"}},
+            },
+            "perplexity": {
+                "readings": {"log_probs": {"of": "models", "reader": "system"}},
+                "metrics": {
+                    "word_ppl": {"critic": "Perplexity", "count_end": True, "reading": "log_probs", "of": "models"}
+                },
+            },
+        },
+    },
+}  # fmt: skip
+
+
+def home(folder: Path, **changed) -> Path:
+    (folder / "data" / "raw").mkdir(parents=True)
+    (folder / "data" / "raw" / ".gitkeep").write_text("")
+    (folder / "params.yaml").write_text(yaml.safe_dump({**PARAMS, **changed}, sort_keys=False))
+    return folder
+
+
+def run(folder: Path, *stages: str) -> list[int]:
+    return [main([*stage.split(), "--home", str(folder)]) for stage in stages]
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    folder = home(tmp_path_factory.mktemp("study"))
+    assert run(folder, *STAGES) == [0] * len(STAGES)
+    return folder
+
+
+def test_records_say_what_they_are_numbers_of(study):
+    states = read_results(study / "data/scores/synthetic/synthetic_states.json")
+    assert [(r.critic, r.metric, r.corpus, r.system, r.titles) for r in states] == [
+        ("synthetic_states", "latent_ppl", "synthetic", "data", None),
+        ("synthetic_states", "latent_ppl", "synthetic", "tiny", None),
+    ]
+    assert states[0].low <= states[0].value <= states[0].high and states[0].units == 24
+    assert states[1].reference == pytest.approx(states[0].value) and states[1].p_value is not None
+    words = read_results(study / "data/scores/synthetic/perplexity.json")
+    assert [(r.system, r.metric) for r in words] == [("tiny", "word_ppl")] and words[0].value > 1
+
+
+def test_metrics_for_dvc_are_the_same_values(study):
+    shown = json.loads((study / "data/metrics/synthetic/synthetic_states.json").read_text())
+    records = read_results(study / "data/scores/synthetic/synthetic_states.json")
+    assert shown["synthetic"]["tiny"]["latent_ppl"] == pytest.approx(records[1].value)
+
+
+def test_the_same_parameters_give_the_same_bytes(study, tmp_path):
+    again = home(tmp_path / "again")
+    run(again, *STAGES)
+    for place in ("corpora", "generations", "scores"):
+        first = {p.relative_to(study): p.read_bytes() for p in (study / "data" / place).rglob("*") if p.is_file()}
+        assert first == {
+            p.relative_to(again): p.read_bytes() for p in (again / "data" / place).rglob("*") if p.is_file()
+        }
+
+
+def test_nothing_is_left_in_the_scratch_folder(study):
+    assert not [p for p in (study / "scratch").rglob("*") if p.is_file()]
+
+
+@pytest.mark.parametrize(
+    "stages, changed, sentence",
+    [
+        (["corpus wiki"], {}, "params.yaml has no corpora.wiki"),
+        (["corpus synthetic"], {"seed": "x"}, "seed is 'x'"),
+        (["corpus"], {}, "corpus takes NAME"),
+        (["corpus synthetic"], {"corpora": {"synthetic": {**PARAMS["corpora"]["synthetic"], "num_sates": 3}}}, "near: num_states"),
+        (["corpus synthetic"], {"corpora": {"synthetic": {**PARAMS["corpora"]["synthetic"], "steps": "many"}}}, "a whole number"),
+        (["corpus synthetic"], {"corpora": {"synthetic": {**PARAMS["corpora"]["synthetic"], "dataset": "nowhere"}}}, "there is no src/longform/datasets/nowhere"),
+        (["language_model synthetic synthetic large"], {}, "params.yaml has no models.large"),
+        (["read synthetic perplexity"], {}, "documents.jsonl"),
+    ],
+)  # fmt: skip
+def test_bad_settings_are_one_sentence(tmp_path, capsys, stages, changed, sentence):
+    folder = home(tmp_path / "bad", **changed)
+    assert run(folder, *stages)[-1] == 2
+    said = capsys.readouterr().err
+    assert sentence in said and "Traceback" not in said
+    assert not list((folder / "data").glob("*/synthetic/*"))
+
+
+def test_a_parameter_file_that_is_missing_or_no_mapping_is_explained(tmp_path, capsys):
+    assert main(["corpus", "synthetic", "--home", str(tmp_path)]) == 2
+    assert "no such file" in capsys.readouterr().err
+    (tmp_path / "params.yaml").write_text("- a\n")
+    assert main(["corpus", "synthetic", "--home", str(tmp_path)]) == 2
+    assert "not a mapping" in capsys.readouterr().err
+
+
+def test_lists_are_crossed():
+    crossed = Experiment(Path())
+    crossed.__dict__["params"] = {
+        "articles": {
+            "corpora": ["wiki", "arxiv"], "models": ["a"], "titles": ["with", "without"],
+            "sizes": {"corpora": ["wiki"], "models": ["b"]},
+        }
+    }  # fmt: skip
+    assert [system.folder for system in crossed.systems("articles", "wiki")] == [
+        "a-with_titles", "a-without_titles", "b-with_titles", "b-without_titles",
+    ]  # fmt: skip
+    assert crossed.models("articles", "arxiv") == ["a"]
