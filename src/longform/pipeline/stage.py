@@ -11,7 +11,6 @@ os.environ.setdefault("WANDB_MODE", "offline")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 import argparse
-import ctypes
 import importlib
 import inspect
 import sys
@@ -19,6 +18,7 @@ from pathlib import Path
 
 from longform.documents import BadInput
 from longform.experiment import Experiment
+from longform.pipeline.__main__ import keep_freed_memory
 
 STAGES = {
     "corpus": "texts",
@@ -35,19 +35,6 @@ STAGES = {
     "report": "reports",
     "ledger": "reports",
 }
-TRIM, MMAP = -1, -3  # M_TRIM_THRESHOLD and M_MMAP_THRESHOLD, malloc.h
-
-
-def keep_freed_memory() -> None:
-    """Have the C library (glibc) keep what is freed for the next allocation instead of giving it back to the kernel.
-
-    A training step frees and takes tensors of megabytes over and over; the kernel zeroes each page anew, which in a virtual
-    machine was up to half of a training's time.
-    """
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
-    if mallopt is not None:
-        mallopt(MMAP, 32 << 20)  # the largest that glibc takes
-        mallopt(TRIM, 2**31 - 1)
 
 
 def main(arguments: list[str] | None = None) -> int:
