@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import importlib.util
-import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from types import NoneType, UnionType
-from typing import Any, get_args
+from typing import Any
 
 from longform.artefacts import read_yaml
 from longform.documents import BadInput
+from longform.experiment import near
+from longform.pipeline import calls
 
 EXPERIMENTS = Path("experiments")
-PLAIN = {bool: "true or false", int: "a whole number", float: "a number", str: "a text", NoneType: "null"}
 VERBS = ("prepare", "train", "generate", "infer", "score", "report")
 
 
@@ -127,7 +125,7 @@ def read_row(home: Path, verb: str, name: str) -> Row:
     if not isinstance(rows, dict):
         raise BadInput(f"{path}: {verb} is {rows!r:.60}, allowed is a mapping of rows; mend it")
     if name not in rows:
-        raise BadInput(f"{path} has no row {verb}.{name}{_near(name, rows)}; add it or mend the name")
+        raise BadInput(f"{path} has no row {verb}.{name}{near(name, rows)}; add it or mend the name")
     if not isinstance(rows[name], dict):
         raise BadInput(f"{path}: row {verb}.{name} is {rows[name]!r}, allowed is a mapping of settings; mend it")
     return Row(verb, name, rows[name], home, seed)
@@ -149,43 +147,7 @@ def arguments(
     Raises:
         BadInput: a setting that is unknown, missing or of the wrong type, by name, and what is allowed.
     """
-    fitted = {one.name for one in fields(function) if one.metadata.get("fitted")} if is_dataclass(function) else set()
-    known = {name: one for name, one in _parameters(function).items() if name not in fitted}
-    unknown = sorted(settings.keys() - known)
-    if unknown:
-        allowed = sorted(known.keys() - given.keys())
-        raise BadInput(
-            f"row {row.verb}.{row.name} has {unknown[0]!r}{_near(unknown[0], allowed)}; allowed are {allowed}; mend params.yaml"
-        )
-    needed = {name for name, one in known.items() if one.default is one.empty}
-    missing = sorted(needed - settings.keys() - given.keys())
-    if missing:
-        raise BadInput(
-            f"row {row.verb}.{row.name} lacks {missing}, which {function.__name__} needs; add them to params.yaml"
-        )
-    for name, value in settings.items():
-        _check_type(f"row {row.verb}.{row.name}: {name}", value, known[name].annotation)
-    return {**settings, **{key: value for key, value in given.items() if key in known}}
-
-
-def _parameters(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
-    """Parameters with their types, as text where a type is known to type checkers only."""
-    try:
-        return inspect.signature(function, eval_str=True).parameters
-    except NameError:
-        return inspect.signature(function).parameters
-
-
-def _check_type(place: str, value: Any, annotation: Any) -> None:
-    """Refuse a plain value of another plain type; what is annotated with more than that is the function's own to check."""
-    union = isinstance(annotation, UnionType)
-    allowed = set(get_args(annotation)) if union else {annotation}
-    if not allowed <= PLAIN.keys():
-        return
-    accepted = {int, float} if float in allowed and type(value) is int else {type(value)}
-    if not accepted & allowed:
-        names = " or ".join(PLAIN[one] for one in PLAIN if one in allowed)
-        raise BadInput(f"{place} is {value!r:.60}, allowed is {names}; mend params.yaml")
+    return calls.arguments(f"row {row.verb}.{row.name}", function, settings, given)
 
 
 def _exists(name: str) -> bool:
@@ -193,8 +155,3 @@ def _exists(name: str) -> bool:
         return importlib.util.find_spec(name) is not None
     except ModuleNotFoundError:
         return False
-
-
-def _near(name: str, names: Any) -> str:
-    close = difflib.get_close_matches(name, list(names), n=3)
-    return f" (near: {', '.join(close)})" if close else ""
