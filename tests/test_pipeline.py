@@ -1,4 +1,4 @@
-"""The shape of the pipeline: which way imports flow, what stages depend on, what rows are called and where they lead."""
+"""The shape of the pipeline: which way imports flow, what stages depend on, and that every entry of params.yaml can be called."""
 
 import ast
 import os
@@ -10,23 +10,32 @@ from pathlib import Path
 
 import pytest
 import yaml
+from dvc.repo import Repo
 
-from longform.pipeline import score
-from longform.pipeline.rows import VERBS, Row, arguments
-from longform.pipeline.scales import derived
+from longform.artefacts import read_yaml
+from longform.documents import BadInput
+from longform.experiment import Experiment
+from longform.pipeline.calls import arguments
+from longform.pipeline.scale import overridden
+from tests.pipeline_entries import entries
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "longform"
 FLOW = ("text", "datasets", "language_models", "decoding", "critics", "evaluation", "reporting")
-FREE = {"documents", "critic", "resampling", "results", "artefacts", "markov_chain", "malformed"}
-SCALES = [ROOT, *sorted(p.parent for p in (ROOT / "experiments" / "scales").glob("*/params.yaml"))]
+FREE = {"documents", "critic", "resampling", "markov_chain", "malformed", "results", "artefacts"}
 MODULES = sorted(p.relative_to(PACKAGE) for p in PACKAGE.rglob("*.py"))
-FOLDERS = ("src", "tests", "benchmarks", "experiments", "notebooks")
-FILES = sorted(p.relative_to(ROOT) for folder in FOLDERS for p in (ROOT / folder).rglob("*.py"))
+FILES = sorted(
+    p.relative_to(ROOT) for folder in ("src", "tests", "benchmarks", "experiments", "notebooks") for p in (ROOT / folder).rglob("*.py")
+)  # fmt: skip
+SCALES = ["", *sorted(p.parent.name for p in (ROOT / "experiments" / "scales").glob("*/overrides.yaml"))]
 
 
-def params(home: Path) -> dict:
-    return yaml.safe_load((home / "params.yaml").read_text(encoding="utf-8"))
+def experiment(scale: str = "") -> Experiment:
+    asked = Experiment(ROOT)
+    if scale:
+        overrides = read_yaml(ROOT / "experiments" / "scales" / scale / "overrides.yaml")
+        asked.__dict__["params"] = overridden(asked.params, overrides)
+    return asked
 
 
 @cache
@@ -50,7 +59,8 @@ def _file(name: str) -> Path | None:
 
 
 def closure(*starts: Path) -> set[Path]:
-    seen, left = set(), list(starts)
+    seen: set[Path] = set()
+    left = list(starts)
     while left:
         module = left.pop()
         if module not in seen:
@@ -59,21 +69,27 @@ def closure(*starts: Path) -> set[Path]:
     return seen
 
 
-@pytest.mark.parametrize("module", MODULES, ids=str)
+def room(module: Path) -> str:
+    return module.parts[0] if len(module.parts) > 1 else module.stem
+
+
+@pytest.mark.parametrize("module", [m for m in MODULES if room(m) in (*FLOW, *FREE)], ids=str)
 def test_imports_flow_one_way(module):
-    group = module.parts[0] if len(module.parts) > 1 else module.stem
-    if group in ("pipeline", "cli", "__init__", "artefacts", "results", "experiment", "study", "criticize"):
-        return
-    allowed = set(FREE) | (set(FLOW[: FLOW.index(group) + 1]) if group in FLOW else set())
+    allowed = FREE | (set(FLOW[: FLOW.index(room(module)) + 1]) if room(module) in FLOW else set())
     for other in imports(module):
-        if group == other.parts[0] == "critics" and len(other.parts) > 2:
+        assert room(other) in allowed, f"{module} imports {other}: allowed are {sorted(allowed)}"
+        if room(module) == room(other) == "critics" and len(other.parts) > 2:
             assert other.parts[1] == module.parts[1], f"{module} imports {other}: a critic knows none of its neighbours"
-        target = other.parts[0] if len(other.parts) > 1 else other.stem
-        assert target in allowed, f"{module} imports {other}: allowed are {sorted(allowed)}"
+
+
+def test_no_files_import_each_other_in_a_circle():
+    for module in MODULES:
+        reached = set().union(*(closure(other) for other in imports(module) - {module}))
+        assert module not in reached, f"{module} imports itself through {sorted(map(str, imports(module)))}"
 
 
 @pytest.mark.parametrize("module", MODULES, ids=str)
-def test_only_the_trainer_imports_wandb_and_only_stages_read_parameters(module):
+def test_only_the_trainer_imports_wandb_and_only_the_pipeline_reads_parameters(module):
     text = (PACKAGE / module).read_text(encoding="utf-8")
     if module != Path("language_models/lightning.py"):
         assert not re.search(r"^\s*(import wandb|from wandb)|WandbLogger", text, re.M)
@@ -81,17 +97,17 @@ def test_only_the_trainer_imports_wandb_and_only_stages_read_parameters(module):
         assert not re.search(r"open\([^)]*params\.yaml|read_text\(.params\.yaml", text)
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file).removeprefix("src/longform/"))
+@pytest.mark.parametrize("file", FILES, ids=str)
 def test_no_file_is_over_four_hundred_lines(file):
     assert len((ROOT / file).read_text(encoding="utf-8").splitlines()) <= 400
 
 
-def test_torch_is_not_importable_from_the_judging_rooms():
-    names = [
-        "longform." + ".".join(m.with_suffix("").parts)
-        for m in MODULES
-        if m.parts[0] == "reporting" or (m.parts[0] == "critics" and m.name == "score.py")
-    ]
+def test_torch_is_not_importable_where_texts_are_scored():
+    judging = [
+        m for m in MODULES if m.parts[0] in ("evaluation", "reporting") or (m.parts[0] == "critics" and m.name == "score.py")
+    ]  # fmt: skip
+    judging = [m for m in judging if m.name != "simulated_annotators.py"]  # reads with a classifier
+    names = ["longform." + ".".join(m.with_suffix("").parts) for m in judging]
     code = f"""
 import sys, importlib
 class Absent:  # SciPy reads sys.modules["torch"], so a None there breaks it where an uninstalled package would not
@@ -99,7 +115,7 @@ class Absent:  # SciPy reads sys.modules["torch"], so a None there breaks it whe
         if name.partition(".")[0] in ("torch", "transformers", "pytorch_lightning"):
             raise ModuleNotFoundError(f"{{name}} is not for the judging rooms", name=name)
 sys.meta_path.insert(0, Absent())
-for name in {names!r}:
+for name in {names!r} + ["longform.pipeline.scoring", "longform.pipeline.reports"]:
     importlib.import_module(name)
 """
     source = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
@@ -107,114 +123,80 @@ for name in {names!r}:
     assert done.returncode == 0, done.stderr
 
 
-def declared(verb: str, row: dict, home: Path) -> list[Path]:
-    """The package files and folders that a stage lists."""
-    template = yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))["stages"][verb]["do"]["deps"]
-    filled = [re.sub(r"\$\{item\.(\w+)\}", lambda m: str(row[m.group(1)]), dep) for dep in template]
-    return [Path(dep).relative_to("src/longform") for dep in filled if dep.startswith("src/longform/")]
+@pytest.mark.parametrize("scale", SCALES)
+def test_every_entry_has_settings_that_its_function_takes(scale):
+    for place, _, wanted, settings, given in entries(experiment(scale)):
+        try:
+            assert settings.keys() <= arguments(place, wanted, settings, dict.fromkeys(given)).keys()
+        except BadInput as error:
+            raise AssertionError(f"{scale or 'the default'}: {error}") from error
 
 
-FUNCTIONS = {"prepare": "build", "train": "fit", "generate": "generate", "infer": "read"}
-SLOTS = {
-    "prepare": ("raw",),
-    "train": ("texts", "base"),
-    "generate": ("model", "prefixes"),
-    "infer": ("texts", "reader"),
-    "score": (*score.SLOTS, *score.CHOICES),
-    "report": ("paper", "table", "rows"),
-}
-GIVEN = {
-    "prepare": "name seed raw scratch",
-    "train": "name seed base scratch documents",
-    "generate": "name seed model scratch prefixes",
-    "infer": "documents truth reader reader_truth seed name",
-    "score": "real",
-    "report": "scores expected data",
-}
+def test_a_scale_says_only_what_differs():
+    for path in (ROOT / "experiments" / "scales").glob("*/overrides.yaml"):
+        assert len(path.read_text(encoding="utf-8").splitlines()) <= 60, path
+    for name in ("params.yaml", "dvc.yaml"):
+        assert not list((ROOT / "experiments" / "scales").rglob(name))
 
 
-@pytest.mark.parametrize("verb", VERBS)
-@pytest.mark.parametrize("home", SCALES, ids=lambda p: p.name)
-def test_every_row_has_settings_that_its_function_takes(home, verb):
-    for name, settings in params(home).get(verb, {}).items():
-        row = Row(verb, name, settings, home, 0)
-        function = row.function(FUNCTIONS.get(verb) or settings["critic" if verb == "score" else "table"])
-        own = row.others(*SLOTS[verb])
-        given = dict.fromkeys(GIVEN[verb].split())
-        assert own.keys() <= arguments(function, row, own, given).keys() <= own.keys() | given.keys()
+@cache
+def stages():
+    return [stage for stage in Repo(str(ROOT)).index.stages if stage.name]
 
 
-@pytest.mark.parametrize("verb", VERBS)
-@pytest.mark.parametrize("home", SCALES, ids=lambda p: p.name)
-def test_every_stage_lists_the_modules_that_it_imports(home, verb):
-    for name, row in params(home).get(verb, {}).items():
-        own = Path(row["code"])
-        start = own if own.suffix == ".py" else own / "__init__.py"
-        assert (PACKAGE / start).is_file(), f"{verb}.{name}: no file {start}"
-        listed = declared(verb, row, home)
-        for module in closure(Path("pipeline") / f"{verb}.py", Path("pipeline/__main__.py"), start):
+def starts(words: list[str]) -> set[Path]:
+    """The modules that a stage's command runs, from its words and the parameters."""
+    stage, *names = words
+    known = list(entries(experiment()))
+
+    def of(prefix: str) -> set[Path]:
+        codes = {code for place, code, *_ in known if place == prefix or place.startswith(prefix + ".")}
+        return {path for code in codes if (path := _file("longform." + code.replace("/", ".")))}
+
+    if stage in ("report", "ledger"):
+        settings = read_yaml(ROOT / "experiments" / names[0] / "params.yaml")["reports"][names[1]] if names else {}
+        codes = {settings.get("code"), *((e or {}).get("code") for e in settings.get("exhibits", {}).values())} - {None}
+        return {Path("pipeline/reports.py")} | {p for c in codes if (p := _file("longform." + c.replace("/", ".")))}
+    if stage in ("train", "read", "score"):
+        critic = f"{names[0]}.critics.{names[1]}"
+        if stage == "score":
+            parts = ("metrics", "evaluations", "corruption_response", "order_discrimination", "human_ratings", "severities")
+            return {Path("pipeline/scoring.py")}.union(*(of(f"{critic}.{part}") for part in parts))
+        return {Path("pipeline/criticism.py")} | of(f"{critic}.{'train' if stage == 'train' else 'readings'}")
+    own = {
+        "corpus": lambda: of(f"corpora.{names[0]}"),
+        "tokenizer": lambda: of(f"{names[0]}.tokenizer"),
+        "language_model": lambda: of(f"models.{names[2]}") or {Path("language_models/causal_lm.py")},
+        "generate": lambda: of(f"models.{names[2]}.sampling") or {Path("decoding/long_documents.py")},
+        "complete": lambda: {Path("decoding/completions.py")},
+        "decode": lambda: {Path("decoding/continuations.py")},
+    }
+    return {Path("pipeline/texts.py")} | own[stage]()
+
+
+def test_every_stage_lists_the_modules_that_it_runs():
+    for stage in stages():
+        listed = [Path(str(dep)).relative_to("src/longform") for dep in stage.deps if str(dep).startswith("src/longform/")]
+        words = stage.cmd.partition("longform.pipeline ")[2].split()
+        for module in closure(Path("pipeline/__main__.py"), *starts(words)):
+            silent = module.name == "__init__.py" and not imports(module)
             known = any(module == dep or dep in module.parents for dep in listed)
-            silent = module.name == "__init__.py" and module != start  # docstrings only, checked below
-            assert known or silent, f"{verb}.{name} runs {module} but dvc.yaml does not list it"
+            assert known or silent, f"{stage.addressing} runs {module}, but dvc.yaml does not list it"
 
 
-def test_group_folders_hold_no_code_in_their_init():
-    for group in (*FLOW, "pipeline"):
-        body = ast.parse((PACKAGE / group / "__init__.py").read_text(encoding="utf-8")).body
-        assert all(isinstance(node, ast.Expr) for node in body), group
+def test_the_pipeline_stays_small():
+    assert len(stages()) <= 150
+    files = [ROOT / "params.yaml", *(ROOT / "experiments").glob("*/params.yaml")]
+    assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files) <= 900
 
 
-@pytest.mark.parametrize("home", SCALES, ids=lambda p: p.name)
-def test_row_names_are_legal_and_slots_lead_to_rows(home):
-    rows = params(home)
-    made = {"corpora": "prepare", "models": "train", "generations": "generate"}
-    for verb in VERBS:
-        for name, row in rows.get(verb, {}).items():
-            assert re.fullmatch(r"[a-z0-9_]+(-[a-z0-9_]+)*", name), name
-            for slot in ("texts", "base", "model", "prefixes", "reader", "raw"):
-                value = row.get(slot, "raw/")
-                folder, _, target = value.partition("/") if isinstance(value, str) else ("raw", "", "")
-                if folder != "raw":
-                    assert target.split("/")[0] in rows[made[folder]], (
-                        f"{verb}.{name}: {slot} leads nowhere: {row[slot]}"
-                    )
-            for slot in ("fit", "real", "units") if verb == "score" else ():
-                assert row[slot] in rows["infer"], f"{verb}.{name}: {slot} leads nowhere: {row[slot]}"
+def test_every_value_of_the_parameters_has_a_source():
+    slots = "study|dataset|source|corpora|models|critic|reading|readings|metrics|train|inputs|code|kind|domain|form"
+    for number, line in enumerate((ROOT / "params.yaml").read_text(encoding="utf-8").splitlines(), 1):
+        block = re.match(rf"(  |    )(?!({slots}):)\w+: [^{{\[&\s]", line)
+        assert not block or "#" in line, f"params.yaml:{number}: no source: {line.strip()}"
 
 
-@pytest.mark.parametrize("home", SCALES, ids=lambda p: p.name)
-def test_every_row_reaches_a_table(home):
-    rows = params(home)
-    reached = {f"scores/{name}" for row in rows["report"].values() for name in row["rows"]}
-    for name, row in rows["score"].items():
-        assert f"scores/{name}" in reached, f"score.{name} is in no table"
-        reached |= {f"inference/{row[slot]}" for slot in ("fit", "real", "units")}
-    for verb, folder in (
-        ("infer", "inference"),
-        ("generate", "generations"),
-        ("train", "models"),
-        ("prepare", "corpora"),
-    ):
-        reached |= {
-            str(value) for row in rows.get(verb, {}).values() for value in row.values() if isinstance(value, str)
-        }
-        reached |= {str(r[s]) for r in rows["report"].values() for s in ("texts", "reader") if s in r}
-        reached |= {f"corpora/{name}" for r in rows["report"].values() for name in r.get("corpora", {})}
-        for name in rows.get(verb, {}):
-            users = [r for v in VERBS for r in rows.get(v, {}).values() if f"{folder}/{name}" in r.values()]
-            assert f"{folder}/{name}" in reached or users, f"{verb}.{name} is read by nothing"
-
-
-@pytest.mark.parametrize("home", SCALES, ids=lambda p: p.name)
-def test_every_value_of_a_hand_written_scale_has_a_source_mark(home):
-    if (home / "overrides.yaml").is_file():
-        assert params(home) == derived(home), f"run python -m longform.pipeline.scales {home.relative_to(ROOT)}"
-        return
-    slots = "code|kind|readout|texts|base|model|prefixes|reader|raw|fit|real|units|paper|group|critic|table|corpus|rows|root|home"
-    for line in (home / "params.yaml").read_text(encoding="utf-8").splitlines():
-        setting = re.match(rf"\s+(?!({slots}|titles|splits|packing|split):)(\w+): (?!&)\S", line)
-        merged = re.match(
-            rf"\s+\S+: {{<<: \*\w+.*[{{,] (?!({slots}|system):)\w+: ", line
-        )  # a row that differs in a setting
-        if setting or merged:
-            assert "#" in line, f"no source mark: {line.strip()}"
+def test_dvc_declares_metrics_that_a_sweep_compares():
+    declared = yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))
+    assert declared.get("metrics") and declared.get("plots")

@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from longform.datasets.hsmm_language import SyntheticLanguage, language
-from longform.datasets.hsmm_states import released_states, strict_states
+from longform.critics.synthetic_states.read import released_states, strict_states
 from longform.language_models.hsmm.compiled import ROWS_PER_BLOCK
 from longform.language_models.hsmm.em import (
     Compute,

@@ -8,7 +8,7 @@ import pytest
 from longform.critics.perplexity.read_true import read as read_truth
 from longform.critics.perplexity.score import Perplexity, units_from_readout
 from longform.datasets.hsmm_language import DELIMITER, build, language, language_from_truth, row_entropy
-from longform.datasets.hsmm_states import read, released_states, strict_states
+from longform.critics.synthetic_states.read import read, released_states, strict_states
 from longform.documents import BadInput, chains_from_readout
 from longform.markov_chain import true_markov
 

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from longform.experiment import Experiment
-from longform.pipeline.stage import main
+from longform.pipeline import main
 from longform.results import read_results
 
 STAGES = (

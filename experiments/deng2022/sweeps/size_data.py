@@ -31,7 +31,7 @@ from longform.critics.section_order.score import validated
 from longform.decoding import long_documents
 from longform.documents import Document
 from longform.language_models import causal_lm
-from longform.reporting.layout import Cell, Figure
+from longform.reporting.table import Cell, Figure
 from longform.resampling import generator
 
 LADDER = Path(__file__).with_name("ladder.json")

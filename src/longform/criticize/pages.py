@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from longform.criticize.panel import section_starts
 from longform.criticize.texts import shortened
 from longform.documents import Document
-from longform.reporting.layout import short
+from longform.reporting.table import short
 from longform.text.sentences import sentences
 
 if TYPE_CHECKING:

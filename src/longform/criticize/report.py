@@ -12,7 +12,7 @@ from longform import __version__
 from longform.artefacts import read_json, whole, write_json
 from longform.criticize.pages import SIGNIFICANT, index, page, table
 from longform.documents import BadInput
-from longform.reporting.layout import Cell, Figure
+from longform.reporting.table import Cell, Figure
 
 if TYPE_CHECKING:
     from longform.criticize.judging import Criticism, Judged

@@ -10,12 +10,19 @@ from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
-from longform.critics.surprisal.score import mcnemar
+from longform.critics.surprisal.score import mcnemar, suite_accuracy, units_from_readout
+from longform.documents import Readout
 from longform.evaluation.intervals import wilson
 from longform.results import Record
 
 POOLS = {"connectives": "connective_*", "re-mention": "coreference_*", "all suites": "*"}
 COUNTS = ("items", "correct", "gained", "lost")
+
+
+def model_accuracy(*, train: Readout, texts: Readout) -> list[Record]:
+    """Accuracy of the model that read ``texts``, tested against the one that read ``train``."""
+    critic = suite_accuracy(real=train)
+    return suite_accuracy_records(critic.describe(units_from_readout(texts)))
 
 
 def suite_accuracy_records(described: Mapping[str, Mapping[str, Any]], **fields: Any) -> list[Record]:

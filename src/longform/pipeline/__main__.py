@@ -1,4 +1,4 @@
-"""Run one row of one verb: ``python -m longform.pipeline train synthetic-transformer --home .``"""
+"""Run one stage: ``python -m longform.pipeline language_model articles wiki gpt2``. DVC calls this; the stages are in ``dvc.yaml``."""
 
 from __future__ import annotations
 
@@ -13,12 +13,28 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 import argparse
 import ctypes
 import importlib
+import inspect
 import sys
 from pathlib import Path
 
 from longform.documents import BadInput
-from longform.pipeline.rows import VERBS, read_row
+from longform.experiment import Experiment
 
+STAGES = {
+    "corpus": "texts",
+    "tokenizer": "texts",
+    "language_model": "texts",
+    "generate": "texts",
+    "complete": "texts",
+    "decode": "texts",
+    "train": "criticism",
+    "read": "criticism",
+    "score": "scoring",
+    "curve": "curve",
+    "ratings": "ratings",
+    "report": "reports",
+    "ledger": "reports",
+}
 TRIM, MMAP = -1, -3  # M_TRIM_THRESHOLD and M_MMAP_THRESHOLD, malloc.h
 
 
@@ -37,14 +53,17 @@ def keep_freed_memory() -> None:
 def main(arguments: list[str] | None = None) -> int:
     """Parse, run, and turn bad input into one sentence on standard error and exit status 2."""
     parser = argparse.ArgumentParser(prog="python -m longform.pipeline", description=__doc__)
-    parser.add_argument("verb", choices=VERBS)
-    parser.add_argument("row")
-    parser.add_argument("--home", type=Path, default=Path("."), help="folder with params.yaml and data/")
+    parser.add_argument("stage", choices=STAGES)
+    parser.add_argument("names", nargs="*", help="what dvc.yaml gives the stage: study, corpus, model, critic")
+    parser.add_argument("--home", type=Path, default=Path(), help="folder with params.yaml and data/")
     chosen = parser.parse_args(arguments)
     keep_freed_memory()
+    run = getattr(importlib.import_module(f"longform.pipeline.{STAGES[chosen.stage]}"), chosen.stage)
+    wanted = list(inspect.signature(run).parameters)[1:]
     try:
-        row = read_row(chosen.home, chosen.verb, chosen.row)
-        importlib.import_module(f"longform.pipeline.{chosen.verb}").run(row)
+        if len(chosen.names) != len(wanted):
+            raise BadInput(f"{chosen.stage} takes {' '.join(wanted).upper()}, got {chosen.names}")
+        run(Experiment(chosen.home), *chosen.names)
     except BadInput as error:
         print(f"longform: {error}", file=sys.stderr)
         return 2

@@ -10,9 +10,11 @@ from typing import Any
 from longform.critic import compare, estimate
 from longform.documents import BadInput
 from longform.evaluation.human_study import CoherentShare, Judged, judged_items, organisations
-from longform.reporting.deng2022_human import human_study
-from longform.reporting.layout import Cell, Table
+from longform.reporting.papers.deng2022.human import human_study
+from longform.reporting.printed import Expected
+from longform.reporting.table import Cell, Table
 from longform.resampling import generator
+from longform.results import Record, Results
 from longform.study.files import sheet
 
 NEEDED = ("annotator", "item", "source", "phase", "check", "question", "answer", "gold", "last")
@@ -55,8 +57,8 @@ def analyse(rows: Sequence[Mapping[str, Any]], seed: int = 1234) -> list[Table]:
         by_source.setdefault(unit.source, []).append(unit)
     if not any(unit.verdicts for units in by_source.values() for unit in units):
         raise BadInput("study: no verdict on an article; only studies of sections have them")
-    scores = {f"study-{source}-human": _record(source, units, seed) for source, units in by_source.items()}
-    table = human_study(scores=scores, expected={}, data=Path())
+    records = Results(_record(source, units, seed) for source, units in by_source.items())
+    table = human_study(records, Expected("study", {}), data=Path())
     return [replace(table, cells=[*table.cells, *_tests(by_source, seed)]), _organisations(by_source)]
 
 
@@ -78,11 +80,12 @@ def _tests(by_source: Mapping[str, Sequence[Judged]], seed: int) -> list[Cell]:
     return cells
 
 
-def _record(source: str, units: Sequence[Judged], seed: int) -> dict[str, Any]:
+def _record(source: str, units: Sequence[Judged], seed: int) -> Record:
     critic = CoherentShare()
     found = estimate(critic, critic.tally(units), generator("study", source, str(seed)))
     held = {name: getattr(found, name) for name in ("value", "low", "high", "units", "excluded", "signature")}
-    return {**held, "details": critic.describe(units)}
+    details = critic.describe(units)
+    return Record("human_study", "coherent_share", corpus="study", system=source, details=details, **held)
 
 
 def _organisations(by_source: Mapping[str, Sequence[Judged]]) -> Table:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from longform.datasets.hsmm_language import SyntheticLanguage, language
-from longform.datasets.hsmm_states import released_states
+from longform.critics.synthetic_states.read import released_states
 from longform.documents import BadInput
 from longform.language_models.hsmm.latent import emitted_owners, latent_reading
 from longform.language_models.hsmm.model import SemiMarkovLM

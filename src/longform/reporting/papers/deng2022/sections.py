@@ -60,9 +60,9 @@ def _titles(name: str, printed: str, caption: str, results: Results, expected: E
 
 
 def generated_folder(data: Path, record: Record) -> Path:
-    """Where the texts of a record's system lie, ``data/generations/<study>/<corpus>/<system>``."""
+    """Where the texts of a record's system lie, ``data/generations/<study>/<corpus>/<model>/<titles>``."""
     corpus = folder_of(data / "generations", record.corpus) or data / "generations" / record.corpus
-    return corpus / f"{record.system}-{'with' if record.titles else 'without'}_titles"
+    return corpus / record.system / f"{'with' if record.titles else 'without'}_titles"
 
 
 def _generated(latent: Results, expected: Expected, data: Path) -> list[str]:

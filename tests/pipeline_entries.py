@@ -1,0 +1,76 @@
+"""Every call that ``params.yaml`` asks for: the function, its settings, and what the stage gives it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from longform.experiment import Experiment
+from longform.pipeline.calls import function, source_of
+from longform.pipeline.criticism import READING
+from longform.pipeline.evaluations import OWN, QUESTIONS
+from longform.pipeline.scoring import METRIC
+from longform.pipeline.texts import SLOTS
+
+ROOT = Path(__file__).parents[1]
+Entry = tuple[str, str, Any, dict[str, Any], set[str]]  # place, code, function, settings, given
+TRAIN = {"name", "seed", "base", "scratch", "documents", "titles"}
+WRITE = {"name", "seed", "model", "scratch", "prefixes", "titles"}
+READ = {"documents", "truth", "reader", "reader_truth", "seed", "name", "splits", "titles"}
+
+
+def entries(experiment: Experiment) -> Iterator[Entry]:
+    """Of corpora, models and all studies."""
+    params = experiment.params
+    for name, entry in params["corpora"].items():
+        yield _entry(
+            f"corpora.{name}", f"datasets/{entry['dataset'].removesuffix('.py')}", "build", entry, SLOTS, {"name", "seed", "raw", "scratch"}
+        )
+    for name, entry in params["models"].items():
+        if "code" in entry:
+            yield _entry(f"models.{name}", entry["code"], "fit", entry, ("code", "sampling"), TRAIN)
+        if "sampling" in entry:
+            yield _entry(
+                f"models.{name}.sampling", entry["sampling"]["code"], "generate", entry["sampling"], ("code",), WRITE
+            )
+    for study, settings in params.items():
+        if isinstance(settings, dict) and "tokenizer" in settings:
+            yield _entry(
+                f"{study}.tokenizer", "language_models/tokenizers", "fit", settings["tokenizer"], (), {"documents"}
+            )
+            yield _entry(
+                f"{study}.training", "language_models/causal_lm", "fit", settings["training"], (), TRAIN | {"shape"}
+            )
+        if isinstance(settings, dict) and "sampling" in settings and "runs" not in settings:
+            yield _entry(
+                f"{study}.sampling", "decoding/long_documents", "generate", settings["sampling"], ("code",), WRITE
+            )
+        for critic, entry in (settings.get("critics", {}) if isinstance(settings, dict) else {}).items():
+            yield from _of_critic(f"{study}.critics.{critic}", critic, entry)
+
+
+def _of_critic(place: str, critic: str, entry: dict[str, Any]) -> Iterator[Entry]:
+    def within(code: str) -> str:
+        return source_of(critic, code)
+
+    if "train" in entry:
+        code = within(entry["train"].get("code", "train"))
+        yield _entry(f"{place}.train", code, "fit", entry["train"], ("code", "corpora", "base"), TRAIN)
+    for name, settings in entry.get("readings", {}).items():
+        code, _, wanted = settings.get("code", "read").partition(":")
+        yield _entry(f"{place}.readings.{name}", within(code), wanted or "read", settings, READING, READ)
+    for name, settings in entry.get("metrics", {}).items():
+        code = within(settings.get("code", "score"))
+        yield _entry(f"{place}.metrics.{name}", code, settings["critic"], settings, METRIC, {"real"})
+    for question in QUESTIONS:
+        for name, settings in entry.get(question, {}).items():
+            code = within(settings.get("code", "score"))
+            yield _entry(f"{place}.{question}.{name}", code, settings["critic"], settings, OWN, {"real"})
+    for name, settings in entry.get("evaluations", {}).items():
+        code, _, wanted = settings["evaluate"].partition(":")
+        own = ("evaluate", "corpora", "variant", "reading", "train", "train_corpus", "of")
+        yield _entry(f"{place}.evaluations.{name}", code, wanted, settings, own, {"train", "texts", "seed", "name"})
+
+
+def _entry(place: str, code: str, name: str, settings: dict[str, Any], slots: Any, given: set[str]) -> Entry:
+    own = {key: value for key, value in settings.items() if key not in slots}
+    return place, code, function(place, code, name), own, given
