@@ -22,7 +22,7 @@ from longform.critics.lexical.score import LatentSemantics, Overlap
 from longform.critics.lexical.train import fit
 from longform.critics.lexical.wordnet import MEASURES, Lesk, Taxonomy
 from longform.evaluation.order_discrimination import order_measurements
-from longform.resampling import generator
+from longform.core.resampling import generator
 from longform.text.entity_grids import (
     Grid,
     folder_lexicon,

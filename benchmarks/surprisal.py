@@ -33,7 +33,7 @@ from longform.critics.surprisal.encoding import Encoder
 from longform.critics.surprisal.read import condition_bits
 from longform.datasets.test_suites.items import Suite, pair
 from longform.language_models.log_probs import open_reader
-from longform.resampling import generator
+from longform.core.resampling import generator
 
 END = "<|endoftext|>"
 VOCABULARY, WIDTH, LAYERS = 16_000, 512, 6

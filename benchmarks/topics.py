@@ -36,8 +36,8 @@ from longform.critics.topics.expectation import expectation
 from longform.critics.topics.kernels import NEWTON_STEPS
 from longform.critics.topics.model import RELEASED, Progress, TopicModel, TopicSettings
 from longform.critics.topics.train import RELEASED_SEED, maximise, seeded_model
-from longform.documents import Document, Section
-from longform.resampling import generator
+from longform.core.documents import Document, Section
+from longform.core.resampling import generator
 
 
 def simulated(documents: int, *, length: int = 200, terms: int = 5000, topics: int = 50) -> TermCounts:

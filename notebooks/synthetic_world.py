@@ -76,7 +76,9 @@ for y, (_, sentence) in enumerate(rows):
     for mention in sentence.mentions:
         named = mention.tag.isupper()
         axes.scatter(mention.person, y, s=36, facecolor="black" if named else "white", edgecolor="black", zorder=3)
-axes.set(xlim=(-6.5, max(len(article.cast), 1)), ylim=(len(rows), -1), yticks=[], title="Truth of one synthetic article")
+axes.set(
+    xlim=(-6.5, max(len(article.cast), 1)), ylim=(len(rows), -1), yticks=[], title="Truth of one synthetic article"
+)
 axes.set_xticks(range(len(article.cast)), [person.short for person in article.cast], rotation=60, ha="right")
 figure.tight_layout()
 plt.show()
@@ -107,4 +109,6 @@ for corruption in CORRUPTIONS:
     for edit in damaged.edits[-1:]:
         print("   before:", textwrap.shorten(edit["before"], 100))
         print("   after: ", textwrap.shorten(edit["after"], 100))
-assert corrupt(article, domain_name=DOMAIN, corruption=corruption, severity=0.0, seed=SEED) == to_document(article, DOMAIN)
+assert corrupt(article, domain_name=DOMAIN, corruption=corruption, severity=0.0, seed=SEED) == to_document(
+    article, DOMAIN
+)

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from longform.experiment import Experiment
-from longform.pipeline.calls import function, source_of
+from longform.core.calls import function, source_of
+from longform.core.experiment import Experiment
 from longform.pipeline.criticism import READING
 from longform.pipeline.evaluations import OWN, QUESTIONS
 from longform.pipeline.scoring import METRIC
@@ -23,7 +23,12 @@ def entries(experiment: Experiment) -> Iterator[Entry]:
     params = experiment.params
     for name, entry in params["corpora"].items():
         yield _entry(
-            f"corpora.{name}", f"datasets/{entry['dataset'].removesuffix('.py')}", "build", entry, SLOTS, {"name", "seed", "raw", "scratch"}
+            f"corpora.{name}",
+            f"datasets/{entry['dataset'].removesuffix('.py')}",
+            "build",
+            entry,
+            SLOTS,
+            {"name", "seed", "raw", "scratch"},
         )
     for name, entry in params["models"].items():
         if "code" in entry:
@@ -68,7 +73,9 @@ def _of_critic(place: str, critic: str, entry: dict[str, Any]) -> Iterator[Entry
     for name, settings in entry.get("evaluations", {}).items():
         code, _, wanted = settings["evaluate"].partition(":")
         own = ("evaluate", "corpora", "variant", "reading", "train", "train_corpus", "of")
-        yield _entry(f"{place}.evaluations.{name}", code, wanted, settings, own, {"train", "texts", "seed", "name"})
+        yield _entry(
+            f"{place}.evaluations.{name}", code, wanted, settings, own, {"train", "texts", "seed", "name", "variant"}
+        )
 
 
 def _entry(place: str, code: str, name: str, settings: dict[str, Any], slots: Any, given: set[str]) -> Entry:

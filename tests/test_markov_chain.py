@@ -8,9 +8,9 @@ import math
 import numpy as np
 import pytest
 
-from longform.critic import Critic, signature
-from longform.documents import BadInput, Chain
-from longform.markov_chain import (
+from longform.core.critic import Critic, signature
+from longform.core.documents import BadInput, Chain
+from longform.core.markov_chain import (
     END,
     BigramCritic,
     MarkovCritic,
@@ -18,7 +18,7 @@ from longform.markov_chain import (
     delta_scores,
     transition_counts,
 )
-from longform.resampling import generator
+from longform.core.resampling import generator
 
 
 def chains(*rows: str, valid: bool = True) -> list[Chain]:

@@ -6,7 +6,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from longform.resampling import save_arrays
+from longform.core.resampling import save_arrays
 
 
 def test_bytes_do_not_depend_on_the_clock_or_the_order(tmp_path, monkeypatch):

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from tiny import documents, lm_folder
 
-from longform.artefacts import read_json, write_documents
-from longform.documents import Document
+from longform.core.artefacts import read_json, write_documents
+from longform.core.documents import Document
 from longform.pipeline.__main__ import main
 
 PAGE = (Path(__file__).parents[1] / "docs" / "own_texts.md").read_text(encoding="utf-8")

@@ -10,10 +10,10 @@ import pytest
 from samples import SAMPLES
 
 import longform.critics
-from longform.critic import Attributing, Critic, Tally, compare, estimate, signature
+from longform.core.critic import Attributing, Critic, Tally, compare, estimate, signature
+from longform.core.documents import BadInput
+from longform.core.resampling import derived_seed, generator, logsumexp, percentile_interval, perplexity
 from longform.critics.perplexity.score import LogProbs, Perplexity
-from longform.documents import BadInput
-from longform.resampling import derived_seed, generator, logsumexp, percentile_interval, perplexity
 
 
 def units(count, mean, name="x"):

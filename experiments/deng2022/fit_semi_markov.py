@@ -38,7 +38,7 @@ from longform.language_models.hsmm.latent import latent_reading
 from longform.language_models.hsmm.model import SemiMarkovLM
 from longform.language_models.hsmm.ngrams import build_ngrams
 from longform.language_models.hsmm.train import held_out
-from longform.resampling import generator
+from longform.core.resampling import generator
 
 WEIGHTS = (3e-4, 1e-3, 3e-3, 1e-2, 3e-2)  # ours: shares of uniform tables tried on validation texts
 PRESETS = Path(__file__).with_name("semi_markov.json")

@@ -32,9 +32,9 @@ from longform.critics.coreference import rules
 from longform.critics.coreference.score import MentionCritic
 from longform.critics.topics.read import read as read_topics
 from longform.datasets.synthetic_world import build
-from longform.documents import BadInput, Corpus, Document, chains_from_readout
+from longform.core.documents import BadInput, Corpus, Document, chains_from_readout
 from longform.evaluation.intervals import wilson
-from longform.resampling import generator
+from longform.core.resampling import generator
 from longform.text.sentences import sentences
 
 CASES = {

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from longform.artefacts import read_corpus, read_readout
+from longform.core.artefacts import read_corpus, read_readout
 from longform.critics.topics.read import read
 
 ROOT = Path(__file__).parents[2]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from longform import __version__
-from longform.documents import BadInput
+from longform.core.documents import BadInput
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

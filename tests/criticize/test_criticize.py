@@ -8,12 +8,12 @@ from tiny import lm_folder
 
 import longform
 from longform.cli import main
-from longform.critic import compare
+from longform.core.critic import compare
+from longform.core.documents import BadInput, Document, Section
+from longform.core.resampling import generator
 from longform.criticize import criticize
 from longform.criticize.texts import read_texts
 from longform.critics.entity_grid.score import RoleTransitions
-from longform.documents import BadInput, Document, Section
-from longform.resampling import generator
 from longform.text.entity_grids import found_grids
 from longform.text.nouns import NounRules
 from longform.text.sentences import sentence_texts

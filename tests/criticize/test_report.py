@@ -10,6 +10,7 @@ import pytest
 from own_texts import split, write
 
 from longform.cli import main
+from longform.core.documents import BadInput, Section
 from longform.criticize import criticize, report
 from longform.criticize.judging import judge, worst_places
 from longform.criticize.pages import marks, page
@@ -17,7 +18,6 @@ from longform.criticize.panel import Options
 from longform.criticize.panels import panels
 from longform.criticize.report import _half, check
 from longform.criticize.texts import read_texts
-from longform.documents import BadInput, Section
 from longform.text.sentences import sentence_texts
 
 

@@ -8,6 +8,7 @@ import json
 import pytest
 from native_sources import SCHEMA, SOURCES, STORIES, STORY_COLUMNS, build_suites, write_sources
 
+from longform.core.documents import BadInput
 from longform.datasets.test_suites.items import suites_from_documents
 from longform.datasets.test_suites.native import build
 from longform.datasets.test_suites.re_mentions import ReMention, read_re_mentions
@@ -22,7 +23,6 @@ from longform.datasets.test_suites.sources import (
     read_ted_mdb,
     read_uses,
 )
-from longform.documents import BadInput
 from longform.text.edits import restored
 
 

@@ -7,8 +7,8 @@ import tarfile
 
 import pytest
 
+from longform.core.documents import BadInput
 from longform.datasets.coreference import read_gap, read_litbank
-from longform.documents import BadInput
 
 HEADER = "ID\tText\tPronoun\tPronoun-offset\tA\tA-offset\tA-coref\tB\tB-offset\tB-coref\tURL\n"
 

@@ -10,8 +10,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+from longform.core.documents import BadInput
 from longform.datasets.downloads import PINNED, Source, fetch, main, sha256, unpack
-from longform.documents import BadInput
 
 CONTENT = bytes(range(256)) * 400
 DIGEST = hashlib.sha256(CONTENT).hexdigest()

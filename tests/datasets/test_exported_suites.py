@@ -10,9 +10,9 @@ import pytest
 import yaml
 from native_sources import STORIES, build_suites, write_sources
 
+from longform.core.documents import BadInput
 from longform.datasets.test_suites import exports as suite_exports
 from longform.datasets.test_suites.items import pair, suite_from_record
-from longform.documents import BadInput
 
 
 @pytest.fixture

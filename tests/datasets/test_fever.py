@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from longform.core.documents import BadInput
 from longform.datasets.fever import build, claims_of, pages_of, title_of
 from longform.datasets.synthetic_world.articles import write
 from longform.datasets.synthetic_world.claims import UNKNOWN, Verifier
@@ -12,7 +13,6 @@ from longform.datasets.synthetic_world.corpus import indices
 from longform.datasets.synthetic_world.fever_corpus import build as planted
 from longform.datasets.synthetic_world.reading_corpus import FORMS
 from longform.datasets.synthetic_world.reading_corpus import build as readings
-from longform.documents import BadInput
 
 COUNTS = {"train": 24, "validation": 6, "test": 6}
 

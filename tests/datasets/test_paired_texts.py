@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from longform.core.documents import BadInput
 from longform.datasets.paired_texts import build
-from longform.documents import BadInput
 
 
 def folder(tmp_path, human, machine):

@@ -7,8 +7,8 @@ import json
 
 import pytest
 
+from longform.core.documents import BadInput
 from longform.datasets import parallel
-from longform.documents import BadInput
 
 
 def test_json_lines_give_one_pair_per_target_language_in_one_split(tmp_path):

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from longform.core.documents import BadInput
 from longform.datasets.test_suites.prediction_formulas import (
     Binary,
     Number,
@@ -14,7 +15,6 @@ from longform.datasets.test_suites.prediction_formulas import (
     parse,
     region_values,
 )
-from longform.documents import BadInput
 
 
 def truth(text: str, **values: float) -> bool:

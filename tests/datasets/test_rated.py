@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from tiny import documents
 
+from longform.core.documents import BadInput
 from longform.datasets import gcdc, rated_shuffles
-from longform.documents import BadInput
 
 HEADER = "text_id,subject,text,ratingA1,labelA\n"
 

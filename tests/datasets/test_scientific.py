@@ -5,8 +5,8 @@ import json
 
 import pytest
 
+from longform.core.documents import BadInput
 from longform.datasets.scientific import CohanArticles, build, split_in_name
-from longform.documents import BadInput
 
 LOOSE = {"min_sections": 1, "min_tokens": 1, "max_tokens": 100, "min_title_count": 1}
 

@@ -2,10 +2,10 @@
 
 import pytest
 
+from longform.core.documents import BadInput
 from longform.datasets import short_articles
 from longform.datasets import synthetic_world as planted
 from longform.datasets.titles import piece_count
-from longform.documents import BadInput
 
 WANTED = {"train": 12, "validation": 4, "test": 4}
 

@@ -5,8 +5,8 @@ from collections import Counter
 
 import pytest
 
+from longform.core.documents import BadInput, Document, Section
 from longform.datasets.shuffled_texts import build, cut_sections
-from longform.documents import BadInput, Document, Section
 
 TASKS = [["block", 1], ["block", 5], ["window", 2], ["section", 1]]
 

@@ -7,6 +7,7 @@ import json
 
 import pytest
 
+from longform.core.documents import BadInput, Document
 from longform.datasets.test_suites.items import (
     pair,
     read_suite,
@@ -15,7 +16,6 @@ from longform.datasets.test_suites.items import (
     suites_from_documents,
     suites_to_corpus,
 )
-from longform.documents import BadInput, Document
 
 RECORD = {
     "meta": {"name": "toy", "metric": "sum", "author": "me", "comment": "naïve"},

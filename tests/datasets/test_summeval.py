@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
+from longform.core.documents import BadInput
 from longform.datasets.summeval import build
-from longform.documents import BadInput
 
 
 def summeval(folder, **changes):

@@ -5,12 +5,12 @@ import itertools
 import numpy as np
 import pytest
 
+from longform.core.documents import BadInput, chains_from_readout
+from longform.core.markov_chain import true_markov
 from longform.critics.perplexity.read_true import read as read_truth
 from longform.critics.perplexity.score import Perplexity, units_from_readout
-from longform.datasets.hsmm_language import DELIMITER, build, language, language_from_truth, row_entropy
 from longform.critics.synthetic_states.read import read, released_states, strict_states
-from longform.documents import BadInput, chains_from_readout
-from longform.markov_chain import true_markov
+from longform.datasets.hsmm_language import DELIMITER, build, language, language_from_truth, row_entropy
 
 SMALL = {"num_states": 3, "subsequences": 7, "min_length": 2, "max_length": 3, "steps": 3}
 HEAT = {"transition": 0.5, "emission": 0.3}

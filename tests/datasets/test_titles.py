@@ -5,6 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from longform.core.documents import BadInput, Document, Section
 from longform.datasets.titles import (
     REMOVED,
     Filters,
@@ -19,7 +20,6 @@ from longform.datasets.titles import (
     table_11,
     token_counter,
 )
-from longform.documents import BadInput, Document, Section
 from longform.text.lemmas import lemma
 
 

@@ -5,8 +5,8 @@ from collections import Counter
 import mediawiki
 import pytest
 
+from longform.core.documents import BadInput
 from longform.datasets.wikipedia.building import build, dump_files
-from longform.documents import BadInput
 
 FILTERS = {"min_title_count": 3}
 SHORT = 250  # between the sections of most articles and those of article 48

@@ -6,8 +6,8 @@ from collections import Counter
 import mediawiki
 import pytest
 
+from longform.core.documents import BadInput
 from longform.datasets.wikipedia.dump import Page, PageScanner, Shard, parse_page, plan, raw_pages, recut
-from longform.documents import BadInput
 
 
 def read(dump, index=None, shard_bytes=1, **settings):

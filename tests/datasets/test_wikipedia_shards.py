@@ -12,8 +12,8 @@ from pathlib import Path
 import mediawiki
 import pytest
 
+from longform.core.documents import BadInput
 from longform.datasets.wikipedia.shards import Extraction, Shards, extract
-from longform.documents import BadInput
 
 SMALL = Extraction(shard_bytes=1)
 SOURCE = str(Path(__file__).parents[2] / "src")

@@ -9,6 +9,7 @@ from scipy import stats
 from tiny import lm_folder
 from transformers import AutoModelForCausalLM, GPTNeoConfig, GPTNeoForCausalLM, GPTNeoXConfig, GPTNeoXForCausalLM
 
+from longform.core.documents import BadInput
 from longform.decoding.certain_draws import (
     Referee,
     Truncation,
@@ -20,7 +21,6 @@ from longform.decoding.certain_draws import (
     spread,
 )
 from longform.decoding.long_documents import context_start
-from longform.documents import BadInput
 
 
 @pytest.fixture(scope="module")

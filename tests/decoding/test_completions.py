@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from tiny import lm_folder
 
+from longform.core.documents import BadInput, Document, Section
 from longform.decoding.completions import DECODERS, generate
-from longform.documents import BadInput, Document, Section
 
 TEXT = "The town lies on a river. It has old houses. People work in fields. There are many hills near the town."
 

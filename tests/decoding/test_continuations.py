@@ -9,10 +9,10 @@ from test_strategies import articles
 from tiny import lm_folder
 from toy_language import PROMPT, next_log_probs, toy
 
-from longform.artefacts import write_corpus
+from longform.core.artefacts import write_corpus
+from longform.core.documents import BadInput
 from longform.decoding import continuations
 from longform.decoding.continuations import Continuation, FinishedBatches, generate, token_log_probs
-from longform.documents import BadInput
 
 DECODERS = {
     "human": {"kind": "human"},

@@ -14,10 +14,10 @@ import torch
 from tiny import documents, lm_folder
 from transformers import AutoModelForCausalLM, GPT2LMHeadModel
 
+from longform.core.documents import BadInput
 from longform.decoding import long_documents
 from longform.decoding.certain_draws import Referee, Truncation, gumbel, keys
 from longform.decoding.long_documents import Draft, Sampling, context_start, generate, sample
-from longform.documents import BadInput
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS, TOKENS = 64, 40

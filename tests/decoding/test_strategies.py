@@ -7,6 +7,8 @@ from tiny import lm_folder
 from toy_language import DEPTH, PROMPT, TOKENS, next_log_probs, step_log_probs, toy
 from transformers import LogitsProcessorList, StoppingCriteriaList
 
+from longform.core.documents import BadInput, Document, Section
+from longform.core.resampling import generator
 from longform.decoding import completions, continuations
 from longform.decoding.beam_search import Beam, beam_search
 from longform.decoding.continuations import generate
@@ -15,8 +17,6 @@ from longform.decoding.prefixes import prefix_of
 from longform.decoding.processors import BlockRepeats, SentenceEnds
 from longform.decoding.sampling import Sampled, draw, sample
 from longform.decoding.strategies import KINDS, decode, is_random, settings_of
-from longform.documents import BadInput, Document, Section
-from longform.resampling import generator
 
 NEVER = SentenceEnds.of_tokens([], TOKENS)
 AT_TWO = SentenceEnds.of_tokens([2], TOKENS)

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import torch
 
+from longform.core.documents import BadInput, Document, Section
+from longform.core.resampling import generator
 from longform.decoding.translations import generate, pick
-from longform.documents import BadInput, Document, Section
 from longform.language_models.translation import TrainedTranslator, fit_subwords
 from longform.language_models.translation_networks import (
     BEGIN,
@@ -17,7 +18,6 @@ from longform.language_models.translation_networks import (
     ParallelTranslator,
     Shape,
 )
-from longform.resampling import generator
 
 TEXTS = ["one two three", "two", "three one one two", "one"]
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from longform.documents import BadInput
+from longform.core.documents import BadInput
+from longform.core.resampling import generator
 from longform.evaluation.agreement import (
     clustered_interval,
     coefficient,
@@ -17,7 +18,6 @@ from longform.evaluation.agreement import (
     value_of,
     williams_test,
 )
-from longform.resampling import generator
 
 NAN = math.nan
 

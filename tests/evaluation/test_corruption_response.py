@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from longform.core.documents import BadInput, Chain
+from longform.core.markov_chain import BigramCritic
+from longform.core.resampling import generator
 from longform.critics.perplexity.score import LogProbs, Perplexity
-from longform.documents import BadInput, Chain
 from longform.evaluation.corruption_response import corruption_response, of_failure, of_severity
-from longform.markov_chain import BigramCritic
-from longform.resampling import generator
 
 
 def units(corruption, severity, harm):

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from longform.documents import BadInput, Readout
+from longform.core.documents import BadInput, Readout
+from longform.core.resampling import generator
+from longform.core.results import Results
 from longform.evaluation.agreement import compare_correlations
 from longform.evaluation.human_ratings import (
     RatedUnit,
@@ -15,8 +17,6 @@ from longform.evaluation.human_ratings import (
     rated_units,
     rating_records,
 )
-from longform.resampling import generator
-from longform.results import Results
 
 
 @dataclass(frozen=True)

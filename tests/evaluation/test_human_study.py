@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from longform.critic import estimate
-from longform.documents import BadInput
+from longform.core.critic import estimate
+from longform.core.documents import BadInput
+from longform.core.resampling import generator
 from longform.evaluation.agreement import cohen_kappa, krippendorff_alpha
 from longform.evaluation.human_study import (
     CoherentShare,
@@ -17,7 +18,6 @@ from longform.evaluation.human_study import (
 )
 from longform.evaluation.mixed_effects import mixed_effects
 from longform.evaluation.simulated_annotators import Annotator, ChainRule, answer_rows
-from longform.resampling import generator
 
 RULE = ChainRule(("one", "two"), np.array([[1, 0, 0], [0, 0.9, 0.1], [0, 0, 1]], dtype=float), 0.05)
 GOOD, BAD = ("one", "two"), ("two", "one")

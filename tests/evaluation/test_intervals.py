@@ -5,7 +5,7 @@ import math
 import pytest
 from scipy.stats import binomtest
 
-from longform.documents import BadInput
+from longform.core.documents import BadInput
 from longform.evaluation.intervals import newcombe, wilson
 
 

@@ -6,9 +6,10 @@ from itertools import product
 import numpy as np
 import pytest
 
-from longform.critic import Tally
+from longform.core.critic import Tally
+from longform.core.documents import BadInput
+from longform.core.resampling import generator, sign_flip_test
 from longform.critics.entity_grid.ranking import GridRanker, TransitionFeatures
-from longform.documents import BadInput
 from longform.evaluation.order_discrimination import (
     COLUMNS,
     PairAccuracy,
@@ -21,7 +22,6 @@ from longform.evaluation.order_discrimination import (
     preferences,
     roc_points,
 )
-from longform.resampling import generator, sign_flip_test
 from longform.text.entity_grids import grid_from_mentions
 from longform.text.permutations import ShuffleTask, permuted_documents
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from longform.documents import BadInput
+from longform.core.documents import BadInput
+from longform.core.resampling import generator
 from longform.evaluation.regression import combine, least_squares, stepwise
-from longform.resampling import generator
 
 
 def planted(items: int = 200) -> tuple[dict[str, np.ndarray], np.ndarray]:

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from longform.core.documents import BadInput, Document, Section
 from longform.datasets.synthetic_world.domains import domain
-from longform.documents import BadInput, Document, Section
 from longform.evaluation.human_study import judged_items, units_from_readout
 from longform.evaluation.simulated_annotators import COLUMNS, Annotator, ChainRule, answer_rows, read, to_readout
 from longform.study.__main__ import COLUMNS as EXPORTED

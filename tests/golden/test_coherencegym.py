@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import yaml
 
+from longform.core.resampling import generator
 from longform.critics.surprisal.encoding import Encoder
 from longform.critics.surprisal.read import suite_readout
 from longform.critics.surprisal.score import ReadItem, SuiteAccuracy, units_from_readout
@@ -20,7 +21,6 @@ from longform.datasets.test_suites.builders import winograd
 from longform.datasets.test_suites.prediction_formulas import parse
 from longform.datasets.test_suites.sources import read_schemas
 from longform.language_models.log_probs import open_reader
-from longform.resampling import generator
 
 PLOTTED = {  # sums of bits, mean over 273 items, GPT2-small; the full suite keeps the source's capital articles
     "full": {"(*;%target%)": 113.331, "(*;%distractor%)": 113.849},

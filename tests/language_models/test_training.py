@@ -15,7 +15,7 @@ from pytorch_lightning.loggers import Logger
 from tiny import bpe_folder, documents, lm_folder
 from transformers import AutoModelForCausalLM
 
-from longform.documents import BadInput
+from longform.core.documents import BadInput
 from longform.language_models import causal_lm, lightning
 from longform.language_models.checkpoints import load_model, load_tokenizer, source
 from longform.language_models.schedule import Schedule, TrainingBatches, linear_schedule

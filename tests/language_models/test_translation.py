@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from longform.documents import BadInput, Document, Section
+from longform.core.documents import BadInput, Document, Section
 from longform.language_models.translation import TrainedTranslator, collate, encoded, fit, fit_subwords, sides_of
 from longform.language_models.translation_networks import (
     BEGIN,

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from longform.experiment import Experiment
-from longform.pipeline import main
-from longform.results import read_results
+from longform.core.experiment import Experiment
+from longform.core.results import read_results
+from longform.pipeline.__main__ import main
 
 STAGES = (
     "corpus synthetic", "tokenizer synthetic", "language_model synthetic synthetic tiny",
@@ -37,8 +37,8 @@ PARAMS = {
         "sampling": {"documents": 24, "batch": 24, "max_tokens": 64, "context_overlap": None, "top_k": 0},
         "critics": {
             "synthetic_states": {
-                "readings": {"states": {"code": "datasets/hsmm_states", "reader": "corpus", "rule": "released", "splits": ["test"]}},
-                "metrics": {"latent_ppl": {"code": "/markov_chain", "critic": "true_markov", "reading": "states"}},
+                "readings": {"states": {"reader": "corpus", "rule": "released", "splits": ["test"]}},
+                "metrics": {"latent_ppl": {"code": "core/markov_chain", "critic": "true_markov", "reading": "states"}},
             },
             "perplexity": {
                 "readings": {"log_probs": {"of": "models", "reader": "system"}},

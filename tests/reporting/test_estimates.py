@@ -4,11 +4,11 @@ import math
 
 import pytest
 
-from longform.documents import BadInput
+from longform.core.documents import BadInput
+from longform.core.resampling import generator
+from longform.core.results import Record
 from longform.evaluation.intervals import newcombe, wilson
 from longform.reporting.estimates import Estimate, constant, contrast, of_records, over_seeds, slope
-from longform.resampling import generator
-from longform.results import Record
 
 Z = 1.959963984540054
 

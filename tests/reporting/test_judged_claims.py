@@ -5,9 +5,9 @@ import json
 
 import pytest
 
-from longform.documents import BadInput
+from longform.core.documents import BadInput
+from longform.core.results import Record, Results
 from longform.reporting.claims import claims_markdown, judge, write_claims
-from longform.results import Record, Results
 
 
 def ppl(system, value, titles=None, corpus="wiki", metric="latent_ppl", spread=0.02, units=100, **more):

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from longform.documents import BadInput
+from longform.core.documents import BadInput
+from longform.core.results import Record, Results
 from longform.reporting.pivot import comparison_notes, exact_rows, pivot
 from longform.reporting.printed import Expected
-from longform.results import Record, Results
 
 EXPECTED = Expected(
     "paper",

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from longform.documents import BadInput
+from longform.core.documents import BadInput
+from longform.core.results import Record, Results
 from longform.reporting.printed import Expected, ledger_markdown, read_expected, steps_of, write_ledger
 from longform.reporting.selection import Facts
-from longform.results import Record, Results
 
 CONTENT = {
     "kinds": {"table_1": "trained", "sizes": "setting", "table_2": "lost"},

@@ -2,11 +2,11 @@
 
 import pytest
 
+from longform.core.results import Record, Results
 from longform.reporting.pivot import ordered
 from longform.reporting.printed import Expected
 from longform.reporting.record_table import crossed, errors, printed_alone
 from longform.reporting.table import Cell, Table
-from longform.results import Record, Results
 
 CONTENT = {
     "labels": {"critic": {"grid": "entity grid", "bb": "BBScore"}, "task": {"block_1": "blocks of 1"}},

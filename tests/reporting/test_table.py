@@ -2,8 +2,8 @@
 
 import csv
 
+from longform.core.results import Record
 from longform.reporting.table import Cell, Figure, Listing, Table, cell, exact
-from longform.results import Record
 
 RECORD = Record("c", "m", value=2.345, low=2.1, high=2.6, units=40, excluded=2, p_value=0.01, signature="s")
 

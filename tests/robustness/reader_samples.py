@@ -10,6 +10,7 @@ import zipfile
 from collections import Counter
 
 import numpy as np
+from longform.pipeline.rows import read_row
 
 from longform import artefacts
 from longform.criticize.texts import read_texts
@@ -18,7 +19,6 @@ from longform.datasets import gcdc, paired_texts, parallel, rated_shuffles, scie
 from longform.datasets import summeval as rated_summaries
 from longform.datasets.test_suites import items, native, re_mentions, sources
 from longform.datasets.wikipedia import dump
-from longform.pipeline.rows import read_row
 from longform.study.items import load_study
 from longform.text import grid_files, lexicon
 from longform.text import lexicon as lexicons

@@ -11,12 +11,12 @@ import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from longform.pipeline.rows import read_row
 from reader_samples import DOCUMENT, READERS, RECORDS, lines, tarred, zipped
 
 from longform import artefacts
+from longform.core.documents import BadInput, Corpus, Document, Readout, Section
 from longform.datasets import downloads
-from longform.documents import BadInput, Corpus, Document, Readout, Section
-from longform.pipeline.rows import read_row
 
 BUSY = (HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large)
 QUICK = settings(max_examples=12, deadline=None, derandomize=True, suppress_health_check=BUSY, database=None)

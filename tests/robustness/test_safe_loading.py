@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from longform.artefacts import read_arrays
-from longform.documents import BadInput
+from longform.core.artefacts import read_arrays
+from longform.core.documents import BadInput
 from longform.language_models.checkpoints import load_model
 
 ROOT = Path(__file__).parents[2]

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from longform.core.resampling import generator
 from longform.critics.bbscore.bridge import path
 from longform.critics.bbscore.joint import JointBridgeCritic
 from longform.critics.bbscore.score import BridgeCritic
-from longform.resampling import generator
 from tests.oracles.bridge_loops import bridges
 
 

@@ -2,13 +2,13 @@
 
 import numpy as np
 
+from longform.core.documents import Chain
+from longform.core.markov_chain import BigramCritic, MarkovCritic
+from longform.core.resampling import generator
 from longform.critics.coreference.agreement import ChainAgreement, ClusterPair, CorefAgreement, ReadClusters
 from longform.critics.coreference.attribution import AttributionCritic
 from longform.critics.coreference.score import KneserNeyCritic, MentionCritic
 from longform.critics.perplexity.score import LogProbs, Perplexity
-from longform.documents import Chain
-from longform.markov_chain import BigramCritic, MarkovCritic
-from longform.resampling import generator
 
 TITLES = ("abstract", "history", "geography", "people")
 

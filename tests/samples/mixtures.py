@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from longform.core.resampling import generator
 from longform.critics.code_mixing.score import DirichletCritic, LanguageDispersion, MixtureReading
 from longform.critics.mauve.score import Mauve, TextFeature
 from longform.critics.topics.score import LogisticNormalCritic, TopicReading
-from longform.resampling import generator
 
 
 def topic_logits(scale=1.0):

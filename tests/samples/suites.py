@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
+from longform.core.resampling import generator
 from longform.critics.surprisal.score import ReadItem, SuiteAccuracy
 from longform.datasets.test_suites.prediction_formulas import parse
-from longform.resampling import generator
 
 FORMULA = parse("(1;%b%) > (1;%a%)")
 

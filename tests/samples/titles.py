@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from longform.core.resampling import generator
 from longform.critics.section_order.classifier_errors import (
     CalibrationError,
     CorrectedTitleCritic,
@@ -12,7 +13,6 @@ from longform.critics.section_order.classifier_errors import (
 )
 from longform.critics.section_order.posterior import ChainEntropy, EntropyTerm, ExpectedTitleCritic, LikelihoodTerm
 from longform.critics.section_order.score import GoldTitleCritic, TitleCritic, TitledArticle
-from longform.resampling import generator
 
 TITLES = ("abstract", "career", "history", "people")
 CHAIN = np.array(

@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from longform.core.resampling import generator
 from longform.critics.repetition.score import DistinctGrams, GramProportion, RepeatedGrams
 from longform.critics.verifiability.score import CheckedText, SupportedPerGeneration, SupportedPerVerified
 from longform.evaluation.human_study import CoherentShare, Judged
-from longform.resampling import generator
 from longform.text.token_texts import TokenText
 
 

@@ -8,7 +8,7 @@ import time
 import urllib.request
 from pathlib import Path
 
-from longform.documents import Document, Section
+from longform.core.documents import Document, Section
 from longform.study.items import sections_study
 from longform.study.store import Store
 

@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from longform.documents import BadInput
+from longform.core.documents import BadInput
 from longform.evaluation.simulated_annotators import Annotator, ChainRule, answer_rows
 from longform.study.__main__ import COLUMNS, main
 from longform.study.analysis import analyse, read_export

@@ -7,7 +7,7 @@ import pytest
 from fastapi.testclient import TestClient
 from study_server import HOSTILE, Server, article, small_study
 
-from longform.documents import BadInput
+from longform.core.documents import BadInput
 from longform.study.__main__ import exported, main
 from longform.study.app import create_app, stamp, visible
 from longform.study.items import Item, load_study, needed, questions, rows_study, sections_study

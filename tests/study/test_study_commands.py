@@ -8,7 +8,7 @@ import pytest
 from study_server import article, small_study
 from test_study_analysis import rows, write_csv
 
-from longform.documents import Section
+from longform.core.documents import Section
 from longform.study.__main__ import main
 from longform.study.items import load_study, sections_study
 from longform.study.store import Store

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from longform.documents import BadInput
-from longform.resampling import generator
+from longform.core.documents import BadInput
+from longform.core.resampling import generator
 from longform.text import edits
 
 units = st.lists(st.sampled_from("abcdef"), min_size=4, max_size=15).filter(lambda u: len(set(u[:-1])) > 1)

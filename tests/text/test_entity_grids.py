@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from longform.documents import BadInput, Document, Section
+from longform.core.documents import BadInput, Document, Section
 from longform.text.entity_grids import (
     Grid,
     found_grids,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from longform.documents import Readout
+from longform.core.documents import Readout
 from longform.text.kept_texts import pack, unpack
 
 

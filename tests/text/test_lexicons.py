@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from longform.documents import BadInput
+from longform.core.documents import BadInput
 from longform.text.lexicon import (
     HOLONYM,
     HORIZONTAL,

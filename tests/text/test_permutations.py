@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from longform.documents import BadInput
-from longform.resampling import generator
+from longform.core.documents import BadInput
+from longform.core.resampling import generator
 from longform.text.permutations import (
     ShuffleTask,
     block_orders,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from longform.documents import BadInput
+from longform.core.documents import BadInput
 from longform.text.sentences import SECTION_BREAK, SPLITTERS, sentence_texts, sentences
 
 CASES = {  # "|" marks the place between two sentences, where the text itself has one space

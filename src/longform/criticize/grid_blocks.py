@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from longform.critic import Better, Tally
+from longform.core.critic import Better, Tally
 from longform.critics.entity_grid.score import RoleTransitions
 from longform.text.entity_grids import ABSENT, Grid
 

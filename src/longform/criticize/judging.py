@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 from scipy.stats import spearmanr
 
-from longform.critic import Comparison, Estimate, Tally, compare, estimate
+from longform.core.critic import Comparison, Estimate, Tally, compare, estimate
+from longform.core.documents import BadInput, Document
+from longform.core.resampling import generator
 from longform.criticize.pages import FEW, SIGNIFICANT, table
 from longform.criticize.panel import Options, Panel, check
 from longform.criticize.panels import asked, panels
 from longform.criticize.report import save
 from longform.criticize.texts import Texts, halves, read_texts
-from longform.documents import BadInput, Document
-from longform.resampling import generator
 from longform.text.sentences import sentences
 
 Step = tuple[str, Callable[[], Panel]]

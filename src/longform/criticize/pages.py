@@ -8,14 +8,14 @@ from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING
 
+from longform.core.documents import Document
 from longform.criticize.panel import section_starts
 from longform.criticize.texts import shortened
-from longform.documents import Document
 from longform.reporting.table import short
 from longform.text.sentences import sentences
 
 if TYPE_CHECKING:
-    from longform.critic import Estimate
+    from longform.core.critic import Estimate
     from longform.criticize.judging import Criticism, Judged
 
 COLOURS = (  # Okabe and Ito 2008, and four more

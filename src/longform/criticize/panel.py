@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from longform.documents import BadInput, Document
+from longform.core.documents import BadInput, Document
 from longform.text.sentences import SECTION_BREAK
 
 Spans = list[tuple[int, int]]

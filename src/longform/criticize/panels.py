@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from longform.core.documents import BadInput, Document
 from longform.criticize.panel import Options, Panel, Spans, section_starts, splits_of
 from longform.criticize.path_panels import BBSCORE, JOINT_DENSITY, bbscore, joint_density
 from longform.criticize.topic_panels import kept_topics, topics
-from longform.documents import BadInput, Document
 from longform.text.sentences import sentences
 
 PEOPLED = 4  # ours: texts with persons from which a chain of mentions can be learnt
@@ -43,9 +43,9 @@ def asked(options: Options) -> set[str]:
 
 
 def _sections(_: Options) -> Panel:
+    from longform.core.documents import chains_from_readout
+    from longform.core.markov_chain import BigramCritic
     from longform.critics.section_order import read_gold as gold_titles
-    from longform.documents import chains_from_readout
-    from longform.markov_chain import BigramCritic
 
     def read(documents: Sequence[Document]) -> list[Any]:
         titled = {d.id for d in documents if len(d.sections) > 1 and all(s.title for s in d.sections)}
@@ -68,9 +68,9 @@ def _sections(_: Options) -> Panel:
 
 
 def _persons(_: Options) -> Panel:
+    from longform.core.documents import chains_from_readout
     from longform.critics.coreference import rules
     from longform.critics.coreference.score import MentionCritic
-    from longform.documents import chains_from_readout
 
     spans: dict[str, Spans] = {}
 

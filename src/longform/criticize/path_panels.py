@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from longform.core.documents import BadInput, Document
 from longform.criticize.panel import Options, Panel, Spans, section_starts
-from longform.documents import BadInput, Document
 from longform.text.sentences import sentences
 
 BBSCORE, JOINT_DENSITY = "sentence path (BBScore)", "sentence path (joint density)"

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from longform import __version__
-from longform.artefacts import read_json, whole, write_json
+from longform.core.artefacts import read_json, whole, write_json
+from longform.core.documents import BadInput
 from longform.criticize.pages import SIGNIFICANT, index, page, table
-from longform.documents import BadInput
 from longform.reporting.table import Cell, Figure
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
 from typing import Any
 
+from longform.core.documents import BadInput, Document, Readout
 from longform.criticize.panel import Options, Panel, Spans, splits_of
-from longform.documents import BadInput, Document, Readout
 
 TOPICS = 10  # ours; the paper's 100 (deng2022 section 6) wants thousands of texts
 TEXTS_PER_TOPIC = 3  # ours: below it the covariance of the topics is a guess

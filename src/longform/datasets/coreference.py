@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 
-from longform.documents import BadInput
-from longform.malformed import refusing
+from longform.core.documents import BadInput
+from longform.core.malformed import refusing
 
 MAX_MEMBER_BYTES = 20_000_000  # a LitBank document is below 200 kB; anything larger is no such document
 GAP_COLUMNS = {"ID", "Text", "Pronoun", "Pronoun-offset", "A", "A-offset", "A-coref", "B", "B-offset", "B-coref"}

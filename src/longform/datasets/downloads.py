@@ -23,7 +23,7 @@ from typing import IO, Any
 import pooch
 from requests import RequestException
 
-from longform.documents import BadInput
+from longform.core.documents import BadInput
 
 MAX_UNPACKED = 200 * 2**30  # bytes: the largest archive here (arXiv, Cohan et al.) holds about 16 GB
 MAX_RATIO = 200  # unpacked over packed bytes; text rarely packs better than 20, a bomb does by 1000

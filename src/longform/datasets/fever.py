@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from longform.core.documents import BadInput, Corpus, Document, Section
 from longform.datasets.splits import split_by_seed
-from longform.documents import BadInput, Corpus, Document, Section
 
 LABELS = {"SUPPORTS": "supported", "REFUTES": "refuted", "NOT ENOUGH INFO": "not_enough_info"}
 SHARES = {"train": 0.8, "validation": 0.1, "test": 0.1}

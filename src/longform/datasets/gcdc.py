@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from longform.documents import BadInput, Corpus, Document, Section
-from longform.malformed import refusing
+from longform.core.documents import BadInput, Corpus, Document, Section
+from longform.core.malformed import refusing
 
 CLASSES = (1, 2, 3)
 NEEDED = ("text_id", "text", "labelA")

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from longform.documents import SPLITS, BadInput, Corpus, Document, Section
-from longform.resampling import generator
+from longform.core.documents import SPLITS, BadInput, Corpus, Document, Section
+from longform.core.resampling import generator
 
 DELIMITER = "<space>"
 LETTERS = string.ascii_letters  # 52 letters (deng2022 appendix D; released generator)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from longform.core.documents import BadInput, Corpus, Document, Section
 from longform.datasets.splits import SHARES, split_by_seed
-from longform.documents import BadInput, Corpus, Document, Section
 
 SIDES = ("human", "machine")
 

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import numpy as np
 
-from longform.documents import BadInput, Corpus, Document, Section
-from longform.malformed import refusing
-from longform.resampling import generator
+from longform.core.documents import BadInput, Corpus, Document, Section
+from longform.core.malformed import refusing
+from longform.core.resampling import generator
 
 SHARES = (0.8, 0.1, 0.1)  # train, validation, test (deng2022, appendix C)
 TARGETS = ("de", "es", "fr")  # deng2022, appendix C

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
+from longform.core.documents import BadInput, Corpus, Document, Section
+from longform.core.resampling import generator
 from longform.datasets.shuffled_texts import prepared_documents
-from longform.documents import BadInput, Corpus, Document, Section
-from longform.resampling import generator
 from longform.text.sentences import SPLITTERS
 
 BLOCKS = {1: 1, 2: 5, 3: 0}  # sentences of a shuffled block by class, 0 for none; ours

@@ -17,9 +17,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from longform.core.documents import BadInput, Corpus, Document, Section
 from longform.datasets.splits import SHARES, split_by_seed
 from longform.datasets.titles import Filters, filtered_corpus, select, settings, token_counter
-from longform.documents import BadInput, Corpus, Document, Section
 
 PUBMED = {"min_sections": 3, "min_title_count": 500}  # deng2022 section 4
 ARXIV = {"min_sections": 3, "min_title_count": 200}  # deng2022 section 4

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
+from longform.core.documents import BadInput, Corpus
 from longform.datasets import synthetic_world as planted
 from longform.datasets.titles import piece_count
-from longform.documents import BadInput, Corpus
 
 
 def build(

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import numpy as np
 
-from longform.documents import BadInput, Corpus, Document, Section
-from longform.malformed import refusing
-from longform.resampling import generator
+from longform.core.documents import BadInput, Corpus, Document, Section
+from longform.core.malformed import refusing
+from longform.core.resampling import generator
 from longform.text.permutations import ORIGINAL, TASKS, distinct_orders, numbered, shuffled_orders
 from longform.text.sentences import SPLITTERS
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from longform.documents import BadInput
-from longform.resampling import generator
+from longform.core.documents import BadInput
+from longform.core.resampling import generator
 
 SHARES = {"train": 0.7, "validation": 0.1, "test": 0.2}  # Arnold et al. 2019, section 3
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from longform.documents import BadInput, Corpus, Document, Section
-from longform.malformed import refusing
+from longform.core.documents import BadInput, Corpus, Document, Section
+from longform.core.malformed import refusing
 
 
 def build(*, raw: Path, dimension: str = "coherence") -> Corpus:

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from longform.documents import BadInput, Corpus, Document, Section
+from longform.core.documents import BadInput, Corpus, Document, Section
 from longform.text.lemmas import AMERICAN, lemma
 from longform.text.sentences import sentence_texts
 

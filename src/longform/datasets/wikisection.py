@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 
+from longform.core.documents import SPLITS, BadInput, Corpus, Document, Section
 from longform.datasets.splits import SHARES, split_by_seed
-from longform.documents import SPLITS, BadInput, Corpus, Document, Section
 from longform.text.sentences import SPLITTERS
 
 MARKER = re.compile(r"\[ ([A-Z][A-Z /&'-]*) \](?: |$)")  # Wang et al. 2022: upper case, blanks inside the brackets

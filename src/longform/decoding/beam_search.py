@@ -15,9 +15,9 @@ from typing import Any
 import torch
 from transformers import LogitsProcessor, SuppressTokensLogitsProcessor
 
+from longform.core.documents import BadInput
 from longform.decoding.processors import BlockRepeats, SentenceEnds, SiblingRanks
 from longform.decoding.token_streams import TokenStream, check_room
-from longform.documents import BadInput
 
 
 @dataclass(frozen=True)

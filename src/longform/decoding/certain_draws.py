@@ -23,8 +23,8 @@ from typing import Any
 
 import torch
 
-from longform.documents import BadInput
-from longform.resampling import derived_seed
+from longform.core.documents import BadInput
+from longform.core.resampling import derived_seed
 
 SAFETY = 8.0  # ours: margin over the largest difference measured in calibration
 ARITHMETIC = 2e-5  # float32 rounding of scores below 64 (4e-6 a step, five steps)

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 from transformers import AutoModelForCausalLM
 
+from longform.core.documents import BadInput, Corpus, Document, Section
+from longform.core.resampling import generator
 from longform.decoding.sampling import Sampled, sample
-from longform.documents import BadInput, Corpus, Document, Section
 from longform.language_models.checkpoints import load_model, load_tokenizer
 from longform.language_models.devices import chosen_device
 from longform.language_models.token_rows import encode
-from longform.resampling import generator
 from longform.text.sentences import SPLITTERS
 
 HUMAN = "-human"

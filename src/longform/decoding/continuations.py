@@ -18,15 +18,15 @@ import numpy as np
 import torch
 from transformers import AutoModelForCausalLM
 
+from longform.core.documents import BadInput, Corpus, Document, Section
+from longform.core.resampling import generator
 from longform.decoding.finished_lines import append_lines, read_lines
 from longform.decoding.prefixes import CONTINUATION, REFERENCE, TITLES, prefix_of
 from longform.decoding.processors import SentenceEnds
 from longform.decoding.strategies import Delayed, Human, Settings, decode, is_random, settings_of
-from longform.documents import BadInput, Corpus, Document, Section
 from longform.language_models.checkpoints import load_model, load_tokenizer
 from longform.language_models.devices import chosen_device
 from longform.language_models.token_rows import encode
-from longform.resampling import generator
 from longform.text.sentences import SPLITTERS
 
 NEW_TOKENS = 256  # massarelli2020, section 5

@@ -13,9 +13,9 @@ from typing import Any
 import torch
 from transformers import LogitsProcessor, SuppressTokensLogitsProcessor
 
+from longform.core.documents import BadInput
 from longform.decoding.processors import BlockRepeats
 from longform.decoding.token_streams import PAD, TokenStream, check_room
-from longform.documents import BadInput
 
 
 @dataclass(frozen=True)

@@ -15,12 +15,12 @@ import numpy as np
 import torch
 from transformers.generation import GenerateDecoderOnlyOutput
 
+from longform.core.documents import BadInput
+from longform.core.resampling import generator
 from longform.decoding.beam_search import Beam, beam_search
 from longform.decoding.processors import SentenceEnds
 from longform.decoding.sampling import Sampled, sample
 from longform.decoding.token_streams import check_room
-from longform.documents import BadInput
-from longform.resampling import generator
 
 
 @dataclass(frozen=True)

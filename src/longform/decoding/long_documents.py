@@ -19,13 +19,13 @@ import pytorch_lightning as pl
 import torch
 from transformers import AutoModelForCausalLM
 
+from longform.core.documents import BadInput, Corpus, Document, Section
+from longform.core.resampling import derived_seed
 from longform.decoding.certain_draws import Referee, Truncation, calibrated, certain_draws, keys
 from longform.decoding.finished_lines import append_lines, read_lines
-from longform.documents import BadInput, Corpus, Document, Section
 from longform.language_models.checkpoints import load_model, load_tokenizer
 from longform.language_models.launching import Launch, predict
 from longform.language_models.token_rows import encode
-from longform.resampling import derived_seed
 from longform.text.rendering import parse, render
 
 PRESETS = {"paper": 0, "released": 50}  # deng2022 section 4: no truncation; the authors' code inherits top-k 50

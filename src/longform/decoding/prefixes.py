@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from longform.documents import Document
+from longform.core.documents import Document
 from longform.text.sentences import SPLITTERS
 
 CONTINUATION, REFERENCE = "continuation", "reference"

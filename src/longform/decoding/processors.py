@@ -14,8 +14,8 @@ from typing import Any
 import torch
 from transformers import LogitsProcessor, StoppingCriteria
 
+from longform.core.documents import BadInput
 from longform.decoding.token_streams import PAD
-from longform.documents import BadInput
 
 ABBREVIATIONS = frozenset(["Mr", "Mrs", "Ms", "Dr", "St", "Jr", "Sr", "No", "vs", "Inc", "Co", "U.S", "U.K"])
 _CLOSING = "\"'”’)]} "

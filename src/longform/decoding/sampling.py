@@ -22,9 +22,9 @@ from transformers import (
     TypicalLogitsWarper,
 )
 
+from longform.core.documents import BadInput
 from longform.decoding.processors import BlockRepeats, SentenceEnds
 from longform.decoding.token_streams import PAD, TokenStream, check_room
-from longform.documents import BadInput
 
 
 @dataclass(frozen=True)

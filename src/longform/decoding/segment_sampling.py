@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from longform.documents import BadInput, Corpus, Document, Section
+from longform.core.documents import BadInput, Corpus, Document, Section
+from longform.core.resampling import generator
 from longform.language_models.hsmm.model import SemiMarkovLM
-from longform.resampling import generator
 
 
 def generate(*, model: Path, name: str, seed: int, documents: int, segments: int) -> Corpus:

@@ -18,13 +18,13 @@ import numpy as np
 import torch
 from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList
 
+from longform.core.documents import BadInput
 from longform.decoding.beam_search import Beam, beam_search
 from longform.decoding.contrastive import Contrastive, contrastive_search
 from longform.decoding.delayed_beam import Delayed, delayed
 from longform.decoding.processors import SentenceEnds, SiblingRanks
 from longform.decoding.sampling import RowDraws, Sampled
 from longform.decoding.token_streams import check_room
-from longform.documents import BadInput
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from longform.documents import BadInput
+from longform.core.documents import BadInput
 
 PAD = -1  # stands left of a short row in ``ids``; no vocabulary has it, so no rule can take it for a token
 

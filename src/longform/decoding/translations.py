@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from longform.documents import BadInput, Corpus, Document, Section
+from longform.core.documents import BadInput, Corpus, Document, Section
+from longform.core.resampling import generator
 from longform.language_models.translation import SOURCE, TARGET, TrainedTranslator, padded, sides_of
 from longform.language_models.translation_networks import (
     BEGIN,
@@ -19,7 +20,6 @@ from longform.language_models.translation_networks import (
     AutoregressiveTranslator,
     ParallelTranslator,
 )
-from longform.resampling import generator
 
 LONGER = 2  # a translation may be this many times as long as its source, plus ROOM tokens; then it is cut
 ROOM = 10

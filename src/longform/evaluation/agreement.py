@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from longform.documents import BadInput
-from longform.resampling import percentile_interval, sign_flip_test
+from longform.core.documents import BadInput
+from longform.core.resampling import percentile_interval, sign_flip_test
 
 LEVEL = 0.95
 FEWEST = 3  # paired values below which no coefficient is given

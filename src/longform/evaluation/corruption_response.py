@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from longform.critic import Critic, Tally, compare, estimate
-from longform.documents import BadInput
-from longform.resampling import bootstrap, generator, percentile_interval
-from longform.results import Record
+from longform.core.critic import Critic, Tally, compare, estimate
+from longform.core.documents import BadInput
+from longform.core.resampling import bootstrap, generator, percentile_interval
+from longform.core.results import Record
 
 RESAMPLES, PERMUTATIONS = 300, 999  # ours: fifty cells a critic; p-values down to 0.001
 SOUND = "sound"

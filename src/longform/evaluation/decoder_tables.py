@@ -12,7 +12,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from longform.critic import Better, Critic, Tally, clustered, estimate
+from longform.core.critic import Better, Critic, Tally, clustered, estimate
+from longform.core.documents import Readout
+from longform.core.resampling import generator
+from longform.core.results import Record
 from longform.critics.repetition.score import DistinctGrams, GramProportion
 from longform.critics.verifiability.score import (
     UNIT_COLUMNS,
@@ -21,9 +24,6 @@ from longform.critics.verifiability.score import (
     SupportedPerVerified,
     generations_from_readout,
 )
-from longform.documents import Readout
-from longform.resampling import generator
-from longform.results import Record
 
 Units = Sequence[CheckedGeneration]
 

@@ -13,8 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from longform.critic import signature, unit_scores
-from longform.documents import BadInput, Readout
+from longform.core.critic import signature, unit_scores
+from longform.core.documents import BadInput, Readout
+from longform.core.resampling import generator, percentile_interval
+from longform.core.results import Record
 from longform.evaluation.agreement import (
     Correlation,
     clustered_interval,
@@ -24,8 +26,6 @@ from longform.evaluation.agreement import (
     value_of,
 )
 from longform.evaluation.regression import HeldOutFit, combine
-from longform.resampling import generator, percentile_interval
-from longform.results import Record
 
 KINDS = ("pearson", "spearman")
 RESAMPLES = 1000

@@ -15,8 +15,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from longform.critic import Better, Tally
-from longform.documents import BadInput, Readout
+from longform.core.critic import Better, Tally
+from longform.core.documents import BadInput, Readout
 from longform.evaluation.agreement import cohen_kappa, krippendorff_alpha
 from longform.evaluation.intervals import wilson
 

@@ -13,13 +13,13 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.stats import wasserstein_distance
 
-from longform.critic import Better, PairLearner, Tally, signature, unit_scores
-from longform.documents import BadInput
+from longform.core.critic import Better, PairLearner, Tally, signature, unit_scores
+from longform.core.documents import BadInput
+from longform.core.resampling import generator, percentile_interval
+from longform.core.results import Record
 from longform.evaluation.measurements import Measurement, measured, paired_difference
 from longform.evaluation.order_discrimination import Area, PairAccuracy, against_chance, preference_tally
 from longform.evaluation.text_classification import Features, text_classification
-from longform.resampling import generator, percentile_interval
-from longform.results import Record
 
 HUMAN = "human"
 TOP = 2  # sheng2024 section 5.4: in whose own top two a source lies

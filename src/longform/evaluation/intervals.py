@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from longform.documents import BadInput
+from longform.core.documents import BadInput
 
 NORMAL_95 = 1.959963984540054  # standard normal quantile of a two-sided 95 % interval
 

@@ -12,10 +12,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from longform.critic import Better, Tally, signature, unit_scores
+from longform.core.critic import Better, Tally, signature, unit_scores
+from longform.core.results import Record
 from longform.evaluation.agreement import value_of
 from longform.evaluation.measurements import Measurement, under
-from longform.results import Record
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from longform.critic import Better, Tally, compare, estimate, signature
-from longform.documents import BadInput
-from longform.resampling import bootstrap, generator, percentile_interval
-from longform.results import Record
+from longform.core.critic import Better, Tally, compare, estimate, signature
+from longform.core.documents import BadInput
+from longform.core.resampling import bootstrap, generator, percentile_interval
+from longform.core.results import Record
 
 FITTED = {"fitted": True}
 PERMUTATIONS = 1000  # of one paired test: a table has dozens of them

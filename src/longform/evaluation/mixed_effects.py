@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from longform.documents import BadInput
+from longform.core.documents import BadInput
 
 PRIOR_SPREAD = 2.0  # statsmodels' default for a fixed effect, on the logit scale
 VARIANCE_SPREAD = 1.0  # statsmodels' default for the logarithm of a standard deviation

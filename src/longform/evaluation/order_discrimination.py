@@ -14,14 +14,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from longform.critic import Better, OrderScorer, PairLearner, Tally, compare, signature, unit_scores
-from longform.documents import BadInput
+from longform.core.critic import Better, OrderScorer, PairLearner, Tally, compare, signature, unit_scores
+from longform.core.documents import BadInput
+from longform.core.resampling import generator, sign_flip_test
+from longform.core.results import Record
 from longform.evaluation.measurements import PERMUTATIONS, Measurement, paired_difference, under
-from longform.resampling import generator, sign_flip_test
-from longform.results import Record
 from longform.text.permutations import PermutedDocument, ShuffleTask
 
 COLUMNS = ("wins", "ties", "pairs", "unscored", "above_mean", "excluded")
+BLOCKS = (1, 2, 5, 10)  # sheng2024 section 4.1
+WINDOWS = ((1, 2, 3), (1,), (2,), (3,))  # sheng2024 section 4.2, the joint set first
 TIE = 1e-9  # relative margin below which a pair ties: far above rounding, far below any difference of texts
 HUGE = 1e300  # stands for infinity where margins are averaged
 POINTS = 101  # of a ROC curve

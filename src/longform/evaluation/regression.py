@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from longform.documents import BadInput
+from longform.core.documents import BadInput
 from longform.evaluation.agreement import Correlation, clustered_interval, correlate
 
 ENTER, REMOVE = 0.05, 0.10  # p-values to enter and to leave; the usual defaults, ours

@@ -12,16 +12,19 @@ from typing import Any
 
 import numpy as np
 
+from longform.core.documents import BadInput, Readout
+from longform.core.results import Record
 from longform.critics.bbscore.features import BridgeFeatures, identity
 from longform.critics.bbscore.joint import JointBridgeCritic
 from longform.critics.bbscore.profiles import describe_sweep, shuffled, text_diffusion, trajectory, variances
 from longform.critics.bbscore.ranker import BridgeRanker
 from longform.critics.bbscore.score import BridgeCritic, units_from_readout
-from longform.documents import BadInput, Readout
 from longform.evaluation import human_vs_machine as sides
 from longform.evaluation.length_confound import length_confound
 from longform.evaluation.measurements import paired_difference, under
 from longform.evaluation.order_discrimination import (
+    BLOCKS,
+    WINDOWS,
     Area,
     PairAccuracy,
     drawn_scores,
@@ -30,11 +33,8 @@ from longform.evaluation.order_discrimination import (
     preference_tally,
 )
 from longform.evaluation.text_classification import text_classification
-from longform.results import Record
 from longform.text.permutations import ShuffleTask
 
-BLOCKS = (1, 2, 5, 10)  # sheng2024 section 4.1
-WINDOWS = ((1, 2, 3), (1,), (2,), (3,))  # sheng2024 section 4.2, the joint set first
 JUDGES = ("bbscore", "three_layer", "linear", "joint")
 
 
@@ -106,7 +106,7 @@ def _areas(
 
 
 def _area(scores: Sequence[np.ndarray]) -> float:
-    from longform.critic import Tally
+    from longform.core.critic import Tally
 
     rows = np.array([row[:2] for row in scores if len(row) > 1 and not np.isnan(row[:2]).any()]).reshape(-1, 2)
     tally = Tally(("",) * len(rows), ("a", "b", "excluded"), np.column_stack([rows, np.zeros(len(rows))]))

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from longform.core.documents import BadInput, Document, Readout
+from longform.core.resampling import generator
 from longform.datasets.synthetic_world.domains import domain as planted_domain
-from longform.documents import BadInput, Document, Readout
-from longform.resampling import generator
 
 COLUMNS = ("annotator", "item", "source", "phase", "check", "question", "answer", "gold", "at", "last")  # as exported
 VERDICTS = ("incoherent", "coherent")
@@ -200,8 +200,8 @@ def _true_chains(
     own = {d.id: tuple(s.title or "" for s in d.sections) for d in documents if d.split != "generated"}
     unread = [d for d in documents if d.id not in own or "" in own[d.id]]
     if unread:
+        from longform.core.documents import chains_from_readout
         from longform.critics.section_order.read import read as read_titles
-        from longform.documents import chains_from_readout
 
         found = read_titles(documents=unread, reader=reader, name=name, splits=splits, max_length=max_length)
         own |= {chain.unit_id: chain.symbols for chain in chains_from_readout(found)}

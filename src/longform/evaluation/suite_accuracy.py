@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
+from longform.core.documents import Readout
+from longform.core.results import Record
 from longform.critics.surprisal.score import mcnemar, suite_accuracy, units_from_readout
-from longform.documents import Readout
 from longform.evaluation.intervals import wilson
-from longform.results import Record
 
 POOLS = {"connectives": "connective_*", "re-mention": "coreference_*", "all suites": "*"}
 COUNTS = ("items", "correct", "gained", "lost")

@@ -12,11 +12,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from longform.critic import Better, Tally, clustered, compare
-from longform.documents import BadInput
+from longform.core.critic import Better, Tally, clustered, compare
+from longform.core.documents import BadInput
+from longform.core.resampling import generator
+from longform.core.results import Record
 from longform.evaluation.measurements import measured
-from longform.resampling import generator
-from longform.results import Record
 
 CLASSIFIERS = ("linear", "three_layer")
 Features = Callable[[Any], np.ndarray | None]

@@ -1,85 +1,40 @@
-"""Records of massarelli2020: every measure of every decoder, how far the checker can be trusted, and the sheet for people.
+"""Questions about checked generations, asked of readings: every decoder's measures, how far the checker can be trusted, the sheet.
 
-Each function takes readings of checked generations. Generations of one page are not independent: pages are resampled.
+massarelli2020. Generations of one page are not independent: pages are resampled.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from longform.critics.verifiability.annotation_sheet import annotation_sheet
-from longform.critics.verifiability.annotation_sheet import units_from_readout as generations
-from longform.critics.verifiability.checker_accuracy import CheckerAccuracy
-from longform.critics.verifiability.corrected import corrected_supports
-from longform.documents import Readout
-from longform.evaluation.decoder_tables import decoder_table
-from longform.results import Record
-
-SHOWN = ("value", "low", "high", "units", "excluded", "signature")
+from longform.core.documents import Readout
+from longform.core.results import Record
+from longform.critics.verifiability.annotation_sheet import AnnotationSheet, sheet_record
+from longform.critics.verifiability.checker_accuracy import accuracy_records, corrected_records
+from longform.critics.verifiability.score import generations_from_readout
+from longform.evaluation.decoder_tables import decoder_records
 
 
 def decoders(*, texts: Readout, correlations: Sequence[str] = (), resamples: int = 500) -> list[Record]:
-    """Every measure of every decoder; ``variant`` gold where exact rules take the checker's place.
+    """Every measure of every decoder (Tables 1, 3 and 4).
 
     Args:
-        correlations: decoders whose sentences are pooled for Figure 4: ``metric`` correlation, ``task`` what is correlated,
-            ``variant`` supported or verified.
+        correlations: decoders whose sentences are pooled for Figure 4; none leaves it out.
     """
-    found = decoder_table(resamples=resamples, correlations=correlations).describe(generations(texts))
-    records = []
-    for decoder, measures in found["settings"].items():
-        for measure, estimate in measures.items():
-            gold = measure.startswith("true_")
-            metric, variant = measure.removeprefix("true_"), "gold" if gold else ""
-            fields = {key: estimate[key] for key in SHOWN}
-            details = {"pages": estimate["pages"]}
-            records.append(Record("verifiability", metric, system=decoder, variant=variant, details=details, **fields))
-    for name, estimate in found["correlations"].items():
-        task, _, side = name.rpartition("-")
-        fields = {key: estimate[key] for key in SHOWN if key in estimate}
-        records.append(Record("verifiability", "correlation", task=task, variant=side, **fields))
-    return records
+    return decoder_records(generations_from_readout(texts), corpus="", correlated=correlations, resamples=resamples)
 
 
-def sheet(*, texts: Readout, prefixes: int = 200) -> list[Record]:
-    """The sheet that people fill in, with exact repeats by decoder in ``details``."""
-    made = annotation_sheet(prefixes=prefixes)
-    units = generations(texts)
-    tally = made.tally(units)
-    return [Record("verifiability", "exact_repeats", value=made.score(tally), details=made.describe(units))]
+def sheet(*, texts: Readout, prefixes: int) -> list[Record]:
+    """The sheet that people fill in (section 6), of the first ``prefixes`` prefixes, with exact repeats by decoder."""
+    return [sheet_record(generations_from_readout(texts), corpus="", sheet=AnnotationSheet(prefixes))]
 
 
 def checker(*, texts: Readout) -> list[Record]:
-    """The checker's labels against known ones: accuracy, and precision and recall of each label (``task``)."""
-    found = CheckerAccuracy().describe(generations(texts))
-    records = []
-    for measure, estimate in found.items():
-        if not isinstance(estimate, Mapping) or "value" not in estimate:
-            continue
-        kind, _, label = measure.partition(" of ")
-        details: dict[str, Any] = {}
-        if measure == "accuracy":
-            details = {
-                "retrieved": found["evidence retrieved"],
-                "majority": found["majority"],
-                "confusion": found["confusion"],
-            }
-        fields = {key: estimate[key] for key in SHOWN}
-        records.append(Record("verifiability", f"checker_{kind}", task=label, details=details, **fields))
-    return records
+    """The checker's labels against known ones: accuracy, and precision and recall of each label."""
+    return accuracy_records(generations_from_readout(texts), corpus="")
 
 
-def corrected(*, train: Readout, texts: Readout, resamples: int = 500) -> list[Record]:
-    """SPG corrected for the checker's errors on the sentences with known labels of ``train``."""
-    critic = corrected_supports(real=train, resamples=resamples)
-    records = []
-    for decoder, found in critic.describe(generations(texts)).items():
-        fields = {key: found[key] for key in ("value", "low", "high", "units")}
-        details = {
-            "given": found["given"],
-            "true": found["true"],
-            "unknown_labels": found["labels_without_known_sentences"],
-        }
-        records.append(Record("verifiability", "SPG", system=decoder, details=details, **fields))
-    return records
+def corrected(*, train: Readout, texts: Readout, variant: str, resamples: int = 500) -> list[Record]:
+    """Supported sentences per generation, corrected for the checker's errors on the known labels of ``train``."""
+    known, units = generations_from_readout(train), generations_from_readout(texts)
+    return corrected_records(units, known, corpus="", variant=variant, resamples=resamples)

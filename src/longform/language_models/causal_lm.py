@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from transformers import AutoModelForCausalLM, PreTrainedTokenizerBase
 
-from longform.documents import BadInput, Document
+from longform.core.documents import BadInput, Document
 from longform.language_models.checkpoints import SavedModel, has_model, load_model, load_tokenizer, new_network
 from longform.language_models.lightning import Items, Learner, Schedule, fit_module
 from longform.language_models.token_rows import document_rows, stream_blocks

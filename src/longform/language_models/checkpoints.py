@@ -17,9 +17,9 @@ from safetensors import SafetensorError
 from transformers import CONFIG_MAPPING, AutoConfig, AutoTokenizer, PreTrainedTokenizerBase
 from transformers.utils import logging
 
-from longform.documents import BadInput
+from longform.core.documents import BadInput
+from longform.core.resampling import derived_seed
 from longform.language_models.devices import chosen_device
-from longform.resampling import derived_seed
 
 logging.disable_progress_bar()  # a bar per opened checkpoint would bury a stage's own progress lines
 logging.set_verbosity_error()

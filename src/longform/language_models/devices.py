@@ -6,7 +6,7 @@ import os
 
 import torch
 
-from longform.documents import BadInput
+from longform.core.documents import BadInput
 
 
 def chosen_device() -> torch.device:

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from longform.documents import BadInput
+from longform.core.documents import BadInput
 
 COMMIT = re.compile(r"[0-9a-f]{40}")
 

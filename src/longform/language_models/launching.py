@@ -16,7 +16,7 @@ from pytorch_lightning.strategies import FSDPStrategy, StrategyRegistry
 from torch import distributed
 from torch.utils.data import DataLoader, Sampler
 
-from longform.documents import BadInput
+from longform.core.documents import BadInput
 
 
 @dataclass(frozen=True)

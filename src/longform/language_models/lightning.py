@@ -22,9 +22,9 @@ from pytorch_lightning.loggers import CSVLogger, WandbLogger
 from pytorch_lightning.utilities.types import OptimizerLRSchedulerConfig
 from torch.utils.data import DataLoader
 
-from longform.documents import BadInput
+from longform.core.documents import BadInput
+from longform.core.resampling import derived_seed
 from longform.language_models.schedule import Schedule, TrainingBatches, ValidationBatches, linear_schedule
-from longform.resampling import derived_seed
 
 __all__ = ["Items", "Learner", "Schedule", "adamw", "fit_module"]
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from longform.documents import BadInput
+from longform.core.documents import BadInput
 from longform.language_models.prefix_trees import Tree, batches, grow
 
 POSITIONS = 256  # output rows at a time: 256 x 16k float32 logits stay in a core's cache share; 2,048 do not

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytorch_lightning as pl
 
+from longform.core.resampling import save_arrays
 from longform.language_models.launching import Launch, predict
 from longform.language_models.log_probs import LogProbReader, open_reader
 from longform.language_models.prefix_trees import Tree
-from longform.resampling import save_arrays
 
 
 class ReadingModule(pl.LightningModule):

@@ -13,9 +13,9 @@ from typing import Any
 
 from torch.utils.data import Sampler
 
-from longform.documents import BadInput
+from longform.core.documents import BadInput
+from longform.core.resampling import generator
 from longform.language_models.launching import Launch, rank
-from longform.resampling import generator
 
 PRECISIONS = ("32-true", "bf16-mixed", "16-mixed", "bf16-true", "16-true", "64-true")
 

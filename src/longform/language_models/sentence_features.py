@@ -21,9 +21,9 @@ import numpy as np
 import torch
 from transformers import AutoModel
 
-from longform.documents import BadInput, Document
+from longform.core.documents import BadInput, Document
+from longform.core.resampling import save_arrays
 from longform.language_models.checkpoints import load_reader, load_tokenizer
-from longform.resampling import save_arrays
 from longform.text.sentences import SPLITTERS
 
 CACHE = "features.npz"

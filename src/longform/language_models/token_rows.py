@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from transformers import PreTrainedTokenizerBase
 
-from longform.documents import Document
+from longform.core.documents import Document
 from longform.text.rendering import render
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
-from longform.documents import BadInput, Document
+from longform.core.documents import BadInput, Document
 from longform.language_models.checkpoints import SavedModel
 from longform.text.rendering import render
 

@@ -16,7 +16,8 @@ import torch
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
-from longform.documents import BadInput, Document
+from longform.core.documents import BadInput, Document
+from longform.core.resampling import derived_seed
 from longform.language_models.lightning import Items, Learner, Schedule, fit_module
 from longform.language_models.translation_networks import (
     END,
@@ -28,7 +29,6 @@ from longform.language_models.translation_networks import (
     ParallelTranslator,
     Shape,
 )
-from longform.resampling import derived_seed
 
 CONTROL = ["<pad>", "<s>", "</s>", "<unk>"]
 SOURCE, TARGET = "source", "target"

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, linear
 
-from longform.documents import BadInput
+from longform.core.documents import BadInput
 
 PAD, BEGIN, END, UNKNOWN = range(4)  # numbers of the control tokens
 IGNORED = -100

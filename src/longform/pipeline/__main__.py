@@ -17,8 +17,8 @@ import inspect
 import sys
 from pathlib import Path
 
-from longform.documents import BadInput
-from longform.experiment import Experiment
+from longform.core.documents import BadInput
+from longform.core.experiment import Experiment
 
 STAGES = {
     "corpus": "texts",

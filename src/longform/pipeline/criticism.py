@@ -11,13 +11,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from longform.artefacts import read_arrays, read_corpus, whole, write_readout
-from longform.documents import SPLITS, BadInput, Readout
-from longform.experiment import Experiment, System, chosen_systems
-from longform.pipeline.calls import call, function, source_of
-from longform.pipeline.scratch import first_process, resumable
+from longform.core.artefacts import read_arrays, read_corpus, whole, write_readout
+from longform.core.calls import call, function, source_of
+from longform.core.documents import SPLITS, BadInput, Readout
+from longform.core.experiment import Experiment, System, chosen_systems
+from longform.core.scratch import Work, first_process, resumable
 from longform.pipeline.texts import texts
-from longform.pipeline.work import Work
 
 READING = ("code", "as", "of", "corpora", "reader", "splits", "texts", "titles")
 

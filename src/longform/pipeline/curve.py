@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import csv
 
-from longform.artefacts import read_json, whole
-from longform.experiment import Experiment
+from longform.core.artefacts import read_json, whole
+from longform.core.experiment import Experiment
 
 COLUMNS = ("corpus", "system", "word_ppl", "latent_ppl")
 

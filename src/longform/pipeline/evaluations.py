@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from longform.artefacts import read_readout
-from longform.critic import signature, unit_scores
-from longform.documents import Readout
+from longform.core.artefacts import read_readout
+from longform.core.calls import call, function, module, source_of
+from longform.core.critic import signature, unit_scores
+from longform.core.documents import Readout
+from longform.core.experiment import Experiment, System, chosen_systems
+from longform.core.results import Record, with_fields
 from longform.evaluation.corruption_response import corruption_response, of_failure, of_severity
 from longform.evaluation.order_discrimination import TIE, order_discrimination
-from longform.experiment import Experiment, System, chosen_systems
-from longform.pipeline.calls import call, function, module, source_of
-from longform.results import Record, with_fields
 from longform.text.permutations import ShuffleTask, permuted_documents, written
 
 QUESTIONS = {  # question -> the corpus of the study that asks it
@@ -121,7 +121,7 @@ def _evaluated(experiment: Experiment, study: str, critic: str, name: str) -> li
                 train = before or texts
             else:
                 train = _reading(experiment, System(study, learn_corpus or corpus), critic, learn)
-            given = {"train": train, "texts": texts, "seed": experiment.seed, "name": place}
+            given = {"train": train, "texts": texts, "seed": experiment.seed, "name": place, "variant": variant}
             found: Sequence[Record] = call(place, function(place, code, wanted), settings, **given)
             records += [_labelled(record, system, variant, settings.get("heads", ())) for record in found]
             before = texts

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from longform.artefacts import read_yaml
+from longform.core.artefacts import read_yaml
 
 ROOT = Path(__file__).parents[3]
 

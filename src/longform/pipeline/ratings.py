@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from longform.artefacts import read_corpus
-from longform.documents import BadInput
+from longform.core.artefacts import read_corpus
+from longform.core.documents import BadInput
+from longform.core.experiment import Experiment, System
+from longform.core.results import read_results, with_fields, write_results
 from longform.evaluation.human_ratings import combined_scorers, rating_records
-from longform.experiment import Experiment, System
-from longform.results import read_results, with_fields, write_results
 
 
 def ratings(experiment: Experiment, study: str, corpus: str) -> None:

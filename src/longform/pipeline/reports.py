@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from longform.artefacts import read_yaml, whole
-from longform.documents import BadInput
-from longform.experiment import Experiment, near
-from longform.pipeline.calls import call, function
+from longform.core.artefacts import read_yaml, whole
+from longform.core.calls import call, function
+from longform.core.documents import BadInput
+from longform.core.experiment import Experiment, near
+from longform.core.results import Results, read_results
 from longform.reporting.claims import claims_markdown, write_claims
 from longform.reporting.papers import complete
 from longform.reporting.printed import ledger_markdown, read_expected, write_ledger
-from longform.results import Results, read_results
 
 EXPERIMENTS = Path("experiments")
 

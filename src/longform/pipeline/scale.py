@@ -17,8 +17,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from longform.artefacts import read_yaml
-from longform.documents import BadInput
+from longform.core.artefacts import read_yaml
+from longform.core.documents import BadInput
 
 TARGETS = "targets"  # the stages that a scale is about; all where it names none
 RESULTS = ("data/scores", "data/metrics", "paper_figures")

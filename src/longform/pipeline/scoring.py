@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from longform.artefacts import read_readout, write_json
-from longform.critic import Critic, Describing, Grouping, Tally, clustered, compare, estimate
-from longform.documents import BadInput
-from longform.experiment import Experiment, System, chosen_systems
-from longform.pipeline.calls import call, function, module, source_of
+from longform.core.artefacts import read_readout, write_json
+from longform.core.calls import call, function, module, source_of
+from longform.core.critic import Critic, Describing, Grouping, Tally, clustered, compare, estimate
+from longform.core.documents import BadInput
+from longform.core.experiment import Experiment, System, chosen_systems
+from longform.core.resampling import generator
+from longform.core.results import Record, write_results
 from longform.pipeline.evaluations import answers
-from longform.resampling import generator
-from longform.results import Record, write_results
 
 METRIC = (
     "code",

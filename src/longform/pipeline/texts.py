@@ -6,12 +6,11 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from longform.artefacts import read_documents, whole, write_corpus
-from longform.documents import Document
-from longform.experiment import Experiment, System
-from longform.pipeline.calls import call, function
-from longform.pipeline.scratch import first_process, resumable
-from longform.pipeline.work import Work
+from longform.core.artefacts import read_documents, whole, write_corpus
+from longform.core.calls import call, function
+from longform.core.documents import Document
+from longform.core.experiment import Experiment, System
+from longform.core.scratch import Work, first_process, resumable
 
 SLOTS = ("study", "dataset", "source")
 

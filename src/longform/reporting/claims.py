@@ -40,11 +40,11 @@ from itertools import combinations, pairwise, product
 from pathlib import Path
 from typing import Any
 
-from longform.documents import BadInput
+from longform.core.documents import BadInput
+from longform.core.results import NAMES, Record, Results
 from longform.reporting.estimates import FEWEST_UNITS, Estimate, constant, contrast, of_records, slope
 from longform.reporting.selection import ANY, Facts, select
 from longform.reporting.table import short, write_rows
-from longform.results import NAMES, Record, Results
 
 HOLDS, CONTRADICTED, UNDECIDED = "holds", "contradicted", "undecided"
 ABSENT, UNTESTABLE = "not measured here", "not testable here"

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import stats
 
-from longform.documents import BadInput
-from longform.results import Record
+from longform.core.documents import BadInput
+from longform.core.results import Record
 
 FEWEST_UNITS = 20  # below this many documents or items neither an interval nor a p-value is given
 

@@ -8,12 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from longform.documents import BadInput
+from longform.core.documents import BadInput
+from longform.core.results import Record, Results
 from longform.reporting.estimates import FEWEST_UNITS, of_records
 from longform.reporting.printed import Expected
 from longform.reporting.selection import Facts, select
 from longform.reporting.table import Cell, cell, exact
-from longform.results import Record, Results
 
 SYSTEM = ("corpus", "system", "titles")
 

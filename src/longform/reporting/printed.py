@@ -30,13 +30,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from longform.artefacts import read_yaml
-from longform.documents import BadInput
+from longform.core.artefacts import read_yaml
+from longform.core.documents import BadInput
+from longform.core.results import NAMES, Record, Results
 from longform.reporting.claims import Judged, judge
 from longform.reporting.estimates import Estimate, contrast, of_records
 from longform.reporting.selection import Facts, select
 from longform.reporting.table import Cell, cell, write_rows
-from longform.results import NAMES, Record, Results
 
 WITHIN, DIFFERS, ABSENT = "within interval", "differs", "not measured here"
 INCOMPARABLE, LOST = "not comparable at this size", "lost"

@@ -7,11 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from longform.core.results import Record, Results
 from longform.reporting.pivot import ordered, pivot
 from longform.reporting.printed import Expected, Printed
 from longform.reporting.selection import ANY, DEFAULTS, select
 from longform.reporting.table import Cell
-from longform.results import Record, Results
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")  # Okabe and Ito (2008)
 

@@ -7,9 +7,9 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from longform.artefacts import read_json
-from longform.documents import BadInput
-from longform.results import NAMES, Record, Results
+from longform.core.artefacts import read_json
+from longform.core.documents import BadInput
+from longform.core.results import NAMES, Record, Results
 
 DEFAULTS: Mapping[str, Any] = {"variant": "", "task": "", "severity": None}  # of fields that a filter does not name
 ANY = "*"

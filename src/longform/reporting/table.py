@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Protocol
 
+from longform.core.results import Record
 from longform.reporting.estimates import FEWEST_UNITS
-from longform.results import Record
 
 RESOLUTION = 150  # dots per inch of a PNG
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from longform.documents import BadInput, Document
+from longform.core.documents import BadInput, Document
 from longform.study.files import documents, sheet, write
 from longform.study.items import Study, load_study, needed, questions, rows_study, sections_study
 from longform.study.store import Store

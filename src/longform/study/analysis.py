@@ -7,14 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from longform.critic import compare, estimate
-from longform.documents import BadInput
+from longform.core.critic import compare, estimate
+from longform.core.documents import BadInput
+from longform.core.resampling import generator
+from longform.core.results import Record, Results
 from longform.evaluation.human_study import CoherentShare, Judged, judged_items, organisations
 from longform.reporting.papers.deng2022.human import human_study
 from longform.reporting.printed import Expected
 from longform.reporting.table import Cell, Table
-from longform.resampling import generator
-from longform.results import Record, Results
 from longform.study.files import sheet
 
 NEEDED = ("annotator", "item", "source", "phase", "check", "question", "answer", "gold", "last")

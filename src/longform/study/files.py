@@ -8,8 +8,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from longform.artefacts import read_documents
-from longform.documents import BadInput, Document
+from longform.core.artefacts import read_documents
+from longform.core.documents import BadInput, Document
 
 
 def documents(folder: Path) -> list[Document]:

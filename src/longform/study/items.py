@@ -10,8 +10,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from longform.documents import BadInput, Document
-from longform.resampling import generator
+from longform.core.documents import BadInput, Document
+from longform.core.resampling import generator
 from longform.study.files import write
 
 KINDS = ("sections", "claim", "pair")

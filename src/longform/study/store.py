@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from longform.documents import BadInput
+from longform.core.documents import BadInput
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS annotators (token TEXT PRIMARY KEY, label TEXT NOT NULL UNIQUE, consented TEXT);

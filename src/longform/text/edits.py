@@ -2,7 +2,7 @@
 
 Each function returns the edited units and a record of what was done, so that one unit carries one record and the edit
 can be undone. An edit that leaves the text as it was is no edit: orders are drawn until the text differs, and where no
-order can differ (fewer than two different units) :class:`longform.documents.BadInput` says so. Units are compared as text,
+order can differ (fewer than two different units) :class:`longform.core.documents.BadInput` says so. Units are compared as text,
 since swapping two equal sentences changes nothing.
 """
 
@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from longform.documents import BadInput
+from longform.core.documents import BadInput
 
 Unit = TypeVar("Unit")
 Edit = Mapping[str, Any]

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from longform.documents import BadInput, Document, Readout
+from longform.core.documents import BadInput, Document, Readout
 from longform.text.grid_files import cells as published_cells
 from longform.text.grid_files import parse_grid
 from longform.text.lexicon import Lexicon, read_lmf, read_wordnet

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from longform.documents import Readout
+from longform.core.documents import Readout
 
 LONE = "surrogatepass"  # half a surrogate pair, which JSON may hold, comes back as it was
 

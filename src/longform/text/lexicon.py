@@ -14,8 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-from longform.documents import BadInput
-from longform.malformed import refusing
+from longform.core.documents import BadInput
+from longform.core.malformed import refusing
 
 HYPERNYM, HYPONYM, MERONYM, HOLONYM, HORIZONTAL, CAUSE = range(6)
 INVERSE = {HYPERNYM: HYPONYM, HYPONYM: HYPERNYM, MERONYM: HOLONYM, HOLONYM: MERONYM, HORIZONTAL: HORIZONTAL}

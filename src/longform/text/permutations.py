@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from longform.documents import BadInput
-from longform.resampling import generator
+from longform.core.documents import BadInput
+from longform.core.resampling import generator
 
 SHUFFLES = 20  # sheng2024 section 4.1; at most as many in Barzilay and Lapata (2008)
 WINDOW = 3  # sentences of a local shuffle (sheng2024 section 4.2)

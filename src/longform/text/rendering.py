@@ -6,7 +6,7 @@ article is ``EOT body EOT``, articles are separated by a newline, so a model mee
 
 from __future__ import annotations
 
-from longform.documents import Document, Section
+from longform.core.documents import Document, Section
 
 SECTION_BREAK = "\n\n"
 

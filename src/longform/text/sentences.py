@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from longform.documents import BadInput
+from longform.core.documents import BadInput
 
 SECTION_BREAK = "\n\n"  # sections joined in a document's text, and in what a model generates (deng2022, released code)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from longform.documents import Readout
+from longform.core.documents import Readout
 
 
 @dataclass(frozen=True)

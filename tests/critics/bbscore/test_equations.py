@@ -7,7 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from longform.critic import Tally
+from longform.core.critic import Tally
+from longform.core.documents import BadInput, Readout
 from longform.critics.bbscore.bridge import (
     CONVENTIONS,
     WINDOWS,
@@ -21,7 +22,6 @@ from longform.critics.bbscore.bridge import (
     units_from_readout,
 )
 from longform.critics.bbscore.score import BridgeCritic
-from longform.documents import BadInput, Readout
 from tests.oracles.bridge_loops import bridges, loop_score
 
 Z = np.array([(0, 0), (1, 0), (1, 1), (2, 1), (3, 3)], dtype=float)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from longform.core.documents import BadInput
 from longform.critics.bbscore.bridge import path
 from longform.critics.bbscore.joint import JointBridgeCritic, bridge_quadratic, bridge_scatter
 from longform.critics.bbscore.score import BridgeCritic
-from longform.documents import BadInput
 from tests.oracles.bridge_loops import bridges
 
 

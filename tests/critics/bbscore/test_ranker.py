@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from longform.core.documents import BadInput
 from longform.critics.bbscore.ranker import BridgeRanker
 from longform.critics.bbscore.train_ranker import held_out, train_network
-from longform.documents import BadInput
 
 
 def rng(seed: int = 0) -> np.random.Generator:

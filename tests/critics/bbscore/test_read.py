@@ -8,6 +8,7 @@ import torch
 from tiny import documents, lm_folder
 from transformers import AutoModel, AutoTokenizer
 
+from longform.core.documents import BadInput, Document, Section
 from longform.critics.bbscore import read as bridge_paths
 from longform.critics.bbscore import read_gold as gold_bridge_paths
 from longform.critics.bbscore import train as bridge_encoder
@@ -15,7 +16,6 @@ from longform.critics.bbscore.bridge import corpus_diffusion, units_from_readout
 from longform.critics.bbscore.joint import JointBridgeCritic
 from longform.critics.bbscore.score import BridgeCritic
 from longform.datasets.synthetic_world import build
-from longform.documents import BadInput, Document, Section
 from longform.evaluation.order_discrimination import order_discrimination
 from longform.language_models import sentence_features
 from longform.language_models.sentence_features import open_encoder, split_sentences

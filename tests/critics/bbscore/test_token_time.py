@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from longform.core.documents import BadInput
 from longform.critics.bbscore.bridge import CONVENTIONS, WINDOWS, LatentPath, global_terms, terms
 from longform.critics.bbscore.tokens import token_diffusion, token_terms
-from longform.documents import BadInput
 
 
 @pytest.mark.parametrize("name", sorted(CONVENTIONS))

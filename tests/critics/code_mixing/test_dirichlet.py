@@ -7,7 +7,9 @@ import pytest
 from scipy.special import digamma
 from scipy.stats import dirichlet
 
-from longform.critic import estimate
+from longform.core.critic import estimate
+from longform.core.documents import BadInput, Readout
+from longform.core.resampling import generator
 from longform.critics.code_mixing.score import (
     DirichletCritic,
     LanguageDispersion,
@@ -17,8 +19,6 @@ from longform.critics.code_mixing.score import (
     inverse_digamma,
     units_from_readout,
 )
-from longform.documents import BadInput, Readout
-from longform.resampling import generator
 
 ALPHA = np.array([0.4, 0.7, 1.5])
 

@@ -7,11 +7,11 @@ from itertools import product
 import numpy as np
 import pytest
 
+from longform.core.documents import BadInput, Document, Section
+from longform.core.resampling import generator
 from longform.critics.code_mixing.read import assign, read
 from longform.critics.code_mixing.score import LanguageDispersion, released, units_from_readout
 from longform.critics.code_mixing.train import LanguageModel, fit, words_of
-from longform.documents import BadInput, Document, Section
-from longform.resampling import generator
 
 TONGUES = ("ba be bi bo bu by", "ka ke ki ko ku ky", "ma me mi mo mu my")
 

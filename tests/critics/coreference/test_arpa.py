@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 
+from longform.core.documents import BadInput, Chain
+from longform.core.resampling import generator
 from longform.critics.coreference.arpa import arpa_lines
 from longform.critics.coreference.score import KneserNeyCritic, MentionCritic
-from longform.documents import BadInput, Chain
-from longform.resampling import generator
 
 
 def stream(name: str, count: int, entities: bool = False) -> list[Chain]:

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from longform.core.documents import BadInput, Document, Section, chains_from_readout
 from longform.critics.coreference.chains import (
     RELEASED,
     ChainRules,
@@ -26,7 +27,6 @@ from longform.critics.coreference.gold import gold_chains, gold_mentions
 from longform.critics.coreference.gold import read as gold_read
 from longform.critics.coreference.person_lexicon import FIRST_NAMES
 from longform.critics.coreference.rules import read as rules_read
-from longform.documents import BadInput, Document, Section, chains_from_readout
 
 
 def mention(text: str, words: str, entity: int, nth: int = 0, **more) -> Mention:

@@ -7,8 +7,8 @@ import itertools
 import numpy as np
 import pytest
 
+from longform.core.resampling import generator
 from longform.critics.coreference.agreement import ClusterPair, CorefAgreement, b_cubed, ceaf_e, clusters, muc
-from longform.resampling import generator
 
 
 def sets(*rows: str):

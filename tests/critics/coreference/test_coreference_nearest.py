@@ -2,10 +2,10 @@
 
 import pytest
 
+from longform.core.documents import BadInput, Document, Section
 from longform.critics.coreference.agreement import against_gold, units_from_readout
 from longform.critics.coreference.chains import ChainRules, GivenMentions, Mention, read_with
 from longform.critics.coreference.nearest import NearestResolver, read
-from longform.documents import BadInput, Document, Section
 
 
 def entities(text):

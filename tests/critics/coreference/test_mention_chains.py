@@ -9,7 +9,10 @@ from collections import Counter, defaultdict
 import numpy as np
 import pytest
 
-from longform.critic import Critic, signature
+from longform.core.critic import Critic, signature
+from longform.core.documents import BadInput, Chain
+from longform.core.markov_chain import END
+from longform.core.resampling import generator
 from longform.critics.coreference.score import (
     UNSEEN_PROBABILITY,
     KneserNeyCritic,
@@ -17,9 +20,6 @@ from longform.critics.coreference.score import (
     absolute_discount,
     modified_discounts,
 )
-from longform.documents import BadInput, Chain
-from longform.markov_chain import END
-from longform.resampling import generator
 
 
 def chain(text: str, name: str = "u", valid: bool = True) -> Chain:

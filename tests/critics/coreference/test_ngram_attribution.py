@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from samples.chains import pronoun_chains as drawn
 
+from longform.core.documents import BadInput, Chain, Document, Section, chains_to_readout
+from longform.core.resampling import generator
 from longform.critics.coreference.attribution import (
     AttributionCritic,
     best_successor,
@@ -21,8 +23,6 @@ from longform.critics.coreference.attribution import (
 from longform.critics.coreference.chains import ChainRules, read_with
 from longform.critics.coreference.rules import RuleResolver
 from longform.critics.coreference.score import MentionCritic
-from longform.documents import BadInput, Chain, Document, Section, chains_to_readout
-from longform.resampling import generator
 
 REAL, HELD_OUT, WRONG = drawn("real", 60), drawn("held", 40), drawn("wrong", 40, 0.3)
 CRITIC = MentionCritic().fit(REAL)

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from longform.critic import Critic
+from longform.core.critic import Critic
+from longform.core.documents import BadInput
+from longform.core.resampling import generator
 from longform.critics.entity_grid.ranking import GridRanker, TransitionFeatures, rank_weights
-from longform.documents import BadInput
 from longform.evaluation.order_discrimination import order_discrimination
-from longform.resampling import generator
 from longform.text.entity_grids import Grid
 from longform.text.permutations import ShuffleTask
 from tests.critics.grid_cases import grid

@@ -6,10 +6,10 @@ import math
 import numpy as np
 import pytest
 
-from longform.critic import Critic, signature
+from longform.core.critic import Critic, signature
+from longform.core.documents import BadInput
+from longform.core.resampling import generator
 from longform.critics.entity_grid.score import EDGE, SYMBOLS, RoleTransitions, units_from_readout, witten_bell
-from longform.documents import BadInput
-from longform.resampling import generator
 from longform.text.entity_grids import grids_to_readout
 from tests.critics.grid_cases import grid
 

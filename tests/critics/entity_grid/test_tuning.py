@@ -6,11 +6,11 @@ from functools import partial
 import numpy as np
 import pytest
 
+from longform.core.documents import BadInput
+from longform.core.resampling import generator
 from longform.critics.entity_grid.ranking import TransitionFeatures
 from longform.critics.entity_grid.tuning import TASK, learn_ranking, learn_transitions, learn_tuned, supplied
-from longform.documents import BadInput
 from longform.evaluation.order_discrimination import PairAccuracy, cross_validated
-from longform.resampling import generator
 from longform.text.entity_grids import grids_from_readout, read
 from longform.text.grid_files import build, parse_grid, printed
 from longform.text.permutations import permuted_documents

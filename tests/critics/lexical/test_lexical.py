@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from longform.critic import Critic, signature
+from longform.core.critic import Critic, signature
+from longform.core.documents import BadInput
+from longform.core.resampling import generator
 from longform.critics.lexical.score import (
     AdjacentSimilarity,
     LatentSemantics,
@@ -12,8 +14,6 @@ from longform.critics.lexical.score import (
     term_documents,
     word_vectors,
 )
-from longform.documents import BadInput
-from longform.resampling import generator
 from longform.text.entity_grids import grid_from_mentions
 
 

@@ -3,6 +3,9 @@
 import numpy as np
 import pytest
 
+from longform.core.documents import BadInput
+from longform.core.resampling import generator
+from longform.core.results import Results
 from longform.critics.entity_grid.ranking import GridRanker, TransitionFeatures
 from longform.critics.entity_grid.score import RoleTransitions
 from longform.critics.lexical.score import LatentSemantics, Overlap
@@ -11,12 +14,9 @@ from longform.critics.lexical.wordnet import wordnet
 from longform.datasets.synthetic_world import build
 from longform.datasets.synthetic_world.lexicon import VOCABULARIES, vocabulary
 from longform.datasets.synthetic_world.taxonomy import to_lmf
-from longform.documents import BadInput
 from longform.evaluation.agreement import leave_one_out
 from longform.evaluation.human_ratings import human_ratings, rated_units
 from longform.evaluation.order_discrimination import order_discrimination
-from longform.resampling import generator
-from longform.results import Results
 from longform.text.entity_grids import grids_from_readout, read
 from longform.text.permutations import ShuffleTask
 

@@ -6,9 +6,9 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
+from longform.core.documents import BadInput
 from longform.critics.lexical.gloss_overlap import FUNCTIONS, Glosses, extended_lesk, phrase_overlap, plain_lesk
 from longform.critics.lexical.wordnet import HirstStOnge, JiangConrath, Lesk, Lin, Resnik, Taxonomy, batches, wordnet
-from longform.documents import BadInput
 from longform.text.entity_grids import grid_from_mentions, grids_to_readout
 from longform.text.lexicon import read_lmf, read_wordnet
 from tests.critics.lexical.tiny_wordnet import NAMES, write_database, write_lmf

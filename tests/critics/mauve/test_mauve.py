@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from longform.critic import estimate
+from longform.core.critic import estimate
+from longform.core.documents import BadInput
+from longform.core.resampling import generator
 from longform.critics.mauve.score import (
     SEEDS,
     Mauve,
@@ -14,8 +16,6 @@ from longform.critics.mauve.score import (
     quantise,
     relative_entropy,
 )
-from longform.documents import BadInput
-from longform.resampling import generator
 
 
 def features(count, shift, name):

@@ -5,9 +5,9 @@ import torch
 from tiny import documents, lm_folder
 from transformers import AutoModel, AutoTokenizer
 
+from longform.core.documents import Document, Section
 from longform.critics.mauve.read import read
 from longform.critics.mauve.score import Mauve, units_from_readout
-from longform.documents import Document, Section
 
 
 def test_a_feature_is_the_last_hidden_state_of_the_last_token(tmp_path):

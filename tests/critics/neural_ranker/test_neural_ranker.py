@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 import torch
 
+from longform.core.documents import BadInput, Readout
+from longform.core.resampling import generator
 from longform.critics.neural_ranker.read import score_orders
 from longform.critics.neural_ranker.score import GivenScore, permuted_from_readout
 from longform.critics.neural_ranker.train import (
@@ -15,10 +17,8 @@ from longform.critics.neural_ranker.train import (
     fit,
     open_ranker,
 )
-from longform.documents import BadInput, Readout
 from longform.evaluation.order_discrimination import order_discrimination
 from longform.language_models.lightning import Schedule
-from longform.resampling import generator
 from longform.text.permutations import shuffled_orders
 
 SHAPE = RankerShape(features=6, sentence=8, pair=8)

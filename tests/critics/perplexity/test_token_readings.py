@@ -6,10 +6,10 @@ import torch
 from tiny import documents, lm_folder
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from longform.core.documents import BadInput
 from longform.critics.perplexity import read as token_readout
 from longform.critics.perplexity.read import windows
 from longform.critics.perplexity.score import Perplexity, units_from_readout
-from longform.documents import BadInput
 from longform.language_models.causal_lm import CausalLanguageModel, collate
 from longform.language_models.schedule import Schedule
 from longform.language_models.token_rows import document_rows, stream_blocks

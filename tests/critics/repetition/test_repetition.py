@@ -7,6 +7,8 @@ import pytest
 import yaml
 from samples.verifiability import texts
 
+from longform.core.documents import Document, Section
+from longform.core.resampling import generator
 from longform.critics.repetition.read import read
 from longform.critics.repetition.score import (
     DistinctGrams,
@@ -14,8 +16,6 @@ from longform.critics.repetition.score import (
     distinct_grams,
     units_from_readout,
 )
-from longform.documents import Document, Section
-from longform.resampling import generator
 from longform.text.token_texts import TokenText, texts_to_readout
 
 EXPECTED = Path(__file__).parents[3] / "experiments" / "massarelli2020" / "expected.yaml"

@@ -7,7 +7,9 @@ import pytest
 from samples.titles import CHAIN, TITLES, articles, channel
 from test_title_chains import of, readout, real
 
-from longform.critic import estimate
+from longform.core.critic import estimate
+from longform.core.documents import BadInput
+from longform.core.resampling import generator
 from longform.critics.section_order.classifier_errors import (
     CalibrationError,
     CorrectedTitleCritic,
@@ -16,8 +18,6 @@ from longform.critics.section_order.classifier_errors import (
     corrected,
 )
 from longform.critics.section_order.score import GoldTitleCritic, TitledArticle
-from longform.documents import BadInput
-from longform.resampling import generator
 
 
 def article(predicted, gold, split="test", number=0):

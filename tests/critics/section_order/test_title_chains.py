@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from samples.titles import CHAIN, TITLES, articles
 
+from longform.core.documents import BadInput, Chain, Readout, chains_to_readout
+from longform.core.markov_chain import BEGIN, END, BigramCritic
+from longform.core.resampling import perplexity
 from longform.critics.section_order.score import GoldTitleCritic, TitleCritic, TitledArticle, validated, validated_gold
-from longform.documents import BadInput, Chain, Readout, chains_to_readout
-from longform.markov_chain import BEGIN, END, BigramCritic
-from longform.resampling import perplexity
 
 
 def readout(units, process=True):

@@ -7,7 +7,9 @@ import pytest
 from samples.titles import CHAIN, articles
 from test_title_chains import of, readout, real
 
-from longform.critic import estimate
+from longform.core.critic import estimate
+from longform.core.markov_chain import END
+from longform.core.resampling import generator
 from longform.critics.section_order.posterior import (
     ChainEntropy,
     EntropyTerm,
@@ -20,8 +22,6 @@ from longform.critics.section_order.posterior import (
     terms,
 )
 from longform.critics.section_order.score import TitledArticle
-from longform.markov_chain import END
-from longform.resampling import generator
 
 
 @pytest.mark.parametrize("sections", [1, 2, 4])

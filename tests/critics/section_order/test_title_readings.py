@@ -5,10 +5,10 @@ import torch
 from tiny import TITLES, classifier_folder, documents
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
+from longform.core.documents import BadInput, Document, Section, chains_from_readout
 from longform.critics.section_order import read as section_titles
 from longform.critics.section_order import read_gold as gold_titles
 from longform.critics.section_order.score import units_from_readout
-from longform.documents import BadInput, Document, Section, chains_from_readout
 
 
 def test_titles_equal_a_plain_forward_pass_and_keep_gold(tmp_path):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from longform.core.resampling import generator
 from longform.critics.surprisal.close_calls import FIRST, ConditionBits, Judged, confirmed
 from longform.datasets.test_suites.prediction_formulas import parse
-from longform.resampling import generator
 
 FORMULA = (parse("(2;%b%) > (2;%a%)"),)
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from longform.critic import estimate, signature
+from longform.core.critic import estimate, signature
+from longform.core.documents import BadInput
+from longform.core.resampling import generator
 from longform.critics.surprisal.score import ReadItem, SuiteAccuracy, mcnemar
 from longform.datasets.test_suites.prediction_formulas import RegionValue, parse
-from longform.documents import BadInput
-from longform.resampling import generator
 
 FORMULA = parse("(2;%b%) > (2;%a%)")
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from surprisal_cases import END, TEXT, TOKENIZERS, byte_level, network, suite
 
+from longform.core.documents import BadInput
 from longform.critics.surprisal import read as reading
 from longform.critics.surprisal.encoding import ENDS, Encoder
 from longform.critics.surprisal.read import condition_bits, read, suite_readout
 from longform.critics.surprisal.score import SuiteAccuracy, units_from_readout
 from longform.datasets.test_suites.items import Suite, pair, suites_to_corpus
-from longform.documents import BadInput
 from longform.language_models.log_probs import open_reader
 from longform.language_models.parallel_reading import read_on_devices
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from longform.core.documents import BadInput, Document, Section
 from longform.critics.topics.counts import STOP_WORDS, build_vocabulary, count_terms
-from longform.documents import BadInput, Document, Section
 
 
 def document(number: int, *sections: str) -> Document:

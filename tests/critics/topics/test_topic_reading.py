@@ -8,7 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from longform.critic import compare
+from longform.core.critic import compare
+from longform.core.documents import BadInput, Document, Section
+from longform.core.resampling import generator
 from longform.critics.bbscore.joint import JointBridgeCritic
 from longform.critics.bbscore.score import units_from_readout as paths_from_readout
 from longform.critics.perplexity.score import Perplexity
@@ -18,8 +20,6 @@ from longform.critics.topics.read import read, synthetic_words
 from longform.critics.topics.score import LogisticNormalCritic, released, units_from_readout
 from longform.critics.topics.train import fit
 from longform.datasets.synthetic_world import build
-from longform.documents import BadInput, Document, Section
-from longform.resampling import generator
 
 WORDS = ("ash", "birch", "cod", "dace", "eel", "unspoken")
 

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from longform.critic import estimate, signature
+from longform.core.critic import estimate, signature
+from longform.core.documents import BadInput, Readout
+from longform.core.resampling import generator
 from longform.critics.topics.score import (
     LogisticNormalCritic,
     TopicReading,
@@ -18,8 +20,6 @@ from longform.critics.topics.score import (
     negative_log_density,
     units_from_readout,
 )
-from longform.documents import BadInput, Readout
-from longform.resampling import generator
 
 
 def drawn(documents: int, seed: int = 0, dims: int = 3, scale: float = 1.0) -> list[TopicReading]:

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from topic_cases import simulated, small_model
 
+from longform.core.documents import BadInput, Document, Section
 from longform.critics.topics.counts import from_rows
 from longform.critics.topics.expectation import expectation
 from longform.critics.topics.model import RELEASED, TopicModel, TopicSettings, gaussian
 from longform.critics.topics.train import RELEASED_SEED, fit, maximise, seeded_model
-from longform.documents import BadInput, Document, Section
 
 
 def test_a_run_that_goes_on_from_a_checkpoint_ends_where_the_whole_run_ends(tmp_path):

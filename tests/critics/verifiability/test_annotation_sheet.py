@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from test_decoder_tables import generation
 
+from longform.core.documents import BadInput
 from longform.critics.verifiability.annotation_sheet import AnnotationSheet, agreement, annotation_sheet, cohen, judged
 from longform.critics.verifiability.score import LABELS
-from longform.documents import BadInput
 
 S, R, N = LABELS
 

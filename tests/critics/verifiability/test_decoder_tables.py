@@ -5,8 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from longform.pipeline.rows import Row
+from longform.pipeline.score import judge
 
-from longform.critic import clustered
+from longform.core.critic import clustered
+from longform.core.documents import BadInput
+from longform.core.resampling import generator
+from longform.core.results import Results
 from longform.critics.verifiability.checker_accuracy import (
     CheckerAccuracy,
     accuracy_records,
@@ -25,7 +30,6 @@ from longform.critics.verifiability.score import (
     generations_from_readout,
     generations_to_readout,
 )
-from longform.documents import BadInput
 from longform.evaluation.decoder_tables import (
     MEASURES,
     DecoderTable,
@@ -34,10 +38,6 @@ from longform.evaluation.decoder_tables import (
     decoder_table,
     pearson,
 )
-from longform.pipeline.rows import Row
-from longform.pipeline.score import judge
-from longform.resampling import generator
-from longform.results import Results
 from longform.text.token_texts import TokenText
 
 S, R, N = LABELS

@@ -11,6 +11,7 @@ import torch
 from tiny import bpe_folder
 from transformers import BertConfig, BertForSequenceClassification, T5Config, T5ForConditionalGeneration
 
+from longform.core.documents import BadInput
 from longform.critics.verifiability import train
 from longform.critics.verifiability.checker import (
     K1,
@@ -37,7 +38,6 @@ from longform.critics.verifiability.entailment import (
 from longform.critics.verifiability.score import LABELS
 from longform.datasets.fever import claims_of, pages_of
 from longform.datasets.synthetic_world.fever_corpus import build
-from longform.documents import BadInput
 
 PAGES = {
     "Ulm": ("Ulm is a town in Quenovia.", "Ulm was founded in 1456.", "It has many harps."),

@@ -2,11 +2,11 @@
 
 import pytest
 
+from longform.core.documents import BadInput, Document, Section
 from longform.critics.verifiability.read_facts import read, verifier_of
 from longform.critics.verifiability.score import units_from_readout
 from longform.datasets import synthetic_world
 from longform.datasets.synthetic_world.corruption_corpus import build
-from longform.documents import BadInput, Document, Section
 
 
 def test_false_facts_are_refuted_and_sound_ones_supported():

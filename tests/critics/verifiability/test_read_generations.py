@@ -9,6 +9,7 @@ import types
 import numpy as np
 import pytest
 
+from longform.core.documents import BadInput, Document, Section
 from longform.critics.verifiability.checker import SavedChecker
 from longform.critics.verifiability.entailment import (
     SHAPES,
@@ -20,7 +21,6 @@ from longform.critics.verifiability.read import read, verifier_of_lines
 from longform.critics.verifiability.read_claims import read as read_claims
 from longform.critics.verifiability.score import generations_from_readout
 from longform.datasets.synthetic_world.fever_corpus import build
-from longform.documents import BadInput, Document, Section
 from longform.text.sentence_traits import PageSimilarity, conjunctions, entities, link_parser, mean_nats
 
 PAGES = {

@@ -5,6 +5,7 @@ import math
 import pytest
 from samples.verifiability import checked
 
+from longform.core.documents import BadInput
 from longform.critics.verifiability.score import (
     CheckedText,
     SupportedPerGeneration,
@@ -12,7 +13,6 @@ from longform.critics.verifiability.score import (
     checks_to_readout,
     units_from_readout,
 )
-from longform.documents import BadInput
 
 A, B = frozenset({("Town", 0)}), frozenset({("Town", 0), ("River", 3)})
 S, R, N = "supported", "refuted", "not_enough_info"

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from longform.core.documents import BadInput
 from longform.datasets.synthetic_world import build, corruption_corpus, severity_corpus
 from longform.datasets.synthetic_world.articles import write
 from longform.datasets.synthetic_world.claims import read_facts
@@ -10,7 +11,6 @@ from longform.datasets.synthetic_world.corpus import to_document
 from longform.datasets.synthetic_world.corruptions import CORRUPTIONS, corrupt, eligible_places
 from longform.datasets.synthetic_world.domains import domain
 from longform.datasets.synthetic_world.languages import LANGUAGES, language_of, translate_word
-from longform.documents import BadInput
 
 PAGES = [write(5, "wiki", index) for index in range(30)]
 

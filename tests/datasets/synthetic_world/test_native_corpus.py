@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from longform.core.documents import BadInput
 from longform.datasets import scientific, wikisection
 from longform.datasets.synthetic_world.articles import write
 from longform.datasets.synthetic_world.corpus import to_document
@@ -14,7 +15,6 @@ from longform.datasets.synthetic_world.wikipedia_dump import REMOVED, dump_files
 from longform.datasets.titles import normalise
 from longform.datasets.wikipedia import building as wikipedia
 from longform.datasets.wikipedia.shards import Extraction, Shards, extract
-from longform.documents import BadInput
 
 PAGES = [write_page(3, number) for number in range(240)]
 ARTICLES = [page for page in PAGES if page.kind == "article"]

@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from longform.core.documents import BadInput, Corpus
 from longform.datasets.synthetic_world import DOMAINS, build
 from longform.datasets.synthetic_world.articles import write
 from longform.datasets.synthetic_world.card import INTRODUCTION, card
 from longform.datasets.synthetic_world.corpus import to_document
 from longform.datasets.synthetic_world.corruptions import CORRUPTIONS
 from longform.datasets.synthetic_world.tables import FOLDER, lists, table
-from longform.documents import BadInput, Corpus
 
 
 @cache

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from longform.core.resampling import bootstrap, generator, percentile_interval
 from longform.datasets.synthetic_world import discourse
 from longform.datasets.synthetic_world.domains import domain
 from longform.datasets.synthetic_world.mentions import BEGIN, ORDER, STOP, relabel
-from longform.resampling import bootstrap, generator, percentile_interval
 
 LEVEL = 0.001  # a true world fails one test in a thousand; the seed is fixed, so a pass stays a pass
 INTERVAL = 0.99

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from longform.core.documents import BadInput
+from longform.core.resampling import bootstrap, generator, percentile_interval
 from longform.datasets.synthetic_world import DOMAINS, build
 from longform.datasets.synthetic_world.dialogues import (
     ATTRIBUTES,
@@ -30,8 +32,6 @@ from longform.datasets.synthetic_world.reports import (
     write_report,
 )
 from longform.datasets.synthetic_world.stories import SCHEMAS, write_story
-from longform.documents import BadInput
-from longform.resampling import bootstrap, generator, percentile_interval
 
 LEVEL = 0.001
 REPORTS = [write_report(7, index) for index in range(2000)]

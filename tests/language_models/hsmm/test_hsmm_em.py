@@ -9,7 +9,7 @@ import pytest
 import torch
 from semi_markov_cases import bursts, random_case
 
-from longform.documents import BadInput
+from longform.core.documents import BadInput
 from longform.language_models.hsmm import em
 from longform.language_models.hsmm.em import Compute, Fit, expectation, fit_em, load_fit, maximise, save_fit
 from longform.language_models.hsmm.model import SemiMarkovLM

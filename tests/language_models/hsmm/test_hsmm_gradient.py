@@ -7,7 +7,7 @@ import pytest
 import torch
 from semi_markov_cases import bursts, random_case
 
-from longform.documents import BadInput
+from longform.core.documents import BadInput
 from longform.language_models.hsmm.gradient import FactoredTables, GradientSettings, LogPartition, Plateau, fit_gradient
 from longform.language_models.hsmm.ngrams import build_ngrams
 

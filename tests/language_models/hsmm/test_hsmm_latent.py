@@ -7,13 +7,13 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 
-from longform.datasets.hsmm_language import SyntheticLanguage, language
+from longform.core.documents import BadInput
+from longform.core.resampling import generator
 from longform.critics.synthetic_states.read import released_states
-from longform.documents import BadInput
+from longform.datasets.hsmm_language import SyntheticLanguage, language
 from longform.language_models.hsmm.latent import emitted_owners, latent_reading
 from longform.language_models.hsmm.model import SemiMarkovLM
 from longform.language_models.hsmm.ngrams import build_ngrams
-from longform.resampling import generator
 
 
 def _language(states: int = 3, steps: int = 3) -> SyntheticLanguage:

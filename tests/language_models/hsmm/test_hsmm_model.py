@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from semi_markov_cases import enumerated_log_likelihood, random_case, steep, without_unigrams
 
-from longform.documents import BadInput
+from longform.core.documents import BadInput
+from longform.core.resampling import generator
 from longform.language_models.hsmm.model import SemiMarkovLM
-from longform.resampling import generator
 
 
 @pytest.mark.parametrize("seed", range(5))

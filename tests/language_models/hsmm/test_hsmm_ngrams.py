@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from longform.documents import BadInput
+from longform.core.documents import BadInput
 from longform.language_models.hsmm import ngrams
 from longform.language_models.hsmm.ngrams import build_ngrams
 

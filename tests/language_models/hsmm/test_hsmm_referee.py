@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from semi_markov_cases import bursts, random_case
 
-from longform.documents import BadInput, Document, Section
+from longform.core.documents import BadInput, Document, Section
 from longform.language_models.hsmm import compiled, referee
 from longform.language_models.hsmm.em import initial_model
 from longform.language_models.hsmm.model import SemiMarkovLM

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from longform.core.results import Results
 from longform.evaluation.suite_accuracy import suite_accuracy_records
 from longform.reporting.claims import ABSENT, CONTRADICTED, HOLDS, UNDECIDED
 from longform.reporting.papers import beyer2021
 from longform.reporting.printed import read_expected
-from longform.results import Results
 
 EXPECTED = read_expected(Path(__file__).parents[3] / "experiments/beyer2021")
 BITS = {"original": {"1": 3.0, "2": 2.0}, "shuffled": {"1": 3.5, "2": 2.5}}

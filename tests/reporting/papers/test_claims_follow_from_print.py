@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from longform.core.results import Record, Results
 from longform.reporting.claims import CONTRADICTED, HOLDS, OURS, judge
 from longform.reporting.printed import read_expected
-from longform.results import Record, Results
 
 EXPERIMENTS = Path(__file__).parents[3] / "experiments"
 CONTEXT = {"system": "gpt2"}

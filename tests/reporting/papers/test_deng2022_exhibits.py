@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from longform.artefacts import write_documents
-from longform.documents import BadInput, Document, Section
-from longform.markov_chain import BEGIN, END
+from longform.core.artefacts import write_documents
+from longform.core.documents import BadInput, Document, Section
+from longform.core.markov_chain import BEGIN, END
+from longform.core.results import Record, Results
 from longform.reporting.papers import complete, exhibits_of
 from longform.reporting.papers.deng2022 import (
     human,
@@ -22,7 +23,6 @@ from longform.reporting.papers.deng2022 import (
 from longform.reporting.papers.deng2022.pages import Mark, label, mention_page, wrap
 from longform.reporting.papers.deng2022.transitions import share_records
 from longform.reporting.printed import read_expected
-from longform.results import Record, Results
 
 PAPER = Path(__file__).parents[3] / "experiments" / "deng2022"
 LM1 = {"corpus": "wiki", "system": "gpt2", "titles": False}

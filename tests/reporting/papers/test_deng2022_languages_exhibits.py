@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from longform.documents import BadInput
+from longform.core.documents import BadInput
+from longform.core.results import Record, Results
 from longform.reporting.papers import complete
 from longform.reporting.papers.deng2022 import languages, synthetic_language
 from longform.reporting.printed import read_expected
-from longform.results import Record, Results
 from tests.reporting.papers.test_deng2022_exhibits import by, verdict
 
 EXPECTED = read_expected(Path(__file__).parents[3] / "experiments" / "deng2022")

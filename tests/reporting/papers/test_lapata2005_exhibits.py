@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from longform.core.results import Record, Results
 from longform.reporting.claims import CONTRADICTED, HOLDS, UNDECIDED, UNTESTABLE, judge
 from longform.reporting.papers import lapata2005
 from longform.reporting.printed import read_expected
-from longform.results import Record, Results
 
 FOLDER = Path(__file__).parents[3] / "experiments/lapata2005"
 EXPECTED = read_expected(FOLDER)

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from longform.documents import BadInput
+from longform.core.documents import BadInput
+from longform.core.results import Record, Results
 from longform.reporting.claims import CONTRADICTED, HOLDS, UNTESTABLE, judge
 from longform.reporting.papers import massarelli2020
 from longform.reporting.papers.massarelli2020.decoders import chosen, in_order, label, strategy
 from longform.reporting.papers.massarelli2020.people import CHOICES, read_answers
 from longform.reporting.papers.massarelli2020.tables import TABLE_1
 from longform.reporting.printed import read_expected
-from longform.results import Record, Results
 from longform.study.items import CLAIM_LABELS
 
 EXPECTED = read_expected(Path(__file__).parents[3] / "experiments/massarelli2020")

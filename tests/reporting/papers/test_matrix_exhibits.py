@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from longform.documents import BadInput
+from longform.core.documents import BadInput
+from longform.core.results import Record, Results
 from longform.reporting.claims import ABSENT, HOLDS, UNDECIDED
 from longform.reporting.papers import matrix
 from longform.reporting.printed import read_expected
-from longform.results import Record, Results
 
 EXPECTED = read_expected(Path(__file__).parents[3] / "experiments/matrix")
 

@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from longform.core.results import Record, Results
 from longform.reporting.claims import CONTRADICTED, HOLDS, UNTESTABLE, judge
 from longform.reporting.papers import complete, sheng2024
 from longform.reporting.printed import read_expected
-from longform.results import Record, Results
 
 EXPECTED = read_expected(Path(__file__).parents[3] / "experiments/sheng2024")
 ROC = {"false_positive": [0.0, 0.5, 1.0], "true_positive": [0.0, 0.8, 1.0]}

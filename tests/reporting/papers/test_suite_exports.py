@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import yaml
 
+from longform.core.documents import BadInput
+from longform.core.results import Results
 from longform.datasets.test_suites.items import Suite, pair, read_suite, suites_to_corpus
-from longform.documents import BadInput
 from longform.reporting.papers import suite_files
 from longform.reporting.printed import Expected
-from longform.results import Results
 
 NONE = (Results([]), Expected("beyer2021", {}))
 FORMULA = ("(2;%b%) > (2;%a%)",)

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from longform.documents import BadInput, Readout
+from longform.core.documents import BadInput, Readout
 
 WINDOWS = (0, 1, 2, 4, 8)  # sheng2024 appendix D: the global score and four window sizes, the five features
 FITTED = {"fitted": True}

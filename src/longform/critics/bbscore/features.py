@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from longform.core.documents import BadInput
 from longform.critics.bbscore.bridge import (
     FITTED,
     WINDOWS,
@@ -18,7 +19,6 @@ from longform.critics.bbscore.bridge import (
 )
 from longform.critics.bbscore.gram import OrderedGram
 from longform.critics.bbscore.tokens import token_diffusion, token_terms
-from longform.documents import BadInput
 
 TIMES = ("sentence", "token")
 

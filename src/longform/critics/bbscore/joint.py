@@ -18,9 +18,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from longform.critic import Better, Tally
+from longform.core.critic import Better, Tally
+from longform.core.documents import BadInput
 from longform.critics.bbscore.bridge import FITTED, LatentPath, units_from_readout
-from longform.documents import BadInput
 
 __all__ = ["JointBridgeCritic", "bridge_quadratic", "bridge_scatter", "units_from_readout"]
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from longform.core.resampling import generator
 from longform.critics.bbscore.bridge import LatentPath, diffusion
 from longform.critics.bbscore.score import BridgeCritic
-from longform.resampling import generator
 
 COMMON_STEPS = 100  # sheng2024 section 5.5 resamples paths to a common length it does not give; ours
 SWEEP = tuple(

@@ -12,10 +12,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from longform.critic import Better
+from longform.core.critic import Better
+from longform.core.documents import BadInput
 from longform.critics.bbscore.bridge import FITTED, WINDOWS, LatentPath
 from longform.critics.bbscore.features import BridgeFeatures, identity
-from longform.documents import BadInput
 
 CLASSIFIERS = ("linear", "three_layer")
 SLOPE = 0.01  # leaky ReLU, BBScore release

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from longform.core.documents import BadInput, Document, Readout
 from longform.critics.bbscore.trained import open_bridge
-from longform.documents import BadInput, Document, Readout
 from longform.language_models.sentence_features import SentenceEncoder, open_encoder, split_sentences
 from longform.text.permutations import numbered
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from longform.documents import BadInput, Document, Readout
+from longform.core.documents import BadInput, Document, Readout
 
 
 def read(

@@ -8,7 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from longform.critic import Better, Tally
+from longform.core.critic import Better, Tally
+from longform.core.documents import BadInput
 from longform.critics.bbscore.bridge import (
     FITTED,
     LatentPath,
@@ -18,7 +19,6 @@ from longform.critics.bbscore.bridge import (
     units_from_readout,
 )
 from longform.critics.bbscore.features import BridgeFeatures, identity
-from longform.documents import BadInput
 
 __all__ = ["BridgeCritic", "units_from_readout"]
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from longform.core.documents import BadInput
 from longform.critics.bbscore.bridge import Convention, LatentPath, Shares, Terms
-from longform.documents import BadInput
 
 
 def token_terms(latents: np.ndarray, token_counts: np.ndarray, window: int, rule: Convention) -> Terms:

@@ -19,12 +19,12 @@ import numpy as np
 import pytorch_lightning as pl
 import torch
 
+from longform.core.documents import BadInput, Document
+from longform.core.resampling import derived_seed
 from longform.critics.bbscore.objectives import likelihood_loss, paper_loss, pin_loss, released_loss
 from longform.critics.bbscore.trained import HeadShape, TrainedBridge, bridge_head
-from longform.documents import BadInput, Document
 from longform.language_models.lightning import Items, Schedule, adamw, fit_module
 from longform.language_models.sentence_features import KeptFeatures, SentenceEncoder, open_encoder, split_sentences
-from longform.resampling import derived_seed
 
 OBJECTIVES = ("paper", "released", "likelihood")
 MOMENTUM = 0.9  # sheng2024 appendix E

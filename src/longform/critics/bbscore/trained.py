@@ -11,7 +11,7 @@ from pathlib import Path
 import torch
 from safetensors.torch import load_file, save_file
 
-from longform.documents import BadInput
+from longform.core.documents import BadInput
 from longform.language_models.sentence_features import KeptFeatures, open_encoder
 
 ENCODER = "encoder"  # the frozen encoder's folder inside a bridge's

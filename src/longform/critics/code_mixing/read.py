@@ -12,9 +12,9 @@ from pathlib import Path
 import numba
 import numpy as np
 
+from longform.core.documents import SPLITS, BadInput, Document, Readout, of_splits
+from longform.core.resampling import generator
 from longform.critics.code_mixing.train import LanguageModel, words_of
-from longform.documents import SPLITS, BadInput, Document, Readout, of_splits
-from longform.resampling import generator
 
 SWEEPS = 100  # MALLET 2.0.8's inferencer
 BURN_IN = 10  # sweeps before samples enter the average; MALLET 2.0.8's inferencer

@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import digamma, gammaln, polygamma
 
-from longform.critic import Better, Tally
-from longform.documents import BadInput, Readout
+from longform.core.critic import Better, Tally
+from longform.core.documents import BadInput, Readout
 
 CORNER = 0.9  # a mix with this share of one language or more lies in a corner of Figure 7's simplex (ours)
 

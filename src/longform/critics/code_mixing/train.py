@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import tomotopy
 
-from longform.documents import BadInput, Document
-from longform.resampling import save_arrays
+from longform.core.documents import BadInput, Document
+from longform.core.resampling import save_arrays
 
 BETA = 0.01  # Dirichlet of the words of a language (appendix C)
 ALPHA_SUM = 1.0  # of the initial alpha, 1/M each (appendix C)

@@ -13,8 +13,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from longform.critic import Better, Tally
-from longform.documents import BadInput, Readout, chains_from_readout
+from longform.core.critic import Better, Tally
+from longform.core.documents import BadInput, Readout, chains_from_readout
 
 Cluster = frozenset[Hashable]
 Sums = tuple[float, float, float, float]  # recall numerator and denominator, precision numerator and denominator

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from longform.core.documents import BadInput
+from longform.core.markov_chain import END
 from longform.critics.coreference.score import KneserNeyCritic, MentionCritic
-from longform.documents import BadInput
-from longform.markov_chain import END
 
 BEGIN_NAME, END_NAME, UNKNOWN_NAME = "<s>", "</s>", "<unk>"
 NEVER = -99.0  # ARPA's log10 of zero, for symbols that are only ever a context

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from longform.core.documents import BadInput, Chain, Readout, chains_from_readout
+from longform.core.markov_chain import END, FITTED
+from longform.core.resampling import generator
 from longform.critics.coreference.ngrams import count_keys, form_vocabulary, window_keys
 from longform.critics.coreference.score import ORDER, KneserNeyCritic, MentionCritic
-from longform.documents import BadInput, Chain, Readout, chains_from_readout
-from longform.markov_chain import END, FITTED
-from longform.resampling import generator
 from longform.text.kept_texts import unpack
 
 NgramCritic = MentionCritic | KneserNeyCritic

@@ -14,8 +14,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from longform.core.documents import BadInput, Chain, Document, Readout, chains_to_readout
 from longform.critics.coreference.person_lexicon import NEITHER, NO_PERSONS, PERSON_PRONOUNS, VOTES
-from longform.documents import BadInput, Chain, Document, Readout, chains_to_readout
 from longform.text.kept_texts import pack
 from longform.text.sentences import sentences
 

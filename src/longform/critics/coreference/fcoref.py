@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from longform.core.documents import BadInput, Document, Readout
 from longform.critics.coreference.chains import ChainRules, Mention, read_with
 from longform.critics.coreference.person_lexicon import FIRST_NAMES
 from longform.critics.coreference.person_mentions import LIKELY, NAME, candidates
-from longform.documents import BadInput, Document, Readout
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from longform.core.documents import BadInput, Chain, Document, Readout
 from longform.critics.coreference.chains import ChainRules, GivenMentions, Mention, read_with
 from longform.critics.coreference.person_lexicon import FEMALE, MALE, PERSON_PRONOUNS, PLURAL
-from longform.documents import BadInput, Chain, Document, Readout
 
 CHAIN_ARRAYS = ("mention_chain", "mention_chain_lengths", "mention_symbol_names")
 SPAN_ARRAYS = ("mention_start", "mention_end", "mention_person", "mention_start_lengths")

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from longform.core.documents import Document, Readout
 from longform.critics.coreference.chains import ChainRules, Mention, read_with
 from longform.critics.coreference.person_lexicon import FIRST_NAMES, PLURAL
 from longform.critics.coreference.person_mentions import LIKELY, NAME, PRONOUN, Candidate, candidates
-from longform.documents import Document, Readout
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from longform.documents import BadInput, Chain
+from longform.core.documents import BadInput, Chain
 
 _HASH = np.uint64(0x9E3779B97F4A7C15)  # multiplicative hashing by 2^64 over the golden ratio (Knuth, volume 3, 6.4)
 NOBODY = -1  # entity of a token that mentions none

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from longform.artefacts import read_yaml
+from longform.core.artefacts import read_yaml
 
 MALE, FEMALE, PLURAL, NEITHER = "MALE", "FEMALE", "PLURAL", "NONE"  # entity types; "NONE": none of the above
 GENDERS = {"male": MALE, "female": FEMALE, "plural": PLURAL, "neutral": NEITHER}

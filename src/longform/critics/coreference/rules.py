@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from longform.core.documents import Document, Readout
 from longform.critics.coreference.chains import ChainRules, Mention, read_with
 from longform.critics.coreference.person_lexicon import FIRST_NAMES, PLURAL, REFLEXIVES
 from longform.critics.coreference.person_mentions import (
@@ -23,7 +24,6 @@ from longform.critics.coreference.person_mentions import (
     candidates,
     is_object,
 )
-from longform.documents import Document, Readout
 
 
 @dataclass

@@ -17,7 +17,10 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from longform.critic import Better, Tally
+from longform.core.critic import Better, Tally
+from longform.core.documents import BadInput, Chain, chains_from_readout
+from longform.core.markov_chain import COLUMNS, END, FITTED
+from longform.core.resampling import perplexity
 from longform.critics.coreference.ngrams import (
     Packing,
     TokenStream,
@@ -31,9 +34,6 @@ from longform.critics.coreference.ngrams import (
     sum_shorter,
     window_keys,
 )
-from longform.documents import BadInput, Chain, chains_from_readout
-from longform.markov_chain import COLUMNS, END, FITTED
-from longform.resampling import perplexity
 
 ORDER = 5  # deng2022 section 5
 UNSEEN_PROBABILITY = 1e-20  # released code: probability of a symbol that the training chains never hold

@@ -14,9 +14,9 @@ from typing import ClassVar
 import numpy as np
 from sklearn.svm import LinearSVC
 
-from longform.critic import Better, Tally
-from longform.documents import BadInput
-from longform.resampling import generator
+from longform.core.critic import Better, Tally
+from longform.core.documents import BadInput
+from longform.core.resampling import generator
 from longform.text.entity_grids import ABSENT, ROLES, Grid, grids_from_readout
 from longform.text.permutations import SHUFFLES, shuffled_orders
 

@@ -11,10 +11,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from longform.core.documents import BadInput
+from longform.core.resampling import generator
 from longform.critics.entity_grid.ranking import GridRanker, TransitionFeatures, rank_weights
 from longform.critics.entity_grid.score import RoleTransitions
-from longform.documents import BadInput
-from longform.resampling import generator
 from longform.text.grid_files import ORIGINAL
 from longform.text.permutations import PermutedDocument
 

@@ -14,8 +14,8 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.linalg import eigh
 
-from longform.critic import Better, Tally
-from longform.documents import BadInput
+from longform.core.critic import Better, Tally
+from longform.core.documents import BadInput
 from longform.text.entity_grids import ABSENT, Grid, grids_from_readout
 
 units_from_readout = grids_from_readout

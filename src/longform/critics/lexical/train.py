@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from longform.core.documents import BadInput, Document
 from longform.datasets.synthetic_world.lexicon import VOCABULARIES, vocabulary
 from longform.datasets.synthetic_world.taxonomy import to_lmf
-from longform.documents import BadInput, Document
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from longform.critic import Better
+from longform.core.critic import Better
+from longform.core.documents import BadInput, Readout
 from longform.critics.lexical.gloss_overlap import Glosses, extended_lesk, plain_lesk
 from longform.critics.lexical.score import FITTED, AdjacentSimilarity, present
-from longform.documents import BadInput, Readout
 from longform.text.entity_grids import Grid
 from longform.text.lexicon import HORIZONTAL, HYPERNYM, MERONYM, Lexicon, closed_links, lexicon_from_arrays
 

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from transformers import AutoModel
 
-from longform.documents import Document, Readout
+from longform.core.documents import Document, Readout
 from longform.language_models.checkpoints import load_reader, load_tokenizer
 
 MAX_TOKENS = 1024  # the published program's limit

@@ -15,9 +15,9 @@ import numpy as np
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import normalize
 
-from longform.critic import Better, Tally
-from longform.documents import BadInput, Readout
-from longform.resampling import percentile_interval
+from longform.core.critic import Better, Tally
+from longform.core.documents import BadInput, Readout
+from longform.core.resampling import percentile_interval
 
 SEEDS = (25, 26, 27, 28, 29)  # 25 is the published program's default; at least five show the spread
 SCALE = 5.0  # Pillutla et al. 2021, section 4: c

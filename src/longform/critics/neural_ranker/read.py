@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from longform.core.documents import Document, Readout
+from longform.core.resampling import generator
 from longform.critics.neural_ranker.train import RankerNetwork, document_features, open_ranker
-from longform.documents import Document, Readout
-from longform.resampling import generator
 from longform.text.permutations import SHUFFLES, shuffled_orders
 
 ORDERS_AT_ONCE = 64  # memory only

@@ -8,8 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from longform.critic import Better, Tally
-from longform.documents import Readout
+from longform.core.critic import Better, Tally
+from longform.core.documents import Readout
 from longform.text.permutations import PermutedDocument
 
 

@@ -20,10 +20,10 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import nn
 
-from longform.documents import BadInput, Document
+from longform.core.documents import BadInput, Document
+from longform.core.resampling import derived_seed, generator
 from longform.language_models.lightning import Items, Schedule, adamw, fit_module
 from longform.language_models.sentence_features import open_encoder, split_sentences
-from longform.resampling import derived_seed, generator
 from longform.text.permutations import TASKS, shuffled_orders
 
 KERNEL = 5  # width of a convolution, as in Moon et al.'s lightweight ones

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from transformers import AutoModelForCausalLM
 
-from longform.documents import BadInput, Document, Readout
+from longform.core.documents import BadInput, Document, Readout
 from longform.language_models.checkpoints import load_reader, load_tokenizer
 from longform.language_models.log_probs import open_reader
 from longform.language_models.token_rows import article_ids, document_rows

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from longform.documents import Document, Readout
+from longform.core.documents import Document, Readout
 from longform.language_models.hsmm.model import SemiMarkovLM
 
 

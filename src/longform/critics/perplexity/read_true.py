@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from longform.core.documents import BadInput, Document, Readout
 from longform.datasets.hsmm_language import language_from_truth
-from longform.documents import BadInput, Document, Readout
 
 
 def read(

@@ -8,9 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from longform.critic import Better, Tally
-from longform.documents import Readout
-from longform.resampling import perplexity
+from longform.core.critic import Better, Tally
+from longform.core.documents import Readout
+from longform.core.resampling import perplexity
 
 
 @dataclass(frozen=True)

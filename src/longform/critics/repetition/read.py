@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from longform.documents import Document, Readout
+from longform.core.documents import Document, Readout
 from longform.text.token_texts import TokenText, texts_to_readout
 
 

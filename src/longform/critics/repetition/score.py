@@ -13,8 +13,8 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from longform.critic import Better, Tally
-from longform.documents import Readout
+from longform.core.critic import Better, Tally
+from longform.core.documents import Readout
 from longform.text.token_texts import TokenText
 
 N = 4  # massarelli2020, section 5

@@ -8,7 +8,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from longform.critic import Better, Tally
+from longform.core.critic import Better, Tally
+from longform.core.documents import BadInput, Readout
+from longform.core.markov_chain import END, FITTED, UNKNOWN
+from longform.core.resampling import perplexity
 from longform.critics.section_order.score import (
     TitleCritic,
     TitledArticle,
@@ -17,9 +20,6 @@ from longform.critics.section_order.score import (
     units_from_readout,
     with_validated_delta,
 )
-from longform.documents import BadInput, Readout
-from longform.markov_chain import END, FITTED, UNKNOWN
-from longform.resampling import perplexity
 
 __all__ = ["CalibrationError", "CorrectedTitleCritic", "TitleAccuracy", "confusion", "corrected", "units_from_readout"]
 

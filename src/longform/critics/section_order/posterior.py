@@ -24,7 +24,10 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from longform.critic import Tally
+from longform.core.critic import Tally
+from longform.core.documents import Readout
+from longform.core.markov_chain import END, FITTED
+from longform.core.resampling import logsumexp, perplexity
 from longform.critics.section_order.score import (
     TitleCritic,
     TitledArticle,
@@ -33,9 +36,6 @@ from longform.critics.section_order.score import (
     units_from_readout,
     with_validated_delta,
 )
-from longform.documents import Readout
-from longform.markov_chain import END, FITTED
-from longform.resampling import logsumexp, perplexity
 
 __all__ = ["chain_entropy", "entropy_term", "expected", "likelihood_term", "terms", "units_from_readout"]
 

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from transformers import AutoModelForSequenceClassification
 
-from longform.documents import Chain, Document, Readout, chains_to_readout, of_splits
+from longform.core.documents import Chain, Document, Readout, chains_to_readout, of_splits
 from longform.language_models.checkpoints import load_reader, load_tokenizer
 from longform.language_models.token_rows import section_ids
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from longform.documents import Chain, Document, Readout, chains_to_readout
+from longform.core.documents import Chain, Document, Readout, chains_to_readout
 
 
 def read(*, documents: Sequence[Document], splits: Sequence[str]) -> Readout:

@@ -14,9 +14,9 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 
-from longform.critic import Tally
-from longform.documents import BadInput, Chain, Readout
-from longform.markov_chain import (
+from longform.core.critic import Tally
+from longform.core.documents import BadInput, Chain, Readout
+from longform.core.markov_chain import (
     END,
     FAILURE_PROBABILITY,
     FITTED,
@@ -25,7 +25,7 @@ from longform.markov_chain import (
     delta_scores,
     transition_counts,
 )
-from longform.resampling import perplexity
+from longform.core.resampling import perplexity
 
 WORST = 3  # articles of a set whose transitions a record keeps, for Figure 1 and Table 13
 

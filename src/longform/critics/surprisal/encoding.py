@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 from transformers import PreTrainedTokenizerBase
 
-from longform.documents import BadInput
+from longform.core.documents import BadInput
 
 ENDS = ("legacy_none", "bos", "bos_eos_2021")
 SEPARATORS = ("eos", "strip", "literal")

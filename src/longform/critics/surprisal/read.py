@@ -18,10 +18,10 @@ import numpy as np
 import torch
 from transformers import AutoModelForCausalLM
 
+from longform.core.documents import BadInput, Document, Readout
 from longform.critics.surprisal.close_calls import ConditionBits, Judged, confirmed
 from longform.critics.surprisal.encoding import Encoder
 from longform.datasets.test_suites.items import Suite, suite_head, suites_from_documents
-from longform.documents import BadInput, Document, Readout
 from longform.language_models.checkpoints import load_reader, load_tokenizer
 from longform.language_models.devices import chosen_device
 from longform.language_models.log_probs import LogProbReader, open_reader

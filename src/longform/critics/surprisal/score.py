@@ -19,7 +19,8 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.stats import binom
 
-from longform.critic import Better, Tally
+from longform.core.critic import Better, Tally
+from longform.core.documents import BadInput, Readout
 from longform.datasets.test_suites.prediction_formulas import (
     METRICS,
     Formula,
@@ -28,7 +29,6 @@ from longform.datasets.test_suites.prediction_formulas import (
     parse,
     region_values,
 )
-from longform.documents import BadInput, Readout
 
 COLUMNS = ("items", "correct", "gained", "lost")
 

@@ -15,8 +15,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from longform.core.documents import BadInput, Chain, Document, Readout, chains_to_readout
 from longform.datasets.hsmm_language import DELIMITER, language_from_truth
-from longform.documents import BadInput, Chain, Document, Readout, chains_to_readout
 
 
 def read(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from longform.documents import BadInput, Document
+from longform.core.documents import BadInput, Document
 
 # English function words, written for this project: words that every document uses, whatever its topic.
 _ARTICLES = "a an the this that these those such same other another each every either neither both all any some no none"

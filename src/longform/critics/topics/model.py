@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from longform.documents import BadInput
-from longform.resampling import save_arrays
+from longform.core.documents import BadInput
+from longform.core.resampling import save_arrays
 
 
 @dataclass(frozen=True)

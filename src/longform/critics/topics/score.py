@@ -14,8 +14,8 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.cluster.hierarchy import leaves_list, linkage
 
-from longform.critic import Better, Tally
-from longform.documents import BadInput, Readout
+from longform.core.critic import Better, Tally
+from longform.core.documents import BadInput, Readout
 from longform.text.kept_texts import unpack
 
 EXCERPT = 600  # characters of an outlier that are kept (ours)

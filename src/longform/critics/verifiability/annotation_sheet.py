@@ -14,11 +14,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from longform.critic import Better, Tally
+from longform.core.critic import Better, Tally
+from longform.core.documents import BadInput, Readout
+from longform.core.resampling import generator
+from longform.core.results import Record
 from longform.critics.verifiability.score import LABELS, SENTENCES, CheckedGeneration, generations_from_readout
-from longform.documents import BadInput, Readout
-from longform.resampling import generator
-from longform.results import Record
 
 DECODERS = ("top_k", "greedy", "beam", "delayed_beam", "beam_blocked")  # Table 2
 PREFIXES = 200  # massarelli2020, section 6

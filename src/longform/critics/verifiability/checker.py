@@ -19,8 +19,8 @@ from typing import Any, Protocol
 import bm25s
 import numpy as np
 
+from longform.core.documents import BadInput
 from longform.critics.verifiability.score import LABELS
-from longform.documents import BadInput
 
 _WORD = re.compile(r"\w+(?:[.,'’-]\w+)*")
 _BRACKET = re.compile(r" \([^)]*\)$")

@@ -16,11 +16,11 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.optimize import nnls
 
-from longform.critic import Better, Tally, clustered, estimate
+from longform.core.critic import Better, Tally, clustered, estimate
+from longform.core.documents import BadInput, Readout
+from longform.core.resampling import generator, percentile_interval
+from longform.core.results import Record
 from longform.critics.verifiability.score import LABELS, SENTENCES, CheckedGeneration, generations_from_readout
-from longform.documents import BadInput, Readout
-from longform.resampling import generator, percentile_interval
-from longform.results import Record
 
 SUM_WEIGHT = 1e3  # of the equation that shares sum to one, beside equations about shares: exact to six digits
 PAIRS = tuple(f"{true} as {said}" for true in LABELS for said in LABELS)

@@ -25,9 +25,9 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 from transformers import AutoModelForSeq2SeqLM, AutoModelForSequenceClassification
 
+from longform.core.documents import BadInput
 from longform.critics.verifiability.checker import Entailment, Pair
 from longform.critics.verifiability.score import LABELS
-from longform.documents import BadInput
 from longform.language_models.checkpoints import load_config, load_model, load_tokenizer
 from longform.language_models.devices import chosen_device
 

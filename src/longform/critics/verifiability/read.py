@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
+from longform.core.documents import BadInput, Document, Readout
 from longform.critics.verifiability.checker import Checker, Verdict, open_checker
 from longform.critics.verifiability.score import (
     LABELS,
@@ -30,7 +31,6 @@ from longform.critics.verifiability.score import (
 )
 from longform.datasets.synthetic_world.claims import UNKNOWN, Verifier, read_claim
 from longform.decoding.prefixes import CONTINUATION
-from longform.documents import BadInput, Document, Readout
 from longform.text.nouns import ADJECTIVE, NOUN, NounRules
 from longform.text.sentence_traits import PageSimilarity, conjunctions, entities, link_parser, mean_nats
 from longform.text.sentences import SPLITTERS

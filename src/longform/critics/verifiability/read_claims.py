@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from longform.core.documents import BadInput, Document, Readout
 from longform.critics.verifiability.checker import Checker, open_checker
 from longform.critics.verifiability.read import Label, checked
 from longform.critics.verifiability.score import (
@@ -17,7 +18,6 @@ from longform.critics.verifiability.score import (
     generations_to_readout,
 )
 from longform.datasets.fever import claims_of
-from longform.documents import BadInput, Document, Readout
 from longform.text.token_texts import TokenText
 
 

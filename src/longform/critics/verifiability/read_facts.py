@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from longform.core.documents import BadInput, Document, Readout
 from longform.critics.verifiability.score import CheckedText, checks_to_readout
 from longform.datasets.synthetic_world.claims import UNKNOWN, Verifier, read_claim
 from longform.datasets.synthetic_world.corruption_corpus import SOUND
 from longform.decoding.prefixes import prefix_of
-from longform.documents import BadInput, Document, Readout
 from longform.text.sentences import SPLITTERS, sentence_texts
 
 

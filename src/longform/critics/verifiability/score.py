@@ -17,8 +17,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from longform.critic import Better, Tally
-from longform.documents import BadInput, Readout
+from longform.core.critic import Better, Tally
+from longform.core.documents import BadInput, Readout
 from longform.text.token_texts import TokenText, texts_to_readout
 
 LABELS = ("supported", "refuted", "not_enough_info")

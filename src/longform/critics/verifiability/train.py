@@ -10,6 +10,8 @@ from typing import Any
 import torch
 from torch import nn
 
+from longform.core.documents import BadInput, Document
+from longform.core.resampling import derived_seed
 from longform.critics.verifiability.checker import (
     SURE,
     PageRetrieval,
@@ -30,9 +32,7 @@ from longform.critics.verifiability.entailment import (
 )
 from longform.critics.verifiability.score import LABELS
 from longform.datasets.fever import FeverClaim, claims_of, pages_of
-from longform.documents import BadInput, Document
 from longform.language_models.lightning import Items, Learner, Schedule, fit_module
-from longform.resampling import derived_seed
 
 Labelled = tuple[Pair, str]
 NEGATIVES = 2  # selected lines a claim that say nothing about it, as pairs of "not enough information"

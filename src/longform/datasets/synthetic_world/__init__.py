@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from longform.core.documents import BadInput, Corpus
 from longform.datasets.synthetic_world.articles import write
 from longform.datasets.synthetic_world.corpus import article_corpus, indices, split_of
 from longform.datasets.synthetic_world.corruptions import CORRUPTIONS, corrupt
@@ -19,7 +20,6 @@ from longform.datasets.synthetic_world.languages import parallel_corpus, write_t
 from longform.datasets.synthetic_world.ratings import rating_corpus, write_cluster
 from longform.datasets.synthetic_world.reports import report_corpus, write_report
 from longform.datasets.synthetic_world.stories import story_corpus, write_story
-from longform.documents import BadInput, Corpus
 
 __all__ = ["DOMAINS", "build"]
 

@@ -6,11 +6,11 @@ import re
 import textwrap
 from collections.abc import Iterator, Mapping
 
+from longform.core.documents import Corpus
 from longform.datasets.synthetic_world import ARTICLE_DOMAINS, DOMAINS, build
 from longform.datasets.synthetic_world.articles import write
 from longform.datasets.synthetic_world.corruptions import CORRUPTIONS, corrupt
 from longform.datasets.synthetic_world.tables import FOLDER
-from longform.documents import Corpus
 
 SEED, EXAMPLE = 1, 2  # the wiki page that the corruptions are shown on
 EXACT = ("section_latent_ppl", "mention_latent_ppl", "topic_latent_nll", "bridge_variance_estimate", "bridge_score",

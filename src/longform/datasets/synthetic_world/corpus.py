@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from longform.core.documents import BadInput, Corpus, Document, Section
 from longform.datasets.synthetic_world import discourse
 from longform.datasets.synthetic_world.articles import Article
 from longform.datasets.synthetic_world.domains import Domain, domain
 from longform.datasets.synthetic_world.lexicon import SLOTS
-from longform.documents import BadInput, Corpus, Document, Section
 
 SPLIT_CYCLE = ("train",) * 8 + ("validation", "test")  # document i belongs to split i modulo 10, whatever else is made
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from longform.core.documents import BadInput, Corpus
 from longform.datasets import synthetic_world
 from longform.datasets.synthetic_world.corruptions import CORRUPTIONS
-from longform.documents import BadInput, Corpus
 
 SOUND = "sound@0"
 

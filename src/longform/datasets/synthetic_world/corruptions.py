@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from longform.core.documents import BadInput, Document, Section
 from longform.datasets.synthetic_world import discourse, facts, names
 from longform.datasets.synthetic_world.articles import Article, write
 from longform.datasets.synthetic_world.corpus import to_document
@@ -22,7 +23,6 @@ from longform.datasets.synthetic_world.grammar import Mention, Sentence
 from longform.datasets.synthetic_world.languages import LANGUAGES, translate_word
 from longform.datasets.synthetic_world.lexicon import TABLE_SIZE, article, plural
 from longform.datasets.synthetic_world.mentions import FORMS, GENDER_OF, GENDERS, WRONG_GENDER
-from longform.documents import BadInput, Document, Section
 
 DONOR_OFFSET = 1_000_003  # the article that lends off-topic sentences is another one of the same world
 PROPER = frozenset(names.PLACES + names.COMPANIES)

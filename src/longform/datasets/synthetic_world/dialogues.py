@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from longform.core.documents import Corpus, Document, Section
 from longform.datasets.synthetic_world.corpus import ragged
 from longform.datasets.synthetic_world.draws import Draws, stream
 from longform.datasets.synthetic_world.lexicon import article, plural
 from longform.datasets.synthetic_world.tables import table
-from longform.documents import Corpus, Document, Section
 
 ATTRIBUTES: Mapping[str, Mapping[str, object]] = table("dialogues")["attributes"]
 SMALL_TALK: Sequence[str] = table("dialogues")["small_talk"]

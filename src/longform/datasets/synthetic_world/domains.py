@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
+from longform.core.documents import BadInput
 from longform.datasets.synthetic_world.grammar import Frame, Style, compile_frame, compile_style
 from longform.datasets.synthetic_world.lexicon import Vocabulary, vocabulary
 from longform.datasets.synthetic_world.mentions import MentionProcess
 from longform.datasets.synthetic_world.section_chain import SectionChain
 from longform.datasets.synthetic_world.tables import table
 from longform.datasets.synthetic_world.topic_path import TopicPrior
-from longform.documents import BadInput
 
 SCIENTIFIC = {"pubmed": "medical", "arxiv": "physical"}
 DOMAINS = ("wiki", "wikisection", "encyclopedia", *SCIENTIFIC)

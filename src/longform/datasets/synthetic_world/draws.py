@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from longform.resampling import generator
+from longform.core.resampling import generator
 
 T = TypeVar("T")
 BLOCK = 512

@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from longform.core.documents import Corpus
 from longform.datasets import fever
 from longform.datasets.synthetic_world.articles import Article, write
 from longform.datasets.synthetic_world.claims import REFUTED, SUPPORTED, UNKNOWN, LabelledClaim, Verdict, make_claims
@@ -18,7 +19,6 @@ from longform.datasets.synthetic_world.corpus import indices
 from longform.datasets.synthetic_world.domains import domain
 from longform.datasets.synthetic_world.draws import Draws, stream
 from longform.datasets.synthetic_world.facts import RELATIONS, other_value
-from longform.documents import Corpus
 
 DOMAIN = "encyclopedia"
 LABELS = {SUPPORTED: "SUPPORTS", REFUTED: "REFUTES", UNKNOWN: "NOT ENOUGH INFO"}

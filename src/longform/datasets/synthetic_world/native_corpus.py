@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from longform.core.documents import BadInput, Corpus
 from longform.datasets import scientific, wikisection
 from longform.datasets.synthetic_world.articles import Article, write
 from longform.datasets.synthetic_world.corpus import indices
@@ -22,7 +23,6 @@ from longform.datasets.synthetic_world.draws import Draws, stream
 from longform.datasets.synthetic_world.tables import table
 from longform.datasets.synthetic_world.wikipedia_dump import dump_files
 from longform.datasets.wikipedia import building as wikipedia
-from longform.documents import BadInput, Corpus
 
 COHAN_FILES = {"train": "train.txt", "validation": "val.txt", "test": "test.txt"}
 

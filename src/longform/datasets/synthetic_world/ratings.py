@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from longform.core.documents import Corpus, Document
 from longform.datasets.synthetic_world.articles import write
 from longform.datasets.synthetic_world.corruptions import CORRUPTIONS, corrupt
 from longform.datasets.synthetic_world.draws import stream
-from longform.documents import Corpus, Document
 
 RATERS = 10
 NOISE, BIAS = 1.0, 0.4  # standard deviations, on the seven-point scale

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from longform.core.documents import BadInput, Corpus, Document, Section
 from longform.datasets.synthetic_world.articles import write
 from longform.datasets.synthetic_world.corpus import indices
 from longform.datasets.synthetic_world.draws import stream
 from longform.datasets.synthetic_world.facts import claim
 from longform.datasets.synthetic_world.stories import write_story
-from longform.documents import BadInput, Corpus, Document, Section
 
 DOMAIN = "encyclopedia"
 REWORDED = 0.5  # a fact is told as a plain claim this often, else in the page's own sentence

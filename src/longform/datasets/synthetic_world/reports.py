@@ -13,11 +13,11 @@ from itertools import pairwise
 
 import numpy as np
 
+from longform.core.documents import Corpus, Document, Section
 from longform.datasets.synthetic_world.corpus import ragged
 from longform.datasets.synthetic_world.draws import Draws, stream
 from longform.datasets.synthetic_world.lexicon import vocabulary
 from longform.datasets.synthetic_world.tables import table
-from longform.documents import Corpus, Document, Section
 
 ROLES = ("S", "O", "X", "-")
 START = np.array([0.22, 0.12, 0.08, 0.58])

@@ -9,8 +9,8 @@ from functools import cached_property
 
 import numpy as np
 
+from longform.core.documents import BadInput
 from longform.datasets.synthetic_world.draws import Draws
-from longform.documents import BadInput
 
 MAX_SECTIONS = 40  # reached with probability below 1e-9 in every domain; a longer chain is a mistake in the table
 

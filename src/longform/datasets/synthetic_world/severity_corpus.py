@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from longform.core.documents import BadInput, Corpus
 from longform.datasets import synthetic_world
-from longform.documents import BadInput, Corpus
 
 
 def build(

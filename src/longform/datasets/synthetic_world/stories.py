@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from longform.core.documents import Corpus, Document, Section
 from longform.datasets.synthetic_world import names
 from longform.datasets.synthetic_world.draws import Draws, stream
 from longform.datasets.synthetic_world.lexicon import TABLE_SIZE, article, plural, vocabulary
 from longform.datasets.synthetic_world.tables import table
-from longform.documents import Corpus, Document, Section
 
 SCHEMAS: Sequence[Mapping[str, Sequence[str]]] = table("stories")  # opening, turns and endings by outcome
 SLOTS = {"thing": "thing", "being": "being", "place": "place", "event": "event", "agent": "person", "adj": "adjective"}

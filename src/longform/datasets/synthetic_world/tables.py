@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from longform.artefacts import read_yaml
+from longform.core.artefacts import read_yaml
 
 FOLDER = Path(__file__).parent / "data"
 

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from longform.core.documents import BadInput
+from longform.core.resampling import generator
 from longform.datasets.test_suites.items import Suite, SuiteItem, checked, pair
 from longform.datasets.test_suites.re_mentions import ReMention
 from longform.datasets.test_suites.sources import (
@@ -22,8 +24,6 @@ from longform.datasets.test_suites.sources import (
     Story,
     in_sentence_case,
 )
-from longform.documents import BadInput
-from longform.resampling import generator
 from longform.text.edits import Edit, connective_replaced, context_shuffled, rementioned, shuffled
 
 MARK = "[SEP]"

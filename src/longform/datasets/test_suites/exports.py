@@ -11,10 +11,10 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
+from longform.core.documents import BadInput
+from longform.core.resampling import generator
 from longform.datasets.test_suites.items import Condition, Suite, SuiteItem, suite_to_record
 from longform.datasets.test_suites.prediction_formulas import Binary, RegionValue
-from longform.documents import BadInput
-from longform.resampling import generator
 
 SPEAKERS = "[SEP]"
 SHEET = ("item", "left", "right", "more_coherent", "comment")

@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
+from longform.core.documents import BadInput, Corpus, Document, Section
+from longform.core.malformed import refusing
 from longform.datasets.test_suites.prediction_formulas import METRICS, Formula, parse, region_values
-from longform.documents import BadInput, Corpus, Document, Section
-from longform.malformed import refusing
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from longform.core.documents import BadInput, Corpus
+from longform.core.malformed import refusing
 from longform.datasets.test_suites.builders import (
     connectives,
     entity_re_mention,
@@ -28,8 +30,6 @@ from longform.datasets.test_suites.sources import (
     read_synthetic_persona_chat,
     read_uses,
 )
-from longform.documents import BadInput, Corpus
-from longform.malformed import refusing
 from longform.text.sentences import sentence_texts
 
 

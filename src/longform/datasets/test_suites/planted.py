@@ -6,9 +6,9 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from longform.core.documents import Corpus
 from longform.datasets.test_suites import native
 from longform.datasets.test_suites.planted_sources import LANGUAGE, source_files
-from longform.documents import Corpus
 
 SOURCES: Mapping[str, str | Mapping[str, str]] = {
     "stories": "cloze_test.tsv",

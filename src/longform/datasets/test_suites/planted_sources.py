@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from longform.core.documents import BadInput
 from longform.datasets.synthetic_world import discourse
 from longform.datasets.synthetic_world.articles import Article, write
 from longform.datasets.synthetic_world.corpus import indices
@@ -19,7 +20,6 @@ from longform.datasets.synthetic_world.languages import translate_word
 from longform.datasets.synthetic_world.mentions import OBJECT, POSSESSIVE, SUBJECT
 from longform.datasets.synthetic_world.stories import Story, write_story
 from longform.datasets.test_suites.sources import CONTEXT, ENDINGS
-from longform.documents import BadInput
 
 PRONOUNS = {form.lower() for forms in (SUBJECT, OBJECT, POSSESSIVE) for form in forms.values()}
 PLACES = (re.compile(r"to the ([a-z]+) in "), re.compile(r"looked behind the ([a-z]+)\."))

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from longform.documents import BadInput
+from longform.core.documents import BadInput
 
 METRICS: dict[str, Callable[[np.ndarray], float]] = {
     "sum": lambda bits: float(bits.sum()),

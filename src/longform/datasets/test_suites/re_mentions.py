@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
+from longform.core.documents import BadInput
+from longform.core.malformed import refusing
 from longform.datasets.coreference import GapItem, read_brackets, read_gap
-from longform.documents import BadInput
-from longform.malformed import refusing
 from longform.text.sentences import sentences
 
 POSSESSIVE = frozenset(["his", "her", "its", "their"])

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from longform.documents import BadInput
-from longform.malformed import refusing
+from longform.core.documents import BadInput
+from longform.core.malformed import refusing
 from longform.text.sentences import sentences
 
 CONTEXT = [f"InputSentence{i}" for i in range(1, 5)]

@@ -12,10 +12,10 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from longform.core.documents import BadInput, Corpus
 from longform.datasets.splits import split_by_seed
 from longform.datasets.titles import Filters, films, filtered_corpus, select, settings, shortened, token_counter
 from longform.datasets.wikipedia.shards import Extraction, Shards, extract
-from longform.documents import BadInput, Corpus
 
 SHARES = {"train": 0.8, "validation": 0.1, "test": 0.1}  # deng2022 Table 11: 111.40k, 13.97k and 13.98k articles
 SUBSETS = {

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import BinaryIO
 from xml.etree import ElementTree
 
-from longform.documents import BadInput
+from longform.core.documents import BadInput
 
 MAX_PAGE_BYTES = 4 * 2**20  # twice MediaWiki's own limit of 2 MiB of wikitext ($wgMaxArticleSize), for XML escapes
 READ = 1 << 18  # bytes of bz2 per read

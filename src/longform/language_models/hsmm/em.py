@@ -17,12 +17,12 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from longform.documents import BadInput
+from longform.core.documents import BadInput
+from longform.core.resampling import generator, perplexity
 from longform.language_models.hsmm import compiled, on_device
 from longform.language_models.hsmm.compiled import Expectation
 from longform.language_models.hsmm.model import SemiMarkovLM
 from longform.language_models.hsmm.ngrams import NgramTable, build_ngrams
-from longform.resampling import generator, perplexity
 
 UNEVENNESS = 0.1  # ours: 1.0 needed a quarter more iterations on a language of 16 states, 0.03 no fewer
 LEAST_SHARE = 1e-4  # ours: no n-gram starts at zero, from which EM could not move it

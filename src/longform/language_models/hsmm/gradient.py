@@ -15,11 +15,11 @@ import numpy as np
 import torch
 from torch import nn
 
-from longform.documents import BadInput
+from longform.core.documents import BadInput
+from longform.core.resampling import derived_seed, generator, perplexity
 from longform.language_models.hsmm import compiled, on_device
 from longform.language_models.hsmm.model import SemiMarkovLM
 from longform.language_models.hsmm.ngrams import RESERVED_ROWS, NgramTable
-from longform.resampling import derived_seed, generator, perplexity
 
 
 class LogPartition(torch.autograd.Function):

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from longform.core.documents import BadInput
 from longform.datasets.hsmm_language import SyntheticLanguage
-from longform.documents import BadInput
 from longform.language_models.hsmm.model import SemiMarkovLM
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
-from longform.documents import BadInput
+from longform.core.documents import BadInput
 from longform.language_models.hsmm.compiled import ROWS_PER_BLOCK, Tables, Workspace, blocks_of, log_partitions
 from longform.language_models.hsmm.ngrams import NgramTable
 

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from numba import njit
 
-from longform.documents import BadInput
+from longform.core.documents import BadInput
 
 RESERVED_ROWS = 2  # deng2022's released vocabularies count <pad> and <unk> inside their limit; here they hold no mass
 WINDOWS_PER_CHUNK = 4_000_000  # ours: windows sorted at once while counting, 32 MB of keys

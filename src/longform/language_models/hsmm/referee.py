@@ -16,7 +16,7 @@ import torch
 import torch_struct
 from torch import Tensor
 
-from longform.documents import BadInput
+from longform.core.documents import BadInput
 from longform.language_models.hsmm.compiled import renumbered
 from longform.language_models.hsmm.gradient import LogPartition
 from longform.language_models.hsmm.model import SemiMarkovLM

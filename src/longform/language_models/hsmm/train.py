@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from longform.documents import BadInput, Document
+from longform.core.documents import BadInput, Document
 from longform.language_models.devices import chosen_device
 from longform.language_models.hsmm.em import Compute, Fit, fit_em, load_fit, save_fit
 from longform.language_models.hsmm.gradient import Epoch, FactoredTables, GradientSettings, fit_gradient

@@ -10,9 +10,9 @@ from importlib import import_module
 from inspect import isfunction, signature
 from types import ModuleType
 
-from longform.documents import BadInput
+from longform.core.documents import BadInput
+from longform.core.results import Results
 from longform.reporting.table import Exhibit
-from longform.results import Results
 
 
 def complete(paper: str, results: Results) -> Results:

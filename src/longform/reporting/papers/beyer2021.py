@@ -10,11 +10,11 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any
 
+from longform.core.results import Results
 from longform.reporting.printed import Expected, Printed
 from longform.reporting.record_table import COLOURS, crossed, errors, printed_alone
 from longform.reporting.selection import Facts, select
 from longform.reporting.table import Cell, Figure, Table
-from longform.results import Results
 
 CHANCE = 0.5  # a model that cannot tell two conditions apart prefers either
 SHUFFLES = ("N_all", "N_context", "D_all", "D_context")

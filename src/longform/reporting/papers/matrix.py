@@ -13,11 +13,11 @@ from statistics import median
 from textwrap import wrap
 from typing import Any
 
-from longform.documents import BadInput
+from longform.core.documents import BadInput
+from longform.core.results import Record, Results
 from longform.reporting.pivot import ordered
 from longform.reporting.printed import Expected
 from longform.reporting.table import Cell, Figure, Table, cell
-from longform.results import Record, Results
 
 CORPUS = "corruptions"
 LEVEL = 0.01  # at which a response counts as seen

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from longform.core.results import Record, Results
 from longform.evaluation.intervals import NORMAL_95
 from longform.reporting.pivot import ordered
 from longform.reporting.printed import Expected, Printed
 from longform.reporting.record_table import COLOURS, crossed, printed_alone
 from longform.reporting.selection import ANY, select
 from longform.reporting.table import Cell, Figure, Table, cell, exact
-from longform.results import Record, Results
 
 BLOCKS = [f"block_{size}" for size in (1, 2, 5, 10)]
 WINDOWS = ["window_1_2_3", "window_1", "window_2", "window_3"]

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import numpy as np
 
+from longform.core.documents import BadInput, Document
+from longform.core.results import Results
 from longform.datasets.test_suites.exports import harness_task, judgement_sheet, syntaxgym_file
 from longform.datasets.test_suites.items import Suite, suites_from_documents
-from longform.documents import BadInput, Document
 from longform.reporting.printed import Expected
-from longform.results import Results
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,12 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
+from longform.core.results import Record, Results
 from longform.reporting.papers.deng2022.human import correlation_records, expected_share_records
 from longform.reporting.papers.deng2022.mentions import ngram_records
 from longform.reporting.papers.deng2022.sections import LATENT
 from longform.reporting.papers.deng2022.transitions import blank, share_records, wilson_fields
 from longform.reporting.selection import select
-from longform.results import Record, Results
 
 
 def derived(results: Results) -> list[Record]:

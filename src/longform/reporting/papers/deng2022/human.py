@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from longform.documents import BadInput
+from longform.core.documents import BadInput
+from longform.core.results import Record, Results
 from longform.evaluation.agreement import correlate
 from longform.evaluation.human_study import expected_alpha, expected_share
 from longform.evaluation.mixed_effects import mixed_effects
@@ -21,7 +22,6 @@ from longform.reporting.pivot import SYSTEM, pivot
 from longform.reporting.printed import Expected
 from longform.reporting.selection import select
 from longform.reporting.table import Cell, Table, cell, exact
-from longform.results import Record, Results
 
 HUMAN = {"critic": "human_study", "metric": "coherent_share"}
 COLUMNS = {

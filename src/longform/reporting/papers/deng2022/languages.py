@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from longform.core.results import Record, Results
 from longform.datasets.synthetic_world.languages import language_of
 from longform.reporting.pivot import comparison_notes, pivot
 from longform.reporting.printed import Expected
 from longform.reporting.selection import select
 from longform.reporting.table import Figure, Listing, short
-from longform.results import Record, Results
 
 MIX = {"critic": "code_mixing", "metric": "dispersion"}
 COLUMNS = {

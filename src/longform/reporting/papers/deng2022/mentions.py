@@ -7,14 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from longform.documents import BadInput
+from longform.core.documents import BadInput
+from longform.core.results import Record, Results
 from longform.reporting.papers.deng2022.pages import Mark, MentionPages, chain_size, draw_chain, label
 from longform.reporting.papers.deng2022.transitions import blank
 from longform.reporting.pivot import SYSTEM, comparison_notes, exact_rows, pivot
 from longform.reporting.printed import Expected
 from longform.reporting.selection import select
 from longform.reporting.table import Cell, Figure, Listing, Table, cell, exact
-from longform.results import Record, Results
 
 LATENT = {"critic": "coreference", "metric": "latent_ppl"}
 BLAMED = {"critic": "coreference", "metric": "ngram_attribution"}

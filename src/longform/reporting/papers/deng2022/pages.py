@@ -10,7 +10,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from longform.markov_chain import END
+from longform.core.markov_chain import END
 from longform.reporting.table import Cell, Listing, save_drawing, write_cells
 
 STOP = "."  # opens each sentence of a chain (deng2022 section 5)

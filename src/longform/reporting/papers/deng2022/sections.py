@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from longform.artefacts import read_documents, read_json
+from longform.core.artefacts import read_documents, read_json
+from longform.core.documents import BadInput
+from longform.core.results import Record, Results
 from longform.datasets.titles import LOWER_BOUND, Selection, piece_count
 from longform.datasets.titles import table_11 as corpus_statistics
-from longform.documents import BadInput
 from longform.evaluation.intervals import wilson
 from longform.reporting.pivot import SYSTEM, comparison_notes, exact_rows, pivot
 from longform.reporting.printed import Expected
 from longform.reporting.selection import Facts, folder_of, select
 from longform.reporting.table import Cell, Figure, Table, exact
-from longform.results import Record, Results
 
 LATENT = {"critic": "section_order", "metric": "latent_ppl"}
 GOLD = {**LATENT, "variant": "gold"}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from longform.core.results import Results
 from longform.reporting.pivot import SYSTEM, pivot
 from longform.reporting.printed import Expected
 from longform.reporting.selection import Facts, select
 from longform.reporting.table import Table, exact
-from longform.results import Results
 
 LATENT = {"critic": "synthetic_states", "metric": "latent_ppl"}
 COLUMNS = {

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from scipy.cluster.hierarchy import leaves_list, linkage
 
+from longform.core.results import Results
 from longform.reporting.pivot import SYSTEM, comparison_notes, exact_rows, pivot
 from longform.reporting.printed import Expected
 from longform.reporting.selection import select
 from longform.reporting.table import Cell, Figure, Listing, Table, exact, short
-from longform.results import Results
 
 NLL = {"critic": "topics", "metric": "nll"}
 COLUMNS = {

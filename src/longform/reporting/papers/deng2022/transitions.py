@@ -13,17 +13,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from longform.artefacts import read_documents
-from longform.documents import BadInput
+from longform.core.artefacts import read_documents
+from longform.core.documents import BadInput
+from longform.core.markov_chain import BEGIN, END, FAILURE_PROBABILITY
+from longform.core.results import Record, Results
 from longform.evaluation.intervals import wilson
-from longform.markov_chain import BEGIN, END, FAILURE_PROBABILITY
 from longform.reporting.papers.deng2022.pages import MarkedSection, SectionPage
 from longform.reporting.papers.deng2022.sections import LATENT, generated_folder
 from longform.reporting.pivot import SYSTEM, pivot
 from longform.reporting.printed import Expected
 from longform.reporting.selection import select
 from longform.reporting.table import Cell, Figure, Table
-from longform.results import Record, Results
 
 RED = 0.05  # Figure 4 marks transitions with P_c below this; Table 12's threshold is another
 TOP_TITLES = 20  # Figure 4

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from longform.core.results import Record, Results
 from longform.reporting.printed import Expected
-from longform.results import Record, Results
 
 Decoders = Mapping[str, Mapping[str, Any]]
 PERCENT = ("proportion_4grams", "link_grammar_percent", "SPG", "SPV", "USPG", "USPV")  # shares, printed in percent

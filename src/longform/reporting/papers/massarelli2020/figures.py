@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from longform.core.results import Record, Results
 from longform.reporting.papers.massarelli2020.decoders import PERCENT, Decoders, alike, in_order, label, strategy
 from longform.reporting.printed import Expected
 from longform.reporting.record_table import COLOURS, errors
 from longform.reporting.table import Cell, Figure, cell
-from longform.results import Record, Results
 
 MARKS = {  # a strategy, the same mark in every figure
     "human": "*", "top_k": "o", "top_p": "s", "greedy": "D", "beam": "^", "group_beam": "v", "sibling_beam": "P",

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from longform.core.documents import BadInput
+from longform.core.results import Results
 from longform.critics.verifiability.annotation_sheet import FLAGS, judged
 from longform.critics.verifiability.score import LABELS
-from longform.documents import BadInput
 from longform.reporting.printed import Expected
 from longform.reporting.table import Cell, Table
-from longform.results import Results
 
 MEASURES = ("REP", "NAC", "UNG", "SPG", "SPV", "USPG", "USPV")
 SHOWN = ("item_id", "claim", "evidence")

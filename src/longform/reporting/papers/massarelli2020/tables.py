@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from longform.core.results import Results
 from longform.critics.verifiability.score import LABELS
 from longform.reporting.papers.massarelli2020.decoders import (
     PAPERS_CHOICE,
@@ -19,7 +20,6 @@ from longform.reporting.papers.massarelli2020.decoders import (
 from longform.reporting.printed import Expected
 from longform.reporting.selection import Facts
 from longform.reporting.table import Cell, Table, cell
-from longform.results import Results
 
 TABLE_1 = ("distinct_4grams", "proportion_4grams", "SPG", "SPV", "USPG", "USPV")
 TABLE_4 = ("distinct_sentences", "entities", "tokens", "conjunctions", "link_grammar_percent", "tfidf")

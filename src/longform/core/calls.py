@@ -10,8 +10,8 @@ from dataclasses import fields, is_dataclass
 from types import NoneType, UnionType
 from typing import Any, get_args
 
-from longform.documents import BadInput
-from longform.experiment import near
+from longform.core.documents import BadInput
+from longform.core.experiment import near
 
 PLAIN = {bool: "true or false", int: "a whole number", float: "a number", str: "a text", NoneType: "null"}
 
@@ -40,7 +40,7 @@ def module(place: str, code: Any) -> Any:
 
 def source_of(critic: str, code: str) -> str:
     """Where a critic's code lies: a module of its folder, or, with a slash, any path below ``src/longform``."""
-    return code.removeprefix("/") if "/" in code else f"critics/{critic}/{code}"
+    return code if "/" in code else f"critics/{critic}/{code}"
 
 
 def function(place: str, code: Any, name: str) -> Callable[..., Any]:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 from xml.etree.ElementTree import ParseError
 
-from longform.documents import BadInput
+from longform.core.documents import BadInput
 
 # ValueError: JSON, numbers and UTF-8; LookupError: fields that are not there; OSError: absent, or no gzip
 TRIPPED = (

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 import yaml
 
-from longform.documents import BadInput, Corpus, Document, Readout
-from longform.resampling import save_arrays
+from longform.core.documents import BadInput, Corpus, Document, Readout
+from longform.core.resampling import save_arrays
 
 _YAML: Any = getattr(
     yaml, "CSafeLoader", yaml.SafeLoader

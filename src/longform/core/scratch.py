@@ -7,13 +7,14 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from longform.artefacts import read_json, write_json
-from longform.pipeline.rows import Row
+from longform.core.artefacts import read_json, write_json
+from longform.core.experiment import Experiment
 
 HARDWARE = (
     "devices",
@@ -25,13 +26,38 @@ HARDWARE = (
 SOURCES = Path(__file__).parents[2]
 
 
-def first_process(row: Row) -> bool:
+@dataclass(frozen=True)
+class Work:
+    """What defines a result, and where its checkpoints are kept while it is unfinished.
+
+    Attributes:
+        experiment: whose seed and home folder count.
+        name: words apart; folders below ``scratch/``.
+        settings: of the function that does the work.
+    """
+
+    experiment: Experiment
+    name: str
+    settings: Mapping[str, Any]
+
+    @property
+    def seed(self) -> int:
+        """The run's seed."""
+        return self.experiment.seed
+
+    @property
+    def scratch(self) -> Path:
+        """Outside DVC's outputs: survives a killed run."""
+        return self.experiment.home / "scratch" / Path(*self.name.split())
+
+
+def first_process(work: Work) -> bool:
     """Whether this process is the one that writes; the others of a distributed stage only work.
 
-    A row of one process has no others, whatever ranks the process inherits from a launcher that runs many stages;
-    Slurm's number counts where Slurm started as many processes as the row has.
+    A work of one process has no others, whatever ranks the process inherits from a launcher that runs many stages;
+    Slurm's number counts where Slurm started as many processes as the work has.
     """
-    settings = row.settings["schedule"] if isinstance(row.settings.get("schedule"), dict) else row.settings
+    settings = work.settings["schedule"] if isinstance(work.settings.get("schedule"), dict) else work.settings
     world = settings.get("devices", 1) * settings.get("nodes", 1)
     names = ["RANK", "LOCAL_RANK", "NODE_RANK"]  # torchrun's, and what Lightning gives to those that it starts
     names += ["SLURM_PROCID"] if os.environ.get("SLURM_NTASKS") == str(world) else []
@@ -39,24 +65,24 @@ def first_process(row: Row) -> bool:
 
 
 @contextmanager
-def resumable(row: Row, *inputs: Path) -> Iterator[Path]:
-    """The row's scratch folder: emptied when what defines its result has changed since it was begun, gone after success.
+def resumable(work: Work, *inputs: Path) -> Iterator[Path]:
+    """The work's scratch folder: emptied when what defines its result has changed since it was begun, gone after success.
 
     That is its settings, hardware apart, its seed, its inputs, and the code that it runs. Of several processes only the
     first empties and removes it.
     """
-    if not first_process(row):
-        row.scratch.mkdir(parents=True, exist_ok=True)
-        yield row.scratch
+    if not first_process(work):
+        work.scratch.mkdir(parents=True, exist_ok=True)
+        yield work.scratch
         return
-    settings = json.loads(json.dumps(_without_hardware(row.settings)))
-    stamp = {"settings": settings, "seed": row.seed, "inputs": [_digest(p) for p in inputs], "code": _code(row)}
-    marker = row.scratch / "begun.json"
+    settings = json.loads(json.dumps(_without_hardware(work.settings)))
+    stamp = {"settings": settings, "seed": work.seed, "inputs": [_digest(p) for p in inputs], "code": _code(work)}
+    marker = work.scratch / "begun.json"
     if not marker.is_file() or read_json(marker) != stamp:
-        shutil.rmtree(row.scratch, ignore_errors=True)
+        shutil.rmtree(work.scratch, ignore_errors=True)
         write_json(marker, stamp)
-    yield row.scratch
-    shutil.rmtree(row.scratch)
+    yield work.scratch
+    shutil.rmtree(work.scratch)
 
 
 def _without_hardware(settings: Any) -> Any:
@@ -77,9 +103,9 @@ def _digest(path: Path) -> str:
     return digest.hexdigest()
 
 
-def _code(row: Row) -> str:
-    """One hash over the statements of the row's module and of all modules that it imports; comments and docstrings are none."""
-    place = SOURCES / "longform" / str(row.settings.get("code", ""))
+def _code(work: Work) -> str:
+    """One hash over the statements of the work's module and of all modules that it imports; comments and docstrings are none."""
+    place = SOURCES / "longform" / str(work.settings.get("code", ""))
     waiting = set(place.rglob("*.py")) if place.is_dir() else {place.with_suffix(".py")}
     trees: dict[Path, str] = {}
     while waiting:

@@ -14,8 +14,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from longform.artefacts import read_yaml
-from longform.documents import BadInput
+from longform.core.artefacts import read_yaml
+from longform.core.documents import BadInput
 
 TITLES = {"with": True, "without": False}  # deng2022 section 4: W/ Title and W/O Title
 

@@ -11,8 +11,8 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from longform.artefacts import read_json, write_json
-from longform.documents import BadInput
+from longform.core.artefacts import read_json, write_json
+from longform.core.documents import BadInput
 
 DIGITS = 12  # significant digits of a stored number: the last bits depend on the processor
 

@@ -14,8 +14,8 @@ from typing import Any, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
-from longform.documents import BadInput
-from longform.resampling import bootstrap, percentile_interval
+from longform.core.documents import BadInput
+from longform.core.resampling import bootstrap, percentile_interval
 
 TIE = 1e-12  # share of a score within which a permuted difference equals the observed one
 Better = Literal["higher", "lower", "nearer_real"]

@@ -14,9 +14,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from longform.critic import Better, Tally
-from longform.documents import BadInput, Chain, Readout, chains_from_readout
-from longform.resampling import perplexity
+from longform.core.critic import Better, Tally
+from longform.core.documents import BadInput, Chain, Readout, chains_from_readout
+from longform.core.resampling import perplexity
 
 BEGIN, END = "<bos>", "<eos>"
 COLUMNS = ("logprob", "transitions", "unknown", "excluded")

@@ -1,0 +1,164 @@
+"""Dask's side of a parallel run: workers that run the commands of stages, here or on a cluster."""
+
+from __future__ import annotations
+
+import os
+import queue
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from longform.core.documents import BadInput
+from longform.pipeline.warm import Warm, die_with_parent
+
+THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+NOT_PLAIN = re.compile(r"[;&|<>()$`\\*?\n]")  # needs a shell that stays
+HEAVY = re.compile(
+    r"PYTHONPATH=src python -m longform\.pipeline ((?:tokenizer|language_model|generate|complete|decode|train|read) [\w ]+)"
+)
+QUIET = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.interval": "60s",
+}  # a worker waits for one stage: profiling itself and ticking took 4 % of its core
+_warm: list[Warm] = []  # this worker's; it runs one stage at a time
+
+
+@dataclass(frozen=True)
+class Finished:
+    """How a stage's commands ended: exit status, seconds, and the last lines that they wrote."""
+
+    status: int
+    seconds: float
+    said: tuple[str, ...]
+
+
+def run_commands(commands: Sequence[str], folder: str, variables: Mapping[str, str], log: str) -> Finished:
+    """Run commands one after the other, with one thread each, until one fails; runs in a Dask worker.
+
+    The process dies with the worker (on Linux), so that a stage that Dask starts again does not meet itself.
+    """
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    environment = {**dict.fromkeys(THREADS, "1"), **os.environ, **variables, "PATH": path}
+    begun = time.monotonic()
+    status: int | None = 0
+    Path(log).parent.mkdir(parents=True, exist_ok=True)
+    Path(log).write_text("")
+    with open(log, "a", encoding="utf-8") as written:
+        for command in commands:
+            status = _run_warm(command, folder, environment, log)
+            if status is None:
+                line = command if NOT_PLAIN.search(command) else f"exec env {command}"
+                pipes: dict[str, Any] = {"stdout": written, "stderr": subprocess.STDOUT}
+                shell = ["/bin/sh", "-c", line]
+                status = subprocess.Popen(
+                    shell, cwd=folder, env=environment, preexec_fn=die_with_parent, **pipes
+                ).wait()
+            if status:
+                break
+    said = Path(log).read_text(encoding="utf-8", errors="replace").strip().splitlines()[-5:]
+    return Finished(status or 0, time.monotonic() - begun, tuple(said))
+
+
+def _run_warm(command: str, folder: str, environment: Mapping[str, str], log: str) -> int | None:
+    """Exit status of a stage that needs the heavy libraries, from a process that has them; None for any other command."""
+    stage = HEAVY.fullmatch(command.strip())
+    if stage is None or not hasattr(os, "fork"):
+        return None
+    given = {**environment, "PYTHONPATH": "src"}
+    if not _warm:
+        _warm.append(Warm({**given, "PYTHONPATH": str(Path(__file__).parents[2])}))
+    return _warm[0].run(stage[1].split(), folder, given, log)
+
+
+class Workers:
+    """Slots on Dask workers; a local cluster of processes unless an address is given. Nothing starts before it is needed.
+
+    Args:
+        count: local worker processes, one stage each.
+        gpus: the first so many of them see one GPU each (resource ``GPU``), the others none.
+        address: of a running scheduler, whose workers share this file system.
+    """
+
+    def __init__(self, count: int = 1, gpus: int = 0, address: str | None = None) -> None:
+        self._count, self._gpus, self._address = count, gpus, address
+        self._client: Any = None
+        self._cluster: Any = None
+        self._running: dict[str, Any] = {}
+        self._on_gpu: set[str] = set()
+        self._ended: queue.SimpleQueue[str] = queue.SimpleQueue()
+
+    def room(self, gpu: bool) -> bool:
+        """Whether a stage could start now; one that uses a GPU waits for a free one where the workers have any."""
+        workers = self._connected().scheduler_info(n_workers=-1)["workers"].values()
+        slots = sum(worker["nthreads"] for worker in workers)
+        gpus = sum(worker["resources"].get("GPU", 0) for worker in workers)
+        return len(self._running) < slots and not (gpu and gpus and len(self._on_gpu) >= gpus)
+
+    def submit(self, name: str, gpu: bool, **job: Any) -> None:
+        """Start a stage's :func:`run_commands` on a worker."""
+        client = self._connected()
+        pinned = gpu and any(w["resources"].get("GPU") for w in client.scheduler_info(n_workers=-1)["workers"].values())
+        resources = {"resources": {"GPU": 1}} if pinned else {}
+        future = client.submit(run_commands, **job, key=f"{name} {time.time_ns()}", pure=False, **resources)
+        self._running[name] = future
+        if pinned:
+            self._on_gpu.add(name)
+        future.add_done_callback(lambda _: self._ended.put(name))
+
+    @property
+    def busy(self) -> bool:
+        """Whether a stage is running."""
+        return bool(self._running)
+
+    def finished(self, seconds: float) -> tuple[str, Finished | Exception] | None:
+        """The next stage that ends within some seconds, with how it ended; an exception when its worker was lost for good."""
+        try:
+            name = self._ended.get(timeout=seconds) if seconds else self._ended.get_nowait()
+        except queue.Empty:
+            if self._client is not None and self._client.status not in ("running", "connecting"):
+                raise BadInput("the Dask scheduler is gone; what had finished is kept, run again") from None
+            return None
+        self._on_gpu.discard(name)
+        try:
+            return name, self._running.pop(name).result()
+        except Exception as error:  # whatever took the worker away
+            return name, error
+
+    def close(self) -> None:
+        """Stop local workers, and with them the stages that still run."""
+        for part in (self._client, self._cluster):
+            if part is not None:
+                part.close()
+
+    def _connected(self) -> Any:
+        if self._client is None:
+            from distributed import Client
+
+            self._cluster = None if self._address else _local(self._count, self._gpus)
+            try:
+                self._client = Client(self._address or self._cluster)
+            except ValueError as error:
+                raise BadInput(f"scheduler {self._address!r}: {error}; an address is tcp://host:port") from error
+        return self._client
+
+
+def _local(count: int, gpus: int) -> Any:
+    """Worker processes on this machine; the memory of a stage is its own affair, so Dask watches none."""
+    import dask
+    from distributed import Nanny, Scheduler, SpecCluster
+
+    dask.config.set(QUIET)  # the workers take it over
+    settings = {"nthreads": 1, "memory_limit": 0, "dashboard_address": None, "silence_logs": 50}
+    workers = {}
+    for index in range(count):
+        seen = {} if not gpus else {"CUDA_VISIBLE_DEVICES": str(index) if index < gpus else ""}
+        resources = {"GPU": 1} if index < gpus else {}
+        workers[index] = {"cls": Nanny, "options": {**settings, "env": seen, "resources": resources}}
+    scheduler = {"cls": Scheduler, "options": {"dashboard": False, "dashboard_address": None, "host": "127.0.0.1"}}
+    return SpecCluster(workers=workers, scheduler=scheduler, silence_logs=50)
