@@ -63,18 +63,23 @@ def _of_critic(place: str, critic: str, entry: dict[str, Any]) -> Iterator[Entry
     for name, settings in entry.get("readings", {}).items():
         code, _, wanted = settings.get("code", "read").partition(":")
         yield _entry(f"{place}.readings.{name}", within(code), wanted or "read", settings, READING, READ)
-    for name, settings in entry.get("metrics", {}).items():
+    for name, settings in entry.get("scores", {}).get("metrics", {}).items():
         code = within(settings.get("code", "score"))
-        yield _entry(f"{place}.metrics.{name}", code, settings["critic"], settings, METRIC, {"real"})
+        yield _entry(f"{place}.scores.metrics.{name}", code, settings["critic"], settings, METRIC, {"real"})
     for question in QUESTIONS:
-        for name, settings in entry.get(question, {}).items():
+        for name, settings in entry.get("scores", {}).get(question, {}).items():
             code = within(settings.get("code", "score"))
-            yield _entry(f"{place}.{question}.{name}", code, settings["critic"], settings, OWN, {"real"})
-    for name, settings in entry.get("evaluations", {}).items():
+            yield _entry(f"{place}.scores.{question}.{name}", code, settings["critic"], settings, OWN, {"real"})
+    for name, settings in entry.get("scores", {}).get("evaluations", {}).items():
         code, _, wanted = settings["evaluate"].partition(":")
         own = ("evaluate", "corpora", "variant", "reading", "train", "train_corpus", "of")
         yield _entry(
-            f"{place}.evaluations.{name}", code, wanted, settings, own, {"train", "texts", "seed", "name", "variant"}
+            f"{place}.scores.evaluations.{name}",
+            code,
+            wanted,
+            settings,
+            own,
+            {"train", "texts", "seed", "name", "variant"},
         )
 
 

@@ -165,15 +165,7 @@ def starts(words: list[str]) -> set[Path]:
     if stage in ("train", "read", "score"):
         critic = f"{names[0]}.critics.{names[1]}"
         if stage == "score":
-            parts = (
-                "metrics",
-                "evaluations",
-                "corruption_response",
-                "order_discrimination",
-                "human_ratings",
-                "severities",
-            )
-            return {Path("pipeline/scoring.py")}.union(*(of(f"{critic}.{part}") for part in parts))
+            return {Path("pipeline/scoring.py")} | of(f"{critic}.scores")
         return {Path("pipeline/criticism.py")} | of(f"{critic}.{'train' if stage == 'train' else 'readings'}")
     own = {
         "corpus": lambda: of(f"corpora.{names[0]}"),
@@ -194,7 +186,7 @@ def test_every_stage_lists_the_modules_that_it_runs():
             Path(str(dep)).relative_to("src/longform") for dep in stage.deps if str(dep).startswith("src/longform/")
         ]
         words = stage.cmd.partition("longform.pipeline ")[2].split()
-        for module in closure(Path("pipeline/__main__.py"), *starts(words)):
+        for module in closure(Path("core/stages.py"), *starts(words)):
             silent = module.name == "__init__.py" and not imports(module)
             known = any(module == dep or dep in module.parents for dep in listed)
             assert known or silent, f"{stage.addressing} runs {module}, but dvc.yaml does not list it"

@@ -8,7 +8,7 @@ import yaml
 
 from longform.core.experiment import Experiment
 from longform.core.results import read_results
-from longform.pipeline.__main__ import main
+from longform.core.stages import main
 
 STAGES = (
     "corpus synthetic", "tokenizer synthetic", "language_model synthetic synthetic tiny",
@@ -37,13 +37,19 @@ PARAMS = {
         "sampling": {"documents": 24, "batch": 24, "max_tokens": 64, "context_overlap": None, "top_k": 0},
         "critics": {
             "synthetic_states": {
+                "corpora": ["synthetic"],
                 "readings": {"states": {"reader": "corpus", "rule": "released", "splits": ["test"]}},
-                "metrics": {"latent_ppl": {"code": "core/markov_chain", "critic": "true_markov", "reading": "states"}},
+                "scores": {
+                    "metrics": {"latent_ppl": {"code": "core/markov_chain", "critic": "true_markov", "reading": "states"}}
+                },
             },
             "perplexity": {
+                "corpora": ["synthetic"],
                 "readings": {"log_probs": {"of": "models", "reader": "system"}},
-                "metrics": {
-                    "word_ppl": {"critic": "Perplexity", "count_end": True, "reading": "log_probs", "of": "models"}
+                "scores": {
+                    "metrics": {
+                        "word_ppl": {"critic": "Perplexity", "count_end": True, "reading": "log_probs", "of": "models"}
+                    }
                 },
             },
         },

@@ -158,8 +158,8 @@ class Experiment:
         return self.settings(study, "critics", critic)
 
     def corpora_of(self, study: str, critic: str) -> list[str]:
-        """The corpora that a critic judges: its own list, or the study's."""
-        return list(self.critic(study, critic).get("corpora", self.settings(study).get("corpora", ())))
+        """The corpora that a critic judges."""
+        return list(self.entry(study, "critics", critic, "corpora"))
 
 
 def near(name: str, names: Iterable[str]) -> str:

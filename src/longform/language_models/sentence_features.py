@@ -27,6 +27,7 @@ from longform.language_models.checkpoints import load_reader, load_tokenizer
 from longform.text.sentences import SPLITTERS
 
 CACHE = "features.npz"
+ENCODER = "encoder"  # the folder of a frozen encoder inside that of what reads its features
 SENTENCE_TOKENS = 256  # all-MiniLM-L6-v2's own limit; a longer sentence is cut there and counted
 MODEL_FILES = ("*.json", "*.txt", "*.safetensors", "*.model", "LICENSE*")
 OWN_FILE = "sentence_features.json"

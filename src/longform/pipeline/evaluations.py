@@ -33,11 +33,11 @@ OWN = ("code", "critic", "reading", "train", "train_corpus", "corpus", "toleranc
 
 def answers(experiment: Experiment, study: str, critic: str) -> list[Record]:
     """Records of every question that a critic's entry answers."""
-    entry = experiment.critic(study, critic)
+    entry = experiment.settings(study, "critics", critic, "scores")
     records: list[Record] = []
     for question, corpus in QUESTIONS.items():
         for name in entry.get(question, {}):
-            settings = experiment.settings(study, "critics", critic, question, name)
+            settings = experiment.settings(study, "critics", critic, "scores", question, name)
             asked = _answer(experiment, study, critic, question, name, settings, settings.get("corpus", corpus))
             records += asked
             print(f"score {critic} {question}: {name}, {len(asked)} records", flush=True)
@@ -53,7 +53,7 @@ def _reading(experiment: Experiment, system: System, critic: str, name: str) -> 
 def _answer(
     experiment: Experiment, study: str, critic: str, question: str, name: str, settings: Mapping[str, Any], corpus: str
 ) -> list[Record]:
-    place = f"{study}.critics.{critic}.{question}.{name}"
+    place = f"{study}.critics.{critic}.scores.{question}.{name}"
     read_as = experiment.settings(study).get("read_as", {})
     trained_on = settings.get("train_corpus", read_as.get(corpus, corpus))
     read = str(settings["reading"])
@@ -106,8 +106,8 @@ def _evaluated(experiment: Experiment, study: str, critic: str, name: str) -> li
     ``train`` is the reading to learn from: the data's own by default, ``previous`` for that of the system before. Where a
     function tells heads of an encoder apart by ``variant``, they become seeds of one variant.
     """
-    settings = experiment.settings(study, "critics", critic, "evaluations", name)
-    place = f"{study}.critics.{critic}.evaluations.{name}"
+    settings = experiment.settings(study, "critics", critic, "scores", "evaluations", name)
+    place = f"{study}.critics.{critic}.scores.evaluations.{name}"
     code, _, wanted = str(settings.pop("evaluate")).partition(":")
     corpora = settings.pop("corpora", experiment.corpora_of(study, critic))
     variant, read, of = settings.pop("variant", ""), str(settings.pop("reading")), settings.pop("of", "data")
@@ -123,6 +123,7 @@ def _evaluated(experiment: Experiment, study: str, critic: str, name: str) -> li
                 train = _reading(experiment, System(study, learn_corpus or corpus), critic, learn)
             given = {"train": train, "texts": texts, "seed": experiment.seed, "name": place, "variant": variant}
             found: Sequence[Record] = call(place, function(place, code, wanted), settings, **given)
+            found = [replace(record, critic=record.critic or critic) for record in found]
             records += [_labelled(record, system, variant, settings.get("heads", ())) for record in found]
             before = texts
     print(f"score {critic} {name}: {len(records)} records", flush=True)

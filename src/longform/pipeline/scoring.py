@@ -33,8 +33,8 @@ METRIC = (
 def score(experiment: Experiment, study: str, critic: str) -> None:
     """Every metric of a critic for every corpus and system -> ``data/scores/<study>/<critic>.json`` and ``data/metrics``."""
     records: list[Record] = []
-    for name in experiment.critic(study, critic).get("metrics", {}):
-        settings = experiment.settings(study, "critics", critic, "metrics", name)
+    for name in experiment.settings(study, "critics", critic, "scores").get("metrics", {}):
+        settings = experiment.settings(study, "critics", critic, "scores", "metrics", name)
         for corpus in settings.get("corpora", experiment.corpora_of(study, critic)):
             records += _measured(experiment, study, critic, name, settings, corpus)
     records += answers(experiment, study, critic)
@@ -57,7 +57,7 @@ def metrics(records: Sequence[Record]) -> dict[str, Any]:
 def _measured(
     experiment: Experiment, study: str, critic: str, name: str, settings: Mapping[str, Any], corpus: str
 ) -> list[Record]:
-    place = f"{study}.critics.{critic}.metrics.{name}"
+    place = f"{study}.critics.{critic}.scores.metrics.{name}"
     reading = str(settings.get("reading", "text"))
     code = str(settings.get("code", "score"))
     source = source_of(critic, code)

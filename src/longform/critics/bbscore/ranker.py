@@ -14,12 +14,10 @@ import numpy as np
 
 from longform.core.critic import Better
 from longform.core.documents import BadInput
-from longform.critics.bbscore.bridge import FITTED, WINDOWS, LatentPath
+from longform.critics.bbscore.bridge import FITTED, SLOPE, WINDOWS, LatentPath, Layers
 from longform.critics.bbscore.features import BridgeFeatures, identity
 
 CLASSIFIERS = ("linear", "three_layer")
-SLOPE = 0.01  # leaky ReLU, BBScore release
-Layers = tuple[tuple[np.ndarray, np.ndarray], ...]
 
 
 @dataclass(frozen=True)

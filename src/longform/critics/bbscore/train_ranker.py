@@ -12,7 +12,7 @@ from torch.nn.functional import relu
 
 from longform.core.documents import BadInput
 from longform.core.resampling import derived_seed, generator
-from longform.critics.bbscore.ranker import SLOPE, Layers
+from longform.critics.bbscore.bridge import SLOPE, Layers
 
 HIDDEN = (64, 32)  # ours; the release has (1024, 512)
 MARGIN, DROPOUT, BATCH = 5.0, 0.2, 128  # BBScore release

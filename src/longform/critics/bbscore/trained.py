@@ -12,9 +12,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from longform.core.documents import BadInput
-from longform.language_models.sentence_features import KeptFeatures, open_encoder
-
-ENCODER = "encoder"  # the frozen encoder's folder inside a bridge's
+from longform.language_models.sentence_features import ENCODER, KeptFeatures, open_encoder
 
 
 @dataclass(frozen=True)

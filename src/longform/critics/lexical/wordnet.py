@@ -21,6 +21,7 @@ from longform.core.critic import Better
 from longform.core.documents import BadInput, Readout
 from longform.critics.lexical.gloss_overlap import Glosses, extended_lesk, plain_lesk
 from longform.critics.lexical.score import FITTED, AdjacentSimilarity, present
+from longform.critics.lexical.score import units_from_readout as units_from_readout
 from longform.text.entity_grids import Grid
 from longform.text.lexicon import HORIZONTAL, HYPERNYM, MERONYM, Lexicon, closed_links, lexicon_from_arrays
 

@@ -34,7 +34,7 @@ def read(
     """
     ranker = open_ranker(reader)
     chosen = [document for document in documents if document.split in splits]
-    features = document_features(chosen, ranker.base, ranker.splitter, f"infer {name}")
+    features = document_features(chosen, ranker.frozen.encoder, ranker.splitter, f"infer {name}")
     arrays = {"text_score": np.array([_text(ranker.network, rows) for rows in features.rows], dtype=np.float64)}
     for task, size in tasks:
         scored = []

@@ -23,7 +23,13 @@ from torch import nn
 from longform.core.documents import BadInput, Document
 from longform.core.resampling import derived_seed, generator
 from longform.language_models.lightning import Items, Schedule, adamw, fit_module
-from longform.language_models.sentence_features import open_encoder, split_sentences
+from longform.language_models.sentence_features import (
+    ENCODER,
+    KeptFeatures,
+    SentenceEncoder,
+    open_encoder,
+    split_sentences,
+)
 from longform.text.permutations import TASKS, shuffled_orders
 
 KERNEL = 5  # width of a convolution, as in Moon et al.'s lightweight ones
@@ -120,21 +126,23 @@ class CoherenceRanker(pl.LightningModule):
 
 @dataclass(frozen=True)
 class TrainedRanker:
-    """A network, and the folder of the frozen encoder whose features it reads."""
+    """A network, and the frozen encoder whose features it reads."""
 
     network: RankerNetwork
-    base: Path
+    frozen: KeptFeatures
     splitter: str
 
     def save(self, folder: Path) -> None:
-        """``ranker.safetensors`` and ``ranker.json``, which names the encoder's folder among the models."""
+        """``ranker.safetensors``, ``ranker.json`` and a copy of the frozen encoder."""
         save_file(self.network.state_dict(), folder / "ranker.safetensors")
-        named = {"base": self.base.name, "splitter": self.splitter, "shape": asdict(self.network.shape)}
+        named = {"splitter": self.splitter, "shape": asdict(self.network.shape)}
         (folder / "ranker.json").write_text(json.dumps(named, sort_keys=True) + "\n", encoding="utf-8")
+        (folder / ENCODER).mkdir()
+        self.frozen.save(folder / ENCODER)
 
 
 def open_ranker(folder: Path) -> TrainedRanker:
-    """Inverse of :meth:`TrainedRanker.save`; the encoder is looked for beside ``folder``.
+    """Inverse of :meth:`TrainedRanker.save`.
 
     Raises:
         BadInput: the folder holds no ranker, or its encoder is gone.
@@ -142,17 +150,16 @@ def open_ranker(folder: Path) -> TrainedRanker:
     if not (folder / "ranker.json").is_file():
         raise BadInput(f"{folder}: no ranker.json; the reader must be a row of coherence_ranker, train it first")
     named = json.loads((folder / "ranker.json").read_text(encoding="utf-8"))
-    base = folder.parent / named["base"]
-    if not base.is_dir():
-        raise BadInput(f"{folder} reads features of {base}, which is not there; run that train row again")
+    if not (folder / ENCODER).is_dir():
+        raise BadInput(f"{folder} reads features of {folder / ENCODER}, which is not there; run its train stage again")
     network = RankerNetwork(RankerShape(**named["shape"]))
     network.load_state_dict(load_file(folder / "ranker.safetensors"))
-    return TrainedRanker(network.eval(), base, named["splitter"])
+    frozen = KeptFeatures(folder / ENCODER, open_encoder(folder / ENCODER))
+    return TrainedRanker(network.eval(), frozen, named["splitter"])
 
 
-def document_features(documents: Sequence[Document], base: Path, splitter: str, name: str) -> Features:
+def document_features(documents: Sequence[Document], encoder: SentenceEncoder, splitter: str, name: str) -> Features:
     """Frozen features of every sentence of every document; a document without a sentence has none."""
-    encoder = open_encoder(base)
     texts = split_sentences(documents, splitter)
     return Features([encoder.encode(row, name) for row in texts], texts)
 
@@ -182,8 +189,9 @@ def fit(
     """
     if not tasks or any(task not in TASKS or size < 1 for task, size in tasks):
         raise BadInput(f"ranker tasks {list(tasks)}; allowed are pairs of one of {sorted(TASKS)} and a size from 1")
+    encoder = open_encoder(base)
     data = {
-        split: document_features([d for d in documents if d.split == split], base, splitter, f"train {name}")
+        split: document_features([d for d in documents if d.split == split], encoder, splitter, f"train {name}")
         for split in ("train", "validation")
     }
     plan = Schedule.from_settings(schedule)
@@ -193,4 +201,4 @@ def fit(
     ranges = (range(len(data[split].rows)) for split in ("train", "validation"))
     items = Items(*ranges, lambda labels: {"labels": torch.tensor(labels)})
     fit_module(module, items, plan, seed=seed, name=name, scratch=scratch)
-    return TrainedRanker(module.network, base, splitter)
+    return TrainedRanker(module.network, KeptFeatures(base, encoder), splitter)
