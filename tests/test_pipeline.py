@@ -49,7 +49,8 @@ def imports(module: Path) -> frozenset[Path]:
     for node in ast.walk(tree):
         names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
         if isinstance(node, ast.ImportFrom) and node.module:
-            names = [node.module, *(f"{node.module}.{a.name}" for a in node.names)]
+            parts = [f"{node.module}.{a.name}" for a in node.names]
+            names = [part if _file(part) else node.module for part in parts if node.module.startswith("longform")]
         found |= {path for name in names if name.startswith("longform") and (path := _file(name))}
     return frozenset(found)
 
@@ -149,10 +150,15 @@ def stages():
     return [stage for stage in Repo(str(ROOT)).index.stages if stage.name]
 
 
+@cache
+def known_entries():
+    return list(entries(experiment()))
+
+
 def starts(words: list[str]) -> set[Path]:
     """The modules that a stage's command runs, from its words and the parameters."""
     stage, *names = words
-    known = list(entries(experiment()))
+    known = known_entries()
 
     def of(prefix: str, below: bool = True) -> set[Path]:
         codes = {code for place, code, *_ in known if place == prefix or (below and place.startswith(prefix + "."))}

@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -26,10 +26,12 @@ from torch import nn
 from transformers import AutoModelForSeq2SeqLM, AutoModelForSequenceClassification
 
 from longform.core.documents import BadInput
-from longform.critics.verifiability.checker import Entailment, Pair
 from longform.critics.verifiability.score import LABELS
 from longform.language_models.checkpoints import load_config, load_model, load_tokenizer
 from longform.language_models.devices import chosen_device
+
+if TYPE_CHECKING:
+    from longform.critics.verifiability.checker import Entailment, Pair
 
 TRAINED, BROUGHT = "entailment.safetensors", "entailment"  # file or folder of a checker's folder
 SHAPES = ("<nothing>", "<number>", "<name>", "<word>", "<title>")
