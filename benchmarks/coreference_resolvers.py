@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from longform.core.critic import estimate
+from longform.core.resampling import generator
 from longform.critics.coreference.agreement import ClusterPair, CorefAgreement, clusters
 from longform.critics.coreference.chains import CorefResolver, Mention, is_person, root_offset
 from longform.critics.coreference.nearest import NearestResolver
 from longform.critics.coreference.person_lexicon import FEMALE, FIRST_NAMES, MALE, MALE_PRONOUNS
 from longform.critics.coreference.rules import RuleResolver
 from longform.datasets.coreference import AnnotatedText, GapItem, read_gap, read_litbank
-from longform.core.resampling import generator
 
 THEY = {"they", "them", "their", "theirs", "themselves"}
 SPEECH = {"i", "me", "my", "mine", "myself", "we", "us", "our", "ours", "ourselves", "you", "your", "yours", "yourself"}

@@ -30,7 +30,7 @@ from typing import Any
 import torch
 
 from benchmarks.training import SHAPES, network, tell
-from longform.pipeline.__main__ import keep_freed_memory
+from longform.core.stages import keep_freed_memory
 
 SHAPE = SHAPES["small"]
 WAYS = ("kept", "given back")

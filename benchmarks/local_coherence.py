@@ -16,13 +16,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from longform.core.resampling import generator
 from longform.critics.entity_grid.ranking import GridRanker
 from longform.critics.entity_grid.score import RoleTransitions
 from longform.critics.lexical.score import LatentSemantics, Overlap
 from longform.critics.lexical.train import fit
 from longform.critics.lexical.wordnet import MEASURES, Lesk, Taxonomy
 from longform.evaluation.order_discrimination import order_measurements
-from longform.core.resampling import generator
 from longform.text.entity_grids import (
     Grid,
     folder_lexicon,

@@ -19,11 +19,12 @@ from typing import Any
 
 import numpy as np
 
-from longform.critics.verifiability.entailment import LABELS, Entailment, Pair
+from longform.core.resampling import bootstrap, generator, percentile_interval
+from longform.critics.verifiability.checker import Entailment, Pair
+from longform.critics.verifiability.entailment import LABELS
 from longform.critics.verifiability.train import train_entailment
 from longform.datasets.fever import LABELS as FEVER_LABELS
 from longform.datasets.fever import plain
-from longform.core.resampling import bootstrap, generator, percentile_interval
 
 SHARES = {"train": 0.7, "validation": 0.1, "test": 0.2}
 SCHEDULE = {"learning_rate": 3e-3, "batch": 16, "epochs": 12, "rounds": 6, "weight_decay": 0.05}

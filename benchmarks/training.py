@@ -28,11 +28,11 @@ import pytorch_lightning as pl
 import torch
 from transformers import GPT2Config, GPT2LMHeadModel
 
+from longform.core.resampling import generator
 from longform.language_models import lightning as training
 from longform.language_models.causal_lm import CausalLanguageModel, collate
 from longform.language_models.lightning import Items, adamw, fit_module
 from longform.language_models.schedule import Schedule
-from longform.core.resampling import generator
 
 SHAPES = {  # the default run's, and one of 19M parameters
     "small": {"n_layer": 2, "n_head": 4, "n_embd": 96, "vocab_size": 2048, "context": 128, "batch": 8, "steps": 120},

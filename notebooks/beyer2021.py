@@ -69,7 +69,7 @@ exhibits.show("table_5")
 # per token behind the decisions.
 
 # %%
-exhibits.show("claims", "size_sweep", "region_surprisal", "other_suites")
+exhibits.show("size_sweep", "region_surprisal", "other_suites")
 
 # %% [markdown]
 # ## For other programs

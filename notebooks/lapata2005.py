@@ -47,11 +47,10 @@ exhibits.show("regression")
 # ## Every scorer on every shuffle
 #
 # Pairwise accuracy against shuffled order, with a test against chance. A dash is a scorer that ties on every pair and
-# so is blind to that kind of order. `accidents` needs the published grids and `sheng2024_rows` the rows that
-# sheng2024 prints for grids.
+# so is blind to that kind of order. `meta_evaluation` asks which scorer goes with people better than which.
 
 # %%
-exhibits.show("matrix", "accidents", "sheng2024_rows")
+exhibits.show("matrix", "meta_evaluation")
 
 # %% [markdown]
 # ## What else the run wrote, and the records behind it all

@@ -15,7 +15,7 @@
 # has this table.
 #
 # Nothing is computed here: every cell shows what `make repro` wrote to `paper_figures/matrix` and names the command
-# behind it. The failures are told in `docs/data_cards/synthetic_world.md`, the rows in
+# behind it. The corruptions are described in `docs/data_cards/synthetic_world.md`, the scorers in
 # `experiments/matrix/README.md`.
 
 # %%
@@ -32,7 +32,7 @@ exhibits = Exhibits("matrix")
 # diagonal, which are reported as they are: a repeated sentence, say, also moves scores of cohesion.
 
 # %%
-exhibits.show("failure_matrix")
+exhibits.show("corruption_matrix", "corruption_responses")
 
 # %% [markdown]
 # ## What else the run wrote, and the records behind it all

@@ -1,40 +1,65 @@
-"""The page on one's own texts does what it says: its rows and its commands, on a tiny model and a tiny corpus."""
+"""The page on one's own texts does what it says: its settings and its commands, on a tiny corpus."""
 
 import json
 import re
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+import yaml
 from tiny import documents, lm_folder
 
-from longform.core.artefacts import read_json, write_documents
-from longform.core.documents import Document
-from longform.pipeline.__main__ import main
+from longform.core.artefacts import read_documents, write_documents
+from longform.core.documents import BadInput, Document
+from longform.core.results import read_results
+from longform.core.stages import main
+from longform.language_models import hub
 
 PAGE = (Path(__file__).parents[1] / "docs" / "own_texts.md").read_text(encoding="utf-8")
+COMMIT = "0" * 40
 
 
 def block(kind):
     return re.search(rf"```{kind}\n(.*?)```", PAGE, re.S).group(1)
 
 
-def test_the_pages_rows_run_in_a_folder_of_ones_own(tmp_path, monkeypatch):
-    monkeypatch.chdir(Path(__file__).parents[1])
-    home = tmp_path / "mine"
-    real = documents(20, ("train", "test"))
-    write_documents(home / "data" / "articles" / "documents.jsonl", real)
+@pytest.fixture
+def home(tmp_path):
+    folder = tmp_path / "mine"
+    real = documents(20, ("train", "validation", "test"))
+    write_documents(folder / "data" / "raw" / "articles.jsonl", real)
     generated = [replace(d, split="generated", sections=d.sections[::-1]) for d in real[:8]]
-    write_documents(home / "data" / "samples" / "documents.jsonl", generated)
-    lm_folder(home / "data" / "gpt2")
-    (home / "params.yaml").write_text(block("yaml"), encoding="utf-8")
-    for names, verb in re.findall(
-        r"for row in (.*?); do python -m longform.pipeline (\w+) \$row --home mine; done", block("sh")
-    ):
-        for name in names.split():
-            assert main([verb, name, "--home", str(home)]) == 0
-    order, words = (read_json(home / "data" / "scores" / "deng2022" / f"{name}.json") for name in ("order", "words"))
-    assert order["value"] > order["real"] and order["comparison"]["p_value"] < 0.01  # every text is the wrong way round
-    assert words["units"] == 8 and words["value"] > 1
+    write_documents(folder / "data/generations/mine/articles/samples/documents.jsonl", generated)
+    (folder / "params.yaml").write_text(block("yaml"), encoding="utf-8")
+    return folder
+
+
+def test_the_pages_stages_run_in_a_folder_of_ones_own(home):
+    stages = re.findall(r"^stage (.*)$", block("sh"), re.M)
+    assert len(stages) == 8
+    for stage in stages:
+        assert main([*stage.split(), "--home", str(home)]) == 0, stage
+    order = read_results(home / "data/scores/mine/section_order.json").one(system="samples")
+    words = read_results(home / "data/scores/mine/perplexity.json").one(system="samples")
+    assert order.value > order.reference and order.p_value < 0.01  # every text is the wrong way round
+    assert words.units == 8 and words.value > 1
+    assert len(read_documents(home / "data/generations/mine/articles/small/documents.jsonl")) == 8
+
+
+def test_a_published_model_is_finetuned(home, tmp_path):
+    """A folder stands for the hub here: transformers takes either."""
+    params = yaml.safe_load(block("yaml"))
+    params["models"]["small"] = {"hub": str(lm_folder(tmp_path / "published")), "revision": COMMIT}
+    (home / "params.yaml").write_text(yaml.safe_dump(params))
+    for stage in ("corpus articles", "language_model mine articles small"):
+        assert main([*stage.split(), "--home", str(home)]) == 0, stage
+    assert json.loads((home / "data/models/mine/articles/small/config.json").read_text())["n_embd"] == 16
+
+
+@pytest.mark.parametrize("revision", [None, "main", "607a30d", 607])
+def test_a_branch_or_no_revision_is_refused(revision):
+    with pytest.raises(BadInput, match="a commit of 40 hexadecimal digits; copy the one"):
+        hub.fit(hub="openai-community/gpt2", revision=revision)
 
 
 def test_the_pages_document_is_one():

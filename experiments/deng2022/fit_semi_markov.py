@@ -20,8 +20,9 @@ from pathlib import Path
 
 import numpy as np
 
-from longform.datasets.hsmm_language import SyntheticLanguage, language
+from longform.core.resampling import generator
 from longform.critics.synthetic_states.read import released_states, strict_states
+from longform.datasets.hsmm_language import SyntheticLanguage, language
 from longform.language_models.hsmm.compiled import ROWS_PER_BLOCK
 from longform.language_models.hsmm.em import (
     Compute,
@@ -38,7 +39,6 @@ from longform.language_models.hsmm.latent import latent_reading
 from longform.language_models.hsmm.model import SemiMarkovLM
 from longform.language_models.hsmm.ngrams import build_ngrams
 from longform.language_models.hsmm.train import held_out
-from longform.core.resampling import generator
 
 WEIGHTS = (3e-4, 1e-3, 3e-3, 1e-2, 3e-2)  # ours: shares of uniform tables tried on validation texts
 PRESETS = Path(__file__).with_name("semi_markov.json")

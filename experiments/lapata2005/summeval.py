@@ -21,6 +21,9 @@ import numpy as np
 
 from longform.core.artefacts import write_json
 from longform.core.critic import unit_scores
+from longform.core.documents import Corpus, Document
+from longform.core.resampling import generator
+from longform.core.results import rounded
 from longform.critics.bbscore import read as bridge_paths
 from longform.critics.bbscore.joint import JointBridgeCritic
 from longform.critics.bbscore.score import BridgeCritic
@@ -37,12 +40,9 @@ from longform.critics.repetition import read as word_tokens
 from longform.critics.repetition.score import DistinctGrams, RepeatedGrams
 from longform.critics.repetition.score import units_from_readout as words
 from longform.datasets.summeval import build
-from longform.core.documents import Corpus, Document
 from longform.evaluation.agreement import clustered_interval, correlate, krippendorff_alpha, leave_one_out
 from longform.evaluation.human_ratings import better_scorers
 from longform.language_models import sentence_features
-from longform.pipeline.score import rounded
-from longform.core.resampling import generator
 from longform.text import entity_grids
 from longform.text.entity_grids import grids_from_readout
 

@@ -19,10 +19,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from longform.criticize.options import Options
 
+from longform.core.documents import BadInput, Corpus, Document, chains_from_readout
+from longform.core.resampling import generator
 from longform.criticize.judging import by_sentence, worst_places
-from longform.criticize.panel import Panel, section_starts
+from longform.criticize.panel import Options, Panel, section_starts
 from longform.criticize.panels import panels
 from longform.criticize.topic_panels import completion
 from longform.critics.bbscore.joint import JointBridgeCritic
@@ -32,9 +33,7 @@ from longform.critics.coreference import rules
 from longform.critics.coreference.score import MentionCritic
 from longform.critics.topics.read import read as read_topics
 from longform.datasets.synthetic_world import build
-from longform.core.documents import BadInput, Corpus, Document, chains_from_readout
 from longform.evaluation.intervals import wilson
-from longform.core.resampling import generator
 from longform.text.sentences import sentences
 
 CASES = {

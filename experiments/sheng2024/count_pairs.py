@@ -16,8 +16,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "src"))
 
-from longform.datasets.wikisection import build
 from longform.core.resampling import generator
+from longform.datasets.wikisection import build
 from longform.text.permutations import block_orders, distinct_orders, local_orders
 from longform.text.sentences import full_stop_sentences
 

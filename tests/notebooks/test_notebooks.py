@@ -3,7 +3,6 @@
 import ast
 import re
 import runpy
-import shutil
 from pathlib import Path
 
 import matplotlib
@@ -45,24 +44,29 @@ def test_a_guide_computes_nothing(path):
     assert not re.search(r"\d\.\d", "\n".join(ast.unparse(node) for node in tree.body)), "numbers come from tables"
 
 
-def test_an_exhibit_without_a_run_is_named_not_an_error(tmp_path, capsys):
-    (tmp_path / "params.yaml").write_text("report: {p-t: {paper: p, table: t}}\n")
+@pytest.mark.parametrize("path", GUIDES, ids=[path.stem for path in GUIDES])
+def test_a_guide_speaks_of_exhibits_that_a_report_makes(path):
+    asked = set(re.findall(r'"(\w+)"', " ".join(re.findall(r"exhibits\.show\((.*)\)", path.read_text(encoding="utf-8")))))
+    made = {name for entry in Exhibits(path.stem).reports.values() for name in entry["exhibits"]}
+    assert asked and asked <= made
+
+
+def test_what_is_not_made_yet_is_named_and_what_a_guide_does_not_speak_of_is_shown_at_its_end(tmp_path, capsys):
+    (tmp_path / "experiments/p").mkdir(parents=True)
+    reports = "reports: {subject: {exhibits: {t: {}}, scores: [articles/topics]}}"
+    (tmp_path / "experiments/p/params.yaml").write_text(reports)
+    (tmp_path / "paper_figures/p/new").mkdir(parents=True)
+    (tmp_path / "paper_figures/p/new/new.md").write_text("**New**")
+    (tmp_path / "paper_figures/p/new/new.csv").write_text("a,b")
     exhibits = Exhibits("p", tmp_path)
-    exhibits.show("t", "gone")
+    exhibits.show("t")
     exhibits.rest()
     exhibits.scores()
     said = capsys.readouterr().out
-    assert "not made yet; dvc repro report@p-t" in said
-    assert "== p/gone ==\nnot made yet, and no row makes it here" in said
-    assert "no run has made any yet" in said
-
-
-def test_what_a_guide_does_not_speak_of_is_shown_at_its_end(tmp_path, capsys):
-    (tmp_path / "params.yaml").write_text("report: {}\n")
-    shutil.copytree(ROOT / "paper_figures/deng2022/table_1", tmp_path / "paper_figures/p/new")
-    Exhibits("p", tmp_path).rest()
-    said = capsys.readouterr().out
-    assert "== p/new ==" in said and "(beside it: new/table_1.csv)" in said
+    assert "== p/t ==\nnot made yet; dvc repro report_p_subject" in said
+    assert "== p/new ==\nno report of this paper names it\n" in said
+    assert "(beside it: new/new.csv)" in said and "**New**" in said
+    assert "data/scores/articles/topics.json: not made yet" in said
 
 
 def test_guides_are_named_in_the_readme_and_have_no_stored_outputs():

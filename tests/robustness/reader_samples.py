@@ -10,9 +10,9 @@ import zipfile
 from collections import Counter
 
 import numpy as np
-from longform.pipeline.rows import read_row
 
-from longform import artefacts
+from longform.core import artefacts
+from longform.core.experiment import Experiment
 from longform.criticize.texts import read_texts
 from longform.datasets import coreference as coreference_annotation
 from longform.datasets import gcdc, paired_texts, parallel, rated_shuffles, scientific, wikisection
@@ -146,7 +146,11 @@ READERS = {
         artefacts.read_readout,
         arrays(unit_ids=np.array(["a"]), splits=np.array(["test"]), x=np.arange(1)),
     ),
-    "row": ("params.yaml", lambda path: read_row(path.parent, "score", "a"), b"seed: 1\nscore: {a: {code: x.py}}\n"),
+    "parameters": (
+        "params.yaml",
+        lambda path: Experiment(path.parent).settings("models", "a"),
+        b"seed: 1\nmodels: {a: {n_layer: 2}}\n",
+    ),
     "criticize jsonl": ("a.jsonl", read_texts, lines({"id": "a", "text": "Some words."}, DOCUMENT | {"id": "b"})),
     "criticize folder": ("t/a.md", lambda path: read_texts(path.parent), b"# Title\n\nSome words.\n"),
     "study": ("study.json", load_study, json.dumps(STUDY).encode()),

@@ -11,11 +11,12 @@ import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from longform.pipeline.rows import read_row
 from reader_samples import DOCUMENT, READERS, RECORDS, lines, tarred, zipped
 
-from longform import artefacts
+from longform.core import artefacts
+from longform.core.calls import arguments
 from longform.core.documents import BadInput, Corpus, Document, Readout, Section
+from longform.core.experiment import Experiment
 from longform.datasets import downloads
 
 BUSY = (HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large)
@@ -137,10 +138,16 @@ def test_a_record_with_one_wrong_value_is_read_or_refused_in_words(what, data, t
 
 
 @QUICK
-@given(row=exchanged({"seed": 1, "score": {"a": {"code": "x.py"}}}))
-def test_a_row_with_one_wrong_value_is_read_or_refused_in_words(row, tmp_path):
-    path = prepared(tmp_path, "params.yaml", yaml.safe_dump(row).encode())
-    answers(lambda _: read_row(path.parent, "score", "a").require("code"), path)
+@given(params=exchanged({"seed": 1, "articles": {"critics": {"a": {"smoothing": 0.5}}}}))
+def test_parameters_with_one_wrong_value_are_read_or_refused_in_words(params, tmp_path):
+    def smoothed(*, smoothing: float) -> None: ...
+
+    def asked(path):
+        experiment = Experiment(path.parent)
+        settings = experiment.settings("articles", "critics", "a")
+        return experiment.seed, arguments("articles.critics.a", smoothed, settings, {})
+
+    answers(asked, prepared(tmp_path, "params.yaml", yaml.safe_dump(params).encode()))
 
 
 @settings(QUICK, max_examples=40)
@@ -186,7 +193,7 @@ def test_a_readout_whose_ids_are_no_list_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize("depth", [101, 200_000])
-def test_a_deeply_nested_row_is_refused_and_does_not_exhaust_the_c_parsers_stack(depth, tmp_path):
+def test_deeply_nested_parameters_are_refused_and_do_not_exhaust_the_c_parsers_stack(depth, tmp_path):
     path = prepared(tmp_path, "params.yaml", b"seed: 1\nscore: " + b"[" * depth)
     with pytest.raises(BadInput, match="nested deeper than 100 levels"):
-        read_row(path.parent, "score", "a")
+        Experiment(path.parent).entry("score", "a")

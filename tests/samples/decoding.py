@@ -6,7 +6,7 @@ from longform.core.resampling import generator
 from longform.critics.verifiability.annotation_sheet import AnnotationSheet
 from longform.critics.verifiability.checker_accuracy import CheckerAccuracy, CorrectedSupports
 from longform.critics.verifiability.score import LABELS, SENTENCE_COLUMNS, UNIT_COLUMNS, CheckedGeneration, CheckedText
-from longform.evaluation.decoder_tables import DecoderTable, GenerationMean, SentenceMean
+from longform.evaluation.decoder_tables import GenerationMean, SentenceMean
 from longform.text.token_texts import TokenText
 
 KNOWN = np.array([[8, 1, 1, 1, 7, 2, 1, 1, 8]] * 4, dtype=np.float64)
@@ -33,7 +33,6 @@ def generations(worse=False):
 
 
 SAMPLES = {
-    "DecoderTable": lambda: (DecoderTable(), generations(), generations(worse=True)),
     "SentenceMean": lambda: (SentenceMean("words"), generations(), generations(worse=True)),
     "GenerationMean": lambda: (GenerationMean("tfidf"), generations(), generations(worse=True)),
     "CheckerAccuracy": lambda: (CheckerAccuracy(), generations(), generations(worse=True)),

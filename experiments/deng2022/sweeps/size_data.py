@@ -22,6 +22,8 @@ from typing import Any
 
 from longform.core.artefacts import read_corpus, read_readout
 from longform.core.critic import estimate
+from longform.core.documents import Document
+from longform.core.resampling import generator
 from longform.critics.perplexity import read as token_readout
 from longform.critics.perplexity.score import Perplexity
 from longform.critics.perplexity.score import units_from_readout as token_units
@@ -29,10 +31,8 @@ from longform.critics.section_order import read as section_titles
 from longform.critics.section_order.score import units_from_readout as titled
 from longform.critics.section_order.score import validated
 from longform.decoding import long_documents
-from longform.core.documents import Document
 from longform.language_models import causal_lm
 from longform.reporting.table import Cell, Figure
-from longform.core.resampling import generator
 
 LADDER = Path(__file__).with_name("ladder.json")
 SETTINGS = {"w_title": True, "wo_title": False}

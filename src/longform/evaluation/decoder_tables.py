@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from longform.core.critic import Better, Critic, Tally, clustered, estimate
-from longform.core.documents import Readout
 from longform.core.resampling import generator
 from longform.core.results import Record
 from longform.critics.repetition.score import DistinctGrams, GramProportion
@@ -22,7 +21,6 @@ from longform.critics.verifiability.score import (
     CheckedGeneration,
     SupportedPerGeneration,
     SupportedPerVerified,
-    generations_from_readout,
 )
 
 Units = Sequence[CheckedGeneration]
@@ -228,60 +226,3 @@ def pearson(values: np.ndarray, hits: np.ndarray) -> float:
     y = y - y.mean() if len(y) else y
     scale = math.sqrt(float(x @ x) * float(y @ y))
     return float(x @ y) / scale if scale > 0 else math.nan
-
-
-@dataclass(frozen=True)
-class DecoderTable:
-    """USPG over all generations as the one number; the table is in ``describe``.
-
-    Attributes:
-        measures: keys of ``MEASURES``; all by default.
-        resamples: of each interval.
-        correlations: decoders whose sentences are pooled for Figure 4; none leaves it out.
-    """
-
-    measures: tuple[str, ...] = tuple(MEASURES)
-    resamples: int = 500
-    correlations: tuple[str, ...] = ()
-    better: ClassVar[Better] = "higher"
-
-    def fit(self, real: Units) -> DecoderTable:
-        """Nothing is fitted."""
-        return self
-
-    def tally(self, units: Units) -> Tally:
-        """USPG's own tally."""
-        return SupportedPerGeneration(unique=True).tally([unit.checks for unit in units])
-
-    def score(self, tally: Tally) -> float:
-        """USPG over everything."""
-        return SupportedPerGeneration(unique=True).score(tally)
-
-    def groups(self, units: Units) -> list[str]:
-        """Pages: generations from one page's prefix are not independent."""
-        return [unit.page for unit in units]
-
-    def describe(self, units: Units) -> dict[str, Any]:
-        """``{"settings": {decoder: {measure: estimate}}, "correlations": {measure: estimate}}``."""
-        groups: dict[str, list[CheckedGeneration]] = {}
-        for unit in units:
-            groups.setdefault(unit.setting, []).append(unit)
-        settings = {name: self._measured(name, group) for name, group in groups.items()}
-        chosen = [unit for unit in units if unit.setting in self.correlations]
-        return {"settings": settings, "correlations": correlations(chosen, self.resamples) if chosen else {}}
-
-    def _measured(self, name: str, units: Units) -> dict[str, Any]:
-        known = [key for key in self.measures if MEASURES[key][1] != "truth" or units[0].truth is not None]
-        return {key: measured(key, units, name, self.resamples) for key in known}
-
-
-def decoder_table(
-    *, measures: Sequence[str] = tuple(MEASURES), resamples: int = 500, correlations: Sequence[str] = ()
-) -> DecoderTable:
-    """The table from a row's lists."""
-    return DecoderTable(tuple(measures), resamples, tuple(correlations))
-
-
-def units_from_readout(readout: Readout) -> list[CheckedGeneration]:
-    """Generations as they were read."""
-    return generations_from_readout(readout)

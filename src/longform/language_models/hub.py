@@ -1,6 +1,6 @@
-"""A published checkpoint as a row: its name on the hub and the commit that is meant, nothing else.
+"""A published checkpoint: its name on the hub and the commit that is meant, nothing else.
 
-The row writes ``pointer.json``; whoever opens the folder fetches that revision, or finds it in the local cache
+Both are written to ``pointer.json``; whoever opens the folder fetches that revision, or finds it in the local cache
 (``HF_HUB_OFFLINE=1``). A branch name is refused, since what it names can change under a finished run.
 """
 
@@ -29,7 +29,7 @@ class Pointer:
         (folder / "pointer.json").write_text(text + "\n", encoding="utf-8")
 
 
-def fit(*, name: str, hub: str, revision: str | None = None) -> Pointer:
+def fit(*, hub: str, revision: str | None = None) -> Pointer:
     """Point to a published checkpoint; nothing is fetched or trained here.
 
     Args:
@@ -41,7 +41,7 @@ def fit(*, name: str, hub: str, revision: str | None = None) -> Pointer:
     """
     if not isinstance(revision, str) or not COMMIT.fullmatch(revision):
         raise BadInput(
-            f"train {name}: revision of {hub} is {revision!r}, allowed is a commit of 40 hexadecimal digits; copy the one"
-            f" that you mean from https://huggingface.co/{hub}/commits/main into the row"
+            f"models: revision of {hub} is {revision!r}, allowed is a commit of 40 hexadecimal digits; copy the one"
+            f" that you mean from https://huggingface.co/{hub}/commits/main into params.yaml"
         )
     return Pointer(hub, revision)

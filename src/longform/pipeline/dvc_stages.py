@@ -111,7 +111,7 @@ def opened(folder: Path, targets: Sequence[str]) -> Iterator[Pipeline]:
     """
     repo = Repo(str(folder))
     with closing(repo), lock_repo(repo), repo.scm_context():
-        _mend(Path(repo.tmp_dir) / "rwlock")
+        _drop_cut_record(Path(repo.tmp_dir) / "rwlock")
         pipeline = Pipeline(repo, targets)
         outs = [out.fs_path for stage in pipeline.stages for out in stage.outs]
         with rwlock(repo.tmp_dir, repo.fs, "longform.pipeline.repro", [], outs, False):
@@ -119,7 +119,7 @@ def opened(folder: Path, targets: Sequence[str]) -> Iterator[Pipeline]:
         yield pipeline
 
 
-def _mend(record: Path) -> None:
+def _drop_cut_record(record: Path) -> None:
     """Remove DVC's record of readers and writers when a kill has cut it: it is written in place, and blocks every dvc then."""
     try:
         json.loads(record.read_text(encoding="utf-8"))

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from longform.core.artefacts import read_yaml
+from longform.core.results import read_results
 
 ROOT = Path(__file__).parents[3]
 
@@ -20,7 +21,7 @@ class Exhibits:
 
     Attributes:
         paper: a folder of ``paper_figures``.
-        home: the folder of ``params.yaml``; the repository or a scale.
+        home: the repository or a scale.
         shown: exhibits that were asked for, made or not.
     """
 
@@ -37,11 +38,11 @@ class Exhibits:
         """Show each exhibit with the command that makes it; one that no run has made yet is named as such."""
         for name in names:
             self.shown.append(name)
-            row = self._row(name)
-            made = (self.folder / name).is_dir()
-            print(f"== {self.paper}/{name} ==")
-            print(_behind(row, made))
-            for path in sorted((self.folder / name).glob("*")) if made else []:
+            made = sorted((self.folder / name).glob("*"))
+            subject = next((key for key, entry in self.reports.items() if name in entry["exhibits"]), None)
+            command = f"dvc repro report_{self.paper}_{subject}" if subject else "no report of this paper names it"
+            print(f"== {self.paper}/{name} ==\n{'' if made else 'not made yet; '}{command}")
+            for path in made:
                 _show(path, self.folder)
 
     def rest(self) -> None:
@@ -50,27 +51,18 @@ class Exhibits:
         self.show(*sorted(made - set(self.shown)))
 
     def scores(self) -> None:
-        """Name the score records of this paper, with the signature of the critic that wrote each."""
-        paths = sorted((self.home / "data" / "scores" / self.paper).glob("*.json"))
-        print(
-            f"{len(paths)} score records in data/scores/{self.paper}" + ("" if paths else ": no run has made any yet")
-        )
-        for path in paths:
-            print(f"  {path.stem}: {json.loads(path.read_text(encoding='utf-8')).get('signature', '')}")
+        """Name the files of records that the exhibits are drawn from."""
+        for place in dict.fromkeys(place for entry in self.reports.values() for place in entry["scores"]):
+            path = self.home / "data" / "scores" / f"{place}.json"
+            print(
+                f"data/scores/{place}.json: {f'{len(read_results(path))} records' if path.is_file() else 'not made yet'}"
+            )
 
-    def _row(self, name: str) -> str | None:
-        """The report row that writes an exhibit."""
-        rows: Mapping[str, Mapping[str, Any]] = read_yaml(self.home / "params.yaml").get("report") or {}
-        found = (key for key, row in rows.items() if (row.get("paper"), row.get("table")) == (self.paper, name))
-        return next(found, None)
-
-
-def _behind(row: str | None, made: bool) -> str:
-    if row is None:
-        return (
-            "written by hand-run rows: none of this params.yaml" if made else "not made yet, and no row makes it here"
-        )
-    return f"{'' if made else 'not made yet; '}dvc repro report@{row}"
+    @cached_property
+    def reports(self) -> dict[str, Any]:
+        """The paper's reports by subject: their exhibits and the scores that these show."""
+        reports: dict[str, Any] = read_yaml(self.home / "experiments" / self.paper / "params.yaml")["reports"]
+        return reports
 
 
 def _show(path: Path, folder: Path) -> None:

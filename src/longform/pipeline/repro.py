@@ -151,11 +151,7 @@ class Times:
         if folder not in self._seconds:
             try:
                 self._seconds[folder] = dict(json.loads((folder / "seconds.json").read_text(encoding="utf-8")))
-            except (
-                OSError,
-                ValueError,
-                TypeError,
-            ):  # the first run, or a file that somebody mended: only the order depends on it
+            except (OSError, ValueError, TypeError):  # the first run, or a file edited by hand: only the order needs it
                 self._seconds[folder] = {}
         return self._seconds[folder]
 

@@ -7,7 +7,7 @@ import pytest
 from test_decoder_tables import generation
 
 from longform.core.documents import BadInput
-from longform.critics.verifiability.annotation_sheet import AnnotationSheet, agreement, annotation_sheet, cohen, judged
+from longform.critics.verifiability.annotation_sheet import AnnotationSheet, agreement, cohen, judged, sheet_record
 from longform.critics.verifiability.score import LABELS
 
 S, R, N = LABELS
@@ -37,8 +37,9 @@ def test_the_sheet_hides_who_wrote_a_sentence_and_holds_each_once():
     assert (third["claim"], third["before"], third["evidence"]) == ("four", "one three", "P: four")
     assert made["exact_repeats"]["beam"] == pytest.approx(1 / 3) and made["exact_repeats"]["top_k"] == 0
     assert len({i["item"] for i in made["items"]}) == 6
-    assert annotation_sheet(prefixes=0, decoders=["beam"]).describe(UNITS)["items"] == []
-    assert AnnotationSheet().score(AnnotationSheet().tally(UNITS)) == pytest.approx(1 / 8)
+    assert AnnotationSheet(prefixes=0, decoders=("beam",)).describe(UNITS)["items"] == []
+    record = sheet_record(UNITS, corpus="test")
+    assert (record.value, record.units, record.details) == (pytest.approx(1 / 8), 4, made)
 
 
 def items(*sentences):

@@ -1,12 +1,9 @@
 """The measures of a whole run against hand-made generations; intervals over pages; correlations; corrected support."""
 
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
-from longform.pipeline.rows import Row
-from longform.pipeline.score import judge
 
 from longform.core.critic import clustered
 from longform.core.documents import BadInput
@@ -16,8 +13,8 @@ from longform.critics.verifiability.checker_accuracy import (
     CheckerAccuracy,
     accuracy_records,
     confusion_of,
+    corrected_by,
     corrected_records,
-    corrected_supports,
     true_shares,
 )
 from longform.critics.verifiability.score import (
@@ -30,14 +27,7 @@ from longform.critics.verifiability.score import (
     generations_from_readout,
     generations_to_readout,
 )
-from longform.evaluation.decoder_tables import (
-    MEASURES,
-    DecoderTable,
-    correlations,
-    decoder_records,
-    decoder_table,
-    pearson,
-)
+from longform.evaluation.decoder_tables import MEASURES, correlations, decoder_records, pearson
 from longform.text.token_texts import TokenText
 
 S, R, N = LABELS
@@ -74,33 +64,24 @@ def test_generations_come_back_from_their_arrays():
     assert generations_from_readout(generations_to_readout(untold))[0].truth is None
 
 
-def test_the_table_holds_every_measure_of_every_decoder():
-    made = DecoderTable(resamples=20).describe(UNITS)["settings"]
-    assert set(made) == {"beam", "top_k"} and set(made["beam"]) == set(MEASURES)
-    beam = {name: record["value"] for name, record in made["beam"].items()}
-    assert beam["SPG"] == pytest.approx(3 / 10) and beam["true_SPG"] == pytest.approx(1 / 10)
-    assert beam["SPV"] == pytest.approx(3 / 4) and made["beam"]["SPV"]["excluded"] == 1
-    assert beam["distinct_sentences"] == 2.5 and beam["entities"] == 3 and beam["distinct_4grams"] == 2
-    assert made["top_k"]["proportion_4grams"]["value"] == 0.5 and made["top_k"]["entities"]["value"] == 2
-    assert DecoderTable().score(DecoderTable().tally(UNITS)) == pytest.approx(3 / 15)
+def table(units, **settings):
+    """Record of each measure of each decoder; exact verdicts are called true_SPG here."""
+    records = Results(decoder_records(units, corpus="test", resamples=20, **settings))
+    rows = [record for record in records if record.metric != "correlation"]
+    return {(r.system, "true_" * (r.variant == "gold") + r.metric): r for r in rows}, records
 
 
-def test_records_hold_the_numbers_of_the_table():
-    table = DecoderTable(resamples=20).describe(UNITS)["settings"]
+def test_records_hold_every_measure_of_every_decoder_and_the_correlations():
     settings = {"beam": {"kind": "beam", "beams": 6}}
-    found = Results(decoder_records(UNITS, corpus="test", correlated=["beam"], decoders=settings, resamples=20))
-    assert len(found.where(metric="correlation")) == 14 and found.values("corpus") == ["test"]
-    for system, measures in table.items():
-        for key, wanted in measures.items():
-            gold, name = key.startswith("true_"), key.removeprefix("true_")
-            own = found.one(system=system, metric=name, variant="gold" if gold else "")
-            for field in ("value", "low", "high", "units", "excluded", "signature"):
-                assert (
-                    getattr(own, field) == pytest.approx(wanted[field], nan_ok=True) if field != "signature" else True
-                )
-            assert own.signature == wanted["signature"]
-    assert found.one(system="beam", metric="SPG", variant="").details == {"pages": 2, "decoder": settings["beam"]}
-    assert not Results(decoder_records([generation("a", [S])], corpus="c", resamples=5)).where(variant="gold")
+    made, records = table(UNITS, correlated=["beam"], decoders=settings)
+    assert set(made) == {(decoder, measure) for decoder in ("beam", "top_k") for measure in MEASURES}
+    beam = {name: record.value for (system, name), record in made.items() if system == "beam"}
+    assert beam["SPG"] == pytest.approx(3 / 10) and beam["true_SPG"] == pytest.approx(1 / 10)
+    assert beam["SPV"] == pytest.approx(3 / 4) and made["beam", "SPV"].excluded == 1
+    assert beam["distinct_sentences"] == 2.5 and beam["entities"] == 3 and beam["distinct_4grams"] == 2
+    assert made["top_k", "proportion_4grams"].value == 0.5 and made["top_k", "entities"].value == 2
+    assert made["beam", "SPG"].details == {"pages": 2, "decoder": settings["beam"]}
+    assert len(records.where(metric="correlation")) == 14 and records.values("corpus") == ["test"]
 
 
 def test_records_of_a_checker_say_what_its_descriptions_say():
@@ -111,14 +92,14 @@ def test_records_of_a_checker_say_what_its_descriptions_say():
     assert accuracy.one(metric="checker_accuracy").details["majority"] == described["majority"]
     assert accuracy.one(metric="checker_recall", task=R).high == described[f"recall of {R}"]["high"]
     (one,) = corrected_records(UNITS[:2], units, corpus="test", variant="corrected_by_claims", resamples=20)
-    wanted = corrected_supports(real=generations_to_readout(units), resamples=20).describe(UNITS[:2])["beam"]
+    wanted = corrected_by(units, resamples=20).describe(UNITS[:2])["beam"]
     assert (one.system, one.value, one.low) == ("beam", wanted["value"], wanted["low"])
     assert one.details["unknown_labels"] == [] and one.variant == "corrected_by_claims"
 
 
 def test_without_planted_truth_its_measures_are_left_out():
-    made = DecoderTable(resamples=5).describe([generation("a", [S])])["settings"]["beam"]
-    assert not any(name.startswith("true_") for name in made) and made["SPG"]["value"] == 0.2
+    made, _ = table([generation("a", [S])])
+    assert not any(name.startswith("true_") for _, name in made) and made["beam", "SPG"].value == 0.2
 
 
 def test_three_seeds_of_a_page_are_resampled_together():
@@ -127,22 +108,9 @@ def test_three_seeds_of_a_page_are_resampled_together():
     labels = [[S if rng.random() < 0.5 else N for _ in range(5)] for _ in range(12)]
     once = [generation(f"{i}", row, page=f"{i}") for i, row in enumerate(labels)]
     thrice = [generation(f"{i}-{k}", row, page=f"{i}") for i, row in enumerate(labels) for k in range(3)]
-    one, three = (DecoderTable(("SPG",), 200).describe(u)["settings"]["beam"]["SPG"] for u in (once, thrice))
-    assert (one["value"], one["low"], one["high"]) == pytest.approx((three["value"], three["low"], three["high"]))
-    assert (one["units"], three["units"], three["pages"]) == (12, 36, 12)
-
-
-def test_a_score_rows_own_interval_resamples_pages():
-    units = [
-        generation(f"{page}{i}", [S] * 5 if page < "c" else [R] * 5, page=page) for page in "abcd" for i in range(9)
-    ]
-    row = Row("score", "s", {"fit": "u", "real": "u", "units": "u"}, Path("."), 1)
-    record = judge(DecoderTable(measures=()), row, fit=[], real=units, units=units)
-    assert (record["groups"], record["units"], record["excluded"]) == (4, 36, 0)
-    assert (record["low"], record["high"]) == (
-        0.0,
-        1.0,
-    )  # of four pages, two are supported in everything; by generation: 0.33 to 0.67
+    one, three = (table(units, measures=["SPG"])[0]["beam", "SPG"] for units in (once, thrice))
+    assert (one.value, one.low, one.high) == pytest.approx((three.value, three.low, three.high))
+    assert (one.units, three.units, three.details["pages"]) == (12, 36, 12)
 
 
 def test_clusters_sum_rows_and_keep_every_total():
@@ -206,20 +174,16 @@ def noisy(count, true_rate, name):
 
 
 def test_corrected_support_covers_the_truth_where_the_raw_one_does_not():
-    known = generations_to_readout(noisy(300, [0.3, 0.3, 0.4], "known"))
+    known = noisy(300, [0.3, 0.3, 0.4], "known")
     units = noisy(300, [0.1, 0.2, 0.7], "new")
-    made = corrected_supports(real=known, resamples=200).describe(units)["beam"]
+    made = corrected_by(known, resamples=200).describe(units)["beam"]
     assert made["low"] < made["true"] < made["high"] and made["low"] < made["value"] < made["high"]
     assert abs(made["value"] - made["true"]) < abs(made["given"] - made["true"]) and made["given"] > made["high"]
 
 
 def test_without_a_known_sentence_of_each_label_nothing_is_corrected():
-    known = generations_to_readout([generation("a", [S, N], [S, N])])
-    made = corrected_supports(real=known, resamples=10).describe(UNITS)["beam"]
+    known = [generation("a", [S, N], [S, N])]
+    made = corrected_by(known, resamples=10).describe(UNITS)["beam"]
     assert math.isnan(made["value"]) and made["labels_without_known_sentences"] == [R] and made["given"] == 0.3
-
-
-def test_rows_give_lists():
-    assert decoder_table(measures=["SPG"], correlations=["beam"]).measures == ("SPG",)
-    empty = corrected_supports(real=generations_to_readout([generation("a", [S, R, N], [S, R, N])]))
+    empty = corrected_by([generation("a", [S, R, N], [S, R, N])])
     assert math.isnan(empty.score(empty.tally([generation("x", [])])))

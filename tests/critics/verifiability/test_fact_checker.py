@@ -18,6 +18,7 @@ from longform.critics.verifiability.checker import (
     B,
     Bm25Lines,
     Checker,
+    Pair,
     TitlesAndBm25,
     _bm25,
     _scores,
@@ -28,7 +29,6 @@ from longform.critics.verifiability.checker import (
 from longform.critics.verifiability.entailment import (
     DecomposableAttention,
     MiniCheckEntailment,
-    Pair,
     Vocabulary,
     brought_entailment,
     collate,

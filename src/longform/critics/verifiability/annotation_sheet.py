@@ -15,10 +15,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from longform.core.critic import Better, Tally
-from longform.core.documents import BadInput, Readout
+from longform.core.documents import BadInput
 from longform.core.resampling import generator
 from longform.core.results import Record
-from longform.critics.verifiability.score import LABELS, SENTENCES, CheckedGeneration, generations_from_readout
+from longform.critics.verifiability.score import LABELS, SENTENCES, CheckedGeneration
 
 DECODERS = ("top_k", "greedy", "beam", "delayed_beam", "beam_blocked")  # Table 2
 PREFIXES = 200  # massarelli2020, section 6
@@ -189,13 +189,3 @@ def cohen(first: Mapping[str, str], second: Mapping[str, str]) -> float:
     rates = [Counter(person[item] for item in common) for person in (first, second)]
     expected = sum(rates[0][label] * rates[1][label] for label in LABELS) / len(common) ** 2
     return (observed - expected) / (1 - expected) if expected < 1 else math.nan
-
-
-def annotation_sheet(*, prefixes: int = PREFIXES, decoders: Sequence[str] = DECODERS) -> AnnotationSheet:
-    """The sheet from a row's lists."""
-    return AnnotationSheet(prefixes, tuple(decoders))
-
-
-def units_from_readout(readout: Readout) -> list[CheckedGeneration]:
-    """Generations as they were read."""
-    return generations_from_readout(readout)

@@ -17,10 +17,10 @@ import numpy as np
 from scipy.optimize import nnls
 
 from longform.core.critic import Better, Tally, clustered, estimate
-from longform.core.documents import BadInput, Readout
+from longform.core.documents import BadInput
 from longform.core.resampling import generator, percentile_interval
 from longform.core.results import Record
-from longform.critics.verifiability.score import LABELS, SENTENCES, CheckedGeneration, generations_from_readout
+from longform.critics.verifiability.score import LABELS, SENTENCES, CheckedGeneration
 
 SUM_WEIGHT = 1e3  # of the equation that shares sum to one, beside equations about shares: exact to six digits
 PAIRS = tuple(f"{true} as {said}" for true in LABELS for said in LABELS)
@@ -40,7 +40,7 @@ class CheckerAccuracy:
 
     def __post_init__(self) -> None:
         if self.measure not in MEASURES:
-            raise BadInput(f"checker accuracy: measure {self.measure!r}; allowed are {sorted(MEASURES)}; fix the row")
+            raise BadInput(f"checker accuracy: measure {self.measure!r}; allowed are {sorted(MEASURES)}")
 
     def fit(self, real: Sequence[CheckedGeneration]) -> CheckerAccuracy:
         """Nothing is fitted."""
@@ -161,7 +161,7 @@ class CorrectedSupports:
 
     Attributes:
         resamples: of the intervals in ``describe``, which resample generations and known sentences alike.
-        known: counts (units, labels squared) of the known sentences; set by :func:`corrected_supports`.
+        known: counts (units, labels squared) of the known sentences; set by :func:`corrected_by`.
     """
 
     sentences: int = SENTENCES
@@ -170,7 +170,7 @@ class CorrectedSupports:
     better: ClassVar[Better] = "higher"
 
     def fit(self, real: Sequence[CheckedGeneration]) -> CorrectedSupports:
-        """Itself: the known sentences come with the row."""
+        """Nothing is fitted: the known sentences are given."""
         return self
 
     def tally(self, units: Sequence[CheckedGeneration]) -> Tally:
@@ -219,18 +219,8 @@ class CorrectedSupports:
         return found | {"labels_without_known_sentences": missing}
 
 
-def corrected_supports(*, real: Readout, resamples: int = 500) -> CorrectedSupports:
-    """The measure with ``real``, a readout of sentences with known labels, for its error rates."""
-    return corrected_by(generations_from_readout(real), resamples)
-
-
 def corrected_by(known: Sequence[CheckedGeneration], resamples: int = 500) -> CorrectedSupports:
     """The measure with the error rates of sentences whose labels are known; those that people wrote are left out."""
     units = [unit for unit in known if unit.setting != "human"]
     tally = clustered(CheckerAccuracy().tally(units), CheckerAccuracy().groups(units))
     return CorrectedSupports(resamples=resamples, known=tally.values[:, : len(PAIRS)])
-
-
-def units_from_readout(readout: Readout) -> list[CheckedGeneration]:
-    """Generations or claims as they were read."""
-    return generations_from_readout(readout)

@@ -1,0 +1,74 @@
+"""Files of a run: what is written comes back, nothing is left half-written, and a bad file is one sentence."""
+
+import json
+
+import numpy as np
+import pytest
+
+from longform.core.artefacts import read_arrays, read_corpus, read_documents, read_json, whole, write_arrays, write_json
+from longform.core.documents import BadInput, Document, Readout
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ('{"id": "a", "sections": []}', "sections is []"),
+        ('{"id": "a", "sections": [{"title": "t"}]}', "a section is"),
+        ('{"id": 7, "sections": [{"text": "t"}]}', "id is 7"),
+        ('{"id": "a"}', "lacks ['sections']"),
+        ('{"id": "a", "split": "dev", "sections": [{"text": "t"}]}', "split 'dev' is not one of"),
+        ("[1]", "a document is a JSON object"),
+        ('{"id": "a", ', "not JSON"),
+        ("", "not JSON"),
+    ],
+)
+def test_a_malformed_record_names_its_line(tmp_path, line, sentence):
+    path = tmp_path / "documents.jsonl"
+    path.write_text('{"id": "ok", "sections": [{"text": "t"}]}\n' + line + "\n")
+    with pytest.raises(BadInput) as error:
+        read_documents(path)
+    assert f"{path}:2" in str(error.value) and sentence in str(error.value)
+
+
+def test_documents_survive_a_round_trip():
+    record = {"id": "é", "split": "train", "sections": [{"title": None, "text": "a\n\nb"}], "edits": [{"kind": "x"}]}
+    assert Document.from_record(record).to_record() == record
+
+
+def test_nothing_half_written_is_left_behind(tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "old").write_text("kept")
+    with pytest.raises(RuntimeError), whole(tmp_path / "out") as partial:
+        partial.mkdir()
+        (partial / "new").write_text("lost")
+        raise RuntimeError
+    assert [p.name for p in tmp_path.rglob("*")] == ["out", "old"]
+
+
+def test_arrays_refuse_pickles_and_truncated_files(tmp_path):
+    with pytest.raises(BadInput, match="dtype object"):
+        write_arrays(tmp_path / "a.npz", {"x": np.array([{}])})
+    write_arrays(tmp_path / "a.npz", {"x": np.arange(3)})
+    whole_file = (tmp_path / "a.npz").read_bytes()
+    (tmp_path / "b.npz").write_bytes(whole_file[: len(whole_file) // 2])
+    with pytest.raises(BadInput, match="not a whole npz"):
+        read_arrays(tmp_path / "b.npz")
+    np.savez(tmp_path / "c.npz", x=np.array([{"evil": 1}], dtype=object))
+    with pytest.raises(BadInput, match="not a whole npz"):
+        read_arrays(tmp_path / "c.npz")
+    with pytest.raises(BadInput, match="no such file"):
+        read_corpus(tmp_path / "nowhere")
+
+
+def test_json_keeps_infinities_and_drops_nan(tmp_path):
+    write_json(tmp_path / "x.json", {"a": float("inf"), "b": [float("-inf"), float("nan")], "c": np.float64(1.5)})
+    assert read_json(tmp_path / "x.json") == {"a": float("inf"), "b": [float("-inf"), None], "c": 1.5}
+    json.loads((tmp_path / "x.json").read_text(), parse_constant=lambda c: pytest.fail(f"not JSON: {c}"))
+    (tmp_path / "y.json").write_text("{")
+    with pytest.raises(BadInput, match="not JSON"):
+        read_json(tmp_path / "y.json")
+
+
+def test_readouts_refuse_repeated_units():
+    with pytest.raises(BadInput, match="repeated unit ids"):
+        Readout(("a", "a"), ("test", "test"), {})

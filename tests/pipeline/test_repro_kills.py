@@ -1,0 +1,85 @@
+"""Kills of the parallel runner and of its workers: what had finished stays, and what had not runs again."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+from repro_project import ROOT, new_project, run, status, write_pipeline
+
+
+def runner(*arguments):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-m", "longform.pipeline.repro", *arguments]
+    return subprocess.Popen(
+        command, env=environment, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+
+
+SLOW = 'echo $$ > pid && test -e go || sleep 100; echo "$CUDA_VISIBLE_DEVICES" > out_b'
+
+
+def until(condition, seconds=100):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.05)
+
+
+def alive(pid):
+    try:
+        return "Z" not in Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+@pytest.fixture
+def slow(tmp_path, monkeypatch):
+    """Stage train sleeps unless the file ``go`` is there; the others are quick."""
+    project = new_project(tmp_path / "project", monkeypatch)
+    (project / "slow.sh").write_text(SLOW)
+    stages = {
+        "stages": {
+            "quick": {"cmd": "sh -c 'echo ran >> ran && echo 1 > out_a'", "deps": ["source.txt"], "outs": ["out_a"]},
+            "train": {"cmd": "sh slow.sh", "deps": ["source.txt"], "outs": ["out_b"]},
+            "score": {"cmd": "cp out_b out_c", "deps": ["out_a", "out_b"], "outs": ["out_c"]},
+        }
+    }
+    write_pipeline(project, stages)
+    return project
+
+
+def locked():
+    return set(yaml.safe_load(Path("dvc.lock").read_text())["stages"]) if Path("dvc.lock").exists() else set()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="stages die with their worker on Linux alone")
+def test_killing_the_whole_run_loses_nothing_that_had_finished(slow):
+    first = runner("--workers", "2")
+    until(lambda: "quick" in locked() and (slow / "pid").exists() and (slow / "pid").read_text().strip(), 200)
+    os.killpg(first.pid, signal.SIGKILL)
+    first.communicate()
+    stage = int((slow / "pid").read_text())
+    until(lambda: not alive(stage))  # it is in a worker's process group, and goes with the worker
+    (slow / "go").touch()
+    counts, _, started = run()
+    assert started == ["train", "score"] and counts == {"run": 2, "unchanged": 1}
+    assert (slow / "ran").read_text() == "ran\n" and status() == {}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_a_stage_whose_worker_is_killed_runs_again_alone_and_sees_its_one_gpu(slow):
+    whole = runner("--workers", "2", "--gpus", "1")
+    until(lambda: (slow / "pid").exists() and (slow / "pid").read_text().strip(), 200)
+    stage = int((slow / "pid").read_text())
+    worker = int(Path(f"/proc/{stage}/stat").read_text().rsplit(")", 1)[1].split()[1])
+    (slow / "go").touch()
+    os.kill(worker, signal.SIGKILL)
+    said, _ = whole.communicate(timeout=200)
+    assert whole.returncode == 0, said
+    assert not alive(stage) and locked() == {"quick", "train", "score"}
+    assert (slow / "out_b").read_text() == "0\n"

@@ -1,0 +1,153 @@
+"""Stages as children of a process that has the libraries: the same as a fresh one, and none knows of another."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from longform.core.stages import STAGES
+from longform.pipeline.repro import ON_GPU
+from longform.pipeline.warm import Warm
+from longform.pipeline.workers import HEAVY, run_commands
+
+ROOT = Path(__file__).parents[2]
+MODULE = """
+import json, os, sys
+import wave
+import longform.kept
+if __name__ == "__main__":
+    kind = sys.argv[1]
+    longform.kept.calls.append(kind)
+    print(json.dumps({
+        "argv": sys.argv[1:], "calls": longform.kept.calls, "folder": os.getcwd(), "loaded": wave.__dict__.get("mark", ""),
+        "named": os.environ.get("NAMED", ""), "path": sys.path[0], "main": __spec__.name,
+    }))
+    if kind == "broken":
+        raise ValueError("broken on purpose")
+    if kind == "slow":
+        print("begun", flush=True)
+        import time
+        time.sleep(60)
+    sys.exit(3 if kind == "refused" else 0)
+"""
+
+
+@pytest.fixture
+def project(tmp_path):
+    """A folder whose own ``longform.pipeline`` tells what it sees."""
+    package = tmp_path / "src" / "longform"
+    (package / "pipeline").mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    (package / "kept.py").write_text("calls = []\n")
+    (package / "pipeline" / "__init__.py").write_text("")
+    (package / "pipeline" / "__main__.py").write_text(MODULE)
+    return tmp_path
+
+
+@pytest.fixture
+def warm():
+    made = Warm({**os.environ, "PYTHONPATH": str(ROOT / "src")}, libraries=("wave",))
+    yield made
+    made.close()
+
+
+def run(warm, project, *arguments, **variables):
+    log = project / f"{arguments[0]}.log"
+    status = warm.run(arguments, str(project), {**os.environ, "PYTHONPATH": "src", **variables}, str(log))
+    return status, log.read_text() if log.exists() else ""
+
+
+def test_a_stage_sees_what_a_fresh_process_sees_and_nothing_of_the_one_before(warm, project):
+    for kind in ("first", "second"):
+        status, said = run(warm, project, kind, "articles", "wiki", NAMED=kind)
+        seen = json.loads(said)
+        assert status == 0
+        assert seen["argv"] == [kind, "articles", "wiki"] and seen["calls"] == [kind] and seen["named"] == kind
+        assert seen["folder"] == seen["path"] == str(project) and seen["main"] == "longform.pipeline.__main__"
+
+
+def test_an_edit_between_two_stages_is_seen(warm, project):
+    run(warm, project, "first")
+    (project / "src/longform/kept.py").write_text("calls = ['edited']  # of another length\n")
+    assert json.loads(run(warm, project, "second")[1])["calls"] == ["edited", "second"]
+
+
+def test_statuses_and_tracebacks_come_back(warm, project):
+    assert run(warm, project, "refused")[0] == 3
+    status, said = run(warm, project, "broken")
+    assert status == 1 and "ValueError: broken on purpose" in said
+    assert run(warm, project, "first")[0] == 0
+
+
+def test_a_process_that_is_gone_takes_its_stage_along_and_a_new_one_starts(warm, project):
+    run(warm, project, "first")
+    gone = warm._process.pid
+    os.kill(gone, signal.SIGKILL)
+    assert run(warm, project, "second")[0] is None
+    assert run(warm, project, "third")[0] == 0 and warm._process.pid != gone
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a child with its parent")
+def test_a_killed_process_leaves_no_stage_behind(warm, project):
+    thread = threading.Thread(target=run, args=(warm, project, "slow"))
+    thread.start()
+    log = project / "slow.log"
+    wait(lambda: log.exists() and "begun" in log.read_text())
+    children = Path(f"/proc/{warm._process.pid}/task/{warm._process.pid}/children").read_text().split()
+    os.kill(warm._process.pid, signal.SIGKILL)
+    thread.join(20)
+    assert len(children) == 1
+    wait(
+        lambda: (
+            not Path(f"/proc/{children[0]}").exists() or "State:\tZ" in Path(f"/proc/{children[0]}/status").read_text()
+        )
+    )
+
+
+def wait(fact, seconds=20):
+    end = time.monotonic() + seconds
+    while not fact():
+        assert time.monotonic() < end, "did not come true in time"
+        time.sleep(0.05)
+
+
+def test_the_stages_that_need_the_libraries_go_there_and_no_other_command():
+    text = (ROOT / "dvc.yaml").read_text(encoding="utf-8")
+    commands = [re.sub(r"\$\{[\w.]+\}", "x", line) for line in re.findall(r"^ +cmd: (.*)", text, re.M)]
+    stages = {command: command.split("longform.pipeline ")[1].split()[0] for command in commands}
+    assert set(ON_GPU) <= set(stages.values()) <= set(STAGES)
+    for command, stage in stages.items():
+        assert bool(HEAVY.fullmatch(command)) == (stage in (*ON_GPU, "tokenizer")), command
+        assert not HEAVY.fullmatch(command + " && echo")
+
+
+def test_the_heavy_libraries_start_no_thread_before_the_fork():
+    """A forked child has none but the calling thread, so a lock that another one held would stay locked."""
+    code = "import importlib, os\nfrom longform.pipeline.warm import LIBRARIES\n"
+    code += "[importlib.import_module(name) for name in LIBRARIES]\nprint(len(os.listdir('/proc/self/task')))"
+    found = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env={
+            **os.environ,
+            "PYTHONPATH": "src",
+            "OMP_NUM_THREADS": "1",
+            "MKL_NUM_THREADS": "1",
+            "OPENBLAS_NUM_THREADS": "1",
+        },
+    )
+    assert found.stdout.strip() == "1", found.stderr
+
+
+def test_commands_that_are_no_stage_run_as_before(tmp_path):
+    ended = run_commands(["echo one", "sh -c 'exit 4'", "echo never"], str(tmp_path), {}, str(tmp_path / "log" / "x"))
+    assert ended.status == 4 and ended.said == ("one",)
