@@ -7,7 +7,14 @@ from samples.titles import CHAIN, TITLES, articles
 from longform.core.documents import BadInput, Chain, Readout, chains_to_readout
 from longform.core.markov_chain import BEGIN, END, BigramCritic
 from longform.core.resampling import perplexity
-from longform.critics.section_order.score import GoldTitleCritic, TitleCritic, TitledArticle, validated, validated_gold
+from longform.critics.section_order.score import (
+    GoldTitleCritic,
+    TitleCritic,
+    TitledArticle,
+    random_titles,
+    validated,
+    validated_gold,
+)
 
 
 def readout(units, process=True):
@@ -47,6 +54,20 @@ def test_the_prior_comes_from_gold_and_the_score_from_predicted_titles():
     assert critic.score(critic.tally(of(units, "test"))) == pytest.approx(plain.score(plain.tally(test)))
     gold = GoldTitleCritic(delta=1).fit(of(units, "train"))
     assert gold.score(gold.tally(of(units, "test"))) < critic.score(critic.tally(of(units, "test")))
+
+
+def test_titles_at_random_have_training_shares_and_are_worse_than_any_order():
+    units, test = real(train=2000), of(real(), "test")
+    chance = random_titles(real=readout(units), deltas=[0.1, 1]).fit(of(units, "train"))
+    read = validated(real=readout(units), deltas=[0.1, 1]).fit(of(units, "train"))
+    assert chance.score(chance.tally(test)) > read.score(read.tally(test))
+    drawn = [chain.symbols for chain in chance.judged(of(units, "train"))]
+    assert [len(row) for row in drawn] == [len(u.symbols) for u in of(units, "train")]
+    gold = [title for unit in of(units, "train") for title in unit.gold]
+    flat = [title for row in drawn for title in row]
+    for title in TITLES:
+        assert flat.count(title) / len(flat) == pytest.approx(gold.count(title) / len(gold), abs=0.03)
+    assert drawn == [chain.symbols for chain in chance.judged(of(units, "train"))]
 
 
 def test_delta_is_the_best_on_predicted_validation_titles_and_an_infinite_one_is_never_chosen():

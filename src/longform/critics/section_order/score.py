@@ -25,7 +25,7 @@ from longform.core.markov_chain import (
     delta_scores,
     transition_counts,
 )
-from longform.core.resampling import perplexity
+from longform.core.resampling import generator, perplexity
 
 WORST = 3  # articles of a set whose transitions a record keeps, for Figure 1 and Table 13
 
@@ -126,6 +126,31 @@ class GoldTitleCritic(TitleCritic):
         return [unit.gold_chain() if isinstance(unit, TitledArticle) else unit for unit in units]
 
 
+@dataclass(frozen=True)
+class RandomTitleCritic(TitleCritic):
+    """The same critic on titles drawn at random: as many a text, each with its share among the training titles.
+
+    The chance row of a table of Latent PPL: an order that is no better than this one is no order.
+
+    Attributes:
+        titles: the gold titles of training, from which titles are drawn.
+    """
+
+    titles: tuple[str, ...] = field(default=(), repr=False, metadata=FITTED)
+
+    def fit(self, real: Sequence[Any]) -> Self:
+        """As its parent does, and keep the titles."""
+        return replace(super().fit(real), titles=tuple(t for unit in real for t in unit.gold_chain().symbols))
+
+    def judged(self, units: Sequence[Any]) -> Sequence[Chain]:
+        """A drawn chain for each text; the same text always gets the same titles."""
+        return [self._drawn(unit) for unit in units]
+
+    def _drawn(self, unit: Chain) -> Chain:
+        places = generator("random titles", unit.unit_id).integers(0, len(self.titles), len(unit.symbols))
+        return Chain(unit.unit_id, unit.split, tuple(self.titles[place] for place in places), valid=unit.valid)
+
+
 def _entry(row: tuple[float, Chain, np.ndarray]) -> dict[str, Any]:
     _, chain, logs = row
     return {"unit": chain.unit_id, "titles": list(chain.symbols), "log_probs": logs.tolist()}
@@ -189,6 +214,11 @@ def validated(*, real: Readout, deltas: Sequence[float]) -> TitleCritic:
 def validated_gold(*, real: Readout, deltas: Sequence[float]) -> GoldTitleCritic:
     """The critic that :func:`validated` makes, scoring gold titles: the same prior on both sides of the Data row."""
     return with_validated_delta(GoldTitleCritic, real, deltas)
+
+
+def random_titles(*, real: Readout, deltas: Sequence[float]) -> RandomTitleCritic:
+    """The critic that :func:`validated` makes, scoring titles drawn at random: chance."""
+    return with_validated_delta(RandomTitleCritic, real, deltas)
 
 
 def units_from_readout(readout: Readout) -> list[TitledArticle]:
