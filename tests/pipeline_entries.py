@@ -61,7 +61,7 @@ def _of_critic(place: str, critic: str, entry: dict[str, Any]) -> Iterator[Entry
         code = within(entry["train"].get("code", "train"))
         yield _entry(f"{place}.train", code, "fit", entry["train"], ("code", "corpora", "base"), TRAIN)
     for name, settings in entry.get("readings", {}).items():
-        code, _, wanted = settings.get("code", "read").partition(":")
+        code, _, wanted = settings.get("code", "read").partition(".")
         yield _entry(f"{place}.readings.{name}", within(code), wanted or "read", settings, READING, READ)
     for name, settings in entry.get("scores", {}).get("metrics", {}).items():
         code = within(settings.get("code", "score"))
@@ -71,7 +71,7 @@ def _of_critic(place: str, critic: str, entry: dict[str, Any]) -> Iterator[Entry
             code = within(settings.get("code", "score"))
             yield _entry(f"{place}.scores.{question}.{name}", code, settings["critic"], settings, OWN, {"real"})
     for name, settings in entry.get("scores", {}).get("evaluations", {}).items():
-        code, _, wanted = settings["evaluate"].partition(":")
+        code, _, wanted = settings["evaluate"].partition(".")
         own = ("evaluate", "corpora", "variant", "reading", "train", "train_corpus", "of")
         yield _entry(
             f"{place}.scores.evaluations.{name}",

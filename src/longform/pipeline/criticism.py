@@ -78,7 +78,7 @@ def _read(experiment: Experiment, critic: str, name: str, settings: Mapping[str,
         raise BadInput(f"{place}: splits is {splits!r}, allowed is a list out of {list(SPLITS)}")
     reader = _reader(experiment, critic, str(settings.get("reader", "critic")), system)
     truth = reader / "truth.npz"
-    code, _, wanted = str(settings.get("code", "read")).partition(":")
+    code, _, wanted = str(settings.get("code", "read")).partition(".")
     given = {
         "documents": list(text.documents),
         "truth": text.truth,

@@ -108,7 +108,7 @@ def _evaluated(experiment: Experiment, study: str, critic: str, name: str) -> li
     """
     settings = experiment.settings(study, "critics", critic, "scores", "evaluations", name)
     place = f"{study}.critics.{critic}.scores.evaluations.{name}"
-    code, _, wanted = str(settings.pop("evaluate")).partition(":")
+    code, _, wanted = str(settings.pop("evaluate")).partition(".")
     corpora = settings.pop("corpora", experiment.corpora_of(study, critic))
     variant, read, of = settings.pop("variant", ""), str(settings.pop("reading")), settings.pop("of", "data")
     learn, learn_corpus = str(settings.pop("train", read)), settings.pop("train_corpus", None)

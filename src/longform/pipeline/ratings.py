@@ -29,7 +29,10 @@ def ratings(experiment: Experiment, study: str, corpus: str) -> None:
             values[places[unit]] = np.nan if value is None else value
         columns[record.task] = values
     marks = np.asarray(text.truth["marks"], dtype=np.float64)
-    clusters, systems = (np.asarray(text.truth[name]).astype(str).tolist() for name in ("cluster", "system"))
+    unknown = np.full(len(places), "")
+    clusters, systems = (
+        np.asarray(text.truth.get(name, unknown)).astype(str).tolist() for name in ("cluster", "system")
+    )
     told = {record.task: (record.better, record.signature) for record in found}
     records = rating_records(columns, marks, clusters, systems, told, name=f"{study} {corpus}")  # type: ignore[arg-type]
     people = np.nanmean(marks, axis=1)
