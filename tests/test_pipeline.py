@@ -1,81 +1,39 @@
 """The shape of the pipeline: which way imports flow, what stages depend on, and that every entry of params.yaml can be called."""
 
-import ast
 import os
 import re
 import subprocess
 import sys
-from functools import cache
 from pathlib import Path
 
 import pytest
 import yaml
-from dvc.repo import Repo
 
-from longform.core.artefacts import read_yaml
 from longform.core.calls import arguments
 from longform.core.documents import BadInput
-from longform.core.experiment import Experiment
-from longform.pipeline.scale import overridden
 from tests.pipeline_entries import entries
+from tests.shape import (
+    MODULES,
+    PACKAGE,
+    ROOT,
+    behind_a_cell_of_table_2,
+    closure,
+    code_of,
+    experiment,
+    figures,
+    imports,
+    room,
+    stages,
+    stale_after_an_edit,
+    starts,
+)
 
-ROOT = Path(__file__).parents[1]
-PACKAGE = ROOT / "src" / "longform"
 FLOW = ("text", "datasets", "language_models", "decoding", "critics", "evaluation", "reporting")
 STEERING = {Path("core") / name for name in ("experiment.py", "calls.py", "scratch.py")}  # they know params.yaml
-MODULES = sorted(p.relative_to(PACKAGE) for p in PACKAGE.rglob("*.py"))
 FILES = sorted(
     p.relative_to(ROOT) for folder in ("src", "tests", "benchmarks", "experiments", "notebooks") for p in (ROOT / folder).rglob("*.py")
 )  # fmt: skip
 SCALES = ["", *sorted(p.parent.name for p in (ROOT / "experiments" / "scales").glob("*/overrides.yaml"))]
-
-
-def experiment(scale: str = "") -> Experiment:
-    asked = Experiment(ROOT)
-    if scale:
-        overrides = read_yaml(ROOT / "experiments" / "scales" / scale / "overrides.yaml")
-        asked.__dict__["params"] = overridden(asked.params, overrides)
-    return asked
-
-
-@cache
-def imports(module: Path) -> frozenset[Path]:
-    """The package's own files that a file imports, anywhere in it but for type checkers."""
-    found = set()
-    tree = ast.parse((PACKAGE / module).read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-            node.body = []
-    for node in ast.walk(tree):
-        names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
-        if isinstance(node, ast.ImportFrom) and node.module:
-            parts = [f"{node.module}.{a.name}" for a in node.names]
-            names = [part if _file(part) else node.module for part in parts if node.module.startswith("longform")]
-        found |= {path for name in names if name.startswith("longform") and (path := _file(name))}
-    return frozenset(found)
-
-
-def _file(name: str) -> Path | None:
-    place = Path(*name.split(".")[1:])
-    for path in (place.with_suffix(".py"), place / "__init__.py") if place.parts else ():
-        if (PACKAGE / path).is_file():
-            return path
-    return None
-
-
-def closure(*starts: Path) -> set[Path]:
-    seen: set[Path] = set()
-    left = list(starts)
-    while left:
-        module = left.pop()
-        if module not in seen:
-            seen.add(module)
-            left += imports(module)
-    return seen
-
-
-def room(module: Path) -> str:
-    return module.parts[0] if len(module.parts) > 1 else module.stem
 
 
 @pytest.mark.parametrize("module", [m for m in MODULES if room(m) in ("core", *FLOW)], ids=str)
@@ -145,52 +103,9 @@ def test_a_scale_says_only_what_differs():
         assert not list((ROOT / "experiments" / "scales").rglob(name))
 
 
-@cache
-def stages():
-    return [stage for stage in Repo(str(ROOT)).index.stages if stage.name]
-
-
-@cache
-def known_entries():
-    return list(entries(experiment()))
-
-
-def starts(words: list[str]) -> set[Path]:
-    """The modules that a stage's command runs, from its words and the parameters."""
-    stage, *names = words
-    known = known_entries()
-
-    def of(prefix: str, below: bool = True) -> set[Path]:
-        codes = {code for place, code, *_ in known if place == prefix or (below and place.startswith(prefix + "."))}
-        return {path for code in codes if (path := _file("longform." + code.replace("/", ".")))}
-
-    if stage in ("report", "ledger"):
-        settings = read_yaml(ROOT / "experiments" / names[0] / "params.yaml")["reports"][names[1]] if names else {}
-        codes = {settings.get("code"), *((e or {}).get("code") for e in settings.get("exhibits", {}).values())} - {None}
-        return {Path("pipeline/reports.py")} | {p for c in codes if (p := _file("longform." + c.replace("/", ".")))}
-    if stage in ("train", "read", "score"):
-        critic = f"{names[0]}.critics.{names[1]}"
-        if stage == "score":
-            return {Path("pipeline/scoring.py")} | of(f"{critic}.scores")
-        return {Path("pipeline/criticism.py")} | of(f"{critic}.{'train' if stage == 'train' else 'readings'}")
-    own = {
-        "corpus": lambda: of(f"corpora.{names[0]}"),
-        "tokenizer": lambda: of(f"{names[0]}.tokenizer"),
-        "language_model": lambda: of(f"models.{names[2]}", below=False) or {Path("language_models/causal_lm.py")},
-        "generate": lambda: of(f"models.{names[2]}.sampling") or {Path("decoding/long_documents.py")},
-        "complete": lambda: {Path("decoding/completions.py")},
-        "decode": lambda: {Path("decoding/continuations.py")},
-    }
-    if stage not in own:
-        return {Path("pipeline") / f"{stage}.py"}
-    return {Path("pipeline/texts.py")} | own[stage]()
-
-
 def test_every_stage_lists_the_modules_that_it_runs():
     for stage in stages():
-        listed = [
-            Path(str(dep)).relative_to("src/longform") for dep in stage.deps if str(dep).startswith("src/longform/")
-        ]
+        listed = code_of(stage)
         words = stage.cmd.partition("longform.pipeline ")[2].split()
         for module in closure(Path("core/stages.py"), *starts(words)):
             silent = module.name == "__init__.py" and not imports(module)
@@ -198,10 +113,16 @@ def test_every_stage_lists_the_modules_that_it_runs():
             assert known or silent, f"{stage.addressing} runs {module}, but dvc.yaml does not list it"
 
 
-def test_the_pipeline_stays_small():
-    assert len(stages()) <= 150
-    files = [ROOT / "params.yaml", *(ROOT / "experiments").glob("*/params.yaml")]
-    assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files) <= 900
+def test_the_repository_stays_small():
+    found = figures()
+    assert found["stages"] <= 150 and found["lines of parameters"] <= 900 and found["lines of dvc.lock"] <= 10_000
+    assert len(behind_a_cell_of_table_2()) <= 40
+
+
+def test_an_edit_in_a_critic_reaches_that_critic_alone():
+    for folder in (path for path in (PACKAGE / "critics").iterdir() if (path / "__init__.py").is_file()):
+        stale = stale_after_an_edit(folder.relative_to(PACKAGE))
+        assert 0 < len(stale) <= 0.15 * len(stages()), f"{folder.name}: {stale}"
 
 
 def test_every_value_of_the_parameters_has_a_source():

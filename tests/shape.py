@@ -1,0 +1,157 @@
+"""What the repository's parts are and which of them depend on which: ``python -m tests.shape`` prints the figures of its budget."""
+
+import ast
+from functools import cache
+from pathlib import Path
+
+from dvc.repo import Repo
+
+from longform.core.artefacts import read_yaml
+from longform.core.experiment import Experiment
+from longform.pipeline.scale import overridden
+from tests.pipeline_entries import entries
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "src" / "longform"
+MODULES = sorted(p.relative_to(PACKAGE) for p in PACKAGE.rglob("*.py"))
+
+
+def experiment(scale: str = "") -> Experiment:
+    asked = Experiment(ROOT)
+    if scale:
+        overrides = read_yaml(ROOT / "experiments" / "scales" / scale / "overrides.yaml")
+        asked.__dict__["params"] = overridden(asked.params, overrides)
+    return asked
+
+
+@cache
+def imports(module: Path) -> frozenset[Path]:
+    """The package's own files that a file imports, anywhere in it but for type checkers."""
+    found = set()
+    tree = ast.parse((PACKAGE / module).read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            node.body = []
+    for node in ast.walk(tree):
+        names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+        if isinstance(node, ast.ImportFrom) and node.module:
+            parts = [f"{node.module}.{a.name}" for a in node.names]
+            names = [part if _file(part) else node.module for part in parts if node.module.startswith("longform")]
+        found |= {path for name in names if name.startswith("longform") and (path := _file(name))}
+    return frozenset(found)
+
+
+def _file(name: str) -> Path | None:
+    place = Path(*name.split(".")[1:])
+    for path in (place.with_suffix(".py"), place / "__init__.py") if place.parts else ():
+        if (PACKAGE / path).is_file():
+            return path
+    return None
+
+
+def closure(*starts: Path) -> set[Path]:
+    seen: set[Path] = set()
+    left = list(starts)
+    while left:
+        module = left.pop()
+        if module not in seen:
+            seen.add(module)
+            left += imports(module)
+    return seen
+
+
+def room(module: Path) -> str:
+    return module.parts[0] if len(module.parts) > 1 else module.stem
+
+
+@cache
+def stages():
+    return [stage for stage in Repo(str(ROOT)).index.stages if stage.name]
+
+
+@cache
+def known_entries():
+    return list(entries(experiment()))
+
+
+def code_of(stage) -> list[Path]:
+    """Paths below the package that a stage lists."""
+    return [Path(str(dep)).relative_to("src/longform") for dep in stage.deps if str(dep).startswith("src/longform/")]
+
+
+def stale_after_an_edit(folder: Path) -> list[str]:
+    """Stages that run again when a docstring in a folder changes: their results stay, so nothing behind them runs."""
+    return [
+        stage.addressing
+        for stage in stages()
+        if any(d == folder or d in folder.parents or folder in d.parents for d in code_of(stage))
+    ]
+
+
+def lines(*patterns: str) -> int:
+    """Lines of all files of these patterns below the repository."""
+    files = {path for pattern in patterns for path in ROOT.glob(pattern)}
+    return sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files)
+
+
+def behind_a_cell_of_table_2() -> set[Path]:
+    """Modules that are imported between the scores of a system and the cell that shows its Latent PPL."""
+    score, report = (starts(words.split()) for words in ("score articles section_order", "report deng2022 sections"))
+    return closure(Path("core/stages.py"), *score) | closure(*report)
+
+
+def figures() -> dict[str, int]:
+    """The figures of the budget."""
+    return {
+        "modules of src": len(MODULES),
+        "lines of src": lines("src/**/*.py"),
+        "lines of tests": lines("tests/**/*.py"),
+        "lines of parameters": lines("params.yaml", "experiments/*/params.yaml"),
+        "stages": len(stages()),
+        "lines of dvc.lock": lines("dvc.lock"),
+        "modules behind a cell of Table 2": len(behind_a_cell_of_table_2()),
+    }
+
+
+def starts(words: list[str]) -> set[Path]:
+    """The modules that a stage's command runs, from its words and the parameters."""
+    stage, *names = words
+    known = known_entries()
+
+    def of(prefix: str, below: bool = True) -> set[Path]:
+        codes = {code for place, code, *_ in known if place == prefix or (below and place.startswith(prefix + "."))}
+        return {path for code in codes if (path := _file("longform." + code.replace("/", ".")))}
+
+    if stage in ("report", "ledger"):
+        settings = read_yaml(ROOT / "experiments" / names[0] / "params.yaml")["reports"][names[1]] if names else {}
+        codes = {settings.get("code"), *((e or {}).get("code") for e in settings.get("exhibits", {}).values())} - {None}
+        return {Path("pipeline/reports.py")} | {p for c in codes if (p := _file("longform." + c.replace("/", ".")))}
+    if stage in ("train", "read", "score"):
+        critic = f"{names[0]}.critics.{names[1]}"
+        if stage == "score":
+            return {Path("pipeline/scoring.py")} | of(f"{critic}.scores")
+        return {Path("pipeline/criticism.py")} | of(f"{critic}.{'train' if stage == 'train' else 'readings'}")
+    own = {
+        "corpus": lambda: of(f"corpora.{names[0]}"),
+        "tokenizer": lambda: of(f"{names[0]}.tokenizer"),
+        "language_model": lambda: of(f"models.{names[2]}", below=False) or {Path("language_models/causal_lm.py")},
+        "generate": lambda: of(f"models.{names[2]}.sampling") or {Path("decoding/long_documents.py")},
+        "complete": lambda: {Path("decoding/completions.py")},
+        "decode": lambda: {Path("decoding/continuations.py")},
+    }
+    if stage not in own:
+        return {Path("pipeline") / f"{stage}.py"}
+    return {Path("pipeline/texts.py")} | own[stage]()
+
+
+def main() -> None:
+    """Print the figures, and how many stages an edit in each critic's folder makes stale."""
+    for name, figure in figures().items():
+        print(f"{figure:6} {name}")
+    for folder in sorted(path for path in (PACKAGE / "critics").iterdir() if (path / "__init__.py").is_file()):
+        stale = stale_after_an_edit(folder.relative_to(PACKAGE))
+        print(f"{len(stale):6} stages stale ({len(stale) / len(stages()):.0%}) after an edit in critics/{folder.name}")
+
+
+if __name__ == "__main__":
+    main()
