@@ -23,7 +23,8 @@ def report(experiment: Experiment, paper: str, subject: str) -> None:
     entry = _subject(paper, subject)
     place = f"experiments/{paper}/params.yaml: reports.{subject}"
     results = complete(paper, scores(experiment, entry["scores"]))
-    expected = read_expected(EXPERIMENTS / paper, overrides={"exhibits": entry["exhibits"]})
+    chosen = {name: _with_models(experiment, choice or {}) for name, choice in entry["exhibits"].items()}
+    expected = read_expected(EXPERIMENTS / paper, overrides={"exhibits": chosen})
     given = {"results": results, "expected": expected, "data": experiment.data, "decoders": _decoders(experiment)}
     for exhibit in entry["exhibits"]:
         settings = dict(entry.get("settings", {}).get(exhibit, {}))
@@ -33,6 +34,20 @@ def report(experiment: Experiment, paper: str, subject: str) -> None:
             folder.mkdir()
             sheet.save(folder, exhibit)
         print(f"report {paper}: {exhibit}", flush=True)
+
+
+def _with_models(experiment: Experiment, choice: Mapping[str, Any]) -> dict[str, Any]:
+    """What an exhibit shows, with the names of a study's models in place of ``STUDY.models`` and ``STUDY.sizes``."""
+    systems = choice.get("system")
+    if not isinstance(systems, list):
+        return dict(choice)
+    names: list[str] = []
+    for name in systems:
+        study, dot, part = str(name).partition(".")
+        listed = experiment.settings(study) if dot else {}
+        listed = listed.get("sizes", {}) if part == "sizes" else listed
+        names += listed["models"] if dot else [name]
+    return {**choice, "system": list(dict.fromkeys(names))}
 
 
 def _decoders(experiment: Experiment) -> dict[str, Any]:
@@ -53,8 +68,8 @@ def _subject(paper: str, subject: str) -> Mapping[str, Any]:
 
 
 def scores(experiment: Experiment, places: list[str]) -> Results:
-    """Records of score files, named ``<study>/<critic>``."""
-    return read_results(*(experiment.data / "scores" / f"{place}.json" for place in places))
+    """Records of score files, named ``<study>/<critic>``, or of all critics of a ``<study>``."""
+    return read_results(*(experiment.data / "scores" / (f"{p}.json" if "/" in p else p) for p in places))
 
 
 def ledger(experiment: Experiment) -> None:
