@@ -1,0 +1,90 @@
+"""Adding a language model and adding a critic: an entry each, run on the real parameters at a small size."""
+
+import csv
+from pathlib import Path
+
+import pytest
+import yaml
+
+from longform.core.artefacts import read_yaml
+from longform.core.results import read_results
+from longform.core.stages import main
+from longform.pipeline.scale import overridden
+
+ROOT = Path(__file__).parents[2]
+SMALL = {
+    "corpora.wiki": {"documents": {"train": 40, "validation": 25, "test": 24}},
+    "corpora.corruptions": {"documents": {"test": 24}, "severities": [0.2]},
+    "corpora.shuffled_wiki": {"documents": {"train": 4, "validation": 2, "test": 24}, "shuffles": 1},
+    "articles.corpora": ["wiki"],
+    "articles.sizes": {"corpora": [], "models": []},
+    "articles.tokenizer": {"vocab_size": 512},
+    "articles.training": {"context": 64, "schedule": {"epochs": 0.2, "validations": 1}},
+    "articles.sampling": {"documents": 24, "batch": 24, "max_tokens": 60, "context_overlap": 32},
+    "articles.critics.section_order.corpora": ["wiki"],
+    "articles.critics.section_order.train": {"corpora": ["wiki"], "schedule": {"epochs": 0.5, "validations": 1}},
+}
+SHAPE = {"model_type": "gpt2", "n_layer": 1, "n_head": 2, "n_embd": 16}
+
+
+def small(folder: Path, **changed) -> dict:
+    """A folder with the root's parameters, made small; what it returns may be changed and written again."""
+    (folder / "data" / "raw").mkdir(parents=True)
+    (folder / "data" / "raw" / ".gitkeep").write_text("")
+    params = overridden(read_yaml(ROOT / "params.yaml"), {**SMALL, **changed})
+    (folder / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
+    return params
+
+
+def run(folder: Path, *stages: str) -> None:
+    for stage in stages:
+        assert main([*stage.split(), "--home", str(folder)]) == 0, stage
+
+
+@pytest.fixture(scope="module")
+def articles(tmp_path_factory):
+    """The articles and two corpora of probes, before any model."""
+    folder = tmp_path_factory.mktemp("additions")
+    small(folder)
+    run(folder, "corpus wiki", "corpus corruptions", "corpus shuffled_wiki")
+    return folder
+
+
+def with_exhibits(folder: Path, paper: str, **exhibits) -> None:
+    """A paper's folder beside the parameters, whose reports show some exhibits alone."""
+    own = read_yaml(ROOT / "experiments" / paper / "params.yaml")["reports"]
+    reports = {
+        name: {**own[name], "exhibits": {e: own[name]["exhibits"][e] for e in shown}}
+        for name, shown in exhibits.items()
+    }
+    target = folder / "experiments" / paper
+    target.mkdir(parents=True)
+    (target / "params.yaml").write_text(yaml.safe_dump({"reports": reports}))
+    (target / "expected.yaml").write_bytes((ROOT / "experiments" / paper / "expected.yaml").read_bytes())
+
+
+def test_a_model_is_one_entry_and_its_name_in_a_study(articles, monkeypatch):
+    with_exhibits(articles, "deng2022", sections=["table_2"], transitions=["table_12"])
+    monkeypatch.chdir(articles)
+    params = read_yaml(articles / "params.yaml")
+    params["models"]["mine"] = SHAPE
+    params["articles"]["models"] = ["mine"]
+    for name in ("gold", "probes"):  # what other exhibits show
+        params["articles"]["critics"]["section_order"]["readings"].pop(name)
+    scores = params["articles"]["critics"]["section_order"]["scores"]
+    scores.clear()
+    scores["metrics"] = {"latent_ppl": {"critic": "validated", "deltas": [0.1, 1], "reading": "titles"}}
+    params["articles"]["critics"]["perplexity"]["corpora"] = ["wiki"]
+    params["articles"]["critics"]["perplexity"]["readings"].pop("probes")
+    entry = params["articles"]["critics"]["perplexity"]["scores"]
+    params["articles"]["critics"]["perplexity"]["scores"] = {"metrics": entry["metrics"]}
+    (articles / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
+    run(articles, "tokenizer articles", "language_model articles wiki mine", "generate articles wiki mine")
+    run(articles, "train articles section_order", "read articles section_order", "score articles section_order")
+    run(articles, "read articles perplexity", "score articles perplexity")
+    run(articles, "report deng2022 sections", "report deng2022 transitions")
+    for table in ("table_2", "table_12"):
+        found = list(csv.DictReader((articles / f"paper_figures/deng2022/{table}/{table}.csv").open(encoding="utf-8")))
+        assert [row for row in found if "mine" in row["row"]], f"{table} does not show the model"
+    records = read_results(articles / "data/scores").where(system="mine", metric="latent_ppl")
+    assert {record.titles for record in records} == {True, False}

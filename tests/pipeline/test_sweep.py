@@ -1,0 +1,75 @@
+"""A sweep over model sizes with DVC's own commands, on the real parameters: docs/sweep_model_sizes.md."""
+
+import csv
+import io
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from longform.core.artefacts import read_yaml
+
+ROOT = Path(__file__).parents[2]
+TRACKED = ("params.yaml", "dvc.yaml", ".dvc/config", ".dvcignore", "experiments", "data/metrics", "data/plots")
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="DVC's experiments need git")
+
+
+def command(folder: Path, *words: str) -> str:
+    who = {f"GIT_{role}_{what}": "test@example.org" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    environment = {**os.environ, **who, "DVC_NO_ANALYTICS": "1"}
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, f"{' '.join(words)}: {done.stderr[-2000:]}"
+    return done.stdout
+
+
+def dvc(folder: Path, *words: str) -> str:
+    return command(folder, sys.executable, "-m", "dvc", *words)
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    """The pipeline of this repository in a repository of its own, without its data."""
+    folder = tmp_path_factory.mktemp("sweep")
+    for name in TRACKED:
+        source, target = ROOT / name, folder / name
+        if source.is_dir():
+            shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__", "scores", "paper_figures"))
+        elif source.is_file():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(source, target)
+    (folder / ".gitignore").write_text("__pycache__\n")
+    for words in (("init", "--quiet"), ("add", "--all"), ("commit", "--quiet", "-m", "a state to sweep from")):
+        command(folder, "git", *words)
+    return folder
+
+
+def test_one_command_queues_every_size_and_changes_nothing_else(project):
+    asked = "models.gpt2.n_embd=64,96"
+    dvc(project, "exp", "run", "--queue", "-S", asked)
+    queued = dvc(project, "queue", "status")
+    assert queued.count("Queued") == 2
+    base = read_yaml(project / "params.yaml")
+    assert base == read_yaml(ROOT / "params.yaml")
+    del base["models"]["gpt2"]["n_embd"]
+    sizes = set()
+    for ref in command(project, "git", "log", "--walk-reflogs", "--format=%H", "refs/exps/celery/stash").split():
+        (project / "swept.yaml").write_text(command(project, "git", "show", f"{ref}:params.yaml"))
+        swept = read_yaml(project / "swept.yaml")
+        sizes.add(swept["models"]["gpt2"].pop("n_embd"))
+        assert swept == base
+    assert sizes == {64, 96}
+
+
+def test_dvc_shows_word_ppl_and_latent_ppl_without_another_tool(project):
+    assert dvc(project, "params", "diff") == ""
+    if not any((project / "data" / "metrics").rglob("*.json")):
+        pytest.skip("no run has been committed")
+    shown = list(csv.DictReader(io.StringIO(dvc(project, "exp", "show", "--csv"))))
+    for critic, metric in (("perplexity", "word_ppl"), ("section_order", "latent_ppl")):
+        for titles in ("with", "without"):
+            wanted = f"wiki.gpt2-{titles}_titles.{metric}"
+            named = [c for c in shown[0] if c in (wanted, f"data/metrics/articles/{critic}.json:{wanted}")]
+            assert len(named) == 1 and float(shown[0][named[0]]) > 1
