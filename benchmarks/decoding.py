@@ -20,8 +20,8 @@ import transformers
 from transformers import GPT2Config, GPT2LMHeadModel
 
 from longform.core.resampling import generator
-from longform.decoding.delayed_beam import delayed_beam_search
-from longform.decoding.processors import SentenceEnds
+from longform.decoding.beam_search import delayed_beam_search
+from longform.decoding.sampling import SentenceEnds
 
 BEAMS, DELAY, TOP_K = 6, 1, 100  # massarelli2020, Table 3
 RESULT = Path(__file__).parent / "measured" / "decoding.json"

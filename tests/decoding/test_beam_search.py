@@ -10,7 +10,7 @@ from toy_language import DEPTH, PROMPT, TOKENS, next_log_probs, step_log_probs, 
 from longform.core.documents import BadInput
 from longform.core.resampling import generator
 from longform.decoding.beam_search import Beam, beam_search
-from longform.decoding.processors import BlockRepeats, SentenceEnds
+from longform.decoding.sampling import BlockRepeats, SentenceEnds
 
 ALL = TOKENS ** (DEPTH - 1)  # with so many beams nothing is ever pruned
 

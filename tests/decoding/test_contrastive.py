@@ -7,8 +7,7 @@ import torch
 from toy_language import PROMPT, next_log_probs, toy
 
 from longform.core.documents import BadInput
-from longform.decoding.beam_search import Beam, beam_search
-from longform.decoding.contrastive import Contrastive, contrastive_search
+from longform.decoding.beam_search import Beam, Contrastive, beam_search, contrastive_search
 from longform.decoding.sampling import Sampled
 from longform.decoding.strategies import settings_of
 

@@ -10,12 +10,9 @@ from transformers import LogitsProcessorList, StoppingCriteriaList
 from longform.core.documents import BadInput, Document, Section
 from longform.core.resampling import generator
 from longform.decoding import completions, continuations
-from longform.decoding.beam_search import Beam, beam_search
-from longform.decoding.continuations import generate
-from longform.decoding.delayed_beam import Delayed, delayed, delayed_beam_search
-from longform.decoding.prefixes import prefix_of
-from longform.decoding.processors import BlockRepeats, SentenceEnds
-from longform.decoding.sampling import Sampled, draw, sample
+from longform.decoding.beam_search import Beam, Delayed, beam_search, delayed, delayed_beam_search
+from longform.decoding.continuations import generate, prefix_of
+from longform.decoding.sampling import BlockRepeats, Sampled, SentenceEnds, draw, sample
 from longform.decoding.strategies import KINDS, decode, is_random, settings_of
 
 NEVER = SentenceEnds.of_tokens([], TOKENS)

@@ -9,6 +9,7 @@ are formed before anything is decoded, so the missing ones are decoded in the co
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -21,13 +22,36 @@ from transformers import AutoModelForCausalLM
 from longform.core.documents import BadInput, Corpus, Document, Section
 from longform.core.resampling import generator
 from longform.decoding.finished_lines import append_lines, read_lines
-from longform.decoding.prefixes import CONTINUATION, REFERENCE, TITLES, prefix_of
-from longform.decoding.processors import SentenceEnds
+from longform.decoding.sampling import SentenceEnds
 from longform.decoding.strategies import Delayed, Human, Settings, decode, is_random, settings_of
 from longform.language_models.checkpoints import load_model, load_tokenizer
 from longform.language_models.devices import chosen_device
 from longform.language_models.token_rows import encode
 from longform.text.sentences import SPLITTERS
+
+CONTINUATION, REFERENCE = "continuation", "reference"
+_DEFINED = re.compile(r"(.+?),? (?:\([^)]*\) )?(?:is|was|are|were) ")
+
+
+def _defined(document: Document, first: str) -> str:
+    match = _DEFINED.match(first)
+    return match[1] if match else ""
+
+
+TITLES: Mapping[str, Callable[[Document, str], str]] = {  # where a page's title stands
+    "definition": _defined,  # what the first sentence defines: the words before its first "is" or "was"
+    "first_section": lambda document, first: document.sections[0].title or "",
+    "id": lambda document, first: document.id,
+}
+
+
+def prefix_of(document: Document, splitter: str, title_from: str) -> tuple[str, str, str]:
+    """Page title (see ``TITLES``; empty where there is none), first sentence, and the rest of the text."""
+    text = " ".join(document.text.split())
+    sentences = SPLITTERS[splitter](text)
+    first = sentences[0] if sentences else ""
+    return TITLES[title_from](document, first), first, text[text.find(first) + len(first) :].strip()
+
 
 NEW_TOKENS = 256  # massarelli2020, section 5
 SEEDS = 3  # massarelli2020, section 5: three generations with different seeds for every stochastic strategy

@@ -19,11 +19,8 @@ import torch
 from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList
 
 from longform.core.documents import BadInput
-from longform.decoding.beam_search import Beam, beam_search
-from longform.decoding.contrastive import Contrastive, contrastive_search
-from longform.decoding.delayed_beam import Delayed, delayed
-from longform.decoding.processors import SentenceEnds, SiblingRanks
-from longform.decoding.sampling import RowDraws, Sampled
+from longform.decoding.beam_search import Beam, Contrastive, Delayed, beam_search, contrastive_search, delayed
+from longform.decoding.sampling import RowDraws, Sampled, SentenceEnds, SiblingRanks
 from longform.decoding.token_streams import check_room
 
 

@@ -30,7 +30,7 @@ from longform.critics.verifiability.score import (
     generations_to_readout,
 )
 from longform.datasets.synthetic_world.claims import UNKNOWN, Verifier, read_claim
-from longform.decoding.prefixes import CONTINUATION
+from longform.decoding.continuations import CONTINUATION
 from longform.text.nouns import ADJECTIVE, NOUN, NounRules
 from longform.text.sentence_traits import PageSimilarity, conjunctions, entities, link_parser, mean_nats
 from longform.text.sentences import SPLITTERS

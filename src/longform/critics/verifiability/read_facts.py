@@ -8,7 +8,7 @@ from longform.core.documents import BadInput, Document, Readout
 from longform.critics.verifiability.score import CheckedText, checks_to_readout
 from longform.datasets.synthetic_world.claims import UNKNOWN, Verifier, read_claim
 from longform.datasets.synthetic_world.corruption_corpus import SOUND
-from longform.decoding.prefixes import prefix_of
+from longform.decoding.continuations import prefix_of
 from longform.text.sentences import SPLITTERS, sentence_texts
 
 
