@@ -13,7 +13,7 @@
 # Beyer, Loáiciga and Schlangen (2021) write minimal pairs of texts, one of them damaged on purpose, and predict in
 # which of the two a named region costs a language model more bits. A score is the share of items for which the
 # prediction holds; one half is what a model without a clue gets on most suites. The networks here are small ones
-# trained on planted text, beside an untrained one, so orderings are compared, not levels.
+# trained on synthetic text, beside an untrained one, so orderings are compared, not levels.
 #
 # Nothing is computed here: every cell shows what `make repro` wrote to `paper_figures/beyer2021` and names the command
 # behind it. Printed numbers are in `experiments/beyer2021/expected.yaml`, departures from the paper

@@ -13,7 +13,7 @@
 # Massarelli et al. (2020) let a model continue the first sentence of encyclopedia pages under nine decoders and check
 # the first five sentences of each continuation. SPG is supported sentences per generation, SPV supported among
 # verified ones; a U in front counts equal evidence once, so that a decoder cannot win by saying one true thing five
-# times. The checker of the default run knows the planted pages.
+# times. The checker of the default run knows the synthetic pages.
 #
 # Nothing is computed here: every cell shows what `make repro` wrote to `paper_figures/massarelli2020` and names the command
 # behind it. Printed numbers are in `experiments/massarelli2020/expected.yaml`, departures from the paper

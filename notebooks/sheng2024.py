@@ -12,8 +12,8 @@
 #
 # Sheng, Zhang, Fang and Wang (2024) encode each sentence, and ask whether the path of latents through a document
 # looks like a Brownian bridge from its first sentence to its last. The score is a negative mean log density: the
-# lower, the more coherent. *Planted* rows use a trained encoder, *gold* rows the planted world's own bridge,
-# *likelihood* rows another training objective.
+# lower, the more coherent. Lines without a variant use a trained encoder, *gold* ones the synthetic world's own bridge,
+# *likelihood* ones another training objective.
 #
 # Nothing is computed here: every cell shows what `make repro` wrote to `paper_figures/sheng2024` and names the command
 # behind it. Printed numbers are in `experiments/sheng2024/expected.yaml`, departures from the paper

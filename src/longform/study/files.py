@@ -48,7 +48,7 @@ def _table(path: Path, text: str) -> list[dict[str, Any]]:
     try:
         return list(rows)
     except csv.Error as error:
-        raise BadInput(f"{path}:{rows.reader.line_num}: no row of a table ({error}); mend it") from error
+        raise BadInput(f"{path}:{rows.reader.line_num}: no row of a table ({error}); fix it") from error
 
 
 def _lines(path: Path, text: str) -> list[dict[str, Any]]:
@@ -59,9 +59,9 @@ def _lines(path: Path, text: str) -> list[dict[str, Any]]:
         try:
             row = json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise BadInput(f"{path}:{number}: not JSON ({error}); mend or drop the line") from error
+            raise BadInput(f"{path}:{number}: not JSON ({error}); fix or drop the line") from error
         if not isinstance(row, dict):
-            raise BadInput(f"{path}:{number}: got {type(row).__name__}, a row is a JSON object; mend or drop the line")
+            raise BadInput(f"{path}:{number}: got {type(row).__name__}, a row is a JSON object; fix or drop the line")
         rows.append(row)
     return rows
 
@@ -76,7 +76,7 @@ def write(path: Path, text: str) -> None:
         held = text.encode("utf-8")
     except UnicodeEncodeError as error:
         raise BadInput(
-            f"{path}: half a surrogate pair in what is written, which is no text; mend its source"
+            f"{path}: half a surrogate pair in what is written, which is no text; fix its source"
         ) from error
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
