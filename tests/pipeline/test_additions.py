@@ -1,11 +1,13 @@
 """Adding a language model and adding a critic: an entry each, run on the real parameters at a small size."""
 
 import csv
+import re
 from pathlib import Path
 
 import pytest
 import yaml
 
+import longform.critics
 from longform.core.artefacts import read_yaml
 from longform.core.results import read_results
 from longform.core.stages import main
@@ -88,3 +90,24 @@ def test_a_model_is_one_entry_and_its_name_in_a_study(articles, monkeypatch):
         assert [row for row in found if "mine" in row["row"]], f"{table} does not show the model"
     records = read_results(articles / "data/scores").where(system="mine", metric="latent_ppl")
     assert {record.titles for record in records} == {True, False}
+
+
+def test_a_critic_is_one_folder_and_one_entry_as_the_page_shows(articles, tmp_path, monkeypatch):
+    page = (ROOT / "docs" / "add_a_critic.md").read_text(encoding="utf-8")
+    for path, code in re.findall(r"`src/longform/critics/(\w+/\w+\.py)`:\n\n```python\n(.*?)```", page, re.S):
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text(code)
+    monkeypatch.setattr(longform.critics, "__path__", [*longform.critics.__path__, str(tmp_path)])
+    (added,) = yaml.safe_load(re.search(r"```yaml\n(.*?)```", page, re.S)[1]).items()
+    name, entry = added
+    params = read_yaml(articles / "params.yaml")
+    params["articles"] |= {"models": [], "critics": {name: entry}}
+    (articles / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
+    with_exhibits(articles, "matrix", corruptions=["corruption_matrix"])
+    monkeypatch.chdir(articles)
+    run(articles, f"read articles {name}", f"score articles {name}", "report matrix corruptions")
+    records = read_results(articles / "data/scores/articles" / f"{name}.json")
+    assert len(records.where(metric="pairwise_accuracy")) == 8  # the tasks of sheng2024 and whole sections
+    assert all(record.low <= record.value <= record.high for record in records.where(metric="pairwise_accuracy"))
+    shown = (articles / "paper_figures/matrix/corruption_matrix/corruption_matrix.csv").read_text(encoding="utf-8")
+    assert name in shown
