@@ -1,18 +1,13 @@
 """The documentation speaks of what exists: files, folders, stages, modules; and the example critic runs as it is printed."""
 
 import re
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import pytest
-import yaml
 
-import longform.critics
-from longform.core.artefacts import read_yaml, write_documents
-from longform.core.documents import Document, Section
-from longform.core.results import read_results
-from longform.core.stages import STAGES, main
+from longform.core.artefacts import read_yaml
+from longform.core.stages import STAGES
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(
@@ -88,34 +83,3 @@ def test_stages_and_modules_that_a_page_names_exist(page):
 def test_the_index_names_every_page():
     index = (ROOT / "docs/index.md").read_text(encoding="utf-8")
     assert [page.name for page in (ROOT / "docs").glob("*.md") if page.name not in index] == ["index.md"]
-
-
-def test_the_example_critic_runs_as_printed(tmp_path, monkeypatch):
-    page = (ROOT / "docs/add_a_critic.md").read_text(encoding="utf-8")
-    folder = tmp_path / "critics" / CRITIC
-    folder.mkdir(parents=True)
-    (folder / "__init__.py").touch()
-    for name in ("read", "score"):
-        source = re.search(rf"`src/longform/critics/{CRITIC}/{name}.py`:\n\n```python\n(.*?)```", page, re.S)
-        (folder / f"{name}.py").write_text(source[1], encoding="utf-8")
-    monkeypatch.setattr(longform.critics, "__path__", [*longform.critics.__path__, str(folder.parent)])
-    entry = yaml.safe_load(re.search(r"```yaml\n(.*?)```", page, re.S)[1])
-    params = {"seed": 7, "articles": {"corpora": ["wiki"], "models": [], "critics": entry}}
-    (tmp_path / "params.yaml").write_text(yaml.safe_dump(params), encoding="utf-8")
-    texts = [
-        f"The harbour of town {i} is old. Its {'harbour' if i % 3 else 'castle'} is known. It rains." for i in range(24)
-    ]
-    real = [Document(f"d{i}", ("train", "test")[i % 2], (Section(None, text),)) for i, text in enumerate(texts)]
-    sound = [replace(d, id=f"sound@0/{d.id}", split="test") for d in real]
-    broken = [Section(None, d.text.replace("harbour is known", "street is known")) for d in real]
-    damaged = [
-        replace(d, id=f"street@1.0/{d.id}", split="test", sections=(s,)) for d, s in zip(real, broken, strict=True)
-    ]
-    for corpus, documents in {"wiki": real, "corruptions": sound + damaged}.items():
-        write_documents(tmp_path / "data/corpora/articles" / corpus / "documents.jsonl", documents)
-    for stage in ("read", "score"):
-        assert main([stage, "articles", CRITIC, "--home", str(tmp_path)]) == 0
-    records = read_results(tmp_path / "data/scores/articles" / f"{CRITIC}.json")
-    share = records.one(metric=CRITIC, corpus="wiki", system="data")
-    assert share.value == pytest.approx(1 / 3) and share.low < share.value < share.high and share.units == 12
-    assert records.one(corpus="corruptions", task="street").difference == pytest.approx(-1 / 3)

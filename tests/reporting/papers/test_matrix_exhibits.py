@@ -40,8 +40,8 @@ def test_a_cell_is_the_paired_difference_and_says_whether_it_is_seen(tmp_path):
     own = cells["verified facts", "false fact"]
     assert (own.value, own.low, own.high, own.verdict) == (-0.5, -0.6, -0.4, "seen")
     assert own.why == "its own corruption" and cells["repeated 4-grams", "false fact"].verdict == "not seen"
-    assert {row for row, _ in cells} == {"verified facts", "repeated 4-grams", "word PPL"}
-    assert "2 of 3 critics see a corruption that they are meant for, 0 of 1 one that they are not" in table.notes[0]
+    assert {row for row, _ in cells} == {"verified facts", "repeated 4-grams", "word PPL", "unknown critic"}
+    assert "2 of 3 critics see a corruption that they are meant for, 1 of 2 one that they are not" in table.notes[0]
 
 
 def test_a_severity_without_responses_is_refused(tmp_path):
