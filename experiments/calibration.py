@@ -20,7 +20,7 @@ from longform.core.critic import Tally, clustered, compare, estimate
 from longform.core.resampling import generator
 from longform.critics.perplexity.score import Perplexity
 from longform.critics.verifiability.score import SupportedPerGeneration
-from longform.evaluation.mixed_effects import mixed_effects
+from longform.evaluation.human_study import mixed_effects
 
 LEVEL = 0.05
 UNITS, SCORED = 40, (1, 10, 20)  # of a side; of the first side

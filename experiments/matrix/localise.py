@@ -33,7 +33,7 @@ from longform.critics.coreference import rules
 from longform.critics.coreference.score import MentionCritic
 from longform.critics.topics.read import read as read_topics
 from longform.datasets.synthetic_world import build
-from longform.evaluation.intervals import wilson
+from longform.evaluation.measurements import wilson
 from longform.text.sentences import sentences
 
 CASES = {

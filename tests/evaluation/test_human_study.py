@@ -14,9 +14,9 @@ from longform.evaluation.human_study import (
     failing,
     judged_items,
     majority_share,
+    mixed_effects,
     rating_matrix,
 )
-from longform.evaluation.mixed_effects import mixed_effects
 from longform.evaluation.simulated_annotators import Annotator, ChainRule, answer_rows
 
 RULE = ChainRule(("one", "two"), np.array([[1, 0, 0], [0, 0.9, 0.1], [0, 0, 1]], dtype=float), 0.05)

@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import binomtest
 
 from longform.core.documents import BadInput
-from longform.evaluation.intervals import newcombe, wilson
+from longform.evaluation.measurements import newcombe, wilson
 
 
 @pytest.mark.parametrize(

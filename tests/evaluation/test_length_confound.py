@@ -9,7 +9,7 @@ from scipy.stats import spearmanr
 from longform.critics.bbscore.bridge import LatentPath, path
 from longform.critics.bbscore.joint import JointBridgeCritic
 from longform.critics.bbscore.score import BridgeCritic
-from longform.evaluation.length_confound import length_confound
+from longform.evaluation.sentence_paths import length_confound
 from tests.oracles.bridge_loops import bridges
 
 OWN = {"length": lambda unit: len(unit.latents)}

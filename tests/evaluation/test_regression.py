@@ -6,7 +6,7 @@ from scipy import stats
 
 from longform.core.documents import BadInput
 from longform.core.resampling import generator
-from longform.evaluation.regression import combine, least_squares, stepwise
+from longform.evaluation.human_ratings import combine, least_squares, stepwise
 
 
 def planted(items: int = 200) -> tuple[dict[str, np.ndarray], np.ndarray]:

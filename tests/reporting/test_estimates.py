@@ -7,7 +7,7 @@ import pytest
 from longform.core.documents import BadInput
 from longform.core.resampling import generator
 from longform.core.results import Record
-from longform.evaluation.intervals import newcombe, wilson
+from longform.evaluation.measurements import newcombe, wilson
 from longform.reporting.estimates import Estimate, constant, contrast, of_records, over_seeds, slope
 
 Z = 1.959963984540054

@@ -1,7 +1,7 @@
 """Agreement of people with each other and of scores with people: correlations, leave-one-out, alpha, kappa, Williams.
 
 Ratings are float64 (raters, items) with nan where a rater did not see an item. An undefined coefficient (constant
-ratings, too few items) is nan and counted, never zero. Stepwise regression is in :mod:`longform.evaluation.regression`.
+ratings, too few items) is nan and counted, never zero. Stepwise regression is in :mod:`longform.evaluation.human_ratings`.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from typing import Any
 from longform.core.documents import Readout
 from longform.core.results import Record
 from longform.critics.surprisal.score import mcnemar, suite_accuracy, units_from_readout
-from longform.evaluation.intervals import wilson
+from longform.evaluation.measurements import wilson
 
 POOLS = {"connectives": "connective_*", "re-mention": "coreference_*", "all suites": "*"}
 COUNTS = ("items", "correct", "gained", "lost")

@@ -27,7 +27,7 @@ from longform.critics.verifiability.score import (
     generations_from_readout,
     generations_to_readout,
 )
-from longform.evaluation.decoder_tables import MEASURES, correlations, decoder_records, pearson
+from longform.evaluation.verified_texts import MEASURES, correlations, decoder_records, pearson
 from longform.text.token_texts import TokenText
 
 S, R, N = LABELS

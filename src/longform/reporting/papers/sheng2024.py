@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from longform.core.results import Record, Results
-from longform.evaluation.intervals import NORMAL_95
+from longform.evaluation.measurements import NORMAL_95
 from longform.reporting.pivot import ordered
 from longform.reporting.printed import Expected, Printed
 from longform.reporting.record_table import COLOURS, crossed, printed_alone

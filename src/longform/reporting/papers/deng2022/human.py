@@ -16,8 +16,7 @@ import numpy as np
 from longform.core.documents import BadInput
 from longform.core.results import Record, Results
 from longform.evaluation.agreement import correlate
-from longform.evaluation.human_study import expected_alpha, expected_share
-from longform.evaluation.mixed_effects import mixed_effects
+from longform.evaluation.human_study import expected_alpha, expected_share, mixed_effects
 from longform.reporting.pivot import SYSTEM, pivot
 from longform.reporting.printed import Expected
 from longform.reporting.selection import select

@@ -15,7 +15,7 @@ from longform.core.documents import BadInput
 from longform.core.results import Record, Results
 from longform.datasets.titles import LOWER_BOUND, Selection, piece_count
 from longform.datasets.titles import table_11 as corpus_statistics
-from longform.evaluation.intervals import wilson
+from longform.evaluation.measurements import wilson
 from longform.reporting.pivot import SYSTEM, comparison_notes, exact_rows, pivot
 from longform.reporting.printed import Expected
 from longform.reporting.selection import Facts, folder_of, select

@@ -17,7 +17,7 @@ from longform.core.artefacts import read_documents
 from longform.core.documents import BadInput
 from longform.core.markov_chain import BEGIN, END, FAILURE_PROBABILITY
 from longform.core.results import Record, Results
-from longform.evaluation.intervals import wilson
+from longform.evaluation.measurements import wilson
 from longform.reporting.papers.deng2022.pages import MarkedSection, SectionPage
 from longform.reporting.papers.deng2022.sections import LATENT, generated_folder
 from longform.reporting.pivot import SYSTEM, pivot
