@@ -27,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 from longform.core.artefacts import read_readout
 from longform.core.resampling import generator
 from longform.critics.bbscore.bridge import WINDOWS, LatentPath, path, units_from_readout
-from longform.critics.bbscore.features import BridgeFeatures
+from longform.critics.bbscore.score import BridgeFeatures
 from longform.text.permutations import block_orders, local_orders
 
 BLOCKS, WINDOWS_SHUFFLED, COPIES, ROUNDS = (1, 2, 5, 10), (1, 2, 3), 20, 3
@@ -119,8 +119,8 @@ def encoding(sentences: int = 30) -> dict[str, Any]:
     import torch
     from transformers import GPT2Config, GPT2Model
 
+    from longform.critics.bbscore.read import HeadShape
     from longform.critics.bbscore.train import bridge_head
-    from longform.critics.bbscore.trained import HeadShape
     from longform.language_models.sentence_features import SentenceEncoder
 
     torch.set_num_threads(1)

@@ -19,9 +19,8 @@ from longform.core.critic import estimate
 from longform.core.resampling import generator
 from longform.critics.coreference.agreement import ClusterPair, CorefAgreement, clusters
 from longform.critics.coreference.chains import CorefResolver, Mention, is_person, root_offset
-from longform.critics.coreference.nearest import NearestResolver
-from longform.critics.coreference.person_lexicon import FEMALE, FIRST_NAMES, MALE, MALE_PRONOUNS
-from longform.critics.coreference.rules import RuleResolver
+from longform.critics.coreference.person_mentions import FEMALE, FIRST_NAMES, MALE, MALE_PRONOUNS
+from longform.critics.coreference.rules import NearestResolver, RuleResolver
 from longform.datasets.coreference import AnnotatedText, GapItem, read_gap, read_litbank
 
 THEY = {"they", "them", "their", "theirs", "themselves"}

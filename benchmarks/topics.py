@@ -33,10 +33,18 @@ import numpy as np
 from benchmarks.ctm_files import read_corpus, read_model, read_settings, write_corpus, write_settings
 from longform.core.documents import Document, Section
 from longform.core.resampling import generator
-from longform.critics.topics.counts import TermCounts, build_vocabulary, count_terms, from_rows
 from longform.critics.topics.expectation import expectation
 from longform.critics.topics.kernels import NEWTON_STEPS
-from longform.critics.topics.model import RELEASED, Progress, TopicModel, TopicSettings
+from longform.critics.topics.model import (
+    RELEASED,
+    Progress,
+    TermCounts,
+    TopicModel,
+    TopicSettings,
+    build_vocabulary,
+    count_terms,
+    from_rows,
+)
 from longform.critics.topics.train import RELEASED_SEED, maximise, seeded_model
 
 

@@ -21,8 +21,14 @@ from longform.core.artefacts import write_json
 from longform.core.critic import estimate
 from longform.core.resampling import generator
 from longform.core.results import rounded
-from longform.critics.entity_grid.ranking import TransitionFeatures
-from longform.critics.entity_grid.tuning import TASK, learn_ranking, learn_transitions, learn_tuned, supplied
+from longform.critics.entity_grid.ranking import (
+    TASK,
+    TransitionFeatures,
+    learn_ranking,
+    learn_transitions,
+    learn_tuned,
+    supplied,
+)
 from longform.evaluation.order_discrimination import PairAccuracy, cross_validated
 from longform.text.entity_grids import supplied_grid
 from longform.text.grid_files import build

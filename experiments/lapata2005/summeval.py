@@ -25,8 +25,7 @@ from longform.core.documents import Corpus, Document
 from longform.core.resampling import generator
 from longform.core.results import rounded
 from longform.critics.bbscore import read as bridge_paths
-from longform.critics.bbscore.joint import JointBridgeCritic
-from longform.critics.bbscore.score import BridgeCritic
+from longform.critics.bbscore.score import BridgeCritic, JointBridgeCritic
 from longform.critics.bbscore.score import units_from_readout as paths
 from longform.critics.coreference import rules
 from longform.critics.coreference.score import MentionCritic

@@ -26,8 +26,7 @@ from longform.criticize.judging import by_sentence, worst_places
 from longform.criticize.panel import Options, Panel, section_starts
 from longform.criticize.panels import panels
 from longform.criticize.topic_panels import completion
-from longform.critics.bbscore.joint import JointBridgeCritic
-from longform.critics.bbscore.score import BridgeCritic
+from longform.critics.bbscore.score import BridgeCritic, JointBridgeCritic
 from longform.critics.bbscore.score import units_from_readout as paths_from_readout
 from longform.critics.coreference import rules
 from longform.critics.coreference.score import MentionCritic

@@ -7,7 +7,7 @@ import pytest
 
 from longform.core.documents import BadInput, chains_from_readout
 from longform.core.markov_chain import true_markov
-from longform.critics.perplexity.read_true import read as read_truth
+from longform.critics.perplexity.read import read_true as read_truth
 from longform.critics.perplexity.score import Perplexity, units_from_readout
 from longform.critics.synthetic_states.read import read, released_states, strict_states
 from longform.datasets.hsmm_language import DELIMITER, build, language, language_from_truth, row_entropy

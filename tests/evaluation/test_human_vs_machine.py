@@ -7,11 +7,8 @@ import pytest
 
 from longform.core.documents import BadInput
 from longform.critics.bbscore.bridge import LatentPath, path
-from longform.critics.bbscore.features import BridgeFeatures, identity
-from longform.critics.bbscore.joint import JointBridgeCritic
-from longform.critics.bbscore.profiles import text_diffusion
 from longform.critics.bbscore.ranker import BridgeRanker
-from longform.critics.bbscore.score import BridgeCritic
+from longform.critics.bbscore.score import BridgeCritic, BridgeFeatures, JointBridgeCritic, identity, text_diffusion
 from longform.evaluation.human_vs_machine import (
     Sides,
     human_vs_machine,

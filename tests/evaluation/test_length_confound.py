@@ -7,8 +7,7 @@ import pytest
 from scipy.stats import spearmanr
 
 from longform.critics.bbscore.bridge import LatentPath, path
-from longform.critics.bbscore.joint import JointBridgeCritic
-from longform.critics.bbscore.score import BridgeCritic
+from longform.critics.bbscore.score import BridgeCritic, JointBridgeCritic
 from longform.evaluation.sentence_paths import length_confound
 from tests.oracles.bridge_loops import bridges
 

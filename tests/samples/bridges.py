@@ -6,8 +6,7 @@ import numpy as np
 
 from longform.core.resampling import generator
 from longform.critics.bbscore.bridge import path
-from longform.critics.bbscore.joint import JointBridgeCritic
-from longform.critics.bbscore.score import BridgeCritic
+from longform.critics.bbscore.score import BridgeCritic, JointBridgeCritic
 from tests.oracles.bridge_loops import bridges
 
 

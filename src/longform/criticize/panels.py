@@ -45,7 +45,7 @@ def asked(options: Options) -> set[str]:
 def _sections(_: Options) -> Panel:
     from longform.core.documents import chains_from_readout
     from longform.core.markov_chain import BigramCritic
-    from longform.critics.section_order import read_gold as gold_titles
+    from longform.critics.section_order.read import read_gold as read_gold_titles
 
     def read(documents: Sequence[Document]) -> list[Any]:
         titled = {d.id for d in documents if len(d.sections) > 1 and all(s.title for s in d.sections)}
@@ -55,7 +55,7 @@ def _sections(_: Options) -> Panel:
             raise BadInput(f"{known} of {len(real)} real texts have two or more sections, all with titles")
         if titled.issubset(real):
             raise BadInput("no generated text has two or more sections, all with titles")
-        return chains_from_readout(gold_titles.read(documents=documents, splits=splits_of(documents)))
+        return chains_from_readout(read_gold_titles(documents=documents, splits=splits_of(documents)))
 
     def places(document: Document, parts: np.ndarray) -> Spans:
         starts = section_starts(document)

@@ -39,7 +39,7 @@ def bbscore(options: Options) -> Panel:
 
 def joint_density(options: Options) -> Panel:
     """The exact density of the bridge, under a head that was trained by it; comparable between lengths."""
-    from longform.critics.bbscore.joint import JointBridgeCritic
+    from longform.critics.bbscore.score import JointBridgeCritic
 
     question = "Do sentences follow one another in steps as small as in real text? (about 1 on real text, more where they jump)"
     return _panel(JOINT_DENSITY, question, JointBridgeCritic(), options, _all_sentences)

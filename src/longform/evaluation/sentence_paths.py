@@ -18,11 +18,19 @@ import numpy as np
 from longform.core.critic import Better, Tally, signature, unit_scores
 from longform.core.documents import BadInput, Readout
 from longform.core.results import Record
-from longform.critics.bbscore.features import BridgeFeatures, identity
-from longform.critics.bbscore.joint import JointBridgeCritic
-from longform.critics.bbscore.profiles import describe_sweep, shuffled, text_diffusion, trajectory, variances
 from longform.critics.bbscore.ranker import BridgeRanker
-from longform.critics.bbscore.score import BridgeCritic, units_from_readout
+from longform.critics.bbscore.score import (
+    BridgeCritic,
+    BridgeFeatures,
+    JointBridgeCritic,
+    describe_sweep,
+    identity,
+    shuffled,
+    text_diffusion,
+    trajectory,
+    units_from_readout,
+    variances,
+)
 from longform.evaluation import human_vs_machine as sides
 from longform.evaluation.agreement import value_of
 from longform.evaluation.measurements import Measurement, paired_difference, under

@@ -7,8 +7,7 @@ import pytest
 
 from longform.core.documents import BadInput
 from longform.critics.bbscore.bridge import path
-from longform.critics.bbscore.joint import JointBridgeCritic, bridge_quadratic, bridge_scatter
-from longform.critics.bbscore.score import BridgeCritic
+from longform.critics.bbscore.score import BridgeCritic, JointBridgeCritic, bridge_quadratic, bridge_scatter
 from tests.oracles.bridge_loops import bridges
 
 

@@ -9,13 +9,17 @@ import pytest
 
 from longform.core.critic import OrderScorer, PairLearner, unit_scores
 from longform.core.documents import BadInput
-from longform.critics.bbscore.bridge import CONVENTIONS, WINDOWS, LatentPath, path, terms
-from longform.critics.bbscore.features import BridgeFeatures, identity
-from longform.critics.bbscore.gram import OrderedGram
-from longform.critics.bbscore.joint import JointBridgeCritic
-from longform.critics.bbscore.profiles import shuffled, trajectory, variances
+from longform.critics.bbscore.bridge import CONVENTIONS, WINDOWS, LatentPath, OrderedGram, path, terms
 from longform.critics.bbscore.ranker import BridgeRanker
-from longform.critics.bbscore.score import BridgeCritic
+from longform.critics.bbscore.score import (
+    BridgeCritic,
+    BridgeFeatures,
+    JointBridgeCritic,
+    identity,
+    shuffled,
+    trajectory,
+    variances,
+)
 from longform.evaluation.order_discrimination import order_areas, order_discrimination
 from longform.text.permutations import ShuffleTask
 from tests.oracles.bridge_loops import bridges, loop_score

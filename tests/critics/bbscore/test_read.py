@@ -10,11 +10,10 @@ from transformers import AutoModel, AutoTokenizer
 
 from longform.core.documents import BadInput, Document, Section
 from longform.critics.bbscore import read as bridge_paths
-from longform.critics.bbscore import read_gold as gold_bridge_paths
 from longform.critics.bbscore import train as bridge_encoder
 from longform.critics.bbscore.bridge import corpus_diffusion, units_from_readout
-from longform.critics.bbscore.joint import JointBridgeCritic
-from longform.critics.bbscore.score import BridgeCritic
+from longform.critics.bbscore.read import read_gold
+from longform.critics.bbscore.score import BridgeCritic, JointBridgeCritic
 from longform.datasets.synthetic_world import build
 from longform.evaluation.order_discrimination import order_discrimination
 from longform.language_models import sentence_features
@@ -127,7 +126,7 @@ def test_empty_lines_and_blank_sections_leave_no_sentence():
 @pytest.fixture(scope="module")
 def planted_paths():
     corpus = build(name="world", seed=3, domain="wikisection", documents={"train": 60, "test": 60})
-    readout = gold_bridge_paths.read(documents=corpus.documents, truth=corpus.truth)
+    readout = read_gold(documents=corpus.documents, truth=corpus.truth)
     units = units_from_readout(readout)
     return corpus, [u for u in units if u.split == "train"], [u for u in units if u.split == "test"]
 
@@ -151,4 +150,4 @@ def test_the_worlds_bridges_are_recovered_better_than_their_shuffles(planted_pat
 
 def test_only_planted_corpora_have_gold_paths():
     with pytest.raises(BadInput, match="no 'bridge_path'"):
-        gold_bridge_paths.read(documents=documents(2), truth={})
+        read_gold(documents=documents(2), truth={})

@@ -6,8 +6,15 @@ import numpy as np
 import pytest
 
 from longform.core.documents import BadInput
-from longform.critics.bbscore.bridge import CONVENTIONS, WINDOWS, LatentPath, global_terms, terms
-from longform.critics.bbscore.tokens import token_diffusion, token_terms
+from longform.critics.bbscore.bridge import (
+    CONVENTIONS,
+    WINDOWS,
+    LatentPath,
+    global_terms,
+    terms,
+    token_diffusion,
+    token_terms,
+)
 
 
 @pytest.mark.parametrize("name", sorted(CONVENTIONS))

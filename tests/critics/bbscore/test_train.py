@@ -11,9 +11,17 @@ import torch
 from tiny import lm_folder
 
 from longform.core.documents import BadInput
-from longform.critics.bbscore.objectives import likelihood_loss, paper_loss, pin_loss, released_loss
-from longform.critics.bbscore.train import Recipe, Sentences, train_head, triplets
-from longform.critics.bbscore.trained import HeadShape, TrainedBridge, bridge_head, open_bridge
+from longform.critics.bbscore.read import HeadShape, TrainedBridge, bridge_head, open_bridge
+from longform.critics.bbscore.train import (
+    Recipe,
+    Sentences,
+    likelihood_loss,
+    paper_loss,
+    pin_loss,
+    released_loss,
+    train_head,
+    triplets,
+)
 from longform.language_models.lightning import Schedule
 from longform.language_models.sentence_features import KeptFeatures, open_encoder
 

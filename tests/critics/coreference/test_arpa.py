@@ -9,8 +9,7 @@ import pytest
 
 from longform.core.documents import BadInput, Chain
 from longform.core.resampling import generator
-from longform.critics.coreference.arpa import arpa_lines
-from longform.critics.coreference.score import KneserNeyCritic, MentionCritic
+from longform.critics.coreference.score import KneserNeyCritic, MentionCritic, arpa_lines
 
 
 def stream(name: str, count: int, entities: bool = False) -> list[Chain]:

@@ -14,6 +14,8 @@ from longform.critics.coreference.chains import (
     GivenMentions,
     Mention,
     entity_types,
+    gold_chains,
+    gold_mentions,
     is_film_paper,
     is_film_released,
     is_person,
@@ -22,10 +24,9 @@ from longform.critics.coreference.chains import (
     read_chains,
     root_offset,
 )
+from longform.critics.coreference.chains import read_gold as gold_read
 from longform.critics.coreference.fcoref import FcorefResolver, load_fcoref, patch_tied_weights, person_name_spans
-from longform.critics.coreference.gold import gold_chains, gold_mentions
-from longform.critics.coreference.gold import read as gold_read
-from longform.critics.coreference.person_lexicon import FIRST_NAMES
+from longform.critics.coreference.person_mentions import FIRST_NAMES
 from longform.critics.coreference.rules import read as rules_read
 
 

@@ -5,7 +5,7 @@ import pytest
 from longform.core.documents import BadInput, Document, Section
 from longform.critics.coreference.agreement import against_gold, units_from_readout
 from longform.critics.coreference.chains import ChainRules, GivenMentions, Mention, read_with
-from longform.critics.coreference.nearest import NearestResolver, read
+from longform.critics.coreference.rules import NearestResolver, read_nearest
 
 
 def entities(text):
@@ -40,7 +40,7 @@ def test_agreement_of_chains_is_one_with_itself_and_falls_with_a_wrong_link():
     truth = read_with(gold, pages, ChainRules(), None)
     critic = against_gold(real=truth)
     assert critic.score(critic.tally(units_from_readout(truth))) == 1.0
-    nearest = units_from_readout(read(documents=pages, splits=["test"]))
+    nearest = units_from_readout(read_nearest(documents=pages, splits=["test"]))
     parts = critic.describe(nearest)
     # found: {Reed, She, He, Reed} alone, Lee being mentioned once; gold: {Lee, She}, {Reed, He, Reed}
     assert parts["muc"] == {
@@ -52,8 +52,10 @@ def test_agreement_of_chains_is_one_with_itself_and_falls_with_a_wrong_link():
 
 
 def test_a_document_without_gold_is_refused():
-    critic = against_gold(real=read(documents=documents("Tom Reed left. He ran."), splits=["test"]))
+    critic = against_gold(real=read_nearest(documents=documents("Tom Reed left. He ran."), splits=["test"]))
     with pytest.raises(BadInput, match="no gold chain"):
         critic.tally(
-            units_from_readout(read(documents=[Document("z", "test", (Section(None, "He ran."),))], splits=["test"]))
+            units_from_readout(
+                read_nearest(documents=[Document("z", "test", (Section(None, "He ran."),))], splits=["test"])
+            )
         )

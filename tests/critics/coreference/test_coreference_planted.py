@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from longform.critics.coreference.agreement import ClusterPair, CorefAgreement, clusters
-from longform.critics.coreference.chains import ChainRules, is_person, read_chains
-from longform.critics.coreference.gold import gold_chains, gold_mentions
+from longform.critics.coreference.chains import ChainRules, gold_chains, gold_mentions, is_person, read_chains
 from longform.critics.coreference.rules import RuleResolver
 from longform.critics.coreference.score import KneserNeyCritic, MentionCritic
 from longform.datasets.synthetic_world import build

@@ -8,8 +8,14 @@ import pytest
 
 from longform.core.documents import BadInput
 from longform.core.resampling import generator
-from longform.critics.entity_grid.ranking import TransitionFeatures
-from longform.critics.entity_grid.tuning import TASK, learn_ranking, learn_transitions, learn_tuned, supplied
+from longform.critics.entity_grid.ranking import (
+    TASK,
+    TransitionFeatures,
+    learn_ranking,
+    learn_transitions,
+    learn_tuned,
+    supplied,
+)
 from longform.evaluation.order_discrimination import PairAccuracy, cross_validated
 from longform.text.entity_grids import grids_from_readout, read
 from longform.text.grid_files import build, parse_grid, printed

@@ -7,7 +7,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from longform.core.documents import BadInput, Document, Section, chains_from_readout
 from longform.critics.section_order import read as section_titles
-from longform.critics.section_order import read_gold as gold_titles
+from longform.critics.section_order.read import read_gold
 from longform.critics.section_order.score import units_from_readout
 
 
@@ -39,5 +39,5 @@ def test_an_empty_section_still_gets_a_title(tmp_path):
 
 def test_gold_chains_with_an_untitled_section_are_invalid_not_shortened():
     mixed = Document("x", "test", (Section("abstract", "a"), Section(None, "b")))
-    chains = chains_from_readout(gold_titles.read(documents=[*documents(4), mixed], splits=["test"]))
+    chains = chains_from_readout(read_gold(documents=[*documents(4), mixed], splits=["test"]))
     assert [chain.valid for chain in chains] == [True, False] and chains[0].symbols == TITLES

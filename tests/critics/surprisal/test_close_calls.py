@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from longform.core.resampling import generator
-from longform.critics.surprisal.close_calls import FIRST, ConditionBits, Judged, confirmed
+from longform.critics.surprisal.read import FIRST, ConditionBits, Judged, confirmed
 from longform.datasets.test_suites.prediction_formulas import parse
 
 FORMULA = (parse("(2;%b%) > (2;%a%)"),)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from longform.core.documents import BadInput, Document, Section
-from longform.critics.topics.counts import STOP_WORDS, build_vocabulary, count_terms
+from longform.critics.topics.model import STOP_WORDS, build_vocabulary, count_terms
 
 
 def document(number: int, *sections: str) -> Document:

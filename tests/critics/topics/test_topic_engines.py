@@ -13,9 +13,8 @@ from topic_cases import simulated, small_model
 
 from longform.core.resampling import generator
 from longform.critics.topics import kernels as topic_kernels
-from longform.critics.topics.counts import TermCounts, from_rows
 from longform.critics.topics.expectation import Expectation, columns_of, expectation, word_counts
-from longform.critics.topics.model import RELEASED, TopicModel, TopicSettings, gaussian, inverse
+from longform.critics.topics.model import RELEASED, TermCounts, TopicModel, TopicSettings, from_rows, gaussian, inverse
 from longform.critics.topics.score import LogisticNormalCritic, TopicReading
 from longform.critics.topics.train import m_step, maximise, seeded_model, tausworthe
 

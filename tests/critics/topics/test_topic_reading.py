@@ -11,7 +11,7 @@ import pytest
 from longform.core.critic import compare
 from longform.core.documents import BadInput, Document, Section
 from longform.core.resampling import generator
-from longform.critics.bbscore.joint import JointBridgeCritic
+from longform.critics.bbscore.score import JointBridgeCritic
 from longform.critics.bbscore.score import units_from_readout as paths_from_readout
 from longform.critics.perplexity.score import Perplexity
 from longform.critics.perplexity.score import units_from_readout as tokens_from_readout

@@ -9,9 +9,8 @@ import pytest
 from topic_cases import simulated, small_model
 
 from longform.core.documents import BadInput, Document, Section
-from longform.critics.topics.counts import from_rows
 from longform.critics.topics.expectation import expectation
-from longform.critics.topics.model import RELEASED, TopicModel, TopicSettings, gaussian
+from longform.critics.topics.model import RELEASED, TopicModel, TopicSettings, from_rows, gaussian
 from longform.critics.topics.train import RELEASED_SEED, fit, maximise, seeded_model
 
 

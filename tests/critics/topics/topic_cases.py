@@ -6,8 +6,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from longform.core.resampling import generator
-from longform.critics.topics.counts import from_rows
-from longform.critics.topics.model import TopicModel, inverse
+from longform.critics.topics.model import TopicModel, from_rows, inverse
 
 
 def small_model(seed: int, topics: int = 3, terms: int = 5) -> TopicModel:

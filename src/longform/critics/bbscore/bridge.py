@@ -7,6 +7,15 @@ $$B(s \mid \sigma^2) = \Big| \sum_{i=2}^{T-1} \ln(\alpha_i \sigma^2) + \beta_i /
 
 so a score is two numbers, $\overline{\ln \alpha}$ and $\overline\beta$, and $\sigma^2$: lower is more coherent. The printed
 normaliser is that of two dimensions whatever the latents' width; $\sigma^2$ is a variance.
+
+In one matrix of inner products, $\lVert s_i - (1 - u) s_a - u s_b \rVert^2$ is a sum of six entries of $G = Z Z^\top$, whose rows and columns a shuffle
+permutes. An order therefore costs eight gathers of $T$ numbers (the norms, both ends, lags 1, 2, 4, 8 and 16) for all
+five features, whatever the width of the latents. Latents are centred first, so that little cancels.
+
+In token time, as the release computes it, each sentence's latent is repeated over its tokens. Nothing is expanded. In a span of equal vectors $\lVert s - a - u(b - a) \rVert^2$ is a square in $u$, so the sum over
+the span needs three prefix sums, of $1/2v$, $u/2v$ and $u^2/2v$; a document costs its sentences, not its tokens. Window
+terms are grouped by the three sentences that a window touches. When sentences are shuffled, the release keeps the
+*original* span lengths and hands them the shuffled vectors; so do we.
 """
 
 from __future__ import annotations
@@ -242,3 +251,130 @@ def corpus_diffusion(paths: Sequence[LatentPath], name: str = "canonical") -> fl
             "sentences that are not all alike: check the reader and the split"
         )
     return float(kept.mean())
+
+
+class OrderedGram:
+    """Inner products of a path's latents, seen in many orders.
+
+    Args:
+        latents: (sentences, dims), float64.
+        orders: (orders, sentences) sentence numbers.
+    """
+
+    def __init__(self, latents: np.ndarray, orders: np.ndarray) -> None:
+        centred = latents - latents.mean(axis=0) if len(latents) else latents
+        self.gram = centred @ centred.T
+        self.orders = orders
+        self.norms = np.diagonal(self.gram)[orders]
+        self._lags: dict[int, np.ndarray] = {}
+
+    def terms(self, window: int, rule: Convention) -> Terms:
+        """Terms of one feature; window 0 is the global score."""
+        return self._window(window, rule) if window else self._global(rule)
+
+    def _products(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
+        return self.gram.ravel().take(one * len(self.gram) + other)
+
+    def _lag(self, lag: int) -> np.ndarray:
+        """Products of places ``lag`` apart, (orders, sentences - lag); kept, as windows share them."""
+        if lag not in self._lags:
+            self._lags[lag] = self._products(self.orders[:, :-lag], self.orders[:, lag:])
+        return self._lags[lag]
+
+    def _global(self, rule: Convention) -> Terms:
+        count, steps = self.orders.shape
+        if steps < 3:
+            return Terms(np.nan, np.full(count, np.nan), np.nan)
+        u, v = rule.score(np.arange(2.0, steps), steps)
+        weight, inner = 0.5 / v, self.orders[:, 1:-1]
+        first, last = self.orders[:, :1], self.orders[:, -1:]
+        beta = self.norms[:, 1:-1] @ weight
+        beta -= 2 * (self._products(inner, first) @ (weight * (1 - u)) + self._products(inner, last) @ (weight * u))
+        beta += self.norms[:, 0] * (weight @ (1 - u) ** 2) + self.norms[:, -1] * (weight @ u**2)
+        beta += self._products(first, last)[:, 0] * (2 * weight @ (u * (1 - u)))
+        return Terms(float(np.log(2 * np.pi * v).mean()), beta / (steps - 2), 1.0)
+
+    def _window(self, w: int, rule: Convention) -> Terms:
+        count, steps = self.orders.shape
+        windows = steps - 2 * w - rule.missed
+        if windows < 1:
+            return Terms(np.nan, np.full(count, np.nan), np.nan)
+        u, v = rule.window(w)
+        left, middle, right = (self.norms[:, k * w : k * w + windows].sum(axis=1) for k in (0, 1, 2))
+        near, wide = self._lag(w), self._lag(2 * w)[:, :windows].sum(axis=1)
+        beta = middle + (1 - u) ** 2 * left + u**2 * right + 2 * u * (1 - u) * wide
+        beta -= 2 * ((1 - u) * near[:, :windows].sum(axis=1) + u * near[:, w : w + windows].sum(axis=1))
+        share = 1.0 if rule.per_window else windows / (steps - 2)
+        return Terms(float(np.log(2 * np.pi * v)), beta / (2 * v) / windows, share)
+
+
+def token_terms(latents: np.ndarray, token_counts: np.ndarray, window: int, rule: Convention) -> Terms:
+    """Terms of one feature in token time.
+
+    Args:
+        latents: (orders, sentences, dims).
+        token_counts: (sentences,) tokens of each place, at least one.
+    """
+    counts = np.asarray(token_counts, dtype=np.int64)
+    if counts.shape != latents.shape[1:2] or (counts < 1).any():
+        raise BadInput(
+            f"token counts {counts.tolist()[:5]}... for {latents.shape[1]} sentences; each needs at least one token"
+        )
+    return _window_terms(latents, counts, window, rule) if window else global_token_terms(latents, counts, rule.score)
+
+
+@dataclass(frozen=True)
+class SpanWeights:
+    r"""Sums over each sentence's tokens of $1/2v$, $u/2v$ and $u^2/2v$, each (sentences,), and $\overline{\ln\alpha}$."""
+
+    plain: np.ndarray
+    linear: np.ndarray
+    square: np.ndarray
+    log_alpha: float
+
+
+def span_weights(counts: np.ndarray, shares: Shares) -> SpanWeights:
+    """Weights of the spans; the first and the last token are the pinned ends and weigh nothing."""
+    steps = int(counts.sum())
+    u, v = shares(np.arange(2.0, steps), steps)
+    u, weight = np.pad(u, 1), np.pad(0.5 / v, 1)
+    ends = np.cumsum(counts)
+    sums = [np.diff(np.cumsum(weight * u**power)[ends - 1], prepend=0.0) for power in (0, 1, 2)]
+    return SpanWeights(sums[0], sums[1], sums[2], float(np.log(2 * np.pi * v).mean()))
+
+
+def global_token_terms(latents: np.ndarray, counts: np.ndarray, shares: Shares) -> Terms:
+    """The global terms in token time, in O(sentences) per order."""
+    steps = int(counts.sum())
+    if steps < 3:
+        return Terms(np.nan, np.full(len(latents), np.nan), np.nan)
+    sums = span_weights(counts, shares)
+    from_first = latents - latents[:, :1]
+    chord = from_first[:, -1]
+    beta = np.einsum("osd,osd->os", from_first, from_first) @ sums.plain
+    beta -= 2 * (np.einsum("osd,od->os", from_first, chord) @ sums.linear)
+    beta += np.einsum("od,od->o", chord, chord) * sums.square.sum()
+    return Terms(sums.log_alpha, beta / (steps - 2), 1.0)
+
+
+def _window_terms(latents: np.ndarray, counts: np.ndarray, w: int, rule: Convention) -> Terms:
+    steps = int(counts.sum())
+    windows = steps - 2 * w - rule.missed
+    if windows < 1:
+        return Terms(np.nan, np.full(len(latents), np.nan), np.nan)
+    u, v = rule.window(w)
+    owner = np.repeat(np.arange(len(counts)), counts)
+    touched = np.stack([owner[k * w : k * w + windows] for k in (0, 1, 2)])
+    touched, times = np.unique(touched[:, touched[0] != touched[2]], axis=1, return_counts=True)
+    left, middle, right = (latents[:, place] for place in touched)
+    gaps = middle - (1 - u) * left - u * right
+    beta = np.einsum("osd,osd->os", gaps, gaps) @ times.astype(np.float64) / (2 * v)
+    share = 1.0 if rule.per_window else windows / (steps - 2)
+    return Terms(float(np.log(2 * np.pi * v)), beta / windows, share)
+
+
+def token_diffusion(unit: LatentPath, rule: Convention) -> float:
+    r"""$\hat\sigma^2(s)$ of one path in token time; nan below three tokens."""
+    if not len(unit.latents):
+        return float("nan")
+    return float(global_token_terms(unit.latents[None], np.asarray(unit.token_counts), rule.sigma).beta[0])

@@ -15,7 +15,7 @@ import numpy as np
 from longform.core.critic import Better
 from longform.core.documents import BadInput
 from longform.critics.bbscore.bridge import FITTED, SLOPE, WINDOWS, LatentPath, Layers
-from longform.critics.bbscore.features import BridgeFeatures, identity
+from longform.critics.bbscore.score import BridgeFeatures, identity
 
 CLASSIFIERS = ("linear", "three_layer")
 

@@ -2,16 +2,86 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import torch
+from safetensors.torch import load_file, save_file
 
 from longform.core.documents import BadInput, Document, Readout
-from longform.critics.bbscore.trained import open_bridge
-from longform.language_models.sentence_features import SentenceEncoder, open_encoder, split_sentences
+from longform.language_models.sentence_features import (
+    ENCODER,
+    KeptFeatures,
+    SentenceEncoder,
+    open_encoder,
+    split_sentences,
+)
 from longform.text.permutations import numbered
+
+
+@dataclass(frozen=True)
+class HeadShape:
+    """Widths of the head: frozen features, hidden and latent (sheng2024 appendix E: 128 and 8)."""
+
+    features: int
+    hidden: int = 128
+    latent: int = 8
+
+
+def bridge_head(shape: HeadShape) -> torch.nn.Sequential:
+    """The four linear maps; the first two compose to one."""
+    widths = (shape.features, shape.hidden, shape.hidden, shape.hidden, shape.latent)
+    maps = [torch.nn.Linear(a, b, bias=False) for a, b in pairwise(widths)]
+    relu = torch.nn.ReLU
+    return torch.nn.Sequential(maps[0], maps[1], relu(), maps[2], relu(), maps[3])
+
+
+@dataclass(frozen=True)
+class TrainedBridge:
+    """Heads by name, and the frozen encoder with the features that it has read."""
+
+    heads: Mapping[str, torch.nn.Sequential]
+    frozen: KeptFeatures
+    splitter: str
+
+    def save(self, folder: Path) -> None:
+        """``heads.safetensors``, ``bridge.json`` and a copy of the frozen encoder with its features."""
+        weights = {f"{name}/{key}": v for name, head in self.heads.items() for key, v in head.state_dict().items()}
+        save_file({key: value.contiguous() for key, value in weights.items()}, folder / "heads.safetensors")
+        named = {"heads": list(self.heads), "splitter": self.splitter}
+        (folder / "bridge.json").write_text(json.dumps(named, sort_keys=True) + "\n", encoding="utf-8")
+        (folder / ENCODER).mkdir()
+        self.frozen.save(folder / ENCODER)
+
+
+def open_bridge(folder: Path) -> TrainedBridge:
+    """Inverse of :meth:`TrainedBridge.save`.
+
+    Raises:
+        BadInput: the folder holds no bridge, or its frozen encoder is gone.
+    """
+    if not (folder / "bridge.json").is_file():
+        raise BadInput(f"{folder}: no bridge.json; the reader must be a row of bridge_encoder, train it first")
+    named = json.loads((folder / "bridge.json").read_text(encoding="utf-8"))
+    if not (folder / ENCODER).is_dir():
+        raise BadInput(f"{folder} reads features of {folder / ENCODER}, which is not there; run its train row again")
+    weights = load_file(folder / "heads.safetensors")
+    heads = {name: _opened({k[len(name) + 1 :]: v for k, v in weights.items() if k.startswith(f"{name}/")})
+             for name in named["heads"]}  # fmt: skip
+    frozen = KeptFeatures(folder / ENCODER, open_encoder(folder / ENCODER))
+    return TrainedBridge(heads, frozen, named["splitter"])
+
+
+def _opened(weights: Mapping[str, torch.Tensor]) -> torch.nn.Sequential:
+    head = bridge_head(
+        HeadShape(weights["0.weight"].shape[1], weights["0.weight"].shape[0], weights["5.weight"].shape[0])
+    )
+    head.load_state_dict(dict(weights))
+    return head.eval()
 
 
 def read(
@@ -75,3 +145,26 @@ def token_counts(encoder: SentenceEncoder, sentences: Sequence[str]) -> np.ndarr
 def placed(features: np.ndarray, heads: Iterable[torch.nn.Module]) -> np.ndarray:
     """Latents under each head, float32 (sentences, heads, dims)."""
     return np.stack([head(torch.from_numpy(features)).numpy() for head in heads], axis=1)
+
+
+def read_gold(
+    *, documents: Sequence[Document], truth: Mapping[str, np.ndarray], splits: Sequence[str] | None = None
+) -> Readout:
+    """Ragged ``latents``, ``text_ids`` and ``token_counts`` (one a sentence) from ``bridge_path`` of the truth.
+
+    Raises:
+        BadInput: the corpus was not planted.
+    """
+    if "bridge_path" not in truth:
+        raise BadInput("gold bridge paths: the corpus has no 'bridge_path' in its truth; use a planted corpus")
+    ends = np.cumsum(truth["bridge_path_lengths"])
+    rows = zip(documents, np.split(truth["bridge_path"], ends[:-1]), strict=True)
+    kept = [(document, path) for document, path in rows if splits is None or document.split in splits]
+    lengths = np.array([len(path) for _, path in kept], dtype=np.int64)
+    arrays = {
+        "latents": np.concatenate([path for _, path in kept]),
+        "text_ids": np.concatenate([np.arange(n) for n in lengths]),
+        "token_counts": np.ones(lengths.sum(), dtype=np.int64),
+    }
+    arrays |= {f"{name}_lengths": lengths for name in tuple(arrays)}
+    return Readout(tuple(d.id for d, _ in kept), tuple(d.split for d, _ in kept), arrays)

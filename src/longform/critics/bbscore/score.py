@@ -1,26 +1,110 @@
-r"""BBScore as a critic: the mean over documents of how well their latents fit a Brownian bridge (sheng2024 section 3)."""
+r"""BBScore as a critic: the mean over documents of how well their latents fit a Brownian bridge (sheng2024 section 3).
+
+The bridge's exact joint density is a score that is comparable between documents of different length. BBScore multiplies the bridge's marginal densities as if sentences were independent, and its $\overline{\ln\alpha}$ grows
+with $T$. The joint density of the $T - 2$ inner latents given both ends has a closed form, since the inverse of the
+bridge's covariance is tridiagonal:
+
+$$Q = \sum_i \lVert L^{-1} (s_{i+1} - s_i) \rVert^2 - \lVert L^{-1} (s_T - s_1) \rVert^2 / (T - 1), \quad \Sigma = L L^\top$$
+
+is $\chi^2$ with $n (T - 2)$ degrees of freedom on a true bridge, whatever $T$ is. Source of the idea: the successor of
+sheng2024 (BBScoreV2, whose encoder is trained by this likelihood); the standardisation by degrees of freedom is ours.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from longform.core.critic import Better, Tally
 from longform.core.documents import BadInput
+from longform.core.resampling import generator
 from longform.critics.bbscore.bridge import (
     FITTED,
+    WINDOWS,
     LatentPath,
+    OrderedGram,
+    Terms,
     convention,
+    corpus_diffusion,
+    diffusion,
     inner_gaps,
     signed_scores,
-    units_from_readout,
+    token_diffusion,
+    token_terms,
 )
-from longform.critics.bbscore.features import BridgeFeatures, identity
+from longform.critics.bbscore.bridge import units_from_readout as units_from_readout
 
-__all__ = ["BridgeCritic", "units_from_readout"]
+TIMES = ("sentence", "token")
+
+
+@dataclass(frozen=True)
+class BridgeFeatures:
+    r"""Global score and window scores, encode once and permute.
+
+    Attributes:
+        index: one of ``CONVENTIONS``.
+        time: "sentence", or "token" as the release computes it.
+        windows: 0 is the global score.
+        sigma2: fitted $\sigma_m^2$.
+        signed: fitted; most real documents' sums are negative, so that the printed absolute value would turn the order round.
+    """
+
+    index: str = "canonical"
+    time: str = "sentence"
+    windows: tuple[int, ...] = WINDOWS
+    sigma2: float | None = field(default=None, repr=False, metadata=FITTED)
+    signed: bool = field(default=False, repr=False, metadata=FITTED)
+
+    def __post_init__(self) -> None:
+        convention(self.index)
+        if self.time not in TIMES:
+            raise BadInput(f"time {self.time!r}; allowed are {list(TIMES)}; mend the row")
+
+    def fit(self, real: Sequence[LatentPath]) -> BridgeFeatures:
+        r"""Estimate $\sigma_m^2$ on the paths as they are, and see whether most of their sums are negative.
+
+        Raises:
+            BadInput: no usable path.
+        """
+        if self.time == "sentence":
+            sigma2 = corpus_diffusion(real, self.index)
+        else:
+            each = np.array([token_diffusion(unit, convention(self.index)) for unit in real])
+            kept = each[np.isfinite(each)]
+            if not len(kept) or not kept.mean() > 0:
+                raise BadInput(f"sigma_m^2 is undefined or 0 over {len(real)} paths in token time; check the reader")
+            sigma2 = float(kept.mean())
+        fitted = replace(self, sigma2=sigma2)
+        sums = np.array([fitted.sums(unit, identity(unit))[0, 0] for unit in real])
+        return replace(fitted, signed=bool(np.mean(sums[np.isfinite(sums)] < 0) > 0.5))
+
+    def terms(self, unit: LatentPath, orders: np.ndarray) -> list[Terms]:
+        """Terms of each window for each of the orders, (orders, sentences) of sentence numbers."""
+        rule = convention(self.index)
+        if self.time == "token" and len(unit.latents):
+            gathered = unit.latents[orders]
+            return [token_terms(gathered, unit.token_counts, window, rule) for window in self.windows]
+        seen = OrderedGram(unit.latents, orders)
+        return [seen.terms(window, rule) for window in self.windows]
+
+    def sums(self, unit: LatentPath, orders: np.ndarray, dims: int = 2) -> np.ndarray:
+        """Features before their absolute value, (orders, windows); nan where the document is too short for a window."""
+        if self.sigma2 is None:
+            raise BadInput("bridge features have no sigma2 yet; call fit(real paths) and use what it returns")
+        return np.stack([signed_scores(found, self.sigma2, dims) for found in self.terms(unit, orders)], axis=1)
+
+    def values(self, unit: LatentPath, orders: np.ndarray) -> np.ndarray:
+        """Features, (orders, windows): absolute as printed, signed where that would turn the order round."""
+        sums = self.sums(unit, orders)
+        return sums if self.signed else np.abs(sums)
+
+
+def identity(unit: LatentPath) -> np.ndarray:
+    """The original order, (1, sentences)."""
+    return np.arange(len(unit.latents))[None]
 
 
 @dataclass(frozen=True)
@@ -108,3 +192,131 @@ class BridgeCritic:
         """Mean over documents; nan where all were excluded."""
         count = tally.total("documents")
         return tally.total("score") / count if count else float("nan")
+
+
+def bridge_scatter(latents: np.ndarray) -> np.ndarray:
+    r"""$\sum_i \Delta_i \Delta_i^\top - (s_T - s_1)(s_T - s_1)^\top / (T - 1)$ of one path, (dims, dims)."""
+    steps = np.diff(latents, axis=0)
+    chord = latents[-1] - latents[0]
+    return steps.T @ steps - np.outer(chord, chord) / max(1, len(steps))
+
+
+def bridge_quadratic(latents: np.ndarray, whitener: np.ndarray) -> np.ndarray:
+    """$Q$ of (orders, sentences, dims); ``whitener`` is the inverse of $L$. Shape (orders,)."""
+    white = latents @ whitener.T
+    steps = np.diff(white, axis=1)
+    chord = white[:, -1] - white[:, 0]
+    return np.einsum("osd,osd->o", steps, steps) - np.einsum("od,od->o", chord, chord) / (latents.shape[1] - 1)
+
+
+@dataclass(frozen=True)
+class JointBridgeCritic:
+    r"""Mean of $Q / n (T - 2)$ over documents: 1 on real text, above 1 where sentences jump more than real ones do.
+
+    Attributes:
+        ridge: share of the mean variance that is added to the diagonal of $\Sigma$ before it is inverted.
+        whitener: fitted inverse Cholesky factor of $\Sigma$, (dims, dims).
+    """
+
+    better: ClassVar[Better] = "lower"
+    parts: ClassVar[str] = "sentences"
+    attributed: ClassVar[tuple[str, ...]] = ("score",)
+    blame: ClassVar[int] = 1
+    ridge: float = 1e-6
+    whitener: np.ndarray | None = field(default=None, repr=False, metadata=FITTED)
+
+    def fit(self, real: Sequence[LatentPath]) -> JointBridgeCritic:
+        r"""Maximum likelihood: $\hat\Sigma = \sum_s S_s / \sum_s (T_s - 2)$ over usable paths.
+
+        Raises:
+            BadInput: no usable path, or latents that never leave their bridge.
+        """
+        kept = [unit.latents for unit in real if unit.usable]
+        if not kept:
+            raise BadInput(f"joint bridge critic: 0 of {len(real)} paths have three finite sentences; check the reader")
+        covariance = np.sum([bridge_scatter(z) for z in kept], axis=0) / sum(len(z) - 2 for z in kept)
+        level = float(np.trace(covariance)) / len(covariance)
+        if not level > 0:
+            raise BadInput("joint bridge critic: sigma is 0, all sentences of each path are alike; check the reader")
+        factor = np.linalg.cholesky(covariance + self.ridge * level * np.eye(len(covariance)))
+        return replace(self, whitener=np.linalg.inv(factor))
+
+    def scores(self, latents: np.ndarray) -> np.ndarray:
+        """$Q / n (T - 2)$ of (orders, sentences, dims); nan below three sentences."""
+        whitener = self._fitted()
+        orders, sentences, dims = latents.shape
+        if sentences < 3:
+            return np.full(orders, np.nan)
+        return bridge_quadratic(latents, whitener) / (dims * (sentences - 2))
+
+    def order_scores(self, unit: LatentPath, orders: np.ndarray) -> np.ndarray:
+        """$Q / n (T - 2)$ of a document under each order, (orders,); nan where it is too short or not finite."""
+        return self.scores(unit.latents[orders]) if unit.usable else np.full(len(orders), np.nan)
+
+    def attribute(self, units: Sequence[LatentPath]) -> list[np.ndarray]:
+        r"""What each sentence adds, (sentences,): half of the step that leads to it and half of the one that leaves it.
+
+        $Q = \sum_i \lVert L^{-1} (s_{i+1} - s_i - (s_T - s_1) / (T - 1)) \rVert^2$, a sum over steps.
+        """
+        return [self._parts(unit.latents) if unit.usable else np.zeros(0) for unit in units]
+
+    def _parts(self, latents: np.ndarray) -> np.ndarray:
+        white = latents @ self._fitted().T
+        steps = np.diff(white, axis=0) - (white[-1] - white[0]) / (len(white) - 1)
+        halves = (steps**2).sum(axis=1) / (2 * latents.shape[1] * (len(latents) - 2))
+        return np.append(halves, 0.0) + np.append(0.0, halves)
+
+    def tally(self, units: Sequence[LatentPath]) -> Tally:
+        """Columns score, documents and excluded."""
+        each = np.array([self.scores(unit.latents[None])[0] for unit in units], dtype=np.float64)
+        kept = np.isfinite(each)
+        values = np.stack([np.where(kept, each, 0.0), kept, ~kept], axis=1).astype(np.float64)
+        return Tally(tuple(unit.unit_id for unit in units), ("score", "documents", "excluded"), values)
+
+    def score(self, tally: Tally) -> float:
+        """Mean over documents; nan where all were excluded."""
+        count = tally.total("documents")
+        return tally.total("score") / count if count else float("nan")
+
+    def _fitted(self) -> np.ndarray:
+        if self.whitener is None:
+            raise BadInput("joint bridge critic has no whitener yet; call fit(real paths) and use what it returns")
+        return self.whitener
+
+
+COMMON_STEPS = 100  # sheng2024 section 5.5 resamples paths to a common length it does not give; ours
+SWEEP = tuple(
+    float(s) for s in np.logspace(-4, 4, 65)
+)  # of sigma^2 over its estimate; ours, the figure's grid is not stated
+
+
+def text_diffusion(unit: LatentPath, index: str = "canonical") -> float:
+    r"""$\hat\sigma^2(s)$ of one text, nan where it cannot be read; the texts of a source are known by it (section 5.4)."""
+    return diffusion(unit.latents, index) if unit.usable else float("nan")
+
+
+def shuffled(unit: LatentPath) -> LatentPath:
+    """The path with its sentences in a random order that depends on the unit alone."""
+    return replace(unit, latents=generator("trajectory shuffle", unit.unit_id).permutation(unit.latents))
+
+
+def trajectory(units: Sequence[LatentPath], steps: int = COMMON_STEPS) -> dict[str, list[float]]:
+    """Mean absolute latent over dims, each path stretched to a common length; its mean and spread over documents."""
+    grid = np.linspace(0, 1, steps)
+    each = [np.abs(unit.latents).mean(axis=1) for unit in units if unit.usable]
+    bent = np.array([np.interp(grid, np.linspace(0, 1, len(values)), values) for values in each])
+    if not len(bent):
+        return {"mean": [], "spread": []}
+    return {"mean": bent.mean(axis=0).tolist(), "spread": bent.std(axis=0).tolist()}
+
+
+def variances(critic: BridgeCritic) -> list[BridgeCritic]:
+    r"""The fitted critic with $\sigma_m^2$ over eight decades around its estimate (Figure 9), each as good a scorer of orders."""
+    assert critic.sigma2 is not None
+    return [replace(critic, sigma2=critic.sigma2 * factor) for factor in SWEEP]
+
+
+def describe_sweep(critic: BridgeCritic, areas: Sequence[float], accuracies: Sequence[float]) -> dict[str, Any]:
+    """What Figure 9 draws: area and pairwise accuracy at each variance."""
+    grid = [one.sigma2 for one in variances(critic)]
+    return {"sigma2": critic.sigma2, "sweep": {"sigma2": grid, "auc": list(areas), "accuracy": list(accuracies)}}

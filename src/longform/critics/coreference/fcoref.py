@@ -16,8 +16,7 @@ from typing import Any
 
 from longform.core.documents import BadInput, Document, Readout
 from longform.critics.coreference.chains import ChainRules, Mention, read_with
-from longform.critics.coreference.person_lexicon import FIRST_NAMES
-from longform.critics.coreference.person_mentions import LIKELY, NAME, candidates
+from longform.critics.coreference.person_mentions import FIRST_NAMES, LIKELY, NAME, candidates
 
 
 @dataclass(frozen=True)

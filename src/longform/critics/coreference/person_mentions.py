@@ -6,26 +6,40 @@ import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
-from longform.critics.coreference.person_lexicon import (
-    ADDRESS,
-    AUXILIARIES,
-    CLAUSE_WORDS,
-    FUNCTION_WORDS,
-    NO_NAMES,
-    NOUNS,
-    OBJECT_FORMS,
-    PARTICLES,
-    PERSON_PRONOUNS,
-    PLACE_WORDS,
-    PLURAL,
-    POSSESSIVES,
-    PREPOSITIONS,
-    ROLES,
-    SAYING,
-    THIRD_PERSON,
-)
+from longform.core.artefacts import read_yaml
 from longform.text.sentences import sentences
+
+MALE, FEMALE, PLURAL, NEITHER = "MALE", "FEMALE", "PLURAL", "NONE"  # entity types; "NONE": none of the above
+GENDERS = {"male": MALE, "female": FEMALE, "plural": PLURAL, "neutral": NEITHER}
+_LISTS: Mapping[str, frozenset[str]] = {
+    name: frozenset(words.split()) for name, words in read_yaml(Path(__file__).with_name("persons.yaml")).items()
+}
+
+
+def _gendered(kind: str) -> dict[str, str]:
+    """Gender of each word of a kind."""
+    return {word: gender for name, gender in GENDERS.items() for word in _LISTS.get(f"{name}_{kind}", ())}
+
+
+MALE_PRONOUNS = _LISTS["male_pronouns"]
+PERSON_PRONOUNS = _LISTS["person_pronouns"]
+NO_PERSONS = _LISTS["no_persons"]
+VOTES = _gendered("pronouns")
+ADDRESS = _gendered("address")
+FIRST_NAMES = _gendered("names")
+NOUNS = _gendered("nouns")
+REFLEXIVES = frozenset({"himself", "herself", "themselves"})
+OBJECT_FORMS = frozenset({"him", "her", "them"})
+POSSESSIVES = frozenset({"his", "her", "their", "hers", "theirs"})
+THIRD_PERSON = {word: VOTES[word] for word in {"he", "she", "they"} | REFLEXIVES | OBJECT_FORMS | POSSESSIVES}
+
+ROLES, SAYING, AUXILIARIES, PARTICLES = (_LISTS[name] for name in ("roles", "saying", "auxiliaries", "particles"))
+PLACE_WORDS, NO_NAMES = _LISTS["place_words"], _LISTS["no_names"]
+CLAUSE_WORDS, PREPOSITIONS = _LISTS["clause_words"], _LISTS["prepositions"]
+FUNCTION_WORDS = _LISTS["function_words"] | CLAUSE_WORDS | PREPOSITIONS
+
 
 PRONOUN, NAME, NOUN, GROUP = "pronoun", "name", "noun", "group"
 STRONG, LIKELY, WEAK = 2, 1, 0  # how sure it is that a name is a person's

@@ -12,7 +12,7 @@ Two ways to cut texts that are longer than the model's window:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,9 @@ import numpy as np
 from transformers import AutoModelForCausalLM
 
 from longform.core.documents import BadInput, Document, Readout
+from longform.datasets.hsmm_language import language_from_truth
 from longform.language_models.checkpoints import load_reader, load_tokenizer
+from longform.language_models.hsmm.model import SemiMarkovLM
 from longform.language_models.log_probs import open_reader
 from longform.language_models.token_rows import article_ids, document_rows
 
@@ -99,3 +101,55 @@ def score_stream(network: Any, articles: Sequence[list[int]], batch: int, name: 
         values[places], scored[places] = log_probs, True
     ends = np.cumsum([len(ids) for ids in articles])[:-1]
     return [part[counted] for part, counted in zip(np.split(values, ends), np.split(scored, ends), strict=True)]
+
+
+def read_segments(*, documents: Sequence[Document], reader: Path, splits: Sequence[str]) -> Readout:
+    """A text's log-likelihood (sum over segmentations and states) stands at its last token, zero before it.
+
+    A text to which the model gives probability zero (an n-gram it never met, say) keeps minus infinity, so that a
+    perplexity over it is infinite rather than flattering.
+    """
+    chosen = [document for document in documents if document.split in splits]
+    texts = [document.text.split() for document in chosen]
+    totals = SemiMarkovLM.load(reader).log_likelihood(texts)
+    lengths = np.array([len(text) for text in texts], dtype=np.int64)
+    values = np.zeros(lengths.sum(), dtype=np.float64)
+    values[np.cumsum(lengths) - 1] = totals
+    ids, splits_read = tuple(d.id for d in chosen), tuple(d.split for d in chosen)
+    return Readout(ids, splits_read, {"token_logprob": values, "token_logprob_lengths": lengths})
+
+
+def read_true(
+    *,
+    documents: Sequence[Document],
+    truth: Mapping[str, np.ndarray],
+    reader_truth: Mapping[str, np.ndarray],
+    splits: Sequence[str],
+) -> Readout:
+    r"""Token log-probabilities in the layout of a language model's readout, without an end token.
+
+    A subsequence is one draw: $\log A_{z_{m-1} z_m} + \log E_{z_m w_m}$ stands at its delimiter, zero at its
+    letters, so sums over texts and token counts are exact.
+    """
+    if len(truth.get("emitted", ())) != len(documents):
+        raise BadInput(
+            f"true log-probs: {len(truth.get('emitted', ()))} rows of truth for {len(documents)} documents; read the corpus itself"
+        )
+    language = language_from_truth(dict(reader_truth))
+    lengths = np.array([len(text.split()) for text in language.subsequences])
+    rows = [row for row, document in enumerate(documents) if document.split in splits]
+    values = [_log_probs(language, truth["states"][row], truth["emitted"][row], lengths) for row in rows]
+    arrays: dict[str, np.ndarray] = {
+        "token_logprob": np.concatenate(values).astype(np.float32),
+        "token_logprob_lengths": np.array([len(value) for value in values], dtype=np.int64),
+    }
+    return Readout(tuple(documents[r].id for r in rows), tuple(documents[r].split for r in rows), arrays)
+
+
+def _log_probs(language: Any, states: np.ndarray, emitted: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """Log-probability of each token of one document; its subsequences' draws stand at their delimiters."""
+    previous = np.concatenate([[0], states[:-1]])
+    values = np.zeros(lengths[emitted].sum())
+    draws = language.transitions[previous, states] * language.emissions[states, emitted]
+    values[np.cumsum(lengths[emitted]) - 1] = np.log(draws)
+    return values

@@ -88,3 +88,13 @@ def classify(network: Any, rows: Sequence[list[int]], batch: int, name: str) -> 
             reported = time.monotonic()
             print(f"infer {name}: {start}/{len(order)} sections", flush=True)
     return log_posterior
+
+
+def read_gold(*, documents: Sequence[Document], splits: Sequence[str]) -> Readout:
+    """One chain of titles per document; a document with an untitled section is an invalid chain."""
+    chains = []
+    for document in (d for d in documents if d.split in splits):
+        titles = tuple(section.title for section in document.sections if section.title is not None)
+        whole = len(titles) == len(document.sections)
+        chains.append(Chain(document.id, document.split, titles if whole else (), valid=whole))
+    return chains_to_readout(chains)

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from longform.core.documents import BadInput
-from longform.critics.topics.counts import TermCounts
 from longform.critics.topics.kernels import ABSENT, LANES, UNLIMITED, ascend_documents, expected_words
-from longform.critics.topics.model import TopicModel, TopicSettings
+from longform.critics.topics.model import TermCounts, TopicModel, TopicSettings
 
 SPAN = 256  # documents (or words) that one thread takes at a time
 WIDEST = 10.0  # variance that a document starts from, if the prior allows it (authors' program)

@@ -14,7 +14,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from longform.critics.topics.counts import TermCounts
 from longform.critics.topics.kernels import (
     CG_DROP,
     CG_PRODUCTS,
@@ -25,7 +24,7 @@ from longform.critics.topics.kernels import (
     UNLIMITED,
     VARIANCE_STEPS,
 )
-from longform.critics.topics.model import TopicModel, TopicSettings
+from longform.critics.topics.model import TermCounts, TopicModel, TopicSettings
 
 
 @dataclass(frozen=True)

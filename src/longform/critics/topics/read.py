@@ -15,9 +15,16 @@ from typing import Any
 import numpy as np
 
 from longform.core.documents import SPLITS, BadInput, Document, Readout, Section, of_splits
-from longform.critics.topics.counts import TermCounts, count_terms, words_of
 from longform.critics.topics.expectation import Expectation, expectation
-from longform.critics.topics.model import RELEASED_INFERENCE, TopicModel, TopicSettings, inverse
+from longform.critics.topics.model import (
+    RELEASED_INFERENCE,
+    TermCounts,
+    TopicModel,
+    TopicSettings,
+    count_terms,
+    inverse,
+    words_of,
+)
 from longform.datasets.synthetic_world.lexicon import plural
 from longform.language_models.devices import chosen_device
 from longform.text.kept_texts import pack

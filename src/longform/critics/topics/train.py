@@ -18,9 +18,18 @@ import numba
 import numpy as np
 
 from longform.core.documents import BadInput, Document
-from longform.critics.topics.counts import TermCounts, build_vocabulary, count_terms
 from longform.critics.topics.expectation import Columns, Expectation, columns_of, expectation, word_counts
-from longform.critics.topics.model import RELEASED, Progress, TopicModel, TopicSettings, check_sizes, gaussian
+from longform.critics.topics.model import (
+    RELEASED,
+    Progress,
+    TermCounts,
+    TopicModel,
+    TopicSettings,
+    build_vocabulary,
+    check_sizes,
+    count_terms,
+    gaussian,
+)
 from longform.language_models.devices import chosen_device
 
 SEED_SMOOTHING = 1.0  # added to every word of a seeded topic, beside U(0, 1) (authors' program)
