@@ -3,7 +3,7 @@
 import pytest
 
 from longform.core.documents import BadInput, Document, Section
-from longform.critics.verifiability.read_facts import read, verifier_of
+from longform.critics.verifiability.read_known import read_facts, verifier_of
 from longform.critics.verifiability.score import units_from_readout
 from longform.datasets import synthetic_world
 from longform.datasets.synthetic_world.corruption_corpus import build
@@ -15,14 +15,14 @@ def test_false_facts_are_refuted_and_sound_ones_supported():
     )
     labels = {
         unit.unit_id: unit.labels
-        for unit in units_from_readout(read(documents=corpus.documents, name="x", domain="wiki"))
+        for unit in units_from_readout(read_facts(documents=corpus.documents, name="x", domain="wiki"))
     }
     sound = [label for key, row in labels.items() if key.startswith("sound") for label in row]
     false = [label for key, row in labels.items() if key.startswith("false") for label in row]
     assert sound.count("refuted") == 0 < sound.count("supported")
     assert false.count("refuted") > 0.8 * sound.count("supported")
     with pytest.raises(BadInput, match="0 sound articles"):
-        read(documents=[d for d in corpus.documents if d.id.startswith("false")], name="x", domain="wiki")
+        read_facts(documents=[d for d in corpus.documents if d.id.startswith("false")], name="x", domain="wiki")
 
 
 def test_the_facts_read_back_are_those_that_the_world_wrote():

@@ -18,7 +18,7 @@ from longform.critics.verifiability.entailment import (
     Vocabulary,
 )
 from longform.critics.verifiability.read import read, verifier_of_lines
-from longform.critics.verifiability.read_claims import read as read_claims
+from longform.critics.verifiability.read_known import read_claims
 from longform.critics.verifiability.score import generations_from_readout
 from longform.datasets.synthetic_world.fever_corpus import build
 from longform.text.sentence_traits import PageSimilarity, conjunctions, entities, link_parser, mean_nats
