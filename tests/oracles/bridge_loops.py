@@ -7,6 +7,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from longform.critics.bbscore.bridge import Convention, Terms, global_terms
+
 
 def loop_terms(z: np.ndarray, share: Callable[[int, int], tuple[float, float]]) -> list[tuple[float, float]]:
     """(alpha_i, beta_i) one i at a time; ``share(i, T)`` gives u and v."""
@@ -38,3 +40,21 @@ def bridges(count: int, steps: int, dims: int, sigma2: float, seed: int) -> np.n
     share = np.linspace(0, 1, steps)[None, :, None]
     start, end = rng.normal(size=(2, count, 1, dims))
     return walk - share * walk[:, -1:] + start + share * (end - start)
+
+
+def window_terms(latents: np.ndarray, w: int, rule: Convention) -> Terms:
+    """Terms of windows of ``2 w + 1`` steps (sheng2024 appendix D); no window gives nan, never a perfect zero."""
+    orders, steps, _ = latents.shape
+    count = steps - 2 * w - rule.missed
+    if count < 1:
+        return Terms(np.nan, np.full(orders, np.nan), np.nan)
+    u, v = rule.window(w)
+    left, middle, right = (latents[:, k * w : k * w + count] for k in (0, 1, 2))
+    gaps = middle - (1 - u) * left - u * right
+    beta = np.einsum("osd,osd->o", gaps, gaps) / (2 * v)
+    return Terms(float(np.log(2 * np.pi * v)), beta / count, 1.0 if rule.per_window else count / (steps - 2))
+
+
+def terms(latents: np.ndarray, window: int, rule: Convention) -> Terms:
+    """Terms of one of the five features; window 0 is the global score."""
+    return window_terms(latents, window, rule) if window else global_terms(latents, rule.score)

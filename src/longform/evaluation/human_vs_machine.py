@@ -238,18 +238,6 @@ class SourceDetection:
         return float(np.mean([(row < row[place]).sum() < TOP for place, row in enumerate(self.distances(tally))]))
 
 
-def detection_tally(value: Callable[[Any], float], documents: Sequence[Sides], sources: Sequence[str]) -> Tally:
-    """A column for each source, the human one first, and ``excluded`` where one of a document's texts has no value."""
-    names = (HUMAN, *sources)
-    each = np.array([[value(d.text(s)) for s in names] for d in documents]).reshape(len(documents), len(names))
-    broken = ~np.isfinite(each).all(axis=1, keepdims=True)
-    return Tally(
-        tuple(d.unit_id for d in documents),
-        (*names, "excluded"),
-        np.concatenate([np.where(broken, 0.0, each), broken], axis=1),
-    )
-
-
 def source_detection(
     value: Callable[[Any], float],
     documents: Sequence[Sides],
@@ -266,45 +254,32 @@ def source_detection(
     Raises:
         BadInput: a source without a known text.
     """
-    names, (detector, tally) = (HUMAN, *sources), detector_and_tally(value, documents, sources, train)
-    rng = generator("source detection", *names)
-    records = [measured(detector, tally, ("source detection", *names), metric="own_top_two", **fields)]
-    if (tally.column("excluded") > 0).all():
-        return records
-    found = detector.distances(tally)
-    draws = np.array(list(map(detector.distances, _resampled(tally, rng))))
-    low, high = found.min(axis=1, keepdims=True), found.max(axis=1, keepdims=True)
-    scaled = 1 + np.divide(found - low, high - low, out=np.zeros_like(found), where=high > low)
-    for i, tested in enumerate(names):
-        for j, known in enumerate(names):
-            bounds = percentile_interval(draws[:, i, j])
-            row: dict[str, Any] = {
-                "value": float(found[i, j]),
-                "low": bounds[0],
-                "high": bounds[1],
-                "details": {"scaled": float(scaled[i, j])},
-            }
-            records.append(
-                Record(
-                    metric="distance", system=tested, variant=known, better="lower", **{"critic": "", **fields}, **row
-                )
-            )
-    return records
-
-
-def detector_and_tally(
-    value: Callable[[Any], float], documents: Sequence[Sides], sources: Sequence[str], train: Sequence[Sides]
-) -> tuple[SourceDetection, Tally]:
-    """The detector that knows the training texts, and the tested documents' tally."""
     names = (HUMAN, *sources)
     known = {name: np.array([value(document.text(name)) for document in train]) for name in names}
     known = {name: values[np.isfinite(values)] for name, values in known.items()}
     empty = [name for name, values in known.items() if not len(values)]
     if empty:
-        raise BadInput(f"source {empty[0]!r} has no usable training text; check its row")
-    return SourceDetection(known), detection_tally(value, documents, sources)
-
-
-def _resampled(tally: Tally, rng: np.random.Generator) -> list[Tally]:
+        raise BadInput(f"source {empty[0]!r} has no usable training text; check the documents of its split")
+    each = np.array([[value(d.text(s)) for s in names] for d in documents]).reshape(len(documents), len(names))
+    broken = ~np.isfinite(each).all(axis=1, keepdims=True)
+    columns, ids = np.concatenate([np.where(broken, 0.0, each), broken], axis=1), tuple(d.unit_id for d in documents)
+    detector, tally = SourceDetection(known), Tally(ids, (*names, "excluded"), columns)
+    rng = generator("source detection", *names)
+    records = [measured(detector, tally, ("source detection", *names), metric="own_top_two", **fields)]
+    if (tally.column("excluded") > 0).all():
+        return records
+    found = detector.distances(tally)
     size = len(tally.unit_ids)
-    return [tally.take(rng.integers(0, size, size)) for _ in range(RESAMPLES)]
+    draws = np.array([detector.distances(tally.take(rng.integers(0, size, size))) for _ in range(RESAMPLES)])
+    low, high = found.min(axis=1, keepdims=True), found.max(axis=1, keepdims=True)
+    scaled = 1 + np.divide(found - low, high - low, out=np.zeros_like(found), where=high > low)
+    for i, tested in enumerate(names):
+        for j, other in enumerate(names):
+            bounds = percentile_interval(draws[:, i, j])
+            records.append(
+                Record(
+                    metric="distance", system=tested, variant=other, better="lower", **{"critic": "", **fields},
+                    value=float(found[i, j]), low=bounds[0], high=bounds[1], details={"scaled": float(scaled[i, j])},
+                )
+            )  # fmt: skip
+    return records

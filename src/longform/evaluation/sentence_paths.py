@@ -61,24 +61,6 @@ class LengthCorrelation:
         return value_of("spearman", kept[:, 0], kept[:, 1])
 
 
-def length_measurements(
-    scorers: Mapping[str, Any],
-    documents: Sequence[Any],
-    *,
-    train: Sequence[Any] = (),
-    heads: Sequence[str] = ("",),
-    length: Callable[[Any], int] = len,
-) -> list[Measurement]:
-    """The tallies behind :func:`length_confound`."""
-    made = []
-    for name, scorer in scorers.items():
-        judges = {head: scorer.fit(under(train, head)) if train else scorer for head in heads}
-        tallies = {head: _tally(judge, under(documents, head), length) for head, judge in judges.items()}
-        metrics = {head: LengthCorrelation(signature(judge)) for head, judge in judges.items()}
-        made.append(Measurement(metrics, tallies, {"critic": name, "metric": "length_correlation"}))
-    return made
-
-
 def length_confound(
     scorers: Mapping[str, Any],
     documents: Sequence[Any],
@@ -99,11 +81,17 @@ def length_confound(
     Returns:
         Records with metric ``length_correlation``.
     """
-    found = length_measurements(scorers, documents, train=train, heads=heads, length=length)
-    return [record for one in found for record in one.records("length confound", one.fields["critic"])]
+    records = []
+    for name, scorer in scorers.items():
+        judges = {head: scorer.fit(under(train, head)) if train else scorer for head in heads}
+        tallies = {head: _length_tally(judge, under(documents, head), length) for head, judge in judges.items()}
+        metrics = {head: LengthCorrelation(signature(judge)) for head, judge in judges.items()}
+        fields = {"critic": name, "metric": "length_correlation"}
+        records += Measurement(metrics, tallies, fields).records("length confound", name)
+    return records
 
 
-def _tally(judge: Any, documents: Sequence[Any], length: Callable[[Any], int]) -> Tally:
+def _length_tally(judge: Any, documents: Sequence[Any], length: Callable[[Any], int]) -> Tally:
     values = unit_scores(judge, documents)
     lost = np.isnan(values)
     columns = [np.where(lost, 0.0, values), np.array([length(d) for d in documents], dtype=np.float64), lost]

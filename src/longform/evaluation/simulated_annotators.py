@@ -48,7 +48,12 @@ class Annotator:
     def answer(self, item: str, chain: Sequence[str], coherent: bool, labels: Sequence[str], seed: int) -> list[str]:
         """A label per section and the verdict."""
         draw = generator("simulated annotator", self.name, seed, item)
-        return self._answer(draw, chain, coherent, labels, self.confusion, self.flips)
+        said = []
+        for title in chain:
+            others = [label for label in labels if label != title]
+            wrong, other = draw.random() < self.confusion, int(draw.integers(max(1, len(others))))
+            said.append(others[other] if wrong and others else title)
+        return [*said, VERDICTS[int(coherent != (draw.random() < self.flips))]]
 
     def check(self, item: str, wanted: str, labels: Sequence[str], seed: int) -> list[str]:
         """Label and verdict of an attention check, which asks for ``wanted`` and “incoherent”."""
@@ -56,22 +61,6 @@ class Annotator:
         if draw.random() < self.careless:
             return [labels[int(draw.integers(len(labels)))], VERDICTS[int(draw.integers(2))]]
         return [wanted, VERDICTS[0]]
-
-    @staticmethod
-    def _answer(
-        draw: np.random.Generator,
-        chain: Sequence[str],
-        coherent: bool,
-        labels: Sequence[str],
-        confusion: float,
-        flips: float,
-    ) -> list[str]:
-        said = []
-        for title in chain:
-            others = [label for label in labels if label != title]
-            wrong, other = draw.random() < confusion, int(draw.integers(max(1, len(others))))
-            said.append(others[other] if wrong and others else title)
-        return [*said, VERDICTS[int(coherent != (draw.random() < flips))]]
 
 
 @dataclass(frozen=True)

@@ -18,11 +18,10 @@ from longform.critics.bbscore.bridge import (
     global_terms,
     path,
     signed_scores,
-    terms,
     units_from_readout,
 )
 from longform.critics.bbscore.score import BridgeCritic
-from tests.oracles.bridge_loops import bridges, loop_score
+from tests.oracles.bridge_loops import bridges, loop_score, terms
 
 Z = np.array([(0, 0), (1, 0), (1, 1), (2, 1), (3, 3)], dtype=float)
 P = Z[[0, 3, 1, 2, 4]]

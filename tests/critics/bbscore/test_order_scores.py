@@ -9,7 +9,7 @@ import pytest
 
 from longform.core.critic import OrderScorer, PairLearner, unit_scores
 from longform.core.documents import BadInput
-from longform.critics.bbscore.bridge import CONVENTIONS, WINDOWS, LatentPath, OrderedGram, path, terms
+from longform.critics.bbscore.bridge import CONVENTIONS, WINDOWS, LatentPath, OrderedGram, path
 from longform.critics.bbscore.ranker import BridgeRanker
 from longform.critics.bbscore.score import (
     BridgeCritic,
@@ -22,7 +22,7 @@ from longform.critics.bbscore.score import (
 )
 from longform.evaluation.order_discrimination import order_areas, order_discrimination
 from longform.text.permutations import ShuffleTask
-from tests.oracles.bridge_loops import bridges, loop_score
+from tests.oracles.bridge_loops import bridges, loop_score, terms
 
 
 def planted(count: int, steps: int = 18, seed: int = 0, noise: float = 0.3) -> list[LatentPath]:

@@ -11,10 +11,10 @@ from longform.critics.bbscore.bridge import (
     WINDOWS,
     LatentPath,
     global_terms,
-    terms,
     token_diffusion,
     token_terms,
 )
+from tests.oracles.bridge_loops import terms
 
 
 @pytest.mark.parametrize("name", sorted(CONVENTIONS))

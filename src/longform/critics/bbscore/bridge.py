@@ -140,30 +140,22 @@ def _printed(i: np.ndarray, T: int) -> tuple[np.ndarray, np.ndarray]:
     return (i - 1) / T, (i - 1) * (T - i) / (T - 1)
 
 
-def _released_sigma(i: np.ndarray, T: int) -> tuple[np.ndarray, np.ndarray]:
-    return (i - 1) / T, (i - 1) * (T - i + 1) / T
-
-
-def _released_score(i: np.ndarray, T: int) -> tuple[np.ndarray, np.ndarray]:
-    return i / T, i * (T - i) / T
-
-
-def _middle(w: int) -> tuple[float, float]:
-    return 0.5, w / 2
-
-
 def _late_middle(w: int) -> tuple[float, float]:
     return (w + 1) / (2 * w + 1), w * (w + 1) / (2 * w + 1)
 
 
 CONVENTIONS = {
     # The bridge from step 1 to step T; reversing a document changes nothing.
-    "canonical": Convention(_canonical, _canonical, _middle),
+    "canonical": Convention(_canonical, _canonical, lambda w: (0.5, w / 2)),
     # sheng2024, as printed: the mean runs over T, the variance over T - 1.
     "printed": Convention(_printed, _printed, _late_middle),
     # The release: t = i - 1 when sigma is estimated, t = i when scoring; the last window is missed, the divisor is T - 2.
-    "released": Convention(_released_score, _released_sigma, _late_middle, missed=1, per_window=False),
-}
+    "released": Convention(
+        lambda i, T: (i / T, i * (T - i) / T),
+        lambda i, T: ((i - 1) / T, (i - 1) * (T - i + 1) / T),
+        _late_middle, missed=1, per_window=False,
+    ),
+}  # fmt: skip
 
 
 def convention(name: str) -> Convention:
@@ -206,24 +198,6 @@ def inner_gaps(latents: np.ndarray, shares: Shares) -> tuple[np.ndarray, np.ndar
     u, v = shares(np.arange(2.0, latents.shape[1]), latents.shape[1])
     first, last = latents[:, :1], latents[:, -1:]
     return latents[:, 1:-1] - first - u[:, None] * (last - first), v
-
-
-def window_terms(latents: np.ndarray, w: int, rule: Convention) -> Terms:
-    """Terms of windows of ``2 w + 1`` steps (sheng2024 appendix D); no window gives nan, never a perfect zero."""
-    orders, steps, _ = latents.shape
-    count = steps - 2 * w - rule.missed
-    if count < 1:
-        return Terms(np.nan, np.full(orders, np.nan), np.nan)
-    u, v = rule.window(w)
-    left, middle, right = (latents[:, k * w : k * w + count] for k in (0, 1, 2))
-    gaps = middle - (1 - u) * left - u * right
-    beta = np.einsum("osd,osd->o", gaps, gaps) / (2 * v)
-    return Terms(float(np.log(2 * np.pi * v)), beta / count, 1.0 if rule.per_window else count / (steps - 2))
-
-
-def terms(latents: np.ndarray, window: int, rule: Convention) -> Terms:
-    """Terms of one of the five features; window 0 is the global score."""
-    return window_terms(latents, window, rule) if window else global_terms(latents, rule.score)
 
 
 def signed_scores(found: Terms, sigma2: float, dims: int = 2) -> np.ndarray:

@@ -101,22 +101,11 @@ def _divided(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
     return np.divide(numerator, denominator, out=np.zeros(numerator.shape), where=denominator > 0)
 
 
-def dice(shared: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    r"""$2 |A \cap B| / (|A| + |B|)$."""
-    return _divided(2 * shared, first + second)
-
-
-def jaccard(shared: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    r"""$|A \cap B| / |A \cup B|$."""
-    return _divided(shared, first + second - shared)
-
-
-def cosine(shared: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    r"""$|A \cap B| / \sqrt{|A| |B|}$."""
-    return _divided(shared, np.sqrt(first * second))
-
-
-OVERLAPS: Mapping[str, Callable[..., np.ndarray]] = {"dice": dice, "jaccard": jaccard, "cosine": cosine}
+OVERLAPS: Mapping[str, Callable[..., np.ndarray]] = {  # of |A and B|, |A| and |B|
+    "dice": lambda shared, first, second: _divided(2 * shared, first + second),
+    "jaccard": lambda shared, first, second: _divided(shared, first + second - shared),
+    "cosine": lambda shared, first, second: _divided(shared, np.sqrt(first * second)),
+}
 
 
 @dataclass(frozen=True)
@@ -151,11 +140,6 @@ class Overlap(AdjacentSimilarity):
         return OVERLAPS[self.kind](mentions @ mentions.T, sizes[:, None], sizes[None, :])
 
 
-def counts(table: np.ndarray) -> np.ndarray:
-    """Raw counts."""
-    return table
-
-
 def log_entropy(table: np.ndarray) -> np.ndarray:
     r"""$\log(1 + c_{wd}) (1 + \sum_d p_{wd} \log p_{wd} / \log D)$, $p_{wd} = c_{wd} / c_w$ (Dumais 1991)."""
     shares = table / table.sum(axis=1, keepdims=True)
@@ -164,7 +148,10 @@ def log_entropy(table: np.ndarray) -> np.ndarray:
     return np.log1p(table) * (1 - entropy)[:, None]
 
 
-WEIGHTINGS: Mapping[str, Callable[[np.ndarray], np.ndarray]] = {"counts": counts, "log_entropy": log_entropy}
+WEIGHTINGS: Mapping[str, Callable[[np.ndarray], np.ndarray]] = {
+    "counts": lambda table: table,
+    "log_entropy": log_entropy,
+}
 
 
 @dataclass(frozen=True)
