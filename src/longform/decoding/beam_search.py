@@ -21,12 +21,11 @@ from typing import Any
 
 import numpy as np
 import torch
-from transformers import LogitsProcessor, SuppressTokensLogitsProcessor
 from transformers.generation import GenerateDecoderOnlyOutput
 
 from longform.core.documents import BadInput
 from longform.core.resampling import generator
-from longform.decoding.sampling import BlockRepeats, Sampled, SentenceEnds, SiblingRanks, sample
+from longform.decoding.sampling import Sampled, SentenceEnds, SiblingRanks, sample
 from longform.decoding.token_streams import PAD, TokenStream, check_room
 
 
@@ -114,11 +113,7 @@ class _Search:
         self.scores = self.stream.logits.new_full(shape, -torch.inf)
         self.scores[:, :, 0] = 0.0  # a prompt is one hypothesis before its first token
         self.finished: list[list[Hypothesis]] = [[] for _ in prompts]
-        self.rules: list[LogitsProcessor] = (
-            [SuppressTokensLogitsProcessor(list(banned), device=network.device)] if len(banned) else []
-        )
-        if settings.blocking:
-            self.rules.append(BlockRepeats(settings.blocking))
+        self.rules = Sampled(blocking=settings.blocking).rules(banned, device=network.device)
         if settings.sibling_penalty:
             self.rules.append(SiblingRanks(settings.sibling_penalty, 2 * settings.size, self.width))
 
@@ -146,9 +141,7 @@ class _Search:
 
     def _choose(self, rows: list[int]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Parents (rows of the stream), tokens and scores of the next hypotheses, each (N, G, K)."""
-        log_probs = self.stream.log_probs()
-        for rule in self.rules:
-            log_probs = rule(self.stream.ids, log_probs)
+        log_probs: Any = self.rules(self.stream.ids, self.stream.log_probs())
         vocabulary = log_probs.shape[-1]
         log_probs = log_probs.view(*self.scores.shape, vocabulary)
         ends = self.ends.next_ends(self.stream.ids).view_as(log_probs) if self.ends is not None else None
@@ -238,17 +231,12 @@ def contrastive_search(
         BadInput: a prompt is empty or does not fit the window.
     """
     check_room(network, prompts, new_tokens)
-    rules: list[LogitsProcessor] = (
-        [SuppressTokensLogitsProcessor(list(banned), device=network.device)] if len(banned) else []
-    )
-    rules += [BlockRepeats(settings.blocking)] if settings.blocking else []
+    rules = Sampled(blocking=settings.blocking).rules(banned, device=network.device)
     made: list[list[int]] = [[] for _ in prompts]
     stream = TokenStream(network, prompts, keep_states=True)
     rows = list(range(len(prompts)))
     for _ in range(new_tokens):
-        scores: Any = stream.log_probs()
-        for rule in rules:
-            scores = rule(stream.ids, scores)
+        scores: Any = rules(stream.ids, stream.log_probs())
         open_places = torch.isfinite(scores).any(1).nonzero()[:, 0]
         if not len(open_places):
             break
