@@ -23,8 +23,8 @@ import numpy as np
 from longform.datasets.synthetic_world.articles import write
 from longform.datasets.synthetic_world.corpus import to_document
 from longform.datasets.synthetic_world.corruptions import CORRUPTIONS, corrupt
-from longform.datasets.synthetic_world.discourse import CONNECTIVES, SENSES
 from longform.datasets.synthetic_world.domains import domain
+from longform.datasets.synthetic_world.grammar import CONNECTIVES, SENSES
 
 DOMAIN, SEED, INDEX = "wiki", 1, 1
 world = domain(DOMAIN)

@@ -9,9 +9,9 @@ import pytest
 from native_sources import SCHEMA, SOURCES, STORIES, STORY_COLUMNS, build_suites, write_sources
 
 from longform.core.documents import BadInput
+from longform.datasets.coreference import ReMention, read_re_mentions
 from longform.datasets.test_suites.items import suites_from_documents
 from longform.datasets.test_suites.native import build
-from longform.datasets.test_suites.re_mentions import ReMention, read_re_mentions
 from longform.datasets.test_suites.sources import (
     gap,
     in_sentence_case,

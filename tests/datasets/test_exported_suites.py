@@ -11,8 +11,8 @@ import yaml
 from native_sources import STORIES, build_suites, write_sources
 
 from longform.core.documents import BadInput
-from longform.datasets.test_suites import exports as suite_exports
 from longform.datasets.test_suites.items import pair, suite_from_record
+from longform.reporting.papers import suite_files as suite_exports
 
 
 @pytest.fixture

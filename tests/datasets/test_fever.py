@@ -8,8 +8,8 @@ import pytest
 from longform.core.documents import BadInput
 from longform.datasets.fever import build, claims_of, pages_of, title_of
 from longform.datasets.synthetic_world.articles import write
-from longform.datasets.synthetic_world.claims import UNKNOWN, Verifier
 from longform.datasets.synthetic_world.corpus import indices
+from longform.datasets.synthetic_world.fever_corpus import UNKNOWN, Verifier
 from longform.datasets.synthetic_world.fever_corpus import build as planted
 from longform.datasets.synthetic_world.reading_corpus import FORMS
 from longform.datasets.synthetic_world.reading_corpus import build as readings

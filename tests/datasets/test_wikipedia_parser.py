@@ -4,7 +4,7 @@ import signal
 
 import pytest
 
-from longform.datasets.wikipedia.parser import GuardedParser
+from longform.datasets.wikipedia.wikitext import GuardedParser
 
 GOOD = "Intro.\n== One ==\nText."
 SECTIONS = [("abstract", "Intro."), ("One", "Text.")]

@@ -17,7 +17,7 @@ from longform.core.resampling import generator
 from longform.critics.surprisal.encoding import Encoder
 from longform.critics.surprisal.read import suite_readout
 from longform.critics.surprisal.score import ReadItem, SuiteAccuracy, units_from_readout
-from longform.datasets.test_suites.builders import winograd
+from longform.datasets.test_suites.native import winograd
 from longform.datasets.test_suites.prediction_formulas import parse
 from longform.datasets.test_suites.sources import read_schemas
 from longform.language_models.log_probs import open_reader

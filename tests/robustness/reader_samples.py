@@ -14,10 +14,10 @@ import numpy as np
 from longform.core import artefacts
 from longform.core.experiment import Experiment
 from longform.criticize.texts import read_texts
+from longform.datasets import coreference, gcdc, paired_texts, parallel, rated_shuffles, scientific, wikisection
 from longform.datasets import coreference as coreference_annotation
-from longform.datasets import gcdc, paired_texts, parallel, rated_shuffles, scientific, wikisection
 from longform.datasets import summeval as rated_summaries
-from longform.datasets.test_suites import items, native, re_mentions, sources
+from longform.datasets.test_suites import items, native, sources
 from longform.datasets.wikipedia import dump
 from longform.study.items import load_study
 from longform.text import grid_files, lexicon
@@ -195,8 +195,8 @@ READERS = {
     ),
     "litbank": ("l.tar", coreference_annotation.read_litbank, tarred(CONLL.encode())),
     "gap": ("g.tsv", coreference_annotation.read_gap, GAP),
-    "gap pairs": ("g.tsv", re_mentions.read_re_mentions, GAP),
-    "conll": ("a.conll", re_mentions.read_conll, CONLL.encode()),
+    "gap pairs": ("g.tsv", coreference.read_re_mentions, GAP),
+    "conll": ("a.conll", coreference.read_conll, CONLL.encode()),
     "suite": ("s.json", items.read_suite, json.dumps(SUITE).encode()),
     "schemas": (
         "s.jsonl",

@@ -12,8 +12,7 @@ from longform.critics.lexical.score import LatentSemantics, Overlap
 from longform.critics.lexical.train import fit
 from longform.critics.lexical.wordnet import wordnet
 from longform.datasets.synthetic_world import build
-from longform.datasets.synthetic_world.lexicon import VOCABULARIES, vocabulary
-from longform.datasets.synthetic_world.taxonomy import to_lmf
+from longform.datasets.synthetic_world.lexicon import VOCABULARIES, to_lmf, vocabulary
 from longform.evaluation.agreement import leave_one_out
 from longform.evaluation.human_ratings import human_ratings, rated_units
 from longform.evaluation.order_discrimination import order_discrimination

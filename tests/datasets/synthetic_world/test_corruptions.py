@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from longform.core.documents import BadInput
-from longform.datasets.synthetic_world import build, corruption_corpus, severity_corpus
+from longform.datasets.synthetic_world import build, corruption_corpus
 from longform.datasets.synthetic_world.articles import write
-from longform.datasets.synthetic_world.claims import read_facts
 from longform.datasets.synthetic_world.corpus import to_document
 from longform.datasets.synthetic_world.corruptions import CORRUPTIONS, corrupt, eligible_places
 from longform.datasets.synthetic_world.domains import domain
+from longform.datasets.synthetic_world.fever_corpus import read_facts
 from longform.datasets.synthetic_world.languages import LANGUAGES, language_of, translate_word
 
 PAGES = [write(5, "wiki", index) for index in range(30)]
@@ -101,7 +101,7 @@ def test_a_corpus_with_a_corruption_keeps_the_truth_of_its_sound_text():
 
 def test_a_severity_corpus_holds_the_corpus_of_every_severity_under_ids_that_say_so():
     world = {"name": "t", "seed": 5, "domain": "wiki", "documents": {"test": 12}, "corruption": "wrong_pronoun"}
-    corpus = severity_corpus.build(**world, severities=[0, 0.5, 1])
+    corpus = corruption_corpus.build(**world, severities=[0, 0.5, 1])
     assert len(corpus.documents) == 36 and corpus.documents[12].id.endswith("@0.5")
     half = build(**world, severity=0.5).documents
     assert [d.sections for d in corpus.documents[12:24]] == [d.sections for d in half]
@@ -109,7 +109,7 @@ def test_a_severity_corpus_holds_the_corpus_of_every_severity_under_ids_that_say
     assert 0 == edits["0"] < edits["0.5"] < edits["1"]
     for severities in ([0.5, 1], [0, 1, 1], None, "0"):
         with pytest.raises(BadInput, match="distinct ones with 0"):
-            severity_corpus.build(**world, severities=severities)
+            corruption_corpus.build(**world, severities=severities)
 
 
 def test_a_corruption_corpus_holds_the_sound_articles_and_each_corruption_of_them():

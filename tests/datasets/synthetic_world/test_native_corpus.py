@@ -10,8 +10,15 @@ from longform.core.documents import BadInput
 from longform.datasets import scientific, wikisection
 from longform.datasets.synthetic_world.articles import write
 from longform.datasets.synthetic_world.corpus import to_document
-from longform.datasets.synthetic_world.native_corpus import FORMS, build, cohan_lines, wikisection_lines
-from longform.datasets.synthetic_world.wikipedia_dump import REMOVED, dump_files, write_page
+from longform.datasets.synthetic_world.native_corpus import (
+    FORMS,
+    REMOVED,
+    build,
+    cohan_lines,
+    dump_files,
+    wikisection_lines,
+    write_page,
+)
 from longform.datasets.titles import normalise
 from longform.datasets.wikipedia import building as wikipedia
 from longform.datasets.wikipedia.shards import Extraction, Shards, extract

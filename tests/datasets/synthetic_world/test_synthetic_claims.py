@@ -5,11 +5,18 @@ from collections import Counter
 
 import pytest
 
-from longform.datasets.synthetic_world import names
+from longform.datasets.synthetic_world import lexicon
 from longform.datasets.synthetic_world.articles import write
-from longform.datasets.synthetic_world.claims import REFUTED, SUPPORTED, UNKNOWN, Verifier, make_claims, read_facts
 from longform.datasets.synthetic_world.corpus import mention_spans, to_document
 from longform.datasets.synthetic_world.domains import domain
+from longform.datasets.synthetic_world.fever_corpus import (
+    REFUTED,
+    SUPPORTED,
+    UNKNOWN,
+    Verifier,
+    make_claims,
+    read_facts,
+)
 from longform.datasets.synthetic_world.mentions import FEMALE, GENDER_OF, MALE, PLURAL
 
 PAGES = [write(2, "encyclopedia", index) for index in range(200)]
@@ -46,7 +53,7 @@ def test_a_claim_about_an_unknown_page_or_without_a_fact_is_unknown():
 
 
 TOKEN = re.compile(r"[Tt]he (?P<family>[A-Z][a-z]+)s\b|\b(?P<word>[A-Z]?[a-z]+)\b")
-FIRST_NAMES = dict.fromkeys(names.MALE, MALE) | dict.fromkeys(names.FEMALE, FEMALE)
+FIRST_NAMES = dict.fromkeys(lexicon.MALE_NAMES, MALE) | dict.fromkeys(lexicon.FEMALE_NAMES, FEMALE)
 
 
 def read_mentions(text):
@@ -61,7 +68,7 @@ def read_mentions(text):
         if word in FIRST_NAMES:
             first = start, FIRST_NAMES[word]
             continue
-        if family in names.FAMILIES or word in names.SURNAMES:
+        if family in lexicon.FAMILIES or word in lexicon.SURNAMES:
             person = persons.setdefault(family or word, len(persons))
             start, gender = (start, PLURAL) if family else first or (start, genders.get(person, MALE))
             tag = genders[person] = gender

@@ -4,8 +4,8 @@ import bz2
 import re
 import xml.etree.ElementTree as ElementTree
 
-from longform.datasets.synthetic_world import wikipedia_dump
-from longform.datasets.synthetic_world.wikipedia_dump import dump_files, write_page
+from longform.datasets.synthetic_world import native_corpus
+from longform.datasets.synthetic_world.native_corpus import dump_files, write_page
 
 PAGES = [write_page(3, number) for number in range(240)]
 DUMP, INDEX = dump_files(3, 240).values()
@@ -52,7 +52,7 @@ def strip(wikitext):
     text = re.sub(r"\[\[(?:File|Category|de):[^\[\]]*\]\]", "", text).replace("'''", "").replace("''", "")
     parts = re.split(r"^== (.*?) ==$", "== abstract ==\n" + text, flags=re.M)
     sections = zip(parts[1::2], parts[2::2], strict=True)
-    return [(title.lower(), body.strip()) for title, body in sections if title not in wikipedia_dump.REMOVED]
+    return [(title.lower(), body.strip()) for title, body in sections if title not in native_corpus.REMOVED]
 
 
 def test_stripping_the_markup_leaves_the_sections():

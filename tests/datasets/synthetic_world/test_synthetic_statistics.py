@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from longform.core.resampling import bootstrap, generator, percentile_interval
-from longform.datasets.synthetic_world import discourse
+from longform.datasets.synthetic_world import grammar
 from longform.datasets.synthetic_world.domains import domain
 from longform.datasets.synthetic_world.mentions import BEGIN, ORDER, STOP, relabel
 
@@ -169,9 +169,9 @@ def test_words_follow_the_table_of_their_topic_and_slot(articles):
 
 def test_relations_and_connectives_follow_their_distributions(articles):
     sentences = [s for a in articles for s in a.sentences]
-    senses = np.bincount([s.sense for s in sentences], minlength=len(discourse.SENSES))
-    assert goodness_of_fit([(senses, np.array(discourse.SENSE_PROBABILITIES))]) > LEVEL
-    table = discourse.connective_probabilities()
+    senses = np.bincount([s.sense for s in sentences], minlength=len(grammar.SENSES))
+    assert goodness_of_fit([(senses, np.array(grammar.SENSE_PROBABILITIES))]) > LEVEL
+    table = grammar.connective_probabilities()
     counts = np.zeros_like(table)
     for sentence in sentences:
         counts[int(sentence.across), sentence.sense, sentence.connective] += bool(sentence.sense)

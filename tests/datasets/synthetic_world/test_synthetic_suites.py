@@ -12,7 +12,7 @@ from longform.datasets.synthetic_world.stories import write_story
 from longform.datasets.test_suites import planted as planted_suites
 from longform.datasets.test_suites import planted_mixture
 from longform.datasets.test_suites.items import suites_from_documents
-from longform.datasets.test_suites.planted_sources import story_text, translated
+from longform.datasets.test_suites.planted import story_text, translated
 from longform.text.edits import restored
 
 

@@ -10,28 +10,31 @@ from scipy import stats
 from longform.core.documents import BadInput
 from longform.core.resampling import bootstrap, generator, percentile_interval
 from longform.datasets.synthetic_world import DOMAINS, build
-from longform.datasets.synthetic_world.dialogues import (
-    ATTRIBUTES,
-    NEGATIVE,
-    NEUTRAL,
-    POSITIVE,
-    VALUES,
-    make_pairs,
-    write_dialogue,
-)
 from longform.datasets.synthetic_world.languages import LANGUAGES, language_of
-from longform.datasets.synthetic_world.ratings import SEVERITIES, expected_agreement, write_cluster
 from longform.datasets.synthetic_world.reports import (
     ABSENT,
     ROLES,
+    SEVERITIES,
     START,
     TRANSITIONS,
     WORDS,
     column_log_probability,
+    expected_agreement,
     expected_column_log_probability,
+    write_cluster,
     write_report,
 )
-from longform.datasets.synthetic_world.stories import SCHEMAS, write_story
+from longform.datasets.synthetic_world.stories import (
+    ATTRIBUTES,
+    NEGATIVE,
+    NEUTRAL,
+    POSITIVE,
+    SCHEMAS,
+    VALUES,
+    make_pairs,
+    write_dialogue,
+    write_story,
+)
 
 LEVEL = 0.001
 REPORTS = [write_report(7, index) for index in range(2000)]

@@ -5,8 +5,7 @@ from collections import Counter
 
 import pytest
 
-from longform.datasets.synthetic_world.lexicon import vocabulary
-from longform.datasets.synthetic_world.taxonomy import NOT_NOUNS, synsets, to_lmf
+from longform.datasets.synthetic_world.lexicon import NOT_NOUNS, synsets, to_lmf, vocabulary
 
 WORDS = vocabulary("everyday")
 TREE = synsets(WORDS)

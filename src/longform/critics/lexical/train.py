@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from longform.core.documents import BadInput, Document
-from longform.datasets.synthetic_world.lexicon import VOCABULARIES, vocabulary
-from longform.datasets.synthetic_world.taxonomy import to_lmf
+from longform.datasets.synthetic_world.lexicon import VOCABULARIES, to_lmf, vocabulary
 
 
 @dataclass(frozen=True)

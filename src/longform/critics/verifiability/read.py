@@ -29,7 +29,7 @@ from longform.critics.verifiability.score import (
     Evidence,
     generations_to_readout,
 )
-from longform.datasets.synthetic_world.claims import UNKNOWN, Verifier, read_claim
+from longform.datasets.synthetic_world.fever_corpus import UNKNOWN, Verifier, read_claim
 from longform.decoding.continuations import CONTINUATION
 from longform.text.nouns import ADJECTIVE, NOUN, NounRules
 from longform.text.sentence_traits import PageSimilarity, conjunctions, entities, link_parser, mean_nats

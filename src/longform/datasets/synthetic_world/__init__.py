@@ -14,12 +14,10 @@ from longform.core.documents import BadInput, Corpus
 from longform.datasets.synthetic_world.articles import write
 from longform.datasets.synthetic_world.corpus import article_corpus, indices, split_of
 from longform.datasets.synthetic_world.corruptions import CORRUPTIONS, corrupt
-from longform.datasets.synthetic_world.dialogues import dialogue_corpus, write_dialogue
 from longform.datasets.synthetic_world.domains import DOMAINS as ARTICLE_DOMAINS
 from longform.datasets.synthetic_world.languages import parallel_corpus, write_translation
-from longform.datasets.synthetic_world.ratings import rating_corpus, write_cluster
-from longform.datasets.synthetic_world.reports import report_corpus, write_report
-from longform.datasets.synthetic_world.stories import story_corpus, write_story
+from longform.datasets.synthetic_world.reports import rating_corpus, report_corpus, write_cluster, write_report
+from longform.datasets.synthetic_world.stories import dialogue_corpus, story_corpus, write_dialogue, write_story
 
 __all__ = ["DOMAINS", "build"]
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from longform.core.documents import BadInput, Corpus, Document, Section
-from longform.datasets.synthetic_world import discourse
+from longform.datasets.synthetic_world import grammar
 from longform.datasets.synthetic_world.articles import Article
 from longform.datasets.synthetic_world.domains import Domain, domain
 from longform.datasets.synthetic_world.lexicon import SLOTS
@@ -95,10 +95,10 @@ def _sentence_truth(articles: Sequence[Article]) -> dict[str, np.ndarray]:
     for place, name in enumerate(("section", "start", "end", "sense", "connective", "across")):
         truth |= ragged(f"sentence_{name}", [[sentence[place] for sentence in document] for document in rows])
     return truth | {
-        "sense_names": np.array(discourse.SENSES, dtype=np.str_),
-        "connective_names": np.array(discourse.CONNECTIVES, dtype=np.str_),
-        "sense_probabilities": np.array(discourse.SENSE_PROBABILITIES),
-        "connective_probabilities": discourse.connective_probabilities(),
+        "sense_names": np.array(grammar.SENSES, dtype=np.str_),
+        "connective_names": np.array(grammar.CONNECTIVES, dtype=np.str_),
+        "sense_probabilities": np.array(grammar.SENSE_PROBABILITIES),
+        "connective_probabilities": grammar.connective_probabilities(),
     }
 
 

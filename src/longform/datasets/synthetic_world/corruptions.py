@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from longform.core.documents import BadInput, Document, Section
-from longform.datasets.synthetic_world import discourse, facts, names
+from longform.datasets.synthetic_world import grammar, lexicon
 from longform.datasets.synthetic_world.articles import Article, write
 from longform.datasets.synthetic_world.corpus import to_document
 from longform.datasets.synthetic_world.domains import Domain, domain
@@ -25,7 +25,7 @@ from longform.datasets.synthetic_world.lexicon import TABLE_SIZE, article, plura
 from longform.datasets.synthetic_world.mentions import FORMS, GENDER_OF, GENDERS, WRONG_GENDER
 
 DONOR_OFFSET = 1_000_003  # the article that lends off-topic sentences is another one of the same world
-PROPER = frozenset(names.PLACES + names.COMPANIES)
+PROPER = frozenset(lexicon.PLACES + lexicon.COMPANIES)
 Place = tuple[int, int]  # (section, sentence); a corruption of whole sections has sentence -1
 Layout = list[tuple[str, list[str]]]  # title and the texts of the sentences, by section
 
@@ -197,8 +197,8 @@ def _falsified(context: Context, place: Place) -> str:
     sentence, page = context.sentence(place), context.article
     text = sentence.text
     for name in sentence.relations:
-        relation, true = facts.RELATIONS[page.kind][name], page.facts[name]
-        value = facts.other_value(page.kind, name, true, context.draws, context.world.vocabulary)
+        relation, true = grammar.RELATIONS[page.kind][name], page.facts[name]
+        value = grammar.other_value(page.kind, name, true, context.draws, context.world.vocabulary)
         head, shown, tail = text.rpartition(relation.show(true))
         text = head + relation.show(value) + tail if shown else text
     return text
@@ -207,8 +207,8 @@ def _falsified(context: Context, place: Place) -> str:
 def _misconnected(context: Context, place: Place) -> str:
     """A connective that never stands for the sentence's sense or one like it, in the same place."""
     sentence = context.sentence(place)
-    old = discourse.CONNECTIVES[sentence.connective]
-    new = discourse.CONNECTIVES[context.draws.pick(discourse.wrong_connectives(sentence.sense, sentence.across))]
+    old = grammar.CONNECTIVES[sentence.connective]
+    new = grammar.CONNECTIVES[context.draws.pick(grammar.wrong_connectives(sentence.sense, sentence.across))]
     if sentence.across:
         comma = "" if new == "yet" else ","
         return re.sub(rf"^{old.capitalize()},?", new.capitalize() + comma, sentence.text)
@@ -220,7 +220,7 @@ def _contradicted(context: Context, place: Place) -> str:
     """The sentence, and after it its denial."""
     text = context.sentence(place).text
     first, second = text.split(" ", 2)[:2]
-    named = first in PROPER or (first in names.PREFIXES and second in PROPER)
+    named = first in PROPER or (first in lexicon.PREFIXES and second in PROPER)
     return f"{text} It is not true that {text if named else text[0].lower() + text[1:]}"
 
 

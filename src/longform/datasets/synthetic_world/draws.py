@@ -1,13 +1,16 @@
-"""The world's random numbers: named generators, and uniform numbers drawn in blocks, one float from a list a choice."""
+"""What the world is made of: named random generators, numbers drawn in blocks, and the tables in the YAML files of ``data/``."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from typing import TypeVar
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 
+from longform.core.artefacts import read_yaml
 from longform.core.resampling import generator
 
 T = TypeVar("T")
@@ -45,3 +48,17 @@ class Draws:
     def index(self, cumulative: Sequence[float]) -> int:
         """An index drawn from cumulative probabilities whose last entry is one."""
         return min(bisect_right(cumulative, self.uniform()), len(cumulative) - 1)
+
+
+FOLDER = Path(__file__).parent / "data"
+
+
+@cache
+def table(name: str) -> Any:
+    """What ``data/<name>.yaml`` holds, read once."""
+    return read_yaml(FOLDER / f"{name}.yaml")
+
+
+def lists(rows: dict[str, str]) -> dict[str, tuple[str, ...]]:
+    """Rows of words that blanks separate, as tuples."""
+    return {key: tuple(words.split()) for key, words in rows.items()}

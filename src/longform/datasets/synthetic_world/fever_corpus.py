@@ -1,4 +1,4 @@
-"""The synthetic encyclopedia in FEVER's format, written out and read back by the reader of the real files.
+"""The synthetic encyclopedia in FEVER's format, written out and read back by the reader of the real files; a verifier of claims.
 
 FEVER's claims were written by people in their own words. Synthetic claims come in two kinds: plain ones, one for each
 relation of a page, and sentences of the pages themselves, kept, with another value, or stating nothing.
@@ -7,18 +7,159 @@ relation of a page, and sentences of the pages themselves, kept, with another va
 from __future__ import annotations
 
 import json
+import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from longform.core.documents import Corpus
 from longform.datasets import fever
 from longform.datasets.synthetic_world.articles import Article, write
-from longform.datasets.synthetic_world.claims import REFUTED, SUPPORTED, UNKNOWN, LabelledClaim, Verdict, make_claims
 from longform.datasets.synthetic_world.corpus import indices
 from longform.datasets.synthetic_world.domains import domain
 from longform.datasets.synthetic_world.draws import Draws, stream
-from longform.datasets.synthetic_world.facts import RELATIONS, other_value
+from longform.datasets.synthetic_world.grammar import RELATIONS, SETTLEMENTS, Frame, claim, compile_frame, other_value
+from longform.datasets.synthetic_world.lexicon import Vocabulary
+
+SUPPORTED, REFUTED, UNKNOWN = "supported", "refuted", "unknown"
+TITLE = r"(?P<title>(?!It\b)[A-Z]\w+(?: (?:of )?[A-Z]\w+)*)"
+WORD = r"(?:an? )?[\w-]+"
+OTHER = dict.fromkeys(("{1}", "{2}", "{3}"), r"[\w ]+?") | {"{settlement}": f"(?:{'|'.join(SETTLEMENTS)})"}
+Evidence = tuple[str, int]  # title of a page and number of its sentence
+
+
+@dataclass(frozen=True)
+class Triple:
+    """What a sentence states: the page's title, a relation and its value."""
+
+    title: str
+    relation: str
+    value: str
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A label and the sentences that it rests on; none where the label is unknown."""
+
+    label: str
+    evidence: frozenset[Evidence]
+
+
+@dataclass(frozen=True)
+class LabelledClaim:
+    """A claim with its true label and evidence."""
+
+    text: str
+    verdict: Verdict
+
+
+Pattern = tuple[re.Pattern[str], tuple[str, ...]]  # of a sentence, and the relations that it states
+
+
+def _pattern(kind: str, frame: Frame, subject: str) -> Pattern:
+    """The regular expression of a fact frame, one group per relation and one for the title in ``subject``'s place."""
+    slots = OTHER | {subject: TITLE}
+    slots |= {f"{{F_{r}}}": RELATIONS[kind][r].pattern.replace("(", f"(?P<{r}>", 1) for r in frame.relations}
+    parts = re.split(r"(\{\w+\})", frame.source)
+    body = "".join(slots.get(part, WORD) if part.startswith("{") else re.escape(part) for part in parts)
+    return re.compile(rf"^{body}(?=[ ,.])"), frame.relations
+
+
+@cache
+def _page_patterns(name: str) -> tuple[Pattern, ...]:
+    world, patterns = domain(name), []
+    for kind, settings in world.kinds.items():
+        style = world.styles.get(f"abstract/{kind}")
+        frames = [f for f in settings.openings if f.relations] + list(style.facts + style.own_facts if style else ())
+        for frame in frames:
+            subject = "{T}" if "{T}" in frame.source else "{1}"
+            if frame.source.startswith(subject):
+                patterns.append(_pattern(kind, frame, subject))
+    return tuple(patterns)
+
+
+@cache
+def _claim_patterns() -> tuple[Pattern, ...]:
+    rows = [(kind, relation.claim) for kind, relations in RELATIONS.items() for relation in relations.values()]
+    return tuple(_pattern(kind, compile_frame(source), "{T}") for kind, source in rows)
+
+
+def _read(sentence: str, patterns: Iterable[Pattern]) -> list[Triple]:
+    for pattern, relations in patterns:
+        if match := pattern.match(sentence):
+            return [Triple(match["title"], relation, match[relation]) for relation in relations]
+    return []
+
+
+def read_facts(sentence: str, domain_name: str) -> list[Triple]:
+    """Triples that a sentence of a domain states; an empty list where it states none.
+
+    The pattern of each fact frame is tried in turn; what follows a stated fact (a connective's clause) is ignored.
+    """
+    return _read(sentence, _page_patterns(domain_name))
+
+
+def read_claim(sentence: str, domain_name: str) -> list[Triple]:
+    """Triples of a claim or of any fact sentence of a domain; empty where it states none."""
+    return _read(sentence, _claim_patterns() + _page_patterns(domain_name))
+
+
+@dataclass(frozen=True)
+class Verifier:
+    """What the pages of a corpus state.
+
+    Attributes:
+        domain: whose fact sentences are understood.
+        stated: value and evidence by (title, relation).
+        dropped: pages left out because an earlier page has their title.
+    """
+
+    domain: str
+    stated: Mapping[tuple[str, str], tuple[str, Evidence]]
+    dropped: int = 0
+
+    @classmethod
+    def from_articles(cls, articles: Iterable[Article], domain_name: str) -> Verifier:
+        """Read every stated fact with the sentence that states it."""
+        pages = {article.title: article for article in reversed(list(articles))}  # the first of a title counts
+        stated: dict[tuple[str, str], tuple[str, Evidence]] = {}
+        for title, page in pages.items():
+            for line, sentence in enumerate(page.sentences):
+                for relation in sentence.relations:
+                    stated.setdefault((title, relation), (page.facts[relation], (title, line)))
+        return cls(domain_name, stated)
+
+    def check(self, sentence: str) -> Verdict:
+        """Label one sentence: refuted if any triple is, supported if all are, unknown otherwise.
+
+        Relations are functional, so another value for a stated relation refutes.
+        """
+        triples = read_claim(sentence, self.domain)
+        known = [self.stated.get((t.title, t.relation)) for t in triples]
+        against = {fact[1] for t, fact in zip(triples, known, strict=True) if fact and fact[0] != t.value}
+        if against:
+            return Verdict(REFUTED, frozenset(against))
+        if known and all(known):
+            return Verdict(SUPPORTED, frozenset(fact[1] for fact in known if fact))
+        return Verdict(UNKNOWN, frozenset())
+
+
+def make_claims(articles: Iterable[Article], vocabulary: Vocabulary, seed: int) -> Iterator[LabelledClaim]:
+    """Claims about each page, one per relation: stated ones are kept or falsified, the others are unknown."""
+    for article in articles:
+        draws = Draws(stream("claims", seed, article.title))
+        lines = {r: i for i, s in reversed(list(enumerate(article.sentences))) for r in s.relations}
+        for relation in RELATIONS[article.kind]:
+            value, label = article.facts[relation], SUPPORTED if relation in lines else UNKNOWN
+            if draws.uniform() < 0.5:
+                value = other_value(article.kind, relation, value, draws, vocabulary)
+                label = REFUTED if relation in lines else UNKNOWN
+            evidence = frozenset({(article.title, lines[relation])} if relation in lines else ())
+            text = claim(article.kind, article.title, relation, value)
+            yield LabelledClaim(text, Verdict(label, evidence))
+
 
 DOMAIN = "encyclopedia"
 LABELS = {SUPPORTED: "SUPPORTS", REFUTED: "REFUTES", UNKNOWN: "NOT ENOUGH INFO"}
@@ -56,13 +197,13 @@ def _spelt(title: str) -> str:
 
 def fever_claims(claims: Iterable[LabelledClaim]) -> Iterator[dict[str, object]]:
     """FEVER's claim records: id, label, claim, and evidence as lists of [annotation, evidence, page, line]."""
-    for number, claim in enumerate(claims):
-        evidence = sorted(claim.verdict.evidence)
+    for number, labelled in enumerate(claims):
+        evidence = sorted(labelled.verdict.evidence)
         yield {
             "id": number,
             "verifiable": "VERIFIABLE" if evidence else "NOT VERIFIABLE",
-            "label": LABELS[claim.verdict.label],
-            "claim": claim.text,
+            "label": LABELS[labelled.verdict.label],
+            "claim": labelled.text,
             "evidence": [[[number, number, _spelt(title), line]] for title, line in evidence]
             or [[[number, None, None, None]]],
         }

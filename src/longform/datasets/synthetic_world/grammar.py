@@ -1,4 +1,4 @@
-"""Sentence frames: the slots that they have, how each slot is filled, and what a written sentence records of it.
+"""Sentence frames: slots and how each is filled, relations between clauses, facts of pages, and what a sentence records.
 
 Slots drawn from the sentence's topic: ``{agent}`` ``{agents}`` (persons of a trade), ``{thing}`` ``{things}``,
 ``{being}`` ``{beings}``, ``{stuff}`` (no plural), ``{event}``, ``{idea}``, ``{place}``, ``{adj}``, ``{verb}`` (past,
@@ -13,19 +13,110 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 
-from longform.datasets.synthetic_world import discourse, names
-from longform.datasets.synthetic_world.draws import Draws
-from longform.datasets.synthetic_world.facts import RELATIONS
+import numpy as np
+
+from longform.datasets.synthetic_world import lexicon
+from longform.datasets.synthetic_world.draws import Draws, table
 from longform.datasets.synthetic_world.lexicon import (
     GENERIC_ADJECTIVES,
     PERSON_ADJECTIVES,
     TABLE_SIZE,
     Topic,
+    Vocabulary,
     article,
     plural,
 )
-from longform.datasets.synthetic_world.tables import table
+
+_TABLE = table("discourse")
+SENSES, SENSE_PROBABILITIES = tuple(_TABLE["senses"]), tuple(_TABLE["senses"].values())
+CUMULATIVE_SENSES = list(accumulate(SENSE_PROBABILITIES))
+CONNECTIVES = ("", *_TABLE["connectives"].split())
+INSIDE, ACROSS = (
+    {sense: (list(row), list(accumulate(row.values()))) for sense, row in _TABLE[place].items()}
+    for place in ("inside", "across")
+)  # by sense: connectives and their cumulative probabilities
+ACROSS_PROBABILITY = 0.5  # of a clause without persons that may open with a connective
+ALIKE = {"contrast": ("contrast", "concession"), "concession": ("contrast", "concession")}  # told apart by no reader
+COMMA_SENSES = ("contrast", "concession")  # ", although" but " because"
+
+
+def connective_probabilities() -> np.ndarray:
+    """P(connective | place, sense): float64, (inside or across, senses, connectives); undefined rows are zero."""
+    values = np.zeros((2, len(SENSES), len(CONNECTIVES)))
+    for place, name in enumerate(("inside", "across")):
+        for sense, row in _TABLE[name].items():
+            for connective, probability in row.items():
+                values[place, SENSES.index(sense), CONNECTIVES.index(connective)] = probability
+    return values
+
+
+def wrong_connectives(sense: int, across: bool) -> list[int]:
+    """Connectives of the same place in the sentence that never stand for the sense or for one like it."""
+    probabilities = connective_probabilities()[int(across)]
+    alike = [SENSES.index(name) for name in ALIKE.get(SENSES[sense], (SENSES[sense],))]
+    used, right = probabilities.any(axis=0), probabilities[alike].any(axis=0)
+    return np.flatnonzero(used & ~right).tolist()
+
+
+NAMES = {
+    "place": lexicon.PLACES, "company": lexicon.COMPANIES, "region": lexicon.REGIONS, "river": lexicon.RIVERS,
+    "language": lexicon.LANGUAGES,
+}  # fmt: skip
+PATTERNS = {"trade": r"an? (\w+)", "things": r"(\w+)", "year": r"(\d{4})", "number": r"(\d{1,3}(?:,\d{3})*)"}
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A functional relation: each page has exactly one value.
+
+    Attributes:
+        value: a kind of name; ``year`` or ``number`` with its least and most; a person's ``trade``; or ``things``.
+        claim: the sentence that says it of the page's title, without its stop.
+    """
+
+    value: str
+    claim: str
+
+    def draw(self, draws: Draws, vocabulary: Vocabulary) -> str:
+        """A value."""
+        kind, *limits = self.value.split()
+        if limits:
+            number = draws.integer(*map(int, limits))
+            return str(number) if kind == "year" else f"{number:,}"
+        if kind in NAMES:
+            return draws.pick(NAMES[kind])
+        tables = draws.pick(vocabulary.topics).tables
+        return draws.pick(tables["person"]) if kind == "trade" else plural(draws.pick(tables["thing"]))
+
+    def show(self, value: str) -> str:
+        """How the value stands in a sentence."""
+        return article(value) if self.value == "trade" else value
+
+    @property
+    def pattern(self) -> str:
+        """Regular expression of a shown value; its one group is the value."""
+        return PATTERNS.get(self.value.split()[0], r"([A-Z]\w+)")
+
+
+RELATIONS: Mapping[str, Mapping[str, Relation]] = {
+    kind: {name: Relation(**row) for name, row in rows.items()} for kind, rows in table("facts").items()
+}  # by kind of page
+
+
+def claim(kind: str, title: str, relation: str, value: str) -> str:
+    """The sentence that says a page's relation has a value."""
+    stated = RELATIONS[kind][relation]
+    return stated.claim.replace("{T}", title).replace(f"{{F_{relation}}}", stated.show(value)) + "."
+
+
+def other_value(kind: str, relation: str, true: str, draws: Draws, vocabulary: Vocabulary) -> str:
+    """A value of the relation that is not the true one."""
+    while (value := RELATIONS[kind][relation].draw(draws, vocabulary)) == true:
+        pass
+    return value
+
 
 SETTLEMENTS = table("words")["settlements"]
 GENRES, DIRECTIONS = table("words")["genres"].split(), table("words")["directions"].split()
@@ -95,8 +186,8 @@ def _year(page: Page) -> str:
 
 SLOTS: dict[str, Callable[[Page], str]] = {
     "T": lambda page: page.title,
-    "Town": lambda page: page.draws.pick(names.PLACES),
-    "River": lambda page: page.draws.pick(names.RIVERS),
+    "Town": lambda page: page.draws.pick(lexicon.PLACES),
+    "River": lambda page: page.draws.pick(lexicon.RIVERS),
     "year": _year,
     "year2": lambda page: str(page.year + page.draws.integer(1, 12)),
     "small": lambda page: str(page.draws.integer(3, 60)),
@@ -184,7 +275,9 @@ def compile_style(block: str) -> Style:
 WITH_OTHER = (" together with {3}", " with the help of {3}", " at the wish of {3}", " against the advice of {3}")
 WITH_OWN = (" with {3} family", " for {3} friends", " in {3} old age", " after {3} return")
 THIRD = {"other": tuple(map(compile_frame, WITH_OTHER)), "own": tuple(map(compile_frame, WITH_OWN))}
-CLAUSES = {sense: tuple(map(compile_frame, sources)) for sense, sources in discourse.CLAUSES.items()}
+CLAUSES = {
+    sense: tuple(map(compile_frame, block.splitlines())) for sense, block in table("discourse")["clauses"].items()
+}
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,8 @@ import numpy as np
 from longform.core.documents import Corpus, Document, Section
 from longform.core.resampling import derived_seed
 from longform.datasets.synthetic_world.corpus import ragged
-from longform.datasets.synthetic_world.draws import Draws, stream
+from longform.datasets.synthetic_world.draws import Draws, lists, stream, table
 from longform.datasets.synthetic_world.lexicon import TABLE_SIZE, Topic, vocabulary
-from longform.datasets.synthetic_world.tables import lists, table
 
 _SPELLING = {language: lists(rows) for language, rows in table("languages").items()}
 LANGUAGES = tuple(_SPELLING)

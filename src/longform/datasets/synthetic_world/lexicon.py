@@ -1,15 +1,62 @@
-"""The vocabularies: for each topic and slot, words with exact probabilities that are drawn by one look-up."""
+"""The world's words: invented proper names, topics with exact word probabilities, and the nouns as a lexicon (WN-LMF).
+
+Names are composed of the syllables of ``data/names.yaml``, the same for every seed. A noun of one topic and kind is one
+sense; a noun of two topics has two. Senses hang below a node of their topic and kind, that below the kind, and the kinds
+below a small upper tree.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
+from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 
-from longform.datasets.synthetic_world.draws import stream
-from longform.datasets.synthetic_world.tables import lists, table
+from longform.datasets.synthetic_world.draws import lists, stream, table
+
+_SYLLABLES = lists(table("names"))
+_FIRST = tuple(onset + core for onset in _SYLLABLES["first_onsets"] for core in (*_SYLLABLES["first_cores"], ""))
+
+
+def _compose(kind: str, count: int, onsets: tuple[str, ...]) -> tuple[str, ...]:
+    """The first ``count`` compounds of an onset and the kind's endings, in an order that depends on the kind alone."""
+    names = sorted({onset + ending for onset in onsets for ending in _SYLLABLES[f"{kind}_endings"]})
+    return tuple(names[i] for i in stream("names", kind).permutation(len(names))[:count])
+
+
+MALE_NAMES, FEMALE_NAMES = _compose("male", 260, _FIRST), _compose("female", 260, _FIRST)
+_SURNAMES = _compose("surname", 600, _SYLLABLES["surname_onsets"])
+SURNAMES, FAMILIES = _SURNAMES[:480], _SURNAMES[480:]  # a family is never confused with a person
+PLACES = _compose("place", 420, _SYLLABLES["place_onsets"])
+REGIONS = _compose("region", 60, _SYLLABLES["place_onsets"])
+COMPANIES = _compose("company", 200, _SYLLABLES["surname_onsets"])
+RIVERS = _compose("river", 80, _SYLLABLES["first_onsets"])
+LANGUAGES, PREFIXES = _SYLLABLES["languages"], _SYLLABLES["place_prefixes"]
+
+
+def numbered_place(number: int) -> str:
+    """The town of that number; different numbers name different towns."""
+    rank, place = divmod(number, len(PLACES))
+    if rank == 0:
+        return PLACES[place]
+    if rank <= len(PREFIXES):
+        return f"{PREFIXES[rank - 1]} {PLACES[place]}"
+    return f"{PLACES[place]} of {numbered_place(rank - len(PREFIXES) - 1)}"
+
+
+def numbered_company(number: int) -> str:
+    """The company of that number; different numbers name different companies."""
+    rank, company = divmod(number, len(COMPANIES))
+    return COMPANIES[company] if rank == 0 else f"{COMPANIES[company]} of {numbered_place(rank - 1)}"
+
+
+def numbered_person(pool: tuple[str, ...], number: int) -> tuple[str, str]:
+    """First name and surname of that number; within a pool they repeat after 124,800 numbers."""
+    rank, last = divmod(number, len(SURNAMES))
+    return pool[(rank + 7 * last) % len(pool)], SURNAMES[last]
+
 
 VOCABULARIES = ("everyday", "medical", "physical")
 SLOTS = ("person", "thing", "being", "stuff", "event", "idea", "place", "adjective", "verb", "deed")
@@ -120,3 +167,103 @@ def article(word: str) -> str:
     """The word with its indefinite article: ``an honest``, ``a useful``, ``an oar``."""
     silent, sounded = word.startswith(("honest", "hour", "heir")), word.startswith(("uni", "use", "eu", "one"))
     return f"an {word}" if silent or (word[0].lower() in "aeiou" and not sounded) else f"a {word}"
+
+
+PARENT_OF_KIND = {kind: parent for parent, kinds in lists(table("taxonomy")["kinds"]).items() for kind in kinds}
+PLACE_KINDS = ("building", "land", "water")  # where a gloss says that a noun is met
+NOT_NOUNS = ("adjective", "verb", "deed")
+LEXICON = "synthetic"
+
+
+@dataclass(frozen=True)
+class Synset:
+    """One concept: its number, its word, its hypernym's number, and its gloss."""
+
+    number: int
+    word: str
+    hypernym: int | None
+    gloss: str
+
+    @property
+    def identifier(self) -> str:
+        """``synthetic-00000012-n``, of which WordNet's tools read the middle as an offset."""
+        return f"{LEXICON}-{self.number:08d}-n"
+
+
+def synsets(vocabulary: Vocabulary) -> tuple[Synset, ...]:
+    """A tree of the vocabulary's nouns; a synset's place in the tuple is its number less one, hypernyms come first."""
+    grown: list[Synset] = []
+    numbers: dict[str, int] = {}
+
+    def add(key: str, word: str, parent: str | None, gloss: str) -> None:
+        numbers[key] = len(grown) + 1
+        grown.append(Synset(len(grown) + 1, word, numbers[parent] if parent else None, gloss))
+
+    def add_group(node: str, kind: str, word: str, gloss: str) -> None:
+        if f"kind/{kind}" not in numbers:
+            parent = PARENT_OF_KIND.get(kind, "artefact")
+            add(f"kind/{kind}", f"{kind} kind", parent, f"{article(parent)} of the sort called {kind}")
+        add(node, word, f"kind/{kind}", f"{article(kind)} that belongs to {gloss}")
+
+    for name, (parent, gloss) in table("taxonomy")["nodes"].items():
+        add(name, name, parent, gloss)
+    for topic in vocabulary.topics:
+        for kind, nouns in topic.kinds.items():
+            if kind not in NOT_NOUNS:
+                node = f"{topic.name}/{kind}"
+                add_group(node, kind, f"{topic.name} {kind}", f"the {topic.name}")
+                for rank, noun in enumerate(nouns):
+                    add(f"{node}/{noun}", noun, node, _gloss(topic.name, kind, topic.kinds, rank))
+    for slot, kind in table("taxonomy")["spare"].items():
+        if any(slot not in map(slot_of, topic.kinds) for topic in vocabulary.topics):
+            node = f"common/{kind}"
+            add_group(node, kind, f"common {kind}", "no topic")
+            for noun in SPARE[slot]:
+                add(f"{node}/{noun}", noun, node, f"{article(kind)} met anywhere, called {article(noun)}")
+    return tuple(grown)
+
+
+def _gloss(topic: str, kind: str, kinds: Mapping[str, tuple[str, ...]], rank: int) -> str:
+    """``a vehicle of the harbour that sailors repaired, often near the dock``: words are shared within a topic."""
+
+    def pick(words: tuple[str, ...]) -> str:
+        return words[rank % len(words)]
+
+    places = next((kinds[name] for name in PLACE_KINDS if name in kinds), ("house",))
+    near = f"often near the {pick(places)}"
+    if kind == "person":
+        things = tuple(w for name, words in kinds.items() if slot_of(name) == "thing" for w in words)
+        return f"a person of the {topic} who {pick(kinds['verb'])} {plural(pick(things))}, {near}"
+    return f"{article(kind)} of the {topic} that {plural(pick(kinds['person']))} {pick(kinds['verb'])}, {near}"
+
+
+def to_lmf(vocabulary: Vocabulary) -> str:
+    """The tree in the Global WordNet Association's WN-LMF 1.1."""
+    tree = synsets(vocabulary)
+    senses: dict[str, list[Synset]] = {}
+    hyponyms: dict[int | None, list[Synset]] = {}
+    for synset in tree:
+        senses.setdefault(synset.word, []).append(synset)
+        hyponyms.setdefault(synset.hypernym, []).append(synset)
+    lines = [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        '<!DOCTYPE LexicalResource SYSTEM "http://globalwordnet.github.io/schemas/WN-LMF-1.1.dtd">',
+        '<LexicalResource xmlns:dc="https://globalwordnet.github.io/schemas/dc/">',
+        f'<Lexicon id="{LEXICON}" label="Nouns of the synthetic world" language="en" email="none@example.org" '
+        'license="https://creativecommons.org/publicdomain/zero/1.0/" version="1">',
+    ]
+    for word in sorted(senses):
+        key = f"{LEXICON}-{word.replace(' ', '_')}-n"
+        rows = "".join(f'<Sense id="{key}-{s.number:08d}" synset="{s.identifier}"/>' for s in senses[word])
+        lines.append(
+            f'<LexicalEntry id="{key}"><Lemma writtenForm={quoteattr(word)} partOfSpeech="n"/>{rows}</LexicalEntry>'
+        )
+    for synset in tree:
+        related = [("hypernym", tree[synset.hypernym - 1])] if synset.hypernym else []
+        related += [("hyponym", below) for below in hyponyms.get(synset.number, ())]
+        rows = "".join(f'<SynsetRelation relType="{kind}" target="{s.identifier}"/>' for kind, s in related)
+        lines.append(
+            f'<Synset id="{synset.identifier}" ili="" partOfSpeech="n">'
+            f"<Definition>{escape(synset.gloss)}</Definition>{rows}</Synset>"
+        )
+    return "\n".join([*lines, "</Lexicon>", "</LexicalResource>"]) + "\n"

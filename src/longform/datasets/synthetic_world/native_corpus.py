@@ -6,23 +6,147 @@ every filter, on text whose truth is known. Synthetic text never stands for the 
 
 from __future__ import annotations
 
+import bz2
 import inspect
 import json
 import re
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
+from xml.sax.saxutils import escape, quoteattr
 
 from longform.core.documents import BadInput, Corpus
 from longform.datasets import scientific, wikisection
 from longform.datasets.synthetic_world.articles import Article, write
 from longform.datasets.synthetic_world.corpus import indices
-from longform.datasets.synthetic_world.draws import Draws, stream
-from longform.datasets.synthetic_world.tables import table
-from longform.datasets.synthetic_world.wikipedia_dump import dump_files
+from longform.datasets.synthetic_world.draws import Draws, stream, table
 from longform.datasets.wikipedia import building as wikipedia
+
+PAGES_PER_STREAM = 100  # as in Wikimedia's own multistream dumps
+FIRST_PAGE_ID = 12  # the first article id of the English dump
+CYCLE = 20  # of twenty pages twelve are plain articles and the others are the classes below, one place each
+SPECIAL = {
+    3: "redirect", 7: "redirect", 9: "disambiguation", 11: "year", 13: "talk", 15: "template", 17: "broken", 19: "file",
+}  # fmt: skip
+REMOVED = ("See also", "References", "External links", "Further reading", "Notes")
+NAMESPACES = {"talk": (1, "Talk:"), "template": (10, "Template:"), "file": (6, "File:")}
+FOOTER = "</mediawiki>\n"
+
+
+@dataclass(frozen=True)
+class Page:
+    """One page of the dump and its truth.
+
+    Attributes:
+        kind: article, redirect, disambiguation, year, broken, talk, template or file.
+        sections: title and plain text of each section that a reader should keep; the lead is ``abstract``. Empty for
+            pages that are no articles, and for broken ones, whose text no rule decides.
+    """
+
+    page_id: int
+    title: str
+    kind: str
+    wikitext: str
+    redirect: str | None = None
+    sections: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def xml(self) -> str:
+        """The ``<page>`` element, as Wikimedia exports it."""
+        redirect = f"    <redirect title={quoteattr(self.redirect)} />\n" if self.redirect else ""
+        size = len(self.wikitext.encode())
+        return (
+            f"  <page>\n    <title>{escape(self.title)}</title>\n    <ns>{NAMESPACES.get(self.kind, (0, ''))[0]}</ns>\n"
+            f"    <id>{self.page_id}</id>\n{redirect}    <revision>\n      <id>{self.page_id + 1_000_000}</id>\n"
+            "      <timestamp>2020-01-01T00:00:00Z</timestamp>\n      <model>wikitext</model>\n"
+            "      <format>text/x-wiki</format>\n"
+            f'      <text bytes="{size}" xml:space="preserve">{escape(self.wikitext)}</text>\n'
+            "    </revision>\n  </page>\n"
+        )
+
+
+def write_page(seed: int, number: int) -> Page:
+    """Page ``number`` of the dump: a function of its arguments alone."""
+    markup = table("wiki_markup")
+    kind = SPECIAL.get(number % CYCLE, "article")
+    article = write(seed, "wiki", number)
+    title, body = article.title, " ".join(s.text for s in article.sections[0][1])
+    draws = Draws(stream("markup", seed, number))
+    page_id = FIRST_PAGE_ID + 3 * number
+    if kind == "redirect":
+        target = write(seed, "wiki", number - 1).title
+        return Page(page_id, f"{title} (old name)", kind, markup["redirect"] % {"title": target}, target)
+    if kind == "article":
+        text, sections = _article(article, draws)
+        return Page(page_id, title, kind, text, None, sections)
+    if kind == "disambiguation":
+        return Page(page_id, f"{title} (disambiguation)", kind, markup["disambiguation"] % {"title": title})
+    if kind == "year":
+        year = str(1000 + number // CYCLE)
+        return Page(page_id, year, kind, markup["year"] % {"year": year, "body": body})
+    if kind == "broken":
+        text, _ = _article(article, draws)
+        return Page(page_id, f"{title} (broken)", kind, draws.pick(markup["broken"]) + text)
+    return Page(page_id, f"{NAMESPACES[kind][1]}{title}", kind, f"== About ==\n{body}")
+
+
+def _article(article: Article, draws: Draws) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """Wikitext and the plain sections that a reader should find in it."""
+    markup = table("wiki_markup")
+    parts, sections = [], []
+    for number, (title, sentences) in enumerate(article.sections):
+        texts = [s.text for s in sentences]
+        if number == len(article.sections) - 1 and draws.uniform() < 0.3:
+            texts.append(markup["foreign"])
+        sections.append((title, " ".join(texts)))
+        if number:
+            choice = draws.integer(0, 5)
+            head = f"== {title.capitalize()} ==\n"
+            head += markup["sections"][choice] % {"title": article.title} if choice < 4 else ""
+        else:
+            facts = "\n".join(f"| {name} = {value}" for name, value in article.facts.items())
+            head = markup["infobox"] % {"kind": article.kind, "title": article.title, "facts": facts}
+            texts[0] = texts[0].replace(article.title, f"'''{article.title}'''", 1)
+        parts.append(head + " ".join(_marked(text, draws) for text in texts))
+    parts += [markup["see_also"]] if draws.uniform() < 0.5 else []
+    parts.append(markup["references"])
+    parts += [markup["external_links"]] if draws.uniform() < 0.5 else []
+    parts.append(markup["last"] % {"kind": article.kind.capitalize(), "title": article.title})
+    return "\n\n".join(parts), tuple(sections)
+
+
+def _marked(text: str, draws: Draws) -> str:
+    """A sentence with inline markup that leaves its plain text unchanged."""
+    choice, marks = draws.integer(0, 9), table("wiki_markup")["sentences"]
+    rest, _, last = text.rpartition(" ")
+    word = last.rstrip(".")
+    if choice >= len(marks):
+        return text
+    if choice in (0, 1, 4):  # these stand in place of the last word
+        mark = marks[choice] % {"word": word, "capital": word.capitalize()}
+        return f"{rest} {mark}" if word.isalpha() else text
+    return text + (marks[choice] % {"number": draws.integer(1, 9)} if choice == 2 else marks[choice])
+
+
+def dump_files(seed: int, pages: int) -> dict[str, bytes]:
+    """Dump and index of that many pages, by file name; the index has ``offset:page id:title`` lines.
+
+    Header, pages by the hundred and footer are one stream each.
+    """
+    written = [write_page(seed, number) for number in range(pages)]
+    batches: Sequence[Sequence[Page]] = [written[i : i + PAGES_PER_STREAM] for i in range(0, pages, PAGES_PER_STREAM)]
+    data, lines = bytearray(bz2.compress(table("wiki_markup")["header"].encode())), []
+    for batch in batches:
+        lines += [f"{len(data)}:{page.page_id}:{page.title}" for page in batch]
+        data += bz2.compress("".join(page.xml for page in batch).encode())
+    data += bz2.compress(FOOTER.encode())
+    index = bz2.compress(("\n".join(lines) + "\n").encode())
+    name = "syntheticwiki-pages-articles-multistream"
+    return {f"{name}.xml.bz2": bytes(data), f"{name}-index.txt.bz2": index}
+
 
 COHAN_FILES = {"train": "train.txt", "validation": "val.txt", "test": "test.txt"}
 

@@ -13,7 +13,7 @@ from longform.core.documents import BadInput, Corpus, Document, Section
 from longform.datasets.synthetic_world.articles import write
 from longform.datasets.synthetic_world.corpus import indices
 from longform.datasets.synthetic_world.draws import stream
-from longform.datasets.synthetic_world.facts import claim
+from longform.datasets.synthetic_world.grammar import claim
 from longform.datasets.synthetic_world.stories import write_story
 
 DOMAIN = "encyclopedia"

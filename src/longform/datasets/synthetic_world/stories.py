@@ -1,17 +1,20 @@
-"""Five-sentence stories: the fourth sentence settles the outcome, so one ending is right and its rival is wrong."""
+"""Stories whose fourth sentence decides which of two endings is right, and dialogues of two speakers with personas.
+
+What a speaker says follows from a persona line or from none.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from longform.core.documents import Corpus, Document, Section
-from longform.datasets.synthetic_world import names
-from longform.datasets.synthetic_world.draws import Draws, stream
+from longform.datasets.synthetic_world import lexicon
+from longform.datasets.synthetic_world.corpus import ragged
+from longform.datasets.synthetic_world.draws import Draws, stream, table
 from longform.datasets.synthetic_world.lexicon import TABLE_SIZE, article, plural, vocabulary
-from longform.datasets.synthetic_world.tables import table
 
 SCHEMAS: Sequence[Mapping[str, Sequence[str]]] = table("stories")  # opening, turns and endings by outcome
 SLOTS = {"thing": "thing", "being": "being", "place": "place", "event": "event", "agent": "person", "adj": "adjective"}
@@ -49,7 +52,10 @@ def _words(draws: Draws) -> dict[str, str]:
     words |= {f"a_{slot}": article(word) for slot, word in words.items()}
     words |= {f"{slot}s": plural(words[slot]) for slot in ("agent", "thing", "being")}
     words["A_agent"] = words["a_agent"].capitalize()
-    words |= {"name": draws.pick(names.MALE if male else names.FEMALE), "Town": draws.pick(names.PLACES)}
+    words |= {
+        "name": draws.pick(lexicon.MALE_NAMES if male else lexicon.FEMALE_NAMES),
+        "Town": draws.pick(lexicon.PLACES),
+    }
     return words | {"small": str(draws.integer(3, 60))} | (HE if male else SHE)
 
 
@@ -67,3 +73,117 @@ def story_corpus(stories: Sequence[Story], splits: Sequence[str], facts: dict[st
         "outcome": np.array([s.outcome for s in stories], dtype=np.int64),
     }
     return Corpus(documents, truth, facts)
+
+
+ATTRIBUTES: Mapping[str, Mapping[str, object]] = table("dialogues")["attributes"]
+SMALL_TALK: Sequence[str] = table("dialogues")["small_talk"]
+POSITIVE, NEUTRAL, NEGATIVE = "positive", "neutral", "negative"
+
+
+def _values(attribute: str) -> tuple[str, ...]:
+    values: list[str] = []
+    for word in ATTRIBUTES[attribute]["values"].split():
+        topic, _, kind = word.partition("/")
+        values += table("everyday")[topic][kind].split() if kind else [word]
+    return tuple(map(plural, values)) if attribute == "food" else tuple(values)
+
+
+VALUES = {attribute: _values(attribute) for attribute in ATTRIBUTES}
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One thing a speaker says of itself."""
+
+    attribute: str
+    value: str
+
+    def _filled(self, frame: str) -> str:
+        return frame.format(x=self.value, ax=article(self.value))
+
+    @property
+    def line(self) -> str:
+        """The persona line."""
+        return self._filled(ATTRIBUTES[self.attribute]["line"])
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """Utterances that follow from the line."""
+        return tuple(map(self._filled, ATTRIBUTES[self.attribute]["answers"]))
+
+
+@dataclass(frozen=True)
+class Dialogue:
+    """Two personas and alternating turns, the first speaker's first.
+
+    Attributes:
+        sources: for each turn the persona line of its speaker that it follows from, or -1.
+    """
+
+    index: int
+    personas: tuple[tuple[Fact, ...], tuple[Fact, ...]]
+    turns: tuple[str, ...]
+    sources: tuple[int, ...]
+
+
+def write_dialogue(seed: int, index: int) -> Dialogue:
+    """Dialogue ``index``: a function of its arguments alone."""
+    rng = stream("dialogues", seed, index)
+    draws, names = Draws(rng), list(ATTRIBUTES)
+
+    def persona() -> tuple[Fact, ...]:
+        return tuple(Fact(names[i], draws.pick(VALUES[names[i]])) for i in rng.permutation(len(names))[:5].tolist())
+
+    personas = (persona(), persona())
+    turns, sources = [SMALL_TALK[0]], [-1]
+
+    def add(text: str, source: int = -1) -> None:
+        turns.append(text)
+        sources.append(source)
+
+    asked = [(speaker, line) for speaker in (0, 1) for line in range(5)]
+    order = rng.permutation(len(asked))
+    for speaker, line in [asked[i] for i in order[: draws.integer(4, 8)]]:
+        while len(turns) % 2 == speaker:  # the question stands at the other speaker's turn
+            add(draws.pick(SMALL_TALK[1:]))
+        fact = personas[speaker][line]
+        add(ATTRIBUTES[fact.attribute]["question"])
+        add(draws.pick(fact.answers), line)
+    if len(turns) % 2:
+        add(draws.pick(SMALL_TALK[1:]))
+    return Dialogue(index, personas, tuple(turns), tuple(sources))
+
+
+@dataclass(frozen=True)
+class Pair:
+    """An utterance, a persona line, their label, and the facts behind them."""
+
+    utterance: str
+    line: str
+    label: str
+    facts: tuple[Fact, Fact]
+
+
+def make_pairs(dialogue: Dialogue, seed: int) -> Iterator[Pair]:
+    """For every turn with a source: its own line, a line with another value, and a line on something else."""
+    draws = Draws(stream("pairs", seed, dialogue.index))
+    for turn, (text, source) in enumerate(zip(dialogue.turns, dialogue.sources, strict=True)):
+        if source < 0:
+            continue
+        fact = dialogue.personas[turn % 2][source]
+        other = Fact(fact.attribute, draws.pick([v for v in VALUES[fact.attribute] if v != fact.value]))
+        apart = draws.pick([name for name in ATTRIBUTES if name != fact.attribute])
+        neutral = Fact(apart, draws.pick(VALUES[apart]))
+        for label, second in ((POSITIVE, fact), (NEGATIVE, other), (NEUTRAL, neutral)):
+            yield Pair(text, second.line, label, (fact, second))
+
+
+def dialogue_corpus(dialogues: Sequence[Dialogue], splits: Sequence[str], facts: dict[str, object]) -> Corpus:
+    """Dialogues as documents of one section, one turn a line; persona lines and sources are truth."""
+    documents = [
+        Document(f"dialogues-{d.index:06d}", split, (Section(None, "\n".join(d.turns)),))
+        for d, split in zip(dialogues, splits, strict=True)
+    ]
+    lines = [[[fact.line for fact in persona] for persona in d.personas] for d in dialogues]
+    truth = ragged("turn_source", [d.sources for d in dialogues])
+    return Corpus(documents, truth | {"persona_lines": np.array(lines, dtype=np.str_)}, facts)

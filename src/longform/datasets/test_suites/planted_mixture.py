@@ -11,9 +11,8 @@ from collections.abc import Callable, Mapping
 from longform.core.documents import BadInput, Corpus, Document, Section
 from longform.datasets.synthetic_world.articles import write
 from longform.datasets.synthetic_world.corpus import indices, split_of, to_document
-from longform.datasets.synthetic_world.dialogues import write_dialogue
-from longform.datasets.synthetic_world.stories import write_story
-from longform.datasets.test_suites.planted_sources import LANGUAGE, story_text, translated
+from longform.datasets.synthetic_world.stories import write_dialogue, write_story
+from longform.datasets.test_suites.planted import LANGUAGE, story_text, translated
 
 SPEAKER = "<|endoftext|>"
 

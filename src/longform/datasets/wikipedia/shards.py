@@ -21,7 +21,7 @@ from typing import Any
 
 from longform.core.documents import BadInput, Document, Section
 from longform.datasets.wikipedia.dump import MAX_PAGE_BYTES, Page, Shard, parse_page, plan, raw_pages, recut
-from longform.datasets.wikipedia.parser import GuardedParser
+from longform.datasets.wikipedia.wikitext import GuardedParser
 
 VERSION = 2  # of what a shard holds; raised when the reading changes, so that old shards are redone
 RETRIES = 2  # of a shard whose worker raised; a killed worker is retried by Dask itself

@@ -5,18 +5,212 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
 
 from longform.core.documents import BadInput, Document
+from longform.core.resampling import generator
 from longform.core.results import Results
-from longform.datasets.test_suites.exports import harness_task, judgement_sheet, syntaxgym_file
-from longform.datasets.test_suites.items import Suite, suites_from_documents
+from longform.datasets.test_suites.items import Condition, Suite, SuiteItem, suite_to_record, suites_from_documents
+from longform.datasets.test_suites.prediction_formulas import Binary, RegionValue
 from longform.reporting.printed import Expected
+
+SPEAKERS = "[SEP]"
+SHEET = ("item", "left", "right", "more_coherent", "comment")
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """A prediction of the form "this region is more surprising in ``worse`` than in ``better``"."""
+
+    region: int | None
+    better: str
+    worse: str
+
+
+def contrast(suite: Suite) -> Contrast:
+    """The contrast of a suite with one prediction between the same region of two conditions.
+
+    Raises:
+        BadInput: the suite predicts something else.
+    """
+    formulas = suite.formulas()
+    formula = formulas[0]
+    if len(formulas) == 1 and isinstance(formula, Binary) and formula.symbol in "<>":
+        left, right = (formula.left, formula.right) if formula.symbol == ">" else (formula.right, formula.left)
+        if isinstance(left, RegionValue) and isinstance(right, RegionValue) and left.region == right.region:
+            return Contrast(left.region, right.condition, left.condition)
+    raise BadInput(
+        f"suite {suite.name}: {suite.predictions} is no contrast of one region in two conditions; leave it out"
+    )
+
+
+def syntaxgym_file(suite: Suite) -> dict[str, str]:
+    """The suite in its native JSON."""
+    return {f"{suite.name}.json": json.dumps(suite_to_record(suite), ensure_ascii=False, indent=2) + "\n"}
+
+
+def harness_task(suite: Suite) -> dict[str, str]:
+    """A task of lm-evaluation-harness: a YAML file and its documents as JSON lines.
+
+    Where both conditions of every item share what follows, the model chooses between contexts; where they share what
+    comes before, between continuations; else between whole texts. ``acc`` compares sums of log-probabilities, which is
+    the suite's decision under metric "sum"; neither of the harness's accuracies is the mean over tokens. A mark
+    ``[SEP]`` stays in the text: the harness has no notion of a change of speaker.
+    """
+    sides = contrast(suite)
+    documents = [_harness_document(item, sides) for item in suite.items]
+    form = _form(documents)
+    lines = "".join(
+        json.dumps(_harness_line(document, form), ensure_ascii=False, sort_keys=True) + "\n" for document in documents
+    )
+    return {f"{suite.name}.yaml": _harness_yaml(suite, form), f"{suite.name}.jsonl": lines}
+
+
+def _form(documents: Sequence[Mapping[str, Sequence[str]]]) -> str:
+    """What the two sides of every item differ in: "contexts", "continuations", or "texts" where both may differ."""
+    if all(len(set(document["continuations"])) == 1 for document in documents):
+        return "contexts"
+    alike = all(len(set(document["contexts"])) == 1 and document["contexts"][0] for document in documents)
+    return "continuations" if alike else "texts"
+
+
+def _harness_document(item: SuiteItem, sides: Contrast) -> dict[str, list[str]]:
+    """Context and continuation of each side, in the order in which the item writes its conditions."""
+    chosen = [condition for condition in item.conditions if condition.name in (sides.better, sides.worse)]
+    parts = [_parts(condition, sides.region) for condition in chosen]
+    names = [condition.name for condition in chosen]
+    return {
+        "contexts": [c for c, _ in parts],
+        "continuations": [c for _, c in parts],
+        "order": names,
+        "better": [sides.better],
+    }
+
+
+def _parts(condition: Condition, region: int | None) -> tuple[str, str]:
+    """Text before the judged region, and the region; all of it for ``*``. What follows the region is never judged."""
+    before = [r.content for r in condition.regions if region is not None and r.number < region and r.content]
+    judged = [r.content for r in condition.regions if region in (None, r.number) and r.content]
+    return " ".join(before), " ".join(judged)
+
+
+def _harness_line(document: Mapping[str, Sequence[str]], form: str) -> dict[str, object]:
+    target = document["order"].index(document["better"][0])
+    if form == "contexts":
+        return {"choices": document["contexts"], "target": target, "continuation": document["continuations"][0]}
+    if form == "continuations":
+        return {"context": document["contexts"][0], "choices": document["continuations"], "target": target}
+    whole = [
+        " ".join(filter(None, parts)) for parts in zip(document["contexts"], document["continuations"], strict=True)
+    ]
+    return {"context": "", "choices": whole, "target": target}
+
+
+def _harness_yaml(suite: Suite, form: str) -> str:
+    """Choices between contexts put the right context's number in ``doc_to_text``, as the harness's own wsc273 does.
+
+    Whole texts stand behind an empty context, so no blank goes between the two.
+    """
+    places = ("{{target}}", "{{continuation}}") if form == "contexts" else ("{{context}}", "{{target}}")
+    return f"""task: coherencegym_{suite.name}
+dataset_path: json
+dataset_kwargs:
+  data_files:
+    test: {suite.name}.jsonl
+test_split: test
+output_type: multiple_choice
+doc_to_text: "{places[0]}"
+doc_to_target: "{places[1]}"
+doc_to_choice: "{{{{choices}}}}"
+target_delimiter: "{"" if form == "texts" else " "}"
+metric_list:
+  - metric: acc
+    aggregation: mean
+    higher_is_better: true
+metadata:
+  version: 1.0
+"""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A pair of texts for a human judge; ``gold_side`` is the side of the coherent one, ``condition`` what spoilt the other."""
+
+    item_id: str
+    left: str
+    right: str
+    gold_side: str
+    suite: str
+    condition: str
+
+
+def judgements(suites: Sequence[Suite], per_suite: int, seed: int) -> list[Judgement]:
+    """Pairs with items, sides and order drawn by seed; pairs whose two sides read alike are never drawn.
+
+    Raises:
+        BadInput: a suite that is no contrast, or of which all pairs read alike; no pair asked for.
+    """
+    if per_suite < 1:
+        raise BadInput(f"judgement sheet: per_suite is {per_suite!r}, allowed is a whole number from 1; fix the row")
+    drawn = [(suite, item) for suite in suites for item in _drawn(suite, per_suite, seed)]
+    order = generator(seed, "judgement order").permutation(len(drawn))
+    return [_judgement(*drawn[int(place)], seed) for place in order]
+
+
+def _judgement(suite: Suite, item: SuiteItem, seed: int) -> Judgement:
+    sides, unit = contrast(suite), f"{suite.name}/{item.number}"
+    swap = bool(generator(seed, "judgement side", unit).integers(2))
+    names = [sides.worse, sides.better] if swap else [sides.better, sides.worse]
+    left, right = (_shown(item.condition(name)) for name in names)
+    return Judgement(unit, left, right, "right" if swap else "left", suite.name, sides.worse)
+
+
+def judgement_sheet(suites: Sequence[Suite], per_suite: int, seed: int) -> dict[str, str]:
+    """The pairs of :func:`judgements` as files.
+
+    ``sheet.csv``: item, left, right, and two empty columns for the judge; ``key.csv``: item and the coherent side, apart
+    from it. ``study.jsonl`` and ``study.csv``: all fields of :class:`Judgement`, for a program that shows the pairs.
+    """
+    pairs = judgements(suites, per_suite, seed)
+    fields = tuple(Judgement.__annotations__)
+    lines = "".join(json.dumps(asdict(pair), ensure_ascii=False, sort_keys=True) + "\n" for pair in pairs)
+    return {
+        "sheet.csv": _csv(SHEET, [(p.item_id, p.left, p.right, "", "") for p in pairs]),
+        "key.csv": _csv(("item", "coherent"), [(p.item_id, p.gold_side) for p in pairs]),
+        "study.csv": _csv(fields, [[getattr(p, field) for field in fields] for p in pairs]),
+        "study.jsonl": lines,
+    }
+
+
+def _drawn(suite: Suite, count: int, seed: int) -> list[SuiteItem]:
+    sides = contrast(suite)
+    unlike = [i for i in suite.items if _shown(i.condition(sides.better)) != _shown(i.condition(sides.worse))]
+    if not unlike:
+        raise BadInput(f"suite {suite.name}: both sides of every item read alike, so no one can judge; leave it out")
+    rng = generator(seed, "judgement items", suite.name)
+    chosen = rng.choice(len(unlike), min(count, len(unlike)), replace=False)
+    return [unlike[int(i)] for i in chosen]
+
+
+def _shown(condition: Condition) -> str:
+    """The text as people read it: a change of speaker begins a line with a dash."""
+    text = " ".join(region.content for region in condition.regions if region.content)
+    turns = [turn.strip() for turn in text.split(SPEAKERS) if turn.strip()]
+    return "\n".join(f"– {turn}" for turn in turns) if SPEAKERS in text else text
+
+
+def _csv(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerows([header, *rows])
+    return text.getvalue()
 
 
 @dataclass(frozen=True)

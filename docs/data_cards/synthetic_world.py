@@ -1,21 +1,21 @@
-"""The data card of the synthetic world, measured and printed: ``python -m longform.datasets.synthetic_world.card``."""
+"""The data card of the synthetic world, measured and printed: ``python docs/data_cards/synthetic_world.py``."""
 
 from __future__ import annotations
 
 import re
 import textwrap
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 from longform.core.documents import Corpus
 from longform.datasets.synthetic_world import ARTICLE_DOMAINS, DOMAINS, build
 from longform.datasets.synthetic_world.articles import write
 from longform.datasets.synthetic_world.corruptions import CORRUPTIONS, corrupt
-from longform.datasets.synthetic_world.tables import FOLDER
 
 SEED, EXAMPLE = 1, 2  # the wiki page that the corruptions are shown on
 EXACT = ("section_latent_ppl", "mention_latent_ppl", "topic_latent_nll", "bridge_variance_estimate", "bridge_score",
          "grid_log_probability", "rater_agreement")  # fmt: skip
-INTRODUCTION = (FOLDER / "card.md").read_text(encoding="utf-8")
+INTRODUCTION = Path(__file__).with_suffix(".md").read_text(encoding="utf-8").split("\n## Measured")[0]
 
 
 def card(documents: int = 1000) -> Iterator[str]:
