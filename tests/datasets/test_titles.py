@@ -20,7 +20,7 @@ from longform.datasets.titles import (
     table_11,
     token_counter,
 )
-from longform.text.lemmas import lemma
+from longform.text.nouns import lemma
 
 
 def words(text):

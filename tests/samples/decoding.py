@@ -7,7 +7,7 @@ from longform.critics.verifiability.annotation_sheet import AnnotationSheet
 from longform.critics.verifiability.checker_accuracy import CheckerAccuracy, CorrectedSupports
 from longform.critics.verifiability.score import LABELS, SENTENCE_COLUMNS, UNIT_COLUMNS, CheckedGeneration, CheckedText
 from longform.evaluation.verified_texts import GenerationMean, SentenceMean
-from longform.text.token_texts import TokenText
+from longform.text.rendering import TokenText
 
 KNOWN = np.array([[8, 1, 1, 1, 7, 2, 1, 1, 8]] * 4, dtype=np.float64)
 

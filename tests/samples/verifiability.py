@@ -6,7 +6,7 @@ from longform.core.resampling import generator
 from longform.critics.repetition.score import DistinctGrams, GramProportion, RepeatedGrams
 from longform.critics.verifiability.score import CheckedText, SupportedPerGeneration, SupportedPerVerified
 from longform.evaluation.human_study import CoherentShare, Judged
-from longform.text.token_texts import TokenText
+from longform.text.rendering import TokenText
 
 
 def checked(shift=0):

@@ -151,7 +151,7 @@ def _space(_: Options) -> Panel:
 
 def _repetition(_: Options) -> Panel:
     from longform.critics.repetition.score import RepeatedGrams
-    from longform.text.token_texts import TokenText
+    from longform.text.rendering import TokenText
 
     def read(documents: Sequence[Document]) -> list[Any]:
         index: dict[str, int] = {}

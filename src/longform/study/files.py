@@ -75,9 +75,7 @@ def write(path: Path, text: str) -> None:
     try:
         held = text.encode("utf-8")
     except UnicodeEncodeError as error:
-        raise BadInput(
-            f"{path}: half a surrogate pair in what is written, which is no text; fix its source"
-        ) from error
+        raise BadInput(f"{path}: half a surrogate pair in what is written, which is no text; fix its source") from error
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(held)

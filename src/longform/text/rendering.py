@@ -2,11 +2,17 @@ r"""How a document becomes language-model text, and back (deng2022 appendix E; r
 
 With titles a section is ``title: text``, without it is ``text``; sections are joined by one blank line. An
 article is ``EOT body EOT``, articles are separated by a newline, so a model meets ``EOT \n EOT`` before each body.
+Texts and tokens also travel to the metrics as arrays, for critics that show where a score comes from.
 """
 
 from __future__ import annotations
 
-from longform.core.documents import Document, Section
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from longform.core.documents import Document, Readout, Section
 
 SECTION_BREAK = "\n\n"
 
@@ -36,3 +42,39 @@ def parse(body: str, titles: bool) -> tuple[Section, ...] | None:
     if any(not colon or not text.strip() for _, colon, text in pairs):
         return None
     return tuple(Section(title.strip(), text.strip()) for title, _, text in pairs)
+
+
+LONE = "surrogatepass"  # half a surrogate pair, which JSON may hold, comes back as it was
+
+
+def pack(texts: Sequence[str]) -> dict[str, np.ndarray]:
+    """``text``: UTF-8 bytes, one ragged row per unit."""
+    rows = [np.frombuffer(text.encode(errors=LONE), dtype=np.uint8) for text in texts]
+    flat = np.concatenate([np.zeros(0, np.uint8), *rows])
+    return {"text": flat, "text_lengths": np.array([len(row) for row in rows], dtype=np.int64)}
+
+
+def unpack(readout: Readout) -> list[str]:
+    """Texts of the units; empty ones where the reader kept none."""
+    if "text" not in readout.arrays:
+        return [""] * len(readout.unit_ids)
+    return [row.tobytes().decode(errors=LONE) for row in readout.ragged("text")]
+
+
+@dataclass(frozen=True)
+class TokenText:
+    """Tokens of one generation, and of the human text in its place, int (tokens,) each."""
+
+    unit_id: str
+    split: str
+    tokens: np.ndarray
+    reference: np.ndarray
+
+
+def texts_to_readout(units: Sequence[TokenText]) -> Readout:
+    """Pack token texts for ``data/inference``."""
+    arrays = {}
+    for name, rows in (("token", [u.tokens for u in units]), ("reference", [u.reference for u in units])):
+        arrays[name] = np.concatenate([np.asarray(row, dtype=np.int64) for row in rows] or [np.zeros(0, np.int64)])
+        arrays[f"{name}_lengths"] = np.array([len(row) for row in rows], dtype=np.int64)
+    return Readout(tuple(unit.unit_id for unit in units), tuple(unit.split for unit in units), arrays)

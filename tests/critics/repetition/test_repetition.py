@@ -16,7 +16,7 @@ from longform.critics.repetition.score import (
     distinct_grams,
     units_from_readout,
 )
-from longform.text.token_texts import TokenText, texts_to_readout
+from longform.text.rendering import TokenText, texts_to_readout
 
 EXPECTED = Path(__file__).parents[3] / "experiments" / "massarelli2020" / "expected.yaml"
 

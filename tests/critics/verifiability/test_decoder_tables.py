@@ -28,7 +28,7 @@ from longform.critics.verifiability.score import (
     generations_to_readout,
 )
 from longform.evaluation.verified_texts import MEASURES, correlations, decoder_records, pearson
-from longform.text.token_texts import TokenText
+from longform.text.rendering import TokenText
 
 S, R, N = LABELS
 

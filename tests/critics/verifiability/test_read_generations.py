@@ -21,7 +21,7 @@ from longform.critics.verifiability.read import read, verifier_of_lines
 from longform.critics.verifiability.read_known import read_claims
 from longform.critics.verifiability.score import generations_from_readout
 from longform.datasets.synthetic_world.fever_corpus import build
-from longform.text.sentence_traits import PageSimilarity, conjunctions, entities, link_parser, mean_nats
+from longform.text.sentences import PageSimilarity, conjunctions, entities, link_parser, mean_nats
 
 PAGES = {
     "Inghaven": ("Inghaven is a town in Quenovia.", "Inghaven was founded in 1456.", "The harpists slept."),

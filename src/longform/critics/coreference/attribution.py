@@ -17,7 +17,7 @@ from longform.core.markov_chain import END, FITTED
 from longform.core.resampling import generator
 from longform.critics.coreference.ngrams import count_keys, form_vocabulary, window_keys
 from longform.critics.coreference.score import ORDER, KneserNeyCritic, MentionCritic
-from longform.text.kept_texts import unpack
+from longform.text.rendering import unpack
 
 NgramCritic = MentionCritic | KneserNeyCritic
 RARE_LOG_PROBABILITY = -7.0  # deng2022 Table 15

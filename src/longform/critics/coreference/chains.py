@@ -24,7 +24,7 @@ from longform.critics.coreference.person_mentions import (
     PLURAL,
     VOTES,
 )
-from longform.text.kept_texts import pack
+from longform.text.rendering import pack
 from longform.text.sentences import sentences
 
 STOP = "."

@@ -15,7 +15,7 @@ import numpy as np
 
 from longform.core.critic import Better, Tally
 from longform.core.documents import Readout
-from longform.text.token_texts import TokenText
+from longform.text.rendering import TokenText
 
 N = 4  # massarelli2020, section 5
 
@@ -134,6 +134,6 @@ class GramProportion:
 
 
 def units_from_readout(readout: Readout) -> list[TokenText]:
-    """Inverse of :func:`longform.text.token_texts.texts_to_readout`."""
+    """Inverse of :func:`longform.text.rendering.texts_to_readout`."""
     rows = zip(readout.unit_ids, readout.splits, readout.ragged("token"), readout.ragged("reference"), strict=True)
     return [TokenText(unit, split, tokens, human) for unit, split, tokens, human in rows]

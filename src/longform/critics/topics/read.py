@@ -27,7 +27,7 @@ from longform.critics.topics.model import (
 )
 from longform.datasets.synthetic_world.lexicon import plural
 from longform.language_models.devices import chosen_device
-from longform.text.kept_texts import pack
+from longform.text.rendering import pack
 from longform.text.sentences import sentence_texts, sentences
 
 TOKEN = re.compile(r"\S+")

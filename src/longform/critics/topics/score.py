@@ -16,7 +16,7 @@ from scipy.cluster.hierarchy import leaves_list, linkage
 
 from longform.core.critic import Better, Tally
 from longform.core.documents import BadInput, Readout
-from longform.text.kept_texts import unpack
+from longform.text.rendering import unpack
 
 EXCERPT = 600  # characters of an outlier that are kept (ours)
 COLUMNS = ("nats_at_mean", "nats_of_spread", "documents", "tokens", "excluded")

@@ -32,9 +32,8 @@ from longform.critics.verifiability.score import (
 from longform.datasets.synthetic_world.fever_corpus import UNKNOWN, Verifier, read_claim
 from longform.decoding.continuations import CONTINUATION
 from longform.text.nouns import ADJECTIVE, NOUN, NounRules
-from longform.text.sentence_traits import PageSimilarity, conjunctions, entities, link_parser, mean_nats
-from longform.text.sentences import SPLITTERS
-from longform.text.token_texts import TokenText
+from longform.text.rendering import TokenText
+from longform.text.sentences import SPLITTERS, PageSimilarity, conjunctions, entities, link_parser, mean_nats
 
 NEI = LABELS[2]
 Label = tuple[str, Evidence]

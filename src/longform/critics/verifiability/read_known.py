@@ -23,8 +23,8 @@ from longform.datasets.fever import claims_of
 from longform.datasets.synthetic_world.corruption_corpus import SOUND
 from longform.datasets.synthetic_world.fever_corpus import UNKNOWN, Verifier, read_claim
 from longform.decoding.continuations import prefix_of
+from longform.text.rendering import TokenText
 from longform.text.sentences import SPLITTERS, sentence_texts
-from longform.text.token_texts import TokenText
 
 
 def read_claims(

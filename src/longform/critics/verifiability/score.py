@@ -19,7 +19,7 @@ import numpy as np
 
 from longform.core.critic import Better, Tally
 from longform.core.documents import BadInput, Readout
-from longform.text.token_texts import TokenText, texts_to_readout
+from longform.text.rendering import TokenText, texts_to_readout
 
 LABELS = ("supported", "refuted", "not_enough_info")
 Evidence = frozenset[tuple[str, int]]  # (page, line)
