@@ -9,14 +9,15 @@ import torch
 from longform.core.documents import BadInput, Document, Section
 from longform.core.resampling import generator
 from longform.decoding.translations import generate, pick
-from longform.language_models.translation import TrainedTranslator, fit_subwords
-from longform.language_models.translation_networks import (
+from longform.language_models.translation import (
     BEGIN,
     PAD,
     UNKNOWN,
     AutoregressiveTranslator,
     ParallelTranslator,
     Shape,
+    TrainedTranslator,
+    fit_subwords,
 )
 
 TEXTS = ["one two three", "two", "three one one two", "one"]

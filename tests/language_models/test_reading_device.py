@@ -8,7 +8,7 @@ from longform.core.documents import BadInput
 from longform.critics.mauve import read as text_features
 from longform.critics.perplexity import read as token_readout
 from longform.critics.section_order import read as section_titles
-from longform.language_models.devices import chosen_device
+from longform.language_models.checkpoints import chosen_device
 from longform.language_models.sentence_features import open_encoder
 
 READERS = {

@@ -7,8 +7,7 @@ import pytest
 import torch
 
 from longform.core.documents import BadInput, Document, Section
-from longform.language_models.translation import TrainedTranslator, collate, encoded, fit, fit_subwords, sides_of
-from longform.language_models.translation_networks import (
+from longform.language_models.translation import (
     BEGIN,
     LENGTH_WEIGHT,
     LENGTHS,
@@ -17,6 +16,12 @@ from longform.language_models.translation_networks import (
     AutoregressiveTranslator,
     ParallelTranslator,
     Shape,
+    TrainedTranslator,
+    collate,
+    encoded,
+    fit,
+    fit_subwords,
+    sides_of,
     uniform_copy,
 )
 

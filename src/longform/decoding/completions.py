@@ -19,9 +19,8 @@ from transformers import AutoModelForCausalLM
 from longform.core.documents import BadInput, Corpus, Document, Section
 from longform.core.resampling import generator
 from longform.decoding.sampling import Sampled, sample
-from longform.language_models.checkpoints import load_model, load_tokenizer
-from longform.language_models.devices import chosen_device
-from longform.language_models.token_rows import encode
+from longform.language_models.checkpoints import chosen_device, load_model, load_tokenizer
+from longform.language_models.tokenizers import encode
 from longform.text.sentences import SPLITTERS
 
 HUMAN = "-human"

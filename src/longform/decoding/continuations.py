@@ -24,9 +24,8 @@ from longform.core.resampling import generator
 from longform.decoding.finished_lines import append_lines, read_lines
 from longform.decoding.sampling import SentenceEnds
 from longform.decoding.strategies import Delayed, Human, Settings, decode, is_random, settings_of
-from longform.language_models.checkpoints import load_model, load_tokenizer
-from longform.language_models.devices import chosen_device
-from longform.language_models.token_rows import encode
+from longform.language_models.checkpoints import chosen_device, load_model, load_tokenizer
+from longform.language_models.tokenizers import encode
 from longform.text.sentences import SPLITTERS
 
 CONTINUATION, REFERENCE = "continuation", "reference"

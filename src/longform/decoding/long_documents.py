@@ -25,7 +25,7 @@ from longform.decoding.certain_draws import Referee, Truncation, calibrated, cer
 from longform.decoding.finished_lines import append_lines, read_lines
 from longform.language_models.checkpoints import load_model, load_tokenizer
 from longform.language_models.launching import Launch, predict
-from longform.language_models.token_rows import encode
+from longform.language_models.tokenizers import encode
 from longform.text.rendering import parse, render
 
 PRESETS = {"paper": 0, "released": 50}  # deng2022 section 4: no truncation; the authors' code inherits top-k 50

@@ -10,15 +10,19 @@ import torch
 
 from longform.core.documents import BadInput, Corpus, Document, Section
 from longform.core.resampling import generator
-from longform.language_models.translation import SOURCE, TARGET, TrainedTranslator, padded, sides_of
-from longform.language_models.translation_networks import (
+from longform.language_models.translation import (
     BEGIN,
     END,
     LENGTHS,
     PAD,
+    SOURCE,
+    TARGET,
     UNKNOWN,
     AutoregressiveTranslator,
     ParallelTranslator,
+    TrainedTranslator,
+    padded,
+    sides_of,
 )
 
 LONGER = 2  # a translation may be this many times as long as its source, plus ROOM tokens; then it is cut

@@ -18,7 +18,7 @@ from transformers import AutoModelForCausalLM, PreTrainedTokenizerBase
 from longform.core.documents import BadInput, Document
 from longform.language_models.checkpoints import SavedModel, has_model, load_model, load_tokenizer, new_network
 from longform.language_models.lightning import Items, Learner, Schedule, fit_module
-from longform.language_models.token_rows import document_rows, stream_blocks
+from longform.language_models.tokenizers import document_rows, stream_blocks
 
 IGNORED = -100  # transformers' label for "no loss here"
 

@@ -7,6 +7,7 @@ a hub (``trust_remote_code`` stays off), weights only as safetensors, and ``HF_H
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +20,22 @@ from transformers.utils import logging
 
 from longform.core.documents import BadInput
 from longform.core.resampling import derived_seed
-from longform.language_models.devices import chosen_device
+
+
+def chosen_device() -> torch.device:
+    """Where models run: what ``LONGFORM_DEVICE`` names ("cpu", "cuda:1" …), else the first GPU, else the CPU.
+
+    It is no parameter of a row, because it changes no result beyond rounding.
+
+    Raises:
+        BadInput: no device has that name.
+    """
+    name = os.environ.get("LONGFORM_DEVICE") or ("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        return torch.device(name)
+    except RuntimeError as error:
+        raise BadInput(f"LONGFORM_DEVICE is {name!r}; allowed are torch's names such as cpu, cuda, cuda:1") from error
+
 
 logging.disable_progress_bar()  # a bar per opened checkpoint would bury a stage's own progress lines
 logging.set_verbosity_error()

@@ -12,8 +12,7 @@ import pytorch_lightning as pl
 
 from longform.core.resampling import save_arrays
 from longform.language_models.launching import Launch, predict
-from longform.language_models.log_probs import LogProbReader, open_reader
-from longform.language_models.prefix_trees import Tree
+from longform.language_models.log_probs import LogProbReader, Tree, open_reader
 
 
 class ReadingModule(pl.LightningModule):

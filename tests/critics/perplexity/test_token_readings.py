@@ -12,7 +12,7 @@ from longform.critics.perplexity.read import windows
 from longform.critics.perplexity.score import Perplexity, units_from_readout
 from longform.language_models.causal_lm import CausalLanguageModel, collate
 from longform.language_models.schedule import Schedule
-from longform.language_models.token_rows import document_rows, stream_blocks
+from longform.language_models.tokenizers import document_rows, stream_blocks
 
 
 def test_windows_score_every_position_once():

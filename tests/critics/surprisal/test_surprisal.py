@@ -13,8 +13,7 @@ from surprisal_cases import NETWORKS, TOKENIZERS, network, suite
 
 from longform.critics.surprisal.encoding import Encoder
 from longform.critics.surprisal.read import condition_bits
-from longform.language_models.log_probs import open_reader
-from longform.language_models.prefix_trees import batches, common_prefix, grow
+from longform.language_models.log_probs import batches, common_prefix, grow, open_reader
 
 
 def by_hand(model, ids: list[int]) -> np.ndarray:

@@ -24,7 +24,7 @@ from longform.datasets.hsmm_language import language_from_truth
 from longform.language_models.checkpoints import load_reader, load_tokenizer
 from longform.language_models.hsmm.model import SemiMarkovLM
 from longform.language_models.log_probs import open_reader
-from longform.language_models.token_rows import article_ids, document_rows
+from longform.language_models.tokenizers import article_ids, document_rows
 
 
 def read(

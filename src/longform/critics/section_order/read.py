@@ -14,7 +14,7 @@ from transformers import AutoModelForSequenceClassification
 
 from longform.core.documents import Chain, Document, Readout, chains_to_readout, of_splits
 from longform.language_models.checkpoints import load_reader, load_tokenizer
-from longform.language_models.token_rows import section_ids
+from longform.language_models.tokenizers import section_ids
 
 SYNTHETIC = ("section_transitions", "section_symbol_names")  # the known chain of synthetic text
 

@@ -18,7 +18,7 @@ from longform.core.documents import BadInput, Document
 from longform.core.resampling import derived_seed
 from longform.language_models.checkpoints import SavedModel, has_model, load_model, load_tokenizer, new_network
 from longform.language_models.lightning import Items, Learner, Schedule, fit_module
-from longform.language_models.token_rows import section_ids
+from longform.language_models.tokenizers import section_ids
 
 
 class TitleClassifier(Learner):

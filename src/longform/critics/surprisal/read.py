@@ -36,8 +36,7 @@ from longform.datasets.test_suites.prediction_formulas import (
     RegionValue,
     evaluate,
 )
-from longform.language_models.checkpoints import load_reader, load_tokenizer
-from longform.language_models.devices import chosen_device
+from longform.language_models.checkpoints import chosen_device, load_reader, load_tokenizer
 from longform.language_models.log_probs import LogProbReader, open_reader
 
 FIRST = 16  # closest items of a metric that are always read again: what the error is first measured on

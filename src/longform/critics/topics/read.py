@@ -26,7 +26,7 @@ from longform.critics.topics.model import (
     words_of,
 )
 from longform.datasets.synthetic_world.lexicon import plural
-from longform.language_models.devices import chosen_device
+from longform.language_models.checkpoints import chosen_device
 from longform.text.rendering import pack
 from longform.text.sentences import sentence_texts, sentences
 

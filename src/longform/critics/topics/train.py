@@ -30,7 +30,7 @@ from longform.critics.topics.model import (
     count_terms,
     gaussian,
 )
-from longform.language_models.devices import chosen_device
+from longform.language_models.checkpoints import chosen_device
 
 SEED_SMOOTHING = 1.0  # added to every word of a seeded topic, beside U(0, 1) (authors' program)
 RELEASED_SEED = 1115574245  # of the authors' program, fixed in its source
@@ -56,7 +56,7 @@ def fit(
     """Fit a correlated topic model to the documents of split train.
 
     Documents without a known word are left out of the fit and counted in ``facts``. The E-step runs where
-    ``LONGFORM_DEVICE`` says (:mod:`longform.language_models.devices`).
+    ``LONGFORM_DEVICE`` says (:mod:`longform.language_models.checkpoints`).
 
     Args:
         seed: of the start; ``RELEASED_SEED`` gives the authors' program's own.

@@ -27,8 +27,7 @@ from transformers import AutoModelForSeq2SeqLM, AutoModelForSequenceClassificati
 
 from longform.core.documents import BadInput
 from longform.critics.verifiability.score import LABELS
-from longform.language_models.checkpoints import load_config, load_model, load_tokenizer
-from longform.language_models.devices import chosen_device
+from longform.language_models.checkpoints import chosen_device, load_config, load_model, load_tokenizer
 
 if TYPE_CHECKING:
     from longform.critics.verifiability.checker import Entailment, Pair

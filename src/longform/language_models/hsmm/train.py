@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from longform.core.documents import BadInput, Document
-from longform.language_models.devices import chosen_device
+from longform.language_models.checkpoints import chosen_device
 from longform.language_models.hsmm.em import Compute, Fit, fit_em, load_fit, save_fit
 from longform.language_models.hsmm.gradient import Epoch, FactoredTables, GradientSettings, fit_gradient
 from longform.language_models.hsmm.model import SemiMarkovLM
@@ -48,7 +48,7 @@ def fit(
 ) -> TrainedHsmm:
     """Fit by exact EM, or as the paper does by Adam on the same exact likelihood (deng2022 appendix D).
 
-    It runs where ``LONGFORM_DEVICE`` says (:mod:`longform.language_models.devices`). The model's ``facts`` keep how far its likelihood lies from torch-struct's (:mod:`.referee`).
+    It runs where ``LONGFORM_DEVICE`` says (:mod:`longform.language_models.checkpoints`). The model's ``facts`` keep how far its likelihood lies from torch-struct's (:mod:`.referee`).
 
     Args:
         max_ngrams: n-grams kept of each length.
