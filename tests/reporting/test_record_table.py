@@ -3,9 +3,8 @@
 import pytest
 
 from longform.core.results import Record, Results
-from longform.reporting.pivot import ordered
+from longform.reporting.pivot import crossed, errors, ordered, printed_alone
 from longform.reporting.printed import Expected
-from longform.reporting.record_table import crossed, errors, printed_alone
 from longform.reporting.table import Cell, Table
 
 CONTENT = {

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from longform.core.documents import BadInput, Document
+from longform.criticize.learnt_panels import BBSCORE, JOINT_DENSITY, bbscore, joint_density, kept_topics, topics
 from longform.criticize.panel import Options, Panel, Spans, section_starts, splits_of
-from longform.criticize.path_panels import BBSCORE, JOINT_DENSITY, bbscore, joint_density
-from longform.criticize.topic_panels import kept_topics, topics
 from longform.text.sentences import sentences
 
 PEOPLED = 4  # ours: texts with persons from which a chain of mentions can be learnt

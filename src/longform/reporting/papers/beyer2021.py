@@ -11,8 +11,8 @@ from textwrap import fill
 from typing import Any
 
 from longform.core.results import Results
+from longform.reporting.pivot import COLOURS, crossed, errors, printed_alone
 from longform.reporting.printed import Expected, Printed
-from longform.reporting.record_table import COLOURS, crossed, errors, printed_alone
 from longform.reporting.selection import Facts, select
 from longform.reporting.table import Cell, Figure, Table
 

@@ -11,9 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from longform.core.results import Record, Results
-from longform.reporting.pivot import ordered
+from longform.reporting.pivot import crossed, ordered
 from longform.reporting.printed import Expected
-from longform.reporting.record_table import crossed
 from longform.reporting.table import Cell, Table, cell
 
 RATED = {"corpus": "summaries"}  # what exhibits are restricted to unless their settings say otherwise

@@ -14,9 +14,8 @@ import numpy as np
 
 from longform.core.results import Record, Results
 from longform.evaluation.measurements import NORMAL_95
-from longform.reporting.pivot import ordered
+from longform.reporting.pivot import COLOURS, crossed, ordered, printed_alone
 from longform.reporting.printed import Expected, Printed
-from longform.reporting.record_table import COLOURS, crossed, printed_alone
 from longform.reporting.selection import ANY, select
 from longform.reporting.table import Cell, Figure, Table, cell, exact
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from longform.core.results import Record, Results
 from longform.reporting.papers.massarelli2020.decoders import PERCENT, Decoders, alike, in_order, label, strategy
+from longform.reporting.pivot import COLOURS, errors
 from longform.reporting.printed import Expected
-from longform.reporting.record_table import COLOURS, errors
 from longform.reporting.table import Cell, Figure, cell
 
 MARKS = {  # a strategy, the same mark in every figure
