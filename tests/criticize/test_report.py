@@ -13,10 +13,9 @@ from longform.cli import main
 from longform.core.documents import BadInput, Section
 from longform.criticize import criticize, report
 from longform.criticize.judging import judge, worst_places
-from longform.criticize.pages import marks, page
 from longform.criticize.panel import Options
 from longform.criticize.panels import panels
-from longform.criticize.report import _half, check
+from longform.criticize.report import _half, check, marks, page
 from longform.criticize.texts import read_texts
 from longform.text.sentences import sentence_texts
 
