@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 from samples import SAMPLES
 
+import longform.core
 import longform.critics
+import longform.evaluation
 from longform.core.critic import Attributing, Critic, Tally, compare, estimate, signature
 from longform.core.documents import BadInput
 from longform.core.resampling import derived_seed, generator, logsumexp, percentile_interval, perplexity
@@ -118,7 +120,7 @@ def test_logsumexp_is_exact_for_large_small_and_impossible_values():
 
 
 def classes():
-    for package in (longform.critics, longform.critics):
+    for package in (longform.critics, longform.evaluation, longform.core):
         for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             module = importlib.import_module(info.name)
             for name, member in inspect.getmembers(module, inspect.isclass):

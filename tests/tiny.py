@@ -29,12 +29,6 @@ def bpe_folder(path: Path) -> Path:
     return path
 
 
-def word_folder(path: Path) -> Path:
-    path.mkdir(parents=True, exist_ok=True)
-    tokenizers.fit(documents=documents(), kind="whitespace").save(path)
-    return path
-
-
 def lm_folder(path: Path, window=32, seed=0) -> Path:
     """A random two-layer GPT-2 with its tokenizer, saved as a user would have it."""
     bpe_folder(path)

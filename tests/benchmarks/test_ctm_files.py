@@ -49,22 +49,6 @@ def test_a_corpus_line_is_the_number_of_terms_and_then_pairs_and_empty_documents
     assert (tmp_path / "again.dat").read_text() == "2 0:3 4:1\n1 2:7\n"
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("2 0:3\n", "announces 2 terms and has 1"),
-        ("1 0;3\n", "then id:count pairs"),
-        ("0\n", "without terms"),
-        ("\n", "no document"),
-        ("1 9:1\n", "outside the model's 5 terms"),
-    ],
-)
-def test_a_malformed_corpus_is_refused(tmp_path, text, message):
-    (tmp_path / "corpus.dat").write_text(text)
-    with pytest.raises(BadInput, match=message):
-        read_corpus(tmp_path / "corpus.dat", size=5)
-
-
 def test_the_shipped_settings_are_the_released_preset(tmp_path):
     (tmp_path / "settings.txt").write_text(SHIPPED)
     assert read_settings(tmp_path / "settings.txt") == RELEASED
@@ -100,24 +84,6 @@ def test_a_model_comes_back_from_its_files(tmp_path):
     assert again.beta[0, 2] == 0
     for name in ("beta", "mean", "covariance", "precision"):
         np.testing.assert_allclose(getattr(again, name), getattr(model(), name), atol=2e-6)
-
-
-def test_an_inverse_that_rounding_made_indefinite_is_inverted_again(tmp_path):
-    write_model(tmp_path / "final", model())
-    (tmp_path / "final-inv-cov.dat").write_text("1.0\n2.0\n2.0\n1.0\n")
-    np.testing.assert_allclose(read_model(tmp_path / "final").precision, model().precision, atol=1e-6)
-    (tmp_path / "final-cov.dat").write_text("1.0\n1.0\n1.0\n1.0\n")
-    with pytest.raises(BadInput, match="singular"):
-        read_model(tmp_path / "final")
-
-
-def test_missing_or_short_files_are_named(tmp_path):
-    with pytest.raises(BadInput, match=r"final-param\.txt: no such file"):
-        read_model(tmp_path / "final")
-    write_model(tmp_path / "final", model())
-    (tmp_path / "final-mu.dat").write_text("0.5\n")
-    with pytest.raises(BadInput, match="1 numbers, 2 are expected"):
-        read_model(tmp_path / "final")
 
 
 def test_posteriors_carry_the_fixed_topic_and_come_back(tmp_path):

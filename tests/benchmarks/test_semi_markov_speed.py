@@ -36,10 +36,3 @@ def test_one_json_object_is_printed_per_number_of_states(
     assert [row["states"] for row in rows] == [3, 5]
     assert all(row.keys() >= {"ratio", "bytes_per_sequence", "fraction_of_roofline"} for row in rows)
     assert all(row["ratio"] > 0 and row["largest_disagreement"] < 1e-4 for row in rows)
-
-
-def test_floor_counts_three_products_of_c_by_c() -> None:
-    machine = benchmark.Machine(flops=1e11, bandwidth=4e10)
-    operations, moved, seconds = machine.floor(800, 64)
-    assert operations == 6 * 800**2 + 9 * 3 * 800
-    assert seconds == pytest.approx(max(operations / 1e11, moved / 4e10))

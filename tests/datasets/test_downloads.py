@@ -71,11 +71,7 @@ def test_a_cut_connection_or_a_busy_server_is_asked_again(server, tmp_path, scri
 
 @pytest.mark.parametrize(
     ("script", "digest", "asked", "message"),
-    [
-        ([10, 10], None, 2, "at most 2 tries"),
-        ([], "0" * 64, 2, DIGEST),
-        (["404"], None, 1, "404"),
-    ],
+    [([10, 10], None, 2, "at most 2 tries"), ([], "0" * 64, 2, DIGEST), (["404"], None, 1, "404")],
 )
 def test_what_cannot_be_fetched_is_told_and_leaves_nothing(server, tmp_path, script, digest, asked, message):
     server.script = script

@@ -11,7 +11,7 @@ import yaml
 from native_sources import STORIES, build_suites, write_sources
 
 from longform.core.documents import BadInput
-from longform.datasets.test_suites.items import pair, suite_from_record
+from longform.datasets.test_suites.items import pair
 from longform.reporting.papers import suite_files as suite_exports
 
 
@@ -79,11 +79,6 @@ def test_pairs_that_read_alike_are_not_put_before_judges(suites):
     alone = suite.__class__(**{**suite.__dict__, "items": (same,)})
     with pytest.raises(BadInput, match="read alike"):
         suite_exports.judgement_sheet([alone], 99, 1)
-
-
-def test_a_native_file_is_exported_and_read_back(suites):
-    text = suite_exports.syntaxgym_file(suites["N_all"])["N_all.json"]
-    assert suite_from_record(json.loads(text)) == suites["N_all"]
 
 
 def test_a_suite_without_a_simple_contrast_has_no_harness_task(suites):

@@ -1,7 +1,5 @@
 """Titles and filters: the order of the steps, their boundaries, and every dropped article under its reason."""
 
-from collections import Counter
-
 import numpy as np
 import pytest
 
@@ -10,8 +8,6 @@ from longform.datasets.titles import (
     REMOVED,
     Filters,
     cleaned,
-    common_titles,
-    films,
     is_film,
     normalise,
     piece_count,
@@ -64,18 +60,6 @@ def test_titles_are_normalised_as_the_paper_shows_them(title, expected):
     assert normalise(title) == expected
 
 
-def test_normalising_twice_changes_nothing():
-    titles = [
-        "Materials & Methods",
-        "3. Analyses",
-        "Honours and Awards",
-        "Series",
-        "Classes of 1990s buses",
-        "Statuses",
-    ]
-    assert [normalise(normalise(title)) for title in titles] == [normalise(title) for title in titles]
-
-
 def test_a_spelling_map_of_the_row_replaces_the_default():
     assert normalise("Colour schemes", {"scheme": "plan"}) == "colour plan"
 
@@ -91,10 +75,6 @@ def test_a_spelling_map_of_the_row_replaces_the_default():
 )  # fmt: skip
 def test_lemmas_are_singulars_and_other_words_stay(plural, singular):
     assert lemma(plural) == singular
-
-
-def test_the_papers_removal_list_is_normalised_already():
-    assert tuple(normalise(title) for title in REMOVED) == REMOVED
 
 
 def test_sections_are_deleted_after_normalising_and_before_they_are_counted():
@@ -194,15 +174,6 @@ def test_a_film_is_told_by_its_first_sentence(text, film):
     assert is_film(article) is film
 
 
-def test_films_keep_lengths_beside_their_documents():
-    plot = Section("plot", "w w")
-    articles = [
-        Document(u, "train", (Section("abstract", t), plot)) for u, t in [("a", "A is a town."), ("b", "B is a film.")]
-    ]
-    subset = films(select(articles, LOOSE, words))
-    assert ([d.id for d in subset.documents], [row.tolist() for row in subset.lengths]) == (["b"], [[4, 2]])
-
-
 def test_table_11_by_hand():
     articles = [
         document("a", ("plot", 5), ("cast", 7)),
@@ -232,12 +203,6 @@ def test_a_tokenizer_file_counts_its_own_tokens(tmp_path):
     assert token_counter(tmp_path / "tokenizer.json")("a b zzz a") == 4
     with pytest.raises(BadInput, match="no such file"):
         token_counter(tmp_path / "absent.json")
-
-
-def test_common_titles_need_their_count_in_training():
-    chains = [("train", ("a", "b")), ("train", ("a",)), ("test", ("b", "b"))]
-    assert common_titles(chains, 2) == {"a"}
-    assert Counter(common_titles(chains, 1)) == {"a": 1, "b": 1}
 
 
 def test_thresholds_that_no_article_can_meet_are_bad_input():

@@ -7,7 +7,7 @@ import mediawiki
 import pytest
 
 from longform.core.documents import BadInput
-from longform.datasets.wikipedia.dump import Page, PageScanner, Shard, parse_page, plan, raw_pages, recut
+from longform.datasets.wikipedia.dump import Page, PageScanner, parse_page, plan, raw_pages, recut
 
 
 def read(dump, index=None, shard_bytes=1, **settings):
@@ -186,10 +186,3 @@ def test_a_file_without_a_bz2_stream_is_bad_input(tmp_path, content):
         plan(_written(tmp_path, content), None, 1)
     with pytest.raises(BadInput, match="no such file"):
         plan(tmp_path / "absent.bz2", None, 1)
-
-
-def test_a_shard_of_part_of_the_dump_reads_its_own_pages_only(tmp_path):
-    dump, _ = mediawiki.write(tmp_path, mediawiki.articles(30), 10)
-    whole, _ = plan(dump, None, 1)
-    one = Shard(0, whole[2].streams, whole[2].stop)
-    assert [parse_page(raw).title for raw in raw_pages(dump, one)] == [f"Town {i}" for i in range(11, 21)]

@@ -1,10 +1,8 @@
 """A killed run goes on with the same bytes; log-probabilities of what was written are the model's own."""
 
-import json
 import shutil
 
 import pytest
-import torch
 from test_strategies import articles
 from tiny import lm_folder
 from toy_language import PROMPT, next_log_probs, toy
@@ -103,10 +101,3 @@ def test_a_row_gives_one_decoder_or_several(model):
             make(model, **wrong)
     with pytest.raises(BadInput, match="no model writes"):
         continuations.decode(toy(0), [PROMPT], continuations.settings_of({"kind": "human"}), 3, [], 4)
-
-
-def test_batches_are_one_line_each(model, tmp_path):
-    make(model, tmp_path, decoders={"beam": DECODERS["beam"]})
-    rows = [json.loads(line) for line in (tmp_path / "batches.jsonl").read_text().splitlines()]
-    assert [(row["batch"], len(row["drafts"])) for row in rows] == [(0, 2), (1, 1)]
-    assert torch.get_default_dtype() == torch.float32

@@ -56,23 +56,12 @@ def test_samples_follow_the_truncated_distribution_of_all_texts(settings):
         assert abs(counts.get(text, 0) / drawn - mass) < 5 * np.sqrt(mass * (1 - mass) / drawn) + 3 / drawn
 
 
-def test_the_enumerated_log_probabilities_are_a_distribution():
-    assert float(step_log_probs(toy(5))[1].sum(1).exp().sum()) == pytest.approx(1)
-
-
 def test_the_token_that_crosses_the_mass_is_kept():
     scores = torch.tensor([[0.5, 0.3, 0.15, 0.05]], dtype=torch.float64).log()
     assert torch.isfinite(Sampled(top_p=0.6).rules([])(torch.zeros(1, 1), scores)).tolist() == [
         [True, True, False, False]
     ]
     assert torch.isfinite(Sampled(top_p=0.01).rules([])(torch.zeros(1, 1), scores)).tolist()[0] == [True] + [False] * 3
-
-
-def test_one_token_of_top_k_is_greedy():
-    network = toy(1)
-    assert sample(network, [PROMPT], Sampled(top_k=1), [9], rngs())[0][0] == list(
-        beam_search(network, [PROMPT], Beam(1), [9])[0].tokens
-    )
 
 
 def test_a_draw_never_takes_a_forbidden_token():

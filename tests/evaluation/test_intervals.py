@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import binomtest
 
 from longform.core.documents import BadInput
-from longform.evaluation.measurements import newcombe, wilson
+from longform.evaluation.measurements import wilson
 
 
 @pytest.mark.parametrize(
@@ -26,12 +26,6 @@ def test_wilson_equals_scipys(correct, items):
 
 def test_wilson_of_nothing_is_unknown():
     assert all(math.isnan(value) for value in wilson(0, 0))
-
-
-def test_the_interval_of_a_difference_is_newcombes():
-    low, high = newcombe((56 / 70, 70), (48 / 80, 80))  # Newcombe (1998), table II, case (a), method 10
-    assert (low, high) == (pytest.approx(0.0524, abs=5e-5), pytest.approx(0.3339, abs=5e-5))
-    assert newcombe((0.5, 10), (0.5, 10))[0] == pytest.approx(-newcombe((0.5, 10), (0.5, 10))[1])
 
 
 def test_more_right_than_there_were_is_an_error():

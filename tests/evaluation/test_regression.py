@@ -43,14 +43,6 @@ def test_a_predictor_that_others_replace_is_removed():
     assert set(model.names) == {"a", "b"}
 
 
-def test_pure_noise_gives_a_model_that_predicts_the_mean():
-    rng = generator("pure noise", 3)
-    response = rng.normal(size=60)
-    model = stepwise({"a": np.ones(60)}, response)
-    assert model.names == ()
-    np.testing.assert_allclose(model.predict({"a": np.ones(2)}), response.mean())
-
-
 def test_items_with_a_missing_value_are_left_out_of_the_fit():
     columns, response = planted()
     broken = columns | {"first": np.where(np.arange(200) < 5, np.nan, columns["first"])}

@@ -7,7 +7,7 @@ import pytest
 from longform.core.documents import BadInput
 from longform.core.resampling import generator
 from longform.core.results import Record
-from longform.evaluation.measurements import newcombe, wilson
+from longform.evaluation.measurements import wilson
 from longform.reporting.estimates import Estimate, constant, contrast, of_records, over_seeds, slope
 
 Z = 1.959963984540054
@@ -20,10 +20,11 @@ def normal(values):
 
 
 def test_a_difference_of_two_shares_is_newcombes():
-    a, b = (Estimate(k / n, *wilson(k, n), units=n) for k, n in ((40, 50), (21, 60)))
+    """Newcombe (1998), Table II, case (a), method 10."""
+    a, b = (Estimate(k / n, *wilson(k, n), units=n) for k, n in ((56, 70), (48, 80)))
     found = contrast((1, -1), (a, b))
-    assert (found.low, found.high) == pytest.approx(newcombe((40 / 50, 50), (21 / 60, 60)))
-    assert found.units == 50
+    assert (found.low, found.high) == (pytest.approx(0.0524, abs=5e-5), pytest.approx(0.3339, abs=5e-5))
+    assert found.units == 70
 
 
 def covered(truth, draw, trials=800):

@@ -188,11 +188,7 @@ READERS = {
         gzip.compress(lines({"doc": "1", "perm": 1, "grid": {"CAT": "S-O"}})),
     ),
     "lexicon": ("l.xml", lexicons.read_lmf, LMF),
-    "wordnet": (
-        "w/data.noun",
-        lambda path: lexicon.read_wordnet(path.parent),
-        b"00001740 03 n 01 cat 0 000 | a cat\n",
-    ),
+    "wordnet": ("w/data.noun", lambda path: lexicon.read_wordnet(path.parent), b"00001740 03 n 01 cat 0 000 | a cat\n"),
     "litbank": ("l.tar", coreference_annotation.read_litbank, tarred(CONLL.encode())),
     "gap": ("g.tsv", coreference_annotation.read_gap, GAP),
     "gap pairs": ("g.tsv", coreference.read_re_mentions, GAP),

@@ -4,14 +4,7 @@ import numpy as np
 import pytest
 
 from longform.core.documents import BadInput, Document, Section
-from longform.text.entity_grids import (
-    Grid,
-    found_grids,
-    grid_from_mentions,
-    read,
-    spacy_mentions,
-    spacy_role,
-)
+from longform.text.entity_grids import Grid, found_grids, grid_from_mentions, read, spacy_mentions, spacy_role
 from longform.text.grid_files import cells as published_cells
 from longform.text.grid_files import parse_grid
 from longform.text.lexicon import Lexicon, closed_links
@@ -59,11 +52,6 @@ def test_coreferent_columns_merge_to_the_highest_role():
     merged = grid.merged({"dictator": "pinochet"})
     assert merged.entities == ("pinochet",)
     assert column(merged, "pinochet") == "S-X"
-
-
-def test_reordering_sentences_permutes_rows():
-    grid = grid_from_mentions("d", "test", 3, [(0, "a", "S"), (1, "b", "O")])
-    assert column(grid.reordered([2, 1, 0]), "a") == "--S"
 
 
 @pytest.mark.parametrize("mention", [(0, "a", "-"), (0, "a", "s"), (3, "a", "S"), (-1, "a", "S")])

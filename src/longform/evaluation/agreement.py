@@ -250,38 +250,6 @@ def cohen_kappa(first: Sequence, second: Sequence, weights: str | None = None) -
     return float(cohen_kappa_score(np.asarray(first), np.asarray(second), weights=weights))
 
 
-@dataclass(frozen=True)
-class WilliamsTest:
-    """Whether two correlations with one variable differ: t, its degrees of freedom, two-tailed p."""
-
-    t: float
-    degrees: int
-    p_value: float
-
-
-def williams_test(first: float, second: float, between: float, items: int) -> WilliamsTest:
-    r"""Williams (1959) for dependent correlations $r_{12}$, $r_{13}$ sharing variable 1, with $r_{23}$ between the others.
-
-    It takes the items as independent; for several texts of one source use :func:`compare_correlations`. A one-tailed p is only
-    for a direction that was known before the data, so none is given.
-
-    $t_{n-3} = (r_{12} - r_{13}) \sqrt{\frac{(n-1)(1+r_{23})}{2K(n-1)/(n-3) + (r_{12}+r_{13})^2 (1-r_{23})^3 / 4}}$,
-    $K = 1 - r_{12}^2 - r_{13}^2 - r_{23}^2 + 2 r_{12} r_{13} r_{23}$.
-
-    Raises:
-        BadInput: fewer than four items, or a coefficient outside [-1, 1].
-    """
-    if items < 4 or not all(-1 <= r <= 1 for r in (first, second, between)):
-        raise BadInput(
-            f"Williams test of {first, second, between} over {items} items; give coefficients in [-1, 1], 4 items or more"
-        )
-    determinant = max(1 - first**2 - second**2 - between**2 + 2 * first * second * between, 0.0)
-    spread = 2 * determinant * (items - 1) / (items - 3) + (first + second) ** 2 / 4 * (1 - between) ** 3
-    top = (items - 1) * (1 + between)
-    t = (first - second) * math.sqrt(top / spread) if spread > 0 else math.nan
-    return WilliamsTest(t, items - 3, float(2 * stats.t.sf(abs(t), items - 3)))
-
-
 def compare_correlations(
     kind: str,
     first: np.ndarray,

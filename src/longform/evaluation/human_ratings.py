@@ -17,8 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from longform.core.critic import signature, unit_scores
-from longform.core.documents import BadInput, Readout
+from longform.core.documents import BadInput
 from longform.core.resampling import generator, percentile_interval
 from longform.core.results import Record
 from longform.evaluation.agreement import (
@@ -175,78 +174,6 @@ def combine(
 
 KINDS = ("pearson", "spearman")
 RESAMPLES = 1000
-
-
-@dataclass(frozen=True)
-class RatedUnit:
-    """A unit of some critic with people's marks.
-
-    Attributes:
-        unit: what the critic scores.
-        marks: float64 (raters,), nan where a rater did not see it.
-        cluster: the source that several texts share; system: who wrote it; empty where unknown.
-    """
-
-    unit: Any
-    marks: np.ndarray
-    cluster: str
-    system: str
-
-    @property
-    def unit_id(self) -> str:
-        """Of the unit."""
-        return self.unit.unit_id
-
-    @property
-    def split(self) -> str:
-        """Of the unit."""
-        return self.unit.split
-
-
-def rated_units(units: Sequence[Any], readout: Readout) -> list[RatedUnit]:
-    """Units with the marks that their readout carries.
-
-    Raises:
-        BadInput: the readout has no marks.
-    """
-    if "marks" not in readout.arrays:
-        raise BadInput(
-            "rated texts: the readout has no marks; read a corpus whose truth has them (summaries, SummEval)"
-        )
-    blank = np.full(len(units), "")
-    names = (readout.arrays.get(key, blank).astype(str).tolist() for key in ("cluster", "system"))
-    marks = readout.arrays["marks"].astype(np.float64)
-    return [RatedUnit(*row) for row in zip(units, marks, *names, strict=True)]
-
-
-def ratings_of(units: Sequence[RatedUnit]) -> np.ndarray:
-    """Mean mark of each unit, float64 (units,); nan where nobody marked it."""
-    return _means(np.array([unit.marks for unit in units], dtype=np.float64).reshape(len(units), -1))
-
-
-def human_ratings(
-    scorers: Mapping[str, Any], units: Sequence[RatedUnit], *, train: Sequence[Any] = (), name: str = "human ratings"
-) -> list[Record]:
-    """How every scorer goes with people, and which goes with them better.
-
-    A distance (a scorer whose lower values are better) keeps its sign and correlates negatively where it works; ``better`` says
-    so, and comparisons turn it. Texts without marks, or that a scorer cannot score, are excluded.
-
-    Args:
-        scorers: critics of ``unit.unit`` by name.
-        train: units that the scorers are fitted on, marks unused; none where they are fitted already.
-        name: of the draws.
-
-    Returns:
-        The records of :func:`rating_records`.
-    """
-    real = [getattr(unit, "unit", unit) for unit in train]
-    fitted = {key: scorer.fit(real) if real else scorer for key, scorer in scorers.items()}
-    columns = {key: unit_scores(judge, [unit.unit for unit in units]) for key, judge in fitted.items()}
-    marks = np.array([unit.marks for unit in units], dtype=np.float64)
-    systems = [unit.system for unit in units]
-    told = {key: (judge.better, signature(judge)) for key, judge in fitted.items()}
-    return rating_records(columns, marks, [unit.cluster for unit in units], systems, told, name=name)
 
 
 def rating_records(

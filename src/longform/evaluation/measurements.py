@@ -149,19 +149,3 @@ def wilson(correct: float, items: float, quantile: float = NORMAL_95) -> tuple[f
     spread = quantile * math.sqrt(share * (1 - share) / items + ratio / (4 * items))
     low, high = (middle - spread) / (1 + ratio), (middle + spread) / (1 + ratio)
     return min(max(low, 0.0), share), max(min(high, 1.0), share)  # rounding must not put the share outside
-
-
-def newcombe(first: tuple[float, float], second: tuple[float, float]) -> tuple[float, float]:
-    r"""Interval of a difference of two independent shares, each given as (share, trials) (Newcombe 1998, method 10).
-
-    .. math:: d - \sqrt{(p_1 - l_1)^2 + (u_2 - p_2)^2},\quad d + \sqrt{(u_1 - p_1)^2 + (p_2 - l_2)^2}
-
-    with Wilson's limits :math:`l_i, u_i` of each share.
-    """
-    (one, one_trials), (two, two_trials) = first, second
-    one_low, one_high = wilson(one * one_trials, one_trials)
-    two_low, two_high = wilson(two * two_trials, two_trials)
-    difference = one - two
-    return difference - math.hypot(one - one_low, two_high - two), difference + math.hypot(
-        one_high - one, two - two_low
-    )

@@ -12,7 +12,7 @@ a spaCy model where one is installed, or rules (:mod:`longform.text.nouns`), whi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -63,10 +63,6 @@ class Grid:
     def nouns(self, sentence: int) -> list[str]:
         """Entities that a sentence mentions."""
         return [self.entities[j] for j in np.flatnonzero(self.cells[sentence] != ABSENT)]
-
-    def reordered(self, order: Sequence[int]) -> Grid:
-        """The grid of the same sentences in another order."""
-        return replace(self, cells=self.cells[np.asarray(order, dtype=np.int64)])
 
     def merged(self, names: Mapping[str, str]) -> Grid:
         """Columns of coreferent entities joined under one name (the ``Coreference+`` option), highest role first."""

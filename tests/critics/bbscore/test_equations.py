@@ -7,7 +7,6 @@ import math
 import numpy as np
 import pytest
 
-from longform.core.critic import Tally
 from longform.core.documents import BadInput, Readout
 from longform.critics.bbscore.bridge import (
     CONVENTIONS,
@@ -176,15 +175,6 @@ def test_fit_is_the_mean_over_documents_and_changes_nothing():
     fitted = critic.fit([path(Z), path(P), path(Z[:2])])
     assert fitted.sigma2 == pytest.approx((0.5833333333 + 1.4722222222) / 2)
     assert critic.sigma2 is None
-
-
-def test_tallies_concatenate_and_follow_their_units():
-    critic = BridgeCritic(sigma2=0.5)
-    one, other = critic.tally([path(Z, "a")]), critic.tally([path(P, "b"), path(Z[:2], "c")])
-    joined = critic.tally([path(Z, "a"), path(P, "b"), path(Z[:2], "c")])
-    assert isinstance(one + other, Tally)
-    assert np.array_equal((one + other).values, joined.values)
-    assert (one + other).unit_ids == joined.unit_ids
 
 
 def test_a_readout_gives_its_paths_back():

@@ -22,7 +22,7 @@ from longform.critics.bbscore.score import (
 )
 from longform.evaluation.order_discrimination import order_areas, order_discrimination
 from longform.text.permutations import ShuffleTask
-from tests.oracles.bridge_loops import bridges, loop_score, terms
+from tests.oracles.bridge_loops import bridges, terms
 
 
 def planted(count: int, steps: int = 18, seed: int = 0, noise: float = 0.3) -> list[LatentPath]:
@@ -56,15 +56,6 @@ def test_inner_products_give_the_terms_of_the_gathered_latents(name):
             slow, fast = terms(latents[orders], window, CONVENTIONS[name]), seen.terms(window, CONVENTIONS[name])
             np.testing.assert_allclose(fast.beta, slow.beta, rtol=1e-10)
             np.testing.assert_allclose(fast[::2], slow[::2], rtol=1e-14)
-
-
-def test_scores_of_orders_equal_a_plain_loop():
-    units = planted(3)
-    critic, task = BridgeCritic().fit(units), ShuffleTask("block", (2,))
-    for unit in units:
-        orders = task.orders(unit)
-        loops = [abs(loop_score(unit.latents[order], "canonical", critic.sigma2)) for order in orders]
-        np.testing.assert_allclose(critic.order_scores(unit, orders), loops, rtol=1e-10)
 
 
 def test_planted_bridges_are_told_from_their_shuffles_best_by_their_own_density():

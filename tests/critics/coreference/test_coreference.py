@@ -107,12 +107,6 @@ def test_texts_without_persons_give_stops_alone(text):
     assert set(symbols(text, [])) <= {"."}
 
 
-def test_five_hundred_mentions_of_one_entity_are_kept():
-    text = "Then he left. " * 500
-    found = [Mention(m, m + 2, 0) for m in range(5, len(text), 14)]
-    assert symbols(text, found).count("he:0") == 500
-
-
 def test_readout_keeps_chains_and_where_their_symbols_stand():
     items = [person_chain("a", "test", TEXT, [ANNA, TOM, HE, HER]), person_chain("b", "train", "", [])]
     readout = person_chains_to_readout(items)

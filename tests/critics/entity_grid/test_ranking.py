@@ -1,5 +1,7 @@
 """The ranking grid: frequencies by enumeration, and a ranker that learns what shuffling destroys."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -65,7 +67,7 @@ def test_orders_have_the_features_of_reordered_grids():
     features = TransitionFeatures()
     rng = generator("orders")
     orders = np.stack([rng.permutation(5) for _ in range(6)])
-    slow = features.of_texts([unit.reordered(order) for order in orders])
+    slow = features.of_texts([replace(unit, cells=unit.cells[order]) for order in orders])
     np.testing.assert_allclose(features.of_orders(unit, orders), slow)
 
 

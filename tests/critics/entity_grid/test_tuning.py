@@ -33,7 +33,7 @@ def documents(count: int):
             start = int(rng.integers(0, 6))
             columns.append("".join("S" if start <= k < start + 3 else "-" for k in range(8)))
         original = grid(*columns, unit=f"doc{d}/1")
-        shuffled = [original.reordered(rng.permutation(8)) for _ in range(5)]
+        shuffled = [replace(original, cells=original.cells[rng.permutation(8)]) for _ in range(5)]
         made += [original, *(grid_named(g, f"doc{d}/{k}") for k, g in enumerate(shuffled, 2))]
     return made
 

@@ -4,17 +4,12 @@ import numpy as np
 import pytest
 
 from longform.core.documents import BadInput
-from longform.core.resampling import generator
-from longform.core.results import Results
-from longform.critics.entity_grid.ranking import GridRanker, TransitionFeatures
 from longform.critics.entity_grid.score import RoleTransitions
 from longform.critics.lexical.score import LatentSemantics, Overlap
 from longform.critics.lexical.train import fit
 from longform.critics.lexical.wordnet import wordnet
 from longform.datasets.synthetic_world import build
 from longform.datasets.synthetic_world.lexicon import VOCABULARIES, to_lmf, vocabulary
-from longform.evaluation.agreement import leave_one_out
-from longform.evaluation.human_ratings import human_ratings, rated_units
 from longform.evaluation.order_discrimination import order_discrimination
 from longform.text.entity_grids import grids_from_readout, read
 from longform.text.permutations import ShuffleTask
@@ -26,11 +21,6 @@ def reports(tmp_path_factory):
     folder = tmp_path_factory.mktemp("net")
     fit(documents=[], world="everyday").save(folder)
     return read(documents=corpus.documents, truth=corpus.truth, reader=folder, roles="truth")
-
-
-@pytest.fixture(scope="module")
-def summaries():
-    return build(name="summaries", seed=7, domain="summaries", documents={"test": 40})
 
 
 def by_split(readout, split):
@@ -58,22 +48,6 @@ def test_lexical_models_beat_chance_on_planted_shuffles(reports):
     scorers |= {measure: wordnet(real=reports, measure=measure) for measure in ("hirst_st_onge", "resnik")}
     found = order_discrimination(scorers, by_split(reports, "test"), [ShuffleTask()], train=by_split(reports, "train"))
     assert all(record.value > 0.6 for record in found if record.metric == "pairwise_accuracy")
-
-
-def test_simulated_raters_agree_as_planted(summaries):
-    found = leave_one_out(summaries.truth["raw_marks"].T, generator("raters"), resamples=200)
-    assert found.low < summaries.facts["rater_agreement"] < found.high
-
-
-def test_marks_reach_the_rating_task(summaries, tmp_path):
-    fit(documents=[], world="everyday").save(tmp_path)
-    readout = read(documents=summaries.documents, truth=summaries.truth, reader=tmp_path, roles="rules")
-    grids = grids_from_readout(readout)
-    scorers = {"overlap": Overlap(), "ranking": GridRanker(TransitionFeatures((2,)))}
-    found = Results(human_ratings(scorers, rated_units(grids, readout), train=grids))
-    for name in scorers:
-        assert -1 < found.one(critic=name, metric="pearson", task="text").value < 1
-    assert found.one(metric="rater_agreement").value > 0
 
 
 def test_the_planted_word_net_is_the_planted_taxonomy():

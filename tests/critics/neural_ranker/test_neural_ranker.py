@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from longform.core.documents import BadInput, Readout
+from longform.core.documents import BadInput
 from longform.core.resampling import generator
 from longform.critics.neural_ranker.read import score_orders
-from longform.critics.neural_ranker.score import GivenScore, permuted_from_readout
 from longform.critics.neural_ranker.train import (
     CoherenceRanker,
     Features,
@@ -17,7 +16,6 @@ from longform.critics.neural_ranker.train import (
     fit,
     open_ranker,
 )
-from longform.evaluation.order_discrimination import order_discrimination
 from longform.language_models.lightning import Schedule
 from longform.text.permutations import shuffled_orders
 
@@ -104,15 +102,3 @@ def test_unknown_tasks_are_named(tmp_path):
             documents=[], base=tmp_path, name="r", seed=1, scratch=tmp_path, splitter="rules",
             tasks=[["spiral", 1]], schedule={"learning_rate": 1e-3, "batch": 2, "epochs": 1},
         )  # fmt: skip
-
-
-def test_the_orders_that_it_scored_are_compared_with_the_original():
-    arrays = {
-        "text_score": np.array([3.0, 2.0]),
-        "block_1": np.array([3.0, 1.0, 3.0, 4.0]),
-        "block_1_lengths": np.array([4, 0]),
-    }
-    documents = permuted_from_readout(Readout(("a", "b"), ("test", "test"), arrays))
-    (found,) = order_discrimination({"ranker": GivenScore()}, documents)
-    assert (found.task, found.value, found.units, found.excluded) == ("block_1", 0.5, 1, 1)
-    assert (found.details["wins"], found.details["ties"], found.details["pairs"]) == (1, 1, 3)

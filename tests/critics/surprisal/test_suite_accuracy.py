@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from longform.core.critic import estimate, signature
 from longform.core.documents import BadInput
-from longform.core.resampling import generator
 from longform.critics.surprisal.score import ReadItem, SuiteAccuracy, mcnemar
 from longform.datasets.test_suites.prediction_formulas import RegionValue, parse
 
@@ -83,16 +81,6 @@ def test_a_region_without_tokens_has_a_sum_but_no_mean():
 def test_an_unknown_metric_is_refused():
     with pytest.raises(BadInput, match="metric 'total'"):
         SuiteAccuracy(metric="total")
-
-
-def test_rows_do_not_depend_on_each_other_and_nothing_is_fitted():
-    critic = SuiteAccuracy()
-    whole = critic.tally(ITEMS[:3])
-    parts = critic.tally(ITEMS[:1]) + critic.tally(ITEMS[1:3])
-    assert (whole.values == parts.values).all()
-    assert critic.fit(ITEMS) is critic
-    assert signature(critic.against(ITEMS)) == signature(critic)
-    assert estimate(critic, whole, generator(0), 200).units == 3
 
 
 def test_only_the_named_suites_are_judged():

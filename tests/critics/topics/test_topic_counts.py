@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from longform.core.documents import BadInput, Document, Section
-from longform.critics.topics.model import STOP_WORDS, build_vocabulary, count_terms
+from longform.critics.topics.model import build_vocabulary, count_terms
 
 
 def document(number: int, *sections: str) -> Document:
@@ -54,9 +54,3 @@ def test_a_vocabulary_of_one_word_or_none_is_refused():
         build_vocabulary(CORPUS, min_count=4, max_share=0.3, stop_words=())
     with pytest.raises(BadInput, match="0 of 0 words of 0 documents"):
         build_vocabulary([])
-
-
-def test_stop_words_are_lower_case_and_hold_letters():
-    assert all(word == word.lower() for word in STOP_WORDS)
-    assert {"the", "of", "b", "z", "because"} <= STOP_WORDS
-    assert not {"river", "topic", "city"} & STOP_WORDS

@@ -125,12 +125,6 @@ def test_the_bound_misses_the_evidence_by_exactly_its_three_slacks(seed):
         assert found.bounds[d] + sum(slacks) == pytest.approx(evidence, abs=1e-7)
 
 
-def test_the_bound_rises_with_every_round():
-    model, counts = small_model(5, topics=4), small_counts(5, documents=6)
-    bounds = [expectation(counts, model, replace(EXACT, rounds=r)).bounds for r in range(1, 15)]
-    assert np.all(np.diff(bounds, axis=0) >= -1e-10)
-
-
 def log_ratio_variances(model: TopicModel) -> np.ndarray:
     """Var(eta_i - eta_j): the same whichever topic is the fixed one."""
     full = np.pad(model.covariance, ((0, 1), (0, 1)))

@@ -55,11 +55,6 @@ def test_places_of_a_lower_severity_are_among_those_of_a_higher_one_and_grow_wit
     assert totals == sorted(totals) and abs(totals[1] - places / 2) < 4 * (places / 4) ** 0.5
 
 
-@pytest.mark.parametrize("corruption", CORRUPTIONS)
-def test_a_corruption_is_a_function_of_its_arguments(corruption):
-    assert all(struck(page, corruption, 0.6) == struck(page, corruption, 0.6) for page in PAGES[:5])
-
-
 def test_a_false_fact_parses_to_a_value_that_is_not_the_pages():
     for page in PAGES:
         for edit in struck(page, "false_fact", 1.0).edits:

@@ -1,10 +1,8 @@
 """The synthetic wiki as a dump: well-formed XML, an index that finds its pages, and sections that its markup leaves whole."""
 
 import bz2
-import re
 import xml.etree.ElementTree as ElementTree
 
-from longform.datasets.synthetic_world import native_corpus
 from longform.datasets.synthetic_world.native_corpus import dump_files, write_page
 
 PAGES = [write_page(3, number) for number in range(240)]
@@ -41,24 +39,6 @@ def test_the_dump_has_every_kind_of_page_and_unique_ids():
     for mark in ("{{Infobox", "{|", "<ref", "[[File:", "<gallery>", "<!--", "#REDIRECT", "Ørsköping", "{{reflist"):
         assert mark in wikitext
     assert "%(" not in wikitext
-
-
-def strip(wikitext):
-    """Plain sections of well-formed markup, innermost first: an oracle that shares nothing with a parser."""
-    text = re.sub(r"<!--.*?-->|<ref[^>]*/>|<ref.*?</ref>|<gallery>.*?</gallery>|\{\|.*?\|\}", "", wikitext, flags=re.S)
-    while "{{" in text:
-        text = re.sub(r"\{\{[^{}]*\}\}", "", text)
-    text = re.sub(r"\[\[(?!File:|Category:|de:)(?:[^\[\]|]*\|)?([^\[\]|]*)\]\]", r"\1", text)
-    text = re.sub(r"\[\[(?:File|Category|de):[^\[\]]*\]\]", "", text).replace("'''", "").replace("''", "")
-    parts = re.split(r"^== (.*?) ==$", "== abstract ==\n" + text, flags=re.M)
-    sections = zip(parts[1::2], parts[2::2], strict=True)
-    return [(title.lower(), body.strip()) for title, body in sections if title not in native_corpus.REMOVED]
-
-
-def test_stripping_the_markup_leaves_the_sections():
-    for page in PAGES:
-        if page.kind == "article":
-            assert strip(page.wikitext) == list(page.sections), page.wikitext
 
 
 def test_page_n_is_the_same_in_a_dump_of_any_size():

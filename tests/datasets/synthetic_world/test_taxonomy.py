@@ -3,8 +3,6 @@
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
 
-import pytest
-
 from longform.datasets.synthetic_world.lexicon import NOT_NOUNS, synsets, to_lmf, vocabulary
 
 WORDS = vocabulary("everyday")
@@ -44,17 +42,3 @@ def test_the_lmf_file_is_xml_whose_relations_are_the_tree():
     pairs = {(here, r.get("target")) for here, r in relations if r.get("relType") == "hypernym"}
     back = {(r.get("target"), here) for here, r in relations if r.get("relType") == "hyponym"}
     assert pairs == back == {(s.identifier, TREE[s.hypernym - 1].identifier) for s in TREE if s.hypernym}
-
-
-def test_the_wn_library_reads_the_lexicon(tmp_path):
-    wn = pytest.importorskip("wn")
-    (tmp_path / "lexicon.xml").write_text(to_lmf(WORDS), encoding="utf-8")
-    before = wn.config.data_directory
-    wn.config.data_directory = tmp_path / "data"
-    try:
-        wn.add(tmp_path / "lexicon.xml", progress_handler=None)
-        boat = wn.Wordnet("synthetic").synsets("boat")[0]
-        due = path(next(s for s in TREE if s.word == "boat"))[1:]
-        assert [s.id for s in boat.hypernym_paths()[0]] == [TREE[n - 1].identifier for n in due]
-    finally:
-        wn.config.data_directory = before

@@ -10,7 +10,7 @@ import yaml
 
 from longform.core.documents import BadInput
 from longform.core.results import Results
-from longform.datasets.test_suites.items import Suite, pair, read_suite, suites_to_corpus
+from longform.datasets.test_suites.items import Suite, pair, suites_to_corpus
 from longform.reporting.papers import suite_files
 from longform.reporting.printed import Expected
 
@@ -39,11 +39,6 @@ def test_every_suite_is_a_task_of_the_group(data, tmp_path):
         assert task["task"] == f"coherencegym_{suite.name}"
         line = json.loads((tmp_path / task["dataset_kwargs"]["data_files"]["test"]).read_text(encoding="utf-8"))
         assert line == {"context": "x", "choices": ["good", "bad"], "target": 0}
-
-
-def test_syntaxgym_files_are_read_back(data, tmp_path):
-    suite_files.syntaxgym_files(*NONE, data=data, texts="corpora/toy").save(tmp_path, "x")
-    assert read_suite(tmp_path / "two.json") == SUITES[1]
 
 
 def test_the_human_sheet_names_suites_that_exist(data):

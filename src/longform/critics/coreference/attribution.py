@@ -284,8 +284,3 @@ def units_from_readout(readout: Readout) -> list[Chain]:
         ChainInText(c.unit_id, c.split, c.symbols, c.valid, tuple((a, b) for a, b in spans.tolist()), text)
         for c, spans, text in rows
     ]
-
-
-def marks_from_record(article: Mapping[str, Any]) -> list[Mark]:
-    """The marks of an article of a score record."""
-    return [Mark(**mark) for mark in article["marks"]]

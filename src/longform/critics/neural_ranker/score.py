@@ -10,7 +10,6 @@ import numpy as np
 
 from longform.core.critic import Better, Tally
 from longform.core.documents import Readout
-from longform.text.permutations import PermutedDocument
 
 
 @dataclass(frozen=True)
@@ -26,19 +25,6 @@ def units_from_readout(readout: Readout) -> list[ScoredText]:
     """Texts of the ranker's readings."""
     rows = zip(readout.unit_ids, readout.splits, readout.arrays["text_score"].tolist(), strict=True)
     return [ScoredText(unit, split, value) for unit, split, value in rows]
-
-
-def permuted_from_readout(readout: Readout) -> list[PermutedDocument]:
-    """Texts with the permutations of every task that the ranker was asked about."""
-    tasks = [name.removesuffix("_lengths") for name in readout.arrays if name.endswith("_lengths")]
-    rows = {task: list(readout.ragged(task)) for task in tasks}
-    return [
-        PermutedDocument(
-            text.unit_id, text.split, text,
-            {task: [ScoredText(text.unit_id, text.split, float(v)) for v in rows[task][place][1:]] for task in tasks},
-        )
-        for place, text in enumerate(units_from_readout(readout))
-    ]  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.cluster.hierarchy import leaves_list, linkage
 
 from longform.core.critic import Better, Tally
 from longform.core.documents import BadInput, Readout
@@ -189,16 +188,3 @@ def covariance_of_means(units: Sequence[TopicReading]) -> np.ndarray:
         raise BadInput(f"topic covariance: {len(points)} valid document(s), 2 or more are needed")
     centred = points - points.mean(axis=0)
     return centred.T @ centred / len(points)
-
-
-def cluster_order(covariance: np.ndarray) -> np.ndarray:
-    """Topic order of Figures 6, 8 and 9: leaves of average linkage over rows, Euclidean distance (released code).
-
-    Computed once, on the test split's covariance, and applied to rows and columns of every panel.
-    """
-    return leaves_list(linkage(covariance, method="average", metric="euclidean"))
-
-
-def clamped(covariance: np.ndarray, order: np.ndarray, limit: float = 5.0) -> np.ndarray:
-    """A covariance in a given topic order, cut to [-limit, limit] (5 in the released code)."""
-    return np.clip(covariance[np.ix_(order, order)], -limit, limit)

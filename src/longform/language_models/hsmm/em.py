@@ -90,11 +90,6 @@ class Fit:
     model: SemiMarkovLM
     history: tuple[Iteration, ...] = ()
 
-    @property
-    def log_likelihoods(self) -> np.ndarray:
-        """Log-likelihood before each M-step, (iterations,)."""
-        return np.array([step.log_likelihood for step in self.history])
-
 
 def initial_model(ngrams: NgramTable, *, num_states: int, seed: int, dtype: str = "float32") -> SemiMarkovLM:
     """Near-uniform transitions and lengths (Xavier bounds, as in deng2022's code), uneven shares of n-grams.

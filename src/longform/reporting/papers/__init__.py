@@ -5,14 +5,11 @@ An exhibit is a public function ``(results, expected, *, data, ...)`` of a paper
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from importlib import import_module
-from inspect import isfunction, signature
 from types import ModuleType
 
 from longform.core.documents import BadInput
 from longform.core.results import Results
-from longform.reporting.table import Exhibit
 
 
 def complete(paper: str, results: Results) -> Results:
@@ -25,17 +22,6 @@ def complete(paper: str, results: Results) -> Results:
     """
     derived = getattr(_module(paper), "derived", None)
     return Results([*results, *derived(results)]) if derived else results
-
-
-def exhibits_of(paper: str) -> dict[str, Callable[..., Exhibit]]:
-    """A paper's exhibits by name.
-
-    Raises:
-        BadInput: no such paper.
-    """
-    public = {name: value for name, value in vars(_module(paper)).items() if isfunction(value) and name[0] != "_"}
-    wanted = ["results", "expected", "data"]
-    return {name: value for name, value in public.items() if list(signature(value).parameters)[:3] == wanted}
 
 
 def _module(paper: str) -> ModuleType:

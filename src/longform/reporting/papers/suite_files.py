@@ -1,4 +1,4 @@
-"""Suites handed on: as tasks of lm-evaluation-harness, as SyntaxGym files, and as a sheet for human judges (beyer2021, outlook).
+"""Suites handed on: as tasks of lm-evaluation-harness, and as a sheet for human judges (beyer2021, outlook).
 
 ``texts`` is the folder of the suites below ``data/``; no record is used.
 """
@@ -17,7 +17,7 @@ import numpy as np
 from longform.core.documents import BadInput, Document
 from longform.core.resampling import generator
 from longform.core.results import Results
-from longform.datasets.test_suites.items import Condition, Suite, SuiteItem, suite_to_record, suites_from_documents
+from longform.datasets.test_suites.items import Condition, Suite, SuiteItem, suites_from_documents
 from longform.datasets.test_suites.prediction_formulas import Binary, RegionValue
 from longform.reporting.printed import Expected
 
@@ -49,11 +49,6 @@ def contrast(suite: Suite) -> Contrast:
     raise BadInput(
         f"suite {suite.name}: {suite.predictions} is no contrast of one region in two conditions; leave it out"
     )
-
-
-def syntaxgym_file(suite: Suite) -> dict[str, str]:
-    """The suite in its native JSON."""
-    return {f"{suite.name}.json": json.dumps(suite_to_record(suite), ensure_ascii=False, indent=2) + "\n"}
 
 
 def harness_task(suite: Suite) -> dict[str, str]:
@@ -231,11 +226,6 @@ def harness_tasks(results: Results, expected: Expected, *, data: Path, texts: st
     contents = {name: text for suite in suites for name, text in harness_task(suite).items()}
     tasks = "".join(f"  - coherencegym_{suite.name}\n" for suite in suites)
     return Files(contents | {"_coherencegym.yaml": f"group: coherencegym\ntask:\n{tasks}"})
-
-
-def syntaxgym_files(results: Results, expected: Expected, *, data: Path, texts: str) -> Files:
-    """Each suite of a corpus in SyntaxGym's JSON."""
-    return Files({name: text for suite in _suites(data / texts) for name, text in syntaxgym_file(suite).items()})
 
 
 def human_sheet(
