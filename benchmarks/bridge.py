@@ -1,6 +1,6 @@
 """BBScore of every shuffle from cached latents, against a loop per sentence and against reading each shuffle again.
 
-``python benchmarks/bridge.py [--json] [--readout data/inference/<row>.npz]``; one thread. Without a readout, latents are
+``python benchmarks/bridge.py [--json] [--readout data/readings/articles/bbscore/wiki/data/paths.npz]``; one thread. Without a readout, latents are
 drawn with the lengths of 658 WikiSection cities (mean 38.6 sentences, 7 to 160).
 """
 

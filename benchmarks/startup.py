@@ -1,8 +1,8 @@
 """What the stages of the default run spend on imports, each started afresh and as the parallel runner starts it.
 
 ``PYTHONPATH=src python -m benchmarks.startup [--json FILE]``, about two minutes on one core. CPU seconds: a module is imported
-once in a fresh process and, where it is a train, generate or infer stage's, once in a child of a process that holds the heavy
-libraries (:mod:`longform.pipeline.warm`); a row of ``params.yaml`` costs what its module costs. Loading those libraries is told apart.
+once in a fresh process and, where its stage may need torch, once in a child of a process that holds the heavy libraries
+(:mod:`longform.pipeline.warm`); an entry of ``params.yaml`` costs what its module costs. Loading those libraries is told apart.
 """
 
 from __future__ import annotations
@@ -17,26 +17,38 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-import yaml
-
+from longform.core.stages import STAGES
+from longform.pipeline.repro import ON_GPU
 from longform.pipeline.warm import LIBRARIES
 
 ROOT = Path(__file__).parents[1]
-GROUPS = {
-    "prepare": "corpora", "train": "models", "generate": "generations", "infer": "inference", "score": "critics",
-    "report": "papers",
-}  # fmt: skip
-HEAVY = ("train", "generate", "infer")
+HEAVY = ("tokenizer", *ON_GPU)
 
 
-def rows() -> list[tuple[str, str]]:
-    """(verb, module) of every row."""
-    params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
-    return [
-        (verb, f"longform.{row.get('group', group)}.{row['code'].removesuffix('.py').replace('/', '.')}")
-        for verb, group in GROUPS.items()
-        for row in params[verb].values()
-    ]
+def calls() -> list[tuple[str, str]]:
+    """(stage, module) of every entry of ``params.yaml`` and every report; loads them all, so it runs in a process of its own."""
+    from longform.core.artefacts import read_yaml
+    from longform.core.experiment import Experiment
+    from tests.pipeline_entries import entries
+
+    found = [(_stage(place), f"longform.{code.replace('/', '.')}") for place, code, *_ in entries(Experiment(ROOT))]
+    for path in sorted((ROOT / "experiments").glob("*/params.yaml")):
+        for entry in read_yaml(path)["reports"].values():
+            codes = {entry.get("code"), *(exhibit.get("code") for exhibit in entry["exhibits"].values())}
+            found += [("report", f"longform.{code.replace('/', '.')}") for code in sorted(filter(None, codes))]
+    return found
+
+
+def _stage(place: str) -> str:
+    """The stage that calls what stands at a place of ``params.yaml``."""
+    first, *rest = place.split(".")
+    if first == "corpora":
+        return "corpus"
+    if place.endswith((".sampling", ".tokenizer")):
+        return "generate" if place.endswith("sampling") else "tokenizer"
+    if "critics" not in rest:
+        return "language_model"
+    return {"train": "train", "readings": "read", "scores": "score"}[rest[2]]
 
 
 def spent(work: list[str]) -> float:
@@ -48,13 +60,13 @@ def spent(work: list[str]) -> float:
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def forked(module: str) -> float:
-    """CPU seconds of a fork of this process, which holds the libraries and nothing of ours but the runner, on its import."""
+def forked(stage: str, module: str) -> float:
+    """CPU seconds of a fork of this process, which holds the libraries, on a stage's imports."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     child = os.fork()
     if not child:
-        importlib.import_module("longform.pipeline.__main__")
-        importlib.import_module(module)
+        for name in (_runner(stage), module):
+            importlib.import_module(name)
         os._exit(0)
     if os.waitpid(child, 0)[1]:
         raise RuntimeError(f"{module} could not be imported")
@@ -62,31 +74,41 @@ def forked(module: str) -> float:
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
+def _runner(stage: str) -> str:
+    """The module of the pipeline that runs a stage."""
+    return f"longform.pipeline.{STAGES[stage]}"
+
+
 def main() -> None:
     """Measure, print and write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", type=Path)
-    target = parser.parse_args().json
-    modules = dict.fromkeys(rows())
-    fresh = {module: spent(["longform.pipeline.__main__", module]) for module in {m for _, m in modules}}
+    parser.add_argument("--calls", action="store_true", help="only list what is imported")
+    chosen = parser.parse_args()
+    if chosen.calls:
+        print(json.dumps(calls()))
+        return
+    listed = subprocess.run([sys.executable, "-m", "benchmarks.startup", "--calls"], check=True, capture_output=True)
+    pairs = [(stage, module) for stage, module in json.loads(listed.stdout)]
+    fresh = {pair: spent([_runner(pair[0]), pair[1]]) for pair in set(pairs)}
     libraries = spent(list(LIBRARIES))
     for name in LIBRARIES:
         importlib.import_module(name)
-    warm = {module: forked(module) for module in {m for verb, m in modules if verb in HEAVY}}
+    warm = {pair: forked(*pair) for pair in set(pairs) if pair[0] in HEAVY}
     alone, runner = Counter[str](), Counter[str]()
-    for verb, module in rows():
-        alone[verb] += fresh[module]
-        runner[verb] += warm[module] if verb in HEAVY else fresh[module]
+    for pair in pairs:
+        alone[pair[0]] += fresh[pair]
+        runner[pair[0]] += warm.get(pair, fresh[pair])
     found = {
-        "stages": len(rows()), "seconds": "processor time, one thread", "libraries": round(libraries, 2),
-        "fresh": {verb: round(value, 1) for verb, value in alone.items()}, "fresh_sum": round(sum(alone.values()), 1),
-        "forked": {verb: round(value, 1) for verb, value in runner.items()},
+        "calls": len(pairs), "seconds": "processor time, one thread", "libraries": round(libraries, 2),
+        "fresh": {stage: round(value, 1) for stage, value in alone.items()}, "fresh_sum": round(sum(alone.values()), 1),
+        "forked": {stage: round(value, 1) for stage, value in runner.items()},
         "forked_sum_without_libraries": round(sum(runner.values()), 1),
     }  # fmt: skip
     text = json.dumps(found, indent=1)
     print(text)
-    if target:
-        target.write_text(text + "\n", encoding="utf-8")
+    if chosen.json:
+        chosen.json.write_text(text + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

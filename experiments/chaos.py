@@ -39,23 +39,19 @@ class Study:
     stages: tuple[str, ...]
     workers: int
 
-    @property
-    def targets(self) -> list[str]:
-        """As ``dvc repro`` names them."""
-        pipeline = f"{self.scale}/dvc.yaml"
-        return [f"{pipeline}:{stage}" for stage in self.stages] or [pipeline]
 
-
-def clone(folder: Path) -> Path:
-    """A fresh clone of what is committed, with an empty cache."""
+def clone(folder: Path, study: Study) -> Path:
+    """The scale in a fresh clone of what is committed, with an empty cache."""
     subprocess.run(["git", "clone", "--quiet", str(ROOT), str(folder)], check=True)
-    return folder
+    command = [sys.executable, "-m", "longform.pipeline.scale", study.scale]
+    subprocess.run(command, cwd=folder, env=os.environ | {"PYTHONPATH": "src"}, check=True)
+    return folder / "scales" / study.scale
 
 
 def start(folder: Path, study: Study) -> subprocess.Popen[str]:
     """The runner in a process group of its own."""
     environment = os.environ | {"PYTHONPATH": "src", "OMP_NUM_THREADS": "1", "WANDB_MODE": "offline"}
-    command = [sys.executable, "-m", "longform.pipeline.repro", "--workers", str(study.workers), *study.targets]
+    command = [sys.executable, "-m", "longform.pipeline.repro", "--workers", str(study.workers), *study.stages]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     return subprocess.Popen(command, cwd=folder, env=environment, start_new_session=True, **pipes)
 
@@ -92,7 +88,7 @@ def results(home: Path) -> dict[str, str]:
 
 def settled(folder: Path, study: Study) -> bool:
     """Whether ``dvc status`` has nothing to say."""
-    command = [sys.executable, "-m", "dvc", "status", "--json", *study.targets]
+    command = [sys.executable, "-m", "dvc", "status", "--json", *study.stages]
     told = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout
     return json.loads(told) == {}
 
@@ -104,11 +100,11 @@ def ended(said: list[str]) -> list[str]:
 
 def chaos(work: Path, study: Study, kills: int, seed: int, reference: Path | None) -> dict[str, object]:
     """The unbroken run, the broken one, and what differs."""
-    reference = reference or clone(work / "unbroken")
+    reference = reference or clone(work / "unbroken", study)
     whole_life(reference, replace(study, workers=1))
-    expected, broken = results(reference / study.scale), clone(work / "broken")
+    expected, broken = results(reference), clone(work / "broken", study)
     drawn, begun, lives = random.Random(seed), time.monotonic(), []
-    stages = len(re.findall(r"^  \w+@", (reference / study.scale / "dvc.lock").read_text(encoding="utf-8"), re.M))
+    stages = len(re.findall(r"^  \w.*:$", (reference / "dvc.lock").read_text(encoding="utf-8"), re.M))
     for index in range(kills):
         early = index % 4 == 3
         count = None if early else drawn.randint(1, max(1, 2 * stages // kills))
@@ -116,7 +112,7 @@ def chaos(work: Path, study: Study, kills: int, seed: int, reference: Path | Non
         lives.append(ended(cut_life(broken, study, count, delay)))
         print(f"kill {index + 1}: {len(lives[-1])} stages ended, then {delay:.1f} s", flush=True)
     lives.append(ended(whole_life(broken, study)))
-    found = results(broken / study.scale)
+    found = results(broken)
     differing = sorted(name for name in expected.keys() | found.keys() if expected.get(name) != found.get(name))
     names = [name for life in lives for name in life]
     return {
@@ -134,10 +130,12 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--seed", type=int, default=1, help="of the moments")
-    parser.add_argument("--scale", default="experiments/scales/smoke")
+    parser.add_argument("--scale", default="smoke", help="a folder of experiments/scales/")
     parser.add_argument("--stages", nargs="*", default=[], help="only these, with what they need; else the whole scale")
     parser.add_argument(
-        "--reference", type=Path, help="a clone for the unbroken run, perhaps one in which it stands already"
+        "--reference",
+        type=Path,
+        help="a folder of the scale for the unbroken run, perhaps one in which it stands already",
     )
     parser.add_argument("--write", type=Path, help="where the record goes")
     chosen = parser.parse_args()

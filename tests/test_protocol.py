@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from samples import SAMPLES
 
-import longform.core
 import longform.critics
 import longform.evaluation
 from longform.core.critic import Attributing, Critic, Tally, compare, estimate, signature
@@ -120,15 +119,13 @@ def test_logsumexp_is_exact_for_large_small_and_impossible_values():
 
 
 def classes():
-    for package in (longform.critics, longform.evaluation, longform.core):
-        for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            module = importlib.import_module(info.name)
-            for name, member in inspect.getmembers(module, inspect.isclass):
-                own = (
-                    member.__module__ == module.__name__ and not name.startswith("_") and not inspect.isabstract(member)
-                )
-                if own and all(hasattr(member, verb) for verb in ("fit", "tally", "score")):
-                    yield name
+    rooms = (longform.critics, longform.evaluation)
+    modules = [info.name for room in rooms for info in pkgutil.walk_packages(room.__path__, f"{room.__name__}.")]
+    for module in map(importlib.import_module, [*modules, "longform.core.markov_chain"]):
+        for name, member in inspect.getmembers(module, inspect.isclass):
+            own = member.__module__ == module.__name__ and not name.startswith("_") and not inspect.isabstract(member)
+            if own and all(hasattr(member, verb) for verb in ("fit", "tally", "score")):
+                yield name
 
 
 @pytest.mark.parametrize("name", sorted(set(classes())))

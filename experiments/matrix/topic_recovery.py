@@ -35,10 +35,10 @@ def recovery(true: np.ndarray, found: np.ndarray) -> float:
 
 def main() -> None:
     """Measure, print and write."""
-    corpus = read_corpus(ROOT / "data/corpora/planted_wiki")
+    corpus = read_corpus(ROOT / "data/corpora/articles/wiki")
     place = {document.id: i for i, document in enumerate(corpus.documents)}
     test = [document for document in corpus.documents if document.split == "test"]
-    fitted = read_readout(ROOT / "data/inference/planted_wiki-data-topics.npz")
+    fitted = read_readout(ROOT / "data/readings/articles/topics/wiki/data/topics.npz")
     readings = {"fitted": fitted, "planted": read(test, reader=ROOT, reader_truth=corpus.truth)}
     found = {"command": "PYTHONPATH=src python experiments/matrix/topic_recovery.py"}
     for name, readout in readings.items():

@@ -84,7 +84,7 @@ def test_an_article_page_shows_the_text_of_the_worst_article(tmp_path):
         "likeliest": {BEGIN: "a", "a": "b"},
     }  # fmt: skip
     results = Results([titled("gpt2", False, 3.0, **details)])
-    folder = tmp_path / "generations" / "articles" / "wiki" / "gpt2-without_titles"
+    folder = tmp_path / "generations" / "articles" / "wiki" / "gpt2" / "without_titles"
     folder.mkdir(parents=True)
     texts = (Section("", "One & only."), Section("", "Two."))
     write_documents(folder / "documents.jsonl", [Document("x", "test", texts)])
