@@ -12,7 +12,7 @@ from longform.critics.section_order.classifier_errors import (
     confusion,
 )
 from longform.critics.section_order.posterior import ChainEntropy, EntropyTerm, ExpectedTitleCritic, LikelihoodTerm
-from longform.critics.section_order.score import GoldTitleCritic, TitleCritic, TitledArticle
+from longform.critics.section_order.score import GoldTitleCritic, RandomTitleCritic, TitleCritic, TitledArticle
 
 TITLES = ("abstract", "career", "history", "people")
 CHAIN = np.array(
@@ -79,6 +79,7 @@ def read(critic):
 SAMPLES = {
     "TitleCritic": lambda: pair(TitleCritic()),
     "GoldTitleCritic": lambda: pair(GoldTitleCritic()),
+    "RandomTitleCritic": lambda: pair(RandomTitleCritic()),
     "CorrectedTitleCritic": corrected,
     "ExpectedTitleCritic": lambda: pair(ExpectedTitleCritic()),
     "LikelihoodTerm": lambda: pair(LikelihoodTerm()),
