@@ -2,6 +2,7 @@
 
 import fnmatch
 import re
+import runpy
 import tomllib
 from functools import cache
 from pathlib import Path
