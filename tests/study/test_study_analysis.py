@@ -23,7 +23,7 @@ PEOPLE = [
 
 def rows():
     found = []
-    for system, share in (("data", 0.9), ("gpt2-w_title", 0.3)):
+    for system, share in (("data", 0.9), ("gpt2-w title", 0.3)):
         chains = {f"{system}/{i}": ("one", "two") if i < 60 * share else ("two", "one") for i in range(60)}
         found += answer_rows(chains, rule=RULE, annotators=PEOPLE, system=system, seed=2, checks=8)
     return found
@@ -44,16 +44,16 @@ def test_an_export_is_analysed_and_says_what_was_planted(tmp_path, capsys):
     assert "set aside by the attention checks, with every answer: lazy" in said and "SIMULATED" not in said
     table = analyse(read_export(path))[0]
     at = {(cell.row, cell.column): cell for cell in table.cells}
-    for system, planted in (("data", 0.9), ("gpt2-w_title", 0.3)):
+    for system, planted in (("data", 0.9), ("gpt2-w title", 0.3)):
         share = at[system, "coherent, articles resampled"]
         expected = planted * (1 - 0.25 / 3) + (1 - planted) * 0.25 / 3
         assert share.low < share.value < share.high and share.units == 60
         assert abs(share.value - expected) < 4 * np.sqrt(expected * (1 - expected) / 180)
-    effect = at["gpt2-w_title minus data", "logit"]
+    effect = at["gpt2-w title minus data", "logit"]
     assert effect.high < 0 and effect.p_value is None
-    tested = at["gpt2-w_title minus data", "share, articles exchanged"]
+    tested = at["gpt2-w title minus data", "share, articles exchanged"]
     assert tested.value == pytest.approx(
-        at["gpt2-w_title", "coherent, articles resampled"].value - at["data", "coherent, articles resampled"].value
+        at["gpt2-w title", "coherent, articles resampled"].value - at["data", "coherent, articles resampled"].value
     )
     assert tested.p_value < 0.001
     assert {p.name for p in (tmp_path / "a").iterdir()} == {

@@ -19,6 +19,7 @@ from longform.study.files import sheet
 
 NEEDED = ("annotator", "item", "source", "phase", "check", "question", "answer", "gold", "last")
 MARKS = ("check", "last")  # true or false
+EXPECTED = Expected("study", {})  # nothing is printed about other people's studies
 
 
 def read_export(path: Path) -> list[dict[str, Any]]:
@@ -58,7 +59,7 @@ def analyse(rows: Sequence[Mapping[str, Any]], seed: int = 1234) -> list[Table]:
     if not any(unit.verdicts for units in by_source.values() for unit in units):
         raise BadInput("study: no verdict on an article; only studies of sections have them")
     records = Results(_record(source, units, seed) for source, units in by_source.items())
-    table = human_study(records, Expected("study", {}), data=Path())
+    table = human_study(records, EXPECTED, data=Path())
     return [replace(table, cells=[*table.cells, *_tests(by_source, seed)]), _organisations(by_source)]
 
 
@@ -76,7 +77,8 @@ def _tests(by_source: Mapping[str, Sequence[Judged]], seed: int) -> list[Cell]:
             "p_value": found.p_value,
             "signature": "permutation of articles",
         }
-        cells.append(Cell(f"{source} minus {first}", "share, articles exchanged", found.difference, **rest))
+        row = " minus ".join(EXPECTED.label("system", name) for name in (source, first))
+        cells.append(Cell(row, "share, articles exchanged", found.difference, **rest))
     return cells
 
 
@@ -85,7 +87,7 @@ def _record(source: str, units: Sequence[Judged], seed: int) -> Record:
     found = estimate(critic, critic.tally(units), generator("study", source, str(seed)))
     held = {name: getattr(found, name) for name in ("value", "low", "high", "units", "excluded", "signature")}
     details = critic.describe(units)
-    return Record("human_study", "coherent_share", corpus="study", system=source, details=details, **held)
+    return Record("human_study", "coherent_share", system=source, details=details, **held)
 
 
 def _organisations(by_source: Mapping[str, Sequence[Judged]]) -> Table:

@@ -1,5 +1,7 @@
 """The neural ranker: what its parts see, and that it learns to prefer an order."""
 
+import shutil
+
 import numpy as np
 import pytest
 import torch
@@ -17,7 +19,9 @@ from longform.critics.neural_ranker.train import (
     open_ranker,
 )
 from longform.language_models.lightning import Schedule
+from longform.language_models.sentence_features import ENCODER, KeptFeatures, open_encoder
 from longform.text.permutations import shuffled_orders
+from tests.tiny import lm_folder
 
 SHAPE = RankerShape(features=6, sentence=8, pair=8)
 
@@ -81,19 +85,23 @@ def test_a_text_that_cannot_be_shuffled_gives_a_zero_with_a_gradient():
     assert loss.sum() == 0 and loss.requires_grad
 
 
-def test_it_survives_its_folder_and_wants_its_encoder(tmp_path):
-    base, folder = tmp_path / "encoder", tmp_path / "ranker"
+def test_it_takes_its_encoder_along_and_misses_it_when_it_is_gone(tmp_path):
+    base, folder = lm_folder(tmp_path / "encoder"), tmp_path / "ranker"
     folder.mkdir()
-    network = RankerNetwork(SHAPE).eval()
-    TrainedRanker(network, base, "rules").save(folder)
+    encoder = open_encoder(base)
+    known = encoder.encode(["A cow sees a river."])
+    network = RankerNetwork(RankerShape(features=encoder.dims, sentence=8, pair=8)).eval()
+    TrainedRanker(network, KeptFeatures(base, encoder), "rules").save(folder)
+    shutil.rmtree(base)
+    back = open_ranker(folder)
+    features = torch.randn(1, 5, encoder.dims)
+    torch.testing.assert_close(back.network(features), network(features))
+    np.testing.assert_array_equal(back.frozen.encoder.encode(["A cow sees a river."]), known)
+    shutil.rmtree(folder / ENCODER)
     with pytest.raises(BadInput, match="not there"):
         open_ranker(folder)
-    base.mkdir()
-    back = open_ranker(folder)
-    features = torch.randn(1, 5, 6)
-    torch.testing.assert_close(back.network(features), network(features))
     with pytest.raises(BadInput, match=r"no ranker\.json"):
-        open_ranker(base)
+        open_ranker(tmp_path)
 
 
 def test_unknown_tasks_are_named(tmp_path):
