@@ -115,7 +115,7 @@ def test_every_stage_lists_the_modules_that_it_runs():
 
 def test_the_repository_stays_small():
     found = figures()
-    assert found["stages"] <= 150 and found["lines of parameters"] <= 900 and found["lines of dvc.lock"] <= 10_000
+    assert found["stages"] <= 150 and found["lines of parameters"] <= 900 and found["lines of dvc.lock"] <= 11_000
     assert len(behind_a_cell_of_table_2()) <= 40
 
 
