@@ -121,6 +121,8 @@ def test_finetuning_starts_from_the_checkpoint(tmp_path):
         ({"schedule": {**PLAN, "precision": "bf16"}}, "precision='bf16', allowed are"),
         ({"schedule": {**PLAN, "strategy": "dpp"}}, "strategy is 'dpp', allowed are"),
         ({"shape": {**SHAPE, "n_head": 3}}, "no such network"),
+        ({"shape": {**SHAPE, "resid_pdrop": "none"}}, "no such network"),
+        ({"shape": {**SHAPE, "n_layers": 4}}, "has 'n_layers', which its configuration lacks .near: n_layer"),
         ({"packing": "rows"}, "packing 'rows'; allowed are"),
         ({"shape": {"model_type": "gtp2"}}, "model_type 'gtp2'; allowed are"),
         ({"shape": None}, "no model could be opened|holds no model"),

@@ -10,10 +10,12 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import torch
+from huggingface_hub.errors import StrictDataclassError
 from safetensors import SafetensorError
 from transformers import CONFIG_MAPPING, AutoConfig, AutoTokenizer, PreTrainedTokenizerBase
 from transformers.utils import logging
@@ -126,19 +128,25 @@ def new_network(shape: Mapping[str, Any], auto: Any, seed: int, **settings: Any)
         settings: further keywords; the shape's own come first.
 
     Raises:
-        BadInput: an unknown model type, or a shape that transformers refuses.
+        BadInput: an unknown model type, a keyword that its configuration does not have (transformers would take its default
+            and say nothing), or a shape that transformers refuses.
     """
     kind = str(shape.get("model_type"))
     if kind not in CONFIG_MAPPING:
         raise BadInput(
             f"shape has model_type {kind!r}; allowed are transformers' types such as 'gpt2', 'gpt_neo', 'bert'"
         )
+    made = CONFIG_MAPPING[kind]
+    known = {*made().to_dict(), *made.attribute_map} - {"model_type"}
+    own = {key: value for key, value in shape.items() if key != "model_type"}
+    for key in sorted(own.keys() - known):
+        close = ", ".join(get_close_matches(key, sorted(known), n=3)) or "none is near"
+        raise BadInput(f"shape of a {kind} has {key!r}, which its configuration lacks (near: {close}); fix the entry")
     torch.manual_seed(derived_seed(seed, "initial weights"))
     try:
-        config = CONFIG_MAPPING[kind](**{**settings, **{k: v for k, v in shape.items() if k != "model_type"}})
-        return auto.from_config(config)
-    except (ValueError, TypeError, AssertionError, ZeroDivisionError) as error:
-        raise BadInput(f"shape {dict(shape)}: no such network ({_first_line(error)}); fix the row") from error
+        return auto.from_config(made(**{**settings, **own}))
+    except (ValueError, TypeError, AssertionError, ZeroDivisionError, StrictDataclassError) as error:
+        raise BadInput(f"shape {dict(shape)}: no such network ({_first_line(error)}); fix the entry") from error
 
 
 def load_config(folder: Path) -> Any:
