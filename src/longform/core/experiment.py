@@ -14,8 +14,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from longform.core.artefacts import read_yaml
-from longform.core.documents import BadInput
+from longform.core.artefacts import read_documents, read_yaml
+from longform.core.documents import BadInput, Document
 
 TITLES = {"with": True, "without": False}  # deng2022 section 4: W/ Title and W/O Title
 
@@ -160,6 +160,14 @@ class Experiment:
     def corpora_of(self, study: str, critic: str) -> list[str]:
         """The corpora that a critic judges."""
         return list(self.entry(study, "critics", critic, "corpora"))
+
+    def documents(self, system: System) -> list[Document]:
+        """What a system wrote, or the documents of a corpus.
+
+        Raises:
+            BadInput: nothing was written yet, or a line of it is no document.
+        """
+        return read_documents(self.data / system.texts / "documents.jsonl")
 
 
 def near(name: str, names: Iterable[str]) -> str:

@@ -16,7 +16,6 @@ from longform.core.calls import call, function, source_of
 from longform.core.documents import SPLITS, BadInput, Readout
 from longform.core.experiment import Experiment, System, chosen_systems
 from longform.core.scratch import Work, first_process, resumable
-from longform.pipeline.texts import texts
 
 READING = ("code", "as", "of", "corpora", "reader", "splits", "texts", "titles")
 
@@ -39,7 +38,7 @@ def train(experiment: Experiment, study: str, critic: str) -> None:
                     "seed": experiment.seed,
                     "base": start,
                     "scratch": scratch,
-                    "documents": texts(experiment, real),
+                    "documents": experiment.documents(real),
                 }
                 trained = call(place, function(place, f"critics/{critic}/{code}", "fit"), entry, **given)
                 if first_process(work):

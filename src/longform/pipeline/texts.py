@@ -8,7 +8,6 @@ from typing import Any
 
 from longform.core.artefacts import read_documents, whole, write_corpus
 from longform.core.calls import call, function
-from longform.core.documents import Document
 from longform.core.experiment import Experiment, System
 from longform.core.scratch import Work, first_process, resumable
 
@@ -35,7 +34,7 @@ def tokenizer(experiment: Experiment, study: str) -> None:
     """All training text of a study -> ``data/tokenizers/<study>``: its models share one vocabulary, as published ones do."""
     settings, place = experiment.settings(study, "tokenizer"), f"{study}.tokenizer"
     names = [System(study, corpus) for corpus in experiment.settings(study)["corpora"]]
-    documents = [document for system in names for document in texts(experiment, system)]
+    documents = [document for system in names for document in experiment.documents(system)]
     fit = function(place, "language_models/tokenizers", "fit")
     _save(call(place, fit, settings, documents=documents), experiment.data / "tokenizers" / study)
 
@@ -69,7 +68,7 @@ def language_model(experiment: Experiment, study: str, corpus: str, model: str) 
                 "seed": experiment.seed,
                 "base": base,
                 "scratch": scratch,
-                "documents": texts(experiment, System(study, corpus)),
+                "documents": experiment.documents(System(study, corpus)),
                 "titles": bool(system.titles),
             }
             trained = call(place, function(place, code, "fit"), settings, **given)
@@ -103,18 +102,13 @@ def generate(experiment: Experiment, study: str, corpus: str, model: str) -> Non
                 "seed": experiment.seed,
                 "model": checkpoint,
                 "scratch": scratch,
-                "prefixes": texts(experiment, System(study, corpus)),
+                "prefixes": experiment.documents(System(study, corpus)),
                 "titles": bool(system.titles),
             }
             made = call(place, function(place, code, "generate"), chosen, **given)
             if first_process(work):
                 count = write_corpus(experiment.data / system.texts, made)
                 print(f"{place}: {count} documents")
-
-
-def texts(experiment: Experiment, system: System) -> list[Document]:
-    """The documents of a system."""
-    return list(read_documents(experiment.data / system.texts / "documents.jsonl"))
 
 
 def _save(model: Any, place: Path) -> None:
