@@ -7,8 +7,7 @@ from typing import Any
 from longform.core.calls import function, source_of
 from longform.core.experiment import Experiment
 from longform.pipeline.criticism import READING
-from longform.pipeline.evaluations import OWN, QUESTIONS
-from longform.pipeline.scoring import METRIC
+from longform.pipeline.scoring import METRIC, OWN, QUESTIONS
 from longform.pipeline.texts import SLOTS
 
 ROOT = Path(__file__).parents[1]

@@ -1,18 +1,38 @@
-"""The stage that scores: every metric of a critic crossed with corpora and systems, as records. NumPy alone."""
+"""The stage that scores: every metric of a critic crossed with corpora and systems, and what is asked of any critic, as records.
+
+A critic's entry of ``scores`` has ``metrics``, and under each question (its response to corruptions, the orders that it prefers, how it
+goes with people's marks) its scorers: ``{NAME: {critic: FACTORY, reading: ..., train: ..., settings}}``. Another key, ``evaluations``,
+names functions of readings that return records themselves. NumPy alone.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from longform.core.artefacts import read_readout, write_json
 from longform.core.calls import call, function, module, source_of
-from longform.core.critic import Critic, Describing, Grouping, Tally, clustered, compare, estimate
-from longform.core.documents import BadInput
+from longform.core.critic import (
+    Critic,
+    Describing,
+    Grouping,
+    Tally,
+    clustered,
+    compare,
+    estimate,
+    signature,
+    unit_scores,
+)
+from longform.core.documents import BadInput, Readout
 from longform.core.experiment import Experiment, System, chosen_systems
 from longform.core.resampling import generator
-from longform.core.results import Record, write_results
-from longform.pipeline.evaluations import answers
+from longform.core.results import Record, with_fields, write_results
+from longform.evaluation.corruption_response import corruption_response, of_failure, of_severity
+from longform.evaluation.order_discrimination import TIE, order_discrimination
+from longform.text.permutations import ShuffleTask, permuted_documents, written
 
 METRIC = (
     "code",
@@ -28,6 +48,13 @@ METRIC = (
     "split",
     "evaluate",
 )
+QUESTIONS = {  # question -> the corpus of the study that asks it
+    "corruption_response": "corruptions",
+    "severities": "wrong_pronoun",
+    "order_discrimination": "shuffled_wiki",
+    "human_ratings": "summaries",
+}
+OWN = ("code", "critic", "reading", "train", "train_corpus", "corpus", "tolerance", "tasks")
 
 
 def score(experiment: Experiment, study: str, critic: str) -> None:
@@ -128,3 +155,111 @@ def _tallied(critic: Critic[Any], units: Sequence[Any]) -> Tally:
     """A row per unit, or per group of units where the critic says which belong together: groups are what is resampled."""
     tally = critic.tally(units)
     return clustered(tally, critic.groups(units)) if isinstance(critic, Grouping) else tally
+
+
+def answers(experiment: Experiment, study: str, critic: str) -> list[Record]:
+    """Records of every question that a critic's entry answers."""
+    entry = experiment.settings(study, "critics", critic, "scores")
+    records: list[Record] = []
+    for question, corpus in QUESTIONS.items():
+        for name in entry.get(question, {}):
+            settings = experiment.settings(study, "critics", critic, "scores", question, name)
+            asked = _answer(experiment, study, critic, question, name, settings, settings.get("corpus", corpus))
+            records += asked
+            print(f"score {critic} {question}: {name}, {len(asked)} records", flush=True)
+    for name in entry.get("evaluations", {}):
+        records += _evaluated(experiment, study, critic, name)
+    return records
+
+
+def _reading(experiment: Experiment, system: System, critic: str, name: str) -> Readout:
+    return read_readout(experiment.data / system.reading(critic, name))
+
+
+def _answer(
+    experiment: Experiment, study: str, critic: str, question: str, name: str, settings: Mapping[str, Any], corpus: str
+) -> list[Record]:
+    place = f"{study}.critics.{critic}.scores.{question}.{name}"
+    read_as = experiment.settings(study).get("read_as", {})
+    trained_on = settings.get("train_corpus", read_as.get(corpus, corpus))
+    read = str(settings["reading"])
+    train = _reading(experiment, System(study, trained_on), critic, str(settings.get("train", read)))
+    texts = _reading(experiment, System(study, corpus), critic, read)
+    code = str(settings.get("code", "score"))
+    source = source_of(critic, code)
+    own = {key: value for key, value in settings.items() if key not in OWN}
+    scorer = call(place, function(place, source, str(settings["critic"])), own, real=train)
+    units_of = module(place, source).units_from_readout
+    learnt = [unit for unit in units_of(train) if unit.split == "train"]
+    units = [unit for unit in units_of(texts) if unit.split == settings.get("split", "test")]
+    names = (experiment.seed, place)
+    if question == "order_discrimination" and "tasks" in settings:
+        tasks = [ShuffleTask(kind, (size,)) for kind, size in settings["tasks"]]
+        records = order_discrimination({name.removesuffix(f"_{corpus}"): scorer}, units, tasks, train=learnt)
+    elif question == "order_discrimination":
+        permuted = trained_on == corpus and any(written(unit.unit_id)[0] != unit.unit_id for unit in learnt)
+        fitted = scorer if permuted or not learnt else scorer.fit(learnt)
+        records = order_discrimination(
+            {name: fitted}, permuted_documents(units), train=permuted_documents(learnt) if permuted else (),
+            tolerance=float(settings.get("tolerance", TIE)),
+        )  # fmt: skip
+    elif question == "human_ratings":
+        originals = [unit for unit in learnt if written(unit.unit_id)[0] == unit.unit_id]
+        records = [_values(scorer.fit(originals) if originals else scorer, units_of(texts), critic, name)]
+    else:
+        case = of_failure if question == "corruption_response" else of_severity
+        fitted = scorer.fit(learnt) if learnt else scorer
+        records = corruption_response(fitted, units, case=case, names=names, name=name)
+    if question == "severities":
+        records = with_fields(records, critic=critic, task=corpus)
+    return with_fields(records, corpus=corpus, system="data")
+
+
+def _values(scorer: Any, units: Sequence[Any], critic: str, name: str) -> Record:
+    """A critic's value of every text, for the stage that holds all critics against people's marks."""
+    values = unit_scores(scorer, units)
+    shown = [float(value) if np.isfinite(value) else None for value in values]
+    details = {"unit_ids": [unit.unit_id for unit in units], "values": shown}
+    lost = sum(value is None for value in shown)
+    counts: dict[str, Any] = {"units": len(shown) - lost, "excluded": lost}
+    signed = signature(scorer)
+    return Record(critic, "text_values", task=name, better=scorer.better, signature=signed, details=details, **counts)
+
+
+def _evaluated(experiment: Experiment, study: str, critic: str, name: str) -> list[Record]:
+    """Records of a function of readings, over the corpora and systems that its entry names.
+
+    ``train`` is the reading to learn from: the data's own by default, ``previous`` for that of the system before. Where a
+    function tells heads of an encoder apart by ``variant``, they become seeds of one variant.
+    """
+    settings = experiment.settings(study, "critics", critic, "scores", "evaluations", name)
+    place = f"{study}.critics.{critic}.scores.evaluations.{name}"
+    code, _, wanted = str(settings.pop("evaluate")).partition(".")
+    corpora = settings.pop("corpora", experiment.corpora_of(study, critic))
+    variant, read, of = settings.pop("variant", ""), str(settings.pop("reading")), settings.pop("of", "data")
+    learn, learn_corpus = str(settings.pop("train", read)), settings.pop("train_corpus", None)
+    records: list[Record] = []
+    for corpus in corpora:
+        before: Readout | None = None
+        for system in chosen_systems(of, [System(study, corpus), *experiment.systems(study, corpus)]):
+            texts = _reading(experiment, system, critic, read)
+            if learn == "previous":
+                train = before or texts
+            else:
+                train = _reading(experiment, System(study, learn_corpus or corpus), critic, learn)
+            given = {"train": train, "texts": texts, "seed": experiment.seed, "name": place, "variant": variant}
+            found: Sequence[Record] = call(place, function(place, code, wanted), settings, **given)
+            found = [replace(record, critic=record.critic or critic) for record in found]
+            records += [_labelled(record, system, variant, settings.get("heads", ())) for record in found]
+            before = texts
+    print(f"score {critic} {name}: {len(records)} records", flush=True)
+    return records
+
+
+def _labelled(record: Record, system: System, variant: str, heads: Sequence[str]) -> Record:
+    """A record with the corpus, system and variant that its function left open."""
+    single = record.variant in heads and record.variant != ""
+    seed = list(heads).index(record.variant) if single else record.seed
+    fields: dict[str, Any] = {"corpus": record.corpus or system.corpus, "system": record.system or system.model}
+    own = variant if single or not record.variant else record.variant
+    return replace(record, **fields, titles=record.titles if record.system else system.titles, variant=own, seed=seed)
