@@ -128,6 +128,21 @@ def test_bad_settings_are_one_sentence(tmp_path, capsys, stages, changed, senten
     assert not list((folder / "data").glob("*/synthetic/*"))
 
 
+def test_a_run_names_a_list_of_decoders_that_is_a_file(tmp_path, capsys):
+    facts = {
+        "decoders": "lists",
+        "sampling": {"prefixes": "corpora/synthetic/synthetic"},
+        "runs": {"sweep": {"model": "news/tiny", "decoders": "grids"}},
+    }
+    folder = home(tmp_path / "bad", facts=facts)
+    (folder / "lists").mkdir()
+    (folder / "lists" / "grid.yaml").write_text("greedy: {kind: greedy}\n")
+    assert run(folder, "decode facts sweep") == [2]
+    assert (
+        "no list of decoders 'grids' (near: grid); allowed are ['grid'], the files of lists" in capsys.readouterr().err
+    )
+
+
 def test_a_parameter_file_that_is_missing_or_no_mapping_is_explained(tmp_path, capsys):
     assert main(["corpus", "synthetic", "--home", str(tmp_path)]) == 2
     assert "no such file" in capsys.readouterr().err

@@ -161,6 +161,11 @@ class Experiment:
         """The corpora that a critic judges."""
         return list(self.entry(study, "critics", critic, "corpora"))
 
+    def decoders(self, study: str) -> dict[str, dict[str, Any]]:
+        """Lists of decoders by name: the files of the folder that the study's ``decoders`` names; none where it names none."""
+        folder = self.settings(study).get("decoders") if study in self.params else None
+        return {path.stem: read_yaml(path) for path in sorted((self.home / folder).glob("*.yaml"))} if folder else {}
+
     def documents(self, system: System) -> list[Document]:
         """What a system wrote, or the documents of a corpus.
 

@@ -52,8 +52,8 @@ def _with_models(experiment: Experiment, choice: Mapping[str, Any]) -> dict[str,
 
 def _decoders(experiment: Experiment) -> dict[str, Any]:
     """Every decoder of a run by name, with its settings."""
-    lists = experiment.params.get("facts", {}).get("decoders", {})
-    return {name: settings for decoders in lists.values() for name, settings in decoders.items()}
+    lists = experiment.decoders("facts").values()
+    return {name: settings for decoders in lists for name, settings in decoders.items()}
 
 
 def _subject(paper: str, subject: str) -> Mapping[str, Any]:

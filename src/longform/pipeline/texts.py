@@ -8,7 +8,8 @@ from typing import Any
 
 from longform.core.artefacts import read_documents, whole, write_corpus
 from longform.core.calls import call, function
-from longform.core.experiment import Experiment, System
+from longform.core.documents import BadInput
+from longform.core.experiment import Experiment, System, near
 from longform.core.scratch import Work, first_process, resumable
 
 SLOTS = ("study", "dataset", "source")
@@ -142,7 +143,13 @@ def decode(experiment: Experiment, study: str, run: str) -> None:
     """Continuations of encyclopedia prefixes by a set of decoders -> ``data/generations/<study>/<run>``."""
     chosen, place = experiment.settings(study, "runs", run), f"decode {study} {run}"
     settings = {**experiment.settings(study, "sampling"), **chosen}
-    settings["decoders"] = experiment.settings(study, "decoders", str(chosen.get("decoders")))
+    lists, named = experiment.decoders(study), str(chosen.get("decoders"))
+    if named not in lists:
+        raise BadInput(
+            f"{place}: there is no list of decoders {named!r}{near(named, lists)}; allowed are {sorted(lists)}, the files of "
+            f"{experiment.settings(study).get('decoders')}; fix decoders in params.yaml"
+        )
+    settings["decoders"] = lists[named]
     model = experiment.data / "models" / "decoding" / str(settings.pop("model"))
     prefixes = experiment.data / str(settings.pop("prefixes"))
     code = "decoding/continuations"
