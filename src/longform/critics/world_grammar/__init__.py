@@ -1,0 +1,1 @@
+"""Which sentences the synthetic world could have written."""

@@ -1,0 +1,44 @@
+"""Which sentences of a text the synthetic world could have written, and by which of its frames."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from longform.core.artefacts import read_json
+from longform.core.documents import BadInput, Document, Readout
+from longform.critics.world_grammar.recogniser import recogniser
+from longform.critics.world_grammar.score import REFUSED
+from longform.datasets.synthetic_world.domains import DOMAINS
+from longform.text.sentences import sentence_texts
+
+
+def read(*, documents: Sequence[Document], splits: Sequence[str], reader: Path) -> Readout:
+    """The frame of each sentence's main clause as a place in ``frame_names``, or ``REFUSED``.
+
+    Args:
+        documents: of the texts.
+        splits: which of them.
+        reader: the folder of the corpus that they are, or are to look like; its facts name the domain.
+
+    Raises:
+        BadInput: the corpus is not of a domain of the synthetic world that has articles.
+    """
+    domain = read_json(reader / "facts.json").get("domain")
+    if domain not in DOMAINS:
+        raise BadInput(
+            f"{reader}: domain is {domain!r}, allowed are {sorted(DOMAINS)}, whose grammar is known; name another corpus"
+        )
+    frame = recogniser(domain).frame
+    chosen = [document for document in documents if document.split in splits]
+    rows = [[frame(text) for text in sentence_texts(document.text)] for document in chosen]
+    names = sorted({name for row in rows for name in row if name is not None})
+    places: dict[str | None, int] = {None: REFUSED} | {name: place for place, name in enumerate(names)}
+    arrays: dict[str, np.ndarray] = {
+        "frame": np.array([places[name] for row in rows for name in row], dtype=np.int32),
+        "frame_lengths": np.array([len(row) for row in rows], dtype=np.int64),
+        "frame_names": np.array(names, dtype=np.str_),
+    }
+    return Readout(tuple(d.id for d in chosen), tuple(d.split for d in chosen), arrays)

@@ -1,0 +1,249 @@
+"""The world's grammar accepts whatever the world writes and refuses near misses of it."""
+
+import json
+from functools import cache
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from longform.core.documents import BadInput, Document, Section
+from longform.core.resampling import generator
+from longform.critics.world_grammar.read import read
+from longform.critics.world_grammar.recogniser import recogniser
+from longform.critics.world_grammar.score import REFUSED, DerivableShare, DerivedText, units_from_readout
+from longform.critics.world_grammar.slots import Person, State
+from longform.datasets.synthetic_world import lexicon
+from longform.datasets.synthetic_world.articles import write
+from longform.datasets.synthetic_world.corpus import to_document
+from longform.datasets.synthetic_world.corruptions import corrupt
+from longform.datasets.synthetic_world.domains import PROCESSES, domain
+from longform.datasets.synthetic_world.mentions import (
+    BEGIN,
+    GENDERS,
+    OBJECT,
+    OPENING,
+    ORDER,
+    POSSESSIVE,
+    STOP,
+    SUBJECT,
+    relabel,
+)  # fmt: skip
+
+WIKI = recogniser("wiki")
+MAN, (WOMAN, SISTER), (LAST, OTHER) = lexicon.MALE_NAMES[0], lexicon.FEMALE_NAMES[:2], lexicon.SURNAMES[:2]
+FAMILY, TOWN, FIRM = lexicon.FAMILIES[0], lexicon.PLACES[0], lexicon.COMPANIES[0]
+
+
+def folder(tmp_path, name="wiki"):
+    (tmp_path / "facts.json").write_text(json.dumps({"domain": name}))
+    return tmp_path
+
+
+def share(documents, tmp_path, name="wiki"):
+    splits = ["train", "validation", "test"]
+    units = units_from_readout(read(documents=documents, splits=splits, reader=folder(tmp_path, name)))
+    return DerivableShare().score(DerivableShare().tally(units))
+
+
+@pytest.mark.parametrize(
+    ("name", "each"), [("wiki", 25), ("pubmed", 25), ("arxiv", 25), ("encyclopedia", 4), ("wikisection", 4)]
+)
+def test_every_sentence_of_real_articles_is_derivable(name, each, tmp_path):
+    documents = [to_document(write(seed, name, number), name) for seed in (1, 2, 1234) for number in range(each)]
+    documents += [to_document(write(7, name, 100_000 + number), name) for number in range(each)]  # long names of towns
+    renamed = [Document(f"{place}", d.split, d.sections) for place, d in enumerate(documents)]
+    assert share(renamed, tmp_path, name) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("sentence", "frame"),
+    [
+        (f"The sailors of {TOWN} remember a salty boat.", "the {agents} of {Town} remember {a_adj} {thing}"),
+        ("However, the boats were far too expensive.", "the {things} were far too expensive"),
+        ("In 1900, the office at the dock employed 12 sailors since there was no other dock in " + TOWN + ".",
+         "the office at the {place} employed {small} {agents}"),
+        (f"On holidays, {LAST} wrote many private letters to her with the help of {OTHER}.",
+         "{1} wrote many private letters to {2}"),
+    ],
+)  # fmt: skip
+def test_a_sentence_comes_with_the_frame_of_its_main_clause(sentence, frame):
+    assert WIKI.frame(sentence) == frame
+
+
+@pytest.mark.parametrize(
+    ("sound", "near_miss"),
+    [
+        # parts of speech, order, halves of words, ends
+        ("The old dock was rebuilt after the flood of 1900.", "The old painted was rebuilt after the flood of 1900."),
+        ("The old dock was rebuilt after the flood of 1900.", "The old dock rebuilt was after the flood of 1900."),
+        ("The old dock was rebuilt after the flood of 1900.", "The old doc was rebuilt after the flood of 1900."),
+        ("The old dock was rebuilt after the flood of 1900.", "The old dock was rebuilt after the flood."),
+        ("The old dock was rebuilt after the flood of 1900.", "The old dock was rebuilt after the flood of 1900"),
+        ("The garden was full of pears and broken buckets.", "The garden was full of pear and broken buckets."),
+        (f"Ploughmen from {TOWN} settled here and planted muddy ploughs.", f"Plou from {TOWN} settled here and planted muddy ploughs."),
+        # spelling
+        ("The old dock was rebuilt after the flood of 1900.", "the old dock was rebuilt after the flood of 1900."),
+        ("The old dock was rebuilt after the flood of 1900.", "The old  dock was rebuilt after the flood of 1900."),
+        ("The old dock was rebuilt after the flood of 1900.", "The old dock was rebuilt, after the flood of 1900."),
+        ("The couple had 3 children and a salty gull.", "The couple had 3 children and an salty gull."),
+        ("The couple had 3 children and a salty gull.", "The couple had 2 children and a salty gull."),
+        ("The couple had 3 children and a salty gull.", "The couple had 03 children and a salty gull."),
+        ("The area covers 120 square kilometres of which 3 are water.", "The area covers 119 square kilometres of which 3 are water."),
+        ("The costumes of the sailors cost 1,000 crowns.", "The costumes of the sailors cost 1000 crowns."),
+        # one topic, one section, one kind of page, one year
+        ("The couple had 3 children and a salty gull.", "The couple had 3 children and a salty pear."),
+        ("On holidays, the couple had 3 children and a salty gull.", "In the newspapers, the couple had 3 children and a salty gull."),
+        (f"In 1900, the new dock in {TOWN} was finished after 3 years.", "In 1900, the old dock was rebuilt after the flood of 1900."),
+        ("The old dock was rebuilt after the flood of 1831.", "The old dock was rebuilt after the flood of 1830."),
+        (f"He worked as a sailor in {TOWN} from 1900 to 1912.", f"He worked as a sailor in {TOWN} from 1900 to 1913."),
+        (f"{MAN} {LAST} was born in 1850.", f"{MAN} {LAST} was born in 1849."),
+        (f"The Boat of Upper {TOWN} is set in {TOWN}.", f"The Pretty of Upper {TOWN} is set in {TOWN}."),
+        (f"{FIRM} of {TOWN} has 20 employees.", f"{FIRM} of {FIRM} has 20 employees."),
+        # connectives
+        ("It was one of the first films about sailors because the dock had become too small for boats.",
+         "It was one of the first films about sailors because the dock was already closed."),
+        ("It was one of the first films about sailors, although the dock was already closed.",
+         "It was one of the first films about sailors although the dock was already closed."),
+        ("Therefore, the sailors bought salty boats.", "Therefore, the sailors needed salty boats."),
+        ("Yet the boats were far too expensive.", "Yet, the boats were far too expensive."),
+        # persons
+        (f"He met her at a regatta in {TOWN}.", f"He met him at a regatta in {TOWN}."),
+        (f"{LAST} often played with him behind the dock.", f"{MAN} {LAST} often played with him behind the dock."),
+        (f"{LAST} often played with {OTHER} behind the dock.", f"{LAST} often played with {LAST} behind the dock."),
+        (f"{WOMAN} {LAST} often played with {SISTER} {OTHER} behind the dock.",
+         f"{WOMAN} {LAST} often played with {WOMAN} {OTHER} behind the dock."),
+        (f"{LAST} often played with him behind the dock with her family.",
+         f"{LAST} often played with him behind the dock together with her."),
+        ("He has led the company since 1900.", "He have led the company since 1900."),
+        (f"The {FAMILY}s have led the company since 1900.", f"The {FAMILY}s has led the company since 1900."),
+        (f"Today, {LAST} has led the company since 1900.", "Today, He has led the company since 1900."),
+        (f"{MAN} {LAST} was a sailor from {TOWN} who wrote about his boat.",
+         f"{MAN} {LAST} was a sailor from {TOWN} who wrote about her boat."),
+        (f"{MAN} {LAST} was a sailor from {TOWN}.", f"{LAST} was a sailor from {TOWN}."),
+    ],
+)  # fmt: skip
+def test_near_misses_are_refused(sound, near_miss):
+    assert WIKI.frame(sound) is not None
+    assert WIKI.frame(near_miss) is None
+
+
+def test_no_beginning_of_a_sentence_is_a_sentence():
+    for text in sentences(4):
+        words = text.split(" ")
+        assert not any(WIKI.frame(" ".join(words[:count])) for count in range(len(words)))
+
+
+def test_no_two_neighbouring_words_can_be_swapped():
+    for text in sentences(4):
+        words = text.removesuffix(".").split(" ")
+        for place, (first, second) in enumerate(pairwise(words)):
+            if first != second:
+                swapped = " ".join([*words[:place], second, first, *words[place + 2 :]]) + "."
+                assert WIKI.frame(swapped[0].upper() + swapped[1:]) is None, swapped
+
+
+def test_a_word_of_another_part_of_speech_or_half_a_word_fits_no_slot():
+    topics = domain("wiki").vocabulary.topics
+    known = {word for topic in topics for words in topic.tables.values() for word in words}
+    for sentence in (s for number in range(4) for s in write(3, "wiki", number).sentences):
+        tables = topics[sentence.topic].tables
+        for slot, word, start, end in sentence.words:
+            own = tables[slot.removesuffix("2")]
+            others = tables["adjective" if slot in ("verb", "deed") else "verb"]
+            half = word[: len(word) // 2 + 1]
+            for wrong in (next(w for w in others if w not in own), *({half} - known)):
+                text = sentence.text[:start] + wrong + sentence.text[end:]
+                assert WIKI.frame(text[0].upper() + text[1:]) is None, text
+
+
+def sentences(articles):
+    return [s.text for number in range(articles) for s in write(3, "wiki", number).sentences]
+
+
+def test_random_letters_and_odd_blanks_are_refused():
+    rng = generator("letters")
+    alphabet = np.array(list("abcdefghij .,0123456789\n\tßéT"))
+    texts = ["", " ", ".", ",", "The", "9" * 5000, "In 99999999999999999999, a."]
+    texts += ["".join(rng.choice(alphabet, size)) for size in range(1, 200)]
+    assert not any(WIKI.frame(text) for text in texts)
+
+
+@pytest.mark.parametrize(("kind", "first"), [("person", 47), ("city", 70)])
+def test_persons_of_a_sentence_are_those_that_the_process_of_mentions_can_give(kind, first):
+    process = PROCESSES[kind]
+    windows = dict.fromkeys([(BEGIN,) * ORDER])
+    queue = list(windows)
+    for window in queue:
+        after = dict.fromkeys(relabel((*window[1:], symbol)) for symbol in process.distribution(window))
+        queue += [w for w in after if w not in windows]
+        windows |= after
+    starts = {window for window in windows if window[-1] == STOP and window != OPENING}
+    given = {mentions for start in starts for mentions in _given(process, start, frozenset())}
+    opening = _given(process, OPENING, frozenset())
+    assert given == set(_read((), State()))
+    assert len(opening) == first and opening < given
+
+
+@cache
+def _given(process, window, inside, place=0):
+    """Tags and roles of the mentions of one sentence that may follow a window."""
+    found = {()}
+    for tag, person in process.distribution(window) if place < 3 else ():
+        if tag != ".":
+            owner = "P" if person in inside or tag != "her" else "OP"
+            for role in "S" if not place else owner if tag in POSSESSIVE.values() else "O":
+                rest = _given(process, (*window[1:], (tag, person)), inside | {person}, place + 1)
+                found |= {((tag, role), *others) for others in rest}
+    return found
+
+
+def _read(mentions, state):
+    """The same as the grammar reads them; persons have names of their own."""
+    yield mentions
+    if len(mentions) < 3:
+        for gender in GENDERS:
+            later = [
+                (POSSESSIVE[gender], "P", Person((gender,))),
+                (OBJECT[gender], "O", Person((gender,), object=True)),
+            ]
+            pronouns = later if mentions else [(SUBJECT[gender], "S", Person((gender,)))]
+            name = (gender, "O" if mentions else "S", Person((gender,), (f"{len(mentions)}",)))
+            for tag, role, person in (*pronouns, name):
+                after = state.with_person(person)
+                if after is not None:
+                    yield from _read((*mentions, (tag, role)), after)
+
+
+def test_the_share_counts_sentences_and_blames_the_refused_ones(tmp_path):
+    sound, broken = "The couple had 3 children and a salty gull.", "The couple had gull."
+    text = Section(None, f"{sound} {broken}"), Section(None, sound)
+    documents = [Document("a", "generated", text), Document("b", "generated", (Section(None, ""),)),
+                 Document("c", "train", text)]  # fmt: skip
+    readout = read(documents=documents, splits=["generated"], reader=folder(tmp_path))
+    assert readout.arrays["frame_names"].tolist() == ["the couple had {small} children and {a_adj} {being}"]
+    units = units_from_readout(readout)
+    critic = DerivableShare().fit([])
+    tally = critic.tally(units)
+    assert tally.values.tolist() == [[2, 3, 0], [0, 0, 1]] and critic.score(tally) == pytest.approx(2 / 3)
+    assert [part.tolist() for part in critic.attribute(units)] == [[1, 0, 1], []]
+    assert critic.describe(units) == {"refused": {"a": [1], "b": []}}
+    assert np.isnan(critic.score(critic.tally([DerivedText("d", "generated", np.zeros(0, dtype=np.int32))])))
+    assert units[0].frames.tolist() == [0, REFUSED, 0]
+
+
+def test_a_corpus_of_no_world_is_refused(tmp_path):
+    with pytest.raises(BadInput, match="domain is 'stories', allowed are"):
+        read(documents=[], splits=["test"], reader=folder(tmp_path, "stories"))
+
+
+@pytest.mark.parametrize(
+    ("corruption", "broken"),
+    [("section_order", False), ("repeated_sentence", False), ("topic_drift", False), ("off_topic_sentence", False),
+     ("false_fact", False), ("mixed_language", True), ("wrong_connective", True), ("contradiction", True),
+     ("new_entity_as_pronoun", True)],
+)  # fmt: skip
+def test_what_breaks_no_sentence_leaves_the_share_at_one(corruption, broken, tmp_path):
+    settings = {"domain_name": "wiki", "corruption": corruption, "severity": 1.0, "seed": 5}
+    documents = [corrupt(write(5, "wiki", number), **settings) for number in range(6)]
+    assert all(document.edits for document in documents[:1]) and (share(documents, tmp_path) < 1) == broken
