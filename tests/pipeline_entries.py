@@ -8,7 +8,7 @@ from longform.core.calls import function, source_of
 from longform.core.experiment import Experiment
 from longform.pipeline.criticism import READING
 from longform.pipeline.scoring import METRIC, OWN, QUESTIONS
-from longform.pipeline.texts import SLOTS
+from longform.pipeline.texts import FROM_FILES, SLOTS
 
 ROOT = Path(__file__).parents[1]
 Entry = tuple[str, str, Any, dict[str, Any], set[str]]  # place, code, function, settings, given
@@ -20,15 +20,10 @@ READ = {"documents", "truth", "reader", "reader_truth", "seed", "name", "splits"
 def entries(experiment: Experiment) -> Iterator[Entry]:
     """Of corpora, models and all studies."""
     params = experiment.params
-    for name, entry in params["corpora"].items():
-        yield _entry(
-            f"corpora.{name}",
-            f"datasets/{entry['dataset'].removesuffix('.py')}",
-            "build",
-            entry,
-            SLOTS,
-            {"name", "seed", "raw", "scratch"},
-        )
+    for listed, given in (("corpora", set()), (FROM_FILES, {"raw"})):
+        for name, entry in params[listed].items():
+            code = f"datasets/{entry['dataset'].removesuffix('.py')}"
+            yield _entry(f"{listed}.{name}", code, "build", entry, SLOTS, {"name", "seed", "scratch"} | given)
     for name, entry in params["models"].items():
         if "code" in entry:
             yield _entry(f"models.{name}", entry["code"], "fit", entry, ("code", "sampling"), TRAIN)

@@ -132,7 +132,7 @@ def starts(words: list[str]) -> set[Path]:
             return {Path("pipeline/scoring.py")} | of(f"{critic}.scores")
         return {Path("pipeline/criticism.py")} | of(f"{critic}.{'train' if stage == 'train' else 'readings'}")
     own = {
-        "corpus": lambda: of(f"corpora.{names[0]}"),
+        "corpus": lambda: of(f"corpora.{names[0]}") | of(f"corpora_from_files.{names[0]}"),
         "tokenizer": lambda: of(f"{names[0]}.tokenizer"),
         "language_model": lambda: of(f"models.{names[2]}", below=False) or {Path("language_models/causal_lm.py")},
         "generate": lambda: of(f"models.{names[2]}.sampling") or {Path("decoding/long_documents.py")},

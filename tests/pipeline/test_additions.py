@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 SMALL = {
     "corpora.wiki": {"documents": {"train": 40, "validation": 25, "test": 24}},
     "corpora.corruptions": {"documents": {"test": 24}, "severities": [0.2]},
-    "corpora.shuffled_wiki": {"documents": {"train": 4, "validation": 2, "test": 24}, "shuffles": 1},
+    "corpora_from_files.shuffled_wiki": {"documents": {"train": 4, "validation": 2, "test": 24}, "shuffles": 1},
     "articles.corpora": ["wiki"],
     "articles.sizes": {"corpora": [], "models": []},
     "articles.tokenizer": {"vocab_size": 512},
@@ -31,8 +31,7 @@ SHAPE = {"model_type": "gpt2", "n_layer": 1, "n_head": 2, "n_embd": 16}
 
 def small(folder: Path, **changed) -> dict:
     """A folder with the root's parameters, made small; what it returns may be changed and written again."""
-    (folder / "data" / "raw").mkdir(parents=True)
-    (folder / "data" / "raw" / ".gitkeep").write_text("")
+    folder.mkdir(parents=True, exist_ok=True)
     params = overridden(read_yaml(ROOT / "params.yaml"), {**SMALL, **changed})
     (folder / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
     return params

@@ -21,7 +21,7 @@ PARAMS = {
     "models": {"tiny": SHAPE},
     "corpora": {
         "synthetic": {
-            "study": "synthetic", "dataset": "hsmm_language", "source": "raw/.gitkeep",
+            "study": "synthetic", "dataset": "hsmm_language",
             "documents": {"train": 40, "validation": 10, "test": 24}, "num_states": 4, "subsequences": 20,
             "min_length": 2, "max_length": 3, "steps": 5, "temperatures": {"transition": 0.5, "emission": 0.3},
         }
@@ -58,8 +58,7 @@ PARAMS = {
 
 
 def home(folder: Path, **changed) -> Path:
-    (folder / "data" / "raw").mkdir(parents=True)
-    (folder / "data" / "raw" / ".gitkeep").write_text("")
+    folder.mkdir(parents=True, exist_ok=True)
     (folder / "params.yaml").write_text(yaml.safe_dump({**PARAMS, **changed}, sort_keys=False))
     return folder
 
@@ -116,6 +115,9 @@ def test_nothing_is_left_in_the_scratch_folder(study):
         (["corpus synthetic"], {"corpora": {"synthetic": {**PARAMS["corpora"]["synthetic"], "num_sates": 3}}}, "near: num_states"),
         (["corpus synthetic"], {"corpora": {"synthetic": {**PARAMS["corpora"]["synthetic"], "steps": "many"}}}, "a whole number"),
         (["corpus synthetic"], {"corpora": {"synthetic": {**PARAMS["corpora"]["synthetic"], "dataset": "nowhere"}}}, "there is no src/longform/datasets/nowhere"),
+        (["corpus synthetic"], {"corpora": {"synthetic": {**PARAMS["corpora"]["synthetic"], "source": "raw/x"}}}, "corpora.synthetic has a source and datasets/hsmm_language reads none"),
+        (["corpus files"], {"corpora_from_files": {"files": {"study": "synthetic", "dataset": "json_lines"}}}, "corpora_from_files.files has no source and datasets/json_lines reads files"),
+        (["corpus files"], {"corpora": {"files": {"study": "synthetic", "dataset": "json_lines", "source": "raw/x"}}}, "corpora.files has a source"),
         (["language_model synthetic synthetic large"], {}, "params.yaml has no models.large"),
         (["read synthetic perplexity"], {}, "documents.jsonl"),
     ],

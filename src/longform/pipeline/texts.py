@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import shutil
 from pathlib import Path
 from typing import Any
@@ -13,20 +14,26 @@ from longform.core.experiment import Experiment, System, near
 from longform.core.scratch import Work, first_process, resumable
 
 SLOTS = ("study", "dataset", "source")
+FROM_FILES = "corpora_from_files"  # beside "corpora", which are made from the seed
 
 
 def corpus(experiment: Experiment, name: str) -> None:
     """Raw files or a seeded world -> ``data/corpora/<study>/<name>``."""
-    entry, place = experiment.settings("corpora", name), f"corpora.{name}"
-    source, code = (
-        experiment.data / str(entry.get("source")),
-        f"datasets/{str(entry.get('dataset')).removesuffix('.py')}",
-    )
+    listed = FROM_FILES if name in experiment.params.get(FROM_FILES, {}) else "corpora"
+    entry, place = experiment.settings(listed, name), f"{listed}.{name}"
+    code = f"datasets/{str(entry.get('dataset')).removesuffix('.py')}"
+    build = function(place, code, "build")
+    reads, named = "raw" in inspect.signature(build).parameters, "source" in entry
+    if not reads == named == (listed == FROM_FILES):
+        raise BadInput(
+            f"{place} has {'a' if named else 'no'} source and {code} reads {'files' if reads else 'none'}; allowed are a dataset "
+            f"that reads files in {FROM_FILES}, with its source below data/, and one made from the seed in corpora; fix params.yaml"
+        )
+    raw = {"raw": experiment.data / str(entry["source"])} if named else {}
     settings = {key: value for key, value in entry.items() if key not in SLOTS}
     work = Work(experiment, place, {**entry, "code": code})
-    with resumable(work, source) as scratch:
-        given = {"name": name, "seed": experiment.seed, "raw": source, "scratch": scratch}
-        made = call(place, function(place, code, "build"), settings, **given)
+    with resumable(work, *raw.values()) as scratch:
+        made = call(place, build, settings, name=name, seed=experiment.seed, scratch=scratch, **raw)
         count = write_corpus(experiment.data / "corpora" / str(entry["study"]) / name, made)
     print(f"corpus {name}: {count} documents")
 

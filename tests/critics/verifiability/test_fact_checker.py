@@ -132,7 +132,7 @@ def test_equal_claims_are_judged_once_and_parts_can_be_swapped():
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
     folder = tmp_path_factory.mktemp("checker")
-    corpus = build(name="claims", seed=1, raw=folder, pages={"train": 60})
+    corpus = build(name="claims", seed=1, pages={"train": 60})
     schedule = {"learning_rate": 6e-3, "batch": 32, "epochs": 8, "validations": 2}
     given = {"base": folder, "name": "checker", "seed": 1, "scratch": folder / "scratch", "size": 24}
     with pytest.MonkeyPatch.context() as patch:
@@ -208,7 +208,7 @@ def test_any_sequence_classifier_can_stand_in_for_the_trained_one(tmp_path):
     feed = made.tokenizer("Ulm: the old town", "the town lies", return_tensors="pt")
     wanted = made.network(**feed).logits.softmax(-1)[0].tolist()
     assert made.probabilities(pairs)[0] == pytest.approx([wanted[1], wanted[0], wanted[2]], abs=1e-5)
-    corpus = build(name="claims", seed=1, raw=tmp_path, pages={"train": 4})
+    corpus = build(name="claims", seed=1, pages={"train": 4})
     given = {"base": folder, "name": "c", "seed": 1, "scratch": tmp_path / "s"}
     saved = train.fit(documents=corpus.documents, entailment="brought", **given)
     (tmp_path / "saved").mkdir()
@@ -246,7 +246,7 @@ def test_what_is_no_checker_and_no_corpus_of_claims_is_named(tmp_path):
     given = {"base": tmp_path, "name": "c", "seed": 1, "scratch": tmp_path}
     with pytest.raises(BadInput, match="0 pages, 0 claims"):
         train.fit(documents=[], **given)
-    corpus = build(name="claims", seed=1, raw=tmp_path, pages={"train": 4})
+    corpus = build(name="claims", seed=1, pages={"train": 4})
     with pytest.raises(BadInput, match="needs a schedule"):
         train.fit(documents=corpus.documents, **given)
     with pytest.raises(BadInput, match="unexpected keyword"):

@@ -112,7 +112,7 @@ def test_texts_of_another_kind_are_named(folder):
 
 
 def test_claims_with_known_labels_are_units_of_one_sentence(folder, tmp_path):
-    corpus = build(name="c", seed=1, raw=tmp_path, pages={"train": 10})
+    corpus = build(name="c", seed=1, pages={"train": 10})
     found = generations_from_readout(
         read_claims(documents=corpus.documents, reader=folder, name="row", splits=["test"])
     )

@@ -2,7 +2,6 @@
 
 import json
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
@@ -110,20 +109,20 @@ def test_cities_come_through_all_three_forms(tmp_path):
 @pytest.mark.parametrize("form", sorted(FORMS))
 def test_every_form_is_read_and_says_that_it_is_synthetic(form):
     settings = {} if form == "wikisection" else {"filters": {"min_sections": 1, "min_title_count": 1}}
-    corpus = build(name="p", seed=5, raw=Path("unused"), form=form, documents=60, reader=settings)
+    corpus = build(name="p", seed=5, form=form, documents=60, reader=settings)
     assert corpus.facts["synthetic"] and corpus.facts["form"] == form
     assert 20 < len(corpus.documents) <= 60
-    again = build(name="p", seed=5, raw=Path("unused"), form=form, documents=60, reader=settings)
+    again = build(name="p", seed=5, form=form, documents=60, reader=settings)
     assert (corpus.documents, corpus.facts) == (again.documents, again.facts)
 
 
 def test_cohans_files_keep_their_own_splits():
-    corpus = build(name="p", seed=5, raw=Path("unused"), form="pubmed", documents=50, reader={"filters": LOOSE})
+    corpus = build(name="p", seed=5, form="pubmed", documents=50, reader={"filters": LOOSE})
     assert Counter(document.split for document in corpus.documents) == {"train": 40, "validation": 5, "test": 5}
 
 
 def test_an_unknown_form_or_setting_is_refused():
     with pytest.raises(BadInput, match="allowed are"):
-        build(name="p", seed=5, raw=Path("unused"), form="news", documents=3)
+        build(name="p", seed=5, form="news", documents=3)
     with pytest.raises(BadInput, match="no setting"):
-        build(name="p", seed=5, raw=Path("unused"), form="wiki", documents=3, reader={"filter": {}})
+        build(name="p", seed=5, form="wiki", documents=3, reader={"filter": {}})

@@ -167,13 +167,10 @@ FALSE, ELSEWHERE = 0.5, 0.5  # shares of fact sentences that are falsified, and 
 SILENT = 3  # sentences of a page that state nothing and are taken for claims
 
 
-def build(
-    *, name: str, seed: int, raw: Path, pages: Mapping[str, int], shares: Mapping[str, float] = fever.SHARES
-) -> Corpus:
+def build(*, name: str, seed: int, pages: Mapping[str, int], shares: Mapping[str, float] = fever.SHARES) -> Corpus:
     """Pages and claims; see :mod:`longform.datasets.fever`.
 
     Args:
-        raw: not read; the files are made from the seed.
         pages: how many pages of each split of the encyclopedia; claims of a page go to the split drawn for the page.
     """
     articles = list({a.title: a for a in (write(seed, DOMAIN, number) for number in indices(pages))}.values())

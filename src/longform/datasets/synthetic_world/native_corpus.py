@@ -151,13 +151,10 @@ def dump_files(seed: int, pages: int) -> dict[str, bytes]:
 COHAN_FILES = {"train": "train.txt", "validation": "val.txt", "test": "test.txt"}
 
 
-def build(
-    *, name: str, seed: int, raw: Path, form: str, documents: int, reader: Mapping[str, Any] | None = None
-) -> Corpus:
+def build(*, name: str, seed: int, form: str, documents: int, reader: Mapping[str, Any] | None = None) -> Corpus:
     """Write ``documents`` synthetic pages or articles in a native form, and read them with that form's own reader.
 
     Args:
-        raw: unused; the native files are made from the seed.
         form: one of ``FORMS``.
         reader: settings of the reader's ``build`` (:mod:`wikipedia`, :mod:`scientific`, :mod:`wikisection`).
 
@@ -165,11 +162,11 @@ def build(
         BadInput: an unknown form, or what the reader raises.
     """
     if form not in FORMS:
-        raise BadInput(f"form is {form!r}, allowed are {sorted(FORMS)}; fix the row")
+        raise BadInput(f"form is {form!r}, allowed are {sorted(FORMS)}; fix form")
     files, read = FORMS[form]
     unknown = sorted(set(reader or {}) - set(inspect.signature(read).parameters))
     if unknown:
-        raise BadInput(f"the reader of {form} has no setting {unknown}; fix the row's reader")
+        raise BadInput(f"the reader of {form} has no setting {unknown}; fix reader")
     with tempfile.TemporaryDirectory() as place:
         for file, content in files(seed, documents).items():
             (Path(place) / file).write_bytes(content)
