@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from longform.reporting.papers.deng2022.articles import generated_articles
 from longform.reporting.papers.deng2022.derived import derived
 from longform.reporting.papers.deng2022.human import human_study, table_4, table_18
 from longform.reporting.papers.deng2022.languages import figure_7, table_10
@@ -32,7 +33,8 @@ from longform.reporting.papers.deng2022.transitions import figure_1, figure_4, t
 
 __all__ = [
     "appendix_a", "derived", "figure_1", "figure_4", "figure_5", "figure_6", "figure_7", "figure_8", "figure_9",
-    "figure_wrong_pronoun", "figures_10_13", "human_study", "inference_error", "table_1", "table_2", "table_3",
-    "table_4", "table_5", "table_6", "table_7", "table_8", "table_9", "table_10", "table_11", "table_12", "table_13",
-    "table_14", "table_15", "table_16", "table_17", "table_18", "table_resolvers", "title_calibration",
+    "figure_wrong_pronoun", "figures_10_13", "generated_articles", "human_study", "inference_error", "table_1",
+    "table_2", "table_3", "table_4", "table_5", "table_6", "table_7", "table_8", "table_9", "table_10", "table_11",
+    "table_12", "table_13", "table_14", "table_15", "table_16", "table_17", "table_18", "table_resolvers",
+    "title_calibration",
 ]  # fmt: skip
