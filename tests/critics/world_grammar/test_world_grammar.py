@@ -11,7 +11,7 @@ from longform.core.documents import BadInput, Document, Section
 from longform.core.resampling import generator
 from longform.critics.world_grammar.read import read
 from longform.critics.world_grammar.recogniser import recogniser
-from longform.critics.world_grammar.score import REFUSED, DerivableShare, DerivedText, units_from_readout
+from longform.critics.world_grammar.score import REFUSED, DerivableShare, DerivedText, FollowedShare, units_from_readout
 from longform.critics.world_grammar.slots import Person, State
 from longform.datasets.synthetic_world import lexicon
 from longform.datasets.synthetic_world.articles import write
@@ -33,6 +33,10 @@ from longform.datasets.synthetic_world.mentions import (
 WIKI = recogniser("wiki")
 MAN, (WOMAN, SISTER), (LAST, OTHER) = lexicon.MALE_NAMES[0], lexicon.FEMALE_NAMES[:2], lexicon.SURNAMES[:2]
 FAMILY, TOWN, FIRM = lexicon.FAMILIES[0], lexicon.PLACES[0], lexicon.COMPANIES[0]
+
+
+def frame_of(sentence):
+    return WIKI.read(sentence).frame
 
 
 def folder(tmp_path, name="wiki"):
@@ -68,7 +72,7 @@ def test_every_sentence_of_real_articles_is_derivable(name, each, tmp_path):
     ],
 )  # fmt: skip
 def test_a_sentence_comes_with_the_frame_of_its_main_clause(sentence, frame):
-    assert WIKI.frame(sentence) == frame
+    assert frame_of(sentence) == frame
 
 
 @pytest.mark.parametrize(
@@ -124,14 +128,14 @@ def test_a_sentence_comes_with_the_frame_of_its_main_clause(sentence, frame):
     ],
 )  # fmt: skip
 def test_near_misses_are_refused(sound, near_miss):
-    assert WIKI.frame(sound) is not None
-    assert WIKI.frame(near_miss) is None
+    assert frame_of(sound) is not None
+    assert frame_of(near_miss) is None
 
 
 def test_no_beginning_of_a_sentence_is_a_sentence():
     for text in sentences(4):
         words = text.split(" ")
-        assert not any(WIKI.frame(" ".join(words[:count])) for count in range(len(words)))
+        assert not any(frame_of(" ".join(words[:count])) for count in range(len(words)))
 
 
 def test_no_two_neighbouring_words_can_be_swapped():
@@ -140,7 +144,7 @@ def test_no_two_neighbouring_words_can_be_swapped():
         for place, (first, second) in enumerate(pairwise(words)):
             if first != second:
                 swapped = " ".join([*words[:place], second, first, *words[place + 2 :]]) + "."
-                assert WIKI.frame(swapped[0].upper() + swapped[1:]) is None, swapped
+                assert frame_of(swapped[0].upper() + swapped[1:]) is None, swapped
 
 
 def test_a_word_of_another_part_of_speech_or_half_a_word_fits_no_slot():
@@ -154,7 +158,7 @@ def test_a_word_of_another_part_of_speech_or_half_a_word_fits_no_slot():
             half = word[: len(word) // 2 + 1]
             for wrong in (next(w for w in others if w not in own), *({half} - known)):
                 text = sentence.text[:start] + wrong + sentence.text[end:]
-                assert WIKI.frame(text[0].upper() + text[1:]) is None, text
+                assert frame_of(text[0].upper() + text[1:]) is None, text
 
 
 def sentences(articles):
@@ -166,7 +170,7 @@ def test_random_letters_and_odd_blanks_are_refused():
     alphabet = np.array(list("abcdefghij .,0123456789\n\tßéT"))
     texts = ["", " ", ".", ",", "The", "9" * 5000, "In 99999999999999999999, a."]
     texts += ["".join(rng.choice(alphabet, size)) for size in range(1, 200)]
-    assert not any(WIKI.frame(text) for text in texts)
+    assert not any(frame_of(text) for text in texts)
 
 
 @pytest.mark.parametrize(("kind", "first"), [("person", 47), ("city", 70)])
@@ -228,8 +232,33 @@ def test_the_share_counts_sentences_and_blames_the_refused_ones(tmp_path):
     assert tally.values.tolist() == [[2, 3, 0], [0, 0, 1]] and critic.score(tally) == pytest.approx(2 / 3)
     assert [part.tolist() for part in critic.attribute(units)] == [[1, 0, 1], []]
     assert critic.describe(units) == {"refused": {"a": [1], "b": []}}
-    assert np.isnan(critic.score(critic.tally([DerivedText("d", "generated", np.zeros(0, dtype=np.int32))])))
+    nothing = np.zeros(0, dtype=np.int32)
+    assert np.isnan(critic.score(critic.tally([DerivedText("d", "generated", nothing, nothing, nothing)])))
     assert units[0].frames.tolist() == [0, REFUSED, 0]
+
+
+def test_the_finer_share_counts_words_up_to_where_a_sentence_leaves_the_grammar(tmp_path):
+    sound, broken = "The couple had 3 children and a salty gull.", "The couple had gull and."
+    documents = [Document("a", "test", (Section(None, f"{sound} {broken}"),))]
+    units = units_from_readout(read(documents=documents, splits=["test"], reader=folder(tmp_path)))
+    critic = FollowedShare().fit([])
+    assert critic.tally(units).values.tolist() == [[10 + 3, 10 + 6, 0]] and critic.score(critic.tally(units)) == 13 / 16
+    assert [part.tolist() for part in critic.attribute(units)] == [[10, 3]]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "followed"),
+    [
+        ("the couple had", 0), ("The couple", 2), ("The  couple", 1), ("Couple had", 0),
+        ("On holidays, the couple had 3 children and a salty pear.", 11),  # salt goes with gulls, not with pears
+        ("On holidays, critics praised", 3),  # critics praise after leads of another section
+        ("In the newspapers, critics praised the quiet pictures of the dock.", 13),
+        (f"{MAN} {LAST} often played with him", 5),
+        ("Today, He", 2),
+    ],
+)  # fmt: skip
+def test_a_sentence_is_followed_as_long_as_some_sentence_begins_so(sentence, followed):
+    assert WIKI.read(sentence).followed == followed
 
 
 def test_a_corpus_of_no_world_is_refused(tmp_path):

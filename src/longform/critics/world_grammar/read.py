@@ -1,4 +1,4 @@
-"""Which sentences of a text the synthetic world could have written, and by which of its frames."""
+"""Which sentences of a text the synthetic world could have written, by which of its frames, and how far it could have the others."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from longform.text.sentences import sentence_texts
 
 
 def read(*, documents: Sequence[Document], splits: Sequence[str], reader: Path) -> Readout:
-    """The frame of each sentence's main clause as a place in ``frame_names``, or ``REFUSED``.
+    """The frame of each sentence's main clause as a place in ``frame_names``, or ``REFUSED``; its words, and how many are followed.
 
     Args:
         documents: of the texts.
@@ -31,14 +31,19 @@ def read(*, documents: Sequence[Document], splits: Sequence[str], reader: Path) 
         raise BadInput(
             f"{reader}: domain is {domain!r}, allowed are {sorted(DOMAINS)}, whose grammar is known; name another corpus"
         )
-    frame = recogniser(domain).frame
+    derive = recogniser(domain).read
     chosen = [document for document in documents if document.split in splits]
-    rows = [[frame(text) for text in sentence_texts(document.text)] for document in chosen]
-    names = sorted({name for row in rows for name in row if name is not None})
+    rows = [[derive(text) for text in sentence_texts(document.text)] for document in chosen]
+    lengths = np.array([len(row) for row in rows], dtype=np.int64)
+    found = [derivation for row in rows for derivation in row]
+    names = sorted({derivation.frame for derivation in found if derivation.frame is not None})
     places: dict[str | None, int] = {None: REFUSED} | {name: place for place, name in enumerate(names)}
-    arrays: dict[str, np.ndarray] = {
-        "frame": np.array([places[name] for row in rows for name in row], dtype=np.int32),
-        "frame_lengths": np.array([len(row) for row in rows], dtype=np.int64),
-        "frame_names": np.array(names, dtype=np.str_),
+    arrays: dict[str, np.ndarray] = {"frame_names": np.array(names, dtype=np.str_)}
+    columns = {
+        "frame": [places[one.frame] for one in found],
+        "words": [one.words for one in found],
+        "followed": [one.followed for one in found],
     }
+    for name, values in columns.items():
+        arrays |= {name: np.array(values, dtype=np.int32), f"{name}_lengths": lengths}
     return Readout(tuple(d.id for d in chosen), tuple(d.split for d in chosen), arrays)

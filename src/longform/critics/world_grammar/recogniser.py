@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import product
+from typing import NamedTuple
 
 from longform.critics.world_grammar.slots import LaterYear, Mentioned, Number, Slot, State, Title, Words, mentions
 from longform.datasets.synthetic_world import grammar, lexicon
@@ -29,16 +30,31 @@ _PIECE = re.compile(r"(\{\w+\}|[^{},]+)(,?)")
 
 
 class Node:
-    """A place in the trie: what may come next, and for a whole frame where the sentence goes on."""
+    """A place in the trie: what may come next, for which topics and pages, and where a sentence goes on after a whole frame."""
 
-    __slots__ = ("exits", "slots", "words")
+    __slots__ = ("exits", "mask", "slots", "words")
 
-    def __init__(self) -> None:
+    def __init__(self, mask: int = 0) -> None:
+        self.mask = mask
         self.words: dict[str, Node] = {}
         self.slots: dict[object, tuple[tuple[Slot, ...], Node]] = {}
         self.exits: list[
             tuple[int, Node, str]
         ] = []  # topics and pages, the next trie, the frame if it is a main clause
+
+
+class Derivation(NamedTuple):
+    """What the grammar makes of a sentence.
+
+    Attributes:
+        frame: of its main clause (of its only clause after a connective); None where the world has no such sentence.
+        words: and marks in it.
+        followed: how many of these, from the first on, begin a sentence of the world; a name or phrase in a slot counts whole.
+    """
+
+    frame: str | None
+    words: int
+    followed: int
 
 
 class Recogniser:
@@ -54,48 +70,52 @@ class Recogniser:
         self.topics = (1 << len(world.vocabulary.topics)) - 1
         self.all = (1 << (len(world.vocabulary.topics) + len(self.pages))) - 1
         self._shared = self._shared_slots()
-        self._end, self._start = Node(), Node()
+        self._end, self._start = Node(self.all), Node()
         self._compile()
 
-    def frame(self, sentence: str) -> str | None:
-        """The frame of the sentence's main clause (of its only clause after a connective); None for no sentence of the world."""
+    def read(self, sentence: str) -> Derivation:
+        """How the world could have written the sentence, or how far it could have."""
         tokens = tokens_of(sentence)
-        if not tokens:
-            return None
-        first = tokens[0]
-        if first[0] != first[0].upper():
-            return None
-        lowered = first[0].lower() + first[1:]  # the world capitalises whatever comes first
-        for opening in dict.fromkeys((first, lowered)):
-            found = self._walk([opening, *tokens[1:]], 0, self._start, self.all, State())
-            if found is not None:
-                return found
-        return None
+        first, furthest = tokens[0], [0]
+        if first[:1] == first[:1].upper():
+            lowered = first[:1].lower() + first[1:]  # the world capitalises whatever comes first
+            for opening in dict.fromkeys((first, lowered)):
+                frame = self._walk([opening, *tokens[1:]], 0, self._start, self.all, State(), furthest)
+                if frame is not None:
+                    return Derivation(frame, len(tokens), len(tokens))
+        return Derivation(None, len(tokens), furthest[0])
 
-    def _walk(self, tokens: Sequence[str], at: int, node: Node, mask: int, state: State) -> str | None:
+    def _walk(
+        self, tokens: Sequence[str], at: int, node: Node, mask: int, state: State, furthest: list[int]
+    ) -> str | None:
+        """The frame of the main clause where the tokens from ``at`` on complete a sentence; ``furthest`` is where walks came to."""
+        furthest[0] = max(furthest[0], at)
         if node is self._end:
             return "" if at == len(tokens) else None
         for allowed, after, frame in node.exits:
-            left = mask & allowed
-            if left & self.topics and left > self.topics:
-                found = self._walk(tokens, at, after, left, state)
+            if self._some(mask & allowed):
+                found = self._walk(tokens, at, after, mask & allowed, state, furthest)
                 if found is not None:
                     return frame or found
         if at == len(tokens):
             return None
-        if (next_node := node.words.get(tokens[at])) is not None:
-            found = self._walk(tokens, at + 1, next_node, mask, state)
+        after_word = node.words.get(tokens[at])
+        if after_word is not None and self._some(mask & after_word.mask):
+            found = self._walk(tokens, at + 1, after_word, mask, state, furthest)
             if found is not None:
                 return found
         for slots, after in node.slots.values():
             for slot in slots:
                 for width, allowed, known in slot.fill(tokens, at, state):
-                    left = mask & allowed
-                    if left & self.topics and left > self.topics:
-                        found = self._walk(tokens, at + width, after, left, known)
+                    if self._some(mask & allowed & after.mask):
+                        found = self._walk(tokens, at + width, after, mask & allowed, known, furthest)
                         if found is not None:
                             return found
         return None
+
+    def _some(self, mask: int) -> bool:
+        """Whether a topic and a page remain; bits of topics lie below those of pages."""
+        return bool(mask & self.topics) and mask > self.topics
 
     def _pages_of(self, kind: str = "", style: Style | None = None) -> int:
         """All topics, and the pages of a kind or the sections of a style."""
@@ -190,8 +210,10 @@ class Recogniser:
                 node = node.slots.setdefault(key, (slots, Node()))[1]
             else:
                 node = node.words.setdefault(found[1], Node())
+            node.mask |= mask
             if found[2]:
                 node = node.words.setdefault(",", Node())
+                node.mask |= mask
         node.exits.append((mask, then, main))
 
     def _compile(self) -> None:
@@ -203,7 +225,7 @@ class Recogniser:
             node.words["."] = self._end
         for sense, (connectives, _) in grammar.INSIDE.items():
             for connective, clause in product(connectives, CLAUSES[sense]):
-                self._add(tail.words.setdefault(",", Node()) if sense in grammar.COMMA_SENSES else tail,
+                self._add(tail.words.setdefault(",", Node(self.all)) if sense in grammar.COMMA_SENSES else tail,
                           f"{connective} {clause.source}", stop, self.all)  # fmt: skip
         for sense, (connectives, _) in grammar.ACROSS.items():
             for connective, clause in product(connectives, CLAUSES["result" if sense == "causal" else sense]):
@@ -266,13 +288,11 @@ def recogniser(name: str) -> Recogniser:
     return Recogniser(name)
 
 
-def tokens_of(sentence: str) -> list[str] | None:
-    """Words and marks of a sentence whose words one blank parts and whose marks follow a word; None for any other."""
+def tokens_of(sentence: str) -> list[str]:
+    """Words and marks of a sentence whose words one blank parts; an empty word where a blank or a mark has none before it."""
     tokens: list[str] = []
     for piece in sentence.split(" "):
         word = piece[:-1] if piece.endswith((",", ".")) else piece
-        if not word:
-            return None
         tokens += (word,) if word == piece else (word, piece[-1])
     return tokens
 

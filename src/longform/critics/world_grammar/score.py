@@ -1,4 +1,8 @@
-"""World grammar: the share of sentences that the synthetic world could have written. Its own articles have exactly 1."""
+"""World grammar: the share of sentences that the synthetic world could have written. Its own articles have exactly 1.
+
+Weak models hardly write one whole sentence of the world, so there is a finer number beside it: the share of words up to where
+each sentence leaves the grammar.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +22,18 @@ LISTED = 5  # texts whose refused sentences a record lists
 
 @dataclass(frozen=True)
 class DerivedText:
-    """One text: the frame of each sentence, ``REFUSED`` for one that the grammar does not derive."""
+    """One text, a number per sentence.
+
+    Attributes:
+        frames: of its main clause, ``REFUSED`` where the grammar does not derive it.
+        words, followed: its words and marks, and how many of them, from the first on, begin a sentence of the world.
+    """
 
     unit_id: str
     split: str
     frames: np.ndarray
+    words: np.ndarray
+    followed: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -58,7 +69,36 @@ class DerivableShare:
         return {"refused": {u.unit_id: np.flatnonzero(u.frames == REFUSED).tolist() for u in units[:LISTED]}}
 
 
+@dataclass(frozen=True)
+class FollowedShare:
+    """Share of words that the grammar follows from the start of their sentence, over all texts; one without words is excluded."""
+
+    better: ClassVar[Better] = "higher"
+    parts: ClassVar[str] = "sentences"
+    attributed: ClassVar[tuple[str, ...]] = ("followed",)
+    blame: ClassVar[int] = -1
+
+    def attribute(self, units: Sequence[DerivedText]) -> list[np.ndarray]:
+        """Followed words of each sentence."""
+        return [unit.followed.astype(np.float64) for unit in units]
+
+    def fit(self, real: Sequence[DerivedText]) -> FollowedShare:
+        """Nothing is learned."""
+        return self
+
+    def tally(self, units: Sequence[DerivedText]) -> Tally:
+        """Columns followed, words, excluded."""
+        rows = [(unit.followed.sum(), unit.words.sum(), not len(unit.words)) for unit in units]
+        values = np.array(rows, dtype=np.float64).reshape(len(rows), 3)
+        return Tally(tuple(unit.unit_id for unit in units), ("followed", "words", "excluded"), values)
+
+    def score(self, tally: Tally) -> float:
+        """A share; nan where no text has a word."""
+        words = tally.total("words")
+        return tally.total("followed") / words if words else math.nan
+
+
 def units_from_readout(readout: Readout) -> list[DerivedText]:
     """What ``read`` wrote, one unit per text."""
-    rows = zip(readout.unit_ids, readout.splits, readout.ragged("frame"), strict=True)
-    return [DerivedText(*row) for row in rows]
+    columns = (readout.ragged(name) for name in ("frame", "words", "followed"))
+    return [DerivedText(*row) for row in zip(readout.unit_ids, readout.splits, *columns, strict=True)]

@@ -21,6 +21,7 @@ from longform.text.rendering import SECTION_BREAK
 from longform.text.sentences import sentences
 
 SHARE = {"critic": "world_grammar", "metric": "derivable_share"}
+COLUMNS = {"derivable sentences": SHARE, "followed words": {**SHARE, "metric": "followed_share"}}
 _MARKS = re.compile(r"([\\`*_{}\[\]<>#|~])")
 _FIRST_MARKS = re.compile(r"^(\d+)?([-+.)])")  # what opens a list
 
@@ -98,11 +99,14 @@ def generated_articles(
     Raises:
         BadInput: no record of the system or of real text, or texts that are not there or are not those that were scored.
     """
-    where = {**SHARE, **expected.choice("generated_articles")}
-    notes = ["the share is of sentences, the interval over articles; real text has 1 because the world wrote it"]
+    where = {"critic": SHARE["critic"], **expected.choice("generated_articles")}
+    notes = [
+        "shares of sentences and of words, intervals over articles; real text has 1 because the world wrote it",
+        "a word is followed if its sentence up to it begins some sentence of the world",
+    ]
     table = Table(
-        "Share of sentences that the synthetic world could have written, with 95 % intervals",
-        pivot(results, expected, data, {"derivable sentences": SHARE}, where=where),
+        "Shares of sentences and of words that the synthetic world could have written, with 95 % intervals",
+        pivot(results, expected, data, COLUMNS, where=where),
         [*notes, *expected.notes("generated_articles", results, data)],
     )
     shown: list[Article] = []
