@@ -1,0 +1,120 @@
+"""What a run changed: its numbers and verdicts beside the last commit's, ``python -m longform.pipeline.differences``.
+
+Reads ``data/scores`` and the ledger's claims of the working tree and of HEAD, writes ``data/differences.md``, never fails.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import subprocess
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+from longform.core.artefacts import whole
+from longform.core.results import NAMES
+
+SCORES, CLAIMS, PAGE = "data/scores", "paper_figures/ledger/claims.csv", "data/differences.md"
+IDENTITY = NAMES[: NAMES.index("seed") + 1]  # the fields that say what a record is a number of
+COUNTS = ("equal", "within 1e-9", "differing", "outside the committed interval", "new", "gone")
+
+
+def committed(folder: Path) -> dict[str, str]:
+    """Results of HEAD: path -> text; empty outside git, and where HEAD holds none."""
+
+    def git(*words: str) -> str:
+        return subprocess.run(["git", *words], cwd=folder, capture_output=True, check=True, encoding="utf-8").stdout
+
+    try:
+        listed = git("ls-tree", "-r", "-z", "--name-only", "HEAD", SCORES, CLAIMS).split("\0")
+        return {path: git("show", f"HEAD:./{path}") for path in listed if path.endswith(".json") or path == CLAIMS}
+    except (OSError, subprocess.CalledProcessError):
+        return {}
+
+
+def made(folder: Path) -> dict[str, str]:
+    """The same of the working tree."""
+    files = [*(folder / SCORES).rglob("*.json"), folder / CLAIMS]
+    return {f.relative_to(folder).as_posix(): f.read_text(encoding="utf-8") for f in files if f.is_file()}
+
+
+def compared(old: str, new: str) -> tuple[Counter[str], float]:
+    """How many records of two files are what of ``COUNTS``, and the largest relative difference of a value.
+
+    Records that share their identity are matched in the order of the files.
+    """
+    sides: dict[Any, tuple[list[Any], list[Any]]] = defaultdict(lambda: ([], []))
+    for side, text in enumerate((old, new)):
+        for record in json.loads(text):
+            sides[tuple(record.get(name) for name in IDENTITY)][side].append(record)
+    counts, largest = Counter[str](), 0.0
+    for before, after in (pair for found in sides.values() for pair in zip_longest(*found)):
+        if before is None or after is None:
+            counts["new" if before is None else "gone"] += 1
+            continue
+        counts["equal" if before == after else "within 1e-9" if close(before, after) else "differing"] += 1
+        numbers = before.get("value"), before.get("low"), before.get("high"), after.get("value")
+        value, low, high, now = (math.nan if number is None else float(number) for number in numbers)
+        if not close(value, now):
+            finite = math.isfinite(now - value)
+            largest = max(largest, abs(now - value) / max(abs(now), abs(value)) if finite else math.inf)
+            counts["outside the committed interval"] += now < low or now > high
+    return counts, largest
+
+
+def close(old: Any, new: Any) -> bool:
+    """Whether two values are equal but for the rounding of numbers."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        return old.keys() == new.keys() and all(close(old[key], new[key]) for key in old)
+    if isinstance(old, list) and isinstance(new, list):
+        return len(old) == len(new) and all(map(close, old, new))
+    if isinstance(old, int | float) and isinstance(new, int | float):
+        return math.isclose(old, new, rel_tol=1e-9, abs_tol=1e-12) or (math.isnan(old) and math.isnan(new))
+    return bool(old == new)
+
+
+def verdicts(text: str) -> dict[str, str]:
+    """Of claims as a whole, whose ``row`` is empty: ``paper claim`` -> verdict."""
+    lines = csv.DictReader(text.splitlines())
+    return {f"{line['paper']} {line['claim']}": line["verdict"] for line in lines if not line["row"]}
+
+
+def told(old: Mapping[str, str], new: Mapping[str, str]) -> tuple[list[str], list[str]]:
+    """What differs, the most important first, and a table by file."""
+    judged, judged_now = (verdicts(side.get(CLAIMS, "")) for side in (old, new))
+    both = [(name, judged.get(name, "no claim"), judged_now.get(name, "no claim")) for name in judged | judged_now]
+    turned = [f"{name}: {before} -> {after}" for name, before, after in both if before != after]
+    files = {path: compared(old.get(path, "[]"), new.get(path, "[]")) for path in sorted({*old, *new} - {CLAIMS})}
+    total = sum((counts for counts, _ in files.values()), Counter[str]())
+    counted = ", ".join(f"{total[name]} {name}" for name in COUNTS)
+    if not turned and not total.keys() - {"equal", "within 1e-9"}:
+        return [f"the same as the committed run; records: {counted}; verdicts: {len(both)}"], []
+    largest = max((most for _, most in files.values()), default=0.0)
+    table = [f"| file | {' | '.join(COUNTS)} | largest relative difference |", "|---" * (len(COUNTS) + 2) + "|"]
+    for path, (counts, most) in files.items():
+        table.append(f"| {path} | {' | '.join(str(counts[name]) for name in COUNTS)} | {most:.2g} |")
+    lines = [f"records: {counted}; largest relative difference: {largest:.2g}"]
+    return [*lines, f"verdicts that differ: {len(turned)} of {len(both)}", *turned], table
+
+
+def main(folder: Path = Path()) -> int:
+    """Write the page and print how it begins."""
+    old = committed(folder)
+    try:
+        lines, table = told(old, made(folder)) if old else (["no committed results to compare this run with"], [])
+    except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
+        lines, table = [f"cannot compare this run with the committed one: {type(error).__name__}: {error}"], []
+    with whole(folder / PAGE) as partial:
+        page = ["# This run beside the committed one", "", *(f"- {line}" for line in lines), "", *table]
+        partial.write_text("\n".join(page).rstrip() + "\n", encoding="utf-8")
+    print("\n".join([*lines[:9], *([f"all of it: {PAGE}"] if table else [])]))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

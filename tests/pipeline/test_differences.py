@@ -1,0 +1,109 @@
+"""The page that says what a run changed beside the last commit, over a small repository."""
+
+import csv
+import json
+import subprocess
+
+import pytest
+
+from longform.pipeline.differences import CLAIMS, PAGE, main
+from longform.reporting.claims import HEADER
+
+RECORDS = [
+    {"critic": "c", "metric": "m", "corpus": corpus, "value": 2.0, "low": 1.0, "high": 3.0, "details": {"counts": [1, 0.5]}}
+    for corpus in ("wiki", "arxiv", "pubmed")
+]  # fmt: skip
+
+
+def write(folder, records, verdict="holds"):
+    scores, claims = folder / "data/scores/articles/c.json", folder / CLAIMS
+    for path in (scores, claims):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    scores.write_text(json.dumps(records))
+    with claims.open("w", newline="") as file:
+        lines = csv.writer(file)
+        head = ["paper", "grows", "section 1", "It grows.", "", "", "difference", "", "", ""]
+        lines.writerows(
+            [HEADER, [*head, verdict, ""], ["paper", "grows", "", "", "wiki", "a < b", "", 1, 0, 2, "holds", ""]]
+        )
+
+
+def moved(**changed):
+    return [{**RECORDS[0], **changed}, *RECORDS[1:]]
+
+
+def git(folder, *words):
+    own = ("-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false")
+    subprocess.run(["git", *own, *words], cwd=folder, check=True, capture_output=True)
+
+
+@pytest.fixture
+def run(tmp_path, capsys):
+    """What is printed and what stands on the page, for results of a run after those of a commit."""
+    write(tmp_path, RECORDS)
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-qm", "a run")
+
+    def told(*results):
+        write(tmp_path, *results)
+        assert main(tmp_path) == 0
+        printed, page = capsys.readouterr().out, (tmp_path / PAGE).read_text()
+        assert len(printed.splitlines()) <= 10
+        assert all(f"- {line}" in page for line in printed.splitlines() if not line.startswith("all of it"))
+        return printed
+
+    return told
+
+
+def test_a_run_without_differences_is_the_same(run):
+    assert run(RECORDS).startswith("the same as the committed run; records: 3 equal")
+    assert run(RECORDS[::-1]).startswith("the same")  # the order of records means nothing
+
+
+def test_rounding_is_no_difference(run):
+    said = run(moved(value=2.0 + 1e-10, details={"counts": [1, 0.5 - 1e-12]}))
+    assert said.startswith("the same as the committed run; records: 2 equal, 1 within 1e-9, 0 differing")
+
+
+@pytest.mark.parametrize(
+    "value, outside, largest", [(2.5, 0, "0.2"), (4.0, 1, "0.5"), ("inf", 1, "inf"), (None, 0, "inf")]
+)
+def test_a_value_that_moved_is_counted_and_held_against_its_interval(run, value, outside, largest):
+    said = run(moved(value=value))
+    assert f"2 equal, 0 within 1e-9, 1 differing, {outside} outside the committed interval, 0 new, 0 gone" in said
+    assert f"0 gone; largest relative difference: {largest}\nverdicts that differ: 0 of 1" in said
+
+
+def test_a_number_in_the_details_that_moved_makes_its_record_differ(run):
+    assert "2 equal, 0 within 1e-9, 1 differing" in run(moved(details={"counts": [1, 0.6]}))
+
+
+def test_a_record_that_is_gone_and_one_that_is_new_are_counted(run):
+    assert "2 equal, 0 within 1e-9, 0 differing, 0 outside the committed interval, 1 new, 1 gone" in run(moved(seed=1))
+
+
+def test_records_of_one_identity_are_matched_in_order(run):
+    assert "3 equal, 0 within 1e-9, 0 differing, 0 outside the committed interval, 1 new" in run([*RECORDS, RECORDS[2]])
+
+
+def test_a_verdict_that_changed_is_named(run):
+    said = run(RECORDS, "contradicted")
+    assert "verdicts that differ: 1 of 1\npaper grows: holds -> contradicted" in said
+
+
+def test_a_file_that_is_damaged_is_told_and_fails_nothing(run):
+    assert "cannot compare this run with the committed one" in run({"critic": 1})
+
+
+def test_without_git_and_without_committed_results_there_is_nothing_to_compare_with(tmp_path, capsys):
+    write(tmp_path, RECORDS)
+    for prepare in (
+        lambda: None,
+        lambda: git(tmp_path, "init", "-q"),
+        lambda: git(tmp_path, "commit", "-qm", "a", "--allow-empty"),
+    ):
+        prepare()
+        assert main(tmp_path) == 0
+        assert capsys.readouterr().out == "no committed results to compare this run with\n"
+        assert "no committed results" in (tmp_path / PAGE).read_text()
