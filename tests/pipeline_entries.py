@@ -7,7 +7,7 @@ from typing import Any
 from longform.core.calls import function, source_of
 from longform.core.experiment import Experiment
 from longform.pipeline.criticism import READING
-from longform.pipeline.scoring import METRIC, OWN, QUESTIONS
+from longform.pipeline.scoring import KINDS
 from longform.pipeline.texts import FROM_FILES, SLOTS
 
 ROOT = Path(__file__).parents[1]
@@ -57,24 +57,13 @@ def _of_critic(place: str, critic: str, entry: dict[str, Any]) -> Iterator[Entry
     for name, settings in entry.get("readings", {}).items():
         code, _, wanted = settings.get("code", "read").partition(".")
         yield _entry(f"{place}.readings.{name}", within(code), wanted or "read", settings, READING, READ)
-    for name, settings in entry.get("scores", {}).get("metrics", {}).items():
-        code = within(settings.get("code", "score"))
-        yield _entry(f"{place}.scores.metrics.{name}", code, settings["critic"], settings, METRIC, {"real"})
-    for question in QUESTIONS:
-        for name, settings in entry.get("scores", {}).get(question, {}).items():
-            code = within(settings.get("code", "score"))
-            yield _entry(f"{place}.scores.{question}.{name}", code, settings["critic"], settings, OWN, {"real"})
-    for name, settings in entry.get("scores", {}).get("evaluations", {}).items():
-        code, _, wanted = settings["evaluate"].partition(".")
-        own = ("evaluate", "corpora", "variant", "reading", "train", "train_corpus", "of")
-        yield _entry(
-            f"{place}.scores.evaluations.{name}",
-            code,
-            wanted,
-            settings,
-            own,
-            {"train", "texts", "seed", "name", "variant"},
-        )
+    for kind, (_, own, given) in KINDS.items():
+        for name, settings in entry.get("scores", {}).get(kind, {}).items():
+            if kind == "evaluations":
+                code, _, wanted = settings["evaluate"].partition(".")
+            else:
+                code, wanted = within(settings.get("code", "score")), settings["critic"]
+            yield _entry(f"{place}.scores.{kind}.{name}", code, wanted, settings, own, set(given))
 
 
 def _entry(place: str, code: str, name: str, settings: dict[str, Any], slots: Any, given: set[str]) -> Entry:

@@ -106,6 +106,34 @@ def test_nothing_is_left_in_the_scratch_folder(study):
     assert not [p for p in (study / "scratch").rglob("*") if p.is_file()]
 
 
+def scored(**scores) -> dict:
+    """The study, asking something else of its critic of states."""
+    critic = {**PARAMS["synthetic"]["critics"]["synthetic_states"], "scores": scores}
+    return {"synthetic": {**PARAMS["synthetic"], "critics": {"synthetic_states": critic}}}
+
+
+@pytest.mark.parametrize(
+    "scores, sentence",
+    [
+        ({"metric": {}}, "synthetic.critics.synthetic_states.scores has 'metric' (near: metrics); allowed are ['metrics', 'corruption_response'"),
+        ({"metrics": {"ppl": {"code": "core/markov_chain", "reading": "states"}}}, "scores.metrics.ppl lacks ['critic']; add"),
+        ({"corruption_response": {"ppl": {"critic": "true_markov"}}}, "scores.corruption_response.ppl lacks ['reading']; add"),
+        ({"evaluations": {"sides": {"reading": "states"}}}, "scores.evaluations.sides lacks ['evaluate']; add"),
+        ({"metrics": {"ppl": 5}}, "scores.metrics.ppl is 5, allowed is a mapping"),
+        ({"metrics": {"ppl": {"code": "core/markov_chain", "critic": "true_markof"}}}, "no function 'true_markof' (near: true_markov)"),
+        ({"severities": {"ppl": {"code": "core/markov_chain", "critic": "BigramCritic", "reading": "states", "delt": 1}}}, "severities.ppl has 'delt' (near: delta)"),
+        ({"severities": {"ppl": {"code": "core/markov_chain", "critic": "BigramCritic", "reading": "states", "delta": "x"}}}, "severities.ppl: delta is 'x', allowed is"),
+        ({"evaluations": {"sides": {"evaluate": "evaluation/sentence_paths.sources", "reading": "states"}}}, "scores.evaluations.sides lacks ['sources']"),
+    ],
+)  # fmt: skip
+def test_what_is_asked_of_a_critic_is_checked_before_any_file_is_read(tmp_path, capsys, scores, sentence):
+    good = {"latent_ppl": {"code": "core/markov_chain", "critic": "true_markov", "reading": "states"}}
+    folder = home(tmp_path / "bad", **scored(**{"metrics": good, **scores}))
+    assert run(folder, "score synthetic synthetic_states") == [2]  # there is no reading of the states either
+    said = capsys.readouterr().err
+    assert sentence in said and len(said.splitlines()) == 1
+
+
 @pytest.mark.parametrize(
     "stages, changed, sentence",
     [

@@ -2,7 +2,7 @@
 
 A critic's entry of ``scores`` has ``metrics``, and under each question (its response to corruptions, the orders that it prefers, how it
 goes with people's marks) its scorers: ``{NAME: {critic: FACTORY, reading: ..., train: ..., settings}}``. Another key, ``evaluations``,
-names functions of readings that return records themselves. NumPy alone.
+names functions of readings that return records themselves. All of them are checked before anything is read. NumPy alone.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from longform.core.artefacts import read_readout, write_json
-from longform.core.calls import call, function, module, source_of
+from longform.core.calls import arguments, call, function, module, source_of
 from longform.core.critic import (
     Critic,
     Describing,
@@ -27,7 +27,7 @@ from longform.core.critic import (
     unit_scores,
 )
 from longform.core.documents import BadInput, Readout
-from longform.core.experiment import Experiment, System, chosen_systems
+from longform.core.experiment import Experiment, System, chosen_systems, near
 from longform.core.resampling import generator
 from longform.core.results import Record, with_fields, write_results
 from longform.evaluation.corruption_response import corruption_response, of_failure, of_severity
@@ -46,7 +46,6 @@ METRIC = (
     "of",
     "corpora",
     "split",
-    "evaluate",
 )
 QUESTIONS = {  # question -> the corpus of the study that asks it
     "corruption_response": "corruptions",
@@ -55,10 +54,17 @@ QUESTIONS = {  # question -> the corpus of the study that asks it
     "human_ratings": "summaries",
 }
 OWN = ("code", "critic", "reading", "train", "train_corpus", "corpus", "tolerance", "tasks")
+EVALUATION = ("evaluate", "reading", "train", "train_corpus", "corpora", "of", "variant")
+KINDS = {  # key of scores -> what its entries must have, what of them is the stage's own, and what the stage gives
+    "metrics": (("critic",), METRIC, ("real",)),
+    **dict.fromkeys(QUESTIONS, (("critic", "reading"), OWN, ("real",))),
+    "evaluations": (("evaluate", "reading"), EVALUATION, ("train", "texts", "seed", "name", "variant")),
+}
 
 
 def score(experiment: Experiment, study: str, critic: str) -> None:
     """Every metric of a critic for every corpus and system -> ``data/scores/<study>/<critic>.json`` and ``data/metrics``."""
+    check(experiment, study, critic)
     records: list[Record] = []
     for name in experiment.settings(study, "critics", critic, "scores").get("metrics", {}):
         settings = experiment.settings(study, "critics", critic, "scores", "metrics", name)
@@ -67,6 +73,36 @@ def score(experiment: Experiment, study: str, critic: str) -> None:
     records += answers(experiment, study, critic)
     write_results(experiment.data / "scores" / study / f"{critic}.json", records)
     write_json(experiment.data / "metrics" / study / f"{critic}.json", metrics(records))
+
+
+def check(experiment: Experiment, study: str, critic: str) -> None:
+    """Every entry of a critic's ``scores``, before any file is read.
+
+    Raises:
+        BadInput: a question that is none, or an entry whose function is not there, lacks a setting or does not take one.
+    """
+    keys = (study, "critics", critic, "scores")
+    for kind in experiment.settings(*keys):
+        if kind not in KINDS:
+            allowed = list(KINDS)
+            raise BadInput(
+                f"{'.'.join(keys)} has {kind!r}{near(kind, allowed)}; allowed are {allowed}; fix params.yaml"
+            )
+        needed, own, given = KINDS[kind]
+        for name in experiment.settings(*keys, kind):
+            settings = experiment.settings(*keys, kind, name)
+            place = ".".join((*keys, kind, name))
+            missing = [key for key in needed if key not in settings]
+            if missing:
+                raise BadInput(
+                    f"{place} lacks {missing}; add to params.yaml what every entry of {kind} has: {list(needed)}"
+                )
+            if kind == "evaluations":
+                code, _, wanted = str(settings["evaluate"]).partition(".")
+            else:
+                code, wanted = source_of(critic, str(settings.get("code", "score"))), str(settings["critic"])
+            passed = {key: value for key, value in settings.items() if key not in own}
+            arguments(place, function(place, code, wanted), passed, dict.fromkeys(given))
 
 
 def metrics(records: Sequence[Record]) -> dict[str, Any]:
@@ -96,7 +132,7 @@ def _measured(
         learned = experiment.data / chosen[0].reading(critic, reading)
     train_reading = read_readout(learned)
     own = {key: value for key, value in settings.items() if key not in METRIC}
-    made = call(place, function(place, source, str(settings.get("critic"))), own, real=train_reading)
+    made = call(place, function(place, source, str(settings["critic"])), own, real=train_reading)
     units_of = module(place, source).units_from_readout
     fitted = made.fit([unit for unit in units_of(train_reading) if unit.split == "train"])
     split = settings.get("split", "test")
@@ -191,7 +227,7 @@ def _answer(
     scorer = call(place, function(place, source, str(settings["critic"])), own, real=train)
     units_of = module(place, source).units_from_readout
     learnt = [unit for unit in units_of(train) if unit.split == "train"]
-    units = [unit for unit in units_of(texts) if unit.split == settings.get("split", "test")]
+    units = [unit for unit in units_of(texts) if unit.split == "test"]
     names = (experiment.seed, place)
     if question == "order_discrimination" and "tasks" in settings:
         tasks = [ShuffleTask(kind, (size,)) for kind, size in settings["tasks"]]
