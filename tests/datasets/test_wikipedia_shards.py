@@ -131,7 +131,7 @@ def test_unfinished_or_absent_shards_are_bad_input(tmp_path, dump):
 
 @pytest.mark.parametrize("settings", [{"form": "xml"}, {"shard_bytes": 0}, {"page_seconds": 0}])
 def test_a_bad_extraction_setting_is_named(settings):
-    with pytest.raises(BadInput, match="fix the row"):
+    with pytest.raises(BadInput, match="fix the entry"):
         Extraction(**settings)
 
 

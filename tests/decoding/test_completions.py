@@ -64,7 +64,7 @@ def test_a_completed_corpus_is_completed_again_and_keeps_its_sides(model):
 
 def test_names_that_cannot_end_an_id_are_refused(model):
     for name in ("human", "GPT 2", ""):
-        with pytest.raises(BadInput, match="fix the row"):
+        with pytest.raises(BadInput, match="fix the entry"):
             generate(model=model, name="c", seed=1, prefixes=articles(1), sources={name: "greedy"})
 
 

@@ -90,7 +90,7 @@ def read_yaml(path: Path) -> Any:
         return _YAML(text).get_single_data()
     except (yaml.YAMLError, ValueError, OverflowError, RecursionError) as error:
         reason = " ".join(str(error).split())[:160]
-        raise BadInput(f"{path}: not YAML in UTF-8 ({reason}); mend it") from error
+        raise BadInput(f"{path}: not YAML in UTF-8 ({reason}); fix it") from error
 
 
 def write_documents(path: Path, documents: Iterable[Document]) -> int:
@@ -106,7 +106,7 @@ def write_documents(path: Path, documents: Iterable[Document]) -> int:
 def _line(path: Path, document: Document) -> str:
     line = json.dumps(_plain(document.to_record()), sort_keys=True, ensure_ascii=False) + "\n"
     if _UNPAIRED.search(line):
-        raise BadInput(f"{path}: document {document.id!r} has half a surrogate pair, which is no text; mend its source")
+        raise BadInput(f"{path}: document {document.id!r} has half a surrogate pair, which is no text; fix its source")
     return line
 
 
@@ -122,11 +122,11 @@ def read_documents(path: Path) -> list[Document]:
             try:
                 record = json.loads(line.decode("utf-8"))
             except (ValueError, RecursionError) as error:
-                raise BadInput(f"{path}:{number}: not JSON in UTF-8 ({error}); mend or drop the line") from error
+                raise BadInput(f"{path}:{number}: not JSON in UTF-8 ({error}); fix or drop the line") from error
             documents.append(Document.from_record(record, f"{path}:{number}"))
     if not documents:
         raise BadInput(
-            f"{path}: got zero documents, at least one is needed; check the filters of the row that wrote it"
+            f"{path}: got zero documents, at least one is needed; check the filters of the entry that wrote it"
         )
     return documents
 
@@ -162,7 +162,7 @@ def write_corpus(folder: Path, corpus: Corpus) -> int:
         partial.mkdir()
         count = write_documents(partial / "documents.jsonl", corpus.documents)
         if not count:
-            raise BadInput(f"{folder}: got zero documents, at least one is needed; loosen the row's filters")
+            raise BadInput(f"{folder}: got zero documents, at least one is needed; loosen the entry's filters")
         write_arrays(partial / "truth.npz", corpus.truth)
         write_json(partial / "facts.json", corpus.facts)
     return count
@@ -186,12 +186,12 @@ def read_readout(path: Path) -> Readout:
     arrays = read_arrays(path)
     if not {"unit_ids", "splits"} <= arrays.keys():
         raise BadInput(
-            f"{path}: arrays are {sorted(arrays)}, a readout has unit_ids and splits; run its infer row again"
+            f"{path}: arrays are {sorted(arrays)}, a readout has unit_ids and splits; run its read stage again"
         )
     ids, splits = arrays.pop("unit_ids"), arrays.pop("splits")
     if ids.ndim != 1 or splits.ndim != 1:
         raise BadInput(
-            f"{path}: unit_ids {ids.shape}, splits {splits.shape}, one of each per unit is needed; run its row"
+            f"{path}: unit_ids {ids.shape}, splits {splits.shape}, one of each per unit is needed; run its read stage again"
         )
     return Readout(tuple(ids.tolist()), tuple(splits.tolist()), arrays)
 
@@ -200,9 +200,7 @@ def _existing(path: Path) -> Path:
     if path.is_dir():
         raise BadInput(f"{path}: a folder stands where a file is needed; move it away and run the stage that writes it")
     if not path.is_file():
-        raise BadInput(
-            f"{path}: no such file; run the stage that writes it (dvc repro) or mend the path in params.yaml"
-        )
+        raise BadInput(f"{path}: no such file; run the stage that writes it (dvc repro) or fix the path in params.yaml")
     return path
 
 

@@ -84,7 +84,7 @@ class Document:
             raise BadInput(f"{where}: split {split!r} is not one of {list(SPLITS)}; rename it")
         edits = record.get("edits") or []
         if not isinstance(edits, list) or not all(isinstance(edit, dict) for edit in edits):
-            raise BadInput(f"{where}: edits is {record['edits']!r}, allowed is a list of objects; mend or drop it")
+            raise BadInput(f"{where}: edits is {record['edits']!r}, allowed is a list of objects; fix or drop it")
         sections = _sections(record["sections"], f"{where} (document {record['id']!r})")
         return cls(record["id"], split, sections, tuple(edits))
 
@@ -97,7 +97,7 @@ def of_splits(documents: Sequence[Document], splits: Sequence[str], who: str) ->
     """
     chosen = [document for document in documents if document.split in splits]
     if not chosen:
-        raise BadInput(f"{who}: got no document of splits {list(splits)}; mend splits or the corpus")
+        raise BadInput(f"{who}: got no document of splits {list(splits)}; fix splits or the corpus")
     return chosen
 
 
@@ -130,10 +130,10 @@ class Corpus:
 
 
 class Arrays(dict[str, np.ndarray]):
-    """Named arrays; one that is not there is bad input, since a row of ``params.yaml`` named the wrong reader."""
+    """Named arrays; one that is not there is bad input, since an entry of ``params.yaml`` named the wrong reader."""
 
     def __missing__(self, name: str) -> np.ndarray:
-        raise BadInput(f"readout has no array {name!r}, its arrays are {sorted(self)}; name the row of another reader")
+        raise BadInput(f"readout has no array {name!r}, its arrays are {sorted(self)}; name another reading")
 
 
 @dataclass(frozen=True)

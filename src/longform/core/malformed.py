@@ -58,4 +58,6 @@ def refusing(form: str) -> Callable[[Reader], Reader]:
 
 def _refusal(place: Any, form: str, error: Exception) -> BadInput:
     told = " ".join(f"{type(error).__name__}: {error}".split())[:160]
-    return BadInput(f"{str(place)[:200]}: not {form} ({told}); fetch or export it again, or fix the row that names it")
+    return BadInput(
+        f"{str(place)[:200]}: not {form} ({told}); fetch or export it again, or fix the entry that names it"
+    )

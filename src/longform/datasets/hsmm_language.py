@@ -106,7 +106,7 @@ def language(
     if subsequences > sum(52 ** (n - 1) for n in range(min_length, max_length + 1)) // 2 or subsequences < num_states:
         raise BadInput(
             f"synthetic language: subsequences={subsequences} with lengths {min_length}..{max_length} and "
-            f"{num_states} states; allowed is num_states up to half of all strings; change the row"
+            f"{num_states} states; allowed is num_states up to half of all strings; change the entry"
         )
     texts = _distinct_subsequences(generator(seed, "subsequences"), subsequences, min_length, max_length)
     owners = _owners(generator(seed, "owners"), subsequences, num_states)
@@ -149,7 +149,7 @@ def build(
     steps: int,
     temperatures: Mapping[str, float],
 ) -> Corpus:
-    """The corpus of one row: documents, the language as truth, its exact perplexities as facts."""
+    """The corpus of one entry: documents, the language as truth, its exact perplexities as facts."""
     sizes = {"num_states": num_states, "subsequences": subsequences, "min_length": min_length, "max_length": max_length}
     made = language(seed=seed, steps=steps, temperatures=temperatures, **sizes)
     if not isinstance(documents, Mapping) or not set(documents) <= set(SPLITS) or min(documents.values()) < 0:

@@ -31,7 +31,7 @@ def build(*, name: str, seed: int, raw: Path, splitter: str = "rules") -> Corpus
         BadInput: no such corpus, or an unknown splitter.
     """
     if splitter not in SPLITTERS:
-        raise BadInput(f"splitter {splitter!r}; allowed are {sorted(SPLITTERS)}; fix the row")
+        raise BadInput(f"splitter {splitter!r}; allowed are {sorted(SPLITTERS)}; fix the entry")
     documents = prepared_documents(raw)
     ratings = [1 + int(generator(seed, name, "rating", d.id).integers(3)) for d in documents]
     rated = [_damaged(d, rating, splitter, (seed, name)) for d, rating in zip(documents, ratings, strict=True)]

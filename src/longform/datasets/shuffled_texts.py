@@ -49,7 +49,7 @@ def build(
         BadInput: no such corpus, unknown task or splitter, or fewer documents than asked for.
     """
     if splitter not in SPLITTERS:
-        raise BadInput(f"splitter {splitter!r}; allowed are {sorted(SPLITTERS)}; fix the row")
+        raise BadInput(f"splitter {splitter!r}; allowed are {sorted(SPLITTERS)}; fix the entry")
     checked(tasks)
     read = prepared_documents(raw)
     chosen = [document for split, count in documents.items() for document in _first(read, split, count, raw)]
@@ -86,7 +86,9 @@ def checked(tasks: Sequence[tuple[str, int]]) -> None:
 def _first(documents: Sequence[Document], split: str, count: int, raw: Path) -> list[Document]:
     found = [document for document in documents if document.split == split][:count]
     if len(found) < count:
-        raise BadInput(f"{raw} has {len(found)} documents of split {split!r}, the row asks for {count}; ask for fewer")
+        raise BadInput(
+            f"{raw} has {len(found)} documents of split {split!r}, the entry asks for {count}; ask for fewer"
+        )
     return found
 
 

@@ -19,7 +19,7 @@ def split_by_seed(ids: Sequence[str], shares: Mapping[str, float], seed: int) ->
         BadInput: the shares are not positive or do not sum to one.
     """
     if any(share <= 0 for share in shares.values()) or abs(sum(shares.values()) - 1) > 1e-9:
-        raise BadInput(f"shares are {dict(shares)}, allowed are positive fractions that sum to 1; fix the row")
+        raise BadInput(f"shares are {dict(shares)}, allowed are positive fractions that sum to 1; fix the entry")
     draws = np.array([generator(seed, "split", unit).random() for unit in ids])
     ends = np.round(np.cumsum(list(shares.values())) * len(ids)).astype(int)
     of_rank = np.repeat(list(shares), np.diff(ends, prepend=0))

@@ -244,7 +244,7 @@ def filtered_corpus(selection: Selection, count: Callable[[str], int], raw: Path
     """
     if not selection.documents:
         raise BadInput(
-            f"{raw}: no article left ({dict(read)}, dropped {dict(selection.dropped)}); loosen the row's filters"
+            f"{raw}: no article left ({dict(read)}, dropped {dict(selection.dropped)}); loosen the entry's filters"
         )
     lengths = {
         "section_tokens": np.concatenate(selection.lengths),
@@ -261,7 +261,7 @@ def filtered_corpus(selection: Selection, count: Callable[[str], int], raw: Path
 
 
 def settings(kind: type, given: Mapping[str, Any] | None) -> Any:
-    """A dataclass of settings from a row's mapping.
+    """A dataclass of settings from an entry's mapping.
 
     Raises:
         BadInput: a key that the dataclass does not have.
@@ -269,5 +269,5 @@ def settings(kind: type, given: Mapping[str, Any] | None) -> Any:
     allowed = sorted(kind.__dataclass_fields__)
     unknown = sorted(set(given or {}) - set(allowed))
     if unknown:
-        raise BadInput(f"{kind.__name__} has no {unknown}, allowed are {allowed}; fix the row")
+        raise BadInput(f"{kind.__name__} has no {unknown}, allowed are {allowed}; fix the entry")
     return kind(**(given or {}))

@@ -60,7 +60,7 @@ def build(
         BadInput: no such file, not UTF-8, not JSON, an unknown splitter or split, bad shares, or nothing left.
     """
     if splitter not in SPLITTERS:
-        raise BadInput(f"splitter is {splitter!r}, allowed are {sorted(SPLITTERS)}; fix the row")
+        raise BadInput(f"splitter is {splitter!r}, allowed are {sorted(SPLITTERS)}; fix the entry")
     if files is not None and not {"train"} <= files.keys() <= set(SPLITS):
         raise BadInput(f"files of splits {sorted(files)}; allowed are {list(SPLITS)}, of which train is needed")
     given = {split: raw / file for split, file in (files or {}).items()} or {"": raw}

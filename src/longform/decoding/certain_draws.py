@@ -129,7 +129,7 @@ def calibrated(network: Any, text: Sequence[int], window: int) -> Referee:
     seen = (logits.double() - exact[-len(logits) :] for logits in _float32_passes(network, ids, compared))
     referee.margin = SAFETY * max(spread(difference) for difference in seen)
     if not math.isfinite(referee.margin):
-        raise BadInput("the model's logits are not all numbers; its weights hold nan or infinity, train its row again")
+        raise BadInput("the model's logits are not all numbers; its weights hold nan or infinity, train it again")
     return referee
 
 

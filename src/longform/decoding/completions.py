@@ -63,7 +63,7 @@ def generate(
     if not sources or bad or splitter not in SPLITTERS:
         raise BadInput(
             f"generate {name}: sources {dict(sources)}, splitter {splitter!r}; allowed are names of [a-z0-9_]+ but 'human', "
-            f"decoders {sorted(DECODERS)}, splitters {sorted(SPLITTERS)}; fix the row"
+            f"decoders {sorted(DECODERS)}, splitters {sorted(SPLITTERS)}; fix the entry"
         )
     articles, others = _articles(prefixes, documents)
     sides = {d.id: [Document(d.id + HUMAN, d.split, d.sections, d.edits), *others.get(d.id, ())] for d in articles}

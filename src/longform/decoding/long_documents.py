@@ -1,6 +1,6 @@
 """Ancestral sampling of whole documents, past the context window, in parallel, with the same bytes however it is run.
 
-A document's text depends on (model, seed, row name, index, truncation, protocol) and on nothing else: not on the batch,
+A document's text depends on (model, seed, stage name, index, truncation, protocol) and on nothing else: not on the batch,
 the order, the shard, a kill, or the number of processes. :mod:`longform.decoding.certain_draws` says why the outcome of a
 draw is certain. Each process appends finished drafts to a file of its own and whoever goes on reads them all, so the
 number of processes may change between a kill and its continuation.
@@ -81,7 +81,7 @@ def generate(
         The generated corpus; facts count documents, redraws, cut and failed ones.
     """
     if preset not in PRESETS:
-        raise BadInput(f"generate {name}: preset {preset!r}, allowed are {sorted(PRESETS)}; fix the row")
+        raise BadInput(f"generate {name}: preset {preset!r}, allowed are {sorted(PRESETS)}; fix the entry")
     rule = Truncation(PRESETS[preset] if top_k is None else top_k, temperature)
     settings = Sampling(max_tokens, context_overlap, rule)
     tokenizer = load_tokenizer(model)
@@ -108,10 +108,10 @@ def checked(settings: Sampling, window: int, name: str, **counts: int) -> None:
     ranges["top_k"] = (settings.truncation.top_k, 0, 10**9)
     for setting, (value, least, most) in ranges.items():
         if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-            raise BadInput(f"generate {name}: {setting} is {value!r}, allowed is {least} to {most}; fix the row")
+            raise BadInput(f"generate {name}: {setting} is {value!r}, allowed is {least} to {most}; fix the entry")
     temperature = settings.truncation.temperature
     if not isinstance(temperature, int | float) or temperature <= 0:
-        raise BadInput(f"generate {name}: temperature is {temperature!r}, allowed is above 0; fix the row")
+        raise BadInput(f"generate {name}: temperature is {temperature!r}, allowed is above 0; fix the entry")
 
 
 def calibration_text(prefixes: Sequence[Document], tokenizer: Any, titles: bool, tokens: int) -> list[int]:

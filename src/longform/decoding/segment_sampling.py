@@ -10,7 +10,7 @@ from longform.language_models.hsmm.model import SemiMarkovLM
 
 
 def generate(*, model: Path, name: str, seed: int, documents: int, segments: int) -> Corpus:
-    """Sample ``documents`` texts; a text depends on (model, seed, row name, index) alone."""
+    """Sample ``documents`` texts; a text depends on (model, seed, stage name, index) alone."""
     if documents < 1 or segments < 1:
         raise BadInput(f"generate {name}: documents={documents}, segments={segments}; both must be at least one")
     fitted = SemiMarkovLM.load(model)

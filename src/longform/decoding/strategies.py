@@ -66,7 +66,7 @@ def settings_of(decoder: Mapping[str, Any]) -> Settings:
     options = dict(decoder)
     kind = options.pop("kind", None)
     if kind not in KINDS:
-        raise BadInput(f"decoder kind is {kind!r}, allowed are {sorted(KINDS)}; fix the row")
+        raise BadInput(f"decoder kind is {kind!r}, allowed are {sorted(KINDS)}; fix the entry")
     try:
         return KINDS[kind](**options)
     except TypeError as error:

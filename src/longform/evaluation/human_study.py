@@ -104,7 +104,7 @@ def _judged(
             continue
         if row["answer"] not in (COHERENT, INCOHERENT):
             raise BadInput(
-                f"item {item!r}: verdict {row['answer']!r}; allowed are coherent and incoherent; mend the export"
+                f"item {item!r}: verdict {row['answer']!r}; allowed are coherent and incoherent; fix the export"
             )
         verdicts[row["annotator"]] = row["answer"] == COHERENT
     chains = {name: tuple(held[i] for i in sorted(held)) for name, held in labels.items()}

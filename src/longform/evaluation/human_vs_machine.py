@@ -62,7 +62,7 @@ def sides_of(units: Sequence[Any]) -> list[Sides]:
         sides.setdefault(document, {})[side] = unit
     kept = {name: found for name, found in sides.items() if HUMAN in found and len(found) > 1}
     if not kept:
-        raise BadInput(f"got {len(units)} units but no pair <id>-human, <id>-<source>; use a completions row")
+        raise BadInput(f"got {len(units)} units but no pair <id>-human, <id>-<source>; use a corpus of completions")
     return [Sides(name, (human := found.pop(HUMAN)).split, human, found) for name, found in kept.items()]
 
 
@@ -77,7 +77,7 @@ def source_measurements(
 ) -> list[Measurement]:
     """The tallies behind :func:`human_vs_machine`, source by source, scorer by scorer."""
     if not sources or not scorers:
-        raise BadInput("human against machine: no source or no scorer; name those of the completions row")
+        raise BadInput("human against machine: no source or no scorer; name those of the completions")
     made = []
     for source in sources:
         for name, scorer in scorers.items():

@@ -160,7 +160,7 @@ def read(
     empty = [system for system, chosen in held.items() if not chosen]
     if empty:
         raise BadInput(
-            f"infer {name}: no document of splits {list(splits)} by {empty}; mend splits, systems or the corpus"
+            f"infer {name}: no document of splits {list(splits)} by {empty}; fix splits, systems or the corpus"
         )
     chain = planted_domain(domain).chain
     rule = ChainRule(chain.types, chain.transitions, least)

@@ -110,6 +110,6 @@ def _classifier(name: str) -> Any:
     from sklearn.preprocessing import StandardScaler
 
     if name not in CLASSIFIERS:
-        raise BadInput(f"classifier {name!r}; allowed are {list(CLASSIFIERS)}; fix the row")
+        raise BadInput(f"classifier {name!r}; allowed are {list(CLASSIFIERS)}; fix the entry")
     network = MLPClassifier((64, 32), max_iter=400, random_state=0, alpha=1e-3, tol=1e-3)
     return make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000) if name == "linear" else network)

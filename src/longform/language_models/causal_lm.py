@@ -63,7 +63,7 @@ def fit(
         shape: ``{"model_type": "gpt2", ...}``, keywords of its transformers configuration.
     """
     if shape is None and not has_model(base):
-        raise BadInput(f"train {name}: {base} holds no model and the row gives no shape; add one of the two")
+        raise BadInput(f"train {name}: {base} holds no model and the entry gives no shape; add one of the two")
     pack: Any = {"stream": stream_blocks, "documents": document_rows}.get(packing)
     if pack is None:
         raise BadInput(f"train {name}: packing {packing!r}; allowed are 'stream' and 'documents'")

@@ -83,7 +83,7 @@ def load_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
     """
     files = [*folder.glob("pointer.json"), *folder.glob("tokenizer*"), *folder.glob("vocab*"), *folder.glob("*.model")]
     if not files:
-        raise BadInput(f"{folder}: no tokenizer could be opened (no tokenizer.json there); train its row again")
+        raise BadInput(f"{folder}: no tokenizer could be opened (no tokenizer.json there); train it again")
     try:
         return AutoTokenizer.from_pretrained(**source(folder))
     except (OSError, ValueError) as error:
@@ -104,7 +104,7 @@ def load_model(folder: Path, auto: Any, **settings: Any) -> Any:
         )
     except (OSError, ValueError, RuntimeError, KeyError, TypeError, AttributeError, SafetensorError) as error:
         raise BadInput(
-            f"{folder}: no model could be opened ({_first_line(error)}); train its row again or fix the path"
+            f"{folder}: no model could be opened ({_first_line(error)}); train it again or fix the path"
         ) from error
     kinds = ("mismatched_keys", "missing_keys", *(() if (folder / "pointer.json").is_file() else ("unexpected_keys",)))
     wrong = sorted(str(key) for kind in kinds for key in report.get(kind) or [])

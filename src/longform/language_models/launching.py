@@ -36,10 +36,10 @@ class Launch:
         for name in ("devices", "nodes"):
             value = getattr(self, name)
             if type(value) is not int or value < 1:
-                raise BadInput(f"{name} is {value!r}, allowed is a whole number from 1; fix the row")
+                raise BadInput(f"{name} is {value!r}, allowed is a whole number from 1; fix the entry")
         known = ["auto", *sorted(StrategyRegistry.available_strategies())]
         if self.strategy not in known:
-            raise BadInput(f"strategy is {self.strategy!r}, allowed are {known}; fix the row")
+            raise BadInput(f"strategy is {self.strategy!r}, allowed are {known}; fix the entry")
 
     @property
     def world(self) -> int:

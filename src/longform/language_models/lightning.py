@@ -101,7 +101,7 @@ class Learner(pl.LightningModule):
         if schedule.checkpointing:
             if not hasattr(network, "gradient_checkpointing_enable"):
                 raise BadInput(
-                    f"schedule has checkpointing, which {type(network).__name__} does not know; drop it from the row"
+                    f"schedule has checkpointing, which {type(network).__name__} does not know; drop it from the entry"
                 )
             network.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
 

@@ -58,13 +58,13 @@ class Schedule:
         for name in ("batch", "accumulate", "validations"):
             value = getattr(self, name)
             if type(value) is not int or value < 1:
-                raise BadInput(f"schedule has {name}={value!r}, allowed is a whole number from 1; fix the row")
+                raise BadInput(f"schedule has {name}={value!r}, allowed is a whole number from 1; fix the entry")
         for name in ("learning_rate", "epochs", "clip"):
             value = getattr(self, name)
             if type(value) not in (int, float) or not 0 <= value < math.inf or (name == "epochs" and value == 0):
                 raise BadInput(f"schedule has {name}={value!r}, allowed is a positive number (2.0e-3, not 2e-3)")
         if self.precision not in PRECISIONS:
-            raise BadInput(f"schedule has precision={self.precision!r}, allowed are {list(PRECISIONS)}; fix the row")
+            raise BadInput(f"schedule has precision={self.precision!r}, allowed are {list(PRECISIONS)}; fix the entry")
         if self.accumulate % self.launch.world:
             raise BadInput(
                 f"schedule has accumulate={self.accumulate}, which {self.launch.world} processes cannot share evenly; "
@@ -73,7 +73,7 @@ class Schedule:
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> Schedule:
-        """Build from a row.
+        """Build from an entry.
 
         Raises:
             BadInput: a name that is not a field.
@@ -81,7 +81,7 @@ class Schedule:
         known = [field.name for field in fields(cls)]
         unknown = sorted(settings.keys() - set(known))
         if unknown:
-            raise BadInput(f"schedule has {unknown[0]!r}; allowed are {known}; fix the row")
+            raise BadInput(f"schedule has {unknown[0]!r}; allowed are {known}; fix the entry")
         return cls(**settings)
 
     @property

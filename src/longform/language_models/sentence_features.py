@@ -158,7 +158,7 @@ def split_sentences(documents: Sequence[Document], splitter: str) -> list[list[s
         BadInput: an unknown splitter.
     """
     if splitter not in SPLITTERS:
-        raise BadInput(f"splitter {splitter!r}; allowed are {sorted(SPLITTERS)}; fix the row")
+        raise BadInput(f"splitter {splitter!r}; allowed are {sorted(SPLITTERS)}; fix the entry")
     split = SPLITTERS[splitter]
     pieces = [[piece.strip() for section in d.sections for piece in split(section.text)] for d in documents]
     return [[piece for piece in texts if piece] for texts in pieces]

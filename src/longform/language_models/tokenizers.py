@@ -63,7 +63,7 @@ def fit(*, documents: Sequence[Document], kind: str, vocab_size: int | None = No
         BadInput: an unknown kind, or a size that the kind does not take or lacks.
     """
     if kind not in KINDS:
-        raise BadInput(f"tokenizer kind is {kind!r}, allowed are {sorted(KINDS)}; fix the row")
+        raise BadInput(f"tokenizer kind is {kind!r}, allowed are {sorted(KINDS)}; fix the entry")
     if (vocab_size is None) == (kind == "byte_pair"):
         raise BadInput(
             f"tokenizer of kind {kind!r} has vocab_size={vocab_size!r}; byte_pair needs it, whitespace has none"

@@ -1,7 +1,7 @@
 """Training translators on sentence pairs, autoregressive and not (deng2022, appendix C).
 
 A pair is a document with a section titled ``source`` and one titled ``target``. One BPE over both sides, as the
-paper's parameter counts imply. The paper states the sizes and not the schedule, which is a row's choice.
+paper's parameter counts imply. The paper states the sizes and not the schedule, which is the entry's choice.
 """
 
 from __future__ import annotations
@@ -203,7 +203,7 @@ class TrainedTranslator:
         """
         for name in ("model.safetensors", "translator.json", "tokenizer.json"):
             if not (folder / name).is_file():
-                raise BadInput(f"{folder}: no {name}; a translator is a folder that its train row wrote")
+                raise BadInput(f"{folder}: no {name}; a translator is a folder that its training wrote")
         record = json.loads((folder / "translator.json").read_text())
         subwords = Tokenizer.from_file(str(folder / "tokenizer.json"))
         network = NETWORKS[record["kind"]](Shape(**record["shape"]), subwords.get_vocab_size())

@@ -91,7 +91,7 @@ def shuffled_orders(task: str, size: int, keys: Sequence[Any], shuffles: int, rn
         BadInput: no such task.
     """
     if task not in TASKS:
-        raise BadInput(f"shuffle task {task!r}; allowed are {sorted(TASKS)}; fix the row")
+        raise BadInput(f"shuffle task {task!r}; allowed are {sorted(TASKS)}; fix the entry")
     return distinct_orders(TASKS[task](len(keys), size, shuffles, rng), numbered(keys))
 
 

@@ -62,7 +62,7 @@ def test_a_trained_model_keeps_the_comparison_and_a_wrong_scan_is_refused(how, t
 
 def test_exactly_one_way_of_fitting_is_asked_for(tmp_path, monkeypatch) -> None:
     given = {"documents": _documents(), "name": "hsmm", "seed": 1, "scratch": tmp_path, **SIZES}
-    with pytest.raises(BadInput, match="exactly one of em and gradient; the row has none"):
+    with pytest.raises(BadInput, match="exactly one of em and gradient; the entry has none"):
         fit(**given)
     monkeypatch.setenv("LONGFORM_DEVICE", "warp")
     with pytest.raises(BadInput, match="LONGFORM_DEVICE is 'warp'"):

@@ -79,7 +79,7 @@ class LatentPath:
         if not head:
             return self
         if head not in self.heads:
-            raise BadInput(f"{self.unit_id}: no head {head!r}; the reader had {sorted(self.heads)}; mend the row")
+            raise BadInput(f"{self.unit_id}: no head {head!r}; the reader had {sorted(self.heads)}; fix the entry")
         return replace(self, latents=self.heads[head], heads={})
 
 
@@ -165,7 +165,7 @@ def convention(name: str) -> Convention:
         BadInput: no such name.
     """
     if name not in CONVENTIONS:
-        raise BadInput(f"index convention {name!r}; allowed are {sorted(CONVENTIONS)}; mend the row")
+        raise BadInput(f"index convention {name!r}; allowed are {sorted(CONVENTIONS)}; fix the entry")
     return CONVENTIONS[name]
 
 

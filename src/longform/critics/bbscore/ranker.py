@@ -44,7 +44,7 @@ class BridgeRanker:
     def __post_init__(self) -> None:
         BridgeFeatures(self.index, self.time)
         if self.classifier not in CLASSIFIERS:
-            raise BadInput(f"classifier {self.classifier!r}; allowed are {list(CLASSIFIERS)}; fix the row")
+            raise BadInput(f"classifier {self.classifier!r}; allowed are {list(CLASSIFIERS)}; fix the entry")
 
     def fit(self, real: Sequence[LatentPath]) -> BridgeRanker:
         r"""Estimate $\sigma_m^2$ on real paths; what ranks is learnt by :meth:`fit_pairs`."""

@@ -65,10 +65,10 @@ def open_bridge(folder: Path) -> TrainedBridge:
         BadInput: the folder holds no bridge, or its frozen encoder is gone.
     """
     if not (folder / "bridge.json").is_file():
-        raise BadInput(f"{folder}: no bridge.json; the reader must be a row of bridge_encoder, train it first")
+        raise BadInput(f"{folder}: no bridge.json; the reader must be a folder that bbscore trained; train it first")
     named = json.loads((folder / "bridge.json").read_text(encoding="utf-8"))
     if not (folder / ENCODER).is_dir():
-        raise BadInput(f"{folder} reads features of {folder / ENCODER}, which is not there; run its train row again")
+        raise BadInput(f"{folder} reads features of {folder / ENCODER}, which is not there; run its train stage again")
     weights = load_file(folder / "heads.safetensors")
     heads = {name: _opened({k[len(name) + 1 :]: v for k, v in weights.items() if k.startswith(f"{name}/")})
              for name in named["heads"]}  # fmt: skip

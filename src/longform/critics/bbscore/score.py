@@ -61,7 +61,7 @@ class BridgeFeatures:
     def __post_init__(self) -> None:
         convention(self.index)
         if self.time not in TIMES:
-            raise BadInput(f"time {self.time!r}; allowed are {list(TIMES)}; mend the row")
+            raise BadInput(f"time {self.time!r}; allowed are {list(TIMES)}; fix the entry")
 
     def fit(self, real: Sequence[LatentPath]) -> BridgeFeatures:
         r"""Estimate $\sigma_m^2$ on the paths as they are, and see whether most of their sums are negative.

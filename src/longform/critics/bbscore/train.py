@@ -123,9 +123,9 @@ class Recipe:
 
     def __post_init__(self) -> None:
         if self.objective not in OBJECTIVES:
-            raise BadInput(f"objective {self.objective!r}; allowed are {list(OBJECTIVES)}; mend the row")
+            raise BadInput(f"objective {self.objective!r}; allowed are {list(OBJECTIVES)}; fix the entry")
         if self.optimiser not in ("sgd", "adamw"):
-            raise BadInput(f"optimiser {self.optimiser!r}; allowed are 'sgd' and 'adamw'; mend the row")
+            raise BadInput(f"optimiser {self.optimiser!r}; allowed are 'sgd' and 'adamw'; fix the entry")
 
 
 class Sentences:
@@ -251,7 +251,7 @@ def fit(
 
     Args:
         base: a causal LM, a sentence encoder, or a ``sentence_features`` row with kept features.
-        recipes: fields of :class:`Recipe` by name; a recipe's own ``schedule`` is merged over the row's.
+        recipes: fields of :class:`Recipe` by name; a recipe's own ``schedule`` is merged over the entry's.
         seeds: heads of each recipe, ``<recipe>_0`` and so on.
         latent: dimensions of the latent.
 

@@ -237,7 +237,7 @@ def read_with(
         BadInput: an unknown film filter.
     """
     if film_filter is not None and film_filter not in FILM_FILTERS:
-        raise BadInput(f"film_filter is {film_filter!r}, allowed are {sorted(FILM_FILTERS)} or null; fix the row")
+        raise BadInput(f"film_filter is {film_filter!r}, allowed are {sorted(FILM_FILTERS)} or null; fix the entry")
     keep = FILM_FILTERS[film_filter] if film_filter else lambda _: True
     kept = {document.id for document in documents if keep(document)}
     read = iter(read_chains([document for document in documents if document.id in kept], resolver, rules))

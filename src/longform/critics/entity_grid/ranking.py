@@ -251,7 +251,9 @@ def learn_tuned(
     usable = _usable(training)
     if len(usable) < inner or inner < 2 or not choices or not penalties:
         asked = f"{len(usable)} documents, {inner} inner folds, {len(choices)} choices, {len(penalties)} penalties"
-        raise BadInput(f"tuned ranking: {asked}; a document a fold, two folds and one of each are needed; fix the row")
+        raise BadInput(
+            f"tuned ranking: {asked}; a document a fold, two folds and one of each are needed; fix the entry"
+        )
     fold = np.empty(len(usable), dtype=np.int64)
     order = generator("tuned ranking", *(document.unit_id for document in usable)).permutation(len(usable))
     fold[order] = np.arange(len(usable)) % inner

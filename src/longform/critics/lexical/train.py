@@ -31,5 +31,5 @@ def fit(*, documents: Sequence[Document], world: str) -> WordNet:
         world: ``everyday`` (the wiki-like domains, reports and summaries), ``medical`` or ``physical``.
     """
     if world not in VOCABULARIES:
-        raise BadInput(f"word net of world {world!r}; allowed are {sorted(VOCABULARIES)}; fix the row")
+        raise BadInput(f"word net of world {world!r}; allowed are {sorted(VOCABULARIES)}; fix the entry")
     return WordNet(to_lmf(vocabulary(world)))

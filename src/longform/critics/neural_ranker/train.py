@@ -148,7 +148,9 @@ def open_ranker(folder: Path) -> TrainedRanker:
         BadInput: the folder holds no ranker, or its encoder is gone.
     """
     if not (folder / "ranker.json").is_file():
-        raise BadInput(f"{folder}: no ranker.json; the reader must be a row of coherence_ranker, train it first")
+        raise BadInput(
+            f"{folder}: no ranker.json; the reader must be a folder that neural_ranker trained; train it first"
+        )
     named = json.loads((folder / "ranker.json").read_text(encoding="utf-8"))
     if not (folder / ENCODER).is_dir():
         raise BadInput(f"{folder} reads features of {folder / ENCODER}, which is not there; run its train stage again")

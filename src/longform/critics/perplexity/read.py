@@ -47,7 +47,7 @@ def read(
         BadInput: an unknown preset.
     """
     if preset not in (None, "paper"):
-        raise BadInput(f"infer {name}: preset is {preset!r}, allowed are 'paper' and null; fix the row")
+        raise BadInput(f"infer {name}: preset is {preset!r}, allowed are 'paper' and null; fix the entry")
     tokenizer = load_tokenizer(reader)
     network = load_reader(reader, AutoModelForCausalLM)
     chosen = [document for document in documents if document.split in splits]

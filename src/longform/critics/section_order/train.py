@@ -64,7 +64,7 @@ def fit(
         torch.manual_seed(derived_seed(seed, "initial weights"))
         network = load_model(base, AutoModelForSequenceClassification, num_labels=len(titles), **labels)
     else:
-        raise BadInput(f"train {name}: {base} holds no encoder and the row gives no shape; add one of the two")
+        raise BadInput(f"train {name}: {base} holds no encoder and the entry gives no shape; add one of the two")
     items = {s: sections(documents, s, titles, tokenizer, max_length) for s in ("train", "validation")}
     plan = Schedule.from_settings(schedule)
     module = TitleClassifier(network, plan, plan.updates(len(items["train"])))

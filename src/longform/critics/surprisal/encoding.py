@@ -99,7 +99,7 @@ class Encoder:
     def __post_init__(self) -> None:
         for name, value, allowed in (("ends", self.ends, ENDS), ("separator", self.separator, SEPARATORS)):
             if value not in allowed:
-                raise BadInput(f"encoder: {name} is {value!r}, allowed are {list(allowed)}; fix the row")
+                raise BadInput(f"encoder: {name} is {value!r}, allowed are {list(allowed)}; fix the entry")
         if not self.tokenizer.is_fast:
             raise BadInput(f"{type(self.tokenizer).__name__} gives no character offsets; save it with a tokenizer.json")
         if self.ends != "legacy_none":

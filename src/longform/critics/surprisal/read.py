@@ -152,7 +152,7 @@ def read(
             (:mod:`longform.critics.surprisal.read`), so that decisions are those of float32.
     """
     if precision not in PRECISIONS:
-        raise BadInput(f"infer {name}: precision {precision!r} is not one of {sorted(PRECISIONS)}; fix the row")
+        raise BadInput(f"infer {name}: precision {precision!r} is not one of {sorted(PRECISIONS)}; fix the entry")
     if precision == "bfloat16" and not has_bfloat16(chosen_device()):
         print(f"infer {name}: reads in float32, for this processor has no bfloat16 arithmetic (emulated, it is slower)")
         precision = "float32"

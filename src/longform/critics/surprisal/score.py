@@ -108,7 +108,7 @@ class SuiteAccuracy:
 
     def __post_init__(self) -> None:
         if self.metric is not None and self.metric not in METRICS:
-            raise BadInput(f"suite accuracy: metric {self.metric!r} is not one of {sorted(METRICS)}; fix the row")
+            raise BadInput(f"suite accuracy: metric {self.metric!r} is not one of {sorted(METRICS)}; fix the entry")
 
     def fit(self, real: Sequence[ReadItem]) -> SuiteAccuracy:
         """Itself: an inequality has nothing to fit."""

@@ -180,7 +180,7 @@ class TopicSettings:
 
     def __post_init__(self) -> None:
         if self.floats not in ("float32", "float64"):
-            raise BadInput(f"topic settings: floats is {self.floats!r}, allowed is float32 or float64; fix the row")
+            raise BadInput(f"topic settings: floats is {self.floats!r}, allowed is float32 or float64; fix the entry")
         for name in ("em_iterations", "lag", "batch", "threads"):
             if getattr(self, name) < 1:
                 raise BadInput(f"topic settings: {name} is {getattr(self, name)}, allowed is 1 or more")

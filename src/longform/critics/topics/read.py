@@ -59,7 +59,7 @@ def read(
     """
     ways = {"proportions": TopicReader.proportions, "paths": paths, "completion": completion}
     if readout not in ways:
-        raise BadInput(f"topics: readout is {readout!r}, allowed is one of {list(ways)}; fix the row")
+        raise BadInput(f"topics: readout is {readout!r}, allowed is one of {list(ways)}; fix the entry")
     chosen = of_splits(documents, splits, "topics")
     arrays = ways[readout](open_topics(reader, reader_truth, settings), chosen)
     arrays |= pack([document.text for document in chosen]) if keep_text else {}

@@ -250,7 +250,7 @@ class SavedChecker:
 
 
 def retrieval_and_selection(pages: Pages, settings: Mapping[str, Any]) -> tuple[PageRetrieval, SentenceSelection]:
-    """The first two parts from a row's settings."""
+    """The first two parts from an entry's settings."""
     try:
         return TitlesAndBm25(pages, **settings["retrieval"]), Bm25Lines(pages, **settings["selection"])
     except TypeError as error:
@@ -266,7 +266,7 @@ def open_checker(folder: Path) -> Checker:
     from longform.critics.verifiability.entailment import open_entailment  # only here: scores need no torch
 
     if not (folder / "checker.json").is_file() or not (folder / "pages.jsonl").is_file():
-        raise BadInput(f"{folder}: no checker.json and pages.jsonl; name the folder of a verifiability train row")
+        raise BadInput(f"{folder}: no checker.json and pages.jsonl; name a folder that verifiability trained")
     record = json.loads((folder / "checker.json").read_text(encoding="utf-8"))
     with (folder / "pages.jsonl").open(encoding="utf-8") as lines:
         pages = {row["title"]: tuple(row["lines"]) for row in map(json.loads, lines)}

@@ -70,12 +70,12 @@ def fit(
     claims = [(document.split, claim) for document, claim in claims_of(documents)]
     if not pages or not claims or entailment not in ("trained", "brought"):
         got = f"{len(pages)} pages, {len(claims)} claims, entailment {entailment!r}"
-        raise BadInput(f"train {name}: {got}; needed are pages, claims, and 'trained' or 'brought'; fix texts or row")
+        raise BadInput(f"train {name}: {got}; needed are pages, claims, and 'trained' or 'brought'; fix the entry")
     settings = {"retrieval": dict(retrieval or {}), "selection": dict(selection or {}), "sure": sure}
     if entailment == "brought":
         return SavedChecker(pages, settings, brought_entailment(base))
     if schedule is None:
-        raise BadInput(f"train {name}: entailment 'trained' needs a schedule; add one, as other train rows have")
+        raise BadInput(f"train {name}: entailment 'trained' needs a schedule; add one, as other trainings have")
     parts = retrieval_and_selection(pages, settings)
     pairs = {
         split: [pair for at, claim in claims if at == split for pair in labelled_pairs(claim, pages, *parts)]

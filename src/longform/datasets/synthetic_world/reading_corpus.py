@@ -67,7 +67,7 @@ def build(
         BadInput: an unknown form, or no pages or tellings.
     """
     if form not in FORMS:
-        raise BadInput(f"form is {form!r}, allowed are {sorted(FORMS)}; fix the row")
+        raise BadInput(f"form is {form!r}, allowed are {sorted(FORMS)}; fix the entry")
     numbers = indices(pages)
     if not numbers or tellings < 1:
         raise BadInput(f"corpus {name!r}: {len(numbers)} pages, {tellings} tellings; at least one of each is needed")

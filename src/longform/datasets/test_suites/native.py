@@ -61,7 +61,7 @@ def sentence_order(
         speakers: put ``[SEP]`` between units.
     """
     if kind not in SHUFFLES:
-        raise BadInput(f"suite {name}: kind {kind!r}, allowed are {sorted(SHUFFLES)}; fix the row")
+        raise BadInput(f"suite {name}: kind {kind!r}, allowed are {sorted(SHUFFLES)}; fix the entry")
     edit, formula = SHUFFLES[kind]
     items: list[SuiteItem] = []
     excluded: Counter[str] = Counter()
@@ -107,7 +107,7 @@ def winograd(
     """
     formulas = {"full": "(*;%distractor%) > (*;%target%)", "partial": "(3;%distractor%) > (3;%target%)"}
     if kind not in formulas:
-        raise BadInput(f"suite {name}: kind {kind!r}, allowed are {sorted(formulas)}; fix the row")
+        raise BadInput(f"suite {name}: kind {kind!r}, allowed are {sorted(formulas)}; fix the entry")
     items = []
     for number, schema in enumerate(schemas, 1):
         candidates = [in_sentence_case(c, schema.before) if lower else c for c in schema.candidates]
@@ -235,7 +235,7 @@ def build(
     }
     unknown = sorted(sources.keys() - builders.keys())
     if unknown:
-        raise BadInput(f"prepare {name}: sources {unknown}; allowed are {sorted(builders)}; fix the row")
+        raise BadInput(f"prepare {name}: sources {unknown}; allowed are {sorted(builders)}; fix the entry")
     suites: list[Suite] = []
     for kind, place in sources.items():
         below = {key: raw / value for key, value in place.items()} if isinstance(place, Mapping) else raw / place

@@ -36,7 +36,7 @@ LANGUAGE = "kothic"  # the planted language whose word order is furthest from En
 def source_files(seed: int, counts: Mapping[str, int], language: str = LANGUAGE) -> dict[str, str]:
     """Native files by name; ``counts`` says how many stories, dialogues and articles of split test they draw on."""
     if set(counts) != set(KINDS):
-        raise BadInput(f"planted suites: counts of {sorted(counts)}, allowed are those of {list(KINDS)}; fix the row")
+        raise BadInput(f"planted suites: counts of {sorted(counts)}, allowed are those of {list(KINDS)}; fix the entry")
     numbers = {kind: indices({"test": count}) for kind, count in counts.items()}
     stories = [write_story(seed, index) for index in numbers["stories"]]
     dialogues = [write_dialogue(seed, index) for index in numbers["dialogues"]]

@@ -33,10 +33,10 @@ def build(*, name: str, seed: int, counts: Mapping[str, Mapping[str, int]]) -> C
     }
     unknown = sorted(counts.keys() - writers.keys())
     if unknown:
-        raise BadInput(f"prepare {name}: kinds {unknown}; allowed are {sorted(writers)}; fix the row")
+        raise BadInput(f"prepare {name}: kinds {unknown}; allowed are {sorted(writers)}; fix the entry")
     plain = sorted(kind for kind, splits in counts.items() if not isinstance(splits, Mapping))
     if plain:
-        raise BadInput(f"prepare {name}: {plain} have one count, allowed are counts by split; fix the row")
+        raise BadInput(f"prepare {name}: {plain} have one count, allowed are counts by split; fix the entry")
     documents = [writers[kind](index) for kind, splits in counts.items() for index in indices(splits)]
     return Corpus(
         documents, {}, {"planted": True, "documents": {kind: dict(splits) for kind, splits in counts.items()}}

@@ -58,7 +58,7 @@ def build(
         BadInput: nothing to read, a misspelt setting, lost shards, or no article left.
     """
     if subset not in SUBSETS:
-        raise BadInput(f"subset is {subset!r}, allowed are {sorted(SUBSETS, key=str)}; fix the row")
+        raise BadInput(f"subset is {subset!r}, allowed are {sorted(SUBSETS, key=str)}; fix the entry")
     folder = raw if raw.is_dir() else raw.parent
     count = token_counter(folder / tokenizer if tokenizer else None)
     thresholds, asked = settings(Filters, filters), settings(Extraction, extraction)

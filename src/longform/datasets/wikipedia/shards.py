@@ -85,9 +85,9 @@ class Extraction:
 
     def __post_init__(self) -> None:
         if self.form not in WRITERS:
-            raise BadInput(f"form is {self.form!r}, allowed are {sorted(WRITERS)}; fix the row")
+            raise BadInput(f"form is {self.form!r}, allowed are {sorted(WRITERS)}; fix the entry")
         if min(self.shard_bytes, self.page_seconds, self.max_page_bytes) < 1:
-            raise BadInput(f"{self}: every number must be at least 1; fix the row")
+            raise BadInput(f"{self}: every number must be at least 1; fix the entry")
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Training the hidden semi-Markov language model as a row of the pipeline, by EM or by the paper's gradient steps."""
+"""Training the hidden semi-Markov language model as a stage of the pipeline, by EM or by the paper's gradient steps."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def fit(
         raise BadInput(f"train {name}: got {got}; both are needed")
     if (em is None) == (gradient is None):
         raise BadInput(
-            f"train {name}: give exactly one of em and gradient; the row has {'none' if em is None else 'both'}"
+            f"train {name}: give exactly one of em and gradient; the entry has {'none' if em is None else 'both'}"
         )
     compute = Compute(str(chosen_device()), threads)
     sizes = {"num_states": num_states, "max_duration": max_duration, "max_ngrams": max_ngrams}

@@ -153,7 +153,7 @@ def judgements(suites: Sequence[Suite], per_suite: int, seed: int) -> list[Judge
         BadInput: a suite that is no contrast, or of which all pairs read alike; no pair asked for.
     """
     if per_suite < 1:
-        raise BadInput(f"judgement sheet: per_suite is {per_suite!r}, allowed is a whole number from 1; fix the row")
+        raise BadInput(f"judgement sheet: per_suite is {per_suite!r}, allowed is a whole number from 1; fix the entry")
     drawn = [(suite, item) for suite in suites for item in _drawn(suite, per_suite, seed)]
     order = generator(seed, "judgement order").permutation(len(drawn))
     return [_judgement(*drawn[int(place)], seed) for place in order]
