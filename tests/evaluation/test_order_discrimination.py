@@ -6,12 +6,13 @@ from itertools import product
 import numpy as np
 import pytest
 
-from longform.core.critic import Tally
+from longform.core.critic import Tally, resampled_scores
 from longform.core.documents import BadInput
 from longform.core.resampling import generator, sign_flip_test
 from longform.critics.entity_grid.ranking import GridRanker, TransitionFeatures
 from longform.evaluation.order_discrimination import (
     COLUMNS,
+    Area,
     PairAccuracy,
     against_chance,
     area,
@@ -129,6 +130,10 @@ def test_heads_are_averaged_and_each_stands_by_itself():
     mean, good, bad = order_discrimination({"s": Seeing()}, units, [ShuffleTask()], heads=("1", "-1"))
     assert (mean.variant, good.variant, bad.variant) == ("", "1", "-1")
     assert mean.value == pytest.approx((good.value + bad.value) / 2) == pytest.approx(0.5)
+    (one,) = order_measurements({"s": Seeing()}, units, [ShuffleTask()], heads=("1", "-1"))
+    index = np.random.default_rng(0).integers(0, 6, (20, 6))
+    one_by_one = [one.score(one.tally.take(rows)) for rows in index]
+    np.testing.assert_allclose(resampled_scores(one, one.tally, index), one_by_one, rtol=1e-12)
     assert mean.details["spread"] == pytest.approx(np.std([good.value, bad.value], ddof=1))
 
 
@@ -167,6 +172,9 @@ def test_areas_count_pairs_of_any_documents_and_the_curve_encloses_them():
     assert area(low, high) == pytest.approx(loop)
     curve = roc_points(low, high, 1001)
     assert np.trapezoid(curve["true_positive"], curve["false_positive"]) == pytest.approx(loop, abs=0.02)
+    tally = Tally(tuple("abcdefgh"), ("a", "b", "excluded"), np.c_[rng.normal(size=(8, 2)).round(1), np.arange(8) > 6])
+    metric, index = Area("a", "b"), rng.integers(0, 8, (20, 8))
+    assert resampled_scores(metric, tally, index).tolist() == [metric.score(tally.take(rows)) for rows in index]
     units = [Text(f"u{i}") for i in range(9)]
     (found,) = order_areas({"cost": Cost()}, units, [ShuffleTask()])
     (turned,) = order_areas({"gain": Cost("higher")}, units, [ShuffleTask()])

@@ -1,21 +1,25 @@
 """One protocol for critics and metrics: fit, tally, score; and, written once, an interval and a test for any of them.
 
-Everything that a critic may offer beyond these three stands here, one small protocol each: :class:`Attributing`,
-:class:`Describing`, :class:`Grouping`, :class:`Redrawing`, :class:`Centring`, :class:`TextScorer`, :class:`OrderScorer` and
-:class:`PairLearner`. Whoever asks for one asks ``isinstance``.
+Everything that a critic may offer beyond these three stands here, one small protocol each: :class:`Weighing`,
+:class:`Attributing`, :class:`Describing`, :class:`Grouping`, :class:`Redrawing`, :class:`Centring`, :class:`TextScorer`,
+:class:`OrderScorer` and :class:`PairLearner`. Whoever asks for one asks ``isinstance``.
+
+A resample is a count per unit. Most scores are functions of their columns' sums (:class:`SumScored`): all resamples are then
+one product of a matrix of counts and the tally, and one call of the score.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
 from longform.core.documents import BadInput
-from longform.core.resampling import bootstrap, percentile_interval
+from longform.core.resampling import blocks, occurrences, percentile_interval, resampled_rows
 
 TIE = 1e-12  # share of a score within which a permuted difference equals the observed one
 Better = Literal["higher", "lower", "nearer_real"]
@@ -65,6 +69,39 @@ def clustered(tally: Tally, groups: Sequence[str]) -> Tally:
     return Tally(tuple(names), tally.columns, values)
 
 
+@dataclass(frozen=True)
+class Sums:
+    """The sums of a tally's columns over its units, or over those of each of many resamples.
+
+    Attributes:
+        values: float64 (columns,) or (resamples, columns).
+    """
+
+    columns: tuple[str, ...]
+    values: np.ndarray
+
+    def total(self, name: str) -> Any:
+        """The sum of one column, a number or one per resample; zero where the tally has no such column."""
+        return self.values[..., self.columns.index(name)] if name in self.columns else np.zeros(self.values.shape[:-1])
+
+
+class SumScored(ABC):
+    """A metric whose score is a function of its columns' sums, so that thousands of resamples are scored as one array."""
+
+    @abstractmethod
+    def of_sums(self, sums: Sums) -> Any:
+        """The score, a number or one per resample; nan where nothing was scored."""
+
+    def score(self, tally: Tally) -> float:
+        """The one number."""
+        return float(self.of_sums(sums_of(tally)))
+
+
+def sums_of(tally: Tally) -> Sums:
+    """The sums of a tally's columns over its units."""
+    return Sums(tally.columns, np.ascontiguousarray(tally.values.T).sum(axis=1))  # a column at a time rounds least
+
+
 class Metric(Protocol):
     """The last third of a critic: one number from a tally; all that an interval and a test need."""
 
@@ -86,6 +123,14 @@ class Critic(Protocol[Unit_contra]):
 
     def score(self, tally: Tally) -> float:
         """The one number."""
+
+
+@runtime_checkable
+class Weighing(Protocol):
+    """A critic that scores many resamples at once in another way than by sums."""
+
+    def weighted_scores(self, tally: Tally, counts: np.ndarray) -> np.ndarray:
+        """Scores of resamples that take each unit so often as ``counts`` (resamples, units) says, float64 (resamples,)."""
 
 
 @runtime_checkable
@@ -220,9 +265,14 @@ def estimate(critic: Metric, tally: Tally, rng: np.random.Generator, resamples: 
     """
     if not tally.unit_ids:
         raise BadInput(f"{signature(critic)}: got zero units, at least one is needed; check the split and the reader")
-    rows = _Rows(tally)
-    judge = (lambda: critic.redrawn(rng)) if isinstance(critic, Redrawing) else (lambda: critic)
-    draws = bootstrap(lambda index: judge().score(rows.take(index)), len(tally.unit_ids), rng, resamples)
+    rows = len(tally.unit_ids)
+    if isinstance(critic, Redrawing):
+        drawn = ((next(resampled_rows(rows, rng, 1)), critic.redrawn(rng)) for _ in range(resamples))
+        draws = np.concatenate([resampled_scores(metric, tally, index) for index, metric in drawn])
+    else:
+        draws = np.concatenate(
+            [resampled_scores(critic, tally, index) for index in resampled_rows(rows, rng, resamples)]
+        )
     if isinstance(critic, Centring):
         draws = np.minimum(draws + (critic.score(tally) - np.nanmean(draws)), critic.upper_bound)
     low, high = percentile_interval(draws)
@@ -248,13 +298,14 @@ def compare(
     paired = first.unit_ids == second.unit_ids
     if not paired:
         first, second = _scored(first), _scored(second)
-    pooled = _Rows(first + second)
+    pooled = first + second
     sizes = len(first.unit_ids), len(second.unit_ids)
-    scores = critic.score(first), critic.score(second)
-    observed = scores[0] - scores[1]
+    values = critic.score(first), critic.score(second)
+    observed = values[0] - values[1]
     order = (_swapped if paired else _shuffled)(sizes, rng, permutations)
-    draws = np.array([_difference(critic, pooled, rows, sizes[0]) for rows in order])
-    nearly = abs(observed) - TIE * max(1.0, *map(abs, scores))
+    sides = ([resampled_scores(critic, pooled, side) for side in np.split(rows, sizes[:1], axis=1)] for rows in order)
+    draws = _differences(sides)
+    nearly = abs(observed) - TIE * max(1.0, *map(abs, values))
     hits = int(np.sum(~(np.abs(draws) < nearly))) if math.isfinite(observed) else permutations
     return Comparison(observed, (1 + hits) / (1 + permutations), paired, permutations)
 
@@ -264,28 +315,43 @@ def _scored(tally: Tally) -> Tally:
     return tally.take(np.flatnonzero(tally.column("excluded") == 0)) if "excluded" in tally.columns else tally
 
 
-class _Rows:
-    """Rows of a tally without their names: resampling thousands of times should not copy strings."""
-
-    def __init__(self, tally: Tally) -> None:
-        self.columns, self.values = tally.columns, tally.values
-        self.blank = ("",) * len(tally.unit_ids)
-
-    def take(self, rows: np.ndarray) -> Tally:
-        return Tally(self.blank[: len(rows)] or (), self.columns, self.values[rows])
+def resampled_difference(
+    high: tuple[Metric, Tally], low: tuple[Metric, Tally], rng: np.random.Generator, resamples: int = 1000
+) -> np.ndarray:
+    """The first metric's score of its tally minus the second's of its own, on resamples of the units of both."""
+    drawn = resampled_rows(len(high[1].unit_ids), rng, resamples)
+    return _differences([resampled_scores(*side, index) for side in (high, low)] for index in drawn)
 
 
-def _difference(critic: Metric, pooled: _Rows, rows: np.ndarray, size: int) -> float:
-    return critic.score(pooled.take(rows[:size])) - critic.score(pooled.take(rows[size:]))
+def _differences(sides: Iterable[Sequence[np.ndarray]]) -> np.ndarray:
+    with np.errstate(invalid="ignore"):  # of two infinite scores: nan
+        return np.concatenate([one - other for one, other in sides])
 
 
-def _swapped(sizes: tuple[int, int], rng: np.random.Generator, permutations: int):
+def resampled_scores(critic: Metric, tally: Tally, index: np.ndarray) -> np.ndarray:
+    """Scores of resamples, each a list of places of the tally's units, ``index`` (resamples, places); float64 (resamples,)."""
+    return weighted_scores(critic, tally, occurrences(index, len(tally.unit_ids)))
+
+
+def weighted_scores(critic: Metric, tally: Tally, counts: np.ndarray) -> np.ndarray:
+    """Scores of resamples that take each unit so often as ``counts`` (resamples, units) says, float64 (resamples,)."""
+    if isinstance(critic, Weighing):
+        return critic.weighted_scores(tally, counts)
+    if isinstance(critic, SumScored) and np.isfinite(tally.values).all():  # 0 times an infinite value is no number
+        return critic.of_sums(Sums(tally.columns, counts @ tally.values))
+    units = np.arange(len(tally.unit_ids))
+    rows = [np.repeat(units, times) for times in counts.astype(np.int64)]
+    blank = ("",) * max(map(len, rows), default=0)  # resampling thousands of times should not copy names
+    return np.array([critic.score(Tally(blank[: len(row)], tally.columns, tally.values[row])) for row in rows])
+
+
+def _swapped(sizes: tuple[int, int], rng: np.random.Generator, permutations: int) -> Iterator[np.ndarray]:
     rows = np.arange(sizes[0])
-    for _ in range(permutations):
-        swap = rng.integers(0, 2, sizes[0]) * sizes[0]
-        yield np.concatenate([rows + swap, rows + (sizes[0] - swap)])
+    for count in blocks(permutations, sum(sizes)):
+        swap = rng.integers(0, 2, (count, sizes[0])) * sizes[0]
+        yield np.concatenate([rows + swap, rows + (sizes[0] - swap)], axis=1)
 
 
-def _shuffled(sizes: tuple[int, int], rng: np.random.Generator, permutations: int):
-    for _ in range(permutations):
-        yield rng.permutation(sum(sizes))
+def _shuffled(sizes: tuple[int, int], rng: np.random.Generator, permutations: int) -> Iterator[np.ndarray]:
+    for count in blocks(permutations, sum(sizes)):
+        yield np.array([rng.permutation(sum(sizes)) for _ in range(count)])

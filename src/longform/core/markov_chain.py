@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from longform.core.critic import Better, Tally
+from longform.core.critic import Better, Sums, SumScored, Tally
 from longform.core.documents import BadInput, Chain, Readout, chains_from_readout
 from longform.core.resampling import perplexity
 
@@ -25,7 +25,7 @@ UNKNOWN = -1
 FITTED = {"fitted": True}
 
 
-class _MarkovScores:
+class _MarkovScores(SumScored):
     """Scoring shared by fitted and given transition matrices: both have names, log probabilities, begin and end."""
 
     better: ClassVar[Better] = "nearer_real"
@@ -63,9 +63,9 @@ class _MarkovScores:
         values = np.stack([total, scored, unknown, np.array(excluded, dtype=float)], axis=1)
         return Tally(tuple(unit.unit_id for unit in units), COLUMNS, values)
 
-    def score(self, tally: Tally) -> float:
+    def of_sums(self, sums: Sums) -> Any:
         """Latent PPL, corpus-level (deng2022 section 2)."""
-        return perplexity(tally.total("logprob"), tally.total("transitions"))
+        return perplexity(sums.total("logprob"), sums.total("transitions"))
 
     def transitions_of(self, units: Sequence[Any]) -> Transitions:
         """Transitions of the judged chains, begin and end included."""

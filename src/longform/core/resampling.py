@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import math
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+PLACES = 1 << 20  # drawn at a time
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest date that a zip entry can carry: a clock must not reach the bytes
 
 
@@ -33,11 +35,36 @@ def logsumexp(values: np.ndarray, axis: int = -1) -> np.ndarray:
         return np.squeeze(top, axis) + np.log(np.sum(np.exp(values - top), axis=axis))
 
 
-def perplexity(logprob: float, count: float) -> float:
-    r"""$\exp(-\sum \log p / n)$ from a sum in nats and a count; no count gives nan."""
-    if count <= 0:
-        return math.nan
-    return math.exp(min(-logprob / count, 700.0)) if math.isfinite(logprob) else math.inf
+def perplexity(logprob: Any, count: Any) -> Any:
+    r"""$\exp(-\sum \log p / n)$ from sums in nats and counts, numbers or arrays; no count gives nan."""
+    with np.errstate(invalid="ignore"):
+        value = np.where(np.isfinite(logprob), np.exp(np.minimum(-ratio(logprob, np.maximum(count, 0)), 700.0)), np.inf)
+    return np.where(np.greater(count, 0), value, np.nan)[()]
+
+
+def ratio(top: Any, bottom: Any) -> Any:
+    """``top / bottom`` of numbers or of arrays, nan where ``bottom`` is 0."""
+    there = np.not_equal(bottom, 0)
+    return np.where(there, top / np.where(there, bottom, 1.0), np.nan)[()]
+
+
+def blocks(draws: int, size: int) -> Iterator[int]:
+    """Numbers of draws that are made at a time, each of ``size`` places, so that memory stays bounded."""
+    most = max(1, PLACES // max(1, size))
+    for start in range(0, draws, most):
+        yield min(most, draws - start)
+
+
+def resampled_rows(rows: int, rng: np.random.Generator, resamples: int) -> Iterator[np.ndarray]:
+    """Row indices drawn with replacement, (resamples, rows) block by block; the draws do not depend on the blocks."""
+    for count in blocks(resamples, rows):
+        yield rng.integers(0, rows, (count, rows))
+
+
+def occurrences(index: np.ndarray, rows: int) -> np.ndarray:
+    """How often each of ``rows`` rows is in each list of row indices, float64 (lists, rows), from (lists, places)."""
+    places = index + np.arange(len(index))[:, None] * rows
+    return np.bincount(places.ravel(), minlength=len(index) * rows).reshape(len(index), rows).astype(np.float64)
 
 
 def bootstrap(
@@ -47,7 +74,7 @@ def bootstrap(
 
     Source: Efron (1979), the nonparametric bootstrap; rows are documents, so ratio scores resample whole documents.
     """
-    return np.array([statistic(rng.integers(0, rows, rows)) for _ in range(resamples)])
+    return np.array([statistic(index) for drawn in resampled_rows(rows, rng, resamples) for index in drawn])
 
 
 def percentile_interval(values: np.ndarray, level: float = 0.95) -> tuple[float, float]:

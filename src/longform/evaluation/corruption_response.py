@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from longform.core.critic import Critic, Tally, compare, estimate
+from longform.core.critic import Critic, Tally, compare, estimate, resampled_difference
 from longform.core.documents import BadInput
-from longform.core.resampling import bootstrap, generator, percentile_interval
+from longform.core.resampling import generator, percentile_interval
 from longform.core.results import Record
 
 RESAMPLES, PERMUTATIONS = 300, 999  # ours: fifty cells a critic; p-values down to 0.001
@@ -99,10 +99,7 @@ def _record(judge: Critic[Any], tally: Tally, names: Sequence[object], **fields:
 def _difference(critic: Critic[Any], tally: Tally, sound: Tally, names: Sequence[object]) -> dict[str, Any]:
     tested = compare(critic, tally, sound, generator(*names, "permutation"), PERMUTATIONS)
 
-    def difference(rows: np.ndarray) -> float:
-        return critic.score(tally.take(rows)) - critic.score(sound.take(rows))
-
-    draws = bootstrap(difference, len(tally.unit_ids), generator(*names, "bootstrap"), RESAMPLES)
+    draws = resampled_difference((critic, tally), (critic, sound), generator(*names, "bootstrap"), RESAMPLES)
     low, high = percentile_interval(draws)
     return {
         "reference": critic.score(sound), "difference": tested.difference, "p_value": tested.p_value, "paired": tested.paired,

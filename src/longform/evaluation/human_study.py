@@ -22,8 +22,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from longform.core.critic import Better, Tally
+from longform.core.critic import Better, Sums, SumScored, Tally
 from longform.core.documents import BadInput, Readout
+from longform.core.resampling import ratio
 from longform.evaluation.agreement import cohen_kappa, krippendorff_alpha
 from longform.evaluation.measurements import wilson
 
@@ -135,7 +136,7 @@ def units_from_readout(readout: Readout) -> list[Judged]:
 
 
 @dataclass(frozen=True)
-class CoherentShare:
+class CoherentShare(SumScored):
     """Share of judgements that call the article coherent (Table 4, column Human); the interval resamples articles."""
 
     better: ClassVar[Better] = "higher"
@@ -150,10 +151,9 @@ class CoherentShare:
         columns = ("coherent", "judgements", "excluded")
         return Tally(tuple(u.unit_id for u in units), columns, np.array(rows, dtype=np.float64).reshape(len(rows), 3))
 
-    def score(self, tally: Tally) -> float:
+    def of_sums(self, sums: Sums) -> Any:
         """Share, 0 to 1; nan without a judgement."""
-        judgements = tally.total("judgements")
-        return tally.total("coherent") / judgements if judgements else math.nan
+        return ratio(sums.total("coherent"), sums.total("judgements"))
 
     def describe(self, units: Sequence[Judged]) -> dict[str, Any]:
         """Everything that the study's tables need: Wilson interval, agreement, each annotator, organisations, answers."""

@@ -13,9 +13,9 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.stats import wasserstein_distance
 
-from longform.core.critic import Better, PairLearner, Tally, signature, unit_scores
+from longform.core.critic import Better, PairLearner, Sums, SumScored, Tally, signature, unit_scores
 from longform.core.documents import BadInput
-from longform.core.resampling import generator, percentile_interval
+from longform.core.resampling import generator, percentile_interval, ratio
 from longform.core.results import Record
 from longform.evaluation.measurements import Measurement, measured, paired_difference
 from longform.evaluation.order_discrimination import Area, PairAccuracy, against_chance, preference_tally
@@ -178,16 +178,15 @@ def source_classification(
 
 
 @dataclass(frozen=True)
-class MeanValue:
+class MeanValue(SumScored):
     """Mean of a column ``value`` over texts."""
 
     name: str = "value"
     better: ClassVar[Better] = "nearer_real"
 
-    def score(self, tally: Tally) -> float:
+    def of_sums(self, sums: Sums) -> Any:
         """The mean; nan without a text."""
-        texts = tally.total("texts")
-        return tally.total("value") / texts if texts else float("nan")
+        return ratio(sums.total("value"), sums.total("texts"))
 
 
 def value_tally(values: Sequence[float], unit_ids: Sequence[str]) -> Tally:

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from longform.core.critic import Better, Tally, compare, estimate, signature
+from longform.core.critic import Better, Tally, compare, estimate, resampled_difference, signature, weighted_scores
 from longform.core.documents import BadInput
-from longform.core.resampling import bootstrap, generator, percentile_interval
+from longform.core.resampling import generator, percentile_interval
 from longform.core.results import Record
 
 FITTED = {"fitted": True}
@@ -59,6 +59,10 @@ class Measurement:
     def score(self, tally: Tally) -> float:
         """Mean over heads."""
         return sum(self.scores(tally)) / len(self.metrics)
+
+    def weighted_scores(self, tally: Tally, counts: np.ndarray) -> np.ndarray:
+        """Mean over heads of resamples that take each document so often as ``counts`` (resamples, documents) says."""
+        return np.mean([weighted_scores(self.metrics[head], part, counts) for head, part in self._parts(tally)], axis=0)
 
     def _parts(self, tally: Tally) -> list[tuple[str, Tally]]:
         parts, start = [], 0
@@ -111,10 +115,7 @@ def paired_difference(high: Measurement, low: Measurement, *names: object, **fie
         raise BadInput(f"{fields}: a difference of scores of different documents or columns; give both the same")
     tested = compare(high, first, second, generator(*names, "permutation"), PERMUTATIONS)
 
-    def difference(rows: np.ndarray) -> float:
-        return high.score(first.take(rows)) - low.score(second.take(rows))
-
-    bounds = percentile_interval(bootstrap(difference, len(first.unit_ids), generator(*names, "bootstrap")))
+    bounds = percentile_interval(resampled_difference((high, first), (low, second), generator(*names, "bootstrap")))
     excluded = int(first.total("excluded"))
     return Record(
         **{"better": high.better, **fields}, value=tested.difference, low=bounds[0], high=bounds[1],

@@ -14,9 +14,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from longform.core.critic import Better, OrderScorer, PairLearner, Tally, compare, signature, unit_scores
+from longform.core.critic import (
+    Better,
+    OrderScorer,
+    PairLearner,
+    Sums,
+    SumScored,
+    Tally,
+    compare,
+    signature,
+    unit_scores,
+)
 from longform.core.documents import BadInput
-from longform.core.resampling import generator, sign_flip_test
+from longform.core.resampling import generator, ratio, sign_flip_test
 from longform.core.results import Record
 from longform.evaluation.measurements import PERMUTATIONS, Measurement, paired_difference, under
 from longform.text.permutations import PermutedDocument, ShuffleTask
@@ -30,7 +40,7 @@ POINTS = 101  # of a ROC curve
 
 
 @dataclass(frozen=True)
-class PairAccuracy:
+class PairAccuracy(SumScored):
     """Pairs ranked correctly over all pairs, ties one half.
 
     Attributes:
@@ -42,10 +52,9 @@ class PairAccuracy:
     task: str = ""
     better: ClassVar[Better] = "higher"
 
-    def score(self, tally: Tally) -> float:
+    def of_sums(self, sums: Sums) -> Any:
         """(wins + ties / 2) / pairs; nan without a pair."""
-        pairs = tally.total("pairs")
-        return (tally.total("wins") + tally.total("ties") / 2) / pairs if pairs else float("nan")
+        return ratio(sums.total("wins") + sums.total("ties") / 2, sums.total("pairs"))
 
 
 def preferences(scores: np.ndarray, better: Better, tolerance: float = TIE) -> tuple[int, int, int, int, int, int]:
@@ -227,6 +236,15 @@ class Area:
     def score(self, tally: Tally) -> float:
         """The area; ties one half; nan without a text."""
         return area(*self.sides(tally))
+
+    def weighted_scores(self, tally: Tally, counts: np.ndarray) -> np.ndarray:
+        """Areas of resamples that take each text so often as ``counts`` (resamples, texts) says."""
+        low, high = self.sides(tally)
+        taken = counts[:, tally.column("excluded") == 0]
+        order = np.argsort(low, kind="stable")
+        before = np.pad(np.cumsum(taken[:, order], axis=1), ((0, 0), (1, 0)))
+        below = sum(before[:, np.searchsorted(low[order], high, side=side)] for side in ("left", "right"))
+        return ratio((below * taken).sum(axis=1), 2 * taken.sum(axis=1) ** 2)
 
     def mirrored(self, tally: Tally) -> Tally:
         """Both sides exchanged."""

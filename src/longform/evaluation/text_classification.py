@@ -12,9 +12,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from longform.core.critic import Better, Tally, clustered, compare
+from longform.core.critic import Better, Sums, SumScored, Tally, clustered, compare
 from longform.core.documents import BadInput
-from longform.core.resampling import generator
+from longform.core.resampling import generator, ratio
 from longform.core.results import Record
 from longform.evaluation.measurements import measured
 
@@ -23,16 +23,15 @@ Features = Callable[[Any], np.ndarray | None]
 
 
 @dataclass(frozen=True)
-class ClassAccuracy:
+class ClassAccuracy(SumScored):
     """Texts of which the right class was told, over all texts."""
 
     classifier: str = "three_layer"
     better: ClassVar[Better] = "higher"
 
-    def score(self, tally: Tally) -> float:
+    def of_sums(self, sums: Sums) -> Any:
         """Accuracy; nan without a text."""
-        texts = tally.total("texts")
-        return tally.total("right") / texts if texts else float("nan")
+        return ratio(sums.total("right"), sums.total("texts"))
 
 
 def text_classification(

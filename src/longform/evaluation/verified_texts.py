@@ -12,9 +12,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from longform.core.critic import Better, Critic, Tally, clustered, estimate
+from longform.core.critic import Better, Critic, Sums, SumScored, Tally, clustered, estimate
 from longform.core.documents import Readout
-from longform.core.resampling import generator
+from longform.core.resampling import generator, ratio
 from longform.core.results import Record
 from longform.critics.repetition.score import DistinctGrams, GramProportion
 from longform.critics.verifiability.annotation_sheet import AnnotationSheet, sheet_record
@@ -31,7 +31,7 @@ Units = Sequence[CheckedGeneration]
 
 
 @dataclass(frozen=True)
-class SentenceMean:
+class SentenceMean(SumScored):
     """Mean of one column over sentences; sentences without a value (nan) are counted out."""
 
     column: str
@@ -51,13 +51,13 @@ class SentenceMean:
         kept = values[~np.isnan(values)]
         return float(kept.sum()), float(len(kept)), float(not len(kept))
 
-    def score(self, tally: Tally) -> float:
+    def of_sums(self, sums: Sums) -> Any:
         """Mean over sentences; nan without any."""
-        return tally.total("sum") / tally.total("sentences") if tally.total("sentences") else math.nan
+        return ratio(sums.total("sum"), sums.total("sentences"))
 
 
 @dataclass(frozen=True)
-class GenerationMean:
+class GenerationMean(SumScored):
     """Mean over generations of a number that each has: different sentences, or a column of ``about``."""
 
     column: str
@@ -82,9 +82,9 @@ class GenerationMean:
             return float(len({evidence for label, evidence in pairs if label == "supported"}))
         return float(unit.about[UNIT_COLUMNS.index(self.column)])
 
-    def score(self, tally: Tally) -> float:
+    def of_sums(self, sums: Sums) -> Any:
         """Mean over generations."""
-        return tally.total("sum") / tally.total("generations") if tally.total("generations") else math.nan
+        return ratio(sums.total("sum"), sums.total("generations"))
 
 
 MEASURES: Mapping[str, tuple[Critic[Any], str]] = {  # the critic, and the part of a generation that it takes

@@ -18,9 +18,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from longform.core.critic import Better, Tally
+from longform.core.critic import Better, Sums, SumScored, Tally
 from longform.core.documents import BadInput
-from longform.core.resampling import generator
+from longform.core.resampling import generator, ratio
 from longform.critics.bbscore.bridge import (
     FITTED,
     WINDOWS,
@@ -108,7 +108,7 @@ def identity(unit: LatentPath) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class BridgeCritic:
+class BridgeCritic(SumScored):
     r"""Mean BBScore of documents; a scorer of orders too, from one matrix of inner products per document.
 
     Attributes:
@@ -188,10 +188,9 @@ class BridgeCritic:
         names = ("score", "documents", "negative", "excluded")
         return Tally(tuple(unit.unit_id for unit in units), names, np.stack(columns, axis=1).astype(np.float64))
 
-    def score(self, tally: Tally) -> float:
+    def of_sums(self, sums: Sums) -> Any:
         """Mean over documents; nan where all were excluded."""
-        count = tally.total("documents")
-        return tally.total("score") / count if count else float("nan")
+        return ratio(sums.total("score"), sums.total("documents"))
 
 
 def bridge_scatter(latents: np.ndarray) -> np.ndarray:
@@ -210,7 +209,7 @@ def bridge_quadratic(latents: np.ndarray, whitener: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class JointBridgeCritic:
+class JointBridgeCritic(SumScored):
     r"""Mean of $Q / n (T - 2)$ over documents: 1 on real text, above 1 where sentences jump more than real ones do.
 
     Attributes:
@@ -273,10 +272,9 @@ class JointBridgeCritic:
         values = np.stack([np.where(kept, each, 0.0), kept, ~kept], axis=1).astype(np.float64)
         return Tally(tuple(unit.unit_id for unit in units), ("score", "documents", "excluded"), values)
 
-    def score(self, tally: Tally) -> float:
+    def of_sums(self, sums: Sums) -> Any:
         """Mean over documents; nan where all were excluded."""
-        count = tally.total("documents")
-        return tally.total("score") / count if count else float("nan")
+        return ratio(sums.total("score"), sums.total("documents"))
 
     def _fitted(self) -> np.ndarray:
         if self.whitener is None:

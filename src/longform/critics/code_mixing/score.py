@@ -13,8 +13,9 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import digamma, gammaln, polygamma
 
-from longform.core.critic import Better, Tally
+from longform.core.critic import Better, Sums, SumScored, Tally
 from longform.core.documents import BadInput, Readout
+from longform.core.resampling import ratio
 
 CORNER = 0.9  # a mix with this share of one language or more lies in a corner of Figure 7's simplex (ours)
 
@@ -50,7 +51,7 @@ def units_from_readout(readout: Readout) -> list[MixtureReading]:
 
 
 @dataclass(frozen=True)
-class DirichletCritic:
+class DirichletCritic(SumScored):
     """Latent NLL of a mix of languages, nats per sentence (a density: it can be negative).
 
     Attributes:
@@ -100,9 +101,9 @@ class DirichletCritic:
             row[:] = (self._nats(unit.posterior), 1, 0) if unit.valid else (0, 0, 1)
         return Tally(tuple(unit.unit_id for unit in units), ("nats", "documents", "excluded"), rows)
 
-    def score(self, tally: Tally) -> float:
+    def of_sums(self, sums: Sums) -> Any:
         """Nats per sentence."""
-        return _ratio(tally, "nats")
+        return ratio(sums.total("nats"), sums.total("documents"))
 
     def describe(self, units: Sequence[MixtureReading]) -> dict[str, Any]:
         """The Dirichlet, and the words that each language's row of Table 10 shows."""
@@ -126,7 +127,7 @@ def released(*, real: Readout) -> DirichletCritic:
 
 
 @dataclass(frozen=True)
-class LanguageDispersion:
+class LanguageDispersion(SumScored):
     r"""Chance that two words drawn from a sentence's mix differ in language, $1 - \sum_i z_i^2$: 0 in Figure 7's corners.
 
     ``corners`` scores the share of sentences in a corner instead, as an intelligible second number.
@@ -157,9 +158,9 @@ class LanguageDispersion:
         columns = ("dispersion", "corner", "documents", "excluded")
         return Tally(tuple(unit.unit_id for unit in units), columns, np.array(rows).reshape(len(units), 4))
 
-    def score(self, tally: Tally) -> float:
+    def of_sums(self, sums: Sums) -> Any:
         """Mean over sentences, between 0 and 1."""
-        return _ratio(tally, "corner" if self.corners else "dispersion")
+        return ratio(sums.total("corner" if self.corners else "dispersion"), sums.total("documents"))
 
     def describe(self, units: Sequence[MixtureReading], count: int = 500) -> dict[str, Any]:
         """The first ``count`` valid mixes, as points for Figure 7's simplex."""
@@ -195,8 +196,3 @@ def inverse_digamma(values: np.ndarray) -> np.ndarray:
     for _ in range(8):
         x = x - (digamma(x) - values) / polygamma(1, x)
     return x
-
-
-def _ratio(tally: Tally, column: str) -> float:
-    documents = tally.total("documents")
-    return tally.total(column) / documents if documents else float("nan")

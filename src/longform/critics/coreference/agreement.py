@@ -13,11 +13,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from longform.core.critic import Better, Tally
+from longform.core.critic import Better, Sums, SumScored, Tally, sums_of
 from longform.core.documents import BadInput, Readout, chains_from_readout
+from longform.core.resampling import ratio
 
 Cluster = frozenset[Hashable]
-Sums = tuple[float, float, float, float]  # recall numerator and denominator, precision numerator and denominator
+Parts = tuple[float, float, float, float]  # recall numerator and denominator, precision numerator and denominator
 SCORES = ("muc", "b3", "ceafe")
 PARTS = ("recall_hits", "recall_total", "precision_hits", "precision_total")
 COLUMNS = (*(f"{score}_{part}" for score in SCORES for part in PARTS), "excluded")
@@ -40,7 +41,7 @@ def clusters(mentions: Sequence[tuple[Hashable, int]]) -> tuple[Cluster, ...]:
     return tuple(frozenset(spans) for spans in by_entity.values())
 
 
-def muc(gold: Sequence[Cluster], read: Sequence[Cluster]) -> Sums:
+def muc(gold: Sequence[Cluster], read: Sequence[Cluster]) -> Parts:
     r"""Links kept (Vilain et al. 1995): $\sum_k |k| - |p(k)|$ over $\sum_k |k| - 1$, p the partition of k by the other side."""
     return (*_links(gold, read), *_links(read, gold))
 
@@ -55,7 +56,7 @@ def _links(keys: Sequence[Cluster], others: Sequence[Cluster]) -> tuple[float, f
     return float(kept), float(total)
 
 
-def b_cubed(gold: Sequence[Cluster], read: Sequence[Cluster]) -> Sums:
+def b_cubed(gold: Sequence[Cluster], read: Sequence[Cluster]) -> Parts:
     r"""Per mention, the share of its cluster that is right (Bagga and Baldwin 1998), summed over mentions."""
     return (*_shares(gold, read), *_shares(read, gold))
 
@@ -72,7 +73,7 @@ def _shares(keys: Sequence[Cluster], others: Sequence[Cluster]) -> tuple[float, 
     return hits, float(sum(len(key) for key in keys))
 
 
-def ceaf_e(gold: Sequence[Cluster], read: Sequence[Cluster]) -> Sums:
+def ceaf_e(gold: Sequence[Cluster], read: Sequence[Cluster]) -> Parts:
     r"""Best one-to-one alignment of clusters under $\phi_4 = 2 |k \cap r| / (|k| + |r|)$ (Luo 2005)."""
     similarity = np.zeros((len(gold), len(read)))
     owner = _owners(read)
@@ -92,7 +93,7 @@ def _owners(read: Sequence[Cluster]) -> dict[Hashable, int]:
 
 
 @dataclass(frozen=True)
-class CorefAgreement:
+class CorefAgreement(SumScored):
     """CoNLL score of a resolver: mean F1 of MUC, B-cubed and entity CEAF, each from sums over documents."""
 
     better: ClassVar[Better] = "higher"
@@ -106,28 +107,33 @@ class CorefAgreement:
         rows = [self._row(unit) if unit.gold else [0.0] * (len(COLUMNS) - 1) + [1.0] for unit in units]
         return Tally(tuple(u.unit_id for u in units), COLUMNS, np.array(rows).reshape(len(rows), len(COLUMNS)))
 
-    def score(self, tally: Tally) -> float:
+    def of_sums(self, sums: Sums) -> Any:
         """Mean of the three F1."""
-        return float(np.mean([parts["f1"] for parts in self.parts(tally).values()]))
-
-    def parts(self, tally: Tally) -> Mapping[str, Mapping[str, float]]:
-        """Recall, precision and F1 of each score."""
-        return {name: _f1(*(tally.total(f"{name}_{part}") for part in PARTS)) for name in SCORES}
+        return np.mean([_f1(sums, name)["f1"] for name in SCORES], axis=0)
 
     def describe(self, units: Sequence[Any]) -> Mapping[str, Any]:
         """Recall, precision and F1 of each of the three scores."""
         return self.parts(self.tally(units))
+
+    def parts(self, tally: Tally) -> Mapping[str, Mapping[str, float]]:
+        """Recall, precision and F1 of each score."""
+        sums = sums_of(tally)
+        return {name: {part: float(value) for part, value in _f1(sums, name).items()} for name in SCORES}
 
     def _row(self, unit: ClusterPair) -> list[float]:
         scores = (muc, b_cubed, ceaf_e)
         return [number for score in scores for number in score(unit.gold, unit.read)] + [0.0]
 
 
-def _f1(recall_hits: float, recall_total: float, precision_hits: float, precision_total: float) -> dict[str, float]:
-    recall = recall_hits / recall_total if recall_total else 0.0
-    precision = precision_hits / precision_total if precision_total else 0.0
-    both = recall + precision
-    return {"recall": recall, "precision": precision, "f1": 2 * recall * precision / both if both else 0.0}
+def _f1(sums: Sums, name: str) -> dict[str, Any]:
+    """Recall, precision and F1 of a score, 0 where nothing was to be found."""
+    recall_hits, recall_total, precision_hits, precision_total = (sums.total(f"{name}_{part}") for part in PARTS)
+    recall, precision = (
+        np.nan_to_num(ratio(hits, whole))
+        for hits, whole in ((recall_hits, recall_total), (precision_hits, precision_total))
+    )
+    f1 = np.nan_to_num(ratio(2 * recall * precision, recall + precision))
+    return {"recall": recall, "precision": precision, "f1": f1}
 
 
 @dataclass(frozen=True)

@@ -10,14 +10,14 @@ n-gram that was seen, and of one that was not as weight times that of its suffix
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from longform.core.critic import Better, Tally
+from longform.core.critic import Better, Sums, SumScored, Tally
 from longform.core.documents import BadInput, Chain, chains_from_readout
 from longform.core.markov_chain import COLUMNS, END, FITTED
 from longform.core.resampling import perplexity
@@ -51,7 +51,7 @@ class NgramOrder:
 
 
 @dataclass(frozen=True)
-class _NgramScores(ABC):
+class _NgramScores(SumScored):
     """Scoring shared by both models; the subclasses differ in what they count and how they discount."""
 
     better: ClassVar[Better] = "nearer_real"
@@ -126,9 +126,9 @@ class _NgramScores(ABC):
         values = np.stack([logprob, tokens.lengths.astype(np.float64), unknown, excluded], axis=1)
         return Tally(tuple(u.unit_id for u in units), COLUMNS, values)
 
-    def score(self, tally: Tally) -> float:
+    def of_sums(self, sums: Sums) -> Any:
         """Latent PPL over chain tokens, sentence stops among them, corpus-level (deng2022, released scorer)."""
-        return perplexity(tally.total("logprob"), tally.total("transitions"))
+        return perplexity(sums.total("logprob"), sums.total("transitions"))
 
     @property
     def _after(self) -> str | None:

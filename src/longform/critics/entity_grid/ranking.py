@@ -12,14 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.svm import LinearSVC
 
-from longform.core.critic import Better, Tally
+from longform.core.critic import Better, Sums, SumScored, Tally
 from longform.core.documents import BadInput
-from longform.core.resampling import generator
+from longform.core.resampling import generator, ratio
 from longform.critics.entity_grid.score import RoleTransitions
 from longform.text.entity_grids import ABSENT, ROLES, Grid, grids_from_readout
 from longform.text.grid_files import ORIGINAL
@@ -98,7 +98,7 @@ def _frequencies(cells: np.ndarray, length: int, symbols: int) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class GridRanker:
+class GridRanker(SumScored):
     """Linear ranking machine over transition frequencies; ``fit`` shuffles real texts whole, ``fit_pairs`` is told what to rank.
 
     Attributes:
@@ -165,10 +165,9 @@ class GridRanker:
         rows = np.stack([np.array(values), 1 - empty, empty], axis=1) if len(units) else np.zeros((0, 3))
         return Tally(tuple(grid.unit_id for grid in units), COLUMNS, rows)
 
-    def score(self, tally: Tally) -> float:
+    def of_sums(self, sums: Sums) -> Any:
         """Mean value of the texts; only its order means anything."""
-        texts = tally.total("texts")
-        return tally.total("value") / texts if texts else float("nan")
+        return ratio(sums.total("value"), sums.total("texts"))
 
     def coherence(self, units: Sequence[Grid]) -> np.ndarray:
         """Value of each text, nan for an empty grid."""

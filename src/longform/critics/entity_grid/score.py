@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from longform.core.critic import Better, Tally
+from longform.core.critic import Better, Sums, SumScored, Tally
 from longform.core.documents import BadInput
+from longform.core.resampling import ratio
 from longform.text.entity_grids import Grid, grids_from_readout
 
 units_from_readout = grids_from_readout
@@ -27,7 +28,7 @@ FITTED = {"fitted": True}
 
 
 @dataclass(frozen=True)
-class RoleTransitions:
+class RoleTransitions(SumScored):
     r"""Role-transition model with Witten-Bell smoothing in its interpolated form.
 
     $P(r|h) = \frac{c(hr) + N_{1+}(h\cdot) P(r|h')}{c(h) + N_{1+}(h\cdot)}$, $h'$ being $h$ without its oldest symbol;
@@ -78,10 +79,9 @@ class RoleTransitions:
         values = np.array(rows, dtype=np.float64).reshape(len(rows), len(COLUMNS))
         return Tally(tuple(grid.unit_id for grid in units), COLUMNS, values)
 
-    def score(self, tally: Tally) -> float:
+    def of_sums(self, sums: Sums) -> Any:
         """Mean log probability of a cell over all texts, nats; nan without any cell."""
-        cells = tally.total("cells")
-        return tally.total("logprob") / cells if cells else float("nan")
+        return ratio(sums.total("logprob"), sums.total("cells"))
 
     def coherence(self, units: Sequence[Grid]) -> np.ndarray:
         """$P_{coh}$ of each text, float64 (units,); nan for an empty grid."""

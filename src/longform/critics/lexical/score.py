@@ -6,7 +6,7 @@ word vectors by cosine. Measures over a word net are in :mod:`longform.critics.l
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
@@ -14,8 +14,9 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.linalg import eigh
 
-from longform.core.critic import Better, Tally
+from longform.core.critic import Better, Sums, SumScored, Tally
 from longform.core.documents import BadInput
+from longform.core.resampling import ratio
 from longform.text.entity_grids import ABSENT, Grid, grids_from_readout
 
 units_from_readout = grids_from_readout
@@ -23,7 +24,7 @@ COLUMNS = ("similarity", "pairs", "bare", "unknown", "excluded")
 FITTED = {"fitted": True}
 
 
-class AdjacentSimilarity(ABC):
+class AdjacentSimilarity(SumScored):
     """What all lexical critics share; each says how alike the sentences of a unit are."""
 
     better: ClassVar[Better] = "higher"
@@ -63,10 +64,9 @@ class AdjacentSimilarity(ABC):
         values = np.array(rows, dtype=np.float64).reshape(len(rows), len(COLUMNS))
         return Tally(tuple(unit.unit_id for unit in units), COLUMNS, values)
 
-    def score(self, tally: Tally) -> float:
+    def of_sums(self, sums: Sums) -> Any:
         """Mean similarity of adjacent sentences over all texts; nan without a pair."""
-        pairs = tally.total("pairs")
-        return tally.total("similarity") / pairs if pairs else float("nan")
+        return ratio(sums.total("similarity"), sums.total("pairs"))
 
     def coherence(self, units: Sequence[Grid]) -> np.ndarray:
         """Mean adjacent similarity of each text, float64 (units,); nan where a text is excluded."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from longform.core.critic import Better, Tally
+from longform.core.critic import Better, Sums, SumScored, Tally
 from longform.core.documents import Readout
+from longform.core.resampling import ratio
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ def units_from_readout(readout: Readout) -> list[ScoredText]:
 
 
 @dataclass(frozen=True)
-class GivenScore:
+class GivenScore(SumScored):
     """Mean of the numbers that a model gave; higher is more coherent."""
 
     better: ClassVar[Better] = "higher"
@@ -48,7 +49,6 @@ class GivenScore:
         """The number of each text, float64 (units,)."""
         return np.array([unit.value for unit in units], dtype=np.float64)
 
-    def score(self, tally: Tally) -> float:
+    def of_sums(self, sums: Sums) -> Any:
         """Mean over texts; nan without any."""
-        texts = tally.total("texts")
-        return tally.total("value") / texts if texts else float("nan")
+        return ratio(sums.total("value"), sums.total("texts"))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from longform.core.critic import Better, Tally
+from longform.core.critic import Better, Sums, SumScored, Tally
 from longform.core.documents import Readout
 from longform.core.resampling import perplexity
 
@@ -23,7 +23,7 @@ class LogProbs:
 
 
 @dataclass(frozen=True)
-class Perplexity:
+class Perplexity(SumScored):
     """Word PPL of a language model on given texts.
 
     Attributes:
@@ -54,9 +54,9 @@ class Perplexity:
     def _row(values: np.ndarray) -> tuple[float, int, bool]:
         return float(values.sum()), len(values), not len(values)
 
-    def score(self, tally: Tally) -> float:
+    def of_sums(self, sums: Sums) -> Any:
         """Perplexity per token."""
-        return perplexity(tally.total("logprob"), tally.total("tokens"))
+        return perplexity(sums.total("logprob"), sums.total("tokens"))
 
 
 def units_from_readout(readout: Readout) -> list[LogProbs]:

@@ -6,15 +6,15 @@ The text of the paper defines the proportion as an average of ratios, its Table 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from longform.core.critic import Better, Tally
+from longform.core.critic import Better, Sums, SumScored, Tally
 from longform.core.documents import Readout
+from longform.core.resampling import ratio
 from longform.text.rendering import TokenText
 
 N = 4  # massarelli2020, section 5
@@ -38,7 +38,7 @@ def first_grams(tokens: np.ndarray, n: int) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class DistinctGrams:
+class DistinctGrams(SumScored):
     """Mean number of different n-grams per generation; an empty generation counts with zero."""
 
     n: int = N
@@ -61,14 +61,13 @@ class DistinctGrams:
         values = np.array(rows, dtype=np.float64).reshape(len(rows), 3)
         return Tally(tuple(unit.unit_id for unit in units), ("distinct", "generations", "excluded"), values)
 
-    def score(self, tally: Tally) -> float:
+    def of_sums(self, sums: Sums) -> Any:
         """Mean over generations."""
-        count = tally.total("generations")
-        return tally.total("distinct") / count if count else math.nan
+        return ratio(sums.total("distinct"), sums.total("generations"))
 
 
 @dataclass(frozen=True)
-class RepeatedGrams:
+class RepeatedGrams(SumScored):
     """Share of n-grams that were met before in the same text, over all texts; unlike a count it does not grow with length."""
 
     n: int = N
@@ -91,14 +90,13 @@ class RepeatedGrams:
         values = np.array(rows, dtype=np.float64).reshape(len(rows), 3)
         return Tally(tuple(unit.unit_id for unit in units), ("repeated", "grams", "excluded"), values)
 
-    def score(self, tally: Tally) -> float:
+    def of_sums(self, sums: Sums) -> Any:
         """A share; nan where no text is as long as n."""
-        grams = tally.total("grams")
-        return tally.total("repeated") / grams if grams else math.nan
+        return ratio(sums.total("repeated"), sums.total("grams"))
 
 
 @dataclass(frozen=True)
-class GramProportion:
+class GramProportion(SumScored):
     """Different n-grams of the generations over those of the human texts; generations without a human text are counted out.
 
     Attributes:
@@ -126,11 +124,11 @@ class GramProportion:
         machine = distinct_grams(unit.tokens, self.n)
         return machine, human, machine / human, 1, 0
 
-    def score(self, tally: Tally) -> float:
+    def of_sums(self, sums: Sums) -> Any:
         """A proportion; one for the human texts themselves."""
         average = self.reading == "average_of_ratios"
         top, bottom = ("ratio", "generations") if average else ("distinct", "reference")
-        return tally.total(top) / tally.total(bottom) if tally.total(bottom) else math.nan
+        return ratio(sums.total(top), sums.total(bottom))
 
 
 def units_from_readout(readout: Readout) -> list[TokenText]:

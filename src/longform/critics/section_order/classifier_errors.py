@@ -8,10 +8,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from longform.core.critic import Better, Tally
+from longform.core.critic import Better, Sums, SumScored, Tally
 from longform.core.documents import BadInput, Readout
 from longform.core.markov_chain import END, FITTED, UNKNOWN
-from longform.core.resampling import perplexity
+from longform.core.resampling import perplexity, ratio
 from longform.critics.section_order.score import (
     TitleCritic,
     TitledArticle,
@@ -33,7 +33,7 @@ def correct_titles(unit: TitledArticle) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class TitleAccuracy:
+class TitleAccuracy(SumScored):
     """Share of titled sections whose predicted title is the gold one (deng2022 appendix E: 89.48, 72.52, 88.15 %)."""
 
     better: ClassVar[Better] = "higher"
@@ -55,14 +55,13 @@ class TitleAccuracy:
         values = np.array(rows, dtype=np.float64).reshape(len(units), 3)
         return Tally(tuple(unit.unit_id for unit in units), ("correct", "titled", "excluded"), values)
 
-    def score(self, tally: Tally) -> float:
+    def of_sums(self, sums: Sums) -> Any:
         """A share between 0 and 1; nan without any gold title."""
-        titled = tally.total("titled")
-        return tally.total("correct") / titled if titled else float("nan")
+        return ratio(sums.total("correct"), sums.total("titled"))
 
 
 @dataclass(frozen=True)
-class CalibrationError:
+class CalibrationError(SumScored):
     r"""Whether a classifier's confidence is its accuracy: expected calibration error of the arg max.
 
     $\mathrm{ECE} = \sum_b \frac{n_b}{n} |\mathrm{acc}_b - \mathrm{conf}_b|$ over equal-width bins of the confidence
@@ -98,13 +97,15 @@ class CalibrationError:
         names = [f"{kind}_{b}" for kind in ("sections", "confidence", "correct") for b in range(self.bins)]
         return Tally(tuple(unit.unit_id for unit in units), (*names, "excluded"), values)
 
-    def score(self, tally: Tally) -> float:
+    def of_sums(self, sums: Sums) -> Any:
         """A share between 0 and 1; nan without any section."""
-        sections, confidence, correct = self._bins(tally)
-        return float(np.abs(confidence - correct).sum() / sections.sum()) if sections.sum() else float("nan")
+        sections, confidence, correct = self._bins(sums.values)
+        return ratio(np.abs(confidence - correct).sum(axis=-1), sections.sum(axis=-1))
 
-    def _bins(self, tally: Tally) -> np.ndarray:
-        return tally.values[:, : 3 * self.bins].sum(axis=0).reshape(3, self.bins)
+    def _bins(self, sums: np.ndarray) -> np.ndarray:
+        """Sections, confidence and correct ones, (3, ..., bins), from (..., columns)."""
+        parts = sums[..., : 3 * self.bins]
+        return np.moveaxis(parts.reshape(*parts.shape[:-1], 3, self.bins), -2, 0)
 
     def describe(self, units: Sequence[TitledArticle]) -> dict[str, Any]:
         """The reliability diagram's bins, the share above 90 % certain, and the error that chance alone would give.
@@ -112,7 +113,7 @@ class CalibrationError:
         By chance $E|acc_b - conf_b|$ of a calibrated reader is sqrt(2/pi) standard deviations a bin (normal
         approximation).
         """
-        sections, confidence, correct = self._bins(self.tally(units))
+        sections, confidence, correct = self._bins(self.tally(units).values.sum(axis=0))
         bins = [[b / self.bins, (b + 1) / self.bins, *map(float, row)]
                 for b, row in enumerate(zip(sections, confidence, correct, strict=True)) if row[0]]  # fmt: skip
         titled = np.concatenate([np.zeros(0), *(u.confidence[~np.isnan(correct_titles(u))] for u in units)])
@@ -184,7 +185,7 @@ class CorrectedTitleCritic(TitleCritic):
     def tally(self, units: Sequence[TitledArticle]) -> Tally:
         """Counts of every predicted transition, their corrected log probability, unknown titles, exclusions.
 
-        ``score`` goes back to the counts, so that an interval can draw the channel anew.
+        The score goes back to the counts, so that an interval can draw the channel anew.
         """
         return counted(self, units, self.corrected_table())
 
@@ -193,10 +194,10 @@ class CorrectedTitleCritic(TitleCritic):
         plain = TitleCritic(names=self.names, log_transitions=self.corrected_table(), begin=self.begin, end=self.end)
         return plain.attribute(units)
 
-    def score(self, tally: Tally) -> float:
+    def of_sums(self, sums: Sums) -> Any:
         """Corrected Latent PPL; it may fall below 1 where the channel overstates the errors."""
-        counts = totals(self, tally)
-        return perplexity(float((counts * self.corrected_table()).sum()), float(counts.sum()))
+        counts = totals(self, sums)
+        return perplexity((counts * self.corrected_table()).sum(axis=(-2, -1)), counts.sum(axis=(-2, -1)))
 
     def corrected_table(self) -> np.ndarray:
         r"""$\tilde L = C^{-1} L C^{-\top}$, float64 (states, states), nats."""

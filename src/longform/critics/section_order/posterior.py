@@ -20,14 +20,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from longform.core.critic import Tally
+from longform.core.critic import Sums, Tally
 from longform.core.documents import Readout
 from longform.core.markov_chain import END, FITTED
-from longform.core.resampling import logsumexp, perplexity
+from longform.core.resampling import logsumexp, perplexity, ratio
 from longform.critics.section_order.score import (
     TitleCritic,
     TitledArticle,
@@ -132,9 +132,9 @@ class ExpectedTitleCritic(TitleCritic):
         emissions = unit.log_posterior[:, columns] - self.log_shares
         return terms(logs[begin, places], logs[np.ix_(places, places)], logs[places, self.names.index(END)], emissions)
 
-    def score(self, tally: Tally) -> float:
+    def of_sums(self, sums: Sums) -> Any:
         """Latent PPL of term (1)."""
-        return perplexity(tally.total("prior"), tally.total("transitions"))
+        return perplexity(sums.total("prior"), sums.total("transitions"))
 
     def describe(self, units: Sequence[TitledArticle]) -> dict[str, float | None]:
         """The exact value of the synthetic process, where it is known."""
@@ -146,10 +146,9 @@ class _PerTransition(ExpectedTitleCritic):
 
     parts: ClassVar[str] = "sections"
 
-    def score(self, tally: Tally) -> float:
+    def of_sums(self, sums: Sums) -> Any:
         """Nats per transition."""
-        count = tally.total("transitions")
-        return tally.total(self.attributed[0]) / count if count else float("nan")
+        return ratio(sums.total(self.attributed[0]), sums.total("transitions"))
 
 
 @dataclass(frozen=True)
@@ -182,15 +181,14 @@ class ChainEntropy(TitleCritic):
         """Counts of every transition, their log probability under the prior, unknown titles, exclusions."""
         return counted(self, units, np.where(np.isfinite(self.log_transitions), self.log_transitions, 0.0))
 
-    def score(self, tally: Tally) -> float:
-        """Exponential of the conditional entropy of the next title, bias taken out."""
-        counts = totals(self, tally)
-        if not counts.any():
-            return float("nan")
-        rows = np.broadcast_to(counts.sum(axis=1, keepdims=True), counts.shape)
+    def of_sums(self, sums: Sums) -> Any:
+        """Exponential of the conditional entropy of the next title, bias taken out; nan without a transition."""
+        counts = totals(self, sums)
         met = counts > 0
-        entropy = -(counts[met] * np.log(counts[met] / rows[met])).sum()
-        return float(np.exp((entropy + (met.sum() - met.any(axis=1).sum()) / 2) / counts.sum()))
+        shares = np.where(met, ratio(counts, counts.sum(axis=-1, keepdims=True)), 1.0)
+        entropy = -(counts * np.log(shares)).sum(axis=(-2, -1))
+        bias = (met.sum(axis=(-2, -1)) - met.any(axis=-1).sum(axis=-1)) / 2
+        return np.exp(ratio(entropy + bias, counts.sum(axis=(-2, -1))))
 
     def describe(self, units: Sequence[TitledArticle]) -> dict[str, float | None]:
         """Nothing beyond the number."""

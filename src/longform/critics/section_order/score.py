@@ -14,7 +14,7 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 
-from longform.core.critic import Tally
+from longform.core.critic import Sums, Tally
 from longform.core.documents import BadInput, Chain, Readout
 from longform.core.markov_chain import (
     END,
@@ -175,10 +175,10 @@ def counted(critic: BigramCritic, units: Sequence[Chain], table: np.ndarray) -> 
     return Tally(tuple(unit.unit_id for unit in units), columns, values)
 
 
-def totals(critic: BigramCritic, tally: Tally) -> np.ndarray:
-    """(states, states) transitions of a tally that :func:`counted` made, summed over units."""
+def totals(critic: BigramCritic, sums: Sums) -> np.ndarray:
+    """(..., states, states) transitions from the sums of a tally that :func:`counted` made."""
     size = len(critic.names)
-    return tally.values[:, : size * size].sum(axis=0).reshape(size, size)
+    return sums.values[..., : size * size].reshape(*sums.values.shape[:-1], size, size)
 
 
 AnyTitleCritic = TypeVar("AnyTitleCritic", bound=TitleCritic)

@@ -11,7 +11,6 @@ metric over the tokens of all regions; with ``star_of_regions`` it is the sum of
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
@@ -19,8 +18,9 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.stats import binom
 
-from longform.core.critic import Better, Tally
+from longform.core.critic import Better, Sums, SumScored, Tally
 from longform.core.documents import BadInput, Readout
+from longform.core.resampling import ratio
 from longform.datasets.test_suites.prediction_formulas import (
     METRICS,
     Formula,
@@ -89,7 +89,7 @@ def _head(text: str) -> tuple[str, str, tuple[Formula, ...]]:
 
 
 @dataclass(frozen=True)
-class SuiteAccuracy:
+class SuiteAccuracy(SumScored):
     """Accuracy over items; its description counts each suite apart, so that one score row fills a table.
 
     Attributes:
@@ -124,10 +124,9 @@ class SuiteAccuracy:
         values = np.array([self._counts(item) for item in chosen], dtype=np.float64).reshape(-1, len(COLUMNS))
         return Tally(tuple(item.unit_id for item in chosen), COLUMNS, values)
 
-    def score(self, tally: Tally) -> float:
+    def of_sums(self, sums: Sums) -> Any:
         """Share of items that succeed."""
-        items = tally.total("items")
-        return tally.total("correct") / items if items else math.nan
+        return ratio(sums.total("correct"), sums.total("items"))
 
     def succeeds(self, item: ReadItem) -> bool:
         """Whether all predictions of the item's suite hold."""

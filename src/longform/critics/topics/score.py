@@ -13,8 +13,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from longform.core.critic import Better, Tally
+from longform.core.critic import Better, Sums, SumScored, Tally
 from longform.core.documents import BadInput, Readout
+from longform.core.resampling import ratio
 from longform.text.rendering import unpack
 
 EXCERPT = 600  # characters of an outlier that are kept (ours)
@@ -58,7 +59,7 @@ def units_from_readout(readout: Readout) -> list[TopicReading]:
 
 
 @dataclass(frozen=True)
-class LogisticNormalCritic:
+class LogisticNormalCritic(SumScored):
     """Latent NLL of topic logits, nats per document; no perplexity, as the latent is continuous.
 
     Attributes:
@@ -137,11 +138,10 @@ class LogisticNormalCritic:
             row[1] = 0.5 * float(unit.variances @ np.diag(precision))
         return Tally(tuple(unit.unit_id for unit in units), COLUMNS, rows)
 
-    def score(self, tally: Tally) -> float:
+    def of_sums(self, sums: Sums) -> Any:
         """Nats per document."""
-        total = tally.total("nats_at_mean") + (tally.total("nats_of_spread") if self.full_expectation else 0.0)
-        documents = tally.total("documents")
-        return total / documents if documents else float("nan")
+        spread = sums.total("nats_of_spread") if self.full_expectation else 0.0
+        return ratio(sums.total("nats_at_mean") + spread, sums.total("documents"))
 
     def outliers(self, tally: Tally, count: int = 10) -> list[tuple[str, float]]:
         """The documents with the largest T(x), worst first (deng2022, Table 14's kind); excluded ones are left out."""

@@ -14,9 +14,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from longform.core.critic import Better, Tally
+from longform.core.critic import Better, Sums, SumScored, Tally
 from longform.core.documents import BadInput
-from longform.core.resampling import generator
+from longform.core.resampling import generator, ratio
 from longform.core.results import Record
 from longform.critics.verifiability.score import LABELS, SENTENCES, CheckedGeneration
 
@@ -27,7 +27,7 @@ NEI = LABELS[2]
 
 
 @dataclass(frozen=True)
-class AnnotationSheet:
+class AnnotationSheet(SumScored):
     """Exact repeats among the first sentences as the one number; the sheet is in ``describe``.
 
     Attributes:
@@ -49,9 +49,9 @@ class AnnotationSheet:
         values = np.array(rows, dtype=np.float64).reshape(len(rows), 3)
         return Tally(tuple(unit.unit_id for unit in units), ("repeats", "sentences", "excluded"), values)
 
-    def score(self, tally: Tally) -> float:
+    def of_sums(self, sums: Sums) -> Any:
         """Share of sentences."""
-        return tally.total("repeats") / tally.total("sentences") if tally.total("sentences") else math.nan
+        return ratio(sums.total("repeats"), sums.total("sentences"))
 
     def describe(self, units: Sequence[CheckedGeneration]) -> dict[str, Any]:
         """``items`` in an order that tells nothing, each with what annotators see and, apart, its ``key``."""

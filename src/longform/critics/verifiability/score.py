@@ -10,15 +10,15 @@ table allows no other reading: with zeros instead, SPV could not exceed 5 SPG, a
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from longform.core.critic import Better, Tally
+from longform.core.critic import Better, Sums, SumScored, Tally
 from longform.core.documents import BadInput, Readout
+from longform.core.resampling import ratio
 from longform.text.rendering import TokenText, texts_to_readout
 
 LABELS = ("supported", "refuted", "not_enough_info")
@@ -190,7 +190,7 @@ def supported(unit: CheckedText, sentences: int, unique: bool) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class SupportedPerGeneration:
+class SupportedPerGeneration(SumScored):
     """SPG, or USPG with ``unique``: the share of the k sentences that is supported; missing sentences count against it."""
 
     unique: bool = False
@@ -214,14 +214,13 @@ class SupportedPerGeneration:
         values = np.array([(n, 1, 0) for n in found], dtype=np.float64).reshape(len(found), 3)
         return Tally(tuple(u.unit_id for u in units), ("supported", "generations", "excluded"), values)
 
-    def score(self, tally: Tally) -> float:
+    def of_sums(self, sums: Sums) -> Any:
         """Mean over generations, in [0, 1]."""
-        places = self.sentences * tally.total("generations")
-        return tally.total("supported") / places if places else math.nan
+        return ratio(sums.total("supported"), self.sentences * sums.total("generations"))
 
 
 @dataclass(frozen=True)
-class SupportedPerVerified:
+class SupportedPerVerified(SumScored):
     """SPV, or USPV with ``unique``: the supported share of what is verified.
 
     Attributes:
@@ -250,10 +249,10 @@ class SupportedPerVerified:
         supported = found.count("supported")
         return supported, len(found), supported / len(found), 1, 0
 
-    def score(self, tally: Tally) -> float:
+    def of_sums(self, sums: Sums) -> Any:
         """In [0, 1]; nan where no generation has a verified sentence."""
         top, bottom = ("supported", "verified") if self.pooled else ("share", "generations")
-        return tally.total(top) / tally.total(bottom) if tally.total(bottom) else math.nan
+        return ratio(sums.total(top), sums.total(bottom))
 
 
 def units_from_readout(readout: Readout) -> list[CheckedText]:
