@@ -31,11 +31,18 @@ NOTHING = Lexicon((), (), (), closed_links([]), (), np.zeros(0, dtype=np.int64),
 
 @dataclass(frozen=True)
 class Taxonomy:
-    """A lexicon whose links are walked; walks are remembered."""
+    """A lexicon whose words are looked up and whose links are walked; both are remembered."""
 
     lexicon: Lexicon = field(default=NOTHING, repr=False)
     _targets: dict = field(default_factory=dict, repr=False, compare=False)
     _walks: dict = field(default_factory=dict, repr=False, compare=False)
+    _senses: dict[str, tuple[int, ...]] = field(default_factory=dict, repr=False, compare=False)
+
+    def senses(self, word: str) -> tuple[int, ...]:
+        """Noun synsets of a word form; empty for a word that the lexicon lacks."""
+        if word not in self._senses:
+            self._senses[word] = self.lexicon.noun_senses(word)
+        return self._senses[word]
 
     def walk(self, synset: int, *kinds: int, limit: int | None = None) -> dict[int, int]:
         """Synsets that links of these kinds lead to, with the least number of links; the synset itself at 0."""
@@ -69,7 +76,7 @@ class Taxonomy:
         nouns = np.array([part == "n" for part in self.lexicon.parts_of_speech])
         direct = np.where(nouns, smoothing, 0.0)
         for word, count in counted.items():
-            direct[list(self.lexicon.noun_senses(word))] += count
+            direct[list(self.senses(word))] += count
         below = np.zeros(len(direct))
         for synset in np.flatnonzero(nouns).tolist():
             below[list(self.subsumers(synset))] += direct[synset]
@@ -126,7 +133,7 @@ class WordnetSimilarity(AdjacentSimilarity):
 
     def word_matrix(self, words: Sequence[str]) -> np.ndarray:
         """The best value over the senses of every two words: float64 (words, words), nan where a word has no entry."""
-        senses = [self.taxonomy.lexicon.noun_senses(word) for word in words]
+        senses = [self.taxonomy.senses(word) for word in words]
         covered = np.array([i for i, row in enumerate(senses) if row], dtype=np.int64)
         table = np.full((len(words), len(words)), np.nan)
         if len(covered):
@@ -140,7 +147,7 @@ class WordnetSimilarity(AdjacentSimilarity):
 
     def unknown(self, unit: Grid) -> int:
         """Entities without a noun entry."""
-        return sum(not self.taxonomy.lexicon.noun_senses(entity) for entity in unit.entities)
+        return sum(not self.taxonomy.senses(entity) for entity in unit.entities)
 
     def sentence_matrices(self, units: Sequence[Grid]) -> list[np.ndarray]:
         """Relatedness of every two sentences; word tables are shared by runs of units, so neighbours cost once."""
