@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from itertools import pairwise
 
 import numpy as np
@@ -44,7 +43,7 @@ def train_network(
         torch.manual_seed(derived_seed("bridge ranker", *original.shape))
         network = _network(original.shape[1]).double()
         optimiser = torch.optim.Adam(network.parameters(), lr=RATE)
-        best, kept, since = np.inf, copy.deepcopy(network), 0
+        best, kept, since = np.inf, _layers(network), 0
         for _ in range(EPOCHS):
             for rows in torch.randperm(len(original)).split(BATCH):
                 optimiser.zero_grad()
@@ -52,10 +51,14 @@ def train_network(
                 optimiser.step()
             with torch.no_grad():
                 loss = float(_hinge(network.eval(), sides[2], sides[3]))
-            best, kept, since = (loss, copy.deepcopy(network), 0) if loss < best else (best, kept, since + 1)
+            best, kept, since = (loss, _layers(network), 0) if loss < best else (best, kept, since + 1)
             if since >= PATIENCE:
                 break
-    maps = [part for part in kept if isinstance(part, nn.Linear)]
+    return kept
+
+
+def _layers(network: nn.Sequential) -> Layers:
+    maps = [part for part in network if isinstance(part, nn.Linear)]
     return tuple((part.weight.detach().numpy().T.copy(), part.bias.detach().numpy().copy()) for part in maps)
 
 
