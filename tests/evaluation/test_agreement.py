@@ -16,6 +16,7 @@ from longform.evaluation.agreement import (
     krippendorff_alpha,
     leave_one_out,
     value_of,
+    weighted_values,
 )
 
 NAN = math.nan
@@ -43,6 +44,19 @@ def test_the_value_that_is_resampled_is_scipys(kind):
         for y in (rng.normal(size=size), 3 * x - 1, -x, np.round(x), np.ones(size)):
             assert value_of(kind, x, y) == pytest.approx(coefficient(kind, x, y)[0], abs=1e-9, nan_ok=True)
     assert np.isnan(value_of(kind, x[:2], x[:2]))
+
+
+@pytest.mark.parametrize("kind", ["pearson", "spearman", "kendall"])
+def test_values_of_many_resamples_are_those_of_each(kind):
+    rng = np.random.default_rng(1)
+    x, y = rng.normal(size=12).round(1), rng.integers(0, 4, 12).astype(float)
+    counts = np.concatenate([rng.poisson(1.0, (40, 12)), np.eye(12), 2 * np.eye(12)[:, ::-1] + np.eye(12)]).astype(
+        float
+    )
+    rows = [np.repeat(np.arange(12), times) for times in counts.astype(int)]
+    one_by_one = [value_of(kind, x[row], y[row]) for row in rows]
+    np.testing.assert_allclose(weighted_values(kind, x, y, counts), one_by_one, rtol=1e-12, atol=1e-15)
+    assert np.isnan(one_by_one).any() and not np.isnan(one_by_one).all()
 
 
 def test_the_pearson_interval_is_fishers():

@@ -55,9 +55,13 @@ def blocks(draws: int, size: int) -> Iterator[int]:
         yield min(most, draws - start)
 
 
-def resampled_rows(rows: int, rng: np.random.Generator, resamples: int) -> Iterator[np.ndarray]:
-    """Row indices drawn with replacement, (resamples, rows) block by block; the draws do not depend on the blocks."""
-    for count in blocks(resamples, rows):
+def resampled_rows(rows: int, rng: np.random.Generator, resamples: int, size: int = 0) -> Iterator[np.ndarray]:
+    """Row indices drawn with replacement, (resamples, rows) block by block; the draws do not depend on the blocks.
+
+    Args:
+        size: numbers that are made of one resample, where they are more than its rows.
+    """
+    for count in blocks(resamples, max(rows, size)):
         yield rng.integers(0, rows, (count, rows))
 
 

@@ -7,14 +7,14 @@ ratings, too few items) is nan and counted, never zero. Stepwise regression is i
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import stats
 
 from longform.core.documents import BadInput
-from longform.core.resampling import percentile_interval, sign_flip_test
+from longform.core.resampling import occurrences, percentile_interval, ratio, resampled_rows, sign_flip_test
 
 LEVEL = 0.95
 FEWEST = 3  # paired values below which no coefficient is given
@@ -73,6 +73,31 @@ def value_of(kind: str, x: np.ndarray, y: np.ndarray) -> float:
     return float(np.clip((x / np.linalg.norm(x)) @ (y / np.linalg.norm(y)), -1.0, 1.0))
 
 
+def weighted_values(kind: str, x: np.ndarray, y: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """:func:`value_of` of resamples that take each pair so often as ``counts`` (resamples, pairs) says, (resamples,)."""
+    if kind == "kendall":
+        rows = [np.repeat(np.arange(len(x)), times) for times in counts.astype(np.int64)]
+        return np.array([value_of(kind, x[row], y[row]) for row in rows])
+    total = counts.sum(axis=1)
+    shapeless, centred = total < FEWEST, []
+    for side in (x, y):
+        low, high = (np.where(counts > 0, side, end) for end in (np.inf, -np.inf))
+        shapeless = shapeless | (low.min(axis=1, initial=np.inf) == high.max(axis=1, initial=-np.inf))
+        shown = _weighted_ranks(side, counts) if kind == "spearman" else side
+        centred.append(shown - ratio((counts * shown).sum(axis=1), total)[:, None])
+    products = [(counts * one * other).sum(axis=1) for one, other in (centred, centred[:1] * 2, centred[1:] * 2)]
+    scale = np.where(shapeless, 1.0, np.sqrt(products[1] * products[2]))
+    return np.where(shapeless, np.nan, np.clip(products[0] / scale, -1.0, 1.0))
+
+
+def _weighted_ranks(side: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Rank of each value within each resample, the mean of the places that equal values take."""
+    order = np.argsort(side, kind="stable")
+    before = np.pad(np.cumsum(counts[:, order], axis=1), ((0, 0), (1, 0)))
+    ends = (np.searchsorted(side[order], side, side=end) for end in ("left", "right"))
+    return (sum(before[:, end] for end in ends) + 1) / 2
+
+
 def _shapeless(x: np.ndarray, y: np.ndarray) -> bool:
     return bool(len(x) < FEWEST or np.ptp(x) == 0 or np.ptp(y) == 0)
 
@@ -112,12 +137,22 @@ def clustered_interval(
     """95 % percentile interval that resamples whole clusters (source texts), since their items are not independent."""
     x, y = _paired(kind, x, y)
     kept = ~(np.isnan(x) | np.isnan(y))
-    groups = [np.flatnonzero((np.asarray(clusters) == name) & kept) for name in dict.fromkeys(clusters)]
-    draws = []
-    for _ in range(resamples):
-        rows = np.concatenate([groups[i] for i in rng.integers(0, len(groups), len(groups))])
-        draws.append(value_of(kind, x[rows], y[rows]))
-    return percentile_interval(np.array(draws))
+    names = {name: place for place, name in enumerate(dict.fromkeys(clusters))}
+    places = np.array([names[name] for name in clusters], dtype=np.int64)[kept]
+    drawn = clustered_counts(places, len(names), rng, resamples)
+    return percentile_interval(np.concatenate([weighted_values(kind, x[kept], y[kept], counts) for counts in drawn]))
+
+
+def clustered_counts(
+    places: np.ndarray, clusters: int, rng: np.random.Generator, resamples: int
+) -> Iterator[np.ndarray]:
+    """How often each item is in each resample of whole clusters, (resamples, items) block by block.
+
+    Args:
+        places: of each item, its cluster's.
+    """
+    for index in resampled_rows(clusters, rng, resamples, len(places)):
+        yield occurrences(index, clusters)[:, places]
 
 
 @dataclass(frozen=True)

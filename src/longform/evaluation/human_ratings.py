@@ -22,11 +22,12 @@ from longform.core.resampling import generator, percentile_interval
 from longform.core.results import Record
 from longform.evaluation.agreement import (
     Correlation,
+    clustered_counts,
     clustered_interval,
     compare_correlations,
     correlate,
     leave_one_out,
-    value_of,
+    weighted_values,
 )
 
 ENTER, REMOVE = 0.05, 0.10  # p-values to enter and to leave; the usual defaults, ours
@@ -244,14 +245,13 @@ def _difference(
     sides, rated = (turned[one][kept], turned[other][kept]), people[kept]
     places = np.unique(np.asarray(clusters)[kept], return_inverse=True)[1]
     gaps = [correlate("pearson", side, rated).value for side in sides]
-    rng, draws = generator(name, one, other, "difference"), []
-    groups = [np.flatnonzero(places == place) for place in range(places.max(initial=-1) + 1)]
-    for _ in range(RESAMPLES if groups else 0):
-        rows = np.concatenate([groups[i] for i in rng.integers(0, len(groups), len(groups))])
-        draws.append(
-            value_of("pearson", sides[0][rows], rated[rows]) - value_of("pearson", sides[1][rows], rated[rows])
-        )
-    low, high = percentile_interval(np.array(draws))
+    drawn = (
+        clustered_counts(places, int(places.max()) + 1, generator(name, one, other, "difference"), RESAMPLES)
+        if len(places)
+        else ()
+    )
+    draws = [np.subtract(*(weighted_values("pearson", side, rated, counts) for side in sides)) for counts in drawn]
+    low, high = percentile_interval(np.concatenate([np.zeros(0), *draws]))
     p_value = compare_correlations(
         "pearson", *sides, rated, places.tolist(), generator(name, one, other, "permutation")
     )
