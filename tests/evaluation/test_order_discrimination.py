@@ -16,6 +16,7 @@ from longform.evaluation.order_discrimination import (
     PairAccuracy,
     against_chance,
     area,
+    drawn_orders,
     learned,
     order_areas,
     order_discrimination,
@@ -89,7 +90,13 @@ DOCUMENTS = permuted_documents([
     ],
 )
 def test_preferences_of_one_document(scores, better, counts):
-    assert preferences(np.array(scores, dtype=float), better) == counts
+    rows = [
+        np.array(scores, dtype=float),
+        np.array([2.0, 3.0, 1.0, 4.0, 0.0]),
+        np.zeros(0),
+    ]  # beside a longer and an empty one
+    found = preferences(rows, better)
+    assert tuple(found[0]) == counts and found[1:, [2, 5]].tolist() == [[4, 0], [0, 1]]
 
 
 def test_a_scorer_that_is_blind_to_order_stands_at_one_half():
@@ -155,9 +162,9 @@ def test_a_pair_learner_learns_every_task_anew():
     own = ranker.fit_pairs(
         [(ranker.features.of_texts([g]), ranker.features.of_orders(g, task.orders(g))) for g in train]
     )
-    assert np.array_equal(learned(ranker, train, task).weights, own.weights)
+    assert np.array_equal(learned(ranker, train, drawn_orders(train, task)).weights, own.weights)
     assert not np.allclose(ranker.fit(train).weights, own.weights)
-    assert learned(own, (), ShuffleTask()) is own  # fitted already
+    assert learned(own, (), ()) is own  # fitted already
     both, alone = (order_measurements({"g": r}, test, tasks, train=t) for r, tasks, t in (
         (ranker, [ShuffleTask(), task], train), (own, [task], ())))  # fmt: skip
     assert np.array_equal(both[1].tally.values, alone[0].tally.values)

@@ -57,42 +57,54 @@ class PairAccuracy(SumScored):
         return ratio(sums.total("wins") + sums.total("ties") / 2, sums.total("pairs"))
 
 
-def preferences(scores: np.ndarray, better: Better, tolerance: float = TIE) -> tuple[int, int, int, int, int, int]:
-    """``COLUMNS`` of one document from scores, the original's first.
+def preferences(scores: Sequence[np.ndarray], better: Better, tolerance: float = TIE) -> np.ndarray:
+    """``COLUMNS`` of each document from its scores, the original's first; float64 (documents, columns).
 
     A permutation without a score (nan) gives no pair and is counted; a document whose original has none, or that has no pair
     left, is excluded. Where real text should lie *near* a level (a perplexity), lower is taken for better: which of two orders
     is the more probable?
     """
-    kept = scores[1:][~np.isnan(scores[1:])] if len(scores) else scores
-    unscored = max(len(scores) - 1, 0) - len(kept)
-    if not len(kept) or np.isnan(scores[0]):
-        return 0, 0, 0, unscored, 0, 1
+    given = np.array([max(len(row) - 1, 0) for row in scores], dtype=np.float64)
+    table = np.full((len(scores), 1 + int(given.max(initial=0))), np.nan)
+    for place, row in zip(table, scores, strict=True):
+        place[: len(row)] = row
+    original, copies = table[:, :1], table[:, 1:]
+    there = ~np.isnan(copies)
+    pairs = there.sum(axis=1)
+    excluded = np.isnan(original[:, 0]) | (pairs == 0)
     with np.errstate(invalid="ignore"):
-        margins = np.clip(np.nan_to_num(scores[0] - kept), -HUGE, HUGE)  # two infinite scores tie
-    margins = margins if better == "higher" else -margins
-    levels = [np.where(np.isfinite(side), np.abs(side), 1.0) for side in (scores[0], kept)]
-    tied = np.abs(margins) <= tolerance * np.maximum(1.0, np.maximum(*levels))
-    return int(((margins > 0) & ~tied).sum()), int(tied.sum()), len(margins), unscored, int(margins.mean() > TIE), 0
+        margins = np.clip(np.nan_to_num(original - copies), -HUGE, HUGE)  # two infinite scores tie
+    margins = np.where(there, margins if better == "higher" else -margins, 0.0)
+    level = np.maximum(*(np.where(np.isfinite(side), np.abs(side), 1.0) for side in (original, copies)))
+    tied = there & (np.abs(margins) <= tolerance * np.maximum(1.0, level))
+    wins = ((margins > 0) & ~tied).sum(axis=1)
+    above = margins.sum(axis=1) > TIE * pairs
+    counted = np.stack([wins, tied.sum(axis=1), pairs, given - pairs, above, excluded], axis=1).astype(np.float64)
+    counted[np.ix_(excluded, [0, 1, 2, 4])] = 0.0
+    return counted
 
 
 def preference_tally(
     documents: Sequence[Any], scores: Sequence[np.ndarray], better: Better, tolerance: float = TIE
 ) -> Tally:
     """One row of ``COLUMNS`` per document, from its scores, the original's first."""
-    rows = np.array([preferences(row, better, tolerance) for row in scores], dtype=np.float64)
-    return Tally(tuple(document.unit_id for document in documents), COLUMNS, rows.reshape(len(documents), len(COLUMNS)))
+    return Tally(tuple(document.unit_id for document in documents), COLUMNS, preferences(scores, better, tolerance))
 
 
-def drawn_scores(scorer: OrderScorer, documents: Sequence[Any], task: ShuffleTask) -> list[np.ndarray]:
-    """Scores of each document, the original's first, then those of the permutations that ``task`` draws."""
-    return [_of_orders(scorer.order_scores, document, task.orders(document)) for document in documents]
+def drawn_orders(documents: Sequence[Any], task: ShuffleTask) -> list[np.ndarray]:
+    """Orders of each document, the original's first, then the permutations that ``task`` draws; none where it draws none.
+
+    They depend on the texts alone: drawn once, they are shown to every scorer and under every head.
+    """
+    return [
+        np.concatenate([np.arange(orders.shape[1])[None], orders]) if len(orders) else orders
+        for orders in map(task.orders, documents)
+    ]
 
 
-def _of_orders(function: Callable[[Any, np.ndarray], np.ndarray], unit: Any, orders: np.ndarray) -> np.ndarray:
-    """What a function of orders gives for the original and the permutations; nothing where there is no permutation."""
-    everything = np.concatenate([np.arange(orders.shape[1])[None], orders])
-    return function(unit, everything if len(orders) else everything[:0])
+def drawn_scores(scorer: OrderScorer, documents: Sequence[Any], orders: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Scores of each document under its orders."""
+    return [scorer.order_scores(document, given) for document, given in zip(documents, orders, strict=True)]
 
 
 def written_scores(critic: Any, documents: Sequence[PermutedDocument], task: str) -> list[np.ndarray]:
@@ -102,7 +114,7 @@ def written_scores(critic: Any, documents: Sequence[PermutedDocument], task: str
     return np.split(found, np.cumsum([len(row) for row in texts])[:-1]) if texts else []
 
 
-def learned(scorer: Any, train: Sequence[Any], task: ShuffleTask) -> Any:
+def learned(scorer: Any, train: Sequence[Any], orders: Sequence[np.ndarray], task: str = "") -> Any:
     """A pair learner fitted on the very permutations that it is asked about, of other documents; any other scorer as it is.
 
     Raises:
@@ -110,12 +122,10 @@ def learned(scorer: Any, train: Sequence[Any], task: ShuffleTask) -> Any:
     """
     if not isinstance(scorer, PairLearner) or not train:
         return scorer
-    rows = [_of_orders(scorer.order_features, document, task.orders(document)) for document in train]
+    rows = [scorer.order_features(document, given) for document, given in zip(train, orders, strict=True)]
     pairs = [(row[:1], row[1:]) for row in rows if len(row) > 1]
     if not pairs:
-        raise BadInput(
-            f"{task.name}: 0 of {len(train)} documents have a permutation that differs; add longer documents"
-        )
+        raise BadInput(f"{task}: 0 of {len(train)} documents have a permutation that differs; add longer documents")
     return scorer.fit_pairs(pairs)
 
 
@@ -131,6 +141,8 @@ def order_measurements(
 ) -> list[Measurement]:
     """The tallies behind :func:`order_discrimination`, scorer by scorer, task by task."""
     written = [] if tasks else list(dict.fromkeys(task for d in documents for task in d.permutations))
+    told = train[:learn_from] if any(isinstance(scorer, PairLearner) for scorer in scorers.values()) else ()
+    orders = {task: (drawn_orders(documents, task), drawn_orders(told, task)) for task in tasks}
     made = []
     for name, scorer in scorers.items():
         views = {head: (under(documents, head), under(train, head)) for head in heads}
@@ -140,8 +152,9 @@ def order_measurements(
             tallies = {}
             for head, (seen, real) in views.items():
                 if isinstance(task, ShuffleTask):
-                    judges[head] = learned(fitted[head], real[:learn_from], task)
-                    scores = drawn_scores(judges[head], seen, task)
+                    own, learnt = orders[task]
+                    judges[head] = learned(fitted[head], real[:learn_from], learnt, task.name)
+                    scores = drawn_scores(judges[head], seen, own)
                 else:
                     scores = written_scores(judges[head], seen, task)
                 tallies[head] = preference_tally(seen, scores, judges[head].better, tolerance)
@@ -295,10 +308,11 @@ def order_areas(
         Records with metric ``area``, ``details`` of the first head's ROC curve.
     """
     records = []
+    orders = {task: drawn_orders(documents, replace(task, copies=1)) for task in tasks}
     for name, scorer in scorers.items():
-        for task in (replace(task, copies=1) for task in tasks):
-            judges = {head: _fitted(scorer, under(train, head), None) for head in heads}
-            views = {head: drawn_scores(judge, under(documents, head), task) for head, judge in judges.items()}
+        judges = {head: _fitted(scorer, under(train, head), None) for head in heads}
+        for task, own in orders.items():
+            views = {head: drawn_scores(judge, under(documents, head), own) for head, judge in judges.items()}
             tallies = {head: _first_permutations(documents, scores) for head, scores in views.items()}
             metrics = {h: Area("original", "permuted", signature(j), j.better != "higher") for h, j in judges.items()}
             names = ("order areas", name, task.name)

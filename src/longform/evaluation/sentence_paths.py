@@ -23,22 +23,23 @@ from longform.critics.bbscore.score import (
     BridgeCritic,
     BridgeFeatures,
     JointBridgeCritic,
+    VarianceSweep,
     describe_sweep,
     identity,
     shuffled,
     text_diffusion,
     trajectory,
     units_from_readout,
-    variances,
 )
 from longform.evaluation import human_vs_machine as sides
-from longform.evaluation.agreement import value_of
+from longform.evaluation.agreement import value_of, weighted_values
 from longform.evaluation.measurements import Measurement, paired_difference, under
 from longform.evaluation.order_discrimination import (
     BLOCKS,
     WINDOWS,
     Area,
     PairAccuracy,
+    drawn_orders,
     drawn_scores,
     order_areas,
     order_discrimination,
@@ -59,6 +60,11 @@ class LengthCorrelation:
         """The correlation; nan for fewer than three documents, or where all are of one length or one score."""
         kept = tally.values[tally.column("excluded") == 0]
         return value_of("spearman", kept[:, 0], kept[:, 1])
+
+    def weighted_scores(self, tally: Tally, counts: np.ndarray) -> np.ndarray:
+        """Correlations in resamples that take each document so often as ``counts`` (resamples, documents) says."""
+        kept = tally.column("excluded") == 0
+        return weighted_values("spearman", *tally.values[kept, :2].T, counts[:, kept])
 
 
 def length_confound(
@@ -162,7 +168,9 @@ def _areas(
             records.append(record)
             continue
         task = next(task for task in tasks if task.name == record.task)
-        swept = [drawn_scores(judge, under(units, heads[0]), replace(task, copies=1)) for judge in variances(first)]
+        seen = under(units, heads[0])
+        found = drawn_scores(VarianceSweep(first), seen, drawn_orders(seen, replace(task, copies=1)))
+        swept = list(zip(*found, strict=True))
         tallies = [preference_tally(units, scores, "lower") for scores in swept]
         course = describe_sweep(first, [_area(scores) for scores in swept], [PairAccuracy().score(t) for t in tallies])
         records.append(replace(record, details={**record.details, **course}))

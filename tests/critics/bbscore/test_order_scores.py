@@ -15,6 +15,7 @@ from longform.critics.bbscore.score import (
     BridgeCritic,
     BridgeFeatures,
     JointBridgeCritic,
+    VarianceSweep,
     identity,
     shuffled,
     trajectory,
@@ -83,6 +84,14 @@ def test_accuracy_does_not_depend_on_sigma_but_areas_across_lengths_do():
     accuracies = {round(order_discrimination({"": one}, units, [task])[0].value, 12) for one in chosen}
     areas = [order_areas({"": one}, units, [task])[0].value for one in variances(fitted)[::8]]
     assert len(accuracies) == 1 and max(areas) - min(areas) > 0.05
+
+
+def test_a_sweep_is_each_of_its_critics():
+    fitted = BridgeCritic().fit(planted(9))
+    for unit in (planted(1, seed=8)[0], path(np.eye(2, 4), "two")):
+        orders = np.array([np.random.default_rng(i).permutation(len(unit.latents)) for i in range(4)])
+        one_by_one = [one.order_scores(unit, orders) for one in variances(fitted)]
+        assert np.array_equal(VarianceSweep(fitted).order_scores(unit, orders), one_by_one, equal_nan=True)
 
 
 def test_unusable_paths_have_no_score():

@@ -150,11 +150,20 @@ class BridgeCritic(SumScored):
 
     def sums(self, unit: LatentPath, orders: np.ndarray) -> np.ndarray:
         """Scores of ``orders`` before their absolute value, (orders,); nan where the document is too short."""
+        return self._sums_of(self.terms(unit, orders), unit)
+
+    def terms(self, unit: LatentPath, orders: np.ndarray) -> Terms:
+        """All that the scores of ``orders`` need besides the variance."""
+        return BridgeFeatures(self.index, self.time, (self.window,)).terms(unit, orders)[0]
+
+    def scores_of(self, terms: Terms, unit: LatentPath) -> np.ndarray:
+        """Scores of the orders whose terms are given, (orders,)."""
+        return self._valued(self._sums_of(terms, unit))
+
+    def _sums_of(self, terms: Terms, unit: LatentPath) -> np.ndarray:
         if self.sigma2 is None:
             raise BadInput("bridge critic has no sigma2 yet; call fit(real paths) and use what it returns")
-        dims = unit.latents.shape[-1] if self.exact_dims else 2
-        terms = BridgeFeatures(self.index, self.time, (self.window,)).terms(unit, orders)[0]
-        return signed_scores(terms, self.sigma2, dims)
+        return signed_scores(terms, self.sigma2, unit.latents.shape[-1] if self.exact_dims else 2)
 
     def order_scores(self, unit: LatentPath, orders: np.ndarray) -> np.ndarray:
         """BBScore of a document under each order of its sentences, (orders,); nan where it is too short or not finite."""
@@ -312,6 +321,21 @@ def variances(critic: BridgeCritic) -> list[BridgeCritic]:
     r"""The fitted critic with $\sigma_m^2$ over eight decades around its estimate (Figure 9), each as good a scorer of orders."""
     assert critic.sigma2 is not None
     return [replace(critic, sigma2=critic.sigma2 * factor) for factor in SWEEP]
+
+
+@dataclass(frozen=True)
+class VarianceSweep:
+    r"""A fitted critic under each of :func:`variances`: an order is looked at once, as its terms do not depend on $\sigma_m^2$."""
+
+    better: ClassVar[Better] = "lower"
+    critic: BridgeCritic
+
+    def order_scores(self, unit: LatentPath, orders: np.ndarray) -> np.ndarray:
+        """Scores under each variance, (variances, orders); nan where the document is too short or not finite."""
+        if not unit.usable:
+            return np.full((len(SWEEP), len(orders)), np.nan)
+        terms = self.critic.terms(unit, orders)
+        return np.stack([one.scores_of(terms, unit) for one in variances(self.critic)])
 
 
 def describe_sweep(critic: BridgeCritic, areas: Sequence[float], accuracies: Sequence[float]) -> dict[str, Any]:
