@@ -94,8 +94,8 @@ def _weighted_ranks(side: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """Rank of each value within each resample, the mean of the places that equal values take."""
     order = np.argsort(side, kind="stable")
     before = np.pad(np.cumsum(counts[:, order], axis=1), ((0, 0), (1, 0)))
-    ends = (np.searchsorted(side[order], side, side=end) for end in ("left", "right"))
-    return (sum(before[:, end] for end in ends) + 1) / 2
+    first, last = np.searchsorted(side[order], side, "left"), np.searchsorted(side[order], side, "right")
+    return (before[:, first] + before[:, last] + 1) / 2
 
 
 def _shapeless(x: np.ndarray, y: np.ndarray) -> bool:

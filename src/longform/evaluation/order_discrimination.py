@@ -256,8 +256,8 @@ class Area:
         taken = counts[:, tally.column("excluded") == 0]
         order = np.argsort(low, kind="stable")
         before = np.pad(np.cumsum(taken[:, order], axis=1), ((0, 0), (1, 0)))
-        below = sum(before[:, np.searchsorted(low[order], high, side=side)] for side in ("left", "right"))
-        return ratio((below * taken).sum(axis=1), 2 * taken.sum(axis=1) ** 2)
+        first, last = np.searchsorted(low[order], high, "left"), np.searchsorted(low[order], high, "right")
+        return ratio(((before[:, first] + before[:, last]) * taken).sum(axis=1), 2 * taken.sum(axis=1) ** 2)
 
     def mirrored(self, tally: Tally) -> Tally:
         """Both sides exchanged."""

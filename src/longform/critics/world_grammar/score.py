@@ -6,15 +6,15 @@ each sentence leaves the grammar.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from longform.core.critic import Better, Tally
+from longform.core.critic import Better, Sums, SumScored, Tally
 from longform.core.documents import Readout
+from longform.core.resampling import ratio
 
 REFUSED = -1  # in place of a frame
 LISTED = 5  # texts whose refused sentences a record lists
@@ -37,7 +37,7 @@ class DerivedText:
 
 
 @dataclass(frozen=True)
-class DerivableShare:
+class DerivableShare(SumScored):
     """Share of derivable sentences, over all texts; a text without a sentence is excluded."""
 
     better: ClassVar[Better] = "higher"
@@ -59,10 +59,9 @@ class DerivableShare:
         values = np.array(rows, dtype=np.float64).reshape(len(rows), 3)
         return Tally(tuple(unit.unit_id for unit in units), ("derivable", "sentences", "excluded"), values)
 
-    def score(self, tally: Tally) -> float:
+    def of_sums(self, sums: Sums) -> Any:
         """A share; nan where no text has a sentence."""
-        sentences = tally.total("sentences")
-        return tally.total("derivable") / sentences if sentences else math.nan
+        return ratio(sums.total("derivable"), sums.total("sentences"))
 
     def describe(self, units: Sequence[DerivedText]) -> Mapping[str, Any]:
         """The places of the refused sentences in each of the first texts."""
@@ -70,7 +69,7 @@ class DerivableShare:
 
 
 @dataclass(frozen=True)
-class FollowedShare:
+class FollowedShare(SumScored):
     """Share of words that the grammar follows from the start of their sentence, over all texts; one without words is excluded."""
 
     better: ClassVar[Better] = "higher"
@@ -92,10 +91,9 @@ class FollowedShare:
         values = np.array(rows, dtype=np.float64).reshape(len(rows), 3)
         return Tally(tuple(unit.unit_id for unit in units), ("followed", "words", "excluded"), values)
 
-    def score(self, tally: Tally) -> float:
+    def of_sums(self, sums: Sums) -> Any:
         """A share; nan where no text has a word."""
-        words = tally.total("words")
-        return tally.total("followed") / words if words else math.nan
+        return ratio(sums.total("followed"), sums.total("words"))
 
 
 def units_from_readout(readout: Readout) -> list[DerivedText]:
