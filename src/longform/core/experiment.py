@@ -1,8 +1,8 @@
 """What an experiment is made of: studies with their corpora, models, systems and critics, read from ``params.yaml``.
 
 A study is a set of texts that are asked about together (``articles``, ``suites`` ...). It lists corpora and language models; every
-model is trained on every corpus of the study in the same way, and a *system* is a corpus, a model and whether the model saw
-section titles. Critics read the study's corpora and what its systems wrote. Nothing here writes a product out by hand.
+model is trained on every corpus of the study in the same way, and a *system* is a corpus, a model, whether the model saw
+section titles, and which of several trainings it is. Critics read the study's corpora and what its systems wrote. Nothing here writes a product out by hand.
 """
 
 from __future__ import annotations
@@ -11,11 +11,13 @@ import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 from longform.core.artefacts import read_documents, read_yaml
 from longform.core.documents import BadInput, Document
+from longform.core.resampling import derived_seed
 
 TITLES = {"with": True, "without": False}  # deng2022 section 4: W/ Title and W/O Title
 
@@ -28,17 +30,19 @@ class System:
         study, corpus: the texts that it was trained on, or that it is.
         model: an entry of ``models``; ``data`` for the corpus itself.
         titles: whether the model saw section titles; None for the corpus itself and where the study has no such setting.
+        seed: which training of the model, counted from 1; None for the corpus itself and where the study trains once.
     """
 
     study: str
     corpus: str
     model: str = "data"
     titles: bool | None = None
+    seed: int | None = None
 
     @property
     def folder(self) -> str:
         """The name of its folder below that of its corpus."""
-        return self.model if self.titles is None else f"{self.model}-{'with' if self.titles else 'without'}_titles"
+        return "-".join([self.model, *self._parts])
 
     @property
     def texts(self) -> str:
@@ -52,8 +56,12 @@ class System:
 
     @property
     def _place(self) -> str:
-        own = "" if self.titles is None else f"/{'with' if self.titles else 'without'}_titles"
-        return f"{self.study}/{self.corpus}/{self.model}{own}"
+        return "/".join([self.study, self.corpus, self.model, *self._parts])
+
+    @property
+    def _parts(self) -> list[str]:
+        titles = [] if self.titles is None else ["with_titles" if self.titles else "without_titles"]
+        return titles + ([] if self.seed is None else [f"seed_{self.seed}"])
 
     def reading(self, critic: str, name: str) -> str:
         """Where what a critic read in its texts lies, below ``data/``."""
@@ -62,7 +70,7 @@ class System:
     @property
     def fields(self) -> dict[str, Any]:
         """The fields of a record that say whose texts were scored."""
-        return {"corpus": self.corpus, "system": self.model, "titles": self.titles}
+        return {"corpus": self.corpus, "system": self.model, "titles": self.titles, "seed": self.seed}
 
 
 class Experiment:
@@ -137,9 +145,18 @@ class Experiment:
 
     def systems(self, study: str, corpus: str) -> list[System]:
         """Every system of a corpus, in the order of the lists."""
-        titles = self.settings(study).get("titles")
-        seen: Iterable[bool | None] = [None] if titles is None else [TITLES[name] for name in titles]
-        return [System(study, corpus, model, shown) for model in self.models(study, corpus) for shown in seen]
+        titles, seeds = (self.settings(study).get(name) for name in ("titles", "seeds"))
+        if seeds is not None and (type(seeds) is not int or seeds < 1):
+            raise BadInput(
+                f"params.yaml: {study}.seeds is {seeds!r:.60}, allowed is a whole number from 1, or no such setting"
+            )
+        shown: Iterable[bool | None] = [None] if titles is None else [TITLES[name] for name in titles]
+        trained: Iterable[int | None] = [None] if seeds is None else range(1, seeds + 1)
+        return [System(study, corpus, *one) for one in product(self.models(study, corpus), shown, trained)]
+
+    def training_seed(self, system: System) -> int:
+        """The seed of a system's training: the run's own where the study trains once."""
+        return self.seed if system.seed is None else derived_seed(self.seed, "training", system.seed)
 
     def of_model(self, study: str, corpus: str, model: str) -> list[System]:
         """The systems of one model.

@@ -16,6 +16,7 @@ import torch
 from transformers import AutoModelForCausalLM, PreTrainedTokenizerBase
 
 from longform.core.documents import BadInput, Document
+from longform.language_models.bases import base_of
 from longform.language_models.checkpoints import SavedModel, has_model, load_model, load_tokenizer, new_network
 from longform.language_models.lightning import Items, Learner, Schedule, fit_module
 from longform.language_models.tokenizers import document_rows, stream_blocks
@@ -52,6 +53,7 @@ def fit(
     context: int,
     schedule: Mapping[str, Any],
     shape: Mapping[str, Any] | None = None,
+    bases: Path | None = None,
 ) -> SavedModel:
     """Train on the documents of split train, keeping the weights of the best loss on split validation.
 
@@ -61,6 +63,7 @@ def fit(
         packing: "stream" or "documents".
         context: tokens of a block; at most the network's positions.
         shape: ``{"model_type": "gpt2", ...}``, keywords of its transformers configuration.
+        bases: pretrained networks, of which the one with the shape is finetuned; None trains the shape from scratch.
     """
     if shape is None and not has_model(base):
         raise BadInput(f"train {name}: {base} holds no model and the entry gives no shape; add one of the two")
@@ -68,7 +71,12 @@ def fit(
     if pack is None:
         raise BadInput(f"train {name}: packing {packing!r}; allowed are 'stream' and 'documents'")
     tokenizer = load_tokenizer(base)
-    network = load_model(base, AutoModelForCausalLM) if shape is None else from_scratch(shape, tokenizer, context, seed)
+    if shape is not None and bases is None:
+        network = from_scratch(shape, tokenizer, context, seed)
+    else:
+        network = load_model(
+            base if shape is None or bases is None else base_of(bases, shape, tokenizer), AutoModelForCausalLM
+        )
     network = network.float()  # some published checkpoints are halves, in which small updates vanish
     blocks = {
         split: pack([d for d in documents if d.split == split], tokenizer, titles, context)

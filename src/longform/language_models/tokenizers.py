@@ -72,7 +72,7 @@ def fit(*, documents: Sequence[Document], kind: str, vocab_size: int | None = No
 
 
 def byte_pair(documents: Sequence[Document], vocab_size: Any) -> PreTrainedTokenizerFast:
-    """Titles are included, so that models with and without titles share one vocabulary."""
+    """Titles are included where there are any, so that models with and without titles share one vocabulary."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
@@ -80,7 +80,8 @@ def byte_pair(documents: Sequence[Document], vocab_size: Any) -> PreTrainedToken
     trainer = trainers.BpeTrainer(
         vocab_size=vocab_size, special_tokens=[GPT2_END], initial_alphabet=alphabet, show_progress=False
     )
-    tokenizer.train_from_iterator((render(document, titles=True) for document in documents), trainer)
+    titled = [all(section.title is not None for section in document.sections) for document in documents]
+    tokenizer.train_from_iterator((render(*one) for one in zip(documents, titled, strict=True)), trainer)
     return PreTrainedTokenizerFast(
         tokenizer_object=tokenizer, eos_token=GPT2_END, bos_token=GPT2_END, pad_token=GPT2_END
     )

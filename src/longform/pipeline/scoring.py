@@ -7,6 +7,7 @@ names functions of readings that return records themselves. All of them are chec
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -29,7 +30,7 @@ from longform.core.critic import (
 from longform.core.documents import BadInput, Readout
 from longform.core.experiment import Experiment, System, chosen_systems, near
 from longform.core.resampling import generator
-from longform.core.results import Record, with_fields, write_results
+from longform.core.results import Record, Results, with_fields, write_results
 from longform.evaluation.corruption_response import corruption_response, of_failure, of_severity
 from longform.evaluation.order_discrimination import TIE, order_discrimination
 from longform.text.permutations import ShuffleTask, permuted_documents, written
@@ -106,14 +107,16 @@ def check(experiment: Experiment, study: str, critic: str) -> None:
 
 
 def metrics(records: Sequence[Record]) -> dict[str, Any]:
-    """Values alone, nested corpus -> system -> metric, as ``dvc metrics show`` and ``dvc exp show`` print them."""
+    """Values alone, nested corpus -> system -> metric, as ``dvc metrics show`` and ``dvc exp show`` print them; means over seeds."""
     found: dict[str, Any] = {}
-    for record in records:
-        if record.task or record.value is None:
-            continue
-        system = System("", record.corpus, record.system, record.titles).folder
-        label = record.metric + (f"_{record.variant}" if record.variant else "")
-        found.setdefault(record.corpus, {}).setdefault(system, {})[label] = record.value
+    for (corpus, name, titles, metric, variant), group in (
+        Results(r for r in records if not r.task).groups("corpus", "system", "titles", "metric", "variant").items()
+    ):
+        values = [r.value for r in group if r.seed is None] or [r.value for r in group]
+        if None not in values:
+            label = metric + (f"_{variant}" if variant else "")
+            own = found.setdefault(corpus, {}).setdefault(System("", corpus, name, titles).folder, {})
+            own[label] = statistics.fmean(values)
     return found
 
 

@@ -1,0 +1,63 @@
+"""What a pretrained model has read before it meets any corpus of a run: every kind of the world's texts, sections in no order.
+
+As web text without its encyclopedias taught GPT-2 to write English, so these teach sentences, names, topics and the form of a
+text with sections. The sections of an article stand in random order, in every second article under their titles; so nothing here
+says which section follows which. The texts are other draws than the run's own: their seed is derived from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from longform.core.documents import BadInput, Corpus, Document, Section
+from longform.core.resampling import derived_seed, generator
+from longform.datasets.synthetic_world.articles import write
+from longform.datasets.synthetic_world.corpus import indices, split_of, to_document
+from longform.datasets.synthetic_world.domains import DOMAINS
+from longform.datasets.synthetic_world.stories import write_dialogue, write_story
+from longform.datasets.test_suites.planted import LANGUAGE, story_text, translated
+
+SPEAKER = "<|endoftext|>"  # between turns, DialoGPT's sign for a change of speaker
+OTHERS = ("stories", "dialogues", "translations")
+
+
+def build(*, name: str, seed: int, documents: Mapping[str, Mapping[str, int]]) -> Corpus:
+    """Texts of each kind, shuffled.
+
+    Args:
+        name: recorded in the facts.
+        seed: of the run; the texts are drawn from one derived from it.
+        documents: kind -> split -> how many; kinds are the domains of articles, and ``OTHERS``.
+
+    Raises:
+        BadInput: an unknown kind, or no documents.
+    """
+    unknown = sorted(documents.keys() - {*DOMAINS, *OTHERS})
+    if unknown:
+        raise BadInput(f"corpus {name!r}: kinds {unknown}; allowed are {sorted({*DOMAINS, *OTHERS})}; fix documents")
+    world = derived_seed(seed, "pretraining")
+    made = [_document(kind, world, index) for kind, counts in documents.items() for index in indices(counts)]
+    if not made:
+        raise BadInput(f"corpus {name!r} has no documents, at least one is needed; raise the count")
+    order = generator(world, "order").permutation(len(made))
+    facts = {"name": name, "synthetic": True, "documents": {kind: dict(counts) for kind, counts in documents.items()}}
+    return Corpus([made[i] for i in order], {}, facts)
+
+
+def _document(kind: str, seed: int, index: int) -> Document:
+    if kind in DOMAINS:
+        return _reordered(to_document(write(seed, kind, index), kind), seed, titles=index % 2 == 0)
+    if kind == "dialogues":
+        text = SPEAKER.join(write_dialogue(seed, index).turns)
+    else:
+        text = story_text(write_story(seed, index))
+        text = translated(text, LANGUAGE) if kind == "translations" else text
+    return Document(f"{kind}-{index:06d}", split_of(index), (Section(None, text),))
+
+
+def _reordered(article: Document, seed: int, titles: bool) -> Document:
+    """The article's sections in random order, each under its title in one text where titles are shown."""
+    order = generator(seed, "sections", article.id).permutation(len(article.sections))
+    chosen = [article.sections[i] for i in order]
+    parts = [f"{section.title}: {section.text}" if titles else section.text for section in chosen]
+    return Document(article.id, article.split, tuple(Section(None, part) for part in parts))
