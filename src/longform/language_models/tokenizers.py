@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 from longform.core.documents import BadInput, Document
-from longform.language_models.checkpoints import SavedModel
+from longform.language_models.checkpoints import SavedModel, load_tokenizer
 from longform.text.rendering import render
 
 
@@ -52,18 +53,23 @@ GPT2_END = "<|endoftext|>"
 END, PAD, UNKNOWN = "</s>", "<pad>", "<unk>"  # the control tokens of fairseq's dictionary, which deng2022 used
 
 
-def fit(*, documents: Sequence[Document], kind: str, vocab_size: int | None = None) -> SavedModel:
-    """Train on the training split.
+def fit(
+    *, documents: Sequence[Document], kind: str | None = None, vocab_size: int | None = None, folder: Path | None = None
+) -> SavedModel:
+    """Train on the training split, or take a published one.
 
     Args:
         kind: "byte_pair" or "whitespace".
         vocab_size: of byte pairs; whitespace takes every word.
+        folder: of a published tokenizer, instead of a kind.
 
     Raises:
         BadInput: an unknown kind, or a size that the kind does not take or lacks.
     """
-    if kind not in KINDS:
-        raise BadInput(f"tokenizer kind is {kind!r}, allowed are {sorted(KINDS)}; fix the entry")
+    if folder is not None and kind is None and vocab_size is None:
+        return SavedModel(None, load_tokenizer(folder))
+    if kind not in KINDS or folder is not None:
+        raise BadInput(f"tokenizer kind is {kind!r}, allowed are {sorted(KINDS)}, or a folder alone; fix the entry")
     if (vocab_size is None) == (kind == "byte_pair"):
         raise BadInput(
             f"tokenizer of kind {kind!r} has vocab_size={vocab_size!r}; byte_pair needs it, whitespace has none"

@@ -43,14 +43,16 @@ def tokenizer(experiment: Experiment, study: str) -> None:
     settings, place = experiment.settings(study, "tokenizer"), f"{study}.tokenizer"
     names = [System(study, corpus) for corpus in experiment.settings(study)["corpora"]]
     documents = [document for system in names for document in experiment.documents(system)]
+    if "folder" in settings:
+        settings["folder"] = experiment.data / str(settings["folder"])
     fit = function(place, "language_models/tokenizers", "fit")
     _save(call(place, fit, settings, documents=documents), experiment.data / "tokenizers" / study)
 
 
 def language_model(experiment: Experiment, study: str, corpus: str, model: str) -> None:
-    """Train a model on a corpus, once for each setting of titles -> ``data/models/<study>/<corpus>/<system>``.
+    """Train a model on a corpus, for each setting of titles and each seed -> ``data/models/<study>/<corpus>/<system>``.
 
-    An entry of ``models`` is a shape, trained as the study says; or a published checkpoint (``hub``, ``revision``), finetuned as
+    An entry of ``models`` is a shape, trained as the study says, from scratch or from the pretrained one of ``training.bases``; or a published checkpoint (``hub``, ``revision``), finetuned as
     the study says; or another kind of model (``code``) with its own settings.
     """
     entry = experiment.settings("models", model)
@@ -68,16 +70,18 @@ def language_model(experiment: Experiment, study: str, corpus: str, model: str) 
             }
         base = experiment.data / "tokenizers" / study
         work = Work(experiment, place, {**settings, "code": code})
-        with resumable(work, experiment.data / System(study, corpus).texts, base) as scratch:
+        bases = experiment.data / str(settings.pop("bases")) if settings.get("bases") else None
+        with resumable(work, experiment.data / System(study, corpus).texts, *filter(None, (base, bases))) as scratch:
             if "hub" in settings:
                 base = _published(scratch / "published", settings)
             given = {
                 "name": f"{corpus}-{system.folder}",
-                "seed": experiment.seed,
+                "seed": experiment.training_seed(system),
                 "base": base,
                 "scratch": scratch,
                 "documents": experiment.documents(System(study, corpus)),
                 "titles": bool(system.titles),
+                "bases": bases,
             }
             trained = call(place, function(place, code, "fit"), settings, **given)
             if first_process(work):

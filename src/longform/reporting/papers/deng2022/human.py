@@ -67,9 +67,9 @@ def table_4(results: Results, expected: Expected, *, data: Path) -> Table:
 def correlation_records(results: Results) -> Iterator[Record]:
     """Pearson's r of each measure with the human share over systems, signed so that agreement is positive, per corpus."""
     for (corpus,), people in select(results, HUMAN).groups("corpus").items():
-        shares = {(r.system, r.titles): r.value for r in people}
+        shares = {(r.system, r.titles, r.seed): r.value for r in people}
         for column, sign in TOWARDS_GOOD.items():
-            values = {(r.system, r.titles): r.value for r in select(results, {**COLUMNS[column], "corpus": corpus})}
+            values = {(r.system, r.titles, r.seed): r.value for r in select(results, {**COLUMNS[column], "corpus": corpus})}
             both = [key for key in shares if shares[key] is not None and values.get(key) is not None]
             if len(both) >= FEWEST_SYSTEMS:
                 r = correlate(
