@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from longform.core.documents import BadInput
 from longform.core.experiment import Experiment
 from longform.core.results import read_results
 from longform.core.stages import main
@@ -193,3 +194,16 @@ def test_lists_are_crossed():
         "a-with_titles", "a-without_titles", "b-with_titles", "b-without_titles",
     ]  # fmt: skip
     assert crossed.models("articles", "arxiv") == ["a"]
+
+
+def test_a_study_trains_each_system_as_often_as_it_says():
+    crossed = Experiment(Path())
+    articles = {"corpora": ["wiki"], "models": ["a"], "titles": ["with"], "seeds": 2}
+    crossed.__dict__["params"] = {"seed": 1, "articles": articles}
+    systems = crossed.systems("articles", "wiki")
+    assert [system.folder for system in systems] == ["a-with_titles-seed_1", "a-with_titles-seed_2"]
+    assert [system.checkpoint for system in systems] == [f"models/articles/wiki/a/with_titles/seed_{n}" for n in (1, 2)]
+    assert len({crossed.seed, *(crossed.training_seed(system) for system in systems)}) == 3
+    articles["seeds"] = 0
+    with pytest.raises(BadInput, match=r"articles\.seeds is 0"):
+        crossed.systems("articles", "wiki")

@@ -69,7 +69,9 @@ def correlation_records(results: Results) -> Iterator[Record]:
     for (corpus,), people in select(results, HUMAN).groups("corpus").items():
         shares = {(r.system, r.titles, r.seed): r.value for r in people}
         for column, sign in TOWARDS_GOOD.items():
-            values = {(r.system, r.titles, r.seed): r.value for r in select(results, {**COLUMNS[column], "corpus": corpus})}
+            values = {
+                (r.system, r.titles, r.seed): r.value for r in select(results, {**COLUMNS[column], "corpus": corpus})
+            }
             both = [key for key in shares if shares[key] is not None and values.get(key) is not None]
             if len(both) >= FEWEST_SYSTEMS:
                 r = correlate(

@@ -12,7 +12,6 @@ import numpy as np
 
 from longform.core.artefacts import read_documents, read_json
 from longform.core.documents import BadInput
-from longform.core.experiment import System
 from longform.core.results import Record, Results
 from longform.datasets.titles import LOWER_BOUND, Selection, piece_count
 from longform.datasets.titles import table_11 as corpus_statistics
@@ -61,10 +60,10 @@ def _titles(name: str, printed: str, caption: str, results: Results, expected: E
 
 
 def generated_folder(data: Path, record: Record) -> Path:
-    """Where the texts of a record's system lie, as :attr:`longform.core.experiment.System.texts` says, below its study."""
+    """Where the texts of a record's system lie, ``data/generations/<study>/<corpus>/<model>/<titles>/<seed>``."""
     corpus = folder_of(data / "generations", record.corpus) or data / "generations" / record.corpus
-    system = System(corpus.parent.name, record.corpus, record.system, record.titles, record.seed)
-    return data / system.texts
+    trained = corpus / record.system / f"{'with' if record.titles else 'without'}_titles"
+    return trained if record.seed is None else trained / f"seed_{record.seed}"
 
 
 def _generated(latent: Results, expected: Expected, data: Path) -> list[str]:
