@@ -37,6 +37,7 @@ from longform.text.permutations import ShuffleTask, permuted_documents, written
 
 METRIC = (
     "code",
+    "titles",
     "system",
     "critic",
     "metric",
@@ -129,7 +130,9 @@ def _measured(
     source = source_of(critic, code)
     trained_on = System(study, settings.get("train_corpus", corpus))
     systems = [System(study, corpus), *experiment.systems(study, corpus)]
-    chosen = list(chosen_systems(settings.get("of", "all"), systems))
+    chosen = [
+        s for s in chosen_systems(settings.get("of", "all"), systems) if settings.get("titles", s.titles) == s.titles
+    ]
     learned = experiment.data / trained_on.reading(critic, str(settings.get("train", reading)))
     if not learned.is_file() and "train" not in settings:  # real text is not read: the metric learns nothing
         learned = experiment.data / chosen[0].reading(critic, reading)

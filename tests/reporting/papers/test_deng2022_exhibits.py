@@ -113,7 +113,7 @@ def test_table_2_has_exact_chance_and_printed_values_side_by_side(tmp_path):
         "encyclopedia, GPT-2 (LM1), with titles",
     ]  # fmt: skip
     assert found["encyclopedia, GPT-2 (LM1), with titles", "Latent PPL"].printed == 4.67
-    assert found["encyclopedia, exact", "Latent PPL, gold titles"].value == 1.9
+    assert found["encyclopedia, exact", "Latent PPL, own titles"].value == 1.9
     assert "transitions not scored for an unknown title: encyclopedia, GPT-2 (LM1), with titles 3" in table.notes
 
 
