@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 import longform.critics
-from longform.core.artefacts import read_yaml
+from longform.core.artefacts import read_json, read_yaml
 from longform.core.results import read_results
 from longform.core.stages import main
 from longform.pipeline.scale import overridden
@@ -20,13 +20,14 @@ SMALL = {
     "corpora_from_files.shuffled_wiki": {"documents": {"train": 4, "validation": 2, "test": 24}, "shuffles": 1},
     "articles.corpora": ["wiki"],
     "articles.sizes": {"corpora": [], "models": []},
-    "articles.tokenizer": {"vocab_size": 512},
+    "articles.seeds": 2,
+    "articles.tokenizer": {"folder": None, "kind": "byte_pair", "vocab_size": 512},
     "articles.training": {"context": 64, "schedule": {"epochs": 0.2, "validations": 1}},
     "articles.sampling": {"documents": 24, "batch": 24, "max_tokens": 60, "context_overlap": 32},
     "articles.critics.section_order.corpora": ["wiki"],
     "articles.critics.section_order.train": {"corpora": ["wiki"], "schedule": {"epochs": 0.5, "validations": 1}},
 }
-SHAPE = {"model_type": "gpt2", "n_layer": 1, "n_head": 2, "n_embd": 16}
+SHAPE = {"model_type": "gpt2", "n_layer": 1, "n_head": 2, "n_embd": 16, "from_scratch": True}
 
 
 def small(folder: Path, **changed) -> dict:
@@ -88,7 +89,10 @@ def test_a_model_is_one_entry_and_its_name_in_a_study(articles, monkeypatch):
         found = list(csv.DictReader((articles / f"paper_figures/deng2022/{table}/{table}.csv").open(encoding="utf-8")))
         assert [row for row in found if "mine" in row["row"]], f"{table} does not show the model"
     records = read_results(articles / "data/scores").where(system="mine", metric="latent_ppl")
-    assert {record.titles for record in records} == {True, False}
+    assert {(record.titles, record.seed) for record in records} == {(t, n) for t in (True, False) for n in (1, 2)}
+    means = read_json(articles / "data/metrics/articles/section_order.json")["wiki"]
+    values = [record.value for record in records if record.titles]
+    assert means["mine-with_titles"]["latent_ppl"] == pytest.approx(sum(values) / 2)
 
 
 def test_a_critic_is_one_folder_and_one_entry_as_the_page_shows(articles, tmp_path, monkeypatch):

@@ -43,8 +43,8 @@ def base_of(folder: Path, shape: Mapping[str, Any], tokenizer: PreTrainedTokeniz
             return place
     known = [{key: held.get(key) for key in shape} for held in configurations.values()]
     raise BadInput(
-        f"{folder}: no base has the shape {dict(shape)}, there are {known}; add one with the scale 'bases', or set"
-        " training.bases to null, which trains every model of the study from scratch"
+        f"{folder}: no base has the shape {dict(shape)}, there are {known}; say from_scratch: true in the model's entry, add"
+        " a base with the scale 'bases', or set training.bases to null, which trains every model of the study from scratch"
     )
 
 

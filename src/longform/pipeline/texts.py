@@ -43,7 +43,7 @@ def tokenizer(experiment: Experiment, study: str) -> None:
     settings, place = experiment.settings(study, "tokenizer"), f"{study}.tokenizer"
     names = [System(study, corpus) for corpus in experiment.settings(study)["corpora"]]
     documents = [document for system in names for document in experiment.documents(system)]
-    if "folder" in settings:
+    if settings.get("folder"):
         settings["folder"] = experiment.data / str(settings["folder"])
     fit = function(place, "language_models/tokenizers", "fit")
     _save(call(place, fit, settings, documents=documents), experiment.data / "tokenizers" / study)
@@ -52,7 +52,8 @@ def tokenizer(experiment: Experiment, study: str) -> None:
 def language_model(experiment: Experiment, study: str, corpus: str, model: str) -> None:
     """Train a model on a corpus, for each setting of titles and each seed -> ``data/models/<study>/<corpus>/<system>``.
 
-    An entry of ``models`` is a shape, trained as the study says, from scratch or from the pretrained one of ``training.bases``; or a published checkpoint (``hub``, ``revision``), finetuned as
+    An entry of ``models`` is a shape, trained as the study says: from the pretrained one of ``training.bases`` where
+    the study names them, unless the entry has ``from_scratch: true``; or a published checkpoint (``hub``, ``revision``), finetuned as
     the study says; or another kind of model (``code``) with its own settings.
     """
     entry = experiment.settings("models", model)
@@ -62,11 +63,13 @@ def language_model(experiment: Experiment, study: str, corpus: str, model: str) 
         code = str(entry.get("code", "language_models/causal_lm"))
         settings = {key: value for key, value in entry.items() if key != "code"}
         if "code" not in entry:
+            alone = settings.pop("from_scratch", False)
             published = {key: settings.pop(key) for key in ("hub", "revision") if key in settings}
             settings = {
                 **experiment.settings(study, "training"),
                 **({"shape": settings} if settings else {}),
                 **published,
+                **({"bases": None} if alone else {}),
             }
         base = experiment.data / "tokenizers" / study
         work = Work(experiment, place, {**settings, "code": code})
