@@ -113,8 +113,9 @@ def metrics(records: Sequence[Record]) -> dict[str, Any]:
     for (corpus, name, titles, metric, variant), group in (
         Results(r for r in records if not r.task).groups("corpus", "system", "titles", "metric", "variant").items()
     ):
-        values = [r.value for r in group if r.seed is None] or [r.value for r in group]
-        if None not in values:
+        chosen = [r for r in group if r.seed is None] or list(group)
+        values = [r.value for r in chosen if r.value is not None]
+        if len(values) == len(chosen):
             label = metric + (f"_{variant}" if variant else "")
             own = found.setdefault(corpus, {}).setdefault(System("", corpus, name, titles).folder, {})
             own[label] = statistics.fmean(values)

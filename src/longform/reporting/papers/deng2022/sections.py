@@ -24,7 +24,7 @@ from longform.reporting.table import Cell, Figure, Table, exact
 LATENT = {"critic": "section_order", "metric": "latent_ppl"}
 GOLD = {**LATENT, "variant": "gold"}
 OWN = "Latent PPL, own titles"  # gold in real text, else what the model itself wrote
-COLUMNS = {
+COLUMNS: dict[str, Mapping[str, Any]] = {
     "PPL": {"critic": "perplexity", "metric": "word_ppl"},
     "Latent PPL": LATENT,
     OWN: {**LATENT, "variant": ["gold", "written"]},
