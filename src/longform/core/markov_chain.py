@@ -16,7 +16,7 @@ import numpy as np
 
 from longform.core.critic import Better, Sums, SumScored, Tally
 from longform.core.documents import BadInput, Chain, Readout, chains_from_readout
-from longform.core.resampling import perplexity
+from longform.core.resampling import generator, perplexity
 
 BEGIN, END = "<bos>", "<eos>"
 COLUMNS = ("logprob", "transitions", "unknown", "excluded")
@@ -74,6 +74,16 @@ class _MarkovScores(SumScored):
                 f"{type(self).__name__} has no transitions yet; call fit(real chains) and use what it returns"
             )
         return read_transitions(self.judged(units), self.names, self.begin, self.end)
+
+
+def drawn_at_random(unit: Chain, symbols: Sequence[str], name: str) -> Chain:
+    """A chain as long as a document's own whose symbols are drawn from ``symbols``, each by its share among them.
+
+    Args:
+        name: of the draws; the same document always gets the same chain.
+    """
+    places = generator(name, unit.unit_id).integers(0, len(symbols), len(unit.symbols))
+    return Chain(unit.unit_id, unit.split, tuple(symbols[place] for place in places), valid=unit.valid)
 
 
 @dataclass(frozen=True)

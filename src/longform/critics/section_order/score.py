@@ -23,9 +23,10 @@ from longform.core.markov_chain import (
     BigramCritic,
     best_delta,
     delta_scores,
+    drawn_at_random,
     transition_counts,
 )
-from longform.core.resampling import generator, perplexity
+from longform.core.resampling import perplexity
 
 WORST = 3  # articles of a set whose transitions a record keeps, for Figure 1 and Table 13
 
@@ -144,11 +145,7 @@ class RandomTitleCritic(TitleCritic):
 
     def judged(self, units: Sequence[Any]) -> Sequence[Chain]:
         """A drawn chain for each text; the same text always gets the same titles."""
-        return [self._drawn(unit) for unit in units]
-
-    def _drawn(self, unit: Chain) -> Chain:
-        places = generator("random titles", unit.unit_id).integers(0, len(self.titles), len(unit.symbols))
-        return Chain(unit.unit_id, unit.split, tuple(self.titles[place] for place in places), valid=unit.valid)
+        return [drawn_at_random(unit, self.titles, "random titles") for unit in units]
 
 
 def _entry(row: tuple[float, Chain, np.ndarray]) -> dict[str, Any]:
