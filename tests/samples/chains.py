@@ -7,7 +7,12 @@ from longform.core.markov_chain import BigramCritic, MarkovCritic
 from longform.core.resampling import generator
 from longform.critics.coreference.agreement import ChainAgreement, ClusterPair, CorefAgreement, ReadClusters
 from longform.critics.coreference.attribution import AttributionCritic
-from longform.critics.coreference.score import KneserNeyCritic, MentionCritic
+from longform.critics.coreference.score import (
+    KneserNeyCritic,
+    MentionCritic,
+    RandomKneserNeyCritic,
+    RandomMentionCritic,
+)
 from longform.critics.perplexity.score import LogProbs, Perplexity
 
 TITLES = ("abstract", "history", "geography", "people")
@@ -78,6 +83,8 @@ def coref_agreement():
 SAMPLES = {
     "MentionCritic": lambda: (MentionCritic(), mentions(), mentions(shuffled=True)),
     "KneserNeyCritic": lambda: (KneserNeyCritic(), mentions(), mentions(shuffled=True)),
+    "RandomMentionCritic": lambda: (RandomMentionCritic(), mentions(), pronoun_chains("other", 12)),
+    "RandomKneserNeyCritic": lambda: (RandomKneserNeyCritic(), mentions(), pronoun_chains("other", 12)),
     "AttributionCritic": lambda: (AttributionCritic(), mentions(), mentions(shuffled=True)),
     "CorefAgreement": coref_agreement,
     "ChainAgreement": chain_agreement,

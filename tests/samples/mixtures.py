@@ -1,11 +1,13 @@
 """Mixes of topics and of languages, and mixes from elsewhere."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from longform.core.resampling import generator
 from longform.critics.code_mixing.score import DirichletCritic, LanguageDispersion, MixtureReading
 from longform.critics.mauve.score import Mauve, TextFeature
-from longform.critics.topics.score import LogisticNormalCritic, TopicReading
+from longform.critics.topics.score import LogisticNormalCritic, RandomTopicCritic, TopicReading
 
 
 def topic_logits(scale=1.0):
@@ -18,6 +20,11 @@ def topic_logits(scale=1.0):
 
 def logistic_normal():
     return LogisticNormalCritic(full_expectation=True), topic_logits(), topic_logits(scale=3.0)
+
+
+def random_topics():
+    other = [replace(unit, unit_id=f"other {unit.unit_id}") for unit in topic_logits()]
+    return RandomTopicCritic(), topic_logits(), other
 
 
 def mixes(pure=True):
@@ -50,6 +57,7 @@ def mauve():
 SAMPLES = {
     "Mauve": mauve,
     "LogisticNormalCritic": logistic_normal,
+    "RandomTopicCritic": random_topics,
     "DirichletCritic": dirichlet,
     "LanguageDispersion": dispersion,
 }

@@ -73,7 +73,7 @@ def _tests(by_source: Mapping[str, Sequence[Judged]], seed: int) -> list[Cell]:
             critic, tallies[source], tallies[first], generator("study", source, "against", first, str(seed))
         )
         rest = {
-            "units": len(tallies[source].unit_ids),
+            "units": min(len(tallies[name].unit_ids) for name in (source, first)),
             "p_value": found.p_value,
             "signature": "permutation of articles",
         }

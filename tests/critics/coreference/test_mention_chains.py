@@ -16,6 +16,8 @@ from longform.critics.coreference.score import (
     UNSEEN_PROBABILITY,
     KneserNeyCritic,
     MentionCritic,
+    RandomKneserNeyCritic,
+    RandomMentionCritic,
     absolute_discount,
     modified_discounts,
 )
@@ -250,3 +252,42 @@ def test_score_approaches_the_closed_form_of_a_known_process(critic):
 def test_bad_input_is_refused_with_a_message(build):
     with pytest.raises(BadInput):
         build()
+
+
+STEPS = np.array([[0.1, 0.8, 0.1], [0.1, 0.1, 0.8], [0.7, 0.2, 0.1]])  # a chain of three symbols without entities
+
+
+def order_one(name: str, count: int, length: int) -> list[Chain]:
+    rng = generator("order one", name)
+    chains = []
+    for i in range(count):
+        states = [int(rng.integers(0, 3))]
+        for _ in range(length - 1):
+            states.append(int(rng.choice(3, p=STEPS[states[-1]])))
+        chains.append(Chain(f"{name}{i}", "test", tuple("abc"[state] for state in states)))
+    return chains
+
+
+@pytest.mark.parametrize("kinds", [(MentionCritic, RandomMentionCritic), (KneserNeyCritic, RandomKneserNeyCritic)])
+def test_symbols_at_random_score_the_cross_entropy_of_independent_draws(kinds):
+    train, test = order_one("train", 300, 100), order_one("test", 100, 200)
+    own, chance = (kind(order=2).fit(train) for kind in kinds)
+    shares = np.linalg.matrix_power(STEPS, 200)[0]  # stationary
+    entropy, crossed = (
+        -float(np.sum(joint * np.log(STEPS))) for joint in (shares[:, None] * STEPS, np.outer(shares, shares))
+    )
+    assert own.score(own.tally(test)) == pytest.approx(math.exp(entropy), rel=0.02)
+    assert chance.score(chance.tally(test)) == pytest.approx(math.exp(crossed), rel=0.02)
+    assert crossed > entropy + 0.5
+
+
+def test_symbols_at_random_are_as_many_and_keep_their_shares_whatever_text_stands_there():
+    train, test = drawn_chains("train", 400), [*drawn_chains("test", 200), chain("M:1 he:1", "lost", valid=False)]
+    critic = RandomMentionCritic().fit(train)
+    drawn = critic.judged(test)
+    assert [(len(c.symbols), c.valid) for c in drawn] == [(len(c.symbols), c.valid) for c in test]
+    found, wanted = (Counter(itertools.chain.from_iterable(c.symbols for c in some)) for some in (drawn, train))
+    assert found["."] / found.total() == pytest.approx(wanted["."] / wanted.total(), abs=0.03)
+    assert critic.judged(test[::-1])[::-1] == drawn
+    with pytest.raises(BadInput, match="call fit"):
+        RandomMentionCritic().tally(test)

@@ -12,6 +12,7 @@ from longform.core.documents import BadInput, Readout
 from longform.core.resampling import generator
 from longform.critics.topics.score import (
     LogisticNormalCritic,
+    RandomTopicCritic,
     TopicReading,
     covariance_of_means,
     negative_log_density,
@@ -74,6 +75,32 @@ def test_topics_dealt_out_anew_between_documents_score_worse():
     dealt = np.stack([rng.permutation(column) for column in np.array([u.logits for u in fresh]).T], axis=1)
     mixed = [replace(unit, logits=row) for unit, row in zip(fresh, dealt, strict=True)]
     assert critic.score(critic.tally(mixed)) > critic.score(critic.tally(fresh)) + 0.5
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_topics_at_random_score_the_prior_against_its_own_diagonal(full):
+    real, fresh = drawn(2000), drawn(20_000, seed=4)
+    own, chance = (kind(full_expectation=full).fit(real) for kind in (LogisticNormalCritic, RandomTopicCritic))
+    spreads = np.var([unit.logits for unit in real], axis=0)
+    spreads = spreads + np.mean([unit.variances for unit in real], axis=0) if full else spreads
+    constant = negative_log_density(own.mean, own.mean, own.precision)
+    wanted = constant + 0.5 * float(spreads @ np.diag(own.precision))
+    found = chance.score(chance.tally(fresh))
+    assert found == pytest.approx(wanted, rel=0.01)  # three standard errors
+    assert found > own.score(own.tally(fresh)) + 0.5
+
+
+def test_topics_at_random_are_described_by_what_was_drawn():
+    units = [replace(unit, text="words") for unit in drawn(800)]
+    critic = RandomTopicCritic().fit(units)
+    described = critic.describe(units)
+    covariance = np.array(described["covariance_of_means"])
+    held = covariance_of_means(units)
+    np.testing.assert_allclose(np.diag(covariance), np.diag(held), rtol=0.2)
+    assert np.abs(covariance - np.diag(np.diag(covariance))).max() < 0.3 < np.abs(np.tril(held, -1)).max()
+    assert "outlier_texts" not in described
+    with pytest.raises(BadInput, match="call fit"):
+        RandomTopicCritic().judged(units)
 
 
 def test_documents_without_known_words_are_excluded_and_counted():

@@ -74,6 +74,10 @@ def test_figure_4_draws_one_model_against_real_text_and_says_how_many_framed_tra
     cells = {c.row: c for c in figure.cells}
     assert cells["a → a"].value == pytest.approx(30 / 90 - 10 / 100)
     assert cells["a → a"].low > 0 > cells["a → b"].high
+    few = [["b", END, 19, 0.5], ["b", "a", 0, 0.004], ["a", "b", 30, 0.9]]
+    rare = Results([titled("data", None, 2.0, real), titled("gpt2", False, 3.0, few)])
+    ends = {c.row: c.low for c in transitions.figure_4(rare, EXPECTED, data=tmp_path).cells}
+    assert ends["b → a"] is None and ends["a → b"] is not None
     figure.save(tmp_path, "figure_4")
     assert (tmp_path / "figure_4.png").stat().st_size > 5000
 
@@ -128,6 +132,20 @@ def test_every_claim_can_be_read_and_nothing_measured_decides_none(tmp_path):
     found = EXPECTED.judged(Results([]), tmp_path)
     assert {one.verdict for one in found} <= {"not measured here", "not testable here"}
     assert len({one.claim["id"] for one in found}) == len(found)
+
+
+@pytest.mark.parametrize("corpus", ["wiki", "wiki_short"])
+def test_no_claim_takes_a_chance_row_or_sets_real_text_against_itself(corpus, tmp_path):
+    kinds = {"section_order": ("latent_ppl", "random_titles"), "coreference": ("latent_ppl", "random_mentions"),
+             "topics": ("nll", "random_topics")}  # fmt: skip
+    results = [
+        near(9.0, critic=critic, metric=metric, corpus=corpus, system=system, titles=titles)
+        for critic, (metric, chance) in kinds.items()
+        for system, titles in (("data", None), (chance, None), ("gpt2", True), ("gpt2", False))
+    ]
+    judged = EXPECTED.judged(complete("deng2022", Results(results)), tmp_path)
+    rows = [row for one in judged if one.claim.get("source") != "ours" for row in one.rows if row.contrast is not None]
+    assert rows and not any("random" in f"{row.fields} {row.compared}" or row.fields == "data" for row in rows)
 
 
 @pytest.mark.parametrize(

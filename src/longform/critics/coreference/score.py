@@ -19,7 +19,7 @@ import numpy as np
 
 from longform.core.critic import Better, Sums, SumScored, Tally
 from longform.core.documents import BadInput, Chain, chains_from_readout
-from longform.core.markov_chain import COLUMNS, END, FITTED
+from longform.core.markov_chain import COLUMNS, END, FITTED, drawn_at_random
 from longform.core.resampling import perplexity
 from longform.critics.coreference.ngrams import (
     Packing,
@@ -205,6 +205,48 @@ class KneserNeyCritic(_NgramScores):
             orders.append(_order(keys_n, lower, context_keys, weight))
         unknown = float(left) / (len(counted[0][0]) + 1)
         return tuple(orders), math.log(unknown) if unknown else -math.inf, tuple(discounts)
+
+
+@dataclass(frozen=True)
+class _RandomMentions(_NgramScores):
+    """The same critic on symbols drawn at random: as many a text, each with its share among the training chains.
+
+    The chance row of a table of Latent PPL: mentions that are no likelier than these tell of no persons. A symbol is
+    drawn whole, with its entity's number, and sentence stops are among the symbols.
+
+    Attributes:
+        symbols: of the valid training chains, from which symbols are drawn.
+    """
+
+    symbols: tuple[str, ...] = field(default=(), repr=False, metadata=FITTED)
+
+    def fit(self, real: Sequence[Chain]) -> Self:
+        """As its parent does, and keep the symbols."""
+        return replace(super().fit(real), symbols=tuple(s for unit in real if unit.valid for s in unit.symbols))
+
+    def judged(self, units: Sequence[Chain]) -> list[Chain]:
+        """A drawn chain for each text; the same text always gets the same symbols."""
+        if not self.symbols:
+            raise BadInput(f"{type(self).__name__} has no symbols to draw; call fit(real chains), use what it returns")
+        return [drawn_at_random(unit, self.symbols, "random mentions") for unit in units]
+
+    def attribute(self, units: Sequence[Chain]) -> list[np.ndarray]:
+        """As its parent, of the drawn chains."""
+        return super().attribute(self.judged(units))
+
+    def tally(self, units: Sequence[Chain]) -> Tally:
+        """As its parent, of the drawn chains."""
+        return super().tally(self.judged(units))
+
+
+@dataclass(frozen=True)
+class RandomMentionCritic(_RandomMentions, MentionCritic):
+    """Chance for :class:`MentionCritic`, at which a drawn symbol that no training window holds has probability 1e-20."""
+
+
+@dataclass(frozen=True)
+class RandomKneserNeyCritic(_RandomMentions, KneserNeyCritic):
+    """Chance for :class:`KneserNeyCritic`."""
 
 
 def _order(keys: np.ndarray, probs: np.ndarray, context_keys: np.ndarray, weights: np.ndarray) -> NgramOrder:

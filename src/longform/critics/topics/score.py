@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from longform.core.critic import Better, Sums, SumScored, Tally
 from longform.core.documents import BadInput, Readout
-from longform.core.resampling import ratio
+from longform.core.resampling import generator, ratio
 from longform.text.rendering import unpack
 
 EXCERPT = 600  # characters of an outlier that are kept (ours)
@@ -92,7 +92,7 @@ class LogisticNormalCritic(SumScored):
             found.append(nats if unit.valid else np.zeros(0))
         return found
 
-    def fit(self, real: Sequence[TopicReading]) -> LogisticNormalCritic:
+    def fit(self, real: Sequence[TopicReading]) -> Self:
         r"""The Gaussian that maximises the bound: mean of $\lambda$, $\Sigma = \bar\nu + \mathrm{cov}(\lambda)$.
 
         Fitted on a topic model's training posteriors this is that model's own Gaussian.
@@ -110,7 +110,7 @@ class LogisticNormalCritic(SumScored):
         centred = points - points.mean(axis=0)
         return self.with_prior(points.mean(axis=0), centred.T @ centred / len(kept) + np.diag(spread))
 
-    def with_prior(self, mean: np.ndarray, covariance: np.ndarray) -> LogisticNormalCritic:
+    def with_prior(self, mean: np.ndarray, covariance: np.ndarray) -> Self:
         """The critic with a topic model's own Gaussian (released: the model's final mean and covariance)."""
         low = np.linalg.eigvalsh(covariance)[0]
         if not low > 0:
@@ -163,6 +163,55 @@ class LogisticNormalCritic(SumScored):
         if self.mean is None or self.precision is None:
             raise BadInput("topic critic: not fitted; call fit on real documents or with_prior on a model's Gaussian")
         return self.mean, self.precision
+
+
+@dataclass(frozen=True)
+class RandomTopicCritic(LogisticNormalCritic):
+    """The same critic on topic logits drawn at random: each topic's posterior is that of a training document of its own.
+
+    The chance row of a table of Latent NLL: every topic keeps its distribution, and no topic goes with another.
+
+    Attributes:
+        logits, variances: (documents, topics - 1) of the valid training documents, from which logits are drawn.
+    """
+
+    logits: np.ndarray | None = field(default=None, repr=False, metadata={"fitted": True})
+    variances: np.ndarray | None = field(default=None, repr=False, metadata={"fitted": True})
+
+    def fit(self, real: Sequence[TopicReading]) -> Self:
+        """As its parent does, and keep the posteriors."""
+        kept = [unit for unit in real if unit.valid]
+        logits, variances = (np.array([getattr(unit, name) for unit in kept]) for name in ("logits", "variances"))
+        return replace(super().fit(real), logits=logits, variances=variances)
+
+    def judged(self, units: Sequence[TopicReading]) -> list[TopicReading]:
+        """Drawn logits for each document, without its text; the same document always gets the same logits.
+
+        Raises:
+            BadInput: not fitted.
+        """
+        if self.logits is None or self.variances is None:
+            raise BadInput("random topics: not fitted, so nothing to draw from; call fit on real documents")
+        documents, topics = self.logits.shape
+        columns = np.arange(topics)
+        drawn = []
+        for unit in units:
+            rows = generator("random topics", unit.unit_id).integers(0, documents, topics)
+            logits, variances = self.logits[rows, columns], self.variances[rows, columns]
+            drawn.append(replace(unit, logits=logits, variances=variances, text=""))
+        return drawn
+
+    def attribute(self, units: Sequence[TopicReading]) -> list[np.ndarray]:
+        """As its parent, of the drawn logits."""
+        return super().attribute(self.judged(units))
+
+    def tally(self, units: Sequence[TopicReading]) -> Tally:
+        """As its parent, of the drawn logits."""
+        return super().tally(self.judged(units))
+
+    def describe(self, units: Sequence[TopicReading], count: int = 10) -> dict[str, Any]:
+        """As its parent, of the drawn logits."""
+        return super().describe(self.judged(units), count)
 
 
 def released(*, real: Readout, full_expectation: bool = False) -> LogisticNormalCritic:

@@ -118,7 +118,11 @@ def table_12(results: Results, expected: Expected, *, data: Path) -> Table:
 
 @dataclass(frozen=True)
 class Edge:
-    """How much likelier a model makes a transition than real text, with a 95 % interval; whether the critic objects."""
+    """How much likelier a model makes a transition than real text, with a 95 % interval; whether the critic objects.
+
+    Attributes:
+        units: visits of the earlier title on the side that has fewer.
+    """
 
     earlier: str
     later: str
@@ -126,6 +130,7 @@ class Edge:
     low: float
     high: float
     red: bool
+    units: int
 
 
 def figure_4(results: Results, expected: Expected, *, data: Path) -> Figure:
@@ -141,7 +146,15 @@ def figure_4(results: Results, expected: Expected, *, data: Path) -> Figure:
     real = select(results, {**where, **LATENT, "system": "data", "titles": None}).one()
     edges = _edges(transitions(real), transitions(model))
     cells = [
-        Cell(f"{e.earlier} → {e.later}", "P model - P data", e.difference, e.low, e.high, signature="Newcombe 1998")
+        Cell(
+            f"{e.earlier} → {e.later}",
+            "P model - P data",
+            e.difference,
+            e.low,
+            e.high,
+            e.units,
+            signature="Newcombe 1998",
+        )
         for e in edges
     ]
     red = [e for e in edges if e.red and e.difference >= SHOWN_DIFFERENCE]
@@ -183,7 +196,7 @@ def _edge(a: str, b: str, data: tuple[int, int], model: tuple[int, int], probabi
     )
     low = q - p - math.hypot(q - q_low, p_high - p)
     high = q - p + math.hypot(q_high - q, p - p_low)
-    return Edge(a, b, q - p, low, high, probability < RED)
+    return Edge(a, b, q - p, low, high, probability < RED, min(data[1], model[1]))
 
 
 def _matrix(canvas: Any, edges: Sequence[Edge]) -> None:
