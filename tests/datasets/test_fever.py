@@ -58,7 +58,7 @@ def test_pages_and_claims_are_read_as_people_write_them(tmp_path):
 
 
 def test_claims_about_one_page_share_a_split(tmp_path):
-    corpus = planted(name="c", seed=1, raw=tmp_path, pages=COUNTS)
+    corpus = planted(name="c", seed=1, pages=COUNTS)
     splits = {}
     for document, one in claims_of(corpus.documents):
         if one.evidence:
@@ -68,7 +68,7 @@ def test_claims_about_one_page_share_a_split(tmp_path):
 
 
 def test_planted_labels_are_what_the_rules_of_the_world_say(tmp_path):
-    corpus = planted(name="c", seed=1, raw=tmp_path, pages=COUNTS)
+    corpus = planted(name="c", seed=1, pages=COUNTS)
     verifier = Verifier.from_articles([write(1, "encyclopedia", n) for n in indices(COUNTS)], "encyclopedia")
     rows = [(one, verifier.check(one.text)) for _, one in claims_of(corpus.documents)]
     assert len(rows) > 300
