@@ -40,8 +40,8 @@ def test_pairs_equal_a_loop_and_ties_count_one_half():
     units = both_sides(6, 3)
     critic = BridgeCritic().fit([unit.human for unit in units])
     won = [
-        abs(loop_score(u.human.latents, "canonical", critic.sigma2))
-        < abs(loop_score(u.text("robot").latents, "canonical", critic.sigma2))
+        abs(loop_score(u.human.latents, critic.sigma2))
+        < abs(loop_score(u.text("robot").latents, critic.sigma2))
         for u in units
     ]
     found = human_vs_machine({"bbscore": critic}, units, ["robot"], **OWN)
@@ -87,10 +87,8 @@ def test_single_texts_are_classified_and_a_documents_two_are_one_unit(classifier
 
 def test_classes_are_learnt_from_features_beside_the_commonest_class():
     rng = np.random.default_rng(0)
-    texts = [
-        LatentPath(str(i), "test", rng.normal(i % 3, 0.2, (4, 2)), np.arange(4), np.ones(4), i % 3) for i in range(90)
-    ]
-    missing = [path(np.eye(2), "short"), LatentPath("unrated", "test", np.zeros((4, 2)), np.arange(4), np.ones(4), -1)]
+    texts = [LatentPath(str(i), "test", rng.normal(i % 3, 0.2, (4, 2)), np.arange(4), i % 3) for i in range(90)]
+    missing = [path(np.eye(2), "short"), LatentPath("unrated", "test", np.zeros((4, 2)), np.arange(4), -1)]
 
     def seen(unit):
         return np.array([unit.latents.mean(), np.nan]) if unit.usable else None

@@ -202,7 +202,7 @@ def sources(*, train: Readout, texts: Readout, sources: Sequence[str]) -> list[R
     records = list(sides.human_vs_machine(scorers, judged, sources, train=known, **own))
     equal = sides.human_vs_machine(raw, judged, sources, train=known, **matched)
     records += [replace(record, variant="matched") for record in equal if record.metric == "pairwise_accuracy"]
-    features = BridgeFeatures("canonical").fit([side.human for side in known])
+    features = BridgeFeatures().fit([side.human for side in known])
 
     def seen(unit: Any) -> np.ndarray | None:
         return features.values(unit, identity(unit))[0] if unit.usable else None
@@ -256,7 +256,7 @@ def detection(*, train: Readout, texts: Readout, sources: Sequence[str]) -> list
 def classes(*, train: Readout, texts: Readout, only_length: bool = False) -> list[Record]:
     """Three classes of rated coherence from the five features, or from length alone (sheng2024 appendix B, Table 6)."""
     rated = [unit for unit in _split(train, "train") if unit.usable and unit.rating >= 0]
-    features = BridgeFeatures("canonical").fit(rated)
+    features = BridgeFeatures().fit(rated)
 
     def seen(unit: Any) -> np.ndarray | None:
         if not unit.usable:

@@ -1,10 +1,4 @@
-"""Seeded edits that make a text less coherent: shuffles, re-mentions, connectives.
-
-Each function returns the edited units and a record of what was done, so that one unit carries one record and the edit
-can be undone. An edit that leaves the text as it was is no edit: orders are drawn until the text differs, and where no
-order can differ (fewer than two different units) :class:`longform.core.documents.BadInput` says so. Units are compared as text,
-since swapping two equal sentences changes nothing.
-"""
+"""Seeded edits that make a text less coherent: shuffles, re-mentions, connectives."""
 
 from __future__ import annotations
 
@@ -34,11 +28,7 @@ def context_shuffled(units: Sequence[Unit], rng: np.random.Generator) -> tuple[l
 
 
 def another_order(units: Sequence[Unit], draw: Callable[[], np.ndarray]) -> list[int]:
-    """The first drawn order under which the units read differently.
-
-    Raises:
-        BadInput: every order reads the same, or the draw never gives another one.
-    """
+    """The first drawn order under which the units read differently."""
     if len(set(units)) < 2:
         raise BadInput(
             f"shuffle: {len(units)} units of which {len(set(units))} differ; at least two must differ, drop the text"
@@ -61,11 +51,7 @@ def restored(units: Sequence[Unit], edit: Edit) -> list[Unit]:
 
 
 def span_replaced(text: str, start: int, end: int, new: str, kind: str) -> tuple[str, Edit]:
-    """Characters ``start`` to ``end`` replaced; the record undoes it.
-
-    Raises:
-        BadInput: the span lies outside the text, or nothing would change.
-    """
+    """Characters ``start`` to ``end`` replaced; the record undoes it."""
     if not 0 <= start < end <= len(text) or text[start:end] == new:
         raise BadInput(
             f"{kind}: span {start}..{end} with {new!r} in a text of {len(text)}; it must lie inside and change it"
@@ -75,10 +61,7 @@ def span_replaced(text: str, start: int, end: int, new: str, kind: str) -> tuple
 
 
 def rementioned(text: str, start: int, end: int, antecedent: str, possessive: bool) -> tuple[str, Edit]:
-    """A pronoun replaced by the words of its antecedent (beyer2021 section 4.4).
-
-    An indefinite article becomes "the"; a possessive gets its ending; the case of the first letter is that of the place.
-    """
+    """A pronoun replaced by the words of its antecedent (beyer2021 section 4.4)."""
     words = re.sub(r"^an?\b", "the", antecedent, flags=re.IGNORECASE)
     words += ("'" if words.endswith("s") else "'s") if possessive else ""
     return span_replaced(text, start, end, _case_of_place(words, text[start:end], antecedent), "re_mention")

@@ -1,13 +1,4 @@
-"""Entity grids: sentences x entities with the role of each entity in each sentence (lapata2005 section 3.1).
-
-Every noun is an entity of its own, known by its string: exact repetition is the only coreference, since resolvers are
-trained on coherent text and fail on the other kind (section 3.1); merging coreferent columns is an option. All nouns
-of a noun phrase bear the role of its head; of several mentions in a sentence the highest role counts, S > O > X;
-passives enter their deep role.
-
-Roles come from one of four places, which the readout names: the known truth of a made corpus, a published grid file,
-a spaCy model where one is installed, or rules (:mod:`longform.text.nouns`), which are no parser.
-"""
+"""Entity grids: sentences x entities with the role of each entity in each sentence (lapata2005 section 3.1)."""
 
 from __future__ import annotations
 
@@ -73,11 +64,7 @@ class Grid:
 
 
 def grid_from_mentions(unit_id: str, split: str, sentences: int, mentions: Iterable[Mention]) -> Grid:
-    """Columns in order of first mention; the highest role wins within a sentence.
-
-    Raises:
-        BadInput: a role is none of S, O, X, or a sentence lies outside the document.
-    """
+    """Columns in order of first mention; the highest role wins within a sentence."""
     mentions = list(mentions)
     entities = {entity: j for j, entity in enumerate(dict.fromkeys(entity for _, entity, _ in mentions))}
     cells = np.full((sentences, len(entities)), ABSENT, dtype=np.uint8)
@@ -136,8 +123,6 @@ def read(
         roles: ``truth``, ``supplied`` (a document's text is a printed grid), ``spacy`` or ``rules``.
         splits: which splits to read; none named means all.
         model: name of an installed spaCy model, for ``roles: spacy``.
-
-    Marks of raters, clusters and systems in the truth are handed on.
     """
     lexicon = folder_lexicon(reader)
     sources: Mapping[str, Callable[[], list[Grid]]] = {
@@ -168,14 +153,7 @@ TRUTH = ("grid", "grid_lengths", "grid_sentences", "entity_names", "entity_count
 
 
 def grids_from_truth(documents: Sequence[Document], truth: Mapping[str, np.ndarray]) -> list[Grid]:
-    """The known grids of a made corpus, one per document, in its order.
-
-    The truth holds ``grid`` (cells row by row, indices into ``ROLES``) with ``grid_lengths``, ``grid_sentences``, and the
-    documents' entity names one after another with ``entity_counts``.
-
-    Raises:
-        BadInput: the truth has no grids.
-    """
+    """The known grids of a made corpus, one per document, in its order."""
     missing = [name for name in TRUTH if name not in truth]
     if missing:
         raise BadInput(f"entity grids: the corpus's truth lacks {missing}; use other roles, or a corpus with grids")
@@ -213,14 +191,7 @@ SPACY_SUBJECTS, SPACY_OBJECTS = (
 
 
 def spacy_mentions(model: str) -> Callable[[str], list[tuple[str, str]]]:
-    """A finder over an installed spaCy pipeline with tagger and parser.
-
-    Nouns and names are found by part of speech; the role is that of the phrase's head, in its deep form: a passive's
-    subject is an object, its by-agent a subject.
-
-    Raises:
-        BadInput: spaCy or the model is not installed.
-    """
+    """A finder over an installed spaCy pipeline with tagger and parser."""
     try:
         import spacy
 

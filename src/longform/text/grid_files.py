@@ -87,10 +87,7 @@ def cells(rows: Mapping[str, str]) -> np.ndarray:
 
 
 def build(*, raw: Path, file: str, split: str = "test") -> Corpus:
-    """Published grids as documents whose text is the printed grid; ids read ``document/permutation``.
-
-    The text of an empty grid is one comment line, so that its document exists and is counted downstream.
-    """
+    """Published grids as documents whose text is the printed grid; ids read ``document/permutation``."""
     grids = read_grids(raw / file)
     documents = [
         Document(f"{grid.document}/{grid.permutation}", split, (Section(None, printed(grid.rows)),), _edit(grid))

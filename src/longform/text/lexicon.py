@@ -125,11 +125,7 @@ class Lexicon:
 
 
 def lexicon_from_arrays(arrays: Mapping[str, np.ndarray]) -> Lexicon:
-    """Inverse of :meth:`Lexicon.to_arrays`.
-
-    Raises:
-        BadInput: the arrays hold no lexicon.
-    """
+    """Inverse of :meth:`Lexicon.to_arrays`."""
     if "lexicon_synset_names" not in arrays:
         raise BadInput("readout holds no lexicon; run the entity_grids reader with a folder that has a WN-LMF file")
     synsets, parts, glosses, words, forms, lemmas = (tuple(arrays[f"lexicon_{key}_names"].tolist()) for key in _STRINGS)
@@ -146,11 +142,7 @@ def closed_links(links: list[tuple[int, int, int]]) -> np.ndarray:
 
 @refusing("a lexicon in WN-LMF")
 def read_lmf(path: Path) -> Lexicon:
-    """Read every lexicon of one WN-LMF file; sense relations (antonyms, for the most part) are raised to synsets.
-
-    Raises:
-        BadInput: not XML, no synset, or a sense or link that points nowhere.
-    """
+    """Read every lexicon of one WN-LMF file; sense relations (antonyms, for the most part) are raised to synsets."""
     try:
         root = ElementTree.parse(path).getroot()
     except (ElementTree.ParseError, OSError) as error:
@@ -192,11 +184,7 @@ def _lemma(entry: ElementTree.Element) -> str:
 
 @refusing("the database files of a WordNet")
 def read_wordnet(folder: Path) -> Lexicon:
-    """Read ``data.*``; tag counts from ``index.sense`` and irregular nouns from ``noun.exc`` where present.
-
-    Raises:
-        BadInput: a data file is absent, or they hold no synset.
-    """
+    """Read ``data.*``; tag counts from ``index.sense`` and irregular nouns from ``noun.exc`` where present."""
     rows = [row for name, part in DATA_FILES.items() for row in _synsets(folder / f"data.{name}", part)]
     if not rows:
         raise BadInput(f"{folder}: got zero synsets; give the folder with data.noun and its kin")

@@ -1,14 +1,4 @@
-"""Nouns and their roles by rules, and the singular of a noun by suffix rules and lists.
-
-The finder is no parser, and its grids are worse than a parser's: it guesses a word's class from its neighbours, takes the
-nouns before a clause's first verb for its subject and those after it for its object unless a preposition stands
-between, and knows passives only as a form of "be" before a participle. It is there so that any English text has a
-grid where neither a parser nor known roles exist; whoever reports a number from it should say so.
-
-Section titles need lemmas. The paper used NLTK's WordNet lemmatiser with its default part of speech, noun (deng2022 section 4;
-NLTK 3.6.7). Its detachment rules are kept, but its lexicon is a download, so lists stand where the lexicon decides. Known
-difference: function words are never touched (WordNet turns ``as`` into ``a`` and ``has`` into ``ha``).
-"""
+"""Nouns and their roles by rules, and the singular of a noun by suffix rules and lists."""
 
 from __future__ import annotations
 
@@ -142,10 +132,7 @@ AMERICAN = _pairs(
 
 
 def lemma(word: str) -> str:
-    """The singular of a lower-case English noun; any other word comes back as it is.
-
-    Hyphenated words are treated in their last part.
-    """
+    """The singular of a lower-case English noun; any other word comes back as it is."""
     head, hyphen, last = word.rpartition("-")
     return head + hyphen + _singular(last)
 

@@ -37,11 +37,7 @@ def block_orders(sentences: int, block: int, copies: int, rng: np.random.Generat
 
 
 def local_orders(sentences: int, windows: int, copies: int, rng: np.random.Generator) -> np.ndarray:
-    """``windows`` disjoint windows of three sentences, placed uniformly, each shuffled inside.
-
-    The starts are ``y_k + 2 k`` of ``windows`` sorted distinct numbers below ``sentences - 2 windows``: the uniform
-    law over all placements without listing them. A document of at most ten sentences has no copies.
-    """
+    """``windows`` disjoint windows of three sentences, placed uniformly, each shuffled inside."""
     if windows < 1:
         raise BadInput(f"windows is {windows}; allowed are positive counts; the paper's are 1, 2, 3")
     if sentences <= LONGEST_WITHOUT_LOCAL or sentences < WINDOW * windows:
@@ -59,11 +55,7 @@ TASKS: Mapping[str, Draw] = {"block": block_orders, "window": local_orders}
 
 
 def distinct_orders(orders: np.ndarray, text_ids: np.ndarray) -> np.ndarray:
-    """Orders whose text is neither the original's nor an earlier copy's (sheng2024 section 5.1: copies are removed).
-
-    ``text_ids`` (sentences,) are numbers, equal for sentences that read alike. Texts are compared through a 64-bit linear
-    hash with fixed odd multipliers; two of a document's copies collide with a chance of the order of 2^-63.
-    """
+    """Orders whose text is neither the original's nor an earlier copy's (sheng2024 section 5.1: copies are removed)."""
     if not len(orders):
         return orders
     rng = np.random.Generator(np.random.PCG64(0))
@@ -82,14 +74,7 @@ def numbered(keys: Sequence[Any]) -> np.ndarray:
 
 
 def shuffled_orders(task: str, size: int, keys: Sequence[Any], shuffles: int, rng: np.random.Generator) -> np.ndarray:
-    """Up to ``shuffles`` orders of a task whose texts differ from the original and from each other.
-
-    ``keys`` holds one hashable per sentence, equal for sentences that read alike. Repeats are dropped, not redrawn, so
-    short documents give fewer orders, or none. int64 (orders, sentences).
-
-    Raises:
-        BadInput: no such task.
-    """
+    """Up to ``shuffles`` orders of a task whose texts differ from the original and from each other."""
     if task not in TASKS:
         raise BadInput(f"shuffle task {task!r}; allowed are {sorted(TASKS)}; fix the entry")
     return distinct_orders(TASKS[task](len(keys), size, shuffles, rng), numbered(keys))
@@ -153,11 +138,7 @@ def written(unit_id: str) -> Place:
 
 
 def permuted_documents(units: Sequence[Any], place: Callable[[str], Place] = written) -> list[PermutedDocument]:
-    """Originals with their permutations, grouped by what their ids say.
-
-    Raises:
-        BadInput: a document has permutations and no original, or two originals.
-    """
+    """Originals with their permutations, grouped by what their ids say."""
     members: dict[str, dict[str, list[Any]]] = {}
     for unit in units:
         document, task = place(unit.unit_id)

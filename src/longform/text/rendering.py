@@ -28,10 +28,7 @@ def _section(section: Section, titles: bool) -> str:
 
 
 def parse(body: str, titles: bool) -> tuple[Section, ...] | None:
-    """Sections of a generated body; None where it is malformed and must be drawn again.
-
-    With titles every part needs a first colon and some text after it; without, only an empty body fails.
-    """
+    """Sections of a generated body; None where it is malformed and must be drawn again."""
     body = body.strip()
     if not body:
         return None

@@ -1,10 +1,4 @@
-"""The one definition of a sentence and of a section boundary, as character offsets into the text.
-
-A sentence ends at a run of ``. ! ? …`` (or their full-width, Devanagari, Arabic and Ethiopic kin) with the closing quotes
-and brackets that follow it, unless what stands before is an abbreviation, an initial or a list number, or the
-next word is in lower case. A blank line always ends a sentence. Text tokenised with spaces (Cohan et al., LitBank)
-and text wholly in lower case are read too. Abbreviations are English. Rules, not a model: the same text gives the same sentences everywhere.
-"""
+"""The one definition of a sentence and of a section boundary, as character offsets into the text."""
 
 from __future__ import annotations
 
@@ -76,10 +70,7 @@ _FIRST_WORD = re.compile(rf"[{re.escape(_OPENERS)}\s]{{0,20}}([^\W_]+)")
 
 
 def sentences(text: str) -> list[tuple[int, int]]:
-    """Half-open character offsets of the sentences of ``text``, in order, without surrounding white space.
-
-    Every character that is not white space lies in exactly one sentence; empty text has none.
-    """
+    """Half-open character offsets of the sentences of ``text``, in order, without surrounding white space."""
     caseless = text == text.lower()
     spans: list[tuple[int, int]] = []
     start = _next_visible(text, 0)
@@ -154,11 +145,7 @@ def _with_spaced_quote(text: str, start: int, end: int) -> int:
 
 
 def full_stop_sentences(text: str) -> list[str]:
-    """Cut at every full stop followed by a blank and nowhere else, as the released BBScore code does (sheng2024).
-
-    Abbreviations are cut, ``!`` and ``?`` are not; each sentence keeps its full stop. Unlike the encoder's
-    training code, a last sentence without a full stop is kept, as the scoring code keeps it.
-    """
+    """Cut at every full stop followed by a blank and nowhere else, as the released BBScore code does (sheng2024)."""
     pieces = re.split(r"(?<=\.) ", text.replace(".\n", ". ").strip())
     return [piece for piece in pieces if piece.strip(". ")]
 

@@ -72,7 +72,7 @@ def test_training_and_reading_go_through_the_pipelines_functions(frozen, tmp_pat
         seed=1,
         scratch=tmp_path / "scratch",
         splitter="full_stops",
-        recipes={"released": {"objective": "released"}, "pinless": {"pins": False, "schedule": {"batch": 4}}},
+        recipes={"paper": {}, "pinless": {"pins": False, "schedule": {"batch": 4}}},
         schedule=plan,
         seeds=2,
     )
@@ -83,15 +83,14 @@ def test_training_and_reading_go_through_the_pipelines_functions(frozen, tmp_pat
     readout = bridge_paths.read(documents=texts, truth=truth, reader=folder, name="read", splits=["test"])
     units = units_from_readout(readout)
     assert [u.split for u in units] == ["test"] * 3 and [u.rating for u in units] == [3, 7, 11]
-    assert list(units[0].heads) == ["released_0", "released_1", "pinless_0", "pinless_1"]
-    assert np.array_equal(units[0].latents, units[0].under("released_0").latents)
-    assert not np.allclose(units[0].latents, units[0].under("released_1").latents)
-    with pytest.raises(BadInput, match="no head 'paper_0'"):
-        units[0].under("paper_0")
+    assert list(units[0].heads) == ["paper_0", "paper_1", "pinless_0", "pinless_1"]
+    assert np.array_equal(units[0].latents, units[0].under("paper_0").latents)
+    assert not np.allclose(units[0].latents, units[0].under("paper_1").latents)
+    with pytest.raises(BadInput, match="no head 'linear_0'"):
+        units[0].under("linear_0")
     assert units[0].latents.shape == (6, 8) and units[0].text_ids.tolist() == [0, 1, 2, 0, 1, 2]
-    assert (units[0].token_counts > 3).all()
     with pytest.raises(BadInput, match="0 of 12 documents"):
-        bridge_paths.read(documents=texts, truth={}, reader=folder, name="read", max_tokens=3)
+        bridge_paths.read(documents=texts, truth={}, reader=folder, name="read", splits=[])
 
 
 def test_no_recipe_and_no_seed_are_refused(frozen, tmp_path):
@@ -136,7 +135,6 @@ def test_the_worlds_diffusion_is_estimated_from_its_gold_paths(planted_paths):
     dims = train[0].latents.shape[1]
     planted_sigma2 = 0.05
     assert corpus_diffusion(train + test) == pytest.approx(dims / 2 * planted_sigma2, rel=0.1)
-    assert BridgeCritic(exact_dims=True).fit(train + test).sigma2 == pytest.approx(planted_sigma2, rel=0.1)
     joint = JointBridgeCritic().fit(train)
     assert joint.score(joint.tally(test)) == pytest.approx(1.0, abs=0.05)
 

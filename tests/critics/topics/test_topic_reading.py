@@ -200,7 +200,7 @@ def test_every_sentence_is_read_as_a_document_of_its_own():
     assert first.text_ids[0] == first.text_ids[2] and np.array_equal(first.latents[0], first.latents[2])
     alone = read([document("x", "The eel and cod swam on.")], reader=trees_and_fish())
     assert np.array_equal(first.latents[3], alone.arrays["lambda"][0])
-    assert first.latents[0, 0] > 0 > first.latents[0, 1] and first.token_counts.tolist() == [1, 1, 1, 2]
+    assert first.latents[0, 0] > 0 > first.latents[0, 1]
 
 
 def test_too_few_topical_sentences_are_excluded_and_no_document_is_refused():

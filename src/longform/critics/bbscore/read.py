@@ -16,7 +16,6 @@ from longform.core.documents import BadInput, Document, Readout
 from longform.language_models.sentence_features import (
     ENCODER,
     KeptFeatures,
-    SentenceEncoder,
     open_encoder,
     split_sentences,
 )
@@ -59,11 +58,7 @@ class TrainedBridge:
 
 
 def open_bridge(folder: Path) -> TrainedBridge:
-    """Inverse of :meth:`TrainedBridge.save`.
-
-    Raises:
-        BadInput: the folder holds no bridge, or its frozen encoder is gone.
-    """
+    """Inverse of :meth:`TrainedBridge.save`."""
     if not (folder / "bridge.json").is_file():
         raise BadInput(f"{folder}: no bridge.json; the reader must be a folder that bbscore trained; train it first")
     named = json.loads((folder / "bridge.json").read_text(encoding="utf-8"))
@@ -92,21 +87,13 @@ def read(
     name: str,
     splits: Sequence[str] | None = None,
     splitter: str | None = None,
-    max_tokens: int | None = None,
 ) -> Readout:
-    """Ragged ``latents``, ``text_ids``, ``token_counts``; ``rating`` where the truth has it.
-
-    ``latents`` are (sentences, heads, dims) with ``head_names``, or the encoder's own features, (sentences, dims).
-    ``dropped_long`` is one number, the documents left out by ``max_tokens``.
+    """Ragged ``latents``, ``text_ids``; ``rating`` where the truth has it.
 
     Args:
         reader: a row of ``bridge_encoder``, or any frozen encoder, whose features are then the latents.
         splits: of the documents to read; all by default.
         splitter: that of the training row by default.
-        max_tokens: leave out documents of as many tokens or more; the release does at 1,024.
-
-    Raises:
-        BadInput: no document is left.
     """
     trained = open_bridge(reader) if (reader / "bridge.json").is_file() else None
     encoder = open_encoder(reader) if trained is None else trained.frozen.encoder
@@ -114,31 +101,20 @@ def read(
     places = [place for place, document in enumerate(documents) if splits is None or document.split in splits]
     chosen = [documents[place] for place in places]
     texts = split_sentences(chosen, rule)
-    counts = [token_counts(encoder, pieces) for pieces in texts]
-    kept = [row for row, count in enumerate(counts) if max_tokens is None or count.sum() < max_tokens]
-    if not kept:
-        raise BadInput(f"infer {name}: 0 of {len(documents)} documents are left; loosen splits or max_tokens")
-    features = encoder.encode([text for row in kept for text in texts[row]], f"infer {name}")
+    if not texts:
+        raise BadInput(f"infer {name}: 0 of {len(documents)} documents are left; loosen splits")
+    features = encoder.encode([text for pieces in texts for text in pieces], f"infer {name}")
+    lengths = np.array([len(pieces) for pieces in texts], dtype=np.int64)
     arrays = {
         "latents": features if trained is None else placed(features, trained.heads.values()),
-        "latents_lengths": np.array([len(texts[row]) for row in kept], dtype=np.int64),
-        "dropped_long": np.array([len(chosen) - len(kept)]),
+        "text_ids": np.concatenate([numbered(pieces) for pieces in texts]),
     }
-    ids = [numbered(texts[row]) for row in kept]
-    for key, ragged in (("text_ids", ids), ("token_counts", [counts[row] for row in kept])):
-        arrays[key] = np.concatenate(ragged)
-        arrays[f"{key}_lengths"] = arrays["latents_lengths"]
+    arrays |= {f"{key}_lengths": lengths for key in tuple(arrays)}
     if trained is not None:
         arrays["head_names"] = np.array(list(trained.heads), dtype=np.str_)
     if "rating" in truth:
-        arrays["rating"] = truth["rating"][[places[row] for row in kept]]
-    return Readout(tuple(chosen[r].id for r in kept), tuple(chosen[r].split for r in kept), arrays)
-
-
-def token_counts(encoder: SentenceEncoder, sentences: Sequence[str]) -> np.ndarray:
-    """Tokens of each sentence without added control tokens, at least one, (sentences,)."""
-    rows = [encoder.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"] for text in sentences]
-    return np.array([max(1, len(row)) for row in rows], dtype=np.int64)
+        arrays["rating"] = truth["rating"][places]
+    return Readout(tuple(d.id for d in chosen), tuple(d.split for d in chosen), arrays)
 
 
 @torch.no_grad()
@@ -150,11 +126,7 @@ def placed(features: np.ndarray, heads: Iterable[torch.nn.Module]) -> np.ndarray
 def read_gold(
     *, documents: Sequence[Document], truth: Mapping[str, np.ndarray], splits: Sequence[str] | None = None
 ) -> Readout:
-    """Ragged ``latents``, ``text_ids`` and ``token_counts`` (one a sentence) from ``bridge_path`` of the truth.
-
-    Raises:
-        BadInput: the corpus was not planted.
-    """
+    """Ragged ``latents`` and ``text_ids`` from ``bridge_path`` of the truth."""
     if "bridge_path" not in truth:
         raise BadInput("gold bridge paths: the corpus has no 'bridge_path' in its truth; use a planted corpus")
     ends = np.cumsum(truth["bridge_path_lengths"])
@@ -164,7 +136,6 @@ def read_gold(
     arrays = {
         "latents": np.concatenate([path for _, path in kept]),
         "text_ids": np.concatenate([np.arange(n) for n in lengths]),
-        "token_counts": np.ones(lengths.sum(), dtype=np.int64),
     }
     arrays |= {f"{name}_lengths": lengths for name in tuple(arrays)}
     return Readout(tuple(d.id for d, _ in kept), tuple(d.split for d, _ in kept), arrays)

@@ -1,14 +1,4 @@
-r"""BBScore as a critic: the mean over documents of how well their latents fit a Brownian bridge (sheng2024 section 3).
-
-The bridge's exact joint density is a score that is comparable between documents of different length. BBScore multiplies the bridge's marginal densities as if sentences were independent, and its $\overline{\ln\alpha}$ grows
-with $T$. The joint density of the $T - 2$ inner latents given both ends has a closed form, since the inverse of the
-bridge's covariance is tridiagonal:
-
-$$Q = \sum_i \lVert L^{-1} (s_{i+1} - s_i) \rVert^2 - \lVert L^{-1} (s_T - s_1) \rVert^2 / (T - 1), \quad \Sigma = L L^\top$$
-
-is $\chi^2$ with $n (T - 2)$ degrees of freedom on a true bridge, whatever $T$ is. Source of the idea: the successor of
-sheng2024 (BBScoreV2, whose encoder is trained by this likelihood); the standardisation by degrees of freedom is ours.
-"""
+"""BBScore as a critic: the mean over documents of how well their latents fit a Brownian bridge (sheng2024 section 3)."""
 
 from __future__ import annotations
 
@@ -27,17 +17,12 @@ from longform.critics.bbscore.bridge import (
     LatentPath,
     OrderedGram,
     Terms,
-    convention,
     corpus_diffusion,
     diffusion,
     inner_gaps,
     signed_scores,
-    token_diffusion,
-    token_terms,
 )
 from longform.critics.bbscore.bridge import units_from_readout as units_from_readout
-
-TIMES = ("sentence", "token")
 
 
 @dataclass(frozen=True)
@@ -45,56 +30,27 @@ class BridgeFeatures:
     r"""Global score and window scores, encode once and permute.
 
     Attributes:
-        index: one of ``CONVENTIONS``.
-        time: "sentence", or "token" as the release computes it.
         windows: 0 is the global score.
         sigma2: fitted $\sigma_m^2$.
         signed: fitted; most real documents' sums are negative, so that the printed absolute value would turn the order round.
     """
 
-    index: str = "canonical"
-    time: str = "sentence"
     windows: tuple[int, ...] = WINDOWS
     sigma2: float | None = field(default=None, repr=False, metadata=FITTED)
     signed: bool = field(default=False, repr=False, metadata=FITTED)
 
-    def __post_init__(self) -> None:
-        convention(self.index)
-        if self.time not in TIMES:
-            raise BadInput(f"time {self.time!r}; allowed are {list(TIMES)}; fix the entry")
-
     def fit(self, real: Sequence[LatentPath]) -> BridgeFeatures:
-        r"""Estimate $\sigma_m^2$ on the paths as they are, and see whether most of their sums are negative.
-
-        Raises:
-            BadInput: no usable path.
-        """
-        if self.time == "sentence":
-            sigma2 = corpus_diffusion(real, self.index)
-        else:
-            each = np.array([token_diffusion(unit, convention(self.index)) for unit in real])
-            kept = each[np.isfinite(each)]
-            if not len(kept) or not kept.mean() > 0:
-                raise BadInput(f"sigma_m^2 is undefined or 0 over {len(real)} paths in token time; check the reader")
-            sigma2 = float(kept.mean())
-        fitted = replace(self, sigma2=sigma2)
+        r"""Estimate $\sigma_m^2$ on the paths as they are, and see whether most of their sums are negative."""
+        fitted = replace(self, sigma2=corpus_diffusion(real))
         sums = np.array([fitted.sums(unit, identity(unit))[0, 0] for unit in real])
         return replace(fitted, signed=bool(np.mean(sums[np.isfinite(sums)] < 0) > 0.5))
 
-    def terms(self, unit: LatentPath, orders: np.ndarray) -> list[Terms]:
-        """Terms of each window for each of the orders, (orders, sentences) of sentence numbers."""
-        rule = convention(self.index)
-        if self.time == "token" and len(unit.latents):
-            gathered = unit.latents[orders]
-            return [token_terms(gathered, unit.token_counts, window, rule) for window in self.windows]
-        seen = OrderedGram(unit.latents, orders)
-        return [seen.terms(window, rule) for window in self.windows]
-
-    def sums(self, unit: LatentPath, orders: np.ndarray, dims: int = 2) -> np.ndarray:
+    def sums(self, unit: LatentPath, orders: np.ndarray) -> np.ndarray:
         """Features before their absolute value, (orders, windows); nan where the document is too short for a window."""
         if self.sigma2 is None:
             raise BadInput("bridge features have no sigma2 yet; call fit(real paths) and use what it returns")
-        return np.stack([signed_scores(found, self.sigma2, dims) for found in self.terms(unit, orders)], axis=1)
+        seen = OrderedGram(unit.latents, orders)
+        return np.stack([signed_scores(seen.terms(window), self.sigma2) for window in self.windows], axis=1)
 
     def values(self, unit: LatentPath, orders: np.ndarray) -> np.ndarray:
         """Features, (orders, windows): absolute as printed, signed where that would turn the order round."""
@@ -109,85 +65,62 @@ def identity(unit: LatentPath) -> np.ndarray:
 
 @dataclass(frozen=True)
 class BridgeCritic(SumScored):
-    r"""Mean BBScore of documents; a scorer of orders too, from one matrix of inner products per document.
+    r"""Mean BBScore of documents, absolute as printed; a scorer of orders too, from one matrix of inner products per document.
 
     Attributes:
-        window: 0 for the global score, else the half-width $w$.
-        index: one of ``CONVENTIONS``.
-        time: "sentence", or "token" as the release computes it.
-        absolute: take $|\cdot|$, as printed. Where most real documents' sums are negative it would turn the order round, and the
-            sum is taken as it is; negative sums are counted.
-        exact_dims: normalise for the latents' width, and correct $\sigma_m^2$ by 2 / dims.
         sigma2: fitted $\sigma_m^2$.
-        signed: fitted; the sum is taken as it is.
+        signed: fitted; most real documents' sums are negative, so the sum is taken as it is: its absolute value would turn
+            the order round. Negative sums are counted.
     """
 
     better: ClassVar[Better] = "lower"
     parts: ClassVar[str] = "sentences"
     attributed: ClassVar[tuple[str, ...]] = ("score",)
     blame: ClassVar[int] = 1
-    window: int = 0
-    index: str = "canonical"
-    time: str = "sentence"
-    absolute: bool = True
-    exact_dims: bool = False
     sigma2: float | None = field(default=None, repr=False, metadata=FITTED)
     signed: bool = field(default=False, repr=False, metadata=FITTED)
 
     def __post_init__(self) -> None:
-        BridgeFeatures(self.index, self.time)
-        if self.window < 0:
-            raise BadInput(f"window is {self.window}; allowed are 0 (global) and positive half-widths")
         if self.sigma2 is not None and not (np.isfinite(self.sigma2) and self.sigma2 > 0):
             raise BadInput(f"sigma2 is {self.sigma2}; allowed is a finite variance above 0; fit it on real paths")
 
     def fit(self, real: Sequence[LatentPath]) -> BridgeCritic:
         r"""Estimate $\sigma_m^2$ on unshuffled real paths."""
-        dims = real[0].latents.shape[-1] if real and self.exact_dims else 2
-        fitted = BridgeFeatures(self.index, self.time, (self.window,)).fit(real)
-        assert fitted.sigma2 is not None
-        return replace(self, sigma2=fitted.sigma2 * 2 / dims, signed=fitted.signed)
+        fitted = BridgeFeatures((0,)).fit(real)
+        return replace(self, sigma2=fitted.sigma2, signed=fitted.signed)
 
     def sums(self, unit: LatentPath, orders: np.ndarray) -> np.ndarray:
         """Scores of ``orders`` before their absolute value, (orders,); nan where the document is too short."""
-        return self._sums_of(self.terms(unit, orders), unit)
+        return self._sums_of(OrderedGram(unit.latents, orders).terms(0))
 
-    def terms(self, unit: LatentPath, orders: np.ndarray) -> Terms:
-        """All that the scores of ``orders`` need besides the variance."""
-        return BridgeFeatures(self.index, self.time, (self.window,)).terms(unit, orders)[0]
-
-    def scores_of(self, terms: Terms, unit: LatentPath) -> np.ndarray:
+    def scores_of(self, terms: Terms) -> np.ndarray:
         """Scores of the orders whose terms are given, (orders,)."""
-        return self._valued(self._sums_of(terms, unit))
+        return self._valued(self._sums_of(terms))
 
-    def _sums_of(self, terms: Terms, unit: LatentPath) -> np.ndarray:
+    def _sums_of(self, terms: Terms) -> np.ndarray:
         if self.sigma2 is None:
             raise BadInput("bridge critic has no sigma2 yet; call fit(real paths) and use what it returns")
-        return signed_scores(terms, self.sigma2, unit.latents.shape[-1] if self.exact_dims else 2)
+        return signed_scores(terms, self.sigma2)
 
     def order_scores(self, unit: LatentPath, orders: np.ndarray) -> np.ndarray:
         """BBScore of a document under each order of its sentences, (orders,); nan where it is too short or not finite."""
-        if not unit.usable:
-            return np.full(len(orders), np.nan)
-        return self._valued(self.sums(unit, orders))
+        return self._valued(self.sums(unit, orders)) if unit.usable else np.full(len(orders), np.nan)
 
     def _valued(self, sums: np.ndarray) -> np.ndarray:
-        return np.abs(sums) if self.absolute and not self.signed else sums
+        return sums if self.signed else np.abs(sums)
 
     def attribute(self, units: Sequence[LatentPath]) -> list[np.ndarray]:
-        """What each inner sentence adds to the global score, (sentences - 2,); of another score, one part: itself."""
+        """What each inner sentence adds to the score, (sentences - 2,)."""
         return [self._parts(unit) if len(unit.latents) > 2 else np.zeros(0) for unit in units]
 
     def _parts(self, unit: LatentPath) -> np.ndarray:
         sums = self.sums(unit, identity(unit))
-        if self.window or self.time == "token" or not np.isfinite(sums).all():
+        if not np.isfinite(sums).all():
             return np.nan_to_num(self._valued(sums))
-        gaps, v = inner_gaps(unit.latents[None], convention(self.index).score)
-        dims = unit.latents.shape[-1] if self.exact_dims else 2
+        gaps, v = inner_gaps(unit.latents[None])
         scale = v * float(self.sigma2 or np.nan)
-        each = dims / 2 * np.log(2 * np.pi * scale) + (gaps[0] ** 2).sum(axis=1) / (2 * scale)
-        turned = self.absolute and not self.signed and sums[0] < 0
-        return (-1.0 if turned else 1.0) * each / len(each)
+        each = np.log(2 * np.pi * scale) + (gaps[0] ** 2).sum(axis=1) / (2 * scale)
+        return (-1.0 if not self.signed and sums[0] < 0 else 1.0) * each / len(each)
 
     def tally(self, units: Sequence[LatentPath]) -> Tally:
         """Columns score, documents, negative (sums below zero) and excluded (too short, or not finite)."""
@@ -234,11 +167,7 @@ class JointBridgeCritic(SumScored):
     whitener: np.ndarray | None = field(default=None, repr=False, metadata=FITTED)
 
     def fit(self, real: Sequence[LatentPath]) -> JointBridgeCritic:
-        r"""Maximum likelihood: $\hat\Sigma = \sum_s S_s / \sum_s (T_s - 2)$ over usable paths.
-
-        Raises:
-            BadInput: no usable path, or latents that never leave their bridge.
-        """
+        r"""Maximum likelihood: $\hat\Sigma = \sum_s S_s / \sum_s (T_s - 2)$ over usable paths."""
         kept = [unit.latents for unit in real if unit.usable]
         if not kept:
             raise BadInput(f"joint bridge critic: 0 of {len(real)} paths have three finite sentences; check the reader")
@@ -297,9 +226,9 @@ SWEEP = tuple(
 )  # of sigma^2 over its estimate; ours, the figure's grid is not stated
 
 
-def text_diffusion(unit: LatentPath, index: str = "canonical") -> float:
+def text_diffusion(unit: LatentPath) -> float:
     r"""$\hat\sigma^2(s)$ of one text, nan where it cannot be read; the texts of a source are known by it (section 5.4)."""
-    return diffusion(unit.latents, index) if unit.usable else float("nan")
+    return diffusion(unit.latents) if unit.usable else float("nan")
 
 
 def shuffled(unit: LatentPath) -> LatentPath:
@@ -334,8 +263,8 @@ class VarianceSweep:
         """Scores under each variance, (variances, orders); nan where the document is too short or not finite."""
         if not unit.usable:
             return np.full((len(SWEEP), len(orders)), np.nan)
-        terms = self.critic.terms(unit, orders)
-        return np.stack([one.scores_of(terms, unit) for one in variances(self.critic)])
+        terms = OrderedGram(unit.latents, orders).terms(0)
+        return np.stack([one.scores_of(terms) for one in variances(self.critic)])
 
 
 def describe_sweep(critic: BridgeCritic, areas: Sequence[float], accuracies: Sequence[float]) -> dict[str, Any]:

@@ -1,19 +1,7 @@
-r"""An encoder whose sentence latents follow a Brownian bridge (sheng2024 section 3, after Time Control).
-
-A small head over frozen sentence features: linear, linear, ReLU, linear, ReLU, linear, no biases (the release freezes
-them at zero), so the head is positively homogeneous. Three objectives:
-
-- ``paper``: row-wise contrast of the middle sentence against the batch's other middles, between one triplet's ends;
-- ``released``: contrast over *ends* for a fixed middle, with $v$ that may be negative, exactly as the code has it;
-- ``likelihood``: the successor's idea, no negatives: whole documents, bridge density against independent sentences.
-
-With times $s < t < e$ of a triplet, $a = (t - s)/(e - s)$, $v = (t - s)(e - t)/(e - s)$ and
-$d = -\lVert z_t - (1 - a) z_s - a z_e \rVert^2 / 2 v$.
-"""
+"""An encoder whose sentence latents follow a Brownian bridge (sheng2024 section 3, after Time Control)."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,26 +36,8 @@ def paper_loss(latents: torch.Tensor, times: torch.Tensor) -> torch.Tensor:
     return cross_entropy(distance, torch.arange(len(latents), device=latents.device))
 
 
-def released_loss(latents: torch.Tensor, times: torch.Tensor) -> torch.Tensor:
-    r"""The code's contrast: over all ends $j$ for a fixed middle $k$, whose own time is set between another's ends.
-
-    $a_{jk} = (t_k - s_j)/(e_j - s_j + \epsilon)$ may leave $[0, 1]$ and $v_{jk}$ may be negative, which turns that
-    negative example into an attraction; kept for fidelity. Shapes as :func:`paper_loss`.
-    """
-    first, middle, last = latents.unbind(1)
-    s, t, e = times.to(latents.dtype).unbind(1)
-    share = (t[None] - s[:, None]) / (e - s + EPS)[:, None]
-    variance = (t[None] - s[:, None]) * (e[:, None] - t[None]) / (e - s + EPS)[:, None]
-    means = (1 - share)[..., None] * first[:, None] + share[..., None] * last[:, None]
-    distance = -(means - middle[None]).square().sum(-1) / (2 * variance + EPS)
-    floor = torch.full_like(distance[0], math.log(EPS))  # ln(EPS + sum of exp), without overflow where v < 0
-    return (torch.logaddexp(distance.logsumexp(0), floor) - distance.diagonal()).mean()
-
-
 def pin_loss(latents: torch.Tensor, times: torch.Tensor, total: torch.Tensor) -> torch.Tensor:
     """Mean square of first latents that open a document, plus that of (absolute last latent minus one) at its end.
-
-    A term without any row is left out (release; not in the print).
 
     Args:
         total: (batch,) sentences of each triplet's document.
@@ -100,7 +70,7 @@ def likelihood_loss(documents: Sequence[torch.Tensor]) -> torch.Tensor:
     return 0.5 * (torch.logdet(bridge + ridge * level) - torch.logdet(independent + ridge * level))
 
 
-OBJECTIVES = ("paper", "released", "likelihood")
+OBJECTIVES = ("paper", "likelihood")
 MOMENTUM = 0.9  # sheng2024 appendix E
 MIN_SENTENCES = 5  # the release trains on documents of at least five sentences
 
@@ -149,9 +119,6 @@ class Sentences:
 def triplets(anchors: torch.Tensor, sentences: Sentences, draws: torch.Tensor) -> torch.Tensor:
     """Places (batch, 3) of first, middle and last sentence of each anchor's triplet.
 
-    The anchor is the last sentence; an anchor among the first three of its document is moved to the third. The two
-    others are distinct and uniform below it (BBScore release).
-
     Args:
         draws: (batch, 2) uniform numbers in [0, 1).
     """
@@ -180,8 +147,7 @@ class BridgeEncoder(pl.LightningModule):
         times = triplets(labels.cpu(), sentences, draws)
         rows = sentences.start[labels.cpu(), None] + times
         latents = self.head(sentences.features[rows].to(self.device))
-        contrast = paper_loss if self.recipe.objective == "paper" else released_loss
-        loss = contrast(latents, times.to(self.device))
+        loss = paper_loss(latents, times.to(self.device))
         total = sentences.total[labels.cpu()].to(self.device)
         return loss + pin_loss(latents, times.to(self.device), total) if self.recipe.pins else loss
 
@@ -247,16 +213,11 @@ def fit(
 ) -> TrainedBridge:
     """Train heads on the documents of split train, each keeping its round of best loss on split validation.
 
-    Features of every split are kept with the heads: they are frozen, and whoever reads these texts next needs them.
-
     Args:
         base: a causal LM, a sentence encoder, or a ``sentence_features`` row with kept features.
         recipes: fields of :class:`Recipe` by name; a recipe's own ``schedule`` is merged over the entry's.
         seeds: heads of each recipe, ``<recipe>_0`` and so on.
         latent: dimensions of the latent.
-
-    Raises:
-        BadInput: no recipe, or fewer seeds than one.
     """
     if not recipes or seeds < 1:
         raise BadInput(f"train {name}: {len(recipes)} recipes, {seeds} seeds; at least one of each is needed")

@@ -34,8 +34,6 @@ def read(
 ) -> Readout:
     """Mix of languages per sentence; a sentence draws the same numbers in any company.
 
-    A sentence without a known word is kept with ``valid`` false, so that it is counted and never scored.
-
     Returns:
         arrays, one row per unit: ``share`` (languages) a draw of the mix; ``posterior`` (languages) the parameters it
         was drawn from, alpha plus assigned words; ``mean_share`` (languages) the average mix, MALLET's own output;
@@ -72,8 +70,6 @@ def assign(
     chances: np.ndarray, alpha: np.ndarray, uniforms: np.ndarray, schedule: tuple[int, int]
 ) -> tuple[np.ndarray, np.ndarray]:
     r"""Gibbs sweeps over one sentence: $P(t_n = i \mid t_{-n}) \propto \phi_{i w_n} (\alpha_i + \#_{-n} i)$.
-
-    Starts from each word's most probable language.
 
     Args:
         chances: (tokens, languages) probability of each token under each language.

@@ -173,11 +173,7 @@ def expected_logs(posterior: np.ndarray) -> np.ndarray:
 
 
 def dirichlet_from_logs(mean_logs: np.ndarray, *, tolerance: float = 1e-12, steps: int = 1000) -> np.ndarray:
-    r"""Parameters with $\psi(\alpha_i) - \psi(\sum \alpha) = $ ``mean_logs`` (Minka 2000, fixed point, equation 9).
-
-    Raises:
-        BadInput: a mean log that is not finite and negative.
-    """
+    r"""Parameters with $\psi(\alpha_i) - \psi(\sum \alpha) = $ ``mean_logs`` (Minka 2000, fixed point, equation 9)."""
     if not np.all(np.isfinite(mean_logs)) or np.any(mean_logs >= 0):
         raise BadInput(f"Dirichlet: mean logs are {mean_logs.tolist()}, allowed are finite negative numbers")
     alpha = np.full(len(mean_logs), 1.0)

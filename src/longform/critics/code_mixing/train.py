@@ -94,14 +94,7 @@ def fit(
     optimise_every: int = OPTIMISE_EVERY,
     restarts: int = RESTARTS,
 ) -> LanguageModel:
-    """Fit the mixture to the sentences of split train; empty ones are left out and counted in ``facts``.
-
-    One worker, so that equal seeds give equal models on one kind of machine. Of ``restarts`` chains the one of highest
-    likelihood is kept; ``facts`` lists all.
-
-    Raises:
-        BadInput: fewer than two languages, no word, or a single distinct word.
-    """
+    """Fit the mixture to the sentences of split train; empty ones are left out and counted in ``facts``."""
     if languages < 2:
         raise BadInput(f"language model: got {languages} language(s), allowed is 2 or more")
     sentences = [words_of(document) for document in documents if document.split == "train"]

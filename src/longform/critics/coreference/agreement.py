@@ -156,11 +156,7 @@ class ChainAgreement(CorefAgreement):
     gold: Mapping[str, tuple[Cluster, ...]] = field(default_factory=dict, repr=False, metadata={"fitted": True})
 
     def tally(self, units: Sequence[Any]) -> Tally:
-        """As of pairs, from :class:`ReadClusters` units.
-
-        Raises:
-            BadInput: a document without gold chains.
-        """
+        """As of pairs, from :class:`ReadClusters` units."""
         missing = [unit.unit_id for unit in units if unit.unit_id not in self.gold]
         if missing:
             raise BadInput(

@@ -93,10 +93,7 @@ def gap_rows(
 
 
 def best_successor(critic: NgramCritic, key: int, stop: str = ".") -> tuple[str, float] | None:
-    """The likeliest symbol, other than ``stop``, among those met in training after a window's history.
-
-    A history that was never met is shortened from the left until it was. None where only ``stop`` followed.
-    """
+    """The likeliest symbol, other than ``stop``, among those met in training after a window's history."""
     bits = critic.packing.bits
     for n in range(critic.order, 0, -1):
         keys = critic.orders[n - 1].keys
@@ -139,17 +136,9 @@ def rare_rows(
 
 
 def ratio_rows(
-    critic: NgramCritic,
-    real: Sequence[Chain],
-    generated: Sequence[Chain],
-    rows: int = 5,
-    min_count: int = MIN_COUNT,
+    critic: NgramCritic, real: Sequence[Chain], generated: Sequence[Chain], rows: int = 5, min_count: int = MIN_COUNT
 ) -> tuple[list[RatioRow], list[RatioRow]]:
-    r"""5-grams whose $P_{LM}(z_5 \mid z_{<5})$ is largest and smallest against $P_{data}$ (Tables 16 and 17).
-
-    Two critics with ``critic``'s settings are fitted, one on each side, over one vocabulary; 5-grams are those met at
-    least ``min_count`` times on both. Fewer such 5-grams than twice ``rows`` give shorter, overlapping tables.
-    """
+    r"""5-grams whose $P_{LM}(z_5 \mid z_{<5})$ is largest and smallest against $P_{data}$ (Tables 16 and 17)."""
     end = END if critic.end else None
     blank = replace(critic, forms=form_vocabulary([u for u in [*real, *generated] if u.valid], end))
     fitted = [blank.fit_tokens(blank.read(units)) for units in (real, generated)]

@@ -98,11 +98,7 @@ class GivenMentions:
         return {"resolver": self.name}
 
     def resolve(self, texts: Sequence[str]) -> list[list[Mention]]:
-        """The given mentions.
-
-        Raises:
-            BadInput: a text has no entry.
-        """
+        """The given mentions."""
         missing = [text[:40] for text in texts if text not in self.by_text]
         if missing:
             raise BadInput(
@@ -133,11 +129,7 @@ def is_person(word: str, named: bool) -> bool:
 
 
 def entity_types(words: Sequence[tuple[int, str, str | None]]) -> dict[int, str]:
-    """Type of each entity from (entity, head word, gender of the name or None), in reading order.
-
-    The majority of its pronouns, the first reached on a tie (appendix G, released code); only where no pronoun says,
-    the first name whose gender is known; else none of these.
-    """
+    """Type of each entity from (entity, head word, gender of the name or None), in reading order."""
     votes: dict[int, Counter[str]] = {}
     named: dict[int, str] = {}
     for entity, word, gender in words:
@@ -148,11 +140,7 @@ def entity_types(words: Sequence[tuple[int, str, str | None]]) -> dict[int, str]
 
 
 def person_chain(
-    document_id: str,
-    split: str,
-    text: str,
-    mentions: Sequence[Mention],
-    rules: ChainRules = RELEASED,
+    document_id: str, split: str, text: str, mentions: Sequence[Mention], rules: ChainRules = RELEASED
 ) -> PersonChain:
     """The chain of persons of one text.
 
@@ -186,11 +174,7 @@ def read_chains(
 def person_chains_to_readout(
     chains: Sequence[PersonChain], header: Mapping[str, str] | None = None, texts: Sequence[str] | None = None
 ) -> Readout:
-    """Chains packed for ``data/inference``, with ``span`` (tokens, 2), where each symbol stands in the text.
-
-    ``header_names`` holds the resolver's header, one ``key=value`` each; ``text`` the UTF-8 bytes of ``texts``, one row
-    per unit, where they are given.
-    """
+    """Chains packed for ``data/inference``, with ``span`` (tokens, 2), where each symbol stands in the text."""
     packed = chains_to_readout([item.chain for item in chains])
     spans = [span for item in chains for span in item.spans]
     lengths = np.array([len(item.spans) for item in chains], dtype=np.int64)
@@ -201,10 +185,7 @@ def person_chains_to_readout(
 
 
 def is_film_released(document: Document) -> bool:
-    """The released film filter, on the first sentence of the first section.
-
-    Kept iff some token is "film", none is "born", and ``.*is a.*film.*`` matches from its start across lines.
-    """
+    """The released film filter, on the first sentence of the first section."""
     text = document.sections[0].text if document.sections else ""
     spans = sentences(text)
     if not spans:
@@ -229,13 +210,7 @@ def read_with(
     film_filter: str | None,
     keep_text: bool = False,
 ) -> Readout:
-    """Chains of the documents as a readout; one that the film filter leaves out is an invalid chain, so it is counted.
-
-    ``keep_text`` puts the text beside the spans, for readers of the readout that show it.
-
-    Raises:
-        BadInput: an unknown film filter.
-    """
+    """Chains of the documents as a readout; one that the film filter leaves out is an invalid chain, so it is counted."""
     if film_filter is not None and film_filter not in FILM_FILTERS:
         raise BadInput(f"film_filter is {film_filter!r}, allowed are {sorted(FILM_FILTERS)} or null; fix the entry")
     keep = FILM_FILTERS[film_filter] if film_filter else lambda _: True
@@ -258,10 +233,7 @@ def read_gold(
     singletons: bool = True,
     film_filter: str | None = None,
 ) -> Readout:
-    """Gold chains of the chosen documents, with the places of their symbols.
-
-    They equal :func:`gold_chains` where ``singletons`` stay; without, they show what the paper's resolver cannot see.
-    """
+    """Gold chains of the chosen documents, with the places of their symbols."""
     mentions = gold_mentions(documents, truth)
     chosen = [document for document in documents if document.split in splits]
     return read_with(mentions, chosen, ChainRules(singletons), film_filter)
@@ -282,8 +254,6 @@ def gold_chains(documents: Sequence[Document], truth: Mapping[str, np.ndarray]) 
 
 def gold_mentions(documents: Sequence[Document], truth: Mapping[str, np.ndarray]) -> GivenMentions:
     """Mentions behind the resolvers' protocol, keyed by ``Document.text``, from spans in that text and persons.
-
-    Where the truth also holds the chains, a name has the gender of its tag there.
 
     Raises:
         BadInput: an array is missing, the lengths do not fit, or a span lies outside its text.

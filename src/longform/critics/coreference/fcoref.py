@@ -72,11 +72,7 @@ def read(
 
 
 def load_fcoref(folder: Path, device: str = "cpu") -> FcorefResolver:
-    """F-coref from a checkpoint folder on disk.
-
-    Raises:
-        BadInput: fastcoref is not installed, or the folder has no configuration or no safetensors.
-    """
+    """F-coref from a checkpoint folder on disk."""
     for name in ("config.json", "model.safetensors"):
         if not (folder / name).is_file():
             raise BadInput(f"{folder}: no {name}; give a folder with an F-coref checkpoint saved by save_pretrained")

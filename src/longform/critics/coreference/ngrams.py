@@ -233,11 +233,7 @@ def _insert_all(table, keys, column, numbers):
 
 
 def build_table(entries: Sequence[tuple[np.ndarray, int, np.ndarray]]) -> np.ndarray:
-    """Open-addressing table (slots, 3) of int64, at most two thirds full: key, log probability, log back-off weight.
-
-    ``entries`` are (keys, column, numbers), column 1 for log probabilities and 2 for back-off weights. The numbers
-    are float64 in the same memory, so that one look-up touches one place.
-    """
+    """Open-addressing table (slots, 3) of int64, at most two thirds full: key, log probability, log back-off weight."""
     size = sum(len(keys) for keys, _, _ in entries)
     table = np.zeros((3 * size // 2 + 16, 3), dtype=np.int64)
     for keys, column, numbers in entries:
@@ -282,9 +278,5 @@ def _score_keys(table, keys, order, bits, unknown):
 
 
 def score_keys(table: np.ndarray, keys: np.ndarray, order: int, bits: int, unknown: float) -> np.ndarray:
-    """(tokens,) log probability of each window's last symbol given the ones before it.
-
-    The longest n-gram in the table gives its value, plus the back-off weights of the longer contexts that
-    are in the table; a context that is not adds nothing. A symbol never seen adds ``unknown``.
-    """
+    """(tokens,) log probability of each window's last symbol given the ones before it."""
     return _score_keys(table, np.ascontiguousarray(keys), order, bits, unknown)

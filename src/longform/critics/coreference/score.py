@@ -1,11 +1,4 @@
-r"""5-gram critics of mention chains: does a person enter and return as persons do in real text (deng2022 section 5)?
-
-Two models over the same windows, whose entities are renumbered once per window:
-:class:`MentionCritic` is what the paper's authors released, interpolated absolute discounting over raw counts;
-:class:`KneserNeyCritic` is what the paper names, interpolated modified Kneser-Ney (Chen and Goodman 1998).
-Both keep, per n-gram, a log probability, and per context a back-off weight: the interpolated probability of an
-n-gram that was seen, and of one that was not as weight times that of its suffix. That is exact, and it is ARPA.
-"""
+"""5-gram critics of mention chains: does a person enter and return as persons do in real text (deng2022 section 5)?"""
 
 from __future__ import annotations
 
@@ -295,10 +288,7 @@ def absolute_discount(counts: np.ndarray, fallback: float = FALLBACK[0]) -> floa
 def modified_discounts(
     counts: np.ndarray, fallback: tuple[float, float, float] = FALLBACK
 ) -> tuple[float, float, float]:
-    r"""$D_j = j - (j + 1) Y n_{j+1} / n_j$ for j = 1, 2, 3 and $Y = n_1 / (n_1 + 2 n_2)$ (Chen and Goodman 1998, eq. 26).
-
-    ``fallback`` where some n_1, n_2 or n_3 is zero or a discount leaves [0, j], as KenLM does on request.
-    """
+    """$D_j = j - (j + 1) Y n_{j+1} / n_j$ for j = 1, 2, 3 and $Y = n_1 / (n_1 + 2 n_2)$ (Chen and Goodman 1998, eq. 26)."""
     n = [int(np.sum(counts == j)) for j in range(1, 5)]
     if not all(n[:3]):
         return fallback
@@ -315,14 +305,7 @@ NEVER = -99.0  # ARPA's log10 of zero, for symbols that are only ever a context
 
 
 def arpa_lines(critic: MentionCritic | KneserNeyCritic) -> Iterator[str]:
-    """The model as ARPA lines without line ends: log10 probability, tab, symbols, tab, log10 back-off weight.
-
-    A context that is no n-gram itself (the renumbering of entities makes such contexts) is listed with the
-    probability the model gives its last symbol, so that every listed n-gram has its context listed.
-
-    Raises:
-        BadInput: the critic is not fitted, or a symbol holds white space.
-    """
+    """The model as ARPA lines without line ends: log10 probability, tab, symbols, tab, log10 back-off weight."""
     if not critic.orders:
         raise BadInput("ARPA export: the critic has no counts yet; call fit(real chains) and export what it returns")
     spaced = [form for form in critic.forms if len(form.split()) != 1]

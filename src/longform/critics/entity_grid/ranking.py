@@ -1,12 +1,4 @@
-"""The ranking entity grid: role-transition frequencies of a text as features of a linear ranking machine.
-
-Barzilay and Lapata (ACL 2005; Computational Linguistics 2008, sections 3 and 4): p_t is the frequency of the role
-transition t among all transitions of its length, apart for salient entities and the others; a linear support vector
-machine learns to put a document's true order above its shuffles.
-
-Published grids come with permutations, each parsed on its own. A permutation's grid is then not the original's with its rows moved, so the ranking model sees both as they are. Each
-``learn_...`` takes such documents and gives a fitted scorer, for :func:`longform.evaluation.order_discrimination.cross_validated`.
-"""
+"""The ranking entity grid: role-transition frequencies of a text as features of a linear ranking machine."""
 
 from __future__ import annotations
 
@@ -63,10 +55,7 @@ class TransitionFeatures:
         return (2 if self.salience else 1) * sum(self.symbols**length for length in self.lengths)
 
     def of_orders(self, unit: Grid, orders: np.ndarray) -> np.ndarray:
-        """Features of a text under each order: float64 (orders, size).
-
-        A class without entities, and a text shorter than a transition, have zeros there.
-        """
+        """Features of a text under each order: float64 (orders, size)."""
         cells = np.where(unit.cells == ABSENT, ABSENT, unit.cells if self.syntax else ROLES.index("X"))
         salient = (unit.cells != ABSENT).sum(axis=0) >= self.salience
         classes = [salient, ~salient] if self.salience else [np.ones(len(unit.entities), dtype=bool)]
@@ -187,10 +176,7 @@ class GridRanker(SumScored):
 
 
 def rank_weights(differences: np.ndarray, penalty: float) -> np.ndarray:
-    """Weights of a linear ranking machine: the hinge loss on differences (better minus worse), no intercept.
-
-    Every second difference is negated with its label, so that a classifier has two classes; the loss does not change.
-    """
+    """Weights of a linear ranking machine: the hinge loss on differences (better minus worse), no intercept."""
     signs = np.where(np.arange(len(differences)) % 2 == 0, 1.0, -1.0)
     if len(differences) == 1:
         differences, signs = np.repeat(differences, 2, axis=0), np.array([1.0, -1.0])
@@ -243,9 +229,6 @@ def learn_tuned(
         choices: what the model may see; an earlier one wins a tie, as does an earlier penalty.
         penalties: factors of SVM-light's default C.
         inner: folds of the choice.
-
-    Raises:
-        BadInput: fewer usable documents than inner folds, or nothing to choose from.
     """
     usable = _usable(training)
     if len(usable) < inner or inner < 2 or not choices or not penalties:

@@ -1,10 +1,4 @@
-r"""The generative entity grid: how probable are the paths of a text's entities under role transitions of coherent text.
-
-Each column of the grid is a Markov chain over the roles S, O, X, -; all columns share the parameters (lapata2005
-section 3.1). A text's coherence is $\frac{1}{mn} \sum_j \sum_i \log P(r_{ij} | r_{(i-h)j} \dots r_{(i-1)j})$ over $m$
-entities and $n$ sentences. Transitions are counted in coherent text, columns padded with a start and an end symbol,
-and smoothed by Witten-Bell discounting (section 5.1).
-"""
+"""The generative entity grid: how probable are the paths of a text's entities under role transitions of coherent text."""
 
 from __future__ import annotations
 
@@ -59,11 +53,7 @@ class RoleTransitions(SumScored):
             )
 
     def fit(self, real: Sequence[Grid]) -> RoleTransitions:
-        """Count the transitions of coherent grids.
-
-        Raises:
-            BadInput: every grid is empty.
-        """
+        """Count the transitions of coherent grids."""
         full = [grid for grid in real if not grid.empty]
         if not full:
             raise BadInput(f"role transitions: got {len(real)} grids, 0 with entities; give texts with nouns")
@@ -124,10 +114,7 @@ class RoleTransitions(SumScored):
 
 
 def witten_bell(counts: np.ndarray) -> np.ndarray:
-    """Smoothed probabilities from counts of (context..., symbol); both (5,) * (history + 1).
-
-    A context that opens with several start symbols is the shorter context with one: a column has one start.
-    """
+    """Smoothed probabilities from counts of (context..., symbol); both (5,) * (history + 1)."""
     lower = np.full(SYMBOLS, 1 / SYMBOLS) if counts.ndim == 1 else witten_bell(counts.sum(axis=0))
     kinds = (counts > 0).sum(axis=-1, keepdims=True)
     weight = counts.sum(axis=-1, keepdims=True) + kinds

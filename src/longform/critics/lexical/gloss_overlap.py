@@ -120,10 +120,7 @@ def _add_overlaps(  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True)
 def phrase_overlap(first, second, functions):  # type: ignore[no-untyped-def]
-    """Sum of squared lengths of shared phrases, longest first, earliest in ``first`` on a tie; each word is used once.
-
-    A phrase neither begins nor ends with a function word (number below ``functions``); negative numbers never match.
-    """
+    """Sum of squared lengths of shared phrases, longest first, earliest in ``first`` on a tie; each word is used once."""
     a, b = first, second
     total, found = 0, False
     while True:

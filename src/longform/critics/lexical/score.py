@@ -55,11 +55,7 @@ class AdjacentSimilarity(SumScored):
         return [np.diag(matrix, 1) for matrix in self.sentence_matrices(units)]
 
     def tally(self, units: Sequence[Grid]) -> Tally:
-        """Columns: summed similarity, adjacent pairs, pairs with a sentence without nouns, unknown entities.
-
-        A pair that a measure leaves undefined (nan; a distance between sentences without known nouns) is in neither
-        sum nor count. Excluded are units without nouns, of fewer than two sentences, or without a defined pair.
-        """
+        """Columns: summed similarity, adjacent pairs, pairs with a sentence without nouns, unknown entities."""
         rows = [self._row(unit, parts) for unit, parts in zip(units, self.attribute(units), strict=True)]
         values = np.array(rows, dtype=np.float64).reshape(len(rows), len(COLUMNS))
         return Tally(tuple(unit.unit_id for unit in units), COLUMNS, values)
@@ -177,11 +173,7 @@ class LatentSemantics(AdjacentSimilarity):
             )
 
     def fit(self, real: Sequence[Grid]) -> LatentSemantics:
-        """Decompose the term-document table of real texts; a mention counts once a sentence.
-
-        Raises:
-            BadInput: fewer than two texts have nouns, or they share fewer than two words.
-        """
+        """Decompose the term-document table of real texts; a mention counts once a sentence."""
         words = {word: i for i, word in enumerate(sorted({entity for unit in real for entity in unit.entities}))}
         table = term_documents([unit for unit in real if not unit.empty], words)
         size = min(self.dims, min(table.shape) - 1)
@@ -219,11 +211,7 @@ def _cosines(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def word_vectors(table: np.ndarray, dims: int) -> np.ndarray:
-    r"""$U_k S_k$ of the truncated decomposition $A \approx U_k S_k V_k^\top$: float64 (words, dims).
-
-    By the eigenvectors of the smaller Gram matrix: exact and the same in every run, where an iterative solver restarts
-    from random vectors as soon as singular values are equal (texts that repeat one another).
-    """
+    r"""$U_k S_k$ of the truncated decomposition $A \approx U_k S_k V_k^\top$: float64 (words, dims)."""
     texts = table.shape[1]
     if texts <= table.shape[0]:
         _, right = eigh(table.T @ table, subset_by_index=[texts - dims, texts - 1])

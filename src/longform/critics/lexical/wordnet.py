@@ -1,10 +1,4 @@
-r"""Cohesion by relatedness in a word net: Hirst-St-Onge, Lesk, Resnik, Lin, Jiang-Conrath (lapata2005 section 3.2).
-
-$\mathrm{sim}(S_1, S_2) = \frac{1}{|S_1||S_2|} \sum_{w_1 \in S_1} \sum_{w_2 \in S_2} \max_{c_1, c_2} \mathrm{sim}(c_1, c_2)$ over the noun
-senses of the words. Jiang-Conrath is a distance, so it takes the nearest senses (minimum) and lower is better; the
-paper enters it as a dissimilarity too. A noun without an entry adds 0 to a similarity and still counts in $|S|$; from
-a distance such pairs are left out of sum and count, since 0 would be the best value; so are sentence pairs without any.
-"""
+"""Cohesion by relatedness in a word net: Hirst-St-Onge, Lesk, Resnik, Lin, Jiang-Conrath (lapata2005 section 3.2)."""
 
 from __future__ import annotations
 
@@ -67,9 +61,6 @@ class Taxonomy:
 
         Each synset counts once for each of its subsumers however many paths lead there (Resnik 1995). $p$ divides by
         the summed direct counts. Synsets of other parts of speech have content infinity.
-
-        Raises:
-            BadInput: smoothing is not positive, so that an unseen synset would have no finite content.
         """
         if not smoothing > 0:
             raise BadInput(f"smoothing is {smoothing}, allowed is above 0; the usual choice is 1")
@@ -333,11 +324,7 @@ MEASURES = {
 
 
 def wordnet(*, real: Readout, measure: str, **settings: Any) -> WordnetSimilarity:
-    """A measure over the lexicon that travels in the readout.
-
-    Raises:
-        BadInput: no such measure, or no lexicon in the readout.
-    """
+    """A measure over the lexicon that travels in the readout."""
     if measure not in MEASURES:
         raise BadInput(f"word-net measure {measure!r}; allowed are {sorted(MEASURES)}")
     lexicon: Lexicon = lexicon_from_arrays(real.arrays)

@@ -18,12 +18,7 @@ MAX_TOKENS = 1024  # the published program's limit
 
 @torch.no_grad()
 def read(
-    *,
-    documents: Sequence[Document],
-    reader: Path,
-    name: str,
-    splits: Sequence[str],
-    max_tokens: int = MAX_TOKENS,
+    *, documents: Sequence[Document], reader: Path, name: str, splits: Sequence[str], max_tokens: int = MAX_TOKENS
 ) -> Readout:
     """``features`` float32 (units, dims) and ``valid`` (units): False for a text without a token.
 

@@ -69,9 +69,6 @@ def quantise(real: np.ndarray, generated: np.ndarray, seed: int, buckets: int | 
     Args:
         real, generated: (texts, dims).
         buckets: clusters; a tenth of the smaller side by default, 2 at least.
-
-    Raises:
-        BadInput: fewer than two texts on a side, more clusters than texts, or features that are not finite.
     """
     import faiss
 
@@ -94,10 +91,7 @@ def quantise(real: np.ndarray, generated: np.ndarray, seed: int, buckets: int | 
 
 
 def divergence_curve(real: np.ndarray, generated: np.ndarray) -> np.ndarray:
-    """Points of the curve with both its ends, (MIXTURES + 2, 2), from histograms.
-
-    Every mixture has weight of both sides, so the relative entropy to it is finite.
-    """
+    """Points of the curve with both its ends, (MIXTURES + 2, 2), from histograms."""
     weights = np.linspace(EDGE, 1 - EDGE, MIXTURES)[:, None]
     points = np.empty((MIXTURES + 2, 2))
     points[0], points[-1] = (0.0, np.inf), (np.inf, 0.0)
@@ -190,11 +184,7 @@ class Mauve:
     shares: tuple[np.ndarray, ...] = field(default=(), repr=False, metadata=FITTED)
 
     def fit(self, real: Sequence[TextFeature]) -> Mauve:
-        """Cluster real texts.
-
-        Raises:
-            BadInput: fewer than two have a feature.
-        """
+        """Cluster real texts."""
         points = np.array([unit.values for unit in real if unit.valid], dtype=np.float64)
         if len(points) < 2:
             raise BadInput(f"MAUVE: {len(points)} of {len(real)} real texts have a feature; two are needed")

@@ -1,10 +1,4 @@
-"""A neural coherence ranker: sentence features, an adjacent module and a global module under a pairwise loss.
-
-It stands in the place of the unified coherence model (Moon et al. 2019) in sheng2024's tables and is **ours**: the parts
-have the same tasks (sentence, neighbouring sentences, whole text; trained on pairs of a text and its shuffle), but sentences are read
-by a frozen encoder instead of a trained LSTM, the global part is two plain convolutions, and the loss is logistic. It is
-neither their code nor their size, and its numbers are not theirs.
-"""
+"""A neural coherence ranker: sentence features, an adjacent module and a global module under a pairwise loss."""
 
 from __future__ import annotations
 
@@ -142,11 +136,7 @@ class TrainedRanker:
 
 
 def open_ranker(folder: Path) -> TrainedRanker:
-    """Inverse of :meth:`TrainedRanker.save`.
-
-    Raises:
-        BadInput: the folder holds no ranker, or its encoder is gone.
-    """
+    """Inverse of :meth:`TrainedRanker.save`."""
     if not (folder / "ranker.json").is_file():
         raise BadInput(
             f"{folder}: no ranker.json; the reader must be a folder that neural_ranker trained; train it first"
@@ -185,9 +175,6 @@ def fit(
         base: a causal LM, a sentence encoder, or a ``sentence_features`` row.
         tasks: (task, size) of the shuffles, each drawn equally often: ``block`` or ``window``.
         sentence, pair: widths of :class:`RankerShape`.
-
-    Raises:
-        BadInput: no task, or an unknown one.
     """
     if not tasks or any(task not in TASKS or size < 1 for task, size in tasks):
         raise BadInput(f"ranker tasks {list(tasks)}; allowed are pairs of one of {sorted(TASKS)} and a size from 1")

@@ -1,14 +1,4 @@
-"""What a language model says of each document's tokens: log-probabilities in nats, document by document.
-
-Two ways to cut texts that are longer than the model's window:
-
-- by default each document is read as ``EOT body EOT`` by itself; a window after the first repeats half a window of
-  context whose tokens are not counted again, so every token is scored once, with at least half a window of left context
-  where there is that much;
-- ``preset: paper`` (deng2022 Tables 2, 4 and 5, as its script evaluates): one stream of all documents in disjoint
-  blocks of a window. The first token of a block and the last, partial block are not scored, and the tokens of a block
-  see nothing of the block before, so their mean is the mean over blocks.
-"""
+"""What a language model says of each document's tokens: log-probabilities in nats, document by document."""
 
 from __future__ import annotations
 
@@ -42,9 +32,6 @@ def read(
     Args:
         batch: full windows that are read at a time.
         preset: "paper", or None for overlapping windows.
-
-    Raises:
-        BadInput: an unknown preset.
     """
     if preset not in (None, "paper"):
         raise BadInput(f"infer {name}: preset is {preset!r}, allowed are 'paper' and null; fix the entry")
@@ -64,10 +51,7 @@ def read(
 
 
 def windows(length: int, size: int) -> list[tuple[int, int, int]]:
-    """(start, stop, first scored position) so that positions 1..length-1 are scored exactly once.
-
-    ``abcdefg``, size 4: ``abcd`` scores b c d, ``cdef`` scores e f, ``efg`` scores g.
-    """
+    """(start, stop, first scored position) so that positions 1..length-1 are scored exactly once."""
     if length <= size:
         return [(0, length, 1)]
     cuts, scored = [], 1
@@ -104,11 +88,7 @@ def score_stream(network: Any, articles: Sequence[list[int]], batch: int, name: 
 
 
 def read_segments(*, documents: Sequence[Document], reader: Path, splits: Sequence[str]) -> Readout:
-    """A text's log-likelihood (sum over segmentations and states) stands at its last token, zero before it.
-
-    A text to which the model gives probability zero (an n-gram it never met, say) keeps minus infinity, so that a
-    perplexity over it is infinite rather than flattering.
-    """
+    """A text's log-likelihood (sum over segmentations and states) stands at its last token, zero before it."""
     chosen = [document for document in documents if document.split in splits]
     texts = [document.text.split() for document in chosen]
     totals = SemiMarkovLM.load(reader).log_likelihood(texts)

@@ -158,11 +158,7 @@ class CorrectedTitleCritic(TitleCritic):
     channel: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)), repr=False, metadata=FITTED)
 
     def fit(self, real: Sequence[TitledArticle]) -> Self:
-        """Fit the prior, and set the channel to its posterior mean.
-
-        Raises:
-            BadInput: a zero probability cannot be corrected (delta must be above 0).
-        """
+        """Fit the prior, and set the channel to its posterior mean."""
         if not self.delta > 0:
             raise BadInput(f"delta is {self.delta}: an impossible transition cannot be corrected; use a delta above 0")
         weights = self.confusion_counts + _profile(self.confusion_counts)
@@ -183,10 +179,7 @@ class CorrectedTitleCritic(TitleCritic):
         return self._through(np.stack([rng.dirichlet(row) for row in weights]))
 
     def tally(self, units: Sequence[TitledArticle]) -> Tally:
-        """Counts of every predicted transition, their corrected log probability, unknown titles, exclusions.
-
-        The score goes back to the counts, so that an interval can draw the channel anew.
-        """
+        """Counts of every predicted transition, their corrected log probability, unknown titles, exclusions."""
         return counted(self, units, self.corrected_table())
 
     def attribute(self, units: Sequence[TitledArticle]) -> list[np.ndarray]:
@@ -229,10 +222,7 @@ def confusion(units: Sequence[TitledArticle], names: Sequence[str]) -> np.ndarra
 
 
 def _profile(counts: np.ndarray) -> np.ndarray:
-    """What a row is before its own sections are counted: the share of errors of all titles, spread as errors fall.
-
-    One error and one section are added, so that a classifier without a validation error is not held to be perfect.
-    """
+    """What a row is before its own sections are counted: the share of errors of all titles, spread as errors fall."""
     size = len(counts)
     wrong = counts.sum() - np.trace(counts) + 1.0
     rate = wrong / (counts.sum() + 2.0)

@@ -1,19 +1,4 @@
-r"""The decomposition of deng2022 appendix A, with the diversity terms that the paper leaves to future work.
-
-For one document, with the full posterior in place of the arg max,
-
-$$\log P_c(x) = \underbrace{E\,\log P_c(z)}_{(1)} + \underbrace{E\,\log P_c(x \mid z)}_{(2)} + \underbrace{H(P_c(z
-\mid x))}_{(3)}, \qquad z \sim P_c(z \mid x).$$
-
-The classifier's $q(z_m \mid x^m)$ and the share $\pi(z)$ of each title in training give the emissions up to a factor of
-the text alone, $P_c(x^m \mid z) = q(z \mid x^m) / \pi(z) \cdot P_c(x^m)$, so the chain's posterior is exact by forward
-and backward sums, (1) and (3) are exact, and (2) and $\log P_c(x)$ are relative to sections drawn without an order,
-$\sum_m \log P_c(x^m)$.
-
-For a set of documents the Latent NLL is a cross-entropy, $H(q) + KL(q \,\|\, P_c)$ with $q$ the aggregated posterior: a
-set that repeats likely chains has a low Latent NLL and little diversity $H(q)$. ``ChainEntropy`` is $H(q)$ of the set's
-own bigram, so that the two can be told apart (deng2022 footnote 9: one model scored below the data).
-"""
+"""The decomposition of deng2022 appendix A, with the diversity terms that the paper leaves to future work."""
 
 from __future__ import annotations
 

@@ -29,12 +29,7 @@ def read(
     batch: int = 16,
     truth: Mapping[str, np.ndarray] | None = None,
 ) -> Readout:
-    """Arg-max titles, with each title's probability and, where the document has them, the gold titles.
-
-    Arrays beside the chain, one row per section: ``confidence`` float32; ``gold`` int32 into ``gold_names``, -1
-    where there is no title; ``log_posterior`` float32 (sections, titles) with ``title_names``. The known chain of
-    synthetic text goes along (``section_transitions``, begin row first, end column last; ``section_symbol_names``).
-    """
+    """Arg-max titles, with each title's probability and, where the document has them, the gold titles."""
     chosen = of_splits(documents, splits, f"infer {name}")
     tokenizer = load_tokenizer(reader)
     network = load_reader(reader, AutoModelForSequenceClassification)

@@ -182,14 +182,7 @@ AnyTitleCritic = TypeVar("AnyTitleCritic", bound=TitleCritic)
 
 
 def with_validated_delta(kind: type[AnyTitleCritic], real: Readout, deltas: Sequence[float]) -> AnyTitleCritic:
-    """A critic with the delta of lowest Latent PPL on the *predicted* validation titles, whatever itself it judges.
-
-    The authors' code compares 0 and 1 on gold titles; what is judged here are predicted titles, and a delta chosen on
-    error-free chains (0, if training made every transition of validation) gives them infinity at the first error.
-
-    Raises:
-        BadInput: a split is missing, or every delta gives an infinite score.
-    """
+    """A critic with the delta of lowest Latent PPL on the *predicted* validation titles, whatever itself it judges."""
     units = units_from_readout(real)
     by_split = {split: [unit for unit in units if unit.split == split] for split in ("train", "validation")}
     for split, articles in by_split.items():

@@ -46,9 +46,6 @@ def fit(
     Args:
         base: an encoder checkpoint to finetune, or a tokenizer beside which ``shape`` makes an encoder from scratch.
         max_length: tokens of a section that are read (512 in the paper).
-
-    Raises:
-        BadInput: no titled training section, fewer than two titles, or a base without weights and no shape.
     """
     titles = sorted({s.title for d in documents if d.split == "train" for s in d.sections if s.title is not None})
     if len(titles) < 2:

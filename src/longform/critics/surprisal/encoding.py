@@ -1,20 +1,4 @@
-"""A condition of an item as token ids, with the region of every token.
-
-Three conventions for the ends of a text:
-
-- ``legacy_none``: nothing is added; the first token has no prediction, counts as 0 bits and stays in its region's mean
-  (beyer2021's setting: lm-zoo's transformers image of March 2021).
-- ``bos``: a begin token is put in front and counted nowhere, so the first token is predicted too.
-- ``bos_eos_2021``: begin and end token; the begin counts 0 bits in the first region, the end in the last (lm-zoo from
-  August 2021 on, commit 923f21e).
-
-The mark ``[SEP]`` in a text is a change of speaker: ``eos`` reads each utterance by itself and puts the end token
-between (DialoGPT's convention), ``strip`` takes the marks out (for models of plain text), ``literal`` leaves them.
-
-The regions of a condition partition its text: a region owns its content and the blank before it. A token belongs to
-the region of the first non-blank character at or after the token's start; so a token that is only blanks goes with
-the region that follows, and a token that straddles a cut goes with its first character.
-"""
+"""A condition of an item as token ids, with the region of every token."""
 
 from __future__ import annotations
 
@@ -50,11 +34,7 @@ class RegionText:
 
 
 def joined(contents: Sequence[str]) -> RegionText:
-    """Region contents joined as SyntaxGym joins them: empty ones are skipped, one blank between the others.
-
-    Blanks inside a region are made single first: seven of SyntaxGym's own suites have stray ones, and its later
-    versions refuse them.
-    """
+    """Region contents joined as SyntaxGym joins them: empty ones are skipped, one blank between the others."""
     text, ends = "", []
     for content in contents:
         bare = " ".join(content.split())
@@ -64,10 +44,7 @@ def joined(contents: Sequence[str]) -> RegionText:
 
 
 def token_regions(source: RegionText, starts: Sequence[int]) -> np.ndarray:
-    """Region index of each token, int32 of shape (tokens,), from the tokens' start offsets in ``source.text``.
-
-    A token after the last non-blank character goes to the last region that is not empty.
-    """
+    """Region index of each token, int32 of shape (tokens,), from the tokens' start offsets in ``source.text``."""
     size = len(source.text)
     blank = np.array([character.isspace() for character in source.text] + [True])
     visible = np.minimum.accumulate(np.where(blank, size, np.arange(size + 1))[::-1])[::-1]

@@ -1,16 +1,4 @@
-r"""Surprisal of every token of every condition of every item, in bits, with the region of each token.
-
-.. math:: s(t_i) = -\log_2 p(t_i \mid t_0 \ldots t_{i-1})
-
-(beyer2021, equation 1). What is kept is the token's bits and its region; sums, means and any other value of a region
-are taken afterwards, without the model (:mod:`longform.critics.surprisal.score`).
-
-A fine reading confirms what a coarse one cannot decide. A comparison of values $l$ and $r$ has the margin $|l - r|$. Reading in 16 bits moves $l - r$ by an error that is not
-known beforehand, so it is measured: the closest items are read again in full precision, the largest change of $l - r$
-seen is the error, and everything closer than ``SAFETY`` times the error is read again, until nothing is left. Suites
-of one metric share the error, since their margins have one unit. No decision is then the coarse reading's unless its
-margin is more than ``SAFETY`` times any change that was seen.
-"""
+"""Surprisal of every token of every condition of every item, in bits, with the region of each token."""
 
 from __future__ import annotations
 
@@ -89,9 +77,7 @@ def _comparisons(formula: Formula) -> Iterator[tuple[Formula, Formula]]:
 
 
 def confirmed(
-    items: Sequence[Judged],
-    coarse: Sequence[ConditionBits],
-    reread: Callable[[list[int]], list[ConditionBits]],
+    items: Sequence[Judged], coarse: Sequence[ConditionBits], reread: Callable[[list[int]], list[ConditionBits]]
 ) -> tuple[list[ConditionBits], int]:
     """The coarse reading with every close item in its place as the fine one reads it, and how many items those were.
 

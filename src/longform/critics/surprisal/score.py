@@ -1,12 +1,4 @@
-r"""Share of items for which a suite's predictions hold: the coherence detection score of beyer2021.
-
-Each region's value is the suite's metric of its token surprisals in bits,
-
-.. math:: s_{\mathrm{mean}}(r) = \frac{1}{n} \sum_{i=1}^{n} s(t_i)
-
-(equation 2), and an item succeeds where every prediction holds; inequalities are strict, so a tie fails. ``*`` is the
-metric over the tokens of all regions; with ``star_of_regions`` it is the sum of the regions' values, as in SyntaxGym.
-"""
+"""Share of items for which a suite's predictions hold: the coherence detection score of beyer2021."""
 
 from __future__ import annotations
 
@@ -51,11 +43,7 @@ class ReadItem:
     regions: Mapping[tuple[str, int], np.ndarray]
 
     def bits(self, condition: str, region: int | None) -> np.ndarray:
-        """Bits of one region, or of all regions of the condition.
-
-        Raises:
-            BadInput: no such region or condition.
-        """
+        """Bits of one region, or of all regions of the condition."""
         chosen = [
             bits for (name, number), bits in self.regions.items() if name == condition and region in (None, number)
         ]
@@ -133,11 +121,7 @@ class SuiteAccuracy(SumScored):
         return all(bool(evaluate(formula, lambda named: self.value(item, named))) for formula in item.formulas)
 
     def value(self, item: ReadItem, named: RegionValue) -> float:
-        """The value of a region.
-
-        Raises:
-            BadInput: a region without tokens under a metric that needs one.
-        """
+        """The value of a region."""
         name = self.metric or item.metric
         if named.region is None and self.star_of_regions:
             numbers = [number for condition, number in item.regions if condition == named.condition]
@@ -151,11 +135,7 @@ class SuiteAccuracy(SumScored):
         return METRICS[name](bits)
 
     def describe(self, units: Sequence[ReadItem]) -> dict[str, Any]:
-        """Counts of each suite, and the means and population deviations that the paper's plots show.
-
-        ``counts``: the sums of the tally's columns. ``formula_bits``: for each region that a prediction names, [mean, deviation] over items of its sum of bits, over
-        all, the successful and the failed items. ``token_bits``: for each condition and region, mean bits a token.
-        """
+        """Counts of each suite, and the means and population deviations that the paper's plots show."""
         suites: dict[str, list[ReadItem]] = {}
         for item in self._chosen(units):
             suites.setdefault(item.suite, []).append(item)

@@ -1,12 +1,4 @@
-"""The oracle posterior of the synthetic language: every subsequence belongs to one state, so a text shows its states.
-
-Two rules (deng2022, released code and its development version) differ in what they do with imperfect samples:
-
-- ``released``: split at the delimiter, drop what follows the last one, read chunks until the first unknown one; a
-  text counts only if exactly M states were read, so garbage after M valid chunks is forgiven, 51 valid ones are not.
-- ``strict``: any unknown chunk, the one after the last delimiter included, excludes the text; any number of chunks
-  up to ``max_chunks`` is accepted.
-"""
+"""The oracle posterior of the synthetic language: every subsequence belongs to one state, so a text shows its states."""
 
 from __future__ import annotations
 
@@ -27,10 +19,7 @@ def read(
     splits: Sequence[str],
     max_chunks: int = 100,
 ) -> Readout:
-    """Chains of state names ``"0".."255"``; texts that the rule rejects are invalid chains.
-
-    Arrays beside the chains: ``state_transitions`` (states, states) and ``state_names``, the true process.
-    """
+    """Chains of state names ``"0".."255"``; texts that the rule rejects are invalid chains."""
     made = language_from_truth(reader_truth)
     owner = dict(zip(made.subsequences, made.owners.tolist(), strict=True))
     rules = {

@@ -47,15 +47,12 @@ def expectation(
     *,
     device: str = "cpu",
 ) -> Expectation:
-    r"""Posteriors of every document under ``model``.
+    """Posteriors of every document under ``model``.
 
     Args:
         start: where the documents start; by default from zero logits, as the original program does, and from variance
             10 or the largest that $1 / S_{ii}$ allows.
         device: "cpu" for the compiled loops; on another one the documents go in padded batches, in PyTorch.
-
-    Raises:
-        BadInput: a document without terms, or a term to which no topic gives probability.
     """
     empty = np.flatnonzero(np.diff(counts.starts) == 0)
     if len(empty):

@@ -1,14 +1,4 @@
-r"""Compiled loops of the correlated topic model: coordinate ascent, one document at a time, arrays that stay in cache.
-
-Blei and Lafferty (2007), section 3, with two blocks maximised out in closed form. For counts $c$, topics $\beta$,
-precision $S$ and $N = \sum_w c_w$, the word assignments $\phi_{wk} \propto e^{\lambda_k} \beta_{kw}$ and
-$\zeta = \sum_k e^{\lambda_k + \nu_k / 2}$ leave the bound
-
-$$L(\lambda, \nu) = \sum_w c_w \log \sum_k e^{\lambda_k} \beta_{kw} - N \log \sum_k e^{\lambda_k + \nu_k / 2}
-  - \tfrac12 (\lambda - \mu)^\top S (\lambda - \mu) + \tfrac12 \sum_i (\log \nu_i - \nu_i S_{ii}) + \tfrac12 (\log |S| + K - 1).$$
-
-The last topic's logit is fixed at zero. Vectors are padded to whole vector registers: a padded topic has no mass.
-"""
+"""Compiled loops of the correlated topic model: coordinate ascent, one document at a time, arrays that stay in cache."""
 
 from __future__ import annotations
 

@@ -113,9 +113,6 @@ def build_vocabulary(
         max_share: a word in this share of the documents or more is left out.
         stop_words: left out where the lower-cased word is one of these.
         formulas: left out where this matches inside the word.
-
-    Raises:
-        BadInput: fewer than two words are left.
     """
     totals: Counter[str] = Counter()
     spread: Counter[str] = Counter()
@@ -137,9 +134,7 @@ def build_vocabulary(
 
 
 def count_terms(
-    documents: Iterable[Document],
-    vocabulary: Sequence[str],
-    words: Callable[[Document], list[str]] = words_of,
+    documents: Iterable[Document], vocabulary: Sequence[str], words: Callable[[Document], list[str]] = words_of
 ) -> tuple[TermCounts, np.ndarray]:
     """Counts of vocabulary words, and per document the number of tokens outside the vocabulary."""
     index = {word: number for number, word in enumerate(vocabulary)}
@@ -268,11 +263,7 @@ class TopicModel:
 
     @classmethod
     def load(cls, folder: Path | str) -> TopicModel:
-        """Read what :meth:`save` wrote.
-
-        Raises:
-            BadInput: a file is missing.
-        """
+        """Read what :meth:`save` wrote."""
         folder = Path(folder)
         for name in ("topics.npz", "topics.json"):
             if not (folder / name).is_file():
@@ -297,11 +288,7 @@ def check_sizes(topics: int, terms: int) -> None:
 
 
 def positive_definite(matrix: np.ndarray, name: str) -> np.ndarray:
-    """The lower Cholesky factor.
-
-    Raises:
-        BadInput: the matrix is singular, indefinite or not finite.
-    """
+    """The lower Cholesky factor."""
     try:
         if not np.all(np.isfinite(matrix)):
             raise np.linalg.LinAlgError

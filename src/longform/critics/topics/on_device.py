@@ -70,11 +70,7 @@ class Batch:
 
 
 def ascend_batches(
-    counts: TermCounts,
-    model: TopicModel,
-    settings: TopicSettings,
-    points: tuple[np.ndarray, np.ndarray],
-    device: str,
+    counts: TermCounts, model: TopicModel, settings: TopicSettings, points: tuple[np.ndarray, np.ndarray], device: str
 ) -> tuple[np.ndarray, ...]:
     """Posteriors of every document; documents of similar width share a batch of ``settings.batch``.
 

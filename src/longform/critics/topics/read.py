@@ -53,9 +53,6 @@ def read(
             (:func:`completion`).
         settings: a mapping is taken as changes to the released inference settings.
         keep_text: put the documents' text beside their proportions, for those that list outliers with their document.
-
-    Raises:
-        BadInput: no document of ``splits``, a model that names no words, or no such readout.
     """
     ways = {"proportions": TopicReader.proportions, "paths": paths, "completion": completion}
     if readout not in ways:
@@ -112,11 +109,7 @@ def open_topics(
     truth: Mapping[str, np.ndarray] | None,
     settings: TopicSettings | Mapping[str, Any] = RELEASED_INFERENCE,
 ) -> TopicReader:
-    """A topic model, the folder of one, or a synthetic corpus's own topics, which read words without their endings.
-
-    Raises:
-        BadInput: a model that names no words, or a corpus whose truth has no topics.
-    """
+    """A topic model, the folder of one, or a synthetic corpus's own topics, which read words without their endings."""
     plan = settings if isinstance(settings, TopicSettings) else replace(RELEASED_INFERENCE, **settings)
     if truth and not isinstance(reader, TopicModel):
         model = synthetic_model(truth)
@@ -142,9 +135,6 @@ def synthetic_model(truth: Mapping[str, np.ndarray]) -> TopicModel:
     Args:
         truth: of a synthetic corpus: ``word_probabilities`` (topics, slots, words), ``word_names`` (words), ``topic_mean``
             (topics - 1) and ``topic_covariance`` (topics - 1, topics - 1).
-
-    Raises:
-        BadInput: the corpus's truth has no topics.
     """
     missing = [name for name in SYNTHETIC if name not in truth]
     if missing:
@@ -159,10 +149,7 @@ def synthetic_model(truth: Mapping[str, np.ndarray]) -> TopicModel:
 
 
 def synthetic_words(vocabulary: Sequence[str]) -> Callable[[Document], list[str]]:
-    """How to take words from text for the synthetic world's model: punctuation and capitals off, plurals as their singular.
-
-    The topic model of the paper tells "canal" from "canals" and "canal."; the synthetic vocabulary has each word once.
-    """
+    """How to take words from text for the synthetic world's model: punctuation and capitals off, plurals as their singular."""
     singular = {plural(word): word for word in vocabulary}
 
     def words(document: Document) -> list[str]:
@@ -179,7 +166,7 @@ def paths(reader: TopicReader, documents: Sequence[Document]) -> dict[str, np.nd
     is the encoder that sheng2024's score asks for, but for what a single sentence can tell.
 
     Returns:
-        ragged ``latents`` (sentences, topics - 1), ``text_ids``, ``token_counts`` (known words) and ``sentence``, each
+        ragged ``latents`` (sentences, topics - 1), ``text_ids`` and ``sentence``, each
         latent's place among the document's sentences; and ``silent`` (units), how many sentences have no known word:
         they speak of no topic and are left out of the path.
     """
@@ -192,7 +179,7 @@ def paths(reader: TopicReader, documents: Sequence[Document]) -> dict[str, np.nd
     places = [np.flatnonzero(found["valid"][row]) for row in rows]
     ids = np.concatenate([row[place] for row, place in zip(rows, places, strict=True)])
     lengths = np.array([len(place) for place in places], dtype=np.int64)
-    arrays = {"latents": found["lambda"][ids], "text_ids": ids, "token_counts": found["tokens"][ids].astype(np.int64)}
+    arrays = {"latents": found["lambda"][ids], "text_ids": ids}
     arrays["sentence"] = np.concatenate(places)
     arrays |= {f"{name}_lengths": lengths for name in tuple(arrays)}
     arrays["silent"] = np.array([len(row) for row in rows], dtype=np.int64) - lengths

@@ -93,13 +93,7 @@ class LogisticNormalCritic(SumScored):
         return found
 
     def fit(self, real: Sequence[TopicReading]) -> Self:
-        r"""The Gaussian that maximises the bound: mean of $\lambda$, $\Sigma = \bar\nu + \mathrm{cov}(\lambda)$.
-
-        Fitted on a topic model's training posteriors this is that model's own Gaussian.
-
-        Raises:
-            BadInput: no valid document, or a singular covariance.
-        """
+        r"""The Gaussian that maximises the bound: mean of $\lambda$, $\Sigma = \bar\nu + \mathrm{cov}(\lambda)$."""
         if not self.own_prior:
             return self
         kept = [reading for reading in real if reading.valid]
@@ -185,11 +179,7 @@ class RandomTopicCritic(LogisticNormalCritic):
         return replace(super().fit(real), logits=logits, variances=variances)
 
     def judged(self, units: Sequence[TopicReading]) -> list[TopicReading]:
-        """Drawn logits for each document, without its text; the same document always gets the same logits.
-
-        Raises:
-            BadInput: not fitted.
-        """
+        """Drawn logits for each document, without its text; the same document always gets the same logits."""
         if self.logits is None or self.variances is None:
             raise BadInput("random topics: not fitted, so nothing to draw from; call fit on real documents")
         documents, topics = self.logits.shape

@@ -1,10 +1,4 @@
-r"""Training a correlated topic model by variational EM (Blei and Lafferty 2007), as deng2022 section 6 uses it.
-
-The E-step raises a lower bound of $\log p(w)$ document by document (:mod:`longform.critics.topics.expectation`); the M-step
-maximises the same bound in float64: $\mu = \bar\lambda$, $\Sigma = \bar\nu + \mathrm{cov}(\lambda)$ and
-$\beta_{kw} \propto \sum_d c_{dw} \phi_{dwk}$, unsmoothed. Start, stopping rule and what happens when the bound falls
-follow the authors' program.
-"""
+"""Training a correlated topic model by variational EM (Blei and Lafferty 2007), as deng2022 section 6 uses it."""
 
 from __future__ import annotations
 
@@ -55,9 +49,6 @@ def fit(
 ) -> TopicModel:
     """Fit a correlated topic model to the documents of split train.
 
-    Documents without a known word are left out of the fit and counted in ``facts``. The E-step runs where
-    ``LONGFORM_DEVICE`` says (:mod:`longform.language_models.checkpoints`).
-
     Args:
         seed: of the start; ``RELEASED_SEED`` gives the authors' program's own.
         topics: number of topics, 2 or more.
@@ -65,9 +56,6 @@ def fit(
         settings: of the fit; a mapping is taken as fields of :class:`TopicSettings`.
         scratch: a folder for a checkpoint every ``settings.lag`` iterations, taken up again if one is there.
         checkpoint: called after every EM iteration with the model and the bound that it reached.
-
-    Raises:
-        BadInput: no training document has a known word, one topic, a vocabulary of one word.
     """
     chosen = [document for document in documents if document.split == "train"]
     if not chosen:
@@ -122,10 +110,7 @@ class _Keeper:
 
 
 def seeded_model(counts: TermCounts, *, topics: int, seed: int = RELEASED_SEED) -> TopicModel:
-    """Standard normal logits, and each topic the counts of one drawn document + 1 + U(0, 1) per word, normalised.
-
-    Same numbers as the start ``seed`` of the authors' program when ``seed`` is ``RELEASED_SEED``.
-    """
+    """Standard normal logits, and each topic the counts of one drawn document + 1 + U(0, 1) per word, normalised."""
     check_sizes(topics, counts.size)
     draws = tausworthe(seed, topics * (1 + counts.size)).reshape(topics, 1 + counts.size)
     beta = draws[:, 1:] + SEED_SMOOTHING
@@ -138,10 +123,7 @@ def seeded_model(counts: TermCounts, *, topics: int, seed: int = RELEASED_SEED) 
 
 @numba.njit(cache=True)
 def tausworthe(seed, size):
-    """Uniform numbers in [0, 1) of the GNU Scientific Library's ``taus`` (L'Ecuyer 1996).
-
-    The original program seeds its topics with it, so equal seeds give equal starts.
-    """
+    """Uniform numbers in [0, 1) of the GNU Scientific Library's ``taus`` (L'Ecuyer 1996)."""
     mask = np.uint64(0xFFFFFFFF)
     state = np.empty(3, np.uint64)
     last = np.uint64(seed if seed != 0 else 1) & mask
@@ -173,11 +155,7 @@ def maximise(
     checkpoint: Checkpoint | None = None,
     device: str = "cpu",
 ) -> TopicModel:
-    """EM from ``start`` until the bound stands still; a model with a history goes on where that history ends.
-
-    Where the bound falls (rounds are limited, so it can), the iteration is done again with more rounds, from where it
-    stood, before the parameters move (authors' program).
-    """
+    """EM from ``start`` until the bound stands still; a model with a history goes on where that history ends."""
     columns = columns_of(counts)
     model, found, grants = start, None, 0
     while not _finished(model.history, settings) and grants <= PATIENCE:

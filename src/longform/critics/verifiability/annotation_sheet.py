@@ -100,15 +100,9 @@ Answers = Sequence[Mapping[str, Any]]
 def judged(items: Sequence[Mapping[str, Any]], answers: Answers) -> dict[str, Any]:
     """Table 2 from answers: REP, NAC, UNG and the four measures of each decoder, and how far annotators agree.
 
-    A sentence has the label of the majority, of equals "not enough information"; a flag holds if most set it. What is
-    flagged as a repetition is not unique: whether two people mean the same evidence is not asked.
-
     Args:
         items: of the sheet, with their keys.
         answers: item, annotator, label (one of ``LABELS``) and the three flags (1 or 0, empty for 0).
-
-    Raises:
-        BadInput: an answer to no item, a label that is none, or no answer at all.
     """
     keys = {item["item"]: item["key"] for item in items}
     votes: dict[str, list[Mapping[str, Any]]] = {}

@@ -1,10 +1,4 @@
-"""A fact checker over frozen pages: page retrieval, sentence selection, entailment, one verdict (Hanselowski et al. 2018).
-
-Nothing is fetched: pages are given when a part is made. A part is replaced by any object with the same method. Every
-selected sentence is judged alone. A claim has the label of the sentence that is surest of it; where one sentence supports
-and another refutes it, each with at least ``sure``, the evidence is in conflict and the verdict is not enough information,
-marked as such. A saved checker's folder holds all that it needs: ``pages.jsonl``, ``checker.json`` and the entailment model.
-"""
+"""A fact checker over frozen pages: page retrieval, sentence selection, entailment, one verdict (Hanselowski et al. 2018)."""
 
 from __future__ import annotations
 
@@ -258,11 +252,7 @@ def retrieval_and_selection(pages: Pages, settings: Mapping[str, Any]) -> tuple[
 
 
 def open_checker(folder: Path) -> Checker:
-    """A saved checker; nothing outside its folder is read.
-
-    Raises:
-        BadInput: the folder holds none.
-    """
+    """A saved checker; nothing outside its folder is read."""
     from longform.critics.verifiability.entailment import open_entailment  # only here: scores need no torch
 
     if not (folder / "checker.json").is_file() or not (folder / "pages.jsonl").is_file():

@@ -1,10 +1,4 @@
-r"""How far a fact checker can be trusted, and verifiability corrected for its errors (massarelli2020, last rows of Table 2).
-
-A checker that gives label $j$ to a sentence whose true label is $i$ with probability $C_{ij}$ turns true shares $\pi$ into
-observed ones $q = C^\top \pi$. With $C$ from sentences whose labels are known, $\hat\pi = \arg\min_{\pi \ge 0, \sum \pi = 1}
-\lVert C^\top \pi - q \rVert$ (Rogan and Gladen 1978 for two labels; Forman 2008 calls it adjusted counting). It holds as far
-as $C$ is the same for the generated sentences as for the known ones, which is why the known ones are named.
-"""
+"""How far a fact checker can be trusted, and verifiability corrected for its errors (massarelli2020, last rows of Table 2)."""
 
 from __future__ import annotations
 

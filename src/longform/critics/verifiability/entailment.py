@@ -1,14 +1,4 @@
-r"""The third part of a fact checker: does a sentence support a claim, refute it, or neither?
-
-Ours is a decomposable attention network (Parikh et al. 2016, the entailment model of FEVER's own baseline) that also sees
-which words both sides share, so that it can be trained from nothing on a few thousand pairs. Names and numbers are read by
-their shape alone, and compared: with $a_i$, $b_j$ the states of claim and sentence words and $m_{ij} = 1$ where the two
-words are equal, $e_{ij} = F(a_i) \cdot F(b_j) + u\, m_{ij}$, $\beta_i = \sum_j \mathrm{softmax}_j(e_{ij}) b_j$, and the
-label is $H(\sum_i G(a_i, \beta_i), \sum_j G(b_j, \alpha_j))$.
-
-Brought are any sequence classifier of the Hugging Face layout, with the sentence as premise, its page's title in front of
-it, and the claim as hypothesis; and MiniCheck's sequence-to-sequence model.
-"""
+"""The third part of a fact checker: does a sentence support a claim, refute it, or neither?"""
 
 from __future__ import annotations
 

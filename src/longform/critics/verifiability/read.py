@@ -1,11 +1,4 @@
-"""A fact checker's verdicts on generated texts, with the planted truth and the counts of Table 4 beside them.
-
-The reader is the folder of a trained checker, which holds its pages: nothing outside it is read. A text becomes claims
-that can be checked one by one in the paper's order (section 3, sentence processing): the first five sentences; pronouns
-replaced by what they refer to; a determiner that opens a sentence replaced, with its noun, by the page's title; sentences
-of more than 50 tokens marked as not verifiable. Whatever knows a language (splitter, word classes, coreference) is an
-argument.
-"""
+"""A fact checker's verdicts on generated texts, with the planted truth and the counts of Table 4 beside them."""
 
 from __future__ import annotations
 
@@ -102,11 +95,7 @@ def verifier_of_lines(pages: Mapping[str, Sequence[str]], domain: str) -> Verifi
 
 
 def written_of(documents: Sequence[Document], truth: Mapping[str, np.ndarray], name: str) -> list[Written]:
-    """The truth of generations, one record a document.
-
-    Raises:
-        BadInput: arrays that are missing or of another length.
-    """
+    """The truth of generations, one record a document."""
     try:
         ragged = {
             key: np.split(truth[key], np.cumsum(truth[f"{key}_lengths"])[:-1])
@@ -289,11 +278,7 @@ def claims_of(
 def replace_determiner(
     sentence: str, title: str, classes: Classes, determiners: Sequence[str] = OPENING, adjectives: bool = False
 ) -> str | None:
-    """The sentence with its opening determiner and common noun replaced by the title; None where the rule does not fire.
-
-    A noun with a capital is a name, and "The United States" stays. "The war ended" becomes "<title> ended": the rule
-    over-applies by design, which is why it is counted.
-    """
+    """The sentence with its opening determiner and common noun replaced by the title; None where the rule does not fire."""
     spans = [match.span() for match in _WORD.finditer(sentence)]
     words = [sentence[start:end] for start, end in spans]
     if len(words) < 2 or words[0].lower() not in determiners:
@@ -322,10 +307,6 @@ def replace_pronouns(sentence: str, referents: Mapping[int, str], classes: Class
 
 
 def opening_pronouns(title: str, sentences: Sequence[Sequence[str]]) -> list[dict[int, str]]:
-    """The simplest resolver: a pronoun of the third person that opens a sentence means the page's subject.
-
-    A resolver takes the title and the words of each sentence, and gives for each sentence the places of its pronouns
-    with what they refer to. This one is a baseline for texts about one subject, not coreference resolution.
-    """
+    """The simplest resolver: a pronoun of the third person that opens a sentence means the page's subject."""
     opening = PERSONAL | POSSESSIVE | {"her"}
     return [{0: title} if words and words[0].lower() in opening else {} for words in sentences]

@@ -35,9 +35,6 @@ def read_claims(
     Args:
         documents: pages and claims, see :mod:`longform.datasets.fever`; the checker uses its own pages.
         reader: folder of a trained checker.
-
-    Raises:
-        BadInput: no claim in those splits.
     """
     found = [(document.split, claim) for document, claim in claims_of(documents) if document.split in splits]
     if not found:
@@ -65,11 +62,7 @@ def claim_readout(claims: Sequence[tuple[str, str, str, str]], checker: Checker,
 
 
 def read_facts(*, documents: Sequence[Document], name: str, domain: str, title_from: str = "definition") -> Readout:
-    """A verdict on every sentence of every document: supported, refuted, or not enough information.
-
-    Raises:
-        BadInput: no sound document, or none that states a fact of the domain.
-    """
+    """A verdict on every sentence of every document: supported, refuted, or not enough information."""
     pages = [document for document in documents if document.id.startswith(f"{SOUND}/")]
     verifier = verifier_of(pages, domain, "rules", title_from)
     if not verifier.stated:

@@ -1,12 +1,4 @@
-r"""How much of a generated text an encyclopedia supports (massarelli2020, equations 2-5).
-
-Per generation, of its first k = 5 sentences: $S$ supported, $V$ verified (supported or refuted); $S_u$, $V_u$ the same
-with repeats left out, where two sentences repeat each other if label and evidence agree.
-    SPG $= |S| / k$    SPV $= |S| / |V|$    USPG $= |S_u| / k$    USPV $= |S_u| / |V_u|$, averaged over generations.
-
-A generation without any verified sentence has no SPV and no USPV; it is left out of them and counted. The printed
-table allows no other reading: with zeros instead, SPV could not exceed 5 SPG, and it does.
-"""
+"""How much of a generated text an encyclopedia supports (massarelli2020, equations 2-5)."""
 
 from __future__ import annotations
 

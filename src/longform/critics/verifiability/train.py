@@ -62,9 +62,6 @@ def fit(
         size, min_count, schedule: of the trained network.
         retrieval, selection: settings of :class:`TitlesAndBm25` and :class:`Bm25Lines`.
         sure: see :mod:`longform.critics.verifiability.checker`.
-
-    Raises:
-        BadInput: no pages, no claims, or an unknown way of entailment.
     """
     pages = pages_of(documents)
     claims = [(document.split, claim) for document, claim in claims_of(documents)]
@@ -90,11 +87,7 @@ def fit(
 def labelled_pairs(
     claim: FeverClaim, pages: Pages, retrieval: PageRetrieval, selection: SentenceSelection, negatives: int = NEGATIVES
 ) -> Iterator[Labelled]:
-    """The claim with its evidence, and with selected lines that are no evidence, which are not enough information.
-
-    As DOMLIN's training: evidence of "not enough info" claims is what the selection finds. Evidence of several lines
-    is one pair, its lines joined.
-    """
+    """The claim with its evidence, and with selected lines that are no evidence, which are not enough information."""
     found = [(page, line) for page, line in claim.evidence if line < len(pages.get(page, ()))]
     if found and claim.label != "not_enough_info":
         text = " ".join(pages[page][line] for page, line in found)
@@ -129,9 +122,6 @@ def train_entailment(
     Args:
         size: width of the network.
         min_count: words that occur less often in training have no state of their own.
-
-    Raises:
-        BadInput: a label without any training pair.
     """
     counts = Counter(label for _, label in pairs["train"])
     if missing := [label for label in LABELS if not counts[label]]:

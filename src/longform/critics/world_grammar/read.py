@@ -22,9 +22,6 @@ def read(*, documents: Sequence[Document], splits: Sequence[str], reader: Path) 
         documents: of the texts.
         splits: which of them.
         reader: the folder of the corpus that they are, or are to look like; its facts name the domain.
-
-    Raises:
-        BadInput: the corpus is not of a domain of the synthetic world that has articles.
     """
     domain = read_json(reader / "facts.json").get("domain")
     if domain not in DOMAINS:

@@ -1,12 +1,4 @@
-"""An exact recogniser of the sentences of one domain of the synthetic world, compiled from the frames that write them.
-
-A sentence is ``[lead,] main [third person] [connective clause].`` or ``Connective, clause.`` Its content words are of one topic;
-lead and main clause are of one section type, years and facts of one kind of page that has such a section; what persons it
-mentions obeys the process of mentions. All frames lie in one trie whose edges are words and slots. A walk through it carries the
-topics and pages that remain possible as bits of one number, so a sentence is read once, not once for each topic and section.
-
-What a sentence alone cannot show is left open: whether a fact is the page's own, a name the right person's, a topic likely.
-"""
+"""An exact recogniser of the sentences of one domain of the synthetic world, compiled from the frames that write them."""
 
 from __future__ import annotations
 

@@ -37,12 +37,7 @@ class State(NamedTuple):
     persons: tuple[Person, ...] = ()
 
     def with_person(self, person: Person) -> State | None:
-        """The state after a mention; None where the process of mentions cannot go on so.
-
-        Two mentions of a sentence never share a name: persons of a document share none, and who is in the sentence already
-        is not named again. A pronoun means the latest person of its gender, and if that is one of this sentence it is never
-        an object.
-        """
+        """The state after a mention; None where the process of mentions cannot go on so."""
         named = [name for one in self.persons for name in one.names]
         if not set(person.names).isdisjoint(named):
             return None
