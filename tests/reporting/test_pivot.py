@@ -1,12 +1,13 @@
 """Tables laid out from records: order of rows and columns, printed numbers beside ours, seeds averaged."""
 
 import json
+from pathlib import Path
 
 import pytest
 
 from longform.core.documents import BadInput
 from longform.core.results import Record, Results
-from longform.reporting.pivot import comparison_notes, exact_rows, pivot
+from longform.reporting.pivot import Given
 from longform.reporting.printed import Expected
 
 EXPECTED = Expected(
@@ -27,7 +28,7 @@ def record(system, value, metric="share", **more):
 def test_rows_stand_in_the_order_of_the_labels_and_others_after_them(tmp_path):
     results = Results([record("other", 0.3), record("big", 0.02), record("big", 0.5, "ppl"), record("small", 0.4)])
     columns = {"PPL": {"metric": "ppl"}, "share, %": {"metric": "share"}}
-    cells = pivot(results, EXPECTED, tmp_path, columns, printed="table_1", rows=("system",), factor=100)
+    cells = Given(results, EXPECTED, tmp_path).pivot(columns, printed="table_1", rows=("system",), factor=100)
     assert [(c.row, c.column) for c in cells] == [
         ("Small", "share, %"), ("Big", "PPL"), ("Big", "share, %"), ("other", "share, %"),
     ]  # fmt: skip
@@ -38,23 +39,25 @@ def test_rows_stand_in_the_order_of_the_labels_and_others_after_them(tmp_path):
 
 def test_seeds_make_one_cell_and_details_and_a_second_record_of_one_seed_is_refused(tmp_path):
     results = Results([record("big", value, seed=seed) for seed, value in enumerate((0.01, 0.05))])
-    whole, *seeds = pivot(results, EXPECTED, tmp_path, {"share": {}}, printed="table_1", rows=("system",), factor=100)
+    whole, *seeds = Given(results, EXPECTED, tmp_path).pivot(
+        {"share": {}}, printed="table_1", rows=("system",), factor=100
+    )
     assert whole.value == pytest.approx(3.0) and whole.low < 0 and whole.verdict == "within interval"
     assert [c.row for c in seeds] == ["Big, seed 0", "Big, seed 1"] and all(c.detail for c in seeds)
     with pytest.raises(BadInput, match="name more fields"):
-        pivot(Results([*results, results[0]]), EXPECTED, tmp_path, {"share": {}}, rows=("system",))
+        Given(Results([*results, results[0]]), EXPECTED, tmp_path).pivot({"share": {}}, rows=("system",))
 
 
 def test_exact_values_come_from_the_corpora_that_state_them(tmp_path):
     (tmp_path / "corpora" / "articles" / "wiki").mkdir(parents=True)
     (tmp_path / "corpora" / "articles" / "wiki" / "facts.json").write_text(json.dumps({"truth": 2.5}))
-    cells = exact_rows(EXPECTED, tmp_path, ["wiki", "wiki", "real"], "truth", "PPL")
+    cells = Given(Results([]), EXPECTED, tmp_path).exact_rows(["wiki", "wiki", "real"], "truth", "PPL")
     assert [(c.row, c.value) for c in cells] == [("wiki, exact", 2.5)]
 
 
 def test_comparisons_of_too_few_units_are_not_told():
     tested = record("big", 0.5, difference=0.1, p_value=0.01, titles=True)
     few = Record("c", "share", "wiki", "small", difference=0.1, p_value=0.01, units=3)
-    assert comparison_notes(Results([tested, few]), EXPECTED) == [
+    assert Given(Results([]), EXPECTED, Path()).comparisons([tested, few]) == [
         "wiki, Big, with titles: minus real text's own score +0.10, p = 0.0100"
     ]

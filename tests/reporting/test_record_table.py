@@ -1,9 +1,11 @@
 """Tables of records: labels and their order, printed numbers beside ours or alone, single seeds and heads in the CSV alone."""
 
+from pathlib import Path
+
 import pytest
 
 from longform.core.results import Record, Results
-from longform.reporting.pivot import crossed, errors, ordered, printed_alone
+from longform.reporting.pivot import Given, errors
 from longform.reporting.printed import Expected
 from longform.reporting.table import Cell, Table
 
@@ -25,25 +27,24 @@ def record(critic, task="block_1", value=0.8, **more):
 
 
 RESULTS = Results([record("bb"), record("bb", variant="head_0"), record("grid", value=0.5)])
+GIVEN = Given(RESULTS, EXPECTED, Path())
 
 
 def test_rows_follow_the_labels_and_single_heads_and_seeds_are_left_to_the_csv(tmp_path):
-    cells = crossed(RESULTS, EXPECTED, "table", tmp_path, rows=("critic", "variant"), column="task", factor=100)
+    cells = GIVEN.crossed(RESULTS, "table", ("critic", "variant"), "task", 100)
     assert [c.row for c in cells] == ["entity grid", "BBScore", "BBScore, head 0"]
     assert [c.detail for c in cells] == [False, False, True]
     assert (cells[1].value, cells[1].printed) == (80, 80.0) and cells[2].printed is None
     assert "head" not in Table("t", cells).markdown()
     seeds = [record("bb", seed=seed, value=0.1 * seed) for seed in (1, 2)]
-    cells = crossed(seeds, EXPECTED, "table", tmp_path, rows=("critic", "variant"), column="task", factor=100)
+    cells = GIVEN.crossed(seeds, "table", ("critic", "variant"), "task", 100)
     assert [(c.row, c.detail) for c in cells] == [
         ("BBScore", False),
         ("BBScore, seed 1", True),
         ("BBScore, seed 2", True),
     ]
     assert cells[0].value == pytest.approx(15)
-    cells = crossed(
-        [record("bb", value=0.2), *seeds], EXPECTED, "table", tmp_path, rows=("critic",), column="task", factor=100
-    )
+    cells = GIVEN.crossed([record("bb", value=0.2), *seeds], "table", ("critic",), "task", 100)
     assert [(c.row, c.value) for c in cells[:1]] == [("BBScore", 20)] and [c.detail for c in cells] == [
         False,
         True,
@@ -52,14 +53,12 @@ def test_rows_follow_the_labels_and_single_heads_and_seeds_are_left_to_the_csv(t
 
 
 def test_printed_numbers_without_a_record_stand_alone():
-    alone = printed_alone(
-        EXPECTED, "table", RESULTS, lambda n: (n.path[0], n.path[1]) if n.path[1] == "block_2" else None
-    )
+    alone = GIVEN.printed_alone("table", lambda n: (n.path[0], n.path[1]) if n.path[1] == "block_2" else None)
     assert [(c.row, c.printed) for c in alone] == [("bb", 70.0), ("ranker", 98.0)]
 
 
 def test_values_without_a_label_come_last():
-    assert [r.critic for r in ordered([record("new"), record("bb")], EXPECTED, "critic")] == ["bb", "new"]
+    assert [r.critic for r in GIVEN.ordered([record("new"), record("bb")], "critic")] == ["bb", "new"]
 
 
 def test_no_arm_reaches_inside_its_point():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from longform.core.experiment import Experiment, near
 from longform.core.results import Results, read_results
 from longform.reporting.claims import claims_markdown, write_claims
 from longform.reporting.papers import complete
+from longform.reporting.pivot import Given
 from longform.reporting.printed import ledger_markdown, read_expected, write_ledger
 
 EXPERIMENTS = Path("experiments")
@@ -25,15 +27,20 @@ def report(experiment: Experiment, paper: str, subject: str) -> None:
     results = complete(paper, scores(experiment, entry["scores"]))
     chosen = {name: _with_models(experiment, choice or {}) for name, choice in entry["exhibits"].items()}
     expected = read_expected(EXPERIMENTS / paper, overrides={"exhibits": chosen})
-    given = {"results": results, "expected": expected, "data": experiment.data, "decoders": _decoders(experiment)}
+    given = Given(results, expected, experiment.data, decoders=_decoders(experiment))
     for exhibit in entry["exhibits"]:
-        settings = dict(entry.get("settings", {}).get(exhibit, {}))
-        code = str(settings.pop("code", entry.get("code")))
-        sheet = call(place, function(place, code, exhibit), settings, **given)
+        sheet = drawn(place, entry, replace(given, name=exhibit))
         with whole(experiment.home / "paper_figures" / paper / exhibit) as folder:
             folder.mkdir()
             sheet.save(folder, exhibit)
         print(f"report {paper}: {exhibit}", flush=True)
+
+
+def drawn(place: str, entry: Mapping[str, Any], given: Given, **more: Any) -> Any:
+    """One exhibit of an entry, by the function of its name or the one that its settings name; ``more`` replaces settings."""
+    settings = {**entry.get("settings", {}).get(given.name, {}), **more}
+    wanted = function(place, str(entry["code"]), str(settings.pop("function", given.name)))
+    return call(place, wanted, settings, given=given)
 
 
 def _with_models(experiment: Experiment, choice: Mapping[str, Any]) -> dict[str, Any]:

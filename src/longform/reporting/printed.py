@@ -102,11 +102,6 @@ class Expected:
         """The paper's claims as data."""
         return self.content.get("claims", [])
 
-    def choice(self, exhibit: str) -> Mapping[str, Any]:
-        """What an exhibit shows: fields of records that it is restricted to, and its other settings (``exhibits``)."""
-        found: Mapping[str, Any] = self.content.get("exhibits", {}).get(exhibit, {})
-        return found
-
     def label(self, name: str, value: Any) -> str:
         """How a field's value is shown: by the file's ``labels``, else its own name in words."""
         shown = self.content.get("labels", {}).get(name, {}).get(value)

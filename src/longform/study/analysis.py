@@ -13,6 +13,7 @@ from longform.core.resampling import generator
 from longform.core.results import Record, Results
 from longform.evaluation.human_study import CoherentShare, Judged, judged_items, organisations
 from longform.reporting.papers.deng2022.human import human_study
+from longform.reporting.pivot import Given
 from longform.reporting.printed import Expected
 from longform.reporting.table import Cell, Table
 from longform.study.files import sheet
@@ -59,7 +60,7 @@ def analyse(rows: Sequence[Mapping[str, Any]], seed: int = 1234) -> list[Table]:
     if not any(unit.verdicts for units in by_source.values() for unit in units):
         raise BadInput("study: no verdict on an article; only studies of sections have them")
     records = Results(_record(source, units, seed) for source, units in by_source.items())
-    table = human_study(records, EXPECTED, data=Path())
+    table = human_study(Given(records, EXPECTED, Path()))
     return [replace(table, cells=[*table.cells, *_tests(by_source, seed)]), _organisations(by_source)]
 
 

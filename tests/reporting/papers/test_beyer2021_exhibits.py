@@ -7,8 +7,8 @@ import pytest
 from longform.core.results import Results
 from longform.evaluation.suite_accuracy import suite_accuracy_records
 from longform.reporting.claims import ABSENT, CONTRADICTED, HOLDS, UNDECIDED
-from longform.reporting.papers import beyer2021
 from longform.reporting.printed import read_expected
+from tests.reporting.papers.exhibits import draw
 
 EXPECTED = read_expected(Path(__file__).parents[3] / "experiments/beyer2021")
 BITS = {"original": {"1": 3.0, "2": 2.0}, "shuffled": {"1": 3.5, "2": 2.5}}
@@ -44,7 +44,7 @@ def at(table):
 
 
 def test_printed_numbers_stand_beside_the_model_of_their_name_and_alone_for_others(tmp_path):
-    cells = at(beyer2021.table_1(RESULTS, EXPECTED, data=tmp_path))
+    cells = at(draw(EXPECTED, "table_1", RESULTS, tmp_path))
     shuffled = "narration: all sentences shuffled"
     assert (cells["GPT-2 small", shuffled].value, cells["GPT-2 small", shuffled].printed) == (0.9, 0.86)
     assert cells["GPT-2 small", shuffled].verdict == "not comparable at this size"
@@ -54,7 +54,7 @@ def test_printed_numbers_stand_beside_the_model_of_their_name_and_alone_for_othe
 
 
 def test_table_4_has_a_column_for_each_connective_and_a_dash_for_the_original(tmp_path):
-    table = beyer2021.table_4(RESULTS, EXPECTED, data=tmp_path)
+    table = draw(EXPECTED, "table_4", RESULTS, tmp_path, systems=["gpt2"])
     cells = at(table)
     assert list(dict.fromkeys(c.column for c in table.cells)) == EXPECTED["table_4"]["columns"]
     own = cells["GPT-2 small: as, causal", "since"]
@@ -65,7 +65,7 @@ def test_table_4_has_a_column_for_each_connective_and_a_dash_for_the_original(tm
 
 
 def test_only_suites_beyond_the_paper_are_others(tmp_path):
-    table = beyer2021.other_suites(RESULTS, EXPECTED, data=tmp_path)
+    table = draw(EXPECTED, "other_suites", RESULTS, tmp_path)
     assert {c.column for c in table.cells} == {"zu all"}
 
 
@@ -96,5 +96,5 @@ def test_the_ledger_has_a_line_for_every_printed_number(tmp_path):
 @pytest.mark.parametrize("name", ["table_2", "table_3", "table_5", "size_sweep", "region_surprisal"])
 def test_every_other_exhibit_is_saved(name, tmp_path):
     more = {"suites": ["N_all", "absent"], "systems": ["gpt2", "gpt2_xl"]} if name == "region_surprisal" else {}
-    getattr(beyer2021, name)(RESULTS, EXPECTED, data=tmp_path, **more).save(tmp_path, name)
+    draw(EXPECTED, name, RESULTS, tmp_path, **more).save(tmp_path, name)
     assert (tmp_path / f"{name}.csv").read_text().count("\n") > 1

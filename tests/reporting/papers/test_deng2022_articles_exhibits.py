@@ -7,10 +7,10 @@ import pytest
 from longform.core.artefacts import write_documents
 from longform.core.documents import BadInput, Document, Section
 from longform.core.results import Record, Results
-from longform.reporting.papers.deng2022 import generated_articles
 from longform.reporting.papers.deng2022.articles import escaped
 from longform.reporting.papers.deng2022.sections import generated_folder
 from longform.reporting.printed import read_expected
+from tests.reporting.papers.exhibits import draw
 
 PAPER = Path(__file__).parents[3] / "experiments" / "deng2022"
 EXPECTED = read_expected(PAPER, overrides={"exhibits": {"generated_articles": {"corpus": "wiki"}}})
@@ -48,7 +48,7 @@ def project(tmp_path):
 
 
 def test_the_first_articles_of_each_set_stand_in_full_with_refused_sentences_in_bold(tmp_path):
-    page = generated_articles(project(tmp_path), EXPECTED, data=tmp_path, **SHOWN)
+    page = draw(EXPECTED, "generated_articles", project(tmp_path), tmp_path, **SHOWN)
     page.save(tmp_path, "generated_articles")
     heads = [article.head for article in page.articles]
     assert heads == [
@@ -68,7 +68,7 @@ def test_the_first_articles_of_each_set_stand_in_full_with_refused_sentences_in_
 
 
 def test_the_table_has_every_system_and_averages_seeds(tmp_path):
-    table = generated_articles(project(tmp_path), EXPECTED, data=tmp_path, **SHOWN).table
+    table = draw(EXPECTED, "generated_articles", project(tmp_path), tmp_path, **SHOWN).table
     cells = {c.row: c.value for c in table.cells if not c.detail}
     assert cells == {
         "encyclopedia, data": 1.0,
@@ -80,11 +80,11 @@ def test_the_table_has_every_system_and_averages_seeds(tmp_path):
 def test_texts_that_were_not_scored_are_refused(tmp_path):
     results = project(tmp_path)
     with pytest.raises(BadInput, match="'a2' is not among the scored texts"):
-        generated_articles(results, EXPECTED, data=tmp_path, **{**SHOWN, "generated": 3})
+        draw(EXPECTED, "generated_articles", results, tmp_path, **{**SHOWN, "generated": 3})
     with pytest.raises(BadInput, match="run the stage that scores it"):
-        generated_articles(results, EXPECTED, data=tmp_path, **{**SHOWN, "system": "gpt_neo"})
+        draw(EXPECTED, "generated_articles", results, tmp_path, **{**SHOWN, "system": "gpt_neo"})
     with pytest.raises(BadInput, match="no such file; generate the texts"):
-        generated_articles(results, EXPECTED, data=tmp_path / "elsewhere", **SHOWN)
+        draw(EXPECTED, "generated_articles", results, tmp_path / "elsewhere", **SHOWN)
 
 
 @pytest.mark.parametrize(

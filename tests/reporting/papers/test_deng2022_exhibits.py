@@ -13,16 +13,16 @@ from longform.core.documents import BadInput, Document, Section
 from longform.core.markov_chain import BEGIN, END
 from longform.core.results import Record, Results
 from longform.reporting.papers import complete
-from longform.reporting.papers.deng2022 import human, mentions, sections, topics, transitions
 from longform.reporting.papers.deng2022.pages import Mark, label, mention_page, wrap
 from longform.reporting.papers.deng2022.transitions import share_records
 from longform.reporting.printed import read_expected
+from tests.reporting.papers.exhibits import draw
 
 PAPER = Path(__file__).parents[3] / "experiments" / "deng2022"
 LM1 = {"corpus": "wiki", "system": "gpt2", "titles": False}
 CHOICES = {
     "table_2": {"corpus": ["pubmed", "arxiv", "wiki"], "system": ["data", "random_titles", "gpt2", "gpt_neo"]},
-    "table_11": {"corpus": ["wiki"]}, "table_13": LM1, "figure_1": LM1, "figure_4": LM1, "table_18": {"most": 30},
+    "table_11": {"corpus": ["wiki"]}, "table_13": LM1, "figure_1": LM1, "figure_4": LM1,
     "figure_wrong_pronoun": {"corpus": "wrong_pronoun"},
 }  # fmt: skip
 EXPECTED = read_expected(PAPER, overrides={"exhibits": CHOICES})
@@ -59,7 +59,7 @@ def test_table_12_lists_failures_most_common_first_beside_the_printed_totals(tmp
     results = complete(
         "deng2022", Results([titled("gpt2", False, 3.0, TRANSITIONS), titled("gpt2", True, 2.5, TRANSITIONS)])
     )
-    found = by(transitions.table_12(results, EXPECTED, data=tmp_path))
+    found = by(draw(EXPECTED, "table_12", results, tmp_path))
     row = "encyclopedia, GPT-2 (LM1), without titles"
     assert [r for r, _ in found if r.startswith(row)][:2] == [f"{row}: a → a", f"{row}: b → a"]
     total = found[f"{row}: total failures", "frequency, %"]
@@ -69,14 +69,14 @@ def test_table_12_lists_failures_most_common_first_beside_the_printed_totals(tmp
 def test_figure_4_draws_one_model_against_real_text_and_says_how_many_framed_transitions_repeat(tmp_path):
     real = [["a", "b", 90, 0.9], ["a", "a", 10, 0.005], ["b", "a", 5, 0.004], ["b", END, 95, 0.5]]
     results = Results([titled("data", None, 2.0, real), titled("gpt2", False, 3.0, TRANSITIONS)])
-    figure = transitions.figure_4(results, EXPECTED, data=tmp_path)
+    figure = draw(EXPECTED, "figure_4", results, tmp_path)
     assert "Of 2 framed transitions that the model makes likelier by so much, 1 repeat the title" in figure.caption
     cells = {c.row: c for c in figure.cells}
     assert cells["a → a"].value == pytest.approx(30 / 90 - 10 / 100)
     assert cells["a → a"].low > 0 > cells["a → b"].high
     few = [["b", END, 19, 0.5], ["b", "a", 0, 0.004], ["a", "b", 30, 0.9]]
     rare = Results([titled("data", None, 2.0, real), titled("gpt2", False, 3.0, few)])
-    ends = {c.row: c.low for c in transitions.figure_4(rare, EXPECTED, data=tmp_path).cells}
+    ends = {c.row: c.low for c in draw(EXPECTED, "figure_4", rare, tmp_path).cells}
     assert ends["b → a"] is None and ends["a → b"] is not None
     figure.save(tmp_path, "figure_4")
     assert (tmp_path / "figure_4.png").stat().st_size > 5000
@@ -92,14 +92,14 @@ def test_an_article_page_shows_the_text_of_the_worst_article(tmp_path):
     folder.mkdir(parents=True)
     texts = (Section("", "One & only."), Section("", "Two."))
     write_documents(folder / "documents.jsonl", [Document("x", "test", texts)])
-    page = transitions.figure_1(results, EXPECTED, data=tmp_path)
+    page = draw(EXPECTED, "figure_1", results, tmp_path)
     page.save(tmp_path, "figure_1")
     text = (tmp_path / "figure_1.html").read_text()
     assert "One &amp; only." in text and "✗ a" in text and "(end)" in text
     assert [(s.bad, s.expected) for s in page.sections] == [(False, "a"), (True, "b"), (False, "b")]
-    assert transitions.table_13(results, EXPECTED, data=tmp_path).sections == ()
+    assert draw(EXPECTED, "table_13", results, tmp_path).sections == ()
     with pytest.raises(BadInput, match="generate the texts"):
-        transitions.figure_1(results, EXPECTED, data=tmp_path / "elsewhere")
+        draw(EXPECTED, "figure_1", results, tmp_path / "elsewhere")
 
 
 def test_table_2_has_exact_chance_and_printed_values_side_by_side(tmp_path):
@@ -110,7 +110,7 @@ def test_table_2_has_exact_chance_and_printed_values_side_by_side(tmp_path):
         [titled("gpt2", True, 60.0, totals={"unknown": 3.0}), word, titled("data", None, 2.0),
          titled("random_titles", None, 118.0), titled("data", None, 1.95, variant="gold"), titled("gpt2_xl", True, 90.0)]
     )  # fmt: skip
-    table = sections.table_2(results, EXPECTED, data=tmp_path)
+    table = draw(EXPECTED, "table_2", results, tmp_path)
     found = by(table)
     assert list(dict.fromkeys(c.row for c in table.cells)) == [
         "encyclopedia, exact", "encyclopedia, data", "encyclopedia, titles at random (chance)",
@@ -204,12 +204,12 @@ def test_n_grams_are_records_under_the_papers_abbreviations(tmp_path):
     assert found.task == "   . M:0" and found.value == 0.12
     lines = {line.number: line.ours for line in EXPECTED.ledger(results, tmp_path) if line.table == "table_06"}
     assert lines["rows.0.p_data"] == 0.1 and lines["rows.1.p_data"] is None
-    listing = mentions.table_6(results, EXPECTED, data=tmp_path)
+    listing = draw(EXPECTED, "table_6", results, tmp_path)
     assert listing.rows == [["GPT-2 (LM1), with titles", "∅ ∅ ∅ . [Male]0", 0.1, 0.12, 0.01]]
     assert "of the paper's 10 5-grams, 1 are among these" in listing.notes
     assert (
         "GPT-2 (LM1), with titles 10.00% of windows, held-out real text 1.00%"
-        in mentions.table_15(results, EXPECTED, data=tmp_path).notes[-1]
+        in draw(EXPECTED, "table_15", results, tmp_path).notes[-1]
     )
 
 
@@ -220,7 +220,7 @@ def test_mention_pages_mark_and_escape(tmp_path):
         in page
     )
     assert "&lt;b&gt;" in page and "<td>her:0<td>-9.00<td>his:0<td>-1.50" in page
-    pages = mentions.figures_10_13(Results([BLAMED]), EXPECTED, data=tmp_path)
+    pages = draw(EXPECTED, "figures_10_13", Results([BLAMED]), tmp_path)
     pages.save(tmp_path, "figures_10_13")
     assert {p.name for p in tmp_path.iterdir()} >= {
         "figure_10.html",
@@ -228,7 +228,7 @@ def test_mention_pages_mark_and_escape(tmp_path):
         "figure_10.png",
         "figures_10_13.csv",
     }
-    mentions.figure_5(Results([BLAMED]), EXPECTED, data=tmp_path).save(tmp_path, "figure_5")
+    draw(EXPECTED, "figure_5", Results([BLAMED]), tmp_path).save(tmp_path, "figure_5")
     assert label("MALE:3") == "[Male]3" and label(".") == "."
     assert [("ab cd ef"[a:b]) for a, b in wrap("ab cd ef", 5)] == ["ab cd", "ef"]
 
@@ -248,7 +248,7 @@ def test_covariances_of_every_panel_are_drawn_unclipped_and_listed(tmp_path):
         )
 
     records = [read("data", None, 50.0), read("gpt2", False, 8.0), read("data", None, 2.0, "off_domain")]
-    figure = topics.figure_6(Results(records), EXPECTED, data=tmp_path)
+    figure = draw(EXPECTED, "figure_6", Results(records), tmp_path)
     found = by(figure)
     assert found["GPT-2 (LM1), without titles", "Frobenius distance to data"].value == pytest.approx(42 * math.sqrt(3))
     assert found["data, topic 1", "topic 1"].value == 50.0
@@ -279,14 +279,14 @@ def test_the_study_says_that_people_are_simulated_and_recovers_their_rates(tmp_p
     results = complete(
         "deng2022", Results([study("data", None, 0.66), study("gpt2", True, 0.5), study("gpt2", False, 0.4)])
     )
-    table = human.human_study(results, EXPECTED, data=tmp_path)
+    table = draw(EXPECTED, "human_study", results, tmp_path)
     found = by(table)
     assert "SIMULATED" in table.caption
     assert found["medical, data", "expected share"].value == pytest.approx(0.7 * 0.9 + 0.3 * 0.1)
     assert found["medical, data", "mean kappa"].value == 0.3
     assert verdict("simulated_shares_are_recovered", [study("data", None, 0.66)], tmp_path) == "holds"
     assert verdict("simulated_shares_are_recovered", [study("data", None, 0.3)], tmp_path) == "contradicted"
-    listed = human.table_18(results, EXPECTED, data=tmp_path)
+    listed = draw(EXPECTED, "table_18", results, tmp_path)
     assert by(listed)["x → y", "judgements"].value == 12 and listed.cells[0].row == "x → y"
 
 
@@ -295,7 +295,7 @@ def test_correlations_over_a_handful_of_systems_have_no_interval(tmp_path):
     results += [
         titled(s, t, v, corpus="pubmed") for s, t, v in (("data", None, 2.0), ("gpt2", True, 3.0), ("gpt2", False, 4.0))
     ]
-    found = by(human.table_4(complete("deng2022", Results(results)), EXPECTED, data=tmp_path))
+    found = by(draw(EXPECTED, "table_4", complete("deng2022", Results(results)), tmp_path))
     cell = found["r with Human, over systems, towards good", "Latent PPL"]
     assert cell.value == pytest.approx(1.0, abs=1e-2) and cell.low is None and cell.p_value is None
 
@@ -307,7 +307,7 @@ def test_calibration_has_a_panel_for_each_corpus_and_no_interval_for_a_bin_of_fe
     results = Results(
         [near(0.1, metric="calibration_error", details=details, **place), near(0.9, metric="title_accuracy", **place)]
     )
-    figure = sections.title_calibration(results, EXPECTED, data=tmp_path)
+    figure = draw(EXPECTED, "title_calibration", results, tmp_path)
     found = by(figure)
     assert found["encyclopedia", "accuracy in (0.20, 0.40]"].low is None
     assert found["encyclopedia", "accuracy in (0.80, 1.00]"].low == pytest.approx(0.9455, abs=1e-3)
@@ -324,7 +324,7 @@ def test_wrong_pronouns_by_severity(tmp_path):
         details = {"difference_low": low, "difference_high": 2 * change - low}
         place = {"critic": critic, "metric": "score", "corpus": "wrong_pronoun", "system": "data", "severity": 0.5}
         results.append(near(3.0 + change, difference=change, details=details, **place))
-    figure = mentions.figure_wrong_pronoun(Results(results), EXPECTED, data=tmp_path)
+    figure = draw(EXPECTED, "figure_wrong_pronoun", Results(results), tmp_path)
     assert ("mentions of persons", "severity 0.5") in by(figure)
     figure.save(tmp_path, "figure_wrong_pronoun")
     judged = {one.claim["id"]: one.counts for one in EXPECTED.judged(Results(results), tmp_path)}
@@ -337,7 +337,7 @@ def test_appendix_a_adds_its_terms_and_splits_the_latent_nll(tmp_path):
         near(4.0, metric="latent_ppl", **place), near(3.9, metric="expected_log_prior", details={"totals": {"evidence": 50.0, "transitions": 20.0}}, **place),
         near(2.0, metric="chain_entropy", **place),
     ]))  # fmt: skip
-    found = by(sections.appendix_a(results, EXPECTED, data=tmp_path))
+    found = by(draw(EXPECTED, "appendix_a", results, tmp_path))
     assert found["encyclopedia, data", "(1) + (2) + (3), nats a transition"].value == 2.5
     assert found["encyclopedia, data", "KL(q || prior), nats a transition"].value == pytest.approx(math.log(2))
 
@@ -350,7 +350,7 @@ def test_the_corrected_latent_ppl_stands_beside_the_exact_one_and_covers_it_or_n
         "titles_without_sections": 0,
     }
     corrected = titled("data", None, 2.45, variant="corrected", **details)
-    found = by(sections.inference_error(complete("deng2022", Results([corrected])), EXPECTED, data=tmp_path))
+    found = by(draw(EXPECTED, "inference_error", complete("deng2022", Results([corrected])), tmp_path))
     assert found["encyclopedia, exact", "Latent PPL, gold titles"].value == 2.5
     assert verdict("correction_recovers_the_chain", [corrected], tmp_path) == "holds"
     off = titled("data", None, 3.3, variant="corrected", **details)
@@ -372,9 +372,9 @@ def test_table_11_reads_facts_or_counts_documents(tmp_path):
     (folder / "facts.json").write_text(
         json.dumps({"table_11": statistics, "token_unit": "pieces", "dropped": {"short": 2}})
     )
-    table = sections.table_11(Results([]), EXPECTED, data=tmp_path)
+    table = draw(EXPECTED, "table_11", Results([]), tmp_path)
     train = by(table)["encyclopedia", "train"]
     assert (train.value, train.printed) == (120, pytest.approx(111400))
     assert table.notes == ["encyclopedia: lengths in pieces; dropped articles: short 2"]
     with pytest.raises(BadInput, match="has no corpus 'wiki'"):
-        sections.table_11(Results([]), EXPECTED, data=tmp_path / "none")
+        draw(EXPECTED, "table_11", Results([]), tmp_path / "none")

@@ -8,8 +8,8 @@ import pytest
 from longform.core.documents import BadInput
 from longform.core.results import Record, Results
 from longform.reporting.papers import complete
-from longform.reporting.papers.deng2022 import languages, synthetic_language
 from longform.reporting.printed import read_expected
+from tests.reporting.papers.exhibits import draw
 from tests.reporting.papers.test_deng2022_exhibits import by, verdict
 
 EXPECTED = read_expected(Path(__file__).parents[3] / "experiments" / "deng2022")
@@ -25,10 +25,10 @@ def test_languages_on_the_simplex_and_the_words_of_each(tmp_path):
     results = Results([
         near(v, metric="dispersion", system=s, details={"points": points}, **mix) for s, v in (("non_autoregressive", 0.5), ("data", 0.01))
     ] + [near(-3.0, metric="languages", system="data", details={"top_words": [["x1", "."], ["y1", "."]]}, **mix)])  # fmt: skip
-    figure = languages.figure_7(results, EXPECTED, data=tmp_path)
+    figure = draw(EXPECTED, "figure_7", results, tmp_path)
     assert [c.row for c in figure.cells] == ["data", "data", "non-autoregressive"]
     figure.save(tmp_path, "figure_7")
-    assert len(languages.table_10(results, EXPECTED, data=tmp_path).rows) == 2
+    assert len(draw(EXPECTED, "table_10", results, tmp_path).rows) == 2
 
 
 SYNTHETIC = [
@@ -50,7 +50,7 @@ def test_table_1_holds_printed_numbers_against_ours_at_the_papers_size_alone(tmp
     for states, wanted in ((24, "not comparable at this size"), (256, "differs")):
         facts = {"latent_ppl": 7.05, "num_states": states, "steps": 50, "parameters": 2625536}
         (folder / "facts.json").write_text(json.dumps(facts))
-        table = synthetic_language.table_1(results, EXPECTED, data=tmp_path)
+        table = draw(EXPECTED, "table_1", results, tmp_path)
         cell = by(table)["transformer", "Latent PPL"]
         assert (cell.printed, cell.verdict) == (64.8, wanted)
     assert by(table)["exact", "Latent PPL"].value == 7.05 and by(table)["transformer", "survival"].value == 0.4

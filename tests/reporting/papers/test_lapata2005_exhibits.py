@@ -8,6 +8,7 @@ from longform.core.results import Record, Results
 from longform.reporting.claims import CONTRADICTED, HOLDS, UNDECIDED, UNTESTABLE, judge
 from longform.reporting.papers import lapata2005
 from longform.reporting.printed import read_expected
+from tests.reporting.papers.exhibits import draw
 
 FOLDER = Path(__file__).parents[3] / "experiments/lapata2005"
 EXPECTED = read_expected(FOLDER)
@@ -53,12 +54,12 @@ RESULTS = Results(
 
 @pytest.mark.parametrize("name", ["correlations", "meta_evaluation", "regression", "matrix"])
 def test_every_exhibit_is_saved_with_its_numbers(name, tmp_path):
-    getattr(lapata2005, name)(RESULTS, EXPECTED, data=tmp_path).save(tmp_path, name)
+    draw(EXPECTED, name, RESULTS, tmp_path).save(tmp_path, name)
     assert (tmp_path / f"{name}.csv").read_text().count("\n") > 2
 
 
 def test_the_papers_models_stand_in_a_triangle_and_their_minus_signs_are_counted(tmp_path):
-    table = lapata2005.correlations(RESULTS, EXPECTED, data=tmp_path)
+    table = draw(EXPECTED, "correlations", RESULTS, tmp_path)
     cells = {(c.row, c.column): c.value for c in table.cells}
     assert cells["latent semantics (LSA)", "entity grid, role transitions"] == 0.02
     assert "log-probability of a language model" not in {row for row, _ in cells}
@@ -69,12 +70,12 @@ def test_the_papers_models_stand_in_a_triangle_and_their_minus_signs_are_counted
 
 
 def test_simulated_raters_are_told_and_say_nothing_of_people(tmp_path):
-    assert lapata2005.SIMULATED in lapata2005.correlations(RESULTS, EXPECTED, data=tmp_path).notes
+    assert lapata2005.SIMULATED in draw(EXPECTED, "correlations", RESULTS, tmp_path).notes
     judged = {j.claim["id"]: j.verdict for j in EXPECTED.judged(RESULTS, tmp_path)}
     assert judged.pop("grid_and_lsa_are_complementary") == HOLDS
     assert set(judged.values()) == {UNTESTABLE}
     paper = read_expected(FOLDER, "paper")
-    assert lapata2005.SIMULATED not in lapata2005.correlations(RESULTS, paper, data=tmp_path).notes
+    assert lapata2005.SIMULATED not in draw(paper, "correlations", RESULTS, tmp_path).notes
     judged = {j.claim["id"]: j for j in judge("lapata2005", EXPECTED.claims, RESULTS, tmp_path, "paper")}
     assert judged["four_models_go_with_people"].verdict == judged["the_distance_is_negative"].verdict == HOLDS
     assert judged["others_do_not"].verdict == HOLDS and len(judged["others_do_not"].rows) == 4
@@ -86,7 +87,7 @@ def test_simulated_raters_are_told_and_say_nothing_of_people(tmp_path):
 
 
 def test_a_distance_is_turned_and_differences_are_corrected_for_their_number(tmp_path):
-    table = lapata2005.meta_evaluation(RESULTS, EXPECTED, data=tmp_path)
+    table = draw(EXPECTED, "meta_evaluation", RESULTS, tmp_path)
     turned = next(c for c in table.cells if c.row.startswith("Jiang"))
     assert (turned.value, turned.low, turned.high) == pytest.approx((0.4, 0.35, 0.45))
     note = next(note for note in table.notes if "Holm" in note)
@@ -96,7 +97,7 @@ def test_a_distance_is_turned_and_differences_are_corrected_for_their_number(tmp
 
 
 def test_a_scorer_that_ties_on_every_pair_is_blind(tmp_path):
-    table = lapata2005.matrix(RESULTS, EXPECTED, data=tmp_path)
+    table = draw(EXPECTED, "matrix", RESULTS, tmp_path)
     cells = {c.row: c for c in table.cells}
     assert cells["reports, topic proportions"].value is None and cells["reports, noun overlap"].value == 0.8
     assert len(cells) == 2 and "ties: reports, noun overlap, blocks of 1 30%" in table.notes

@@ -2,6 +2,7 @@
 
 import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,11 +11,12 @@ from longform.core.documents import BadInput
 from longform.core.results import Record, Results
 from longform.reporting.claims import CONTRADICTED, HOLDS, UNTESTABLE, judge
 from longform.reporting.papers import massarelli2020
-from longform.reporting.papers.massarelli2020.decoders import chosen, in_order, label, strategy
 from longform.reporting.papers.massarelli2020.people import CHOICES, read_answers
-from longform.reporting.papers.massarelli2020.tables import TABLE_1
+from longform.reporting.papers.massarelli2020.tables import TABLE_1, chosen, in_order, label, strategy
+from longform.reporting.pivot import Given
 from longform.reporting.printed import read_expected
 from longform.study.items import CLAIM_LABELS
+from tests.reporting.papers.exhibits import draw
 
 EXPECTED = read_expected(Path(__file__).parents[3] / "experiments/massarelli2020")
 DECODERS = {
@@ -72,9 +74,11 @@ RESULTS = Results(
 )
 
 
+GIVEN = Given(RESULTS, EXPECTED, Path(), decoders=DECODERS)
+
+
 def exhibit(name, data):
-    more = {} if name in ("table_2", "figure_4") else {"decoders": DECODERS}
-    return getattr(massarelli2020, name)(RESULTS, EXPECTED, data=data, **more)
+    return draw(EXPECTED, name, RESULTS, data, DECODERS)
 
 
 @pytest.mark.parametrize("name", massarelli2020.__all__)
@@ -86,17 +90,17 @@ def test_every_exhibit_is_saved_with_its_numbers(name, tmp_path):
 
 def test_a_strategy_is_read_from_settings_not_from_names():
     assert strategy(DECODERS["tight"]) == "beam_blocked" and strategy(DECODERS["fifteen"]) == "beam"
-    assert label("late", DECODERS, EXPECTED) == "delayed beam search (top k 100, beams 6, delay 20)"
-    assert label("top_p", {}, EXPECTED) == "top-p sampling"
-    ordered = in_order([record("sweep", d) for d in ("wide", "fifteen", "narrow", "human")], DECODERS, EXPECTED)
+    assert label("late", GIVEN) == "delayed beam search (top k 100, beams 6, delay 20)"
+    assert label("top_p", GIVEN) == "top-p sampling"
+    ordered = in_order([record("sweep", d) for d in ("wide", "fifteen", "narrow", "human")], GIVEN)
     assert [r.system for r in ordered] == ["human", "narrow", "wide", "fifteen"]
 
 
 def test_validation_chooses_the_highest_uspg_of_each_strategy_and_the_first_of_equals(tmp_path):
-    best = chosen(RESULTS, DECODERS, "sweep")
+    best = chosen(GIVEN, "sweep")
     assert best == {"top_k": "narrow", "beam": "fifteen", "beam_blocked": "tight", "delayed_beam": "early"}
     tied = Results([record("sweep", "wide"), record("sweep", "narrow")])
-    assert chosen(tied, DECODERS, "sweep") == {"top_k": "wide"}
+    assert chosen(replace(GIVEN, results=tied), "sweep") == {"top_k": "wide"}
     rows = {c.row for c in exhibit("table_3", tmp_path).cells}
     assert "top-k sampling (k 2) (chosen) (the paper's)" in rows
     assert "small model, chosen on validation: top-k sampling (k 2)" in {
@@ -161,5 +165,5 @@ def test_the_study_files_keep_the_key_apart_and_answers_are_read(tmp_path):
     with pytest.raises(BadInput, match="allowed are"):
         read_answers(answers)
     answers.write_text("item,annotator,label\ns0,ann,supported\ns0,ben,supported\n")
-    table = massarelli2020.table_2(RESULTS, EXPECTED, data=tmp_path, answers="answers.csv").table
+    table = draw(EXPECTED, "table_2", RESULTS, tmp_path, answers="answers.csv").table
     assert {c.column: c.value for c in table.cells if c.row == "beam search"}["SPG"] == 20

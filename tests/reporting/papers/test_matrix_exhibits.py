@@ -7,8 +7,8 @@ import pytest
 from longform.core.documents import BadInput
 from longform.core.results import Record, Results
 from longform.reporting.claims import ABSENT, HOLDS, UNDECIDED
-from longform.reporting.papers import matrix
 from longform.reporting.printed import read_expected
+from tests.reporting.papers.exhibits import draw
 
 EXPECTED = read_expected(Path(__file__).parents[3] / "experiments/matrix")
 
@@ -35,7 +35,7 @@ RESULTS = Results(
 
 
 def test_a_cell_is_the_paired_difference_and_says_whether_it_is_seen(tmp_path):
-    table = matrix.corruption_matrix(RESULTS, EXPECTED, data=tmp_path)
+    table = draw(EXPECTED, "corruption_matrix", RESULTS, tmp_path)
     cells = {(c.row, c.column): c for c in table.cells}
     own = cells["verified facts", "false fact"]
     assert (own.value, own.low, own.high, own.verdict) == (-0.5, -0.6, -0.4, "seen")
@@ -46,11 +46,11 @@ def test_a_cell_is_the_paired_difference_and_says_whether_it_is_seen(tmp_path):
 
 def test_a_severity_without_responses_is_refused(tmp_path):
     with pytest.raises(BadInput, match=r"severity 0\.3"):
-        matrix.corruption_matrix(RESULTS, EXPECTED, data=tmp_path, severity=0.3)
+        draw(EXPECTED, "corruption_matrix", RESULTS, tmp_path, severity=0.3)
 
 
 def test_the_figure_is_on_the_scale_of_each_critic(tmp_path):
-    figure = matrix.corruption_responses(RESULTS, EXPECTED, data=tmp_path)
+    figure = draw(EXPECTED, "corruption_responses", RESULTS, tmp_path)
     figure.save(tmp_path, "responses")
     found = {(c.row, c.column): c for c in figure.cells}
     assert found["verified facts", "false fact 1"].value == pytest.approx(-18)

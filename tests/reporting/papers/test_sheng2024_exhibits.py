@@ -7,9 +7,12 @@ import pytest
 
 from longform.core.results import Record, Results
 from longform.reporting.claims import CONTRADICTED, HOLDS, UNTESTABLE, judge
-from longform.reporting.papers import complete, sheng2024
+from longform.reporting.papers import complete
 from longform.reporting.printed import read_expected
+from tests.reporting.papers.exhibits import draw
 
+BLOCKS = [f"block_{size}" for size in (1, 2, 5, 10)]
+WINDOWS = ["window_1_2_3", "window_1", "window_2", "window_3"]
 EXPECTED = read_expected(Path(__file__).parents[3] / "experiments/sheng2024")
 ROC = {"false_positive": [0.0, 0.5, 1.0], "true_positive": [0.0, 0.8, 1.0]}
 
@@ -21,7 +24,7 @@ def record(critic, metric, value, **more):
 
 def shuffles(raw=0.8, classified=0.95):
     found = []
-    for task in (*sheng2024.BLOCKS, *sheng2024.WINDOWS):
+    for task in (*BLOCKS, *WINDOWS):
         for critic, value in (("bbscore", raw), ("three_layer", classified), ("grid_ranking", 0.6)):
             details = {"pairs": 120.0}
             found.append(record(critic, "pairwise_accuracy", value, task=task, details=details))
@@ -31,7 +34,7 @@ def shuffles(raw=0.8, classified=0.95):
 def areas():
     sweep = {"sigma2": [0.1, 1.0, 10.0], "auc": [0.6, 0.8, 0.7], "accuracy": [0.9, 0.9, 0.9]}
     details = {"roc": ROC, "sweep": sweep, "sigma2": 0.12}
-    own = [record("bbscore", "area", 0.9, task=task, details=details) for task in sheng2024.BLOCKS]
+    own = [record("bbscore", "area", 0.9, task=task, details=details) for task in BLOCKS]
     texts = {"corpus": "completions", "system": "greedy"}
     return [*own, record("bbscore", "area", 0.7, details={"roc": ROC}, **texts)]
 
@@ -76,19 +79,19 @@ NAMES = [*(f"table_{n}" for n in range(1, 7)), "length", *(f"figure_{n}" for n i
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_exhibit_is_saved_with_its_numbers(name, tmp_path):
-    made = getattr(sheng2024, name)(RESULTS, EXPECTED, data=tmp_path)
+    made = draw(EXPECTED, name, RESULTS, tmp_path)
     made.save(tmp_path, name)
     assert (tmp_path / f"{name}.csv").is_file() and (tmp_path / f"{name}.md").is_file()
     assert not name.startswith("figure") or (tmp_path / f"{name}.png").stat().st_size > 5000
 
 
 def test_ours_and_printed_numbers_meet_by_place(tmp_path):
-    cells = {(c.row, c.column): c for c in sheng2024.table_2(RESULTS, EXPECTED, data=tmp_path).cells}
+    cells = {(c.row, c.column): c for c in draw(EXPECTED, "table_2", RESULTS, tmp_path).cells}
     assert cells["BBScore", "blocks of 5"].printed == 79.36 and cells["BBScore", "blocks of 5"].value == 80
     assert cells["entity grid, ranking", "blocks of 10"].printed == 64.65
     assert cells["unified coherence (printed)", "blocks of 1"].printed == 99.73
     assert cells["BBScore, paper 0", "blocks of 1"].detail and cells["BBScore, paper 0", "blocks of 1"].printed is None
-    pairs = {c.column: c for c in sheng2024.table_1(RESULTS, EXPECTED, data=tmp_path).cells}
+    pairs = {c.column: c for c in draw(EXPECTED, "table_1", RESULTS, tmp_path).cells}
     assert (pairs["1 window"].value, pairs["1 window"].printed) == (120, 6255)
 
 
@@ -103,7 +106,7 @@ def test_the_ledger_gives_a_number_only_where_a_record_stands(tmp_path):
 
 
 def test_a_claim_is_one_line_and_counts_no_ablation(tmp_path):
-    other = [record("bbscore", "pairwise_accuracy", 0.99, task=t, variant="likelihood") for t in sheng2024.BLOCKS]
+    other = [record("bbscore", "pairwise_accuracy", 0.99, task=t, variant="likelihood") for t in BLOCKS]
     judged = {j.claim["id"]: j for j in judge("sheng2024", EXPECTED.claims, Results([*RESULTS, *other]), tmp_path)}
     beats = judged["classifier_beats_score"]
     assert beats.verdict == HOLDS and len(beats.rows) == 8
@@ -115,11 +118,11 @@ def test_a_claim_is_one_line_and_counts_no_ablation(tmp_path):
 
 
 def test_classes_stand_beside_the_commonest_one(tmp_path):
-    cells = {(c.row, c.column): c.value for c in sheng2024.table_6(RESULTS, EXPECTED, data=tmp_path).cells}
+    cells = {(c.row, c.column): c.value for c in draw(EXPECTED, "table_6", RESULTS, tmp_path).cells}
     assert cells["commonest class", "rated wiki"] == 40 and cells["BBScore, three-layer classifier", "rated wiki"] == 50
     assert ("commonest class", "completions") not in cells
 
 
 def test_an_interval_of_the_mean_shrinks_with_texts(tmp_path):
-    cells = sheng2024.figure_7(RESULTS, EXPECTED, data=tmp_path).cells
+    cells = draw(EXPECTED, "figure_7", RESULTS, tmp_path).cells
     assert cells[0].high - cells[0].value == pytest.approx(1.96 * 0.1 / 60**0.5, rel=1e-3)

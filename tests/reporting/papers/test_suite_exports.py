@@ -12,11 +12,15 @@ from longform.core.documents import BadInput
 from longform.core.results import Results
 from longform.datasets.test_suites.items import Suite, pair, suites_to_corpus
 from longform.reporting.papers import suite_files
+from longform.reporting.pivot import Given
 from longform.reporting.printed import Expected
 
-NONE = (Results([]), Expected("beyer2021", {}))
 FORMULA = ("(2;%b%) > (2;%a%)",)
 SUITES = [Suite(name, "sum", FORMULA, (pair(1, {"a": ["x", "good"], "b": ["x", "bad"]}),)) for name in ("one", "two")]
+
+
+def given(data):
+    return Given(Results([]), Expected("beyer2021", {}), data)
 
 
 @pytest.fixture
@@ -31,7 +35,7 @@ def data(tmp_path):
 
 
 def test_every_suite_is_a_task_of_the_group(data, tmp_path):
-    suite_files.harness_tasks(*NONE, data=data, texts="corpora/toy").save(tmp_path, "x")
+    suite_files.harness_tasks(given(data), texts="corpora/toy").save(tmp_path, "x")
     group = yaml.safe_load((tmp_path / "_coherencegym.yaml").read_text(encoding="utf-8"))
     assert group["task"] == ["coherencegym_one", "coherencegym_two"]
     for suite in SUITES:
@@ -42,18 +46,18 @@ def test_every_suite_is_a_task_of_the_group(data, tmp_path):
 
 
 def test_the_human_sheet_names_suites_that_exist(data):
-    files = suite_files.human_sheet(*NONE, data=data, texts="corpora/toy", suites=["one"], per_suite=5, seed=1)
+    files = suite_files.human_sheet(given(data), texts="corpora/toy", suites=["one"], per_suite=5, seed=1)
     assert files.contents["sheet.csv"].count("\n") == 2
     assert "left" not in files.contents["sheet.csv"].splitlines()[1]
     with pytest.raises(BadInput, match="no suites"):
-        suite_files.human_sheet(*NONE, data=data, texts="corpora/toy", suites=["three"], per_suite=5, seed=1)
+        suite_files.human_sheet(given(data), texts="corpora/toy", suites=["three"], per_suite=5, seed=1)
 
 
 def test_a_sheet_of_nothing_and_a_corpus_of_something_else_are_refused(data):
     with pytest.raises(BadInput, match="per_suite is 0"):
-        suite_files.human_sheet(*NONE, data=data, texts="corpora/toy", suites=["one"], per_suite=0, seed=1)
-    with pytest.raises(BadInput, match="no such corpus"):
-        suite_files.harness_tasks(*NONE, data=data, texts="corpora/absent")
+        suite_files.human_sheet(given(data), texts="corpora/toy", suites=["one"], per_suite=0, seed=1)
+    with pytest.raises(BadInput, match="no such file"):
+        suite_files.harness_tasks(given(data), texts="corpora/absent")
     np.savez(data / "corpora" / "toy" / "truth.npz", other=np.zeros(1))
     with pytest.raises(BadInput, match="no suites"):
-        suite_files.harness_tasks(*NONE, data=data, texts="corpora/toy")
+        suite_files.harness_tasks(given(data), texts="corpora/toy")

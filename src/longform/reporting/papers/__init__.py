@@ -1,6 +1,6 @@
 """The tables and figures of each paper: functions of result records and of what the paper printed.
 
-An exhibit is a public function ``(results, expected, *, data, ...)`` of a paper's module; it gives what can be saved.
+An exhibit is a public function ``(given, *, data, ...)`` of a paper's module; it gives what can be saved.
 """
 
 from __future__ import annotations

@@ -8,18 +8,15 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
-from pathlib import Path
 from statistics import median
 from textwrap import wrap
 from typing import Any
 
 from longform.core.documents import BadInput
 from longform.core.results import Record, Results
-from longform.reporting.pivot import ordered
-from longform.reporting.printed import Expected
+from longform.reporting.pivot import Given
 from longform.reporting.table import Cell, Figure, Table, cell
 
-CORPUS = "corruptions"
 LEVEL = 0.01  # at which a response counts as seen
 LINEAR = 3.0  # standard errors, beyond which the figure's scale is logarithmic
 
@@ -29,52 +26,40 @@ def seen(r: Record) -> bool:
     return r.p_value is not None and r.p_value < LEVEL and bool(r.difference)
 
 
-def corruption_matrix(results: Results, expected: Expected, *, data: Path, severity: float = 0.2) -> Table:
+def corruption_matrix(given: Given, severity: float = 0.2) -> Table:
     """Responses at one severity, a row for each critic, a column for each corruption.
 
-    Args:
-        severity: share of the eligible places that are damaged.
-
     Raises:
-        BadInput: no response at that severity.
+        BadInput: no response at that severity, a share of the eligible places.
     """
-    found = _responses(results, expected).where(severity=severity)
+    found = _responses(given).where(severity=severity)
     if not len(found):
         raise BadInput(f"no response at severity {severity:g}; the corpus of corruptions must hold that severity")
     cells = []
     for r in found:
-        meant = "its own corruption" if r.critic in expected["meant_for"].get(r.task, ()) else ""
+        meant = "its own corruption" if r.critic in given.expected["meant_for"].get(r.task, ()) else ""
         verdict = "not scored" if r.value is None else "seen" if seen(r) else "not seen"
-        row, column = expected.label("critic", r.critic), expected.label("task", r.task)
+        row, column = given.label("critic", r.critic), given.label("task", r.task)
         cells.append(cell(row, column, r, verdict=verdict, why=meant))
     tally = Counter((bool(c.why), c.verdict == "seen") for c in cells)
     notes = [
         f"p < {LEVEL:g}: {tally[True, True]} of {tally[True, True] + tally[True, False]} critics see a corruption that they are "
         f"meant for, {tally[False, True]} of {tally[False, True] + tally[False, False]} one that they are not",
-        *expected.notes("corruption_matrix", results, data),
     ]
     caption = f"What each critic sees: score of damaged minus sound text at severity {severity:g}, with 95 % intervals"
-    return Table(caption, cells, notes)
+    return given.table(caption, cells, notes)
 
 
-def corruption_responses(results: Results, expected: Expected, *, data: Path) -> Figure:
+def corruption_responses(given: Given) -> Figure:
     """Responses over severity: a panel for each critic and corruption."""
-    own = expected["meant_for"]
-    found = _responses(results, expected)
+    own = given.expected["meant_for"]
+    found = _responses(given)
     critics, corruptions = found.values("critic"), found.values("task")
     rows = {critic: _Row.of(found.where(critic=critic)) for critic in critics}
-    cells = [
-        Cell(
-            expected.label("critic", r.critic),
-            f"{expected.label('task', r.task)} {r.severity:g}",
-            *at,
-            r.units,
-            r.excluded,
-            r.p_value,
-        )
-        for r in found
-        for at in (rows[r.critic].scaled(r),)
-    ]
+    cells = []
+    for r in found:
+        row, column = given.label("critic", r.critic), f"{given.label('task', r.task)} {r.severity:g}"
+        cells.append(Cell(row, column, *rows[r.critic].scaled(r), r.units, r.excluded, r.p_value))
 
     def draw(canvas: Any) -> None:
         panels = canvas.subplots(max(len(critics), 1), max(len(corruptions), 1), squeeze=False)
@@ -85,12 +70,11 @@ def corruption_responses(results: Results, expected: Expected, *, data: Path) ->
                 framed = critic in own.get(corruption, ())
                 for side in axes.spines.values():
                     side.set(linewidth=1.8 if framed else 0.3, color="black" if framed else "0.7")
-            panels[i][0].set_ylabel(
-                "\n".join(wrap(expected.label("critic", critic), 18)), rotation=0, ha="right", va="center", fontsize=7
-            )
+            name = "\n".join(wrap(given.label("critic", critic), 18))
+            panels[i][0].set_ylabel(name, rotation=0, ha="right", va="center", fontsize=7)
         for j, corruption in enumerate(corruptions):
-            name = wrap(expected.label("task", corruption), 11, break_long_words=False)
-            panels[0][j].set_title("\n".join(name), fontsize=7)
+            words = wrap(given.label("task", corruption), 11, break_long_words=False)
+            panels[0][j].set_title("\n".join(words), fontsize=7)
         canvas.supxlabel("share of the eligible places that are damaged, 0 to 1", fontsize=8)
 
     caption = (
@@ -102,13 +86,13 @@ def corruption_responses(results: Results, expected: Expected, *, data: Path) ->
     return Figure(caption, cells, draw, (1.8 + 0.78 * len(corruptions), 1.4 + 0.62 * len(critics)))
 
 
-def _responses(results: Results, expected: Expected) -> Results:
+def _responses(given: Given) -> Results:
     """The differences from sound text with their paired intervals, in the places of value and interval."""
-    found = results.where(metric="score", corpus=CORPUS)
+    found = given.results.where(metric="score", corpus="corruptions")
     return Results(
         replace(r, value=r.difference, low=r.details.get("difference_low"), high=r.details.get("difference_high"))
-        for r in ordered(found, expected, "critic", "task")
-        if r.task in expected["labels"]["task"]
+        for r in given.ordered(found, "critic", "task")
+        if r.task in given.expected["labels"]["task"]
     )
 
 

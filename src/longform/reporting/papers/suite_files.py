@@ -11,15 +11,14 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
-import numpy as np
-
-from longform.core.documents import BadInput, Document
+from longform.core.artefacts import read_corpus
+from longform.core.documents import BadInput
 from longform.core.resampling import generator
-from longform.core.results import Results
 from longform.datasets.test_suites.items import Condition, Suite, SuiteItem, suites_from_documents
 from longform.datasets.test_suites.prediction_formulas import Binary, RegionValue
-from longform.reporting.printed import Expected
+from longform.reporting.pivot import Given
 
 SPEAKERS = "[SEP]"
 SHEET = ("item", "left", "right", "more_coherent", "comment")
@@ -61,32 +60,24 @@ def harness_task(suite: Suite) -> dict[str, str]:
     """
     sides = contrast(suite)
     documents = [_harness_document(item, sides) for item in suite.items]
-    form = _form(documents)
-    lines = "".join(
-        json.dumps(_harness_line(document, form), ensure_ascii=False, sort_keys=True) + "\n" for document in documents
-    )
-    return {f"{suite.name}.yaml": _harness_yaml(suite, form), f"{suite.name}.jsonl": lines}
-
-
-def _form(documents: Sequence[Mapping[str, Sequence[str]]]) -> str:
-    """What the two sides of every item differ in: "contexts", "continuations", or "texts" where both may differ."""
-    if all(len(set(document["continuations"])) == 1 for document in documents):
-        return "contexts"
-    alike = all(len(set(document["contexts"])) == 1 and document["contexts"][0] for document in documents)
-    return "continuations" if alike else "texts"
-
-
-def _harness_document(item: SuiteItem, sides: Contrast) -> dict[str, list[str]]:
-    """Context and continuation of each side, in the order in which the item writes its conditions."""
-    chosen = [condition for condition in item.conditions if condition.name in (sides.better, sides.worse)]
-    parts = [_parts(condition, sides.region) for condition in chosen]
-    names = [condition.name for condition in chosen]
+    if all(len(set(one["continuations"])) == 1 for one in documents):
+        form = "contexts"
+    else:
+        alike = all(len(set(one["contexts"])) == 1 and one["contexts"][0] for one in documents)
+        form = "continuations" if alike else "texts"
+    lines = (json.dumps(_harness_line(one, form), ensure_ascii=False, sort_keys=True) for one in documents)
     return {
-        "contexts": [c for c, _ in parts],
-        "continuations": [c for _, c in parts],
-        "order": names,
-        "better": [sides.better],
+        f"{suite.name}.yaml": _harness_yaml(suite, form),
+        f"{suite.name}.jsonl": "".join(f"{line}\n" for line in lines),
     }
+
+
+def _harness_document(item: SuiteItem, sides: Contrast) -> dict[str, Any]:
+    """Context and continuation of each side, in the order in which the item writes its conditions, and the better one's place."""
+    chosen = [condition for condition in item.conditions if condition.name in (sides.better, sides.worse)]
+    contexts, continuations = zip(*(_parts(condition, sides.region) for condition in chosen), strict=True)
+    target = [condition.name for condition in chosen].index(sides.better)
+    return {"contexts": list(contexts), "continuations": list(continuations), "target": target}
 
 
 def _parts(condition: Condition, region: int | None) -> tuple[str, str]:
@@ -96,16 +87,13 @@ def _parts(condition: Condition, region: int | None) -> tuple[str, str]:
     return " ".join(before), " ".join(judged)
 
 
-def _harness_line(document: Mapping[str, Sequence[str]], form: str) -> dict[str, object]:
-    target = document["order"].index(document["better"][0])
+def _harness_line(one: Mapping[str, Any], form: str) -> dict[str, object]:
     if form == "contexts":
-        return {"choices": document["contexts"], "target": target, "continuation": document["continuations"][0]}
+        return {"choices": one["contexts"], "target": one["target"], "continuation": one["continuations"][0]}
     if form == "continuations":
-        return {"context": document["contexts"][0], "choices": document["continuations"], "target": target}
-    whole = [
-        " ".join(filter(None, parts)) for parts in zip(document["contexts"], document["continuations"], strict=True)
-    ]
-    return {"context": "", "choices": whole, "target": target}
+        return {"context": one["contexts"][0], "choices": one["continuations"], "target": one["target"]}
+    whole = [" ".join(filter(None, parts)) for parts in zip(one["contexts"], one["continuations"], strict=True)]
+    return {"context": "", "choices": whole, "target": one["target"]}
 
 
 def _harness_yaml(suite: Suite, form: str) -> str:
@@ -220,23 +208,21 @@ class Files:
             (folder / name).write_text(text, encoding="utf-8")
 
 
-def harness_tasks(results: Results, expected: Expected, *, data: Path, texts: str) -> Files:
+def harness_tasks(given: Given, texts: str) -> Files:
     """A task of lm-evaluation-harness for each suite of a corpus, and a group of all of them."""
-    suites = _suites(data / texts)
+    suites = _suites(given.data / texts)
     contents = {name: text for suite in suites for name, text in harness_task(suite).items()}
     tasks = "".join(f"  - coherencegym_{suite.name}\n" for suite in suites)
     return Files(contents | {"_coherencegym.yaml": f"group: coherencegym\ntask:\n{tasks}"})
 
 
-def human_sheet(
-    results: Results, expected: Expected, *, data: Path, texts: str, suites: Sequence[str], per_suite: int, seed: int
-) -> Files:
+def human_sheet(given: Given, texts: str, suites: Sequence[str], per_suite: int, seed: int) -> Files:
     """Pairs of texts for human judges from the named suites, sides by seed, the key in a file of its own.
 
     Raises:
         BadInput: the corpus lacks one of the suites.
     """
-    known = {suite.name: suite for suite in _suites(data / texts)}
+    known = {suite.name: suite for suite in _suites(given.data / texts)}
     missing = sorted(set(suites) - known.keys())
     if missing:
         raise BadInput(f"judgement sheet: no suites {missing} in {texts}; allowed are {sorted(known)}")
@@ -244,9 +230,5 @@ def human_sheet(
 
 
 def _suites(folder: Path) -> list[Suite]:
-    if not (folder / "documents.jsonl").is_file():
-        raise BadInput(f"{folder}: no such corpus; name a folder below data/ that holds suites")
-    lines = (folder / "documents.jsonl").read_text(encoding="utf-8").splitlines()
-    documents = [Document.from_record(json.loads(line), str(folder)) for line in lines]
-    with np.load(folder / "truth.npz", allow_pickle=False) as truth:
-        return suites_from_documents(documents, {name: truth[name] for name in truth.files if name == "suite_heads"})
+    corpus = read_corpus(folder)
+    return suites_from_documents(corpus.documents, {k: v for k, v in corpus.truth.items() if k == "suite_heads"})

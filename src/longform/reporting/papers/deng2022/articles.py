@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
-from typing import Any
 
 from longform.core.artefacts import read_documents
 from longform.core.documents import BadInput, Document
-from longform.core.results import Record, Results
+from longform.core.results import Record
 from longform.reporting.papers.deng2022.sections import generated_folder
-from longform.reporting.pivot import SYSTEM, pivot
-from longform.reporting.printed import Expected
+from longform.reporting.pivot import SYSTEM, Given
 from longform.reporting.selection import folder_of, select
 from longform.reporting.table import Table
 from longform.text.rendering import SECTION_BREAK
@@ -80,10 +78,7 @@ LEGEND = (
 
 
 def generated_articles(
-    results: Results,
-    expected: Expected,
-    *,
-    data: Path,
+    given: Given,
     corpus: str,
     system: str,
     generated: int = 5,
@@ -99,34 +94,26 @@ def generated_articles(
     Raises:
         BadInput: no record of the system or of real text, or texts that are not there or are not those that were scored.
     """
-    where = {"critic": SHARE["critic"], **expected.choice("generated_articles")}
     notes = [
         "shares of sentences and of words, intervals over articles; real text has 1 because the world wrote it",
         "a word is followed if its sentence up to it begins some sentence of the world",
     ]
-    table = Table(
-        "Shares of sentences and of words that the synthetic world could have written, with 95 % intervals",
-        pivot(results, expected, data, COLUMNS, where=where),
-        [*notes, *expected.notes("generated_articles", results, data)],
-    )
+    caption = "Shares of sentences and of words that the synthetic world could have written, with 95 % intervals"
+    table = given.table(caption, given.pivot(COLUMNS), notes)
     shown: list[Article] = []
     for titles, count in ((True, generated), (False, generated), (None, real)):
         fields = {**SHARE, "corpus": corpus, "system": "data" if titles is None else system, "titles": titles}
-        record = _first_seed(select(results, fields), fields)
-        folder = folder_of(data / "corpora", corpus) if titles is None else generated_folder(data, record)
-        shown += _articles(record, folder or data / "corpora" / corpus, count, expected)
-    label = expected.label("system", system)
+        found = select(given.results, fields)
+        if not found:
+            raise BadInput(f"no record has {fields}; run the stage that scores it, or change the exhibit's settings")
+        record = min(found, key=lambda record: -1 if record.seed is None else record.seed)
+        folder = folder_of(given.data / "corpora", corpus) if titles is None else generated_folder(given.data, record)
+        shown += _articles(record, folder or given.data / "corpora" / corpus, count, given)
+    label = given.label("system", system)
     return ArticlePages(table, f"{2 * generated} articles of {label} beside {real} real ones", shown)
 
 
-def _first_seed(records: Results, fields: Mapping[str, Any]) -> Record:
-    found = sorted(records, key=lambda record: -1 if record.seed is None else record.seed)
-    if not found:
-        raise BadInput(f"no record has {fields}; run the stage that scores it, or change the exhibit's settings")
-    return found[0]
-
-
-def _articles(record: Record, folder: Path, count: int, expected: Expected) -> list[Article]:
+def _articles(record: Record, folder: Path, count: int, given: Given) -> list[Article]:
     """The first articles of a record's texts, in the order of their file."""
     path = folder / "documents.jsonl"
     if not path.is_file():
@@ -138,5 +125,5 @@ def _articles(record: Record, folder: Path, count: int, expected: Expected) -> l
             f"{path}: {missing[0]!r} is not among the scored texts {list(refused)}; score these texts, or show fewer"
         )
     seed = "" if record.seed is None else f", seed {record.seed}"
-    name = expected.labels(record, *SYSTEM) + seed
+    name = given.labels(record, *SYSTEM) + seed
     return [Article(f"{name}, article {i}", document, refused[document.id]) for i, document in enumerate(documents)]

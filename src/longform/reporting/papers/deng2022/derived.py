@@ -19,12 +19,9 @@ from longform.reporting.selection import select
 
 def derived(results: Results) -> list[Record]:
     """Every number that follows from the records of the paper's critics."""
+    blamed = select(results, {"critic": "coreference", "metric": "ngram_attribution"})
     found = [made for record in select(results, LATENT) for made in share_records(record)]
-    found += [
-        made
-        for record in select(results, {"critic": "coreference", "metric": "ngram_attribution"})
-        for made in ngram_records(record)
-    ]
+    found += [made for record in blamed for made in ngram_records(record)]
     return [
         *found,
         *_survival(results),
@@ -48,25 +45,16 @@ def _terms(results: Results) -> Iterator[Record]:
     for record in select(results, {**LATENT, "variant": "corrected", "system": "data"}):
         exact = record.details.get("exact_latent_ppl")
         if exact is not None:
-            yield replace(
-                blank(record), metric="exact_latent_ppl", value=exact, low=exact, high=exact, signature="closed form"
-            )
+            fields = {"value": exact, "low": exact, "high": exact, "signature": "closed form"}
+            yield replace(blank(record), metric="exact_latent_ppl", **fields)
     for record in select(results, {"critic": "section_order", "metric": "expected_log_prior"}):
         totals = record.details.get("totals", {})
         if totals.get("transitions"):
-            total = totals["evidence"] / totals["transitions"]
-            yield replace(
-                blank(record), metric="log_evidence", value=total, units=record.units, signature="forward sum"
-            )
+            fields = {"value": totals["evidence"] / totals["transitions"], "signature": "forward sum"}
+            yield replace(blank(record), metric="log_evidence", units=record.units, **fields)
     for record in select(results, {"critic": "section_order", "metric": "chain_entropy"}):
         same = {name: getattr(record, name) for name in ("corpus", "system", "titles", "seed")}
         whole = select(results, {**LATENT, **same}).find()
         if whole and whole.value and record.value:
-            distance = math.log(whole.value / record.value)
-            yield replace(
-                blank(record),
-                metric="divergence_from_prior",
-                value=distance,
-                units=record.units,
-                signature="log of the ratio",
-            )
+            fields = {"value": math.log(whole.value / record.value), "signature": "log of the ratio"}
+            yield replace(blank(record), metric="divergence_from_prior", units=record.units, **fields)

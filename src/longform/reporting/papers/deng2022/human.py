@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,8 +16,7 @@ from longform.core.documents import BadInput
 from longform.core.results import Record, Results
 from longform.evaluation.agreement import correlate
 from longform.evaluation.human_study import expected_alpha, expected_share, mixed_effects
-from longform.reporting.pivot import SYSTEM, pivot
-from longform.reporting.printed import Expected
+from longform.reporting.pivot import SYSTEM, Given
 from longform.reporting.selection import select
 from longform.reporting.table import Cell, Table, cell, exact
 
@@ -38,30 +36,23 @@ def _who(records: Results) -> str:
     return SIMULATED if any(record.details["simulated"] for record in records) else "annotators"
 
 
-def table_4(results: Results, expected: Expected, *, data: Path) -> Table:
+def table_4(given: Given) -> Table:
     """PPL, MAUVE, Latent PPL and the share called coherent, of data and of every system; correlations with people."""
-    where = expected.choice("table_4")
-    people = select(results, {**where, **HUMAN})
-    cells = pivot(results, expected, data, COLUMNS, printed="table_04", where=where)
-    for record in select(
-        results,
-        {
-            **{k: v for k, v in where.items() if k == "corpus"},
-            "critic": "human_study",
-            "metric": "correlation",
-            "task": "*",
-        },
-    ):
-        cells.append(cell("r with Human, over systems, towards good", record.task, record))
-    notes = [f"Human: {_who(people)}; by the rule that they err from, a chain of section types is coherent or not"]
-    notes += expected.notes("table_4", results, data)
-    for record in select(results, {**where, **COLUMNS["MAUVE"]}):
+    who = _who(given.select(HUMAN))
+    corpus = {k: v for k, v in given.where.items() if k == "corpus"}
+    correlations = select(given.results, {**corpus, "critic": "human_study", "metric": "correlation", "task": "*"})
+    cells = given.pivot(COLUMNS, "table_04")
+    cells += [cell("r with Human, over systems, towards good", record.task, record) for record in correlations]
+    published = []
+    for record in given.select(COLUMNS["MAUVE"]):
         d = record.details
-        notes.append(
-            f"{expected.labels(record, *SYSTEM)}: MAUVE as published, both sides clustered anew: {d['mauve']:.3f}, sd over "
+        published.append(
+            f"{given.labels(record, *SYSTEM)}: MAUVE as published, both sides clustered anew: {d['mauve']:.3f}, sd over "
             f"{len(d['per_seed'])} seeds {d['spread']:.3f}, smoothed {d['smoothed']:.3f}, {d['buckets']} clusters"
         )
-    return Table(f"Table 4. PPL, MAUVE, Latent PPL and Human ({_who(people)}), 95 % intervals", cells, notes)
+    rule = f"Human: {who}; by the rule that they err from, a chain of section types is coherent or not"
+    caption = f"Table 4. PPL, MAUVE, Latent PPL and Human ({who}), 95 % intervals"
+    return given.table(caption, cells, [rule], published)
 
 
 def correlation_records(results: Results) -> Iterator[Record]:
@@ -74,65 +65,53 @@ def correlation_records(results: Results) -> Iterator[Record]:
             }
             both = [key for key in shares if shares[key] is not None and values.get(key) is not None]
             if len(both) >= FEWEST_SYSTEMS:
-                r = correlate(
-                    "pearson", np.array([sign * (values[k] or 0.0) for k in both]), np.array([shares[k] for k in both])
-                )
-                numbers: dict[str, Any] = {
-                    "value": r.value,
-                    "low": r.low,
-                    "high": r.high,
-                    "p_value": r.p_value,
-                    "units": r.items,
-                }
-                yield Record(
-                    "human_study", "correlation", corpus, task=column, **numbers, signature="Pearson, over systems"
-                )
+                measured = np.array([sign * (values[k] or 0.0) for k in both])
+                r = correlate("pearson", measured, np.array([shares[k] for k in both]))
+                numbers: dict[str, Any] = {name: getattr(r, name) for name in ("value", "low", "high", "p_value")}
+                fields = {**numbers, "units": r.items, "signature": "Pearson, over systems"}
+                yield Record("human_study", "correlation", corpus, task=column, **fields)
 
 
-def table_18(results: Results, expected: Expected, *, data: Path) -> Table:
+def table_18(given: Given, most: int = 30) -> Table:
     """Organisations of the articles called incoherent, most common first, pooled over systems."""
-    choice = dict(expected.choice("table_18"))
-    most = choice.pop("most", 30)
-    people = select(results, {**choice, **HUMAN})
+    people = given.select(HUMAN)
     counts: Counter[tuple[str, ...]] = Counter()
     by_system: dict[tuple[str, ...], list[Cell]] = {}
     for record in people:
         for chain, number in record.details["incoherent"]:
             counts[tuple(chain)] += number
             by_system.setdefault(tuple(chain), []).append(
-                exact(_chain(chain), expected.labels(record, "system", "titles"), number, "count")
+                exact(_chain(chain), given.labels(record, "system", "titles"), number, "count")
             )
     ranked = sorted(counts.items(), key=lambda held: (-held[1], held[0]))[:most]
     cells = [exact(_chain(chain), "judgements", number, "count") for chain, number in ranked]
     cells += [one for chain, _ in ranked for one in by_system[chain]]
-    printed = {tuple(row) for row in expected["table_18"]["rows"] if None not in row}
+    printed = {tuple(row) for row in given.expected["table_18"]["rows"] if None not in row}
     notes = [
         f"labels and verdicts: {_who(people)}",
         f"{len(counts)} organisations in {sum(counts.values())} judgements of incoherence; {len(ranked)} shown; the paper prints "
-        f"{len(expected['table_18']['rows'])} without counts",
+        f"{len(given.expected['table_18']['rows'])} without counts",
         f"of the paper's organisations, {sum(chain in counts for chain in printed)} of {len(printed)} occur here too",
     ]
-    return Table(
-        f"Table 18. Organisations of articles called incoherent, most common first ({_who(people)})", cells, notes
-    )
+    caption = f"Table 18. Organisations of articles called incoherent, most common first ({_who(people)})"
+    return Table(caption, cells, notes)
 
 
 def _chain(chain: Sequence[str]) -> str:
     return " → ".join(chain)
 
 
-def human_study(results: Results, expected: Expected, *, data: Path) -> Table:
+def human_study(given: Given) -> Table:
     """Share coherent with both intervals, majority, alpha and kappa beside what was put in; mixed effects.
 
     What is expected of simulated annotators follows from their error rates, ``details.known.flips`` of a record.
     """
-    people = select(results, {**expected.choice("human_study"), **HUMAN})
-    cells = [one for record in people for one in _study_cells(expected.labels(record, *SYSTEM), record)]
-    effects, notes = _effects({expected.labels(record, *SYSTEM): record for record in people})
+    people = given.select(HUMAN)
+    cells = [one for record in people for one in _study_cells(given.labels(record, *SYSTEM), record)]
+    effects, notes = _effects({given.labels(record, *SYSTEM): record for record in people})
     dropped = sorted({name for record in people for name in record.details["dropped"]})
     notes.append(f"set aside by the attention checks, with every answer: {', '.join(dropped) or 'nobody'}")
-    notes += expected.notes("human_study", results, data)
-    return Table(f"Human study: agreement and mixed effects ({_who(people)})", [*cells, *effects], notes)
+    return given.table(f"Human study: agreement and mixed effects ({_who(people)})", [*cells, *effects], notes)
 
 
 def _study_cells(row: str, record: Record) -> list[Cell]:

@@ -1,35 +1,49 @@
-"""Table 10 and Figure 7 of deng2022: languages found by a mixture model, and how sentences mix them (appendix C)."""
+"""Synthetic languages in deng2022: Table 1, whose process is known; Table 10 and Figure 7, mixed languages (appendix C)."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from longform.core.results import Record, Results
+from longform.core.results import Record
 from longform.datasets.synthetic_world.languages import language_of
-from longform.reporting.pivot import comparison_notes, pivot
-from longform.reporting.printed import Expected
-from longform.reporting.selection import select
-from longform.reporting.table import Figure, Listing, short
+from longform.reporting.pivot import SYSTEM, Given
+from longform.reporting.table import Figure, Listing, Table, exact, short
 
+LATENT = {"critic": "synthetic_states", "metric": "latent_ppl"}
+TABLE_1 = {
+    "word PPL": {"critic": "perplexity", "metric": "word_ppl"},
+    "Latent PPL": LATENT,
+    "Latent PPL, strict rule": {**LATENT, "variant": "strict"},
+    "survival": {"critic": "synthetic_states", "metric": "survival"},
+}
 MIX = {"critic": "code_mixing", "metric": "dispersion"}
 COLUMNS = {
     "dispersion, 1 - Σ z²": MIX,
     "share with 90 % of one language": {**MIX, "variant": "corners"},
     "Latent NLL (nats per sentence)": {"critic": "code_mixing", "metric": "languages"},
 }
+EXACT = {"word PPL": "word_ppl", "Latent PPL": "latent_ppl"}  # facts of the corpus
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 3**0.5 / 2]])  # of the simplex of three languages
 
 
-def table_10(results: Results, expected: Expected, *, data: Path) -> Listing:
+def table_1(given: Given) -> Table:
+    """Word PPL and Latent PPL of data, transformer and HSMMs, beside the exact values; survival is the share that the oracle reads."""
+    cells = []
+    for corpus in given.select(LATENT).values("corpus"):
+        values = {column: given.facts.number(corpus, fact) for column, fact in EXACT.items()}
+        cells += [exact("exact", column, value) for column, value in values.items() if value is not None]
+    cells += given.pivot(TABLE_1, "table_01", SYSTEM[1:])
+    caption = "Table 1. Synthetic language: word PPL and Latent PPL with 95 % intervals"
+    return given.table(caption, cells, columns=list(TABLE_1))
+
+
+def table_10(given: Given) -> Listing:
     """The most probable words of each language of the mixture, and which synthetic language they belong to."""
-    record = select(
-        results, {**expected.choice("table_10"), **COLUMNS["Latent NLL (nats per sentence)"], "system": "data"}
-    ).one()
+    record = given.select(COLUMNS["Latent NLL (nats per sentence)"], system="data").one()
     listed = record.details["top_words"]
     rows = [[*_named(words), " ".join(words)] for words in listed]
     distinct = {row[0] for row in rows} - {""}
@@ -48,18 +62,16 @@ def _named(words: Sequence[str]) -> tuple[str, str]:
     return language, f"{number} of {len(words)}"
 
 
-def figure_7(results: Results, expected: Expected, *, data: Path) -> Figure:
+def figure_7(given: Given) -> Figure:
     """Mixes of languages of sentences on the simplex, one panel per system, with the dispersion as a number."""
-    where = expected.choice("figure_7")
-    cells = pivot(results, expected, data, COLUMNS, rows=("system",), where=where)
-    mixes = select(results, {**where, **MIX})
+    mixes = given.select(MIX)
 
     def draw(canvas: Any) -> None:
         for axes, record in zip(canvas.subplots(1, len(mixes), squeeze=False)[0], mixes, strict=True):
-            _panel(axes, expected.labels(record, "system"), record)
+            _panel(axes, given.labels(record, "system"), record)
 
-    notes = [*expected.notes("figure_7", results, data), *comparison_notes(mixes, expected)]
     caption = "Figure 7. Mixes of languages of sentences, a draw of the posterior each, over the simplex of three."
+    cells, notes = given.pivot(COLUMNS, rows=("system",)), [*given.notes, *given.comparisons(mixes)]
     return Figure(caption, cells, draw, (3.0 * len(mixes), 3.1), notes)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,9 +15,8 @@ from longform.core.results import Record, Results
 from longform.datasets.titles import LOWER_BOUND, Selection, piece_count
 from longform.datasets.titles import table_11 as corpus_statistics
 from longform.evaluation.measurements import wilson
-from longform.reporting.pivot import SYSTEM, comparison_notes, exact_rows, pivot
-from longform.reporting.printed import Expected
-from longform.reporting.selection import Facts, folder_of, select
+from longform.reporting.pivot import SYSTEM, Given, panels
+from longform.reporting.selection import folder_of
 from longform.reporting.table import Cell, Figure, Table, exact
 
 LATENT = {"critic": "section_order", "metric": "latent_ppl"}
@@ -33,31 +31,18 @@ COLUMNS: dict[str, Mapping[str, Any]] = {
 }
 
 
-def table_2(results: Results, expected: Expected, *, data: Path) -> Table:
-    """Word PPL and Latent PPL of section titles, for data and models with and without titles, beside exact and chance values."""
-    return _titles("table_2", "table_02", "Table 2. Latent PPL of section titles", results, expected, data)
-
-
-def table_3(results: Results, expected: Expected, *, data: Path) -> Table:
-    """Latent PPL where any two neighbouring sections fit into the window (WIKI-SHORT)."""
-    return _titles("table_3", "table_03", "Table 3. Latent PPL on short sections", results, expected, data)
-
-
-def table_5(results: Results, expected: Expected, *, data: Path) -> Table:
-    """Word PPL and Latent PPL by size of the network."""
-    return _titles("table_5", "table_05", "Table 5. Size of the network", results, expected, data)
-
-
-def _titles(name: str, printed: str, caption: str, results: Results, expected: Expected, data: Path) -> Table:
-    where = expected.choice(name)
-    latent = select(results, {**where, **LATENT})
-    cells = exact_rows(expected, data, latent.values("corpus"), "section_latent_ppl", OWN)
-    cells += pivot(results, expected, data, COLUMNS, printed=printed, where=where)
-    unknown = {expected.labels(r, *SYSTEM): r.details.get("totals", {}).get("unknown") for r in latent}
+def titles(given: Given, printed: str, caption: str) -> Table:
+    """Word PPL and Latent PPL of section titles beside exact and chance values (Tables 2, 3 and 5)."""
+    latent = given.select(LATENT)
+    cells = given.exact_rows(latent.values("corpus"), "section_latent_ppl", OWN) + given.pivot(COLUMNS, printed)
+    unknown = {given.labels(r, *SYSTEM): r.details.get("totals", {}).get("unknown") for r in latent}
     listed = ", ".join(f"{row} {count:.0f}" for row, count in unknown.items() if count) or "none"
-    notes = [*expected.notes(name, results, data), *comparison_notes(latent, expected)]
-    notes += [f"transitions not scored for an unknown title: {listed}", *_generated(latent, expected, data)]
-    return Table(f"{caption}, with 95 % intervals", cells, notes, list(COLUMNS))
+    notes = [
+        *given.comparisons(latent),
+        f"transitions not scored for an unknown title: {listed}",
+        *_generated(latent, given),
+    ]
+    return given.table(f"{caption}, with 95 % intervals", cells, after=notes, columns=list(COLUMNS))
 
 
 def generated_folder(data: Path, record: Record) -> Path:
@@ -67,15 +52,15 @@ def generated_folder(data: Path, record: Record) -> Path:
     return trained if record.seed is None else trained / f"seed_{record.seed}"
 
 
-def _generated(latent: Results, expected: Expected, data: Path) -> list[str]:
+def _generated(latent: Results, given: Given) -> list[str]:
     """What became of the articles that each system was asked for."""
     lines = []
     for record in latent:
-        path = generated_folder(data, record) / "facts.json"
+        path = generated_folder(given.data, record) / "facts.json"
         if record.titles is not None and path.is_file():
             facts = read_json(path)
             counts = [f"{facts[key]} {key}" for key in ("documents", "failed", "redraws", "cut") if key in facts]
-            lines.append(f"{expected.labels(record, *SYSTEM)}: {', '.join(counts)}")
+            lines.append(f"{given.labels(record, *SYSTEM)}: {', '.join(counts)}")
     return lines
 
 
@@ -90,34 +75,29 @@ STATISTICS = {
 }
 
 
-def table_11(results: Results, expected: Expected, *, data: Path) -> Table:
+def table_11(given: Given) -> Table:
     """Articles per split, section types, and section statistics of the validation split, for the corpora of the exhibit.
 
     Raises:
         BadInput: a corpus is not there.
     """
-    facts, cells, notes = Facts(data), [], []
-    for corpus in expected.choice("table_11").get("corpus", []):
-        folder = folder_of(data / "corpora", corpus)
+    cells, notes = [], []
+    for corpus in given.where.get("corpus", []):
+        folder = folder_of(given.data / "corpora", corpus)
         if folder is None:
             raise BadInput(
-                f"{data / 'corpora'} has no corpus {corpus!r}; run the stage that makes it, or change the exhibit's corpora"
+                f"{given.data / 'corpora'} has no corpus {corpus!r}; run its stage, or change the exhibit's corpora"
             )
-        own = facts.of(corpus)
+        own, row = given.facts.of(corpus), given.label("corpus", corpus)
         statistics = own.get("table_11") or _statistics(folder / "documents.jsonl")
-        beside = {
-            n.rule["fact"]: n
-            for n in expected.numbers
-            if n.table == "table_11" and (n.where or {}).get("corpus") == corpus
-        }
+        printed = [
+            n for n in given.expected.numbers if n.table == "table_11" and (n.where or {}).get("corpus") == corpus
+        ]
+        beside = {n.rule["fact"]: n.value / n.rule.get("times", 1) for n in printed if n.value is not None}
         for fact, column in STATISTICS.items():
-            number = beside.get(f"table_11.{fact}")
-            paper = number.value / number.rule.get("times", 1) if number and number.value is not None else None
-            cells.append(exact(expected.label("corpus", corpus), column, statistics[fact], "count", printed=paper))
+            cells.append(exact(row, column, statistics[fact], "count", printed=beside.get(f"table_11.{fact}")))
         dropped = ", ".join(f"{reason} {count}" for reason, count in sorted(own.get("dropped", {}).items())) or "none"
-        notes.append(
-            f"{expected.label('corpus', corpus)}: lengths in {own.get('token_unit', LOWER_BOUND)}; dropped articles: {dropped}"
-        )
+        notes.append(f"{row}: lengths in {own.get('token_unit', LOWER_BOUND)}; dropped articles: {dropped}")
     return Table("Table 11. Corpora: articles, section types, section statistics (validation split)", cells, notes)
 
 
@@ -130,14 +110,14 @@ def _statistics(path: Path) -> Mapping[str, Any]:
 ACROSS = 2  # panels in a row
 
 
-def title_calibration(results: Results, expected: Expected, *, data: Path) -> Figure:
+def title_calibration(given: Given) -> Figure:
     """Reliability of the title classifiers on test sections, a panel for each corpus, with accuracy and calibration error."""
-    where = {"critic": "section_order", **expected.choice("title_calibration")}
+    critic = {"critic": "section_order"}
     measures = {"accuracy": {"metric": "title_accuracy"}, "calibration error": {"metric": "calibration_error"}}
-    cells = pivot(results, expected, data, measures, rows=("corpus",), where=where)
+    cells = given.pivot(measures, rows=("corpus",), where={**critic, **given.where})
     bins: dict[str, list[tuple[float, ...]]] = {}
-    for record in select(results, {**where, "metric": "calibration_error"}):
-        row, details = expected.labels(record, "corpus"), record.details
+    for record in given.select(critic, given.where, metric="calibration_error"):
+        row, details = given.labels(record, "corpus"), record.details
         cells.append(exact(row, "error expected by chance", details["expected_by_chance"], record.signature))
         cells.append(exact(row, "share over 90 % certain", details["share_over_90"], record.signature))
         bins[row] = [(c / n, k / n, *wilson(k, n), n, low, high) for low, high, n, c, k in details["bins"] if n]
@@ -145,19 +125,15 @@ def title_calibration(results: Results, expected: Expected, *, data: Path) -> Fi
             Cell(row, f"accuracy in ({low:.2f}, {high:.2f}]", share, below, above, int(n))
             for _, share, below, above, n, low, high in bins[row]
         ]
-    rows = max(1, math.ceil(len(bins) / ACROSS))
 
     def draw(canvas: Any) -> None:
-        panels = canvas.subplots(rows, ACROSS, sharex=True, sharey=True, squeeze=False).ravel()
-        for axes, (corpus, points) in zip(panels, bins.items(), strict=False):
+        grid = panels(canvas, len(bins), ACROSS, sharex=True, sharey=True)
+        for axes, (corpus, points) in zip(grid, bins.items(), strict=True):
             confidence, share, low, high, *_ = (np.array(column) for column in zip(*points, strict=True))
             axes.plot([0, 1], [0, 1], color="0.7", linewidth=0.8)
-            axes.errorbar(
-                confidence, share, yerr=[share - low, high - share], fmt="o", color="#0072B2", markersize=3, capsize=2
-            )
+            arms = [share - low, high - share]
+            axes.errorbar(confidence, share, yerr=arms, fmt="o", color="#0072B2", markersize=3, capsize=2)
             axes.set(title=corpus, xlim=(0, 1.02), ylim=(0, 1.02))
-        for axes in panels[len(bins) :]:
-            axes.axis("off")
         canvas.supxlabel("mean confidence of the bin")
         canvas.supylabel("share correct")
 
@@ -165,19 +141,18 @@ def title_calibration(results: Results, expected: Expected, *, data: Path) -> Fi
         "Title classifiers: share of correct titles by confidence, test sections, Wilson intervals (each section a trial; bins "
         "below 20 sections have none in the CSV); the paper's BERT is mostly over 90 % certain (section 4)."
     )
-    return Figure(caption, cells, draw, (2.9 * ACROSS, 2.6 * rows + 0.3))
+    return Figure(caption, cells, draw, (2.9 * ACROSS, 2.6 * max(1, -(-len(bins) // ACROSS)) + 0.3))
 
 
-def inference_error(results: Results, expected: Expected, *, data: Path) -> Table:
+def inference_error(given: Given) -> Table:
     """Latent PPL before and after the classifier's errors are taken out, beside gold titles and the exact values.
 
     ``exact`` is the synthetic process under the fitted critic: what gold titles score on infinitely many documents.
     """
-    where = expected.choice("inference_error")
-    corrected = select(results, {**where, **LATENT, "variant": "corrected"})
-    cells, notes = [], expected.notes("inference_error", results, data)
+    corrected = given.select(LATENT, variant="corrected")
+    cells, notes = [], given.notes
     for record in corrected.where(system="data"):
-        row, details = expected.labels(record, "corpus"), record.details
+        row, details = given.labels(record, "corpus"), record.details
         if details.get("exact_latent_ppl") is not None:
             cells.append(exact(f"{row}, exact", "Latent PPL, gold titles", details["exact_latent_ppl"]))
         notes.append(
@@ -189,7 +164,7 @@ def inference_error(results: Results, expected: Expected, *, data: Path) -> Tabl
         "Latent PPL, corrected": {**LATENT, "variant": "corrected"},
         "Latent PPL, gold titles": GOLD,
     }
-    cells += pivot(results, expected, data, columns, where=where)
+    cells += given.pivot(columns)
     notes.append("the confusion matrix is that of real sections; a model's sections may be harder to read than those")
     return Table("Inference error: Latent PPL with the classifier's confusion matrix taken out", cells, notes)
 
@@ -205,13 +180,12 @@ TERMS = {
 }
 
 
-def appendix_a(results: Results, expected: Expected, *, data: Path) -> Table:
+def appendix_a(given: Given) -> Table:
     """Appendix A's three terms, and the Latent NLL of a set split into its own diversity and its distance to the prior."""
-    where = {"critic": "section_order", **expected.choice("appendix_a")}
-    columns = {column: {"metric": metric} for column, metric in TERMS.items()}
+    columns = {column: {"critic": "section_order", "metric": metric} for column, metric in TERMS.items()}
     notes = [
         "(2) and the sum are relative to sections drawn without an order",
         "arg max Latent NLL = H(q) + KL(q || prior) with q the bigram of the set's own predicted titles",
     ]
     caption = "Appendix A: the terms of log P(x), and the diversity that the Latent PPL leaves out"
-    return Table(caption, pivot(results, expected, data, columns, where=where), notes)
+    return Table(caption, given.pivot(columns), notes)

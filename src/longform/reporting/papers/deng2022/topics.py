@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy.cluster.hierarchy import leaves_list, linkage
 
-from longform.core.results import Results
-from longform.reporting.pivot import SYSTEM, comparison_notes, exact_rows, pivot
-from longform.reporting.printed import Expected
+from longform.reporting.pivot import SYSTEM, Given
 from longform.reporting.selection import select
 from longform.reporting.table import Cell, Figure, Listing, Table, exact, short
 
@@ -26,27 +23,24 @@ LINEAR = 1.0  # covariances up to this lie on the linear part of the colour scal
 LISTED = 20  # topics up to which the CSV has every covariance
 
 
-def table_9(results: Results, expected: Expected, *, data: Path) -> Table:
+def table_9(given: Given) -> Table:
     """Latent NLL of topic logits in nats per document, for data and models with and without titles.
 
     The released code scores the posterior's mean, so the printed numbers, of models without titles, stand beside that.
     """
-    where = expected.choice("table_9")
-    read = select(results, {**where, **NLL})
-    truth = exact_rows(expected, data, read.values("corpus"), "topic_latent_nll", next(iter(COLUMNS)))
-    cells = [*truth, *pivot(results, expected, data, COLUMNS, printed="table_09", where=where)]
-    notes = [*expected.notes("table_9", results, data), *comparison_notes(read, expected), *([EXACT] if truth else [])]
-    notes.append(
-        f"documents without a known word, at most in one row: {max((r.excluded or 0 for r in read), default=0)}"
-    )
-    return Table("Table 9. Latent NLL of topic logits, nats per document, with 95 % intervals", cells, notes)
+    read = given.select(NLL)
+    truth = given.exact_rows(read.values("corpus"), "topic_latent_nll", next(iter(COLUMNS)))
+    lost = f"documents without a known word, at most in one row: {max((r.excluded or 0 for r in read), default=0)}"
+    notes = [*given.comparisons(read), *([EXACT] if truth else []), lost]
+    caption = "Table 9. Latent NLL of topic logits, nats per document, with 95 % intervals"
+    return given.table(caption, truth + given.pivot(COLUMNS, "table_09"), after=notes)
 
 
-def table_14(results: Results, expected: Expected, *, data: Path) -> Listing:
+def table_14(given: Given) -> Listing:
     """The documents with the largest T(x), worst first, each with its beginning (the paper's table is lost)."""
     rows, notes = [], []
-    for record in select(results, {**expected.choice("table_14"), **NLL}):
-        outliers, system = record.details["outliers"], expected.labels(record, *SYSTEM)
+    for record in given.select(NLL):
+        outliers, system = record.details["outliers"], given.labels(record, *SYSTEM)
         texts = record.details.get("outlier_texts") or [""] * len(outliers)
         rows += [
             [system, unit, nats, " ".join(text.split()[:WORDS])]
@@ -59,45 +53,30 @@ def table_14(results: Results, expected: Expected, *, data: Path) -> Listing:
     return Listing("Table 14. Documents whose mix of topics is least probable", header, rows, notes)
 
 
-def figure_6(results: Results, expected: Expected, *, data: Path) -> Figure:
-    """Covariances of topic logits in encyclopedia text: data, a model of it, a model of another corpus."""
-    return _covariances("figure_6", "Figure 6", results, expected, data)
+def covariances(given: Given, title: str) -> Figure:
+    """Covariances of topic logits, a panel for the data, a model of it and a model of another corpus (Figures 6, 8 and 9).
 
-
-def figure_8(results: Results, expected: Expected, *, data: Path) -> Figure:
-    """As Figure 6, for medical articles."""
-    return _covariances("figure_8", "Figure 8", results, expected, data)
-
-
-def figure_9(results: Results, expected: Expected, *, data: Path) -> Figure:
-    """As Figure 6, for physics articles."""
-    return _covariances("figure_9", "Figure 9", results, expected, data)
-
-
-def _covariances(name: str, title: str, results: Results, expected: Expected, data: Path) -> Figure:
-    """One panel per system; clusters of data's topics order the topics of every panel (average linkage, Euclidean)."""
-    where = expected.choice(name)
-    foreign = {"variant": OFF_DOMAIN, **{k: v for k, v in where.items() if k == "corpus"}}
-    records = {expected.labels(r, "system", "titles"): r for r in select(results, {**where, **NLL})}
-    records |= {expected.labels(r, "variant"): r for r in select(results, {**NLL, **foreign})}
-    real = select(results, {**where, **NLL, "system": "data", "titles": None}).one()
+    Clusters of data's topics order the topics of every panel (average linkage, Euclidean).
+    """
+    foreign = {"variant": OFF_DOMAIN, **{k: v for k, v in given.where.items() if k == "corpus"}}
+    records = {given.labels(r, "system", "titles"): r for r in given.select(NLL)}
+    records |= {given.labels(r, "variant"): r for r in select(given.results, {**NLL, **foreign})}
+    real = given.select(NLL, system="data", titles=None).one()
     matrices = {row: np.array(record.details["covariance_of_means"]) for row, record in records.items()}
     reference = np.array(real.details["covariance_of_means"])
     order = leaves_list(linkage(reference, method="average", metric="euclidean"))
     columns = {"Latent NLL (nats)": NLL}
-    cells = pivot(results, expected, data, columns, printed="figures", rows=SYSTEM[1:], where=where)
-    cells += pivot(results, expected, data, columns, printed="figures", rows=("variant",), where=foreign)
+    cells = given.pivot(columns, "figures", SYSTEM[1:]) + given.pivot(columns, "figures", ("variant",), foreign)
     cells += [
         exact(row, "Frobenius distance to data", float(np.linalg.norm(matrix - reference)), "")
         for row, matrix in matrices.items()
         if records[row] is not real
     ]
     if len(order) <= LISTED:
-        pairs = [(i, j) for i in range(len(order)) for j in range(i, len(order))]
         cells += [
             Cell(f"{row}, topic {i}", f"topic {j}", float(m[i, j]), detail=True)
             for row, m in matrices.items()
-            for i, j in pairs
+            for i, j in zip(*np.triu_indices(len(order)), strict=True)
         ]
     limit = max(float(np.abs(matrix).max()) for matrix in matrices.values())
 
@@ -121,4 +100,4 @@ def _covariances(name: str, title: str, results: Results, expected: Expected, da
         f"{title}. Covariances of the posterior means of topic logits, topics in the order of clusters of data's; the scale reaches "
         f"the largest entry, {short(limit)}, so that none is cut off (the paper cuts at 5)."
     )
-    return Figure(caption, cells, draw, (2.7 * len(matrices) + 1.0, 3.1), expected.notes(name, results, data))
+    return given.figure(caption, cells, draw, (2.7 * len(matrices) + 1.0, 3.1))

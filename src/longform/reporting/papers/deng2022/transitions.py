@@ -16,13 +16,11 @@ from typing import Any
 from longform.core.artefacts import read_documents
 from longform.core.documents import BadInput
 from longform.core.markov_chain import BEGIN, END, FAILURE_PROBABILITY
-from longform.core.results import Record, Results
+from longform.core.results import Record
 from longform.evaluation.measurements import wilson
 from longform.reporting.papers.deng2022.pages import MarkedSection, SectionPage
 from longform.reporting.papers.deng2022.sections import LATENT, generated_folder
-from longform.reporting.pivot import SYSTEM, pivot
-from longform.reporting.printed import Expected
-from longform.reporting.selection import select
+from longform.reporting.pivot import SYSTEM, Given
 from longform.reporting.table import Cell, Figure, Table
 
 RED = 0.05  # Figure 4 marks transitions with P_c below this; Table 12's threshold is another
@@ -99,21 +97,19 @@ def wilson_fields(hits: float, trials: float) -> dict[str, Any]:
     return {"value": hits / trials, "low": low, "high": high, "units": int(trials)}
 
 
-def table_12(results: Results, expected: Expected, *, data: Path) -> Table:
+def table_12(given: Given) -> Table:
     """The most common improbable transitions of each system, in % of its transitions between sections."""
-    where = expected.choice("table_12")
     cells: list[Cell] = []
-    for record in select(results, {**where, **LATENT}):
+    for record in given.select(LATENT):
         own = {**{name: getattr(record, name) for name in (*SYSTEM, "seed")}, "critic": "section_order"}
         failed = [t for t in transitions(record) if t.inner and t.probability < FAILURE_PROBABILITY]
         names = [t.name for t in sorted(failed, key=lambda t: (-t.count, t.name))[:TOP_ERRORS]]
         columns = {name: {"metric": "transition_share", "task": name} for name in names}
         columns |= {label: {"metric": metric} for label, metric in SHARES.items()}
-        made = pivot(results, expected, data, columns, printed="table_12", where=own, factor=100)
+        made = given.pivot(columns, "table_12", where=own, factor=100)
         cells += [replace(c, row=f"{c.row}: {c.column}", column="frequency, %") for c in made]
-    notes = expected.notes("table_12", results, data)
-    notes.append(f"a transition fails where the critic's probability is below {FAILURE_PROBABILITY}; {COUNTED}")
-    return Table("Table 12. Section transition errors, % of transitions between sections", cells, notes)
+    note = f"a transition fails where the critic's probability is below {FAILURE_PROBABILITY}; {COUNTED}"
+    return given.table("Table 12. Section transition errors, % of transitions between sections", cells, after=[note])
 
 
 @dataclass(frozen=True)
@@ -132,8 +128,12 @@ class Edge:
     red: bool
     units: int
 
+    @property
+    def name(self) -> str:
+        return f"{self.earlier} → {self.later}"
 
-def figure_4(results: Results, expected: Expected, *, data: Path) -> Figure:
+
+def figure_4(given: Given) -> Figure:
     """P(z_m | z_{m-1}) of a model less that of real text, on the most common titles, improbable ones framed.
 
     The paper draws a graph; the same numbers stand here in a matrix, where no label hides another.
@@ -141,25 +141,15 @@ def figure_4(results: Results, expected: Expected, *, data: Path) -> Figure:
     Raises:
         BadInput: the exhibit's choice is not one model.
     """
-    where = expected.choice("figure_4")
-    model = select(results, {**where, **LATENT}).one()
-    real = select(results, {**where, **LATENT, "system": "data", "titles": None}).one()
+    model = given.select(LATENT).one()
+    real = given.select(LATENT, system="data", titles=None).one()
     edges = _edges(transitions(real), transitions(model))
     cells = [
-        Cell(
-            f"{e.earlier} → {e.later}",
-            "P model - P data",
-            e.difference,
-            e.low,
-            e.high,
-            e.units,
-            signature="Newcombe 1998",
-        )
-        for e in edges
+        Cell(e.name, "P model - P data", e.difference, e.low, e.high, e.units, signature="Newcombe 1998") for e in edges
     ]
     red = [e for e in edges if e.red and e.difference >= SHOWN_DIFFERENCE]
     caption = (
-        f"Figure 4. Section transitions of {expected.labels(model, *SYSTEM)} less those of real text, {TOP_TITLES} most common "
+        f"Figure 4. Section transitions of {given.labels(model, *SYSTEM)} less those of real text, {TOP_TITLES} most common "
         f"titles at most, from row to column; differences of {SHOWN_DIFFERENCE} and more as numbers, framed where the model is likelier "
         f"and the critic's probability is below {RED}. Of {len(red)} framed transitions that the model makes likelier by so much, "
         f"{sum(e.earlier == e.later for e in red)} repeat the title (the paper finds mostly repetitions). Intervals in the CSV "
@@ -224,23 +214,14 @@ def _matrix(canvas: Any, edges: Sequence[Edge]) -> None:
     canvas.colorbar(shown, ax=axes, shrink=0.7, label="P model - P data")
 
 
-def table_13(results: Results, expected: Expected, *, data: Path) -> SectionPage:
-    """A generated article that repeats a section title where the critic expects another, and is sound otherwise."""
-    return _page("table_13", "Table 13. A repeated section", "repeating", results, expected, data)
-
-
-def figure_1(results: Results, expected: Expected, *, data: Path) -> SectionPage:
-    """The article with the most improbable order of sections, its bad transitions marked."""
-    return _page("figure_1", "Figure 1. Improper section transitions", "worst", results, expected, data)
-
-
-def _page(name: str, caption: str, kind: str, results: Results, expected: Expected, data: Path) -> SectionPage:
-    record = select(results, {**expected.choice(name), **LATENT}).one()
+def article_page(given: Given, caption: str, kind: str) -> SectionPage:
+    """The most improbable article of a kind, ``worst`` or ``repeating``, its bad transitions marked (Figure 1, Table 13)."""
+    record = given.select(LATENT).one()
     found = record.details[kind]
     if not found:
         return SectionPage(caption, "no such article in this set", ())
     entry, likeliest = found[0], record.details["likeliest"]
-    sections = _texts(generated_folder(data, record) / "documents.jsonl", entry["unit"])
+    sections = _texts(generated_folder(given.data, record) / "documents.jsonl", entry["unit"])
     before = [BEGIN, *entry["titles"]]
     steps = zip([*entry["titles"], END], [*sections, ""], entry["log_probs"], before, strict=True)
     rows = [

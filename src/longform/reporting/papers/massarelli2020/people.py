@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from longform.core.documents import BadInput
-from longform.core.results import Results
 from longform.critics.verifiability.annotation_sheet import FLAGS, judged
 from longform.critics.verifiability.score import LABELS
-from longform.reporting.printed import Expected
+from longform.reporting.pivot import Given
 from longform.reporting.table import Cell, Table
 
 MEASURES = ("REP", "NAC", "UNG", "SPG", "SPV", "USPG", "USPV")
@@ -64,9 +63,7 @@ def _write(path: Path, columns: Sequence[str], rows: Sequence[Mapping[str, Any]]
         writer.writerows(rows)
 
 
-def table_2(
-    results: Results, expected: Expected, *, data: Path, answers: str | None = None, test: str = "test"
-) -> StudySheet:
+def table_2(given: Given, answers: str | None = None, test: str = "test") -> StudySheet:
     """What the paper's annotators found, exact repeats counted here, and, with ``answers``, what ours found.
 
     Args:
@@ -76,13 +73,13 @@ def table_2(
     Raises:
         BadInput: answers that cannot be read.
     """
-    sheet = results.one(critic="verifiability", metric="exact_repeats", corpus=test).details
-    block = expected["table_2"]
-    ours = judged(sheet["items"], read_answers(data / answers)) if answers else None
+    sheet = given.results.one(critic="verifiability", metric="exact_repeats", corpus=test).details
+    block = given.expected["table_2"]
+    ours = judged(sheet["items"], read_answers(given.data / answers)) if answers else None
     why = "other texts and other people than the paper's" if ours else "nobody was asked: the sheet is beside the table"
     cells = []
     for decoder, repeats in sheet["exact_repeats"].items():
-        row = expected.label("system", decoder)
+        row = given.label("system", decoder)
         for place, measure in enumerate(MEASURES):
             value = ours["decoders"].get(decoder, {}).get(measure) if ours else None
             printed = block[decoder][place] if decoder in block else None
@@ -90,10 +87,8 @@ def table_2(
         share = None if repeats is None else 100 * repeats
         signature = "sentences equal to an earlier one of the text"
         cells.append(Cell(row, "exact repeats", share, signature=signature))
-    notes = [*_notes(sheet, ours, block), *expected.notes("table_2", results, data)]
-    return StudySheet(
-        Table("Table 2. What people say of the first five sentences (percent)", cells, notes), sheet["items"]
-    )
+    caption = "Table 2. What people say of the first five sentences (percent)"
+    return StudySheet(given.table(caption, cells, _notes(sheet, ours, block)), sheet["items"])
 
 
 def _notes(sheet: Mapping[str, Any], ours: Mapping[str, Any] | None, block: Mapping[str, Any]) -> list[str]:
