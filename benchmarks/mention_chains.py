@@ -1,16 +1,13 @@
-"""Time and agreement of the 5-gram critics against nltk.lm and, where installed, KenLM (its reader and its lmplz).
+"""Time and agreement of the 5-gram critics against nltk.lm.
 
 Run from the repository root:  python benchmarks/mention_chains.py --tokens 5000000 --out benchmarks/measured/mention_chains.json
-Needs nltk and kenlm (development extras); lmplz is used where --lmplz names the program. Times are CPU seconds.
+Needs nltk (a development extra). Times are CPU seconds.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import resource
-import subprocess
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -20,8 +17,9 @@ import numpy as np
 
 from longform.core.documents import Chain
 from longform.core.resampling import generator
+from longform.critics.coreference import score
 from longform.critics.coreference.ngrams import NOBODY, TokenStream
-from longform.critics.coreference.score import KneserNeyCritic, MentionCritic, arpa_lines
+from longform.critics.coreference.score import KneserNeyCritic, MentionCritic
 
 FORMS = tuple(sorted(["M", "F", "P", "N", ".", *(f"{p}{i}" for p in ("he", "she", "they", "who") for i in range(46))]))
 NLTK_TOKENS, NLTK_QUERIES, REPEATS = 500_000, 300, 3  # of both sides, the least counts
@@ -65,15 +63,6 @@ def chains(tokens: TokenStream) -> list[Chain]:
     ]
 
 
-def with_end(tokens: TokenStream, code: int) -> TokenStream:
-    """The stream with an end symbol after each chain."""
-    ends = np.cumsum(tokens.lengths)
-    lengths = tokens.lengths + 1
-    starts = np.cumsum(lengths) - lengths
-    forms, entities = np.insert(tokens.forms, ends, code), np.insert(tokens.entities, ends, NOBODY)
-    return TokenStream(forms.astype(np.int32), entities.astype(np.int32), np.repeat(starts, lengths), lengths)
-
-
 def ours(train: TokenStream, test: TokenStream) -> dict[str, Any]:
     """Fit and score both critics from arrays, the released one with people, Kneser-Ney on the same stream."""
     found = {}
@@ -109,14 +98,15 @@ def against_nltk(train: TokenStream, test: TokenStream) -> dict[str, float]:
         model.fit([grams], words)
         return model
 
+    score.absolute_discount = lambda counts: 0.75  # nltk has one discount for all orders
     model, fit_s = timed(nltk_fit, REPEATS)
     query_rows = [("<bos>",) * 4 + unit.symbols for unit in queries]
     windows = [row[i - 4 : i + 1] for row in query_rows for i in range(4, len(row))][:NLTK_QUERIES]
     theirs, score_s = timed(lambda: [np.log(model.score(w[-1], w[:-1])) for w in windows], REPEATS)
-    fitted, our_fit_from_strings_s = timed(lambda: MentionCritic(discounts=(0.75,) * 4).fit(real), REPEATS)
+    fitted, our_fit_from_strings_s = timed(lambda: MentionCritic().fit(real), REPEATS)
     mine = np.concatenate(fitted.attribute(queries))[: len(windows)]
     _, our_score_s = timed(lambda: fitted.score_tokens(test), REPEATS)
-    _, our_fit_s = timed(lambda: MentionCritic(forms=FORMS, discounts=(0.75,) * 4).fit_tokens(train), REPEATS)
+    _, our_fit_s = timed(lambda: MentionCritic(forms=FORMS).fit_tokens(train), REPEATS)
     tokens, their_rate, our_rate = len(train.forms), len(windows) / score_s, len(test.forms) / our_score_s
     return {
         "tokens": float(tokens),
@@ -133,66 +123,11 @@ def against_nltk(train: TokenStream, test: TokenStream) -> dict[str, float]:
     }
 
 
-def against_kenlm(train: TokenStream, test: TokenStream, lmplz: str | None, folder: Path) -> dict[str, Any]:
-    """KenLM reads our ARPA of true Kneser-Ney; and, where lmplz is given, estimates its own from the same text."""
-    import kenlm
-
-    forms = (*FORMS, "<eos>")  # appended after sorting: fit_tokens takes the vocabulary as it is given
-    train, test = with_end(train, len(FORMS)), with_end(test, len(FORMS))
-    fitted, fit_s = timed(lambda: KneserNeyCritic(forms=forms, end=True).fit_tokens(train))
-    lines = [" ".join(c.symbols) for c in chains_of(test, forms)]
-    found = {
-        "our_fit_s": fit_s,
-        "ppl_ours": float(np.exp(-fitted.score_tokens(test).mean())),
-        "discounts_ours": fitted.fitted_discounts,
-    }
-    (folder / "ours.arpa").write_text("\n".join(arpa_lines(fitted)) + "\n", encoding="utf-8")
-    found["ppl_kenlm_on_our_arpa"] = kenlm_perplexity(kenlm.Model(str(folder / "ours.arpa")), lines)
-    if lmplz:
-        text = folder / "train.txt"
-        text.write_text("\n".join(" ".join(c.symbols) for c in chains_of(train, forms)) + "\n", encoding="utf-8")
-        command = [
-            lmplz,
-            "-o",
-            "5",
-            "--discount_fallback",
-            "-S",
-            "2G",
-            "--text",
-            str(text),
-            "--arpa",
-            str(folder / "k.arpa"),
-        ]
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        done = subprocess.run(command, check=True, capture_output=True, text=True)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        found["lmplz_s"] = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        found["discounts_lmplz"] = [x for x in done.stderr.splitlines() if "D1=" in x]
-        found["ppl_kenlm"] = kenlm_perplexity(kenlm.Model(str(folder / "k.arpa")), lines)
-    return found
-
-
-def chains_of(tokens: TokenStream, forms: tuple[str, ...]) -> list[Chain]:
-    """Chains without their end symbol, as lines of text."""
-    ends = np.cumsum(tokens.lengths)
-    return [
-        Chain("", "train", tuple(forms[f] for f in tokens.forms[b - n : b - 1]))
-        for b, n in zip(ends, tokens.lengths, strict=True)
-    ]
-
-
-def kenlm_perplexity(model: Any, lines: list[str]) -> float:
-    """Per symbol, end symbols counted."""
-    total = sum(model.score(line, bos=True, eos=True) for line in lines)
-    return float(10 ** (-total / sum(len(line.split()) + 1 for line in lines)))
-
-
 def main() -> None:
     """Measure and print; with --out, also write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tokens", type=int, default=5_000_000)
     parser.add_argument("--test", type=int, default=1_000_000)
-    parser.add_argument("--lmplz", default=None)
     parser.add_argument("--out", type=Path, default=None)
     options = parser.parse_args()
     warm = stream("warm", 2000, True)
@@ -203,8 +138,6 @@ def main() -> None:
     found["fit_s_from_strings"] = from_strings(people)
     cut = stream("train", NLTK_TOKENS, False)
     found["nltk"] = against_nltk(cut, plain_test)
-    with tempfile.TemporaryDirectory() as folder:
-        found["kenlm"] = against_kenlm(plain, stream("test", 100_000, False), options.lmplz, Path(folder))
     text = json.dumps(found, indent=1)
     print(text)
     if options.out:

@@ -19,9 +19,8 @@ import numpy as np
 
 from benchmarks.ctm_files import read_model, read_posteriors, write_corpus, write_model, write_settings
 from benchmarks.topics import simulated
-from longform.critics.topics.expectation import Expectation, expectation
 from longform.critics.topics.model import RELEASED, RELEASED_INFERENCE, TermCounts
-from longform.critics.topics.train import RELEASED_SEED, maximise, seeded_model
+from longform.critics.topics.train import RELEASED_SEED, Expectation, expectation, maximise, seeded_model
 
 ITERATIONS = 10  # of each program's fit
 

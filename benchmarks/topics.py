@@ -33,7 +33,6 @@ import numpy as np
 from benchmarks.ctm_files import read_corpus, read_model, read_settings, write_corpus, write_settings
 from longform.core.documents import Document, Section
 from longform.core.resampling import generator
-from longform.critics.topics.expectation import expectation
 from longform.critics.topics.kernels import NEWTON_STEPS
 from longform.critics.topics.model import (
     RELEASED,
@@ -45,7 +44,7 @@ from longform.critics.topics.model import (
     count_terms,
     from_rows,
 )
-from longform.critics.topics.train import RELEASED_SEED, maximise, seeded_model
+from longform.critics.topics.train import RELEASED_SEED, expectation, maximise, seeded_model
 
 
 def simulated(documents: int, *, length: int = 200, terms: int = 5000, topics: int = 50) -> TermCounts:
@@ -73,16 +72,16 @@ def corpus_of(options: argparse.Namespace) -> TermCounts:
     return read_corpus(options.corpus) if options.corpus else simulated(options.documents)
 
 
-def ours(counts: TermCounts, start: TopicModel, settings: TopicSettings, device: str = "cpu") -> dict[str, Any]:
+def ours(counts: TermCounts, start: TopicModel, settings: TopicSettings) -> dict[str, Any]:
     """One EM run: seconds of each iteration (E-step, M-step, bookkeeping) and the bound that entered it."""
     stamps = [(time.perf_counter(), time.process_time())]
 
     def note(model: TopicModel, step: Progress) -> None:
         stamps.append((time.perf_counter(), time.process_time()))
 
-    steps = maximise(counts, start, settings=settings, checkpoint=note, device=device).history
+    steps = maximise(counts, start, settings=settings, checkpoint=note).history
     wall, processor = np.diff(stamps, axis=0).T.tolist()
-    name = f"longform {'compiled' if device == 'cpu' else f'PyTorch {device}'} {settings.floats}"
+    name = f"longform {settings.floats}"
     bounds, rounds = [step.bound for step in steps], [step.rounds for step in steps]
     return {"program": name, "seconds": wall, "cpu_seconds": processor, "elbo": bounds, "rounds": rounds}
 
@@ -159,8 +158,6 @@ def measure(counts: TermCounts, topics: int, options: argparse.Namespace, settin
         start = read_model(options.start)
     expectation(counts.take(np.arange(min(2, len(counts)))), start, settings)  # compile before the clock runs
     runs: list[Callable[[], dict[str, Any]]] = [lambda: ours(counts, start, settings)]
-    if options.device:
-        runs.append(lambda: ours(counts, start, settings, options.device))
     if options.original:
         runs.append(lambda: original(options.original, (options.corpus, options.settings), topics, options.start))
     found = [run() for _ in range(options.repeats) for run in runs]
@@ -223,7 +220,6 @@ def options_of(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--floats", choices=["float32", "float64"], default="float32")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--device", help="also run the engine for GPUs here: cuda, or cpu:0 for a trial")
     parser.add_argument("--original", type=Path, help="binary of the original program, to alternate with")
     parser.add_argument("--no-marks", action="store_true", help="leave tomotopy and gensim out")
     return parser.parse_args(arguments)

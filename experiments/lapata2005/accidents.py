@@ -30,8 +30,7 @@ from longform.critics.entity_grid.ranking import (
     supplied,
 )
 from longform.evaluation.order_discrimination import PairAccuracy, cross_validated
-from longform.text.entity_grids import supplied_grid
-from longform.text.grid_files import build
+from longform.text.entity_grids import build, supplied_grid
 from longform.text.permutations import permuted_documents
 
 FACTORS = (0.1, 1.0, 10.0, 100.0)  # of SVM-light's default C

@@ -18,8 +18,8 @@ from benchmarks.ctm_files import (
     write_settings,
 )
 from longform.core.documents import BadInput
-from longform.critics.topics.expectation import expectation
 from longform.critics.topics.model import RELEASED, RELEASED_INFERENCE, TopicModel, from_rows, inverse
+from longform.critics.topics.train import expectation
 
 SHIPPED = """em max iter 1000
 var max iter 20

@@ -23,7 +23,7 @@ from longform.datasets.test_suites.sources import (
     read_ted_mdb,
     read_uses,
 )
-from longform.text.edits import restored
+from longform.text.permutations import restored
 
 
 @pytest.fixture

@@ -40,8 +40,7 @@ def test_pairs_equal_a_loop_and_ties_count_one_half():
     units = both_sides(6, 3)
     critic = BridgeCritic().fit([unit.human for unit in units])
     won = [
-        abs(loop_score(u.human.latents, critic.sigma2))
-        < abs(loop_score(u.text("robot").latents, critic.sigma2))
+        abs(loop_score(u.human.latents, critic.sigma2)) < abs(loop_score(u.text("robot").latents, critic.sigma2))
         for u in units
     ]
     found = human_vs_machine({"bbscore": critic}, units, ["robot"], **OWN)

@@ -20,7 +20,7 @@ from longform.datasets import summeval as rated_summaries
 from longform.datasets.test_suites import items, native, sources
 from longform.datasets.wikipedia import dump
 from longform.study.items import load_study
-from longform.text import grid_files, lexicon
+from longform.text import entity_grids, lexicon
 from longform.text import lexicon as lexicons
 
 DOCUMENT = {"id": "a", "split": "test", "sections": [{"title": None, "text": "One. Two."}], "edits": []}
@@ -181,10 +181,10 @@ READERS = {
         lambda path: rated_shuffles.build(name="x", seed=1, raw=path.parent),
         lines(DOCUMENT),
     ),
-    "grids": ("g.jsonl", grid_files.read_grids, lines({"doc": "1", "perm": 1, "grid": {"CAT": "S-O"}})),
+    "grids": ("g.jsonl", entity_grids.read_grids, lines({"doc": "1", "perm": 1, "grid": {"CAT": "S-O"}})),
     "grids gzip": (
         "g.jsonl.gz",
-        grid_files.read_grids,
+        entity_grids.read_grids,
         gzip.compress(lines({"doc": "1", "perm": 1, "grid": {"CAT": "S-O"}})),
     ),
     "lexicon": ("l.xml", lexicons.read_lmf, LMF),

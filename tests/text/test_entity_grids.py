@@ -4,9 +4,16 @@ import numpy as np
 import pytest
 
 from longform.core.documents import BadInput, Document, Section
-from longform.text.entity_grids import Grid, found_grids, grid_from_mentions, read, spacy_mentions, spacy_role
-from longform.text.grid_files import cells as published_cells
-from longform.text.grid_files import parse_grid
+from longform.text.entity_grids import (
+    Grid,
+    found_grids,
+    grid_from_mentions,
+    parse_grid,
+    published_cells,
+    read,
+    spacy_mentions,
+    spacy_role,
+)
 from longform.text.lexicon import Lexicon, closed_links
 from longform.text.nouns import NounRules
 
@@ -45,13 +52,6 @@ def test_the_highest_of_several_mentions_counts():
         "d", "test", 1, [(0, "a", "X"), (0, "a", "S"), (0, "a", "O"), (0, "b", "X"), (0, "b", "O")]
     )
     assert [column(grid, "a"), column(grid, "b")] == ["S", "O"]
-
-
-def test_coreferent_columns_merge_to_the_highest_role():
-    grid = grid_from_mentions("d", "test", 3, [(0, "dictator", "O"), (0, "pinochet", "S"), (2, "dictator", "X")])
-    merged = grid.merged({"dictator": "pinochet"})
-    assert merged.entities == ("pinochet",)
-    assert column(merged, "pinochet") == "S-X"
 
 
 @pytest.mark.parametrize("mention", [(0, "a", "-"), (0, "a", "s"), (3, "a", "S"), (-1, "a", "S")])

@@ -1,7 +1,13 @@
-"""Entity grids: sentences x entities with the role of each entity in each sentence (lapata2005 section 3.1)."""
+"""Entity grids: sentences x entities with the role of each entity in each sentence (lapata2005 section 3.1).
+
+Every noun is an entity of its own, known by its string; all nouns of a phrase bear the role of its head; of several mentions in a
+sentence the highest role counts, S > O > X; passives enter their deep role. Roles come from a corpus's truth, a file, spaCy or rules.
+"""
 
 from __future__ import annotations
 
+import gzip
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,9 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from longform.core.documents import BadInput, Document, Readout
-from longform.text.grid_files import cells as published_cells
-from longform.text.grid_files import parse_grid
+from longform.core.documents import BadInput, Corpus, Document, Readout, Section
+from longform.core.malformed import refusing
 from longform.text.lexicon import Lexicon, read_lmf, read_wordnet
 from longform.text.nouns import NounRules
 from longform.text.sentences import sentences
@@ -54,13 +59,6 @@ class Grid:
     def nouns(self, sentence: int) -> list[str]:
         """Entities that a sentence mentions."""
         return [self.entities[j] for j in np.flatnonzero(self.cells[sentence] != ABSENT)]
-
-    def merged(self, names: Mapping[str, str]) -> Grid:
-        """Columns of coreferent entities joined under one name (the ``Coreference+`` option), highest role first."""
-        renamed = [names.get(entity, entity) for entity in self.entities]
-        rows, columns = np.nonzero(self.cells != ABSENT)
-        mentions = [(int(i), renamed[j], ROLES[self.cells[i, j]]) for i, j in zip(rows, columns, strict=True)]
-        return grid_from_mentions(self.unit_id, self.split, len(self.cells), mentions)
 
 
 def grid_from_mentions(unit_id: str, split: str, sentences: int, mentions: Iterable[Mention]) -> Grid:
@@ -218,3 +216,93 @@ def spacy_role(token: Any) -> str:
     if token.dep_ == "pobj" and token.head.dep_ == "agent":
         return "S"
     return "S" if token.dep_ in SPACY_SUBJECTS else "O" if token.dep_ in SPACY_OBJECTS else "X"
+
+
+# Published grids: as the archives of Barzilay and Lapata print them, one entity a line (``PINOCHET O S - O S -``; ``%`` is a comment),
+# collections as JSON lines with ``doc``, ``perm`` (1 is the original) and ``grid`` = {entity: run of roles}.
+ORIGINAL = 1
+
+
+@dataclass(frozen=True)
+class PublishedGrid:
+    """One supplied grid: entity -> its roles, one character of ``SOX-`` per sentence."""
+
+    document: str
+    permutation: int
+    rows: Mapping[str, str]
+
+    @property
+    def empty(self) -> bool:
+        """Whether the parser of the time found no entity."""
+        return not self.rows
+
+
+@refusing("a printed grid")
+def parse_grid(text: str, where: str = "grid") -> dict[str, str]:
+    """Entity -> roles of one printed grid.
+
+    Raises:
+        BadInput: a role is unknown, or lines differ in length.
+    """
+    rows: dict[str, str] = {}
+    for line in text.splitlines():
+        fields = line.split()
+        if fields and not fields[0].startswith("%"):
+            rows[fields[0]] = "".join(fields[1:])
+    return checked(rows, where)
+
+
+def checked(rows: Mapping[str, str], where: str) -> dict[str, str]:
+    """Roles in capitals, after the checks of :func:`parse_grid`."""
+    upper = {entity: roles.upper() for entity, roles in rows.items()}
+    for entity, roles in upper.items():
+        if not roles or set(roles) - set("SOX-"):
+            raise BadInput(f"{where}: entity {entity!r} has roles {roles!r}; allowed is one of S, O, X, - per sentence")
+    if len({len(roles) for roles in upper.values()}) > 1:
+        raise BadInput(f"{where}: entities span different numbers of sentences; every line needs one role a sentence")
+    return upper
+
+
+@refusing("JSON lines of grids in UTF-8")
+def read_grids(path: Path) -> list[PublishedGrid]:
+    """Read JSON lines of grids, gzipped or not; empty grids are kept, so that whoever scores can count them."""
+    opener = gzip.open if path.suffix == ".gz" else open
+    with opener(path, "rt", encoding="utf-8") as lines:
+        return [_grid(line, f"{path}:{number}") for number, line in enumerate(lines, 1)]
+
+
+def _grid(line: str, where: str) -> PublishedGrid:
+    try:
+        record = json.loads(line)
+        document, permutation, rows = record["doc"], int(record["perm"]), record["grid"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise BadInput(f"{where}: not a grid record ({error!r}); needed are doc, perm and grid") from error
+    return PublishedGrid(document, permutation, checked(rows, where))
+
+
+def published_cells(rows: Mapping[str, str]) -> np.ndarray:
+    """uint8 (sentences, entities) codes into ``SOX-``; (0, 0) for an empty grid."""
+    if not rows:
+        return np.zeros((0, 0), dtype=np.uint8)
+    codes = [["SOX-".index(role) for role in roles] for roles in rows.values()]
+    return np.array(codes, dtype=np.uint8).T.copy()
+
+
+def build(*, raw: Path, file: str, split: str = "test") -> Corpus:
+    """Published grids as documents whose text is the printed grid; ids read ``document/permutation``."""
+    grids = read_grids(raw / file)
+    documents = [
+        Document(f"{grid.document}/{grid.permutation}", split, (Section(None, printed(grid.rows)),), _edit(grid))
+        for grid in grids
+    ]
+    empty = sum(grid.empty for grid in grids)
+    return Corpus(documents, {}, {"grids": len(grids), "empty": empty, "documents": len({g.document for g in grids})})
+
+
+def _edit(grid: PublishedGrid) -> tuple[Mapping[str, object], ...]:
+    return () if grid.permutation == ORIGINAL else ({"kind": "supplied_permutation", "of": grid.document},)
+
+
+def printed(rows: Mapping[str, str]) -> str:
+    """One entity a line; inverse of :func:`parse_grid`."""
+    return "\n".join(f"{entity} {roles}" for entity, roles in rows.items()) or "% no entity"

@@ -1,12 +1,20 @@
-"""Nouns and their roles by rules, and the singular of a noun by suffix rules and lists."""
+"""Nouns and their roles by rules, which are no parser, and the singular of a noun by suffix rules and lists.
+
+Section titles need lemmas. The paper used NLTK's WordNet lemmatiser (deng2022 section 4): its detachment rules are kept, lists
+stand where its lexicon, a download, decides; function words are never touched (WordNet turns ``as`` into ``a``).
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
+from longform.core.artefacts import read_yaml
 from longform.text.lexicon import Lexicon
+
+WORDS = read_yaml(Path(__file__).with_name("words.yaml"))
 
 
 def _pairs(block: str) -> dict[str, str]:
@@ -14,121 +22,8 @@ def _pairs(block: str) -> dict[str, str]:
     return dict(zip(words[::2], words[1::2], strict=True))
 
 
-IRREGULAR = _pairs(
-    """
-    men man women woman children child feet foot teeth tooth geese goose mice mouse lice louse oxen ox
-    analyses analysis hypotheses hypothesis theses thesis diagnoses diagnosis prognoses prognosis crises crisis
-    syntheses synthesis parentheses parenthesis oases oasis axes axis metastases metastasis neuroses neurosis
-    criteria criterion phenomena phenomenon appendices appendix matrices matrix vertices vertex indices index
-    curricula curriculum bacteria bacterium strata stratum errata erratum addenda addendum alumni alumnus
-    nuclei nucleus stimuli stimulus fungi fungus foci focus genera genus corpora corpus formulae formula
-    antennae antenna larvae larva vertebrae vertebra
-    movies movie cookies cookie calories calorie prairies prairie zombies zombie rookies rookie ties tie pies pie
-    lives life wives wife knives knife wolves wolf halves half leaves leaf shelves shelf thieves thief
-    selves self calves calf loaves loaf scarves scarf hooves hoof
-    buses bus viruses virus campuses campus statuses status gases gas lenses lens biases bias atlases atlas
-    canvases canvas bonuses bonus censuses census choruses chorus circuses circus
-    heroes hero potatoes potato tomatoes tomato echoes echo volcanoes volcano mosquitoes mosquito cargoes cargo
-    vetoes veto embargoes embargo mottoes motto tornadoes tornado torpedoes torpedo
-    caches cache niches niche headaches headache quizzes quiz
-    statistics statistic demographics demographic ethics ethic tactics tactic graphics graphic
-    specimens specimen abdomens abdomen regimens regimen
-    """
-)  # plural, singular
-UNCHANGED = frozenset(
-    [
-        "series",
-        "species",
-        "news",
-        "physics",
-        "politics",
-        "economics",
-        "mathematics",
-        "athletics",
-        "gymnastics",
-        "genetics",
-        "linguistics",
-        "electronics",
-        "logistics",
-        "robotics",
-        "aerobics",
-        "acoustics",
-        "dynamics",
-        "mechanics",
-        "optics",
-        "kinetics",
-        "thermodynamics",
-        "hydrodynamics",
-        "headquarters",
-        "barracks",
-        "crossroads",
-        "means",
-        "perhaps",
-        "always",
-        "besides",
-        "sometimes",
-        "towards",
-        "afterwards",
-        "as",
-        "is",
-        "was",
-        "has",
-        "his",
-        "its",
-        "this",
-        "thus",
-        "us",
-        "plus",
-        "versus",
-        "yes",
-        "does",
-        "specimen",
-        "abdomen",
-        "regimen",
-        "omen",
-        "acumen",
-        "stamen",
-        "chaos",
-        "canvas",
-        "atlas",
-        "alias",
-        "gas",
-        "bias",
-        "christmas",
-        "texas",
-        "arkansas",
-        "kansas",
-        "lens",
-        "mars",
-        "paris",
-        "overseas",
-        "whereas",
-        "corps",
-        "debris",
-        "chassis",
-        "apropos",
-        "pathos",
-        "ethos",
-        "kudos",
-    ]
-)  # nouns and function words whose last s is no plural
-AMERICAN = _pairs(
-    """
-    acknowledgement acknowledgment honour honor colour color behaviour behavior labour labor neighbour neighbor
-    neighbourhood neighborhood favour favor harbour harbor rumour rumor humour humor tumour tumor armour armor
-    organisation organization organisational organizational characterisation characterization realisation realization
-    optimisation optimization generalisation generalization visualisation visualization randomisation randomization
-    normalisation normalization localisation localization colonisation colonization hospitalisation hospitalization
-    industrialisation industrialization modernisation modernization nationalisation nationalization
-    privatisation privatization specialisation specialization stabilisation stabilization utilisation utilization
-    centre center theatre theater metre meter kilometre kilometer litre liter fibre fiber
-    defence defense offence offense licence license programme program catalogue catalog dialogue dialog
-    judgement judgment travelling traveling modelling modeling labelling labeling aeroplane airplane
-    anaesthesia anesthesia aetiology etiology haematology hematology oesophagus esophagus paediatric pediatric
-    gynaecology gynecology orthopaedic orthopedic mediaeval medieval grey gray storey story artefact artifact
-    manoeuvre maneuver sulphur sulfur aluminium aluminum tyre tire
-    """
-)  # the paper gives acknowledgement -> acknowledgment as its one example (deng2022 section 4); the rest is ours
+IRREGULAR, AMERICAN = _pairs(WORDS["irregular"]), _pairs(WORDS["american"])
+UNCHANGED = frozenset(WORDS["unchanged"].split())
 
 
 def lemma(word: str) -> str:
@@ -160,38 +55,14 @@ def _without_s(word: str) -> str:
 NOUN, VERB, ADJECTIVE, ADVERB = "n", "v", "a", "r"
 BE = frozenset(["am", "is", "are", "was", "were", "be", "been", "being"])
 CLOSED: dict[str, str] = {}
-for _kind, _words in {
-    "determiner": """the a an this that these those my your his its our their her some any each every no all both several many
-        few most another other such own what which whose half two three four five six seven eight nine ten more first second last
-        next same former""",
-    "preposition": """of in on at by for with from to into onto upon over under between among through during before after
-        about against within without toward towards as than per via off above below behind beyond near since until despite across
-        along around amid like inside outside following including""",
-    "pronoun": """i you he she it we they me him us them who whom himself herself itself themselves someone everyone anyone
-        nobody one mine yours hers ours theirs there here""",
-    "break": "and or but nor so yet if because while when where whether although though unless that however",
-    "auxiliary": """am is are was were be been being has have had having do does did will would shall should can could may might must
-        ca n't s t re ve ll d m 's 're 've 'll won't can't don't didn't doesn't isn't wasn't aren't weren't wouldn't couldn't hasn't haven't hadn't""",
-    "adverb": """not also very too just only then now even still again already often never always ever once soon perhaps
-        rather quite almost nearly ago later today yesterday tomorrow up out down away back more most""",
-}.items():
+for _kind, _words in WORDS["closed"].items():
     for _word in _words.split():
         CLOSED.setdefault(_word, _kind)
 CLOSED["that"] = "break"
 BEFORE_NOUNS = {"determiner", "preposition", "number", ADJECTIVE}
 BEFORE_VERBS = {"pronoun", "auxiliary"}
-ADJECTIVE_ENDINGS = ("ous", "ful", "ive", "able", "ible", "less", "ish", "ical", "ary")
-NOUN_ENDINGS_TEXT = """
-    tion sion ment ness ity ship ism ist ance ence hood dom age ery ure
-"""
-NOUN_ENDINGS = tuple(NOUN_ENDINGS_TEXT.split())
-PARTICIPLES_TEXT = """
-    been done gone seen taken given known made found told held kept left lost paid put read said sent set shot
-    shown sold spent stolen struck taught thought thrown understood won worn written beaten begun born bought
-    brought broken built caught chosen cut drawn driven eaten fallen fed felt flown forgotten frozen grown heard
-    hidden hit hurt laid led met ridden rung run sung sunk spoken stuck sworn torn
-"""
-PARTICIPLES = frozenset(PARTICIPLES_TEXT.split())
+ADJECTIVE_ENDINGS, NOUN_ENDINGS = (tuple(WORDS[name].split()) for name in ("adjective_endings", "noun_endings"))
+PARTICIPLES = frozenset(WORDS["participles"].split())
 _TOKEN = re.compile(r"[A-Za-z][A-Za-z'’.-]*[A-Za-z]|[A-Za-z]|\d[\d,.]*|[^\sA-Za-z\d]")
 
 

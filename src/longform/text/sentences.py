@@ -1,4 +1,8 @@
-"""The one definition of a sentence and of a section boundary, as character offsets into the text."""
+"""The one definition of a sentence and of a section boundary, as character offsets into the text.
+
+A sentence ends at a run of ``. ! ? …`` or their kin with the closing marks that follow, unless an abbreviation, an initial or a list
+number stands before it or a lower-case word follows. A blank line always ends one. Rules, no model; abbreviations are English.
+"""
 
 from __future__ import annotations
 
@@ -15,41 +19,14 @@ from functools import cached_property
 from typing import Any
 
 from longform.core.documents import BadInput
-from longform.text.nouns import CLOSED
+from longform.text.nouns import CLOSED, WORDS
 
 SECTION_BREAK = "\n\n"  # sections joined in a document's text, and in what a model generates (deng2022, released code)
 
 
-def _words(block: str) -> frozenset[str]:
-    return frozenset(block.split())
-
-
-TITLES = _words(
-    """
-    mr mrs ms dr prof rev hon gen col maj capt cpt cmdr lt sgt cpl pvt adm gov sen rep pres supt messrs mme mlle
-    fr mt ft vs cf viz e.g i.e eg ie al approx ca est dept univ assn bros esp resp incl
-    """
-)  # never the end of a sentence
-BEFORE_NUMBERS = _words(
-    """
-    no nos vol vols pp p fig figs eq eqs ch chap sec art op ver jan feb mar apr jun jul aug sep sept oct nov dec
-    """
-)  # not the end of a sentence before a number
-EITHER = _words(
-    """
-    inc ltd co corp jr sr etc st ave blvd rd sq bldg esq phd md ba ma llc plc ed eds trans dist ser lit
-    """
-)  # the end of a sentence only before a usual first word
-STARTERS = _words(
-    """
-    the a an he she it they we you i this that these those there here his her its their our my your in on at after
-    before during since when while although though because if as by for from with within under over until upon
-    once however but and or so yet then thus also both most many some several all each every no not one two
-    another other despite following according today later finally first second additionally moreover furthermore
-    meanwhile nevertheless to what who where why how which his hers theirs let
-    """
-)  # usual first words of English sentences; decides after initials, acronyms and words in EITHER
-
+TITLES, BEFORE_NUMBERS, EITHER, STARTERS = (
+    frozenset(WORDS[name].split()) for name in ("titles", "before_numbers", "either", "starters")
+)
 _CLOSERS = "\"'”’»›)\\]}」』】"
 _OPENERS = "\"'“‘«‹([{„‚「『【¿¡-–—`"
 _STOP = re.compile(

@@ -9,8 +9,6 @@ import pytest
 
 from longform.core.documents import BadInput, Document, Section, chains_from_readout
 from longform.critics.coreference.chains import (
-    RELEASED,
-    ChainRules,
     GivenMentions,
     Mention,
     entity_types,
@@ -25,8 +23,8 @@ from longform.critics.coreference.chains import (
     root_offset,
 )
 from longform.critics.coreference.chains import read_gold as gold_read
-from longform.critics.coreference.fcoref import FcorefResolver, load_fcoref, patch_tied_weights, person_name_spans
 from longform.critics.coreference.person_mentions import FIRST_NAMES
+from longform.critics.coreference.rules import FcorefResolver, load_fcoref, patch_tied_weights, person_name_spans
 from longform.critics.coreference.rules import read as rules_read
 
 
@@ -38,7 +36,7 @@ def mention(text: str, words: str, entity: int, nth: int = 0, **more) -> Mention
 
 
 def symbols(text: str, mentions: list[Mention], **rules: bool) -> tuple[str, ...]:
-    return person_chain("d", "test", text, mentions, ChainRules(**rules)).chain.symbols
+    return person_chain("d", "test", text, mentions, **rules).chain.symbols
 
 
 TEXT = "Anna Lee met Tom. He liked her film. It won."
@@ -59,8 +57,6 @@ def test_entities_mentioned_once_are_dropped_unless_asked_for():
 def test_a_name_of_known_gender_decides_only_where_no_pronoun_does():
     known = [Mention(0, 8, 4, True, gender="FEMALE"), Mention(0 + 13, 16, 7, True, gender="FEMALE"), HE]
     assert symbols(TEXT, known, singletons=True)[1:3] == ("FEMALE:4", "MALE:7")
-    assert symbols(TEXT, known, singletons=True, names_have_gender=False)[1:3] == ("NONE:4", "MALE:7")
-    assert ChainRules(singletons=False, names_have_gender=False) == RELEASED
 
 
 def test_clusters_without_a_person_are_dropped_whole_and_one_person_keeps_a_cluster():
@@ -146,7 +142,7 @@ DOCUMENTS = [
 
 def test_gold_chains_and_mentions_come_back_from_truth_arrays():
     assert [c.symbols for c in gold_chains(DOCUMENTS, TRUTH)] == [(".", "FEMALE:0", "."), ("MALE:9",)]
-    found = read_chains(DOCUMENTS[:1], gold_mentions(DOCUMENTS, TRUTH), ChainRules(singletons=True))
+    found = read_chains(DOCUMENTS[:1], gold_mentions(DOCUMENTS, TRUTH), singletons=True)
     assert found[0].chain.symbols == (".", "FEMALE:0", ".")
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from longform.core.documents import BadInput, Document, Section
 from longform.critics.coreference.agreement import against_gold, units_from_readout
-from longform.critics.coreference.chains import ChainRules, GivenMentions, Mention, read_with
+from longform.critics.coreference.chains import GivenMentions, Mention, read_with
 from longform.critics.coreference.rules import NearestResolver, read_nearest
 
 
@@ -37,7 +37,7 @@ def test_agreement_of_chains_is_one_with_itself_and_falls_with_a_wrong_link():
     pages = documents("Anna Lee met Tom Reed. She smiled. He waved. Reed left.")
     spans = [(0, 8, 0), (13, 21, 1), (23, 26, 0), (35, 37, 1), (45, 49, 1)]
     gold = GivenMentions({pages[0].text: [Mention(a, b, e, True) for a, b, e in spans]})
-    truth = read_with(gold, pages, ChainRules(), None)
+    truth = read_with(gold, pages, False, None)
     critic = against_gold(real=truth)
     assert critic.score(critic.tally(units_from_readout(truth))) == 1.0
     nearest = units_from_readout(read_nearest(documents=pages, splits=["test"]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from longform.critics.coreference.agreement import ClusterPair, CorefAgreement, clusters
-from longform.critics.coreference.chains import ChainRules, gold_chains, gold_mentions, is_person, read_chains
+from longform.critics.coreference.chains import gold_chains, gold_mentions, is_person, read_chains
 from longform.critics.coreference.rules import RuleResolver
 from longform.critics.coreference.score import KneserNeyCritic, MentionCritic
 from longform.datasets.synthetic_world import build
@@ -17,7 +17,7 @@ def corpus():
 
 
 def test_chains_made_of_gold_mentions_are_the_gold_chains(corpus):
-    made = read_chains(corpus.documents, gold_mentions(corpus.documents, corpus.truth), ChainRules(singletons=True))
+    made = read_chains(corpus.documents, gold_mentions(corpus.documents, corpus.truth), singletons=True)
     assert [item.chain for item in made] == gold_chains(corpus.documents, corpus.truth)
 
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from longform.core.documents import BadInput, Chain
-from longform.core.markov_chain import END
 from longform.core.resampling import generator
+from longform.critics.coreference import score
 from longform.critics.coreference.score import (
     UNSEEN_PROBABILITY,
     KneserNeyCritic,
@@ -130,9 +130,7 @@ def all_contexts(critic) -> list[int]:
     return [0, *itertools.chain.from_iterable(o.context_keys.tolist() for o in critic.orders)]
 
 
-@pytest.mark.parametrize(
-    "critic", [MentionCritic(), MentionCritic(end=True), KneserNeyCritic(), KneserNeyCritic(end=True)]
-)
+@pytest.mark.parametrize("critic", [MentionCritic(), KneserNeyCritic()])
 def test_probabilities_sum_to_one_after_every_context_met(critic):
     fitted = critic.fit(drawn_chains("sum", 12, 20))
     bits, words = fitted.packing.bits, fitted.orders[0].keys
@@ -203,13 +201,6 @@ def test_an_unseen_history_is_shortened_without_penalty():
     assert critic.attribute([chain("zz yy xx b")])[0][3] == pytest.approx(math.log(2 / 8))
 
 
-def test_end_symbol_adds_one_scored_token_per_chain():
-    real = drawn_chains("end", 10)
-    with_end = MentionCritic(end=True).fit(real).tally(real)
-    without = MentionCritic(end=False).fit(real).tally(real)
-    np.testing.assert_array_equal(with_end.column("transitions"), without.column("transitions") + 1)
-
-
 def test_entity_names_do_not_matter_only_who_is_whom():
     real = drawn_chains("names", 20)
     critic = MentionCritic().fit(real)
@@ -244,7 +235,6 @@ def test_score_approaches_the_closed_form_of_a_known_process(critic):
         lambda: MentionCritic().fit([chain("a", valid=False)]),
         lambda: MentionCritic(order=1).fit([chain("a")]),
         lambda: MentionCritic(order=9).fit([chain("a")]),
-        lambda: MentionCritic(end=True).fit([chain(f"a {END}")]),
         lambda: MentionCritic().fit([chain(" ".join(f"w{i}" for i in range(5000)))]),
         lambda: KneserNeyCritic().tally([chain("a")]),
     ],
@@ -291,3 +281,28 @@ def test_symbols_at_random_are_as_many_and_keep_their_shares_whatever_text_stand
     assert critic.judged(test[::-1])[::-1] == drawn
     with pytest.raises(BadInput, match="call fit"):
         RandomMentionCritic().tally(test)
+
+
+def letters(name: str, count: int) -> list[Chain]:
+    rng = generator("test", "letters", name)
+    weights = rng.dirichlet(np.ones(8))
+    rows = (rng.choice(list("abcdefgh"), rng.integers(1, 15), p=weights) for _ in range(count))
+    return [Chain(f"{name}{i}", "test", tuple(row.tolist())) for i, row in enumerate(rows)]
+
+
+def test_nltk_absolute_discounting_gives_the_same_perplexity_under_one_discount(monkeypatch):
+    lm = pytest.importorskip("nltk.lm")
+    real, order, discount = letters("nltk", 120), 4, 0.6
+    monkeypatch.setattr(score, "absolute_discount", lambda counts: discount)
+    model = lm.AbsoluteDiscountingInterpolated(order, discount=discount)
+    rows = [("<bos>",) * (order - 1) + unit.symbols for unit in real]
+    grams = [[row[i - n : i] for row in rows for i in range(order, len(row) + 1)] for n in range(1, order + 1)]
+    model.fit([[gram for level in grams for gram in level]], vocabulary_text=sorted({s for row in rows for s in row}))
+    fitted = MentionCritic(order=order).fit(real)
+    test = letters("nltk", 40)
+    logprob = 0.0
+    for unit in test:
+        row = ("<bos>",) * (order - 1) + unit.symbols
+        logprob += sum(math.log(model.score(row[i], row[i - order + 1 : i])) for i in range(order - 1, len(row)))
+    tally = fitted.tally(test)
+    assert tally.total("logprob") == pytest.approx(logprob, rel=1e-12)

@@ -20,7 +20,7 @@ from longform.critics.coreference.attribution import (
     ratio_rows,
     units_from_readout,
 )
-from longform.critics.coreference.chains import ChainRules, read_with
+from longform.critics.coreference.chains import read_with
 from longform.critics.coreference.rules import RuleResolver
 from longform.critics.coreference.score import MentionCritic
 
@@ -100,7 +100,7 @@ def test_an_article_keeps_its_text_through_a_readout_and_marks_every_symbol():
         Document("a", "generated", (Section(None, text + "Zoë ß."),)),
         Document("b", "generated", (Section(None, "?"),)),
     ]
-    units = units_from_readout(read_with(RuleResolver(), documents, ChainRules(), None, keep_text=True))
+    units = units_from_readout(read_with(RuleResolver(), documents, False, None, keep_text=True))
     assert units[0].text == documents[0].text and units[1].text == "?"
     critic = AttributionCritic(threshold=0.0, held_out=tuple(HELD_OUT)).fit(REAL)
     article, _ = critic.describe(units)["articles"]  # the long one first

@@ -17,8 +17,7 @@ from longform.critics.entity_grid.ranking import (
     supplied,
 )
 from longform.evaluation.order_discrimination import PairAccuracy, cross_validated
-from longform.text.entity_grids import grids_from_readout, read
-from longform.text.grid_files import build, parse_grid, printed
+from longform.text.entity_grids import build, grids_from_readout, parse_grid, printed, read
 from longform.text.permutations import permuted_documents
 from tests.critics.grid_cases import grid
 

@@ -9,9 +9,8 @@ import pytest
 from topic_cases import simulated, small_model
 
 from longform.core.documents import BadInput, Document, Section
-from longform.critics.topics.expectation import expectation
 from longform.critics.topics.model import RELEASED, TopicModel, TopicSettings, from_rows, gaussian
-from longform.critics.topics.train import RELEASED_SEED, fit, maximise, seeded_model
+from longform.critics.topics.train import RELEASED_SEED, expectation, fit, maximise, seeded_model
 
 
 def test_a_run_that_goes_on_from_a_checkpoint_ends_where_the_whole_run_ends(tmp_path):
@@ -94,6 +93,6 @@ def test_bad_input_is_refused_by_name():
     empty = from_rows([(np.zeros(0, int), np.zeros(0))], 2)
     with pytest.raises(BadInput, match="document number 0 has no known word"):
         expectation(empty, small_model(1, topics=2, terms=2), RELEASED)
-    for wrong in ({"rounds": 0}, {"floats": "float16"}, {"batch": 0}):
+    for wrong in ({"rounds": 0}, {"floats": "float16"}, {"lag": 0}):
         with pytest.raises(BadInput, match="topic settings"):
             TopicSettings(**wrong)

@@ -13,7 +13,7 @@ from longform.datasets.test_suites import planted as planted_suites
 from longform.datasets.test_suites import planted_mixture
 from longform.datasets.test_suites.items import suites_from_documents
 from longform.datasets.test_suites.planted import story_text, translated
-from longform.text.edits import restored
+from longform.text.permutations import restored
 
 
 @pytest.fixture(scope="module")

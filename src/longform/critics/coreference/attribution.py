@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from longform.core.documents import BadInput, Chain, Readout, chains_from_readout
-from longform.core.markov_chain import END, FITTED
+from longform.core.markov_chain import FITTED
 from longform.core.resampling import generator
 from longform.critics.coreference.ngrams import count_keys, form_vocabulary, window_keys
 from longform.critics.coreference.score import ORDER, KneserNeyCritic, MentionCritic
@@ -101,7 +101,7 @@ def best_successor(critic: NgramCritic, key: int, stop: str = ".") -> tuple[str,
         low, high = np.searchsorted(keys, [history << bits, (history + 1) << bits])
         last = keys[low:high] & critic.packing.mask(1)
         names = [critic.packing.names(int(code), critic.forms, BEGIN_NAME, UNKNOWN_NAME)[0] for code in last]
-        kept = [i for i, symbol in enumerate(names) if symbol not in {stop, END}]
+        kept = [i for i, symbol in enumerate(names) if symbol != stop]
         if kept:
             log_probs = critic.score_windows((key >> bits << bits) | last[kept])
             best = int(np.argmax(log_probs))
@@ -139,8 +139,7 @@ def ratio_rows(
     critic: NgramCritic, real: Sequence[Chain], generated: Sequence[Chain], rows: int = 5, min_count: int = MIN_COUNT
 ) -> tuple[list[RatioRow], list[RatioRow]]:
     r"""5-grams whose $P_{LM}(z_5 \mid z_{<5})$ is largest and smallest against $P_{data}$ (Tables 16 and 17)."""
-    end = END if critic.end else None
-    blank = replace(critic, forms=form_vocabulary([u for u in [*real, *generated] if u.valid], end))
+    blank = replace(critic, forms=form_vocabulary([u for u in [*real, *generated] if u.valid]))
     fitted = [blank.fit_tokens(blank.read(units)) for units in (real, generated)]
     keys = np.intersect1d(_frequent(blank, real, min_count), _frequent(blank, generated, min_count), assume_unique=True)
     real_log, generated_log = (side.score_windows(keys) for side in fitted)

@@ -71,22 +71,6 @@ class PersonChain:
 
 
 @dataclass(frozen=True)
-class ChainRules:
-    """Choices in making chains of mentions.
-
-    Attributes:
-        singletons: keep persons mentioned once; the paper's resolver never has any.
-        names_have_gender: let a name decide the gender where no pronoun does; the released code has none there.
-    """
-
-    singletons: bool = False
-    names_have_gender: bool = True
-
-
-RELEASED = ChainRules(singletons=False, names_have_gender=False)
-
-
-@dataclass(frozen=True)
 class GivenMentions:
     """Mentions given from outside, by text: gold annotation behind the resolvers' protocol."""
 
@@ -140,18 +124,18 @@ def entity_types(words: Sequence[tuple[int, str, str | None]]) -> dict[int, str]
 
 
 def person_chain(
-    document_id: str, split: str, text: str, mentions: Sequence[Mention], rules: ChainRules = RELEASED
+    document_id: str, split: str, text: str, mentions: Sequence[Mention], singletons: bool = False
 ) -> PersonChain:
     """The chain of persons of one text.
 
     Args:
         mentions: of all entities; those of no person are dropped, a cluster being a person if any head word is.
-        rules: which persons stay and what their names say; by default as released.
+        singletons: keep persons mentioned once; the paper's resolver never has any.
     """
     sizes = Counter(mention.entity for mention in mentions)
-    roots = [(*_root_word(text, m), m) for m in mentions if rules.singletons or sizes[m.entity] > 1]
+    roots = [(*_root_word(text, m), m) for m in mentions if singletons or sizes[m.entity] > 1]
     persons = {m.entity for _, _, word, m in roots if is_person(word, m.named)}
-    types = entity_types([(m.entity, word, m.gender if rules.names_have_gender else None) for _, _, word, m in roots])
+    types = entity_types([(m.entity, word, m.gender) for _, _, word, m in roots])
     tags: dict[tuple[int, int], str] = {}
     for start, end, word, m in sorted(roots, key=lambda root: root[3].entity):
         if m.entity in persons:
@@ -162,13 +146,11 @@ def person_chain(
     return PersonChain(Chain(document_id, split, tuple(tag for _, tag in placed)), tuple(span for span, _ in placed))
 
 
-def read_chains(
-    documents: Sequence[Document], resolver: CorefResolver, rules: ChainRules = RELEASED
-) -> list[PersonChain]:
+def read_chains(documents: Sequence[Document], resolver: CorefResolver, singletons: bool = False) -> list[PersonChain]:
     """Chains of the documents' texts (section texts joined by a blank line, titles left out)."""
     texts = [document.text.strip() for document in documents]
     rows = zip(documents, texts, resolver.resolve(texts), strict=True)
-    return [person_chain(doc.id, doc.split, text, mentions, rules) for doc, text, mentions in rows]
+    return [person_chain(doc.id, doc.split, text, mentions, singletons) for doc, text, mentions in rows]
 
 
 def person_chains_to_readout(
@@ -206,7 +188,7 @@ FILM_FILTERS = {"released": is_film_released, "paper": is_film_paper}
 def read_with(
     resolver: CorefResolver,
     documents: Sequence[Document],
-    rules: ChainRules,
+    singletons: bool,
     film_filter: str | None,
     keep_text: bool = False,
 ) -> Readout:
@@ -215,7 +197,7 @@ def read_with(
         raise BadInput(f"film_filter is {film_filter!r}, allowed are {sorted(FILM_FILTERS)} or null; fix the entry")
     keep = FILM_FILTERS[film_filter] if film_filter else lambda _: True
     kept = {document.id for document in documents if keep(document)}
-    read = iter(read_chains([document for document in documents if document.id in kept], resolver, rules))
+    read = iter(read_chains([document for document in documents if document.id in kept], resolver, singletons))
     chains = [next(read) if d.id in kept else PersonChain(Chain(d.id, d.split, (), valid=False), ()) for d in documents]
     texts = [document.text.strip() for document in documents] if keep_text else None
     return person_chains_to_readout(chains, resolver.header(), texts)
@@ -236,7 +218,7 @@ def read_gold(
     """Gold chains of the chosen documents, with the places of their symbols."""
     mentions = gold_mentions(documents, truth)
     chosen = [document for document in documents if document.split in splits]
-    return read_with(mentions, chosen, ChainRules(singletons), film_filter)
+    return read_with(mentions, chosen, singletons, film_filter)
 
 
 def gold_chains(documents: Sequence[Document], truth: Mapping[str, np.ndarray]) -> list[Chain]:

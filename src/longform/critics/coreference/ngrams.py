@@ -102,19 +102,15 @@ def split_symbol(symbol: str) -> tuple[str, str | None]:
     return (form, entity) if colon and form and entity else (symbol, None)
 
 
-def form_vocabulary(chains: Sequence[Chain], end: str | None) -> tuple[str, ...]:
-    """Forms in alphabetical order, the end symbol with them where one is used."""
+def form_vocabulary(chains: Sequence[Chain]) -> tuple[str, ...]:
+    """Forms in alphabetical order."""
     distinct = set(itertools.chain.from_iterable(chain.symbols for chain in chains))
-    forms = {split_symbol(symbol)[0] for symbol in distinct}
-    if end is not None and end in forms:
-        raise BadInput(f"a chain holds the end symbol {end!r}; rename that tag, or set end=False")
-    return tuple(sorted(forms | ({end} if end is not None else set())))
+    return tuple(sorted({split_symbol(symbol)[0] for symbol in distinct}))
 
 
-def read_tokens(chains: Sequence[Chain], forms: Mapping[str, int], end: str | None) -> TokenStream:
+def read_tokens(chains: Sequence[Chain], forms: Mapping[str, int]) -> TokenStream:
     """Flatten chains; invalid ones keep a length of zero. Distinct tags are split once, not once per token."""
-    after = (end,) if end is not None else ()
-    rows = [chain.symbols + after if chain.valid else () for chain in chains]
+    rows = [chain.symbols if chain.valid else () for chain in chains]
     distinct = dict.fromkeys(itertools.chain.from_iterable(rows))
     entities: dict[str | None, int] = {None: NOBODY}
     pairs = np.empty((len(distinct) + 1, 2), dtype=np.int32)

@@ -1,10 +1,14 @@
-"""5-gram critics of mention chains: does a person enter and return as persons do in real text (deng2022 section 5)?"""
+r"""5-gram critics of mention chains: does a person enter and return as persons do in real text (deng2022 section 5)?
+
+:class:`MentionCritic` is what the authors released, absolute discounting over raw counts; :class:`KneserNeyCritic` what the paper names,
+modified Kneser-Ney (Chen and Goodman 1998). Both keep a log probability per n-gram and a back-off weight per context, which is exact.
+"""
 
 from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
@@ -12,7 +16,7 @@ import numpy as np
 
 from longform.core.critic import Better, Sums, SumScored, Tally
 from longform.core.documents import BadInput, Chain, chains_from_readout
-from longform.core.markov_chain import COLUMNS, END, FITTED, drawn_at_random
+from longform.core.markov_chain import COLUMNS, FITTED, drawn_at_random
 from longform.core.resampling import perplexity
 from longform.critics.coreference.ngrams import (
     Packing,
@@ -54,7 +58,6 @@ class _NgramScores(SumScored):
     padded: ClassVar[bool]
 
     order: int = ORDER
-    end: bool = False
     forms: tuple[str, ...] = field(default=(), repr=False, metadata=FITTED)
     orders: tuple[NgramOrder, ...] = field(default=(), repr=False, metadata=FITTED)
     table: np.ndarray = field(default_factory=lambda: np.zeros((0, 3), np.int64), repr=False, metadata=FITTED)
@@ -74,7 +77,7 @@ class _NgramScores(SumScored):
         Raises:
             BadInput: no chain is valid or none has a token, or a chain holds the end symbol.
         """
-        forms = form_vocabulary([unit for unit in real if unit.valid], self._after)
+        forms = form_vocabulary([unit for unit in real if unit.valid])
         blank = replace(self, forms=forms)
         valid = sum(unit.valid for unit in real)
         fitted = blank.fit_tokens(blank.read(real))
@@ -91,7 +94,7 @@ class _NgramScores(SumScored):
 
     def read(self, units: Sequence[Chain]) -> TokenStream:
         """Tokens of chains under this critic's vocabulary, the end symbol added where it is used."""
-        return read_tokens(units, {form: i for i, form in enumerate(self.forms)}, self._after)
+        return read_tokens(units, {form: i for i, form in enumerate(self.forms)})
 
     def score_tokens(self, tokens: TokenStream) -> np.ndarray:
         r"""(tokens,) $\log P_c(z_m \mid z_{m-4}, \ldots, z_{m-1})$ in nats."""
@@ -123,10 +126,6 @@ class _NgramScores(SumScored):
         """Latent PPL over chain tokens, sentence stops among them, corpus-level (deng2022, released scorer)."""
         return perplexity(sums.total("logprob"), sums.total("transitions"))
 
-    @property
-    def _after(self) -> str | None:
-        return END if self.end else None
-
     @abstractmethod
     def _estimate(self, keys: np.ndarray) -> tuple[tuple[NgramOrder, ...], float, tuple[tuple[float, ...], ...]]:
         """Orders from 1 up, log probability of an unseen symbol, and the discounts used."""
@@ -139,23 +138,14 @@ class MentionCritic(_NgramScores):
     $P_n(w \mid h) = \max(c(hw) - D_n, 0) / c(h) + D_n N_{1+}(h\,\cdot) / c(h) \; P_{n-1}(w \mid h')$ with
     $D_n = n_1 / (n_1 + 2 n_2)$ over distinct n-grams seen once and twice, $D_1 = 0$; an unseen history is shortened
     without penalty; an unseen symbol has probability 1e-20 (deng2022 section 5 names Kneser-Ney, its code does this).
-    Chains are padded with four begin symbols; ``end`` adds an end symbol as the authors' earlier code did.
-
-    Attributes:
-        discounts: of orders 2 to ``order``, to be used instead of the estimated ones.
-        fallback: discount of an order without n-grams seen once, where the released code divides by zero or
-            leaves no mass to shorter contexts.
+    Chains are padded with four begin symbols.
     """
 
     padded: ClassVar[bool] = True
 
-    discounts: tuple[float, ...] | None = None
-    fallback: float = FALLBACK[0]
-
     def _estimate(self, keys: np.ndarray) -> tuple[tuple[NgramOrder, ...], float, tuple[tuple[float, ...], ...]]:
         counted = _raw_counts(keys, self.packing)
-        estimated = [absolute_discount(counts, self.fallback) for _, counts, _ in counted[1:]]
-        discounts = (0.0, *(self.discounts or estimated))
+        discounts = (0.0, *(absolute_discount(counts) for _, counts, _ in counted[1:]))
         orders: list[NgramOrder] = []
         lower = np.zeros(1)
         for (keys_n, counts, suffix), discount in zip(counted, discounts, strict=True):
@@ -174,18 +164,13 @@ class KneserNeyCritic(_NgramScores):
     Below the highest order a count is the number of distinct symbols that precede the n-gram, or the raw count for
     an n-gram that begins a chain. Discounts $D_1, D_2, D_{3+}$ per order come from counts of counts; unigrams are
     interpolated with the uniform distribution over the seen symbols and one unseen symbol. One begin symbol.
-
-    Attributes:
-        fallback: the three discounts of an order whose counts of counts give none.
     """
 
     padded: ClassVar[bool] = False
 
-    fallback: tuple[float, float, float] = FALLBACK
-
     def _estimate(self, keys: np.ndarray) -> tuple[tuple[NgramOrder, ...], float, tuple[tuple[float, ...], ...]]:
         counted = _continuation_counts(keys, self.packing)
-        discounts = [modified_discounts(counts, self.fallback) for _, counts, _ in counted]
+        discounts = [modified_discounts(counts) for _, counts, _ in counted]
         lower = np.full(1, 1.0 / (len(counted[0][0]) + 1))
         left = np.array([0.0, *discounts[0]])[np.minimum(counted[0][1], 3)].sum() / counted[0][1].sum()
         orders: list[NgramOrder] = []
@@ -279,82 +264,20 @@ def _continuation_counts(keys: np.ndarray, packing: Packing) -> list[tuple[np.nd
     return orders[::-1]
 
 
-def absolute_discount(counts: np.ndarray, fallback: float = FALLBACK[0]) -> float:
-    r"""$n_1 / (n_1 + 2 n_2)$ over distinct n-grams (Ney, Essen and Kneser 1994); ``fallback`` where none occurs once."""
+def absolute_discount(counts: np.ndarray) -> float:
+    r"""$n_1 / (n_1 + 2 n_2)$ over distinct n-grams (Ney, Essen and Kneser 1994); one half where none occurs once."""
     once, twice = int(np.sum(counts == 1)), int(np.sum(counts == 2))
-    return once / (once + 2 * twice) if once else fallback
+    return once / (once + 2 * twice) if once else FALLBACK[0]
 
 
-def modified_discounts(
-    counts: np.ndarray, fallback: tuple[float, float, float] = FALLBACK
-) -> tuple[float, float, float]:
+def modified_discounts(counts: np.ndarray) -> tuple[float, float, float]:
     """$D_j = j - (j + 1) Y n_{j+1} / n_j$ for j = 1, 2, 3 and $Y = n_1 / (n_1 + 2 n_2)$ (Chen and Goodman 1998, eq. 26)."""
     n = [int(np.sum(counts == j)) for j in range(1, 5)]
     if not all(n[:3]):
-        return fallback
+        return FALLBACK
     y = n[0] / (n[0] + 2 * n[1])
     one, two, three = (j - (j + 1) * y * n[j] / n[j - 1] for j in (1, 2, 3))
-    return (one, two, three) if 0 <= one <= 1 and 0 <= two <= 2 and 0 <= three <= 3 else fallback
+    return (one, two, three) if 0 <= one <= 1 and 0 <= two <= 2 and 0 <= three <= 3 else FALLBACK
 
 
 units_from_readout = chains_from_readout
-
-
-BEGIN_NAME, END_NAME, UNKNOWN_NAME = "<s>", "</s>", "<unk>"
-NEVER = -99.0  # ARPA's log10 of zero, for symbols that are only ever a context
-
-
-def arpa_lines(critic: MentionCritic | KneserNeyCritic) -> Iterator[str]:
-    """The model as ARPA lines without line ends: log10 probability, tab, symbols, tab, log10 back-off weight."""
-    if not critic.orders:
-        raise BadInput("ARPA export: the critic has no counts yet; call fit(real chains) and export what it returns")
-    spaced = [form for form in critic.forms if len(form.split()) != 1]
-    if spaced:
-        raise BadInput(f"ARPA export: forms {spaced} hold white space or nothing; rename them, ARPA splits on spaces")
-    listed = _listed_keys(critic)
-    special = _special_unigrams(critic)
-    yield "\\data\\"
-    yield from (f"ngram {n}={len(keys) + (len(special) if n == 1 else 0)}" for n, keys in enumerate(listed, start=1))
-    for n, keys in enumerate(listed, start=1):
-        yield from ("", f"\\{n}-grams:")
-        yield from special if n == 1 else []
-        yield from _section(critic, n, keys)
-    yield from ("", "\\end\\")
-
-
-def _listed_keys(critic: MentionCritic | KneserNeyCritic) -> list[np.ndarray]:
-    """Keys to list per order: n-grams, contexts, and the contexts of all that is listed above."""
-    bits = critic.packing.bits
-    above = critic.orders[-1].keys
-    listed = [above]
-    for n in range(critic.order - 1, 0, -1):
-        contexts = critic.orders[n].context_keys
-        keys = np.unique(np.concatenate([critic.orders[n - 1].keys, contexts, above >> bits]))
-        above = keys[keys >> (bits * (n - 1)) > 0]
-        listed.append(above)
-    listed[-1] = listed[-1][listed[-1] != critic.packing.begin]
-    return listed[::-1]
-
-
-def _special_unigrams(critic: MentionCritic | KneserNeyCritic) -> list[str]:
-    weights = _weights(critic, 1)
-    begin = f"{NEVER:g}\t{BEGIN_NAME}\t{weights.get(critic.packing.begin, 0.0):.10g}"
-    end = [] if END in critic.forms else [f"{NEVER:g}\t{END_NAME}"]
-    return [f"{critic.log_unknown / math.log(10):.10g}\t{UNKNOWN_NAME}", begin, *end]
-
-
-def _weights(critic: MentionCritic | KneserNeyCritic, n: int) -> dict[int, float]:
-    if n >= critic.order:
-        return {}
-    above = critic.orders[n]
-    return dict(zip(above.context_keys.tolist(), (above.log_weights / math.log(10)).tolist(), strict=True))
-
-
-def _section(critic: MentionCritic | KneserNeyCritic, n: int, keys: np.ndarray) -> Iterator[str]:
-    log_probs = critic.score_windows(keys) / math.log(10)
-    log_probs[keys & critic.packing.mask(1) == critic.packing.begin] = NEVER
-    weights = _weights(critic, n)
-    for key, log_prob in zip(keys.tolist(), log_probs.tolist(), strict=True):
-        names = critic.packing.names(key, critic.forms, BEGIN_NAME, UNKNOWN_NAME)
-        words = " ".join(END_NAME if name == END else name for name in names)
-        yield f"{log_prob:.10g}\t{words}" + (f"\t{weights.get(key, 0.0):.10g}" if n < critic.order else "")

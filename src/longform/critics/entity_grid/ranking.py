@@ -13,8 +13,7 @@ from longform.core.critic import Better, Sums, SumScored, Tally
 from longform.core.documents import BadInput
 from longform.core.resampling import generator, ratio
 from longform.critics.entity_grid.score import RoleTransitions
-from longform.text.entity_grids import ABSENT, ROLES, Grid, grids_from_readout
-from longform.text.grid_files import ORIGINAL
+from longform.text.entity_grids import ABSENT, ORIGINAL, ROLES, Grid, grids_from_readout
 from longform.text.permutations import SHUFFLES, PermutedDocument, shuffled_orders
 
 units_from_readout = grids_from_readout

@@ -17,33 +17,8 @@ from longform.core.documents import BadInput, Document
 from longform.core.resampling import save_arrays
 
 # English function words, written for this project: words that every document uses, whatever its topic.
-_ARTICLES = "a an the this that these those such same other another each every either neither both all any some no none"
-_PRONOUNS = """i me my mine myself we us our ours ourselves you your yours yourself yourselves he him his himself she her
-hers herself it its itself they them their theirs themselves who whom whose which what whoever whatever whichever one
-ones someone somebody something anyone anybody anything everyone everybody everything nobody nothing"""
-_PREPOSITIONS = """about above across after against along alongside amid among amongst around as at before behind below
-beneath beside besides between beyond by despite down during except for from in inside into like near of off on onto out
-outside over past per since than through throughout till to toward towards under underneath until unto up upon versus via
-with within without"""
-_CONJUNCTIONS = """and but or nor so yet if unless although though because while whereas whether when whenever where
-wherever why how once lest provided hence thus therefore however moreover furthermore nevertheless nonetheless otherwise
-instead meanwhile then else"""
-_VERBS = """am is are was were be been being do does did done doing have has had having can could may might must shall
-should will would ought need dare get gets got getting let lets make makes made making go goes went gone going come comes
-came coming take takes took taken say says said saying see seen seem seems seemed use used uses using become becomes
-became give given gives know known knows"""
-_SHORT_FORMS = """isn't aren't wasn't weren't don't doesn't didn't haven't hasn't hadn't can't cannot couldn't won't
-wouldn't shouldn't mustn't i'm i've i'll i'd you're you've you'll he's she's it's we're we've we'll they're they've
-they'll that's there's here's what's who's let's ain't"""
-_ADVERBS = """again ago almost already also always anyway apart away back barely even ever far first further here
-indeed just largely last least less likely mainly many maybe more most mostly much namely nearly never next not now often
-only particularly perhaps possibly probably quite rather really several simply sometimes somewhat somewhere soon still
-there together too twice usually very well whole etc eg ie viz vs et al few fewer little lot lots own able"""
-_NUMBERS = "zero two three four five six seven eight nine ten second third half"
-
-STOP_WORDS = frozenset(
-    " ".join([_ARTICLES, _PRONOUNS, _PREPOSITIONS, _CONJUNCTIONS, _VERBS, _SHORT_FORMS, _ADVERBS, _NUMBERS]).split()
-) | frozenset(string.ascii_lowercase)
+STOP_WORDS = frozenset(Path(__file__).with_name("stop_words.txt").read_text(encoding="utf-8").split())
+STOP_WORDS |= frozenset(string.ascii_lowercase)
 
 # Where formulas went in Cohan et al.'s articles ("@xmath12"; authors' code), and LaTeX commands (ours).
 FORMULAS = re.compile(r"xmath|\\[A-Za-z]", re.IGNORECASE)
@@ -160,8 +135,7 @@ class TopicSettings:
         tolerance: relative rise of a document's bound at which its rounds stop.
         lag: iterations between checkpoints.
         floats: arithmetic of the E-step; sums and the M-step are always float64.
-        batch: documents per padded batch of the engine on a GPU; bounds its memory.
-        threads: of the engine on the processor; the result does not depend on it.
+        threads: the result does not depend on them.
     """
 
     em_iterations: int = 1000
@@ -170,13 +144,12 @@ class TopicSettings:
     tolerance: float = 1e-6
     lag: int = 10
     floats: Literal["float32", "float64"] = "float32"
-    batch: int = 256
     threads: int = 1
 
     def __post_init__(self) -> None:
         if self.floats not in ("float32", "float64"):
             raise BadInput(f"topic settings: floats is {self.floats!r}, allowed is float32 or float64; fix the entry")
-        for name in ("em_iterations", "lag", "batch", "threads"):
+        for name in ("em_iterations", "lag", "threads"):
             if getattr(self, name) < 1:
                 raise BadInput(f"topic settings: {name} is {getattr(self, name)}, allowed is 1 or more")
         if self.rounds == 0:

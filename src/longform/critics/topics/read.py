@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from longform.core.documents import SPLITS, BadInput, Document, Readout, Section, of_splits
-from longform.critics.topics.expectation import Expectation, expectation
 from longform.critics.topics.model import (
     RELEASED_INFERENCE,
     TermCounts,
@@ -25,8 +24,8 @@ from longform.critics.topics.model import (
     inverse,
     words_of,
 )
+from longform.critics.topics.train import Expectation, expectation
 from longform.datasets.synthetic_world.lexicon import plural
-from longform.language_models.checkpoints import chosen_device
 from longform.text.rendering import pack
 from longform.text.sentences import sentence_texts, sentences
 
@@ -85,7 +84,7 @@ class TopicReader:
         rows = np.flatnonzero(valid)
         found = Expectation(*np.zeros((2, 0, self.model.topics - 1)), *np.zeros((3, 0)))
         if len(rows):
-            found = expectation(known.take(rows), self.model, self.settings, device=str(chosen_device()))
+            found = expectation(known.take(rows), self.model, self.settings)
 
         def spread(values: np.ndarray) -> np.ndarray:
             out = np.zeros((len(documents), *values.shape[1:]))

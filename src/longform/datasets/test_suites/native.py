@@ -34,7 +34,7 @@ from longform.datasets.test_suites.sources import (
     read_synthetic_persona_chat,
     read_uses,
 )
-from longform.text.edits import Edit, connective_replaced, context_shuffled, rementioned, shuffled
+from longform.text.permutations import Edit, connective_replaced, context_shuffled, rementioned, shuffled
 from longform.text.sentences import sentence_texts
 
 MARK = "[SEP]"
