@@ -54,6 +54,7 @@ class Expectation:
         transitions: (C, C) float64. segments: (G, C). NumPy arrays, or tensors on the device that scanned.
         log_likelihood, tokens: nats and tokens of the sequences that the model explains.
         lost: sequences of probability zero, left out of all of these.
+        blocks: blocks of sequences summed so far; a pass that was killed goes on behind them.
     """
 
     transitions: Any
@@ -61,6 +62,7 @@ class Expectation:
     log_likelihood: float = 0.0
     tokens: int = 0
     lost: int = 0
+    blocks: int = 0
 
 
 @dataclass(frozen=True)
@@ -257,9 +259,12 @@ def expectation(
     lengths: Sequence[int],
     index_of: Callable[[int], np.ndarray],
     *,
+    tokens: Sequence[int] | None = None,
     threads: int = 1,
     rows_per_block: int = ROWS_PER_BLOCK,
     workspace: Workspace | None = None,
+    begun: Expectation | None = None,
+    on_block: Callable[[Expectation, int], None] | None = None,
 ) -> Expectation:
     """Exact expected counts over a corpus, block by block.
 
@@ -268,13 +273,17 @@ def expectation(
     so totals that agree vouch for the counts.
 
     Args:
-        lengths: tokens of each sequence.
+        lengths: length T of each sequence's index array.
         index_of: index array (T, K) of the sequence of some number.
+        tokens: of each sequence, where index arrays leave places out.
         rows_per_block: positions scanned at once; memory is 4 vectors of C per row and thread.
+        begun: what the first blocks gave; it is added to in place.
+        on_block: called after each block with the sums so far and the number of blocks; what it saves can be ``begun``.
     """
-    total = Expectation(np.zeros(tables.transitions.shape), np.zeros_like(tables.joint))
+    total = begun or Expectation(np.zeros(tables.transitions.shape), np.zeros_like(tables.joint))
     blocks, workspace = blocks_of(lengths, rows_per_block), workspace or Workspace()
-    done = [threading.Event() for _ in blocks]
+    sizes = np.asarray(lengths if tokens is None else tokens)
+    left, done = range(total.blocks, len(blocks)), [threading.Event() for _ in blocks]
 
     def add(place: int) -> None:
         try:
@@ -289,34 +298,40 @@ def expectation(
                 )
                 again = backward(forward(block, doubled))
             pairs = [transition_counts(one) for one in (scan, again) if one]
-            if place:
+            if place > left.start:
                 done[place - 1].wait()
-            accumulate(total, scan, pairs[0], total.segments)
+            if total.blocks != place:
+                return  # the block before this one failed, and its error is on the way
+            accumulate(total, scan, pairs[0], total.segments, sizes[blocks[place]])
             total.lost += int(np.isneginf((again or scan).log_partition).sum())
             if again:
                 counts = np.zeros(again.tables.joint.shape)
-                accumulate(total, again, pairs[1], counts)
+                accumulate(total, again, pairs[1], counts, sizes[blocks[place]][scan.block.order[poor]])
                 total.segments[rows] += counts.astype(total.segments.dtype)
+            total.blocks += 1
+            if on_block:
+                on_block(total, len(blocks))
         finally:
             done[place].set()
 
     if threads == 1:
-        for place in range(len(blocks)):
+        for place in left:
             add(place)
     else:
         with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(add, range(len(blocks))))
+            list(pool.map(add, left))
     return total
 
 
-def accumulate(total: Expectation, scan: Scan, pairs: np.ndarray, segments: np.ndarray) -> None:
+def accumulate(total: Expectation, scan: Scan, pairs: np.ndarray, segments: np.ndarray, tokens: np.ndarray) -> None:
     r"""Add a scan to the totals: the explained sequences' nats and tokens, ``pairs``, and the expected segments.
 
     Segments $\sum b_t(z) W[g, z] \beta_{t+k}(z) / P(x)$, the gradient with respect to log W, go to ``segments`` (G, C).
+    ``tokens`` counts those of each sequence, in the order in which they were given to :func:`pack`.
     """
     explained = np.isfinite(scan.log_partition)
     total.log_likelihood += float(scan.log_partition[explained].sum())
-    total.tokens += int(scan.block.lengths[explained].sum())
+    total.tokens += int(tokens[scan.block.order][explained].sum())
     total.transitions += pairs
     grams, bounds, starts, ends = scan.block.occurrences()
     left, right = scan.forward_scales[starts], scan.backward_scales[ends]

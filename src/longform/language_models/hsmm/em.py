@@ -8,11 +8,9 @@ Adam, first one epoch with transitions and lengths frozen; that phase is ``pretr
 from __future__ import annotations
 
 import itertools
-import json
-import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
-from pathlib import Path
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -21,6 +19,7 @@ from longform.core.documents import BadInput
 from longform.core.resampling import generator, perplexity
 from longform.language_models.hsmm import compiled, on_device
 from longform.language_models.hsmm.compiled import Expectation
+from longform.language_models.hsmm.growth import compacted, split, squeezed
 from longform.language_models.hsmm.model import SemiMarkovLM
 from longform.language_models.hsmm.ngrams import NgramTable, build_ngrams
 
@@ -59,6 +58,8 @@ class Iteration:
         states_in_use: states with at least one expected segment.
         effective_states: exponential of the entropy of the states' shares of segments.
         frozen: whether transitions and lengths were kept fixed.
+        states, ngrams: of the tables.
+        validation_ppl: after this iteration's M-step; None where nothing was validated.
     """
 
     number: int
@@ -68,6 +69,9 @@ class Iteration:
     states_in_use: int
     effective_states: float
     frozen: bool
+    states: int
+    ngrams: int
+    validation_ppl: float | None = None
 
     @property
     def perplexity(self) -> float:
@@ -77,9 +81,11 @@ class Iteration:
     def line(self, tokens_per_second: float) -> str:
         """One progress line."""
         phase = "pretraining" if self.frozen else "em"
+        validation = "" if self.validation_ppl is None else f", validation {self.validation_ppl:.4f}"
         return (
-            f"{phase} {self.number}: ppl {self.perplexity:.4f} tokens/s {tokens_per_second:,.0f} "
-            f"states in use {self.states_in_use} (effective {self.effective_states:.1f}) lost {self.lost}"
+            f"{phase} {self.number}: ppl {self.perplexity:.4f}{validation}, {tokens_per_second:,.0f} tokens/s, "
+            f"states in use {self.states_in_use} of {self.states} (effective {self.effective_states:.1f}), "
+            f"{self.ngrams:,} n-grams, lost {self.lost}"
         )
 
 
@@ -113,30 +119,77 @@ def initial_model(ngrams: NgramTable, *, num_states: int, seed: int, dtype: str 
     return SemiMarkovLM(ngrams, transitions.astype(dtype), joint)
 
 
+@dataclass(frozen=True)
+class Plan:
+    """How many passes, over what.
+
+    Attributes:
+        iterations: passes over the corpus in all, ``pretraining`` included.
+        pretraining: first passes with transitions and lengths frozen (deng2022: one epoch).
+        growth: numbers of states to begin with and how many passes each, before the model has all its states.
+        least: an n-gram with fewer expected segments than this leaves the table; 0 keeps all.
+        until: with all states, EM ends when the validation PPL falls by less than this share; 0 goes on to the end.
+    """
+
+    iterations: int
+    pretraining: int = 1
+    growth: Sequence[tuple[int, int]] = ()
+    least: float = 0.0
+    until: float = 0.0
+
+    def states(self, number: int, num_states: int) -> int:
+        """States in iteration ``number``."""
+        for states, passes in self.growth:
+            if number < passes:
+                return states
+            number -= passes
+        return num_states
+
+    def ended(self, history: Sequence[Iteration], num_states: int) -> bool:
+        """Whether nothing is left to do."""
+        if len(history) >= self.iterations:
+            return True
+        last = [step.validation_ppl for step in history[-2:] if step.states == num_states]
+        return bool(self.until) and len(last) == 2 and last[1] > (1 - self.until) * last[0]
+
+
+class Keeper:
+    """What a fit tells while it runs; this one keeps nothing."""
+
+    def begun(self, number: int) -> Expectation | None:
+        """What an earlier process summed in iteration ``number`` before it was killed."""
+        return None
+
+    def block(self, number: int, total: Expectation, blocks: int) -> None:
+        """The sums over the first of the ``blocks`` blocks of an iteration."""
+
+    def iteration(self, fit: Fit) -> None:
+        """The fit after an iteration."""
+
+
 def fit_em(
     sequences: Sequence[Sequence[str]],
     *,
     num_states: int,
     max_duration: int,
-    iterations: int,
+    plan: Plan,
     seed: int,
-    pretraining: int = 1,
     max_ngrams: int = 250_000,
     compute: Compute = Compute(),
     start: SemiMarkovLM | Fit | None = None,
-    on_iteration: Callable[[Fit], None] | None = None,
+    validate: Callable[[SemiMarkovLM], float] | None = None,
+    keeper: Keeper | None = None,
 ) -> Fit:
-    """Fit by EM; the log-likelihood never falls, beyond rounding.
+    """Fit by EM; the log-likelihood never falls, beyond rounding, while the number of states stays.
 
     Args:
         sequences: tokens of each sequence.
         num_states, max_duration: C and K (800 and 11 in deng2022).
-        iterations: passes over the corpus in all, ``pretraining`` included.
         seed: names the random start.
-        pretraining: first passes with transitions and lengths frozen (deng2022: one epoch).
         max_ngrams: see :func:`longform.language_models.hsmm.ngrams.build_ngrams`.
         start: a model to start from, or a :class:`Fit` to resume exactly where it stopped.
-        on_iteration: called with the fit after each M-step; save it there, and resume from what was saved.
+        validate: the validation PPL of a model.
+        keeper: told of each block of an E-step and of each iteration; what it saves there can be resumed from.
 
     Raises:
         BadInput: no sequences, or a start of another shape.
@@ -145,37 +198,75 @@ def fit_em(
         raise BadInput("semi-Markov fit: got 0 sequences, allowed is one or more; check the corpus and its split")
     if start is None:
         ngrams = build_ngrams(sequences, max_duration=max_duration, max_ngrams=max_ngrams)
-        start = initial_model(ngrams, num_states=num_states, seed=seed, dtype=compute.dtype)
-    fit = start if isinstance(start, Fit) else Fit(start)
-    shape, wanted = (fit.model.num_states, fit.model.max_duration), (num_states, max_duration)
+        start = initial_model(ngrams, num_states=plan.states(0, num_states), seed=seed, dtype=compute.dtype)
+    fit, keeper = start if isinstance(start, Fit) else Fit(start), keeper or Keeper()
+    states = plan.states(max(0, len(fit.history) - 1), num_states)
+    shape, wanted = (fit.model.num_states, fit.model.max_duration), (states, max_duration)
     if shape != wanted:
         raise BadInput(
             f"semi-Markov fit: the start has (num_states, max_duration) = {shape}, allowed is {wanted}; "
             "start from a checkpoint of that shape or from none"
         )
     encoded = [fit.model.ngrams.encode(s, f"sequence {i}") for i, s in enumerate(sequences)]
-    for number in range(len(fit.history), iterations):
-        expected = expectation(fit.model, encoded, compute)
-        seen = iteration_of(number, expected, number < pretraining)
-        fit = Fit(maximise(fit.model, expected, frozen=seen.frozen), (*fit.history, seen))
-        if on_iteration:
-            on_iteration(fit)
+    while not plan.ended(fit.history, num_states):
+        number, model = len(fit.history), fit.model
+        if plan.states(number, num_states) != model.num_states:
+            model = split(model, plan.states(number, num_states), seed)
+        expected = expectation(
+            model,
+            encoded,
+            compute,
+            squeeze=plan.least > 0,
+            begun=keeper.begun(number),
+            on_block=lambda total, blocks, number=number: keeper.block(number, total, blocks),
+        )
+        seen = iteration_of(number, expected, number < plan.pretraining)
+        if plan.least and not seen.frozen:
+            expected.segments[expected.segments.sum(axis=1, dtype=np.float64) < plan.least] = 0
+        model = maximise(model, expected, frozen=seen.frozen)
+        model = compacted(model) if plan.least else model
+        fit = Fit(model, (*fit.history, replace(seen, validation_ppl=validate(model) if validate else None)))
+        keeper.iteration(fit)
     return fit
 
 
-def expectation(model: SemiMarkovLM, encoded: Sequence[np.ndarray], compute: Compute) -> Expectation:
-    """Exact expected counts of sequences of token ids under a model, in NumPy arrays."""
-    lengths = [len(ids) for ids in encoded]
-    blocks = {"rows_per_block": compute.rows_per_block} if compute.rows_per_block else {}
+def expectation(
+    model: SemiMarkovLM,
+    encoded: Sequence[np.ndarray],
+    compute: Compute,
+    *,
+    squeeze: bool = False,
+    begun: Expectation | None = None,
+    on_block: Callable[[Expectation, int], None] | None = None,
+) -> Expectation:
+    """Exact expected counts of sequences of token ids under a model, in NumPy arrays.
+
+    Args:
+        squeeze: leave out the places of a text where no segment of positive probability can end (:func:`.squeezed`).
+        begun, on_block: see :func:`compiled.expectation`; a GPU knows neither.
+    """
 
     def index_of(i: int) -> np.ndarray:
         return model.ngrams.index(encoded[i])
 
+    blocks = {"rows_per_block": compute.rows_per_block} if compute.rows_per_block else {}
+    tokens, pathless = [len(ids) for ids in encoded], 0
+    lengths, indices = tokens, index_of
+    if squeeze:
+        alive = model.joint.any(axis=1)
+        with ThreadPoolExecutor(compute.threads) as pool:
+            short = list(pool.map(lambda i: squeezed(index_of(i), alive), range(len(encoded))))
+        tokens = [size for size, index in zip(tokens, short, strict=True) if len(index)]
+        short = [index for index in short if len(index)]
+        lengths, indices, pathless = [len(index) for index in short], short.__getitem__, len(encoded) - len(short)
     if compute.device == "cpu":
-        return compiled.expectation(model.tables, lengths, index_of, threads=compute.threads, **blocks)
-    tables = [torch.tensor(table, device=compute.device) for table in (model.transitions, model.joint)]
-    counts = on_device.expectation(*tables, lengths, index_of, **blocks)
-    return replace(counts, transitions=counts.transitions.cpu().numpy(), segments=counts.segments.cpu().numpy())
+        settings = {**blocks, "threads": compute.threads, "begun": begun, "on_block": on_block}
+        found = compiled.expectation(model.tables, lengths, indices, tokens=tokens, **settings)
+    else:
+        tables = [torch.tensor(table, device=compute.device) for table in (model.transitions, model.joint)]
+        found = on_device.expectation(*tables, lengths, indices, tokens=tokens, **blocks)
+        found = replace(found, transitions=found.transitions.cpu().numpy(), segments=found.segments.cpu().numpy())
+    return replace(found, lost=found.lost + pathless)
 
 
 def maximise(model: SemiMarkovLM, expected: Expectation, *, frozen: bool) -> SemiMarkovLM:
@@ -215,33 +306,13 @@ def iteration_of(number: int, expected: Expectation, frozen: bool) -> Iteration:
     shares = used[used > 0] / used.sum() if used.sum() > 0 else np.ones(1)
     effective = float(np.exp(-(shares * np.log(shares)).sum()))
     return Iteration(
-        number, expected.log_likelihood, expected.tokens, expected.lost, int(np.sum(used >= 1)), effective, frozen
+        number=number,
+        log_likelihood=expected.log_likelihood,
+        tokens=expected.tokens,
+        lost=expected.lost,
+        states_in_use=int(np.sum(used >= 1)),
+        effective_states=effective,
+        frozen=frozen,
+        states=len(expected.transitions),
+        ngrams=len(expected.segments),
     )
-
-
-def save_fit(fit: Fit, folder: Path) -> None:
-    """Write a fit beside its old version and swap the two, so that a kill leaves one whole checkpoint."""
-    fresh = folder.with_name(folder.name + ".new")
-    shutil.rmtree(fresh, ignore_errors=True)
-    fit.model.save(fresh)
-    history = [asdict(step) for step in fit.history]
-    (fresh / "history.json").write_text(json.dumps(history, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-    stale = folder.with_name(folder.name + ".old")
-    shutil.rmtree(stale, ignore_errors=True)
-    if folder.exists():
-        folder.rename(stale)
-    fresh.rename(folder)
-    shutil.rmtree(stale, ignore_errors=True)
-
-
-def load_fit(folder: Path, *, num_states: int | None = None, max_duration: int | None = None) -> Fit:
-    """Read what :func:`save_fit` wrote, also when it was killed between its two renames.
-
-    Raises:
-        BadInput: no checkpoint, or one of another shape.
-    """
-    stale = folder.with_name(folder.name + ".old")
-    folder = folder if folder.exists() or not stale.exists() else stale
-    model = SemiMarkovLM.load(folder, num_states=num_states, max_duration=max_duration)
-    history = json.loads((folder / "history.json").read_text(encoding="utf-8"))
-    return Fit(model, tuple(Iteration(**step) for step in history))

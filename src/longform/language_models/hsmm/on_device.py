@@ -131,6 +131,7 @@ def expectation(
     lengths: Sequence[int],
     index_of: Callable[[int], np.ndarray],
     *,
+    tokens: Sequence[int] | None = None,
     rows_per_block: int = ROWS_PER_BLOCK,
 ) -> Expectation:
     """Expected counts over a corpus, as :func:`compiled.expectation`, on the device that holds the tables.
@@ -139,20 +140,21 @@ def expectation(
     """
     pairs = torch.zeros(transitions.shape, dtype=torch.float64, device=joint.device)
     total, poor = Expectation(pairs, torch.zeros_like(joint)), []
+    sizes = np.asarray(lengths if tokens is None else tokens)
     for members in blocks_of(lengths, rows_per_block):
         found = scan([index_of(i) for i in members], transitions, joint)
         kept = found.disagreement <= AGREEMENT
         found.log_partition[~kept] = -torch.inf
         poor += members[~kept.cpu().numpy()].tolist()
         total.log_likelihood += float(found.log_partition[kept].sum())
-        total.tokens += int(found.lengths[kept].sum())
+        total.tokens += int(sizes[members[kept.cpu().numpy()]].sum())
         total.transitions += transition_counts(found, transitions)
         add_segment_counts(found, joint, total.segments)
     for i in poor:
         block, doubled, rows = compiled.in_float64([index_of(i)], transitions, joint)
         again, counts = compiled.backward(compiled.forward(block, doubled)), np.zeros(doubled.joint.shape)
         pairs = torch.from_numpy(compiled.transition_counts(again)).to(joint.device)
-        compiled.accumulate(total, again, pairs, counts)
+        compiled.accumulate(total, again, pairs, counts, sizes[[i]])
         total.segments[torch.from_numpy(rows).to(joint.device)] += torch.from_numpy(counts).to(joint)
         total.lost += int(np.isneginf(again.log_partition[0]))
     return total

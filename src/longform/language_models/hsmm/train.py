@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,14 +10,17 @@ from typing import Any
 import numpy as np
 
 from longform.core.documents import BadInput, Document
+from longform.core.resampling import perplexity
 from longform.language_models.checkpoints import chosen_device
-from longform.language_models.hsmm.em import Compute, Fit, fit_em, load_fit, save_fit
+from longform.language_models.hsmm.em import Compute, Fit, Plan, fit_em
 from longform.language_models.hsmm.gradient import Epoch, FactoredTables, GradientSettings, fit_gradient
 from longform.language_models.hsmm.model import SemiMarkovLM
 from longform.language_models.hsmm.ngrams import build_ngrams
 from longform.language_models.hsmm.referee import against_torch_struct
+from longform.language_models.hsmm.resuming import Kept, save_fit
 
 FLOORS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)  # ours: weights of the uniform mixture tried on validation text
+WATCHED = 1000  # ours: validation texts that each iteration is judged on, under the middle one of these weights
 Texts = Mapping[str, list[list[str]]]
 
 
@@ -42,7 +44,7 @@ def fit(
     num_states: int,
     max_duration: int,
     max_ngrams: int,
-    em: Mapping[str, int] | None = None,
+    em: Mapping[str, Any] | None = None,
     gradient: Mapping[str, Any] | None = None,
     threads: int = 1,
 ) -> TrainedHsmm:
@@ -52,7 +54,7 @@ def fit(
 
     Args:
         max_ngrams: n-grams kept of each length.
-        em: ``iterations``, ``pretraining`` and ``restarts``, of which the one of best validation likelihood is kept.
+        em: fields of :class:`Plan`, and ``restarts``, of which the one of best validation likelihood is kept.
         gradient: fields of :class:`GradientSettings`; exactly one of ``em`` and ``gradient`` is given.
         threads: blocks that EM's compiled scan works on at once; changes no bit of the result.
 
@@ -78,17 +80,22 @@ def fit(
 
 
 def by_em(
-    texts: Texts, settings: dict[str, int], *, name: str, seed: int, scratch: Path, compute: Compute, **sizes: int
+    texts: Texts, settings: dict[str, Any], *, name: str, seed: int, scratch: Path, compute: Compute, **sizes: int
 ) -> Fit:
-    """The best of ``restarts`` EM fits by validation likelihood; a killed run goes on from its last iteration."""
-    fits = []
-    for start in range(settings.pop("restarts", 1)):
-        folder = scratch / f"start_{start}"
-        begun = load_fit(folder) if folder.is_dir() or folder.with_name(folder.name + ".old").is_dir() else None
-        choices = {**sizes, **settings, "seed": seed + start, "compute": compute, "start": begun}
-        fits.append(fit_em(texts["train"], **choices, on_iteration=_Progress(f"train {name} start {start}", folder)))
+    """The best of ``restarts`` EM fits by validation likelihood; a killed run goes on from its last checkpoint."""
+    fits, restarts = [], settings.pop("restarts", 1)
+    plan, watched = Plan(**settings), texts["validation"][:WATCHED]
+    tokens = sum(map(len, watched))
+
+    def validate(model: SemiMarkovLM) -> float:
+        return float(perplexity(held_out(model.mixed(FLOORS[2]), watched), tokens))
+
+    for start in range(restarts):
+        keeper = Kept(f"train {name} start {start}", scratch / f"start_{start}" / "fit", plan, sizes["num_states"])
+        choices = {**sizes, "plan": plan, "seed": seed + start, "compute": compute, "start": keeper.fit}
+        fits.append(fit_em(texts["train"], **choices, validate=validate if plan.until else None, keeper=keeper))
     mixed = [smoothed(one, texts["validation"]) for one in fits]
-    best = max(mixed, key=lambda one: held_out(one.model, texts["validation"]))
+    best = max(mixed, key=lambda one: held_out(one.model, texts["validation"])) if restarts > 1 else mixed[0]
     last = best.history[-1]
     print(f"train {name}: training ppl {last.perplexity:.4f}, {last.states_in_use} states in use", flush=True)
     return best
@@ -120,8 +127,8 @@ def by_gradient(
 
 def smoothed(fit: Fit, validation: Sequence[list[str]]) -> Fit:
     """Give every state a little of everything, as much as validation text likes best (:meth:`SemiMarkovLM.mixed`)."""
-    candidates = [replace(fit, model=fit.model.mixed(floor)) for floor in FLOORS]
-    return max(candidates, key=lambda one: held_out(one.model, validation))
+    floor = max(FLOORS, key=lambda floor: held_out(fit.model.mixed(floor), validation))
+    return replace(fit, model=fit.model.mixed(floor))
 
 
 def held_out(model: SemiMarkovLM, texts: Sequence[list[str]]) -> float:
@@ -129,20 +136,3 @@ def held_out(model: SemiMarkovLM, texts: Sequence[list[str]]) -> float:
     values = model.log_likelihood(texts)
     floor = np.array([-1000.0 * len(text) for text in texts])
     return float(np.maximum(values, floor).sum())
-
-
-class _Progress:
-    """Saves each iteration and prints a line at most every ten seconds."""
-
-    def __init__(self, label: str, folder: Path) -> None:
-        self.label, self.folder = label, folder
-        self.iterated = self.reported = time.monotonic()
-
-    def __call__(self, fit: Fit) -> None:
-        save_fit(fit, self.folder)
-        now = time.monotonic()
-        speed = fit.history[-1].tokens / max(now - self.iterated, 1e-9)
-        self.iterated = now
-        if now - self.reported > 10:
-            self.reported = now
-            print(f"{self.label}: {fit.history[-1].line(speed)}", flush=True)

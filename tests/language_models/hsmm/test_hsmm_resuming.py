@@ -1,0 +1,100 @@
+"""A fit that is killed anywhere ends with the bytes of one that was not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from semi_markov_cases import bursts
+
+from longform.language_models.hsmm import resuming
+from longform.language_models.hsmm.compiled import Expectation
+from longform.language_models.hsmm.em import Compute, Fit, Plan, fit_em
+from longform.language_models.hsmm.model import SemiMarkovLM
+from longform.language_models.hsmm.resuming import Kept, load_fit, save_fit
+
+TEXTS = bursts(1)
+PLANS = {
+    "plain": Plan(5),
+    "grown": Plan(7, growth=[(2, 3)], least=1e-3),
+    "until": Plan(9, growth=[(2, 2)], least=1e-3, until=0.02),
+}
+
+
+class Killed(Exception):
+    """In place of a signal."""
+
+
+class Dying(Kept):
+    """Dies at the given calls, counted over all processes, before or after it has kept what it was told."""
+
+    deaths: list[tuple[str, int]] = []
+    calls: dict[str, int] = {}
+
+    def _call(self, what: str) -> None:
+        self.calls[what] = self.calls.get(what, 0) + 1
+        if (what, self.calls[what]) in self.deaths:
+            raise Killed
+
+    def block(self, number: int, total: Expectation, blocks: int) -> None:
+        self._call("before block")
+        super().block(number, total, blocks)
+        self._call("after block")
+
+    def iteration(self, fit: Fit) -> None:
+        self._call("before iteration")
+        super().iteration(fit)
+        self._call("after iteration")
+
+
+def _validate(model: SemiMarkovLM) -> float:
+    return float(model.joint.max())
+
+
+def _fit(kind: type[Kept], folder: Path, plan: Plan, threads: int) -> None:
+    keeper = kind("fit", folder / "fit", plan, 4)
+    compute = Compute(threads=threads, rows_per_block=150)
+    fit_em(
+        TEXTS, num_states=4, max_duration=3, seed=1, plan=plan, compute=compute, start=keeper.fit, validate=_validate,
+        keeper=keeper,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PLANS)
+@pytest.mark.parametrize("threads", [1, 2])
+def test_killed_and_resumed_fit_has_the_bytes_of_an_unbroken_one(
+    name: str, threads: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(resuming, "EVERY", 0.0)
+    deaths = [("after block", 2), ("before block", 9), ("after block", 19), ("before iteration", 3)]
+    deaths += [("after iteration", 3)]
+    monkeypatch.setattr(Dying, "deaths", deaths)
+    monkeypatch.setattr(Dying, "calls", {})
+    _fit(Kept, tmp_path / "whole", PLANS[name], 1)
+    for _ in deaths:
+        with pytest.raises(Killed):
+            _fit(Dying, tmp_path / "broken", PLANS[name], threads)
+    _fit(Dying, tmp_path / "broken", PLANS[name], threads)
+    whole, broken = ({p.name: p.read_bytes() for p in (tmp_path / k / "fit").iterdir()} for k in ("whole", "broken"))
+    assert whole == broken and len(whole) == 3
+    assert [p.name for p in (tmp_path / "broken").iterdir()] == ["fit"]
+
+
+def test_a_killed_iteration_goes_on_where_its_sums_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resuming, "EVERY", 0.0)
+    monkeypatch.setattr(Dying, "deaths", [("after block", 3)])
+    monkeypatch.setattr(Dying, "calls", {})
+    with pytest.raises(Killed):
+        _fit(Dying, tmp_path, Plan(1), 1)
+    _fit(Dying, tmp_path, Plan(1), 1)
+    seven_blocks = -(-sum(len(text) + 1 for text in TEXTS) // 150)
+    assert Dying.calls["after block"] == pytest.approx(seven_blocks, abs=2) and Dying.calls["before iteration"] == 1
+
+
+def test_kill_between_the_two_renames_leaves_the_old_checkpoint_readable(tmp_path: Path) -> None:
+    fit = fit_em(TEXTS, num_states=4, max_duration=3, seed=1, plan=Plan(1))
+    save_fit(fit, tmp_path / "fit")
+    (tmp_path / "fit").rename(tmp_path / "fit.old")
+    assert load_fit(tmp_path / "fit").history == fit.history
+    save_fit(fit, tmp_path / "fit")
+    assert [p.name for p in tmp_path.iterdir()] == ["fit"]
