@@ -20,7 +20,6 @@ from longform.language_models.hsmm.referee import against_torch_struct
 from longform.language_models.hsmm.resuming import Kept, save_fit
 
 FLOORS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)  # ours: weights of the uniform mixture tried on validation text
-WATCHED = 1000  # ours: validation texts that each iteration is judged on, under the middle one of these weights
 Texts = Mapping[str, list[list[str]]]
 
 
@@ -84,11 +83,10 @@ def by_em(
 ) -> Fit:
     """The best of ``restarts`` EM fits by validation likelihood; a killed run goes on from its last checkpoint."""
     fits, restarts = [], settings.pop("restarts", 1)
-    plan, watched = Plan(**settings), texts["validation"][:WATCHED]
-    tokens = sum(map(len, watched))
+    plan, tokens = Plan(**settings), sum(map(len, texts["validation"]))
 
     def validate(model: SemiMarkovLM) -> float:
-        return float(perplexity(held_out(model.mixed(FLOORS[2]), watched), tokens))
+        return float(perplexity(held_out(model.mixed(FLOORS[2]), texts["validation"]), tokens))
 
     for start in range(restarts):
         keeper = Kept(f"train {name} start {start}", scratch / f"start_{start}" / "fit", plan, sizes["num_states"])
