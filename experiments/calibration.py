@@ -78,7 +78,7 @@ def mean_field(trials: int) -> float:
             for i, article in enumerate(rng.normal(0, SPREAD, ARTICLES))
             for k in range(ANNOTATORS)
         ]
-        difference = mixed_effects(*(list(column) for column in zip(*rows, strict=True))).fixed[1]
+        difference = mixed_effects(*(list(column) for column in zip(*rows, strict=True)))[0][1]
         out += not difference.low <= 0 <= difference.high
     return out / trials
 

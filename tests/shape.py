@@ -140,7 +140,7 @@ def starts(words: list[str]) -> set[Path]:
         "decode": lambda: {Path("decoding/continuations.py")},
     }
     if stage not in own:
-        return {Path("pipeline") / f"{stage}.py"}
+        return {Path("pipeline/scoring.py")}  # ratings and curve
     return {Path("pipeline/texts.py")} | own[stage]()
 
 

@@ -14,10 +14,12 @@ import tempfile
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from statsmodels.stats.multitest import multipletests
 
 from longform.core.artefacts import write_json
 from longform.core.critic import unit_scores
@@ -39,8 +41,13 @@ from longform.critics.repetition import read as word_tokens
 from longform.critics.repetition.score import DistinctGrams, RepeatedGrams
 from longform.critics.repetition.score import units_from_readout as words
 from longform.datasets.summeval import build
-from longform.evaluation.agreement import clustered_interval, correlate, krippendorff_alpha, leave_one_out
-from longform.evaluation.human_ratings import better_scorers
+from longform.evaluation.agreement import (
+    clustered_interval,
+    compare_correlations,
+    correlate,
+    krippendorff_alpha,
+    leave_one_out,
+)  # fmt: skip
 from longform.language_models import sentence_features
 from longform.text import entity_grids
 from longform.text.entity_grids import grids_from_readout
@@ -114,8 +121,16 @@ def chain_values(corpus: Corpus) -> dict[str, np.ndarray]:
 def better(columns: Mapping[str, np.ndarray], people: np.ndarray, clusters: np.ndarray) -> dict[str, Any]:
     """Tests between all pairs of scorers, each turned so that higher is better, articles exchanged whole; Holm-corrected."""
     turned = {name: -values if name.endswith(LOWER) else values for name, values in columns.items()}
-    tests = better_scorers(turned, people, clusters, "summeval")
-    beaten = sorted([a, b, p, n] for (a, b), (p, n) in tests.items() if p < LEVEL)
+    tests = []
+    for one, other in combinations(turned, 2):
+        kept = ~np.isnan(turned[one] + turned[other] + people)
+        gaps = [correlate("pearson", turned[key][kept], people[kept]).value for key in (one, other)]
+        rng = generator("summeval", one, other, "permutation")
+        p_value = compare_correlations("pearson", turned[one], turned[other], people, clusters, rng)
+        if not np.isnan(p_value):
+            tests.append([*((one, other) if gaps[0] >= gaps[1] else (other, one)), p_value, int(kept.sum())])
+    corrected = multipletests([p for _, _, p, _ in tests], method="holm")[1]
+    beaten = sorted([a, b, p, n] for (a, b, _, n), p in zip(tests, corrected.tolist(), strict=True) if p < LEVEL)
     return {"level": LEVEL, "pairs": len(tests), "better, worse, p, summaries": beaten}
 
 

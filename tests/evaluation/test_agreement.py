@@ -10,7 +10,6 @@ from longform.core.documents import BadInput
 from longform.core.resampling import generator
 from longform.evaluation.agreement import (
     clustered_interval,
-    coefficient,
     cohen_kappa,
     correlate,
     krippendorff_alpha,
@@ -22,9 +21,7 @@ from longform.evaluation.agreement import (
 NAN = math.nan
 
 
-@pytest.mark.parametrize(
-    ("kind", "theirs"), [("pearson", stats.pearsonr), ("spearman", stats.spearmanr), ("kendall", stats.kendalltau)]
-)
+@pytest.mark.parametrize(("kind", "theirs"), [("pearson", stats.pearsonr), ("spearman", stats.spearmanr)])
 def test_coefficients_equal_scipys_and_missing_pairs_are_counted(kind, theirs):
     rng = generator("correlate")
     x, y = rng.normal(size=30), rng.normal(size=30)
@@ -36,17 +33,17 @@ def test_coefficients_equal_scipys_and_missing_pairs_are_counted(kind, theirs):
     assert mine.low < mine.value < mine.high
 
 
-@pytest.mark.parametrize("kind", ["pearson", "spearman", "kendall"])
+@pytest.mark.parametrize("kind", ["pearson", "spearman"])
 def test_the_value_that_is_resampled_is_scipys(kind):
     rng = generator("value alone", kind)
     for size in (3, 4, 10, 200):
         x = rng.normal(size=size)
         for y in (rng.normal(size=size), 3 * x - 1, -x, np.round(x), np.ones(size)):
-            assert value_of(kind, x, y) == pytest.approx(coefficient(kind, x, y)[0], abs=1e-9, nan_ok=True)
+            assert value_of(kind, x, y) == pytest.approx(correlate(kind, x, y).value, abs=1e-9, nan_ok=True)
     assert np.isnan(value_of(kind, x[:2], x[:2]))
 
 
-@pytest.mark.parametrize("kind", ["pearson", "spearman", "kendall"])
+@pytest.mark.parametrize("kind", ["pearson", "spearman"])
 def test_values_of_many_resamples_are_those_of_each(kind):
     rng = np.random.default_rng(1)
     x, y = rng.normal(size=12).round(1), rng.integers(0, 4, 12).astype(float)
@@ -67,10 +64,10 @@ def test_the_pearson_interval_is_fishers():
     assert (mine.low, mine.high) == pytest.approx((theirs.low, theirs.high))
 
 
-@pytest.mark.parametrize("kind", ["pearson", "spearman", "kendall"])
+@pytest.mark.parametrize("kind", ["pearson", "spearman"])
 def test_intervals_cover_the_truth_about_as_often_as_they_say(kind):
     rho = 0.6
-    truth = {"pearson": rho, "spearman": 6 / np.pi * np.arcsin(rho / 2), "kendall": 2 / np.pi * np.arcsin(rho)}[kind]
+    truth = {"pearson": rho, "spearman": 6 / np.pi * np.arcsin(rho / 2)}[kind]
     rng = generator("cover", kind)
     hits = 0
     for _ in range(300):
@@ -109,13 +106,6 @@ def test_leave_one_out_equals_a_loop_over_raters():
     assert (found.raters, found.excluded) == (5, 0)
 
 
-def test_identical_raters_agree_fully_and_independent_ones_do_not():
-    scale = np.tile(generator("same").integers(1, 8, 40), (6, 1)).astype(float)
-    assert leave_one_out(scale, generator("b"), resamples=10).value == pytest.approx(1)
-    noise = generator("noise").normal(size=(6, 400))
-    assert abs(leave_one_out(noise, generator("b"), resamples=10).value) < 0.1
-
-
 def test_a_planted_agreement_lies_in_its_interval():
     # rating = item + noise of equal variance: a rater against the mean of the nine others correlates with
     # 1 / sqrt(2 (1 + 1/9))
@@ -145,9 +135,7 @@ KRIPPENDORFF = np.array(
 )
 
 
-@pytest.mark.parametrize(
-    ("level", "alpha"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849), ("ratio", 0.797)]
-)
+@pytest.mark.parametrize(("level", "alpha"), [("nominal", 0.743), ("interval", 0.849)])
 def test_alpha_equals_krippendorffs_printed_example(level, alpha):
     assert krippendorff_alpha(KRIPPENDORFF, level) == pytest.approx(alpha, abs=5e-4)
 
@@ -165,13 +153,6 @@ def test_kappa_equals_a_table_by_hand():
     first = ["y"] * 25 + ["n"] * 25
     second = ["y"] * 20 + ["n"] * 5 + ["y"] * 10 + ["n"] * 15
     assert cohen_kappa(first, second) == pytest.approx(0.4)
-
-
-def test_weighted_kappa_counts_how_far_raters_are_apart():
-    near, far = ([1, 2, 3, 4], [1, 2, 3, 3]), ([1, 2, 3, 4], [1, 2, 3, 1])
-    assert cohen_kappa(*near, "quadratic") > cohen_kappa(*far, "quadratic") and cohen_kappa(*near) == cohen_kappa(
-        *near, None
-    )
 
 
 def test_kappa_of_two_constant_raters_is_undefined():

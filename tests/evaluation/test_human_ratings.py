@@ -6,7 +6,7 @@ import pytest
 from longform.core.resampling import generator
 from longform.core.results import Results
 from longform.evaluation.agreement import compare_correlations
-from longform.evaluation.human_ratings import better_scorers, combined_scorers, rating_records
+from longform.evaluation.human_ratings import combined_scorers, rating_records
 
 VALUES, MARKS = [1.0, 2.0, 4.0, 3.0, 7.0], [[1, 2], [2, 2], [5, 4], [1, 6], [7, 7]]
 
@@ -61,8 +61,6 @@ def test_a_scorer_that_people_agree_with_is_found_to_be_the_better_one():
     rng = generator("better")
     people = rng.normal(size=120)
     columns = {"noise": rng.normal(size=120), "good": people + rng.normal(size=120), "short": np.full(120, 1.0)}
-    found = better_scorers(columns, people, np.repeat(np.arange(40), 3))
-    assert list(found) == [("good", "noise")] and found["good", "noise"][0] < 0.01
     made = rating_records(columns, people[:, None], np.repeat(np.arange(40), 3).tolist())
     gap = next(r for r in made if r.metric == "pearson_difference" and r.critic == "noise" and r.variant == "good")
     assert gap.high < 0 and gap.p_value < 0.01

@@ -117,9 +117,9 @@ def scored(**scores) -> dict:
     "scores, sentence",
     [
         ({"metric": {}}, "synthetic.critics.synthetic_states.scores has 'metric' (near: metrics); allowed are ['metrics', 'corruption_response'"),
-        ({"metrics": {"ppl": {"code": "core/markov_chain", "reading": "states"}}}, "scores.metrics.ppl lacks ['critic']; add"),
-        ({"corruption_response": {"ppl": {"critic": "true_markov"}}}, "scores.corruption_response.ppl lacks ['reading']; add"),
-        ({"evaluations": {"sides": {"reading": "states"}}}, "scores.evaluations.sides lacks ['evaluate']; add"),
+        ({"metrics": {"ppl": {"code": "core/markov_chain", "reading": "states"}}}, "scores.metrics.ppl lacks ['critic']; every"),
+        ({"corruption_response": {"ppl": {"critic": "true_markov"}}}, "scores.corruption_response.ppl lacks ['reading']; every"),
+        ({"evaluations": {"sides": {"reading": "states"}}}, "scores.evaluations.sides lacks ['evaluate']; every"),
         ({"metrics": {"ppl": 5}}, "scores.metrics.ppl is 5, allowed is a mapping"),
         ({"metrics": {"ppl": {"code": "core/markov_chain", "critic": "true_markof"}}}, "no function 'true_markof' (near: true_markov)"),
         ({"severities": {"ppl": {"code": "core/markov_chain", "critic": "BigramCritic", "reading": "states", "delt": 1}}}, "severities.ppl has 'delt' (near: delta)"),

@@ -63,11 +63,7 @@ def write_json(path: Path, record: Any) -> None:
 
 
 def read_json(path: Path) -> Any:
-    """Parse one JSON file.
-
-    Raises:
-        BadInput: the file is absent or is not JSON.
-    """
+    """Parse one JSON file. Raises BadInput: the file is absent or is not JSON."""
     try:
         return _numbers(json.loads(_existing(path).read_text(encoding="utf-8")))
     except (ValueError, RecursionError) as error:
@@ -77,8 +73,7 @@ def read_json(path: Path) -> Any:
 def read_yaml(path: Path) -> Any:
     """Parse one YAML file.
 
-    Raises:
-        BadInput: the file is absent, is not YAML in UTF-8, or is nested deeper than ``DEEPEST``.
+    Raises BadInput: the file is absent, is not YAML in UTF-8, or is nested deeper than ``DEEPEST``.
     """
     depth = 0
     try:
@@ -113,8 +108,7 @@ def _line(path: Path, document: Document) -> str:
 def read_documents(path: Path) -> list[Document]:
     """Read documents; every line must parse, since a lost document would change every number after it.
 
-    Raises:
-        BadInput: naming file, line and what is wrong with it.
+    Raises BadInput: naming file, line and what is wrong with it.
     """
     documents = []
     with _existing(path).open("rb") as lines:
@@ -141,11 +135,7 @@ def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
 
 
 def read_arrays(path: Path) -> dict[str, np.ndarray]:
-    """Read an npz without unpickling anything.
-
-    Raises:
-        BadInput: absent, truncated, or holding pickled objects.
-    """
+    """Read an npz without unpickling anything. Raises BadInput: absent, truncated, or holding pickled objects."""
     present = _existing(path)
     try:
         with np.load(present, allow_pickle=False) as file:

@@ -44,11 +44,7 @@ def source_of(critic: str, code: str) -> str:
 
 
 def function(place: str, code: Any, name: str) -> Callable[..., Any]:
-    """The function or class of a module, by name.
-
-    Raises:
-        BadInput: no such module, or it has none of that name.
-    """
+    """The function or class of a module, by name. Raises BadInput: no such module, or it has none of that name."""
     home = module(place, code)
     found = getattr(home, name, None)
     if not callable(found):
@@ -60,8 +56,7 @@ def function(place: str, code: Any, name: str) -> Callable[..., Any]:
 def call(place: str, wanted: Callable[..., Any], settings: Mapping[str, Any], **given: Any) -> Any:
     """Call with settings as keywords; ``given`` are objects of the stage, those that the function does not take are left out.
 
-    Raises:
-        BadInput: a setting that is unknown, missing or of the wrong type, by name, and what is allowed.
+    Raises BadInput: a setting that is unknown, missing or of the wrong type, by name, and what is allowed.
     """
     return wanted(**arguments(place, wanted, settings, given))
 

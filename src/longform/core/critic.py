@@ -258,11 +258,7 @@ def signature(critic: Any) -> str:
 
 
 def estimate(critic: Metric, tally: Tally, rng: np.random.Generator, resamples: int = 1000) -> Estimate:
-    """Score with a 95 % percentile-bootstrap interval over units.
-
-    Raises:
-        BadInput: the tally has no rows.
-    """
+    """Score with a 95 % percentile-bootstrap interval over units. Raises BadInput: the tally has no rows."""
     if not tally.unit_ids:
         raise BadInput(f"{signature(critic)}: got zero units, at least one is needed; check the split and the reader")
     rows = len(tally.unit_ids)

@@ -67,8 +67,7 @@ class Document:
     def from_record(cls, record: Any, where: str = "record") -> Document:
         """Parse one JSON record.
 
-        Raises:
-            BadInput: a field is missing or of the wrong type; ``where`` names the place.
+        Raises BadInput: a field is missing or of the wrong type; ``where`` names the place.
         """
         if not isinstance(record, dict):
             raise BadInput(
@@ -90,11 +89,7 @@ class Document:
 
 
 def of_splits(documents: Sequence[Document], splits: Sequence[str], who: str) -> list[Document]:
-    """The documents of some splits, for a reader called ``who``.
-
-    Raises:
-        BadInput: there is none.
-    """
+    """The documents of some splits, for a reader called ``who``. Raises BadInput: there is none."""
     chosen = [document for document in documents if document.split in splits]
     if not chosen:
         raise BadInput(f"{who}: got no document of splits {list(splits)}; fix splits or the corpus")
@@ -159,8 +154,7 @@ class Readout:
     def ragged(self, name: str) -> Iterator[np.ndarray]:
         """Rows of a ragged array, one per unit, as views.
 
-        Raises:
-            BadInput: no such array, or lengths that do not add up to it.
+        Raises BadInput: no such array, or lengths that do not add up to it.
         """
         lengths = self.arrays.get(name + "_lengths")
         if lengths is None or name not in self.arrays or lengths.sum() != len(self.arrays[name]):

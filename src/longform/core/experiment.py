@@ -85,11 +85,7 @@ class Experiment:
 
     @cached_property
     def params(self) -> Mapping[str, Any]:
-        """``params.yaml`` as written.
-
-        Raises:
-            BadInput: no such file, or not a mapping.
-        """
+        """``params.yaml`` as written. Raises BadInput: no such file, or not a mapping."""
         path = self.home / "params.yaml"
         if not path.is_file():
             raise BadInput(f"{path}: no such file; --home must name a folder with params.yaml and data/")
@@ -114,8 +110,7 @@ class Experiment:
     def entry(self, *keys: str) -> Any:
         """The value of nested keys, ``entry("models", "gpt2")``.
 
-        Raises:
-            BadInput: there is none; close names are offered.
+        Raises BadInput: there is none; close names are offered.
         """
         value: Any = self.params
         for depth, key in enumerate(keys):
@@ -126,11 +121,7 @@ class Experiment:
         return value
 
     def settings(self, *keys: str) -> dict[str, Any]:
-        """A mapping of settings.
-
-        Raises:
-            BadInput: there is none, or it is no mapping.
-        """
+        """A mapping of settings. Raises BadInput: there is none, or it is no mapping."""
         value = self.entry(*keys)
         if not isinstance(value, Mapping):
             raise BadInput(f"params.yaml: {'.'.join(keys)} is {value!r:.60}, allowed is a mapping of settings")
@@ -159,11 +150,7 @@ class Experiment:
         return self.seed if system.seed is None else derived_seed(self.seed, "training", system.seed)
 
     def of_model(self, study: str, corpus: str, model: str) -> list[System]:
-        """The systems of one model.
-
-        Raises:
-            BadInput: the study does not train that model on that corpus.
-        """
+        """The systems of one model. Raises BadInput: the study does not train that model on that corpus."""
         chosen = [system for system in self.systems(study, corpus) if system.model == model]
         if not chosen:
             known = self.models(study, corpus)
@@ -186,8 +173,7 @@ class Experiment:
     def documents(self, system: System) -> list[Document]:
         """What a system wrote, or the documents of a corpus.
 
-        Raises:
-            BadInput: nothing was written yet, or a line of it is no document.
+        Raises BadInput: nothing was written yet, or a line of it is no document.
         """
         return read_documents(self.data / system.texts / "documents.jsonl")
 
@@ -201,8 +187,7 @@ def near(name: str, names: Iterable[str]) -> str:
 def chosen_systems(of: str | Sequence[str], systems: Sequence[System]) -> Iterator[System]:
     """The systems that a setting names: ``all``, ``models`` (every one but the data), ``data``, or model names.
 
-    Raises:
-        BadInput: a name that no system has.
+    Raises BadInput: a name that no system has.
     """
     names = [of] if isinstance(of, str) else list(of)
     known = {system.model for system in systems} | {"all", "models"}

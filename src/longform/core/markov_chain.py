@@ -116,8 +116,7 @@ class BigramCritic(_MarkovScores):
     def fit(self, real: Sequence[Any]) -> Self:
         """Count the transitions of the valid chains of ``real``.
 
-        Raises:
-            BadInput: no chain is valid, or a chain holds the end symbol.
+        Raises BadInput: no chain is valid, or a chain holds the end symbol.
         """
         valid = [unit for unit in real if unit.valid]
         if not valid:

@@ -89,8 +89,7 @@ class Results(Sequence[Record]):
     def where(self, **wanted: Any) -> Results:
         """Records whose fields equal the wanted values; a list or tuple of values means any of them.
 
-        Raises:
-            BadInput: no such field.
+        Raises BadInput: no such field.
         """
         unknown = sorted(wanted.keys() - set(NAMES))
         if unknown:
@@ -99,11 +98,7 @@ class Results(Sequence[Record]):
         return Results(r for r in self if all(getattr(r, key) in allowed for key, allowed in sets.items()))
 
     def find(self, **wanted: Any) -> Record | None:
-        """The only record with these fields, or None.
-
-        Raises:
-            BadInput: there are several.
-        """
+        """The only record with these fields, or None. Raises BadInput: there are several."""
         found = self.where(**wanted)
         if len(found) > 1:
             fields_ = {name: sorted({str(getattr(r, name)) for r in found}) for name in NAMES[:9]}
@@ -112,11 +107,7 @@ class Results(Sequence[Record]):
         return found[0] if found else None
 
     def one(self, **wanted: Any) -> Record:
-        """The only record with these fields.
-
-        Raises:
-            BadInput: there is none, or there are several.
-        """
+        """The only record with these fields. Raises BadInput: there is none, or there are several."""
         found = self.find(**wanted)
         if found is None:
             raise BadInput(f"no record has {wanted}; run the stage that measures it")
@@ -149,8 +140,7 @@ def write_results(path: Path, records: Iterable[Record]) -> None:
 def read_results(*paths: Path) -> Results:
     """The records of files and of whole folders, files in alphabetical order.
 
-    Raises:
-        BadInput: a file that is not there, or is no list of records.
+    Raises BadInput: a file that is not there, or is no list of records.
     """
     files = [file for path in paths for file in (sorted(path.rglob("*.json")) if path.is_dir() else [path])]
     return Results(record for file in files for record in _records(file))

@@ -30,8 +30,8 @@ STAGES = {
     "train": "criticism",
     "read": "criticism",
     "score": "scoring",
-    "curve": "curve",
-    "ratings": "ratings",
+    "curve": "scoring",
+    "ratings": "scoring",
     "report": "reports",
     "ledger": "reports",
 }

@@ -91,8 +91,7 @@ class Criticism:
 
         The folder is replaced as a whole when everything is written.
 
-        Raises:
-            BadInput: no folder can be written there, or it holds files that no report wrote.
+        Raises BadInput: no folder can be written there, or it holds files that no report wrote.
         """
         return save(self, Path(folder))
 

@@ -62,8 +62,7 @@ class Options:
 def check(options: Options) -> None:
     """Refuse a named model or encoder that cannot be one, before any work.
 
-    Raises:
-        BadInput: no such folder, or one without a configuration.
+    Raises BadInput: no such folder, or one without a configuration.
     """
     for name, folder in (("model", options.model), ("encoder", options.encoder)):
         if folder is not None and not any((folder / file).is_file() for file in CONFIGURATIONS):

@@ -214,8 +214,7 @@ def _own(folder: Path) -> set[str]:
 def save(found: Criticism, folder: Path) -> Path:
     """All files, in place of an earlier report's; returns the path of ``index.html``.
 
-    Raises:
-        BadInput: as :func:`check`.
+    Raises BadInput: as :func:`check`.
     """
     check(folder)
     with whole(folder.resolve()) as partial:

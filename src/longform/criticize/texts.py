@@ -40,8 +40,7 @@ def read_texts(given: Path | str | Sequence[str]) -> Texts:
     A line is a JSON object with ``text`` (or ``sections``, a list of ``{"title", "text"}``), and perhaps ``id`` and
     ``title``. Headings of Markdown files begin sections; a plain text file is one section.
 
-    Raises:
-        BadInput: no such place, another kind of file, or no text in it.
+    Raises BadInput: no such place, another kind of file, or no text in it.
     """
     path = Path(given) if isinstance(given, Path | str) else None
     if path is None and not isinstance(given, Iterable):
@@ -201,8 +200,7 @@ def _clean(text: str) -> str:
 def halves(documents: tuple[Document, ...]) -> tuple[Document, ...]:
     """Real texts, half of them for fitting (train) and half to be compared with (test), by a hash of their text.
 
-    Raises:
-        BadInput: fewer than two.
+    Raises BadInput: fewer than two.
     """
     if len(documents) < 2:
         raise BadInput(

@@ -7,7 +7,7 @@ ratings, too few items) is nan and counted, never zero. Stepwise regression is i
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,37 +36,13 @@ class Correlation:
     excluded: int
 
 
-def _pearson_error(_: float, items: int) -> float:
-    return 1 / math.sqrt(items - 3) if items > 3 else math.inf  # Fisher 1921
-
-
-def _spearman_error(value: float, items: int) -> float:
-    return math.sqrt((1 + value**2 / 2) / (items - 3)) if items > 3 else math.inf  # Bonett and Wright 2000
-
-
-def _kendall_error(_: float, items: int) -> float:
-    return math.sqrt(0.437 / (items - 4)) if items > 4 else math.inf  # Bonett and Wright 2000
-
-
-KINDS: Mapping[str, tuple[Callable, Callable[[float, int], float]]] = {
-    "pearson": (stats.pearsonr, _pearson_error),
-    "spearman": (stats.spearmanr, _spearman_error),
-    "kendall": (stats.kendalltau, _kendall_error),  # tau-b
-}
-
-
-def coefficient(kind: str, x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
-    """(value, p-value) of complete pairs; nan for fewer than three pairs or a constant side."""
-    if _shapeless(x, y):
-        return math.nan, math.nan
-    value, p_value = KINDS[kind][0](x, y)
-    return float(value), float(p_value)
+KINDS = ("pearson", "spearman")
 
 
 def value_of(kind: str, x: np.ndarray, y: np.ndarray) -> float:
-    """The value of :func:`coefficient` alone, for resampling: SciPy spends nine tenths of its time on the test."""
-    if kind == "kendall" or _shapeless(x, y):
-        return coefficient(kind, x, y)[0]
+    """The coefficient of complete pairs without SciPy's test, which takes nine tenths of its time; nan where undefined."""
+    if _shapeless(x, y):
+        return math.nan
     if kind == "spearman":
         x, y = stats.rankdata(x), stats.rankdata(y)
     x, y = x - x.mean(), y - y.mean()
@@ -75,9 +51,6 @@ def value_of(kind: str, x: np.ndarray, y: np.ndarray) -> float:
 
 def weighted_values(kind: str, x: np.ndarray, y: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """:func:`value_of` of resamples that take each pair so often as ``counts`` (resamples, pairs) says, (resamples,)."""
-    if kind == "kendall":
-        rows = [np.repeat(np.arange(len(x)), times) for times in counts.astype(np.int64)]
-        return np.array([value_of(kind, x[row], y[row]) for row in rows])
     total = counts.sum(axis=1)
     shapeless, centred = total < FEWEST, []
     for side in (x, y):
@@ -103,20 +76,21 @@ def _shapeless(x: np.ndarray, y: np.ndarray) -> bool:
 
 
 def correlate(kind: str, x: np.ndarray, y: np.ndarray) -> Correlation:
-    """Pearson, Spearman or Kendall (tau-b) with a 95 % interval on the Fisher scale (Fisher 1921; Bonett and Wright 2000).
+    """Pearson or Spearman with a 95 % interval on the Fisher scale (Fisher 1921; Bonett and Wright 2000).
 
-    Pairs with a nan are left out and counted. Constant values give nan throughout.
+    Pairs with a nan are left out and counted. Fewer than three pairs or constant values give nan throughout.
 
-    Raises:
-        BadInput: unknown kind, or sides of different length.
+    Raises BadInput: unknown kind, or sides of different length.
     """
     x, y = _paired(kind, x, y)
     kept = ~(np.isnan(x) | np.isnan(y))
-    value, p_value = coefficient(kind, x[kept], y[kept])
     items = int(kept.sum())
-    if math.isnan(value):
+    if _shapeless(x[kept], y[kept]):
         return Correlation(math.nan, math.nan, math.nan, math.nan, items, len(x) - items)
-    reach = stats.norm.ppf((1 + LEVEL) / 2) * KINDS[kind][1](value, items)
+    value, p_value = map(float, (stats.pearsonr if kind == "pearson" else stats.spearmanr)(x[kept], y[kept]))
+    numerator = 1 + value**2 / 2 if kind == "spearman" else 1.0
+    error = math.sqrt(numerator / (items - 3)) if items > 3 else math.inf
+    reach = stats.norm.ppf((1 + LEVEL) / 2) * error
     middle = math.atanh(min(max(value, -1 + 1e-15), 1 - 1e-15))
     low, high = math.tanh(middle - reach), math.tanh(middle + reach)
     return Correlation(value, min(low, value), max(high, value), p_value, items, len(x) - items)
@@ -124,7 +98,7 @@ def correlate(kind: str, x: np.ndarray, y: np.ndarray) -> Correlation:
 
 def _paired(kind: str, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if kind not in KINDS:
-        raise BadInput(f"correlation {kind!r}; allowed are {sorted(KINDS)}")
+        raise BadInput(f"correlation {kind!r}; allowed are {list(KINDS)}")
     x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if x.shape != y.shape or x.ndim != 1:
         raise BadInput(f"correlation of shapes {x.shape} and {y.shape}; give two vectors of one length")
@@ -174,84 +148,57 @@ class Agreement:
     excluded: int
 
 
-def leave_one_out(
-    ratings: np.ndarray, rng: np.random.Generator, kind: str = "pearson", resamples: int = 1000
-) -> Agreement:
+def _check_ratings(ratings: np.ndarray) -> None:
+    if ratings.ndim != 2 or len(ratings) < 2:
+        raise BadInput(
+            f"ratings have shape {ratings.shape}; allowed is (raters, items), two raters or more, nan where unseen"
+        )
+
+
+def leave_one_out(ratings: np.ndarray, rng: np.random.Generator, resamples: int = 1000) -> Agreement:
     """Leave-one-out agreement (Weiss and Kulikowski 1991; lapata2005 section 5.2): an upper bound for any model.
 
     With two raters it is their correlation.
 
-    Raises:
-        BadInput: fewer than two raters, or nobody has a coefficient (all ratings constant).
+    Raises BadInput: fewer than two raters, or nobody has a coefficient (all ratings constant).
     """
-    ratings = checked_ratings(ratings)
-    per_rater = _each_against_the_others(ratings, kind)
+    _check_ratings(ratings)
+    per_rater = _each_against_the_others(ratings)
     kept = ~np.isnan(per_rater)
     if not kept.any():
         raise BadInput(
             f"agreement: of {len(ratings)} raters none has a correlation; ratings are constant or share no 3 items"
         )
-    draws = [
-        _mean_agreement(ratings[:, rng.integers(0, ratings.shape[1], ratings.shape[1])], kind) for _ in range(resamples)
-    ]
+    size = ratings.shape[1]
+    draws = [_mean_agreement(ratings[:, rng.integers(0, size, size)]) for _ in range(resamples)]
     low, high = percentile_interval(np.array(draws)) if draws else (math.nan, math.nan)
     return Agreement(float(per_rater[kept].mean()), low, high, per_rater, int(kept.sum()), int((~kept).sum()))
 
 
-def checked_ratings(ratings: np.ndarray) -> np.ndarray:
-    """float64 (raters, items), at least two raters."""
-    ratings = np.asarray(ratings, dtype=np.float64)
-    if ratings.ndim != 2 or len(ratings) < 2:
-        raise BadInput(
-            f"ratings have shape {ratings.shape}; allowed is (raters, items) with two raters or more, nan where unseen"
-        )
-    return ratings
-
-
-def _mean_agreement(ratings: np.ndarray, kind: str) -> float:
-    values = _each_against_the_others(ratings, kind)
+def _mean_agreement(ratings: np.ndarray) -> float:
+    values = _each_against_the_others(ratings)
     return float(np.nanmean(values)) if (~np.isnan(values)).any() else math.nan
 
 
-def _each_against_the_others(ratings: np.ndarray, kind: str) -> np.ndarray:
+def _each_against_the_others(ratings: np.ndarray) -> np.ndarray:
     seen = ~np.isnan(ratings)
     filled = np.where(seen, ratings, 0.0)
     others = seen.sum(axis=0) - seen
     means = np.divide(filled.sum(axis=0) - filled, others, out=np.full(ratings.shape, np.nan), where=others > 0)
     both = seen & (others > 0)
-    return np.array([value_of(kind, r[k], m[k]) for r, m, k in zip(ratings, means, both, strict=True)])
-
-
-def _ratio(a: np.ndarray, b: np.ndarray, _: np.ndarray) -> np.ndarray:
-    return np.divide((a - b) ** 2, (a + b) ** 2, out=np.zeros(np.broadcast(a, b).shape), where=(a + b) != 0)
-
-
-def _ordinal(a: np.ndarray, b: np.ndarray, totals: np.ndarray) -> np.ndarray:
-    ranks = np.cumsum(totals) - totals / 2
-    return (ranks[:, None] - ranks[None, :]) ** 2
-
-
-DISTANCES: Mapping[str, Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]] = {
-    "nominal": lambda a, b, _: (a != b).astype(float),
-    "ordinal": _ordinal,
-    "interval": lambda a, b, _: (a - b) ** 2,
-    "ratio": _ratio,
-}
+    return np.array([value_of("pearson", r[k], m[k]) for r, m, k in zip(ratings, means, both, strict=True)])
 
 
 def krippendorff_alpha(ratings: np.ndarray, level: str = "interval") -> float:
-    """Krippendorff's alpha (2011), missing ratings allowed; nan where all pairable ratings are one value.
+    """Krippendorff's alpha (2011), ``nominal`` or ``interval``; nan where all pairable ratings are one value.
 
-    Args:
-        ratings: (raters, items), nan where unseen; items that fewer than two rated are left out.
-        level: ``nominal``, ``ordinal``, ``interval`` or ``ratio``.
+    Items that fewer than two raters saw are left out.
 
-    Raises:
-        BadInput: unknown level, fewer than two raters, or no item that two rated.
+    Raises BadInput: unknown level, fewer than two raters, or no item that two rated.
     """
-    ratings = checked_ratings(ratings)
-    if level not in DISTANCES:
-        raise BadInput(f"alpha level {level!r}; allowed are {sorted(DISTANCES)}")
+    _check_ratings(ratings)
+    if level not in ("nominal", "interval"):
+        raise BadInput(f"alpha level {level!r}; allowed are nominal and interval")
     pairable = (~np.isnan(ratings)).sum(axis=0) >= 2
     if not pairable.any():
         raise BadInput("alpha: no item has two ratings; give items that raters share")
@@ -261,28 +208,24 @@ def krippendorff_alpha(ratings: np.ndarray, level: str = "interval") -> float:
     scaled = tables / (per_item - 1)[:, None]
     coincidences = scaled.T @ tables - np.diag(scaled.sum(axis=0))
     totals = coincidences.sum(axis=0)
-    distances = DISTANCES[level](values[:, None], values[None, :], totals)
+    apart = values[:, None] - values[None, :]
+    distances = apart**2 if level == "interval" else (apart != 0).astype(float)
     expected = (np.outer(totals, totals) * distances).sum()
     return float(1 - (totals.sum() - 1) * (coincidences * distances).sum() / expected) if expected else math.nan
 
 
-def cohen_kappa(first: Sequence, second: Sequence, weights: str | None = None) -> float:
-    """Cohen's kappa of two raters (1960), or weighted (1968) with ``linear`` or ``quadratic`` weights, by scikit-learn.
+def cohen_kappa(first: Sequence, second: Sequence) -> float:
+    """Cohen's kappa of two raters (1960) by scikit-learn; nan where chance agreement is complete (both constant and equal).
 
-    nan where chance agreement is complete (both constant and equal).
-
-    Raises:
-        BadInput: lengths differ, no item, or unknown weights.
+    Raises BadInput: lengths differ, or no item.
     """
     from sklearn.metrics import cohen_kappa_score  # a second to import
 
-    if len(first) != len(second) or not len(first) or weights not in (None, "linear", "quadratic"):
-        raise BadInput(
-            f"kappa of {len(first)} and {len(second)} ratings, weights {weights!r}; allowed: linear, quadratic"
-        )
+    if len(first) != len(second) or not len(first):
+        raise BadInput(f"kappa of {len(first)} and {len(second)} ratings; give as many of both")
     if len(set(first)) == 1 and set(first) == set(second):
         return math.nan
-    return float(cohen_kappa_score(np.asarray(first), np.asarray(second), weights=weights))
+    return float(cohen_kappa_score(np.asarray(first), np.asarray(second)))
 
 
 def compare_correlations(
@@ -300,8 +243,7 @@ def compare_correlations(
     $\sum_i (z_{1i} - z_{2i}) z_{ri}$, and exchanging both scorers' values of a whole cluster turns its sign. Items of one cluster
     (summaries of one article) need not be independent. nan where a correlation is undefined.
 
-    Raises:
-        BadInput: an unknown kind, or sides of different length.
+    Raises BadInput: an unknown kind, or sides of different length.
     """
     first, ratings = _paired(kind, first, ratings)
     second, _ = _paired(kind, second, ratings)

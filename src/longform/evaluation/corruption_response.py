@@ -19,22 +19,14 @@ Case = tuple[str, float, str]  # corruption, severity, document
 
 
 def of_failure(unit_id: str) -> Case:
-    """Case of ``<corruption>@<severity>/<document>``.
-
-    Raises:
-        BadInput: the id has another form.
-    """
+    """Case of ``<corruption>@<severity>/<document>``. Raises BadInput: the id has another form."""
     case, _, document = unit_id.partition("/")
     corruption, _, severity = case.partition("@")
     return corruption, _severity(severity, unit_id, "<corruption>@<severity>/<document>"), document
 
 
 def of_severity(unit_id: str) -> Case:
-    """Case of ``<document>@<severity>``, severity 0 being the sound text.
-
-    Raises:
-        BadInput: the id has another form.
-    """
+    """Case of ``<document>@<severity>``, severity 0 being the sound text. Raises BadInput: the id has another form."""
     document, _, text = unit_id.rpartition("@")
     severity = _severity(text, unit_id, "<document>@<severity>")
     return "" if severity else SOUND, severity, document

@@ -17,11 +17,7 @@ MODELS = {"transitions": RoleTransitions, "ranking": ranking}
 
 
 def _models(models: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Grid models by the name that tables know them by.
-
-    Raises:
-        BadInput: an unknown model, or none.
-    """
+    """Grid models by the name that tables know them by. Raises BadInput: an unknown model, or none."""
     if not models or set(models) - set(MODELS):
         raise BadInput(f"grid models {sorted(models)}; allowed are {sorted(MODELS)}; fix params.yaml")
     return {f"grid_{name}": MODELS[name](**settings) for name, settings in models.items()}

@@ -31,16 +31,15 @@ from longform.evaluation.agreement import (
 )
 
 ENTER, REMOVE = 0.05, 0.10  # p-values to enter and to leave; the usual defaults, ours
+FITTED_SHARE = 2 / 3  # of the clusters
 
 
 @dataclass(frozen=True)
 class LinearModel:
-    """An ordinary least squares fit on standardised predictors.
+    """An ordinary least squares fit on standardised predictors, those kept in order of entry.
 
     Attributes:
-        names: predictors kept, in order of entry.
         weights, p_values: float64 (kept,), per standard deviation of the predictor.
-        intercept: mean of the response.
         centres, scales: float64 (kept,), the standardisation.
     """
 
@@ -59,47 +58,40 @@ class LinearModel:
         return (table - self.centres) / self.scales @ self.weights + self.intercept
 
 
-def stepwise(
-    columns: Mapping[str, np.ndarray], response: np.ndarray, enter: float = ENTER, remove: float = REMOVE
-) -> LinearModel:
-    """Forward-backward selection: the predictor with the least p below ``enter`` comes in, any above ``remove`` goes out.
+def stepwise(columns: Mapping[str, np.ndarray], response: np.ndarray) -> LinearModel:
+    """Forward-backward selection: the predictor with the least p below ``ENTER`` comes in, any above ``REMOVE`` goes out.
 
     Items with a nan anywhere are left out. A constant predictor never enters.
 
-    Raises:
-        BadInput: no item is complete, ``remove`` is below ``enter`` (which need not end), or the response is constant.
+    Raises BadInput: fewer than four items are complete, or the response is constant.
     """
-    if not 0 < enter <= remove:
-        raise BadInput(f"stepwise: enter {enter}, remove {remove}; allowed is 0 < enter <= remove, or steps may cycle")
     table = np.stack([np.asarray(values, dtype=np.float64) for values in columns.values()], axis=1)
     response = np.asarray(response, dtype=np.float64)
     complete = ~np.isnan(table).any(axis=1) & ~np.isnan(response)
     table, response = table[complete], response[complete]
     if len(response) < 4 or np.ptp(response) == 0:
-        raise BadInput(
-            f"stepwise: {len(response)} complete items, response constant or too few; give 4 or more rated items"
-        )
+        raise BadInput(f"stepwise: {len(response)} complete items, or all of one mark; give 4 or more rated items")
     centres, scales = table.mean(axis=0), table.std(axis=0)
     usable = [j for j in range(table.shape[1]) if scales[j] > 0]
     scaled = (table - centres) / np.where(scales > 0, scales, 1.0)
-    kept = _select(scaled, response, usable, enter, remove)
+    kept = _select(scaled, response, usable)
     weights, p_values = least_squares(scaled[:, kept], response)
     names = tuple(list(columns)[j] for j in kept)
     return LinearModel(names, weights[1:], p_values[1:], float(weights[0]), centres[kept], scales[kept])
 
 
-def _select(table: np.ndarray, response: np.ndarray, usable: list[int], enter: float, remove: float) -> list[int]:
+def _select(table: np.ndarray, response: np.ndarray, usable: list[int]) -> list[int]:
     kept: list[int] = []
     for _ in range(2 * len(usable) ** 2 + 1):
         outside = [j for j in usable if j not in kept and len(kept) + 3 < len(response)]
         offers = {j: least_squares(table[:, [*kept, j]], response)[1][-1] for j in outside}
         best = min(offers, key=offers.__getitem__, default=None)
-        if best is None or not offers[best] < enter:
+        if best is None or not offers[best] < ENTER:
             return kept
         kept.append(best)
         while len(kept) > 1:
             p_values = least_squares(table[:, kept], response)[1][1:]
-            if p_values.max() <= remove:
+            if p_values.max() <= REMOVE:
                 break
             kept.pop(int(p_values.argmax()))
     return kept
@@ -117,60 +109,6 @@ def least_squares(table: np.ndarray, response: np.ndarray) -> tuple[np.ndarray, 
         return np.linalg.lstsq(design, response, rcond=None)[0], np.full(design.shape[1], math.nan)
     fitted = OLS(response, design).fit()
     return fitted.params, fitted.pvalues
-
-
-@dataclass(frozen=True)
-class HeldOutFit:
-    """A combined model and its correlation with ratings that it did not see, beside the best single predictor's.
-
-    Attributes:
-        held_out, interval: of the combined model; the interval resamples clusters.
-        best: the predictor with the highest absolute correlation on the fitted part.
-        best_held_out, best_interval: of that predictor alone, signed as it is.
-        fitted_items: items of the fitted part.
-    """
-
-    model: LinearModel
-    held_out: Correlation
-    interval: tuple[float, float]
-    best: str
-    best_held_out: Correlation
-    best_interval: tuple[float, float]
-    fitted_items: int
-
-
-def combine(
-    columns: Mapping[str, np.ndarray],
-    response: np.ndarray,
-    clusters: Sequence,
-    rng: np.random.Generator,
-    share: float = 2 / 3,
-    resamples: int = 1000,
-) -> HeldOutFit:
-    """Fit on ``share`` of the clusters (summaries of one source stay together), correlate on the rest.
-
-    Raises:
-        BadInput: fewer than two clusters.
-    """
-    names = list(dict.fromkeys(clusters))
-    if len(names) < 2:
-        raise BadInput(f"combined model: {len(names)} clusters, at least two are needed to hold one out")
-    cut = min(max(1, round(share * len(names))), len(names) - 1)
-    chosen = {names[i] for i in rng.permutation(len(names))[:cut]}
-    inside = np.array([cluster in chosen for cluster in clusters])
-    response = np.asarray(response)
-    fitted = {name: np.asarray(values)[inside] for name, values in columns.items()}
-    others = {name: np.asarray(values)[~inside] for name, values in columns.items()}
-    model = stepwise(fitted, response[inside])
-    left = [cluster for cluster, used in zip(clusters, inside.tolist(), strict=True) if not used]
-
-    def judged(values: np.ndarray) -> tuple[Correlation, tuple[float, float]]:
-        interval = clustered_interval("pearson", values, response[~inside], left, rng, resamples)
-        return correlate("pearson", values, response[~inside]), interval
-
-    single = {name: abs(correlate("pearson", values, response[inside]).value) for name, values in fitted.items()}
-    best = max(single, key=lambda name: -1.0 if math.isnan(single[name]) else single[name])
-    return HeldOutFit(model, *judged(model.predict(others)), best, *judged(others[best]), int(inside.sum()))
 
 
 KINDS = ("pearson", "spearman")
@@ -227,14 +165,8 @@ def rating_records(
 
 
 def _record(critic: str, metric: str, found: Correlation, **fields: Any) -> Record:
-    shown = {
-        "value": found.value,
-        "low": found.low,
-        "high": found.high,
-        "units": found.items,
-        "excluded": found.excluded,
-    }
-    return Record(critic, metric, **{**shown, "p_value": found.p_value, **fields})
+    shown = {name: getattr(found, name) for name in ("value", "low", "high", "excluded", "p_value")}
+    return Record(critic, metric, **{**shown, "units": found.items, **fields})
 
 
 def _difference(
@@ -252,66 +184,45 @@ def _difference(
     )
     draws = [np.subtract(*(weighted_values("pearson", side, rated, counts) for side in sides)) for counts in drawn]
     low, high = percentile_interval(np.concatenate([np.zeros(0), *draws]))
-    p_value = compare_correlations(
-        "pearson", *sides, rated, places.tolist(), generator(name, one, other, "permutation")
-    )
-    return Record(
-        one,
-        "pearson_difference",
-        variant=other,
-        value=gaps[0] - gaps[1],
-        low=low,
-        high=high,
-        p_value=p_value,
-        paired=True,
-        units=int(kept.sum()),
-        excluded=int((~kept).sum()),
-    )
-
-
-def better_scorers(
-    columns: Mapping[str, np.ndarray], people: np.ndarray, clusters: Sequence[str], name: str = "human ratings"
-) -> dict[tuple[str, str], tuple[float, int]]:
-    """(better, worse) -> two-sided p after Holm's correction, and texts; columns turned so that higher is better.
-
-    Pairs of which a correlation is undefined are left out.
-    """
-    raw: dict[tuple[str, str], tuple[float, int]] = {}
-    for one, other in combinations(columns, 2):
-        kept = ~np.isnan(columns[one] + columns[other] + people)
-        gaps = [correlate("pearson", columns[key][kept], people[kept]).value for key in (one, other)]
-        rng = generator(name, one, other, "permutation")
-        p_value = compare_correlations("pearson", columns[one], columns[other], people, clusters, rng)
-        if not np.isnan(p_value):
-            raw[(one, other) if gaps[0] >= gaps[1] else (other, one)] = p_value, int(kept.sum())
-    running, corrected = 0.0, {}
-    for place, (pair, (p_value, items)) in enumerate(sorted(raw.items(), key=lambda held: held[1][0])):
-        running = max(running, min(1.0, p_value * (len(raw) - place)))  # Holm 1979
-        corrected[pair] = running, items
-    return {pair: corrected[pair] for pair in raw}
+    rng = generator(name, one, other, "permutation")
+    p_value = compare_correlations("pearson", *sides, rated, places.tolist(), rng)
+    counts: dict[str, Any] = {"units": int(kept.sum()), "excluded": int((~kept).sum()), "paired": True}
+    value = gaps[0] - gaps[1]
+    return Record(one, "pearson_difference", variant=other, value=value, low=low, high=high, p_value=p_value, **counts)
 
 
 def combined_scorers(
-    columns: Mapping[str, np.ndarray], people: np.ndarray, clusters: Sequence[str], name: str = "human ratings"
+    columns: Mapping[str, np.ndarray], people: np.ndarray, clusters: Sequence, name: str = "human ratings"
 ) -> list[Record]:
     """The scorers combined by stepwise regression on two thirds of the clusters, judged on the others (lapata2005 section 5.2).
+
+    Summaries of one source stay together; intervals resample clusters.
 
     Returns:
         ``held_out_correlation`` of ``combined`` and of the best single scorer of the fitted part, and a ``weight`` per
         standard deviation of every scorer that was kept.
+
+    Raises BadInput: fewer than two clusters.
     """
-    found: HeldOutFit = combine(columns, people, clusters, generator(name, "regression"), resamples=RESAMPLES)
+    names, rng = list(dict.fromkeys(clusters)), generator(name, "regression")
+    if len(names) < 2:
+        raise BadInput(f"combined model: {len(names)} clusters, at least two are needed to hold one out")
+    cut = min(max(1, round(FITTED_SHARE * len(names))), len(names) - 1)
+    chosen = {names[i] for i in rng.permutation(len(names))[:cut]}
+    inside = np.array([cluster in chosen for cluster in clusters])
+    fitted = {key: np.asarray(values)[inside] for key, values in columns.items()}
+    others = {key: np.asarray(values)[~inside] for key, values in columns.items()}
+    model, items = stepwise(fitted, people[inside]), int(inside.sum())
+    single = {key: abs(correlate("pearson", values, people[inside]).value) for key, values in fitted.items()}
+    best = max(single, key=lambda key: -1.0 if math.isnan(single[key]) else single[key])
+    left = [cluster for cluster, used in zip(clusters, inside.tolist(), strict=True) if not used]
     records = []
-    for critic, held, (low, high) in (
-        ("combined", found.held_out, found.interval), (found.best, found.best_held_out, found.best_interval),
-    ):  # fmt: skip
-        records.append(
-            _record(critic, "held_out_correlation", held, low=low, high=high, details={"fitted_on": found.fitted_items})
-        )
-    weights = zip(found.model.names, found.model.weights, found.model.p_values, strict=True)
-    return records + [
-        Record(n, "weight", value=float(w), p_value=float(p), units=found.fitted_items) for n, w, p in weights
-    ]
+    for critic, values in (("combined", model.predict(others)), (best, others[best])):
+        low, high = clustered_interval("pearson", values, people[~inside], left, rng, RESAMPLES)
+        held = correlate("pearson", values, people[~inside])
+        records.append(_record(critic, "held_out_correlation", held, low=low, high=high, details={"fitted_on": items}))
+    weights = zip(model.names, model.weights, model.p_values, strict=True)
+    return records + [Record(n, "weight", value=float(w), p_value=float(p), units=items) for n, w, p in weights]
 
 
 def _means(marks: np.ndarray) -> np.ndarray:

@@ -26,7 +26,7 @@ from longform.core.critic import Better, Sums, SumScored, Tally
 from longform.core.documents import BadInput, Readout
 from longform.core.resampling import ratio
 from longform.evaluation.agreement import cohen_kappa, krippendorff_alpha
-from longform.evaluation.measurements import wilson
+from longform.evaluation.measurements import NORMAL_95, wilson
 
 LEAST_CHECKS = 0.75  # ours: share of attention checks that an annotator has to pass
 COHERENT, INCOHERENT = "coherent", "incoherent"  # deng2022 Figure 15
@@ -37,7 +37,7 @@ class Judged:
     """One article with everybody's answers.
 
     Attributes:
-        unit_id: the item; source: the system that wrote it; split: of the document.
+        source: the system that wrote it.
         verdicts: annotator -> coherent or not, of the annotators who are kept.
         labels: annotator -> the section types that they chose.
         gold: section types and verdict that simulated annotators err from; empty for people.
@@ -55,20 +55,13 @@ class Judged:
     simulated: bool = False
 
 
-def judged_items(
-    rows: Iterable[Mapping[str, Any]], *, splits: Mapping[str, str], simulated: bool, least: float = LEAST_CHECKS
-) -> list[Judged]:
+def judged_items(rows: Iterable[Mapping[str, Any]], *, splits: Mapping[str, str], simulated: bool) -> list[Judged]:
     """Items of the testing phase from exported rows, in order of appearance; earlier answers and checks left out.
 
-    Args:
-        splits: item -> split; ``test`` where it is not named.
-        least: share of the attention checks that an annotator has to pass.
-
-    Raises:
-        BadInput: a verdict that is neither coherent nor incoherent.
+    Raises BadInput: a verdict that is neither coherent nor incoherent.
     """
     kept = [row for row in rows if row["phase"] == "testing" and _true(row["last"])]
-    failed = failing([row for row in kept if _true(row["check"])], least)
+    failed = failing([row for row in kept if _true(row["check"])])
     by_item: dict[str, list[Mapping[str, Any]]] = {}
     for row in kept:
         if not _true(row["check"]):
@@ -80,12 +73,12 @@ def _true(value: Any) -> bool:
     return value is True or str(value) == "True"  # a CSV file holds words
 
 
-def failing(checks: Sequence[Mapping[str, Any]], least: float = LEAST_CHECKS) -> tuple[str, ...]:
-    """Annotators who answered fewer than ``least`` of the attention checks' questions as told, sorted."""
+def failing(checks: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Annotators who answered fewer than ``LEAST_CHECKS`` of the attention checks' questions as told, sorted."""
     right: dict[str, list[bool]] = {}
     for row in checks:
         right.setdefault(row["annotator"], []).append(row["answer"] == row["gold"])
-    return tuple(sorted(name for name, found in right.items() if sum(found) < least * len(found)))
+    return tuple(sorted(name for name, found in right.items() if sum(found) < LEAST_CHECKS * len(found)))
 
 
 def _judged(
@@ -212,11 +205,16 @@ def known(units: Sequence[Judged]) -> dict[str, Any]:
             wrong = sum(a != b for a, b in zip(chain, unit.gold[:-1], strict=True))
             flipped = unit.verdicts[name] != (unit.gold[-1] == COHERENT)
             errors.setdefault(name, []).append((wrong, len(chain), flipped))
-    rates = {
-        name: {"confusion": sum(w for w, _, _ in found) / sum(n for _, n, _ in found), "sections": sum(n for _, n, _ in found),
-               "flips": sum(f for _, _, f in found) / len(found), "articles": len(found)}
-        for name, found in sorted(errors.items())
-    }  # fmt: skip
+    rates = {}
+    for name, found in sorted(errors.items()):
+        sections, flips = sum(n for _, n, _ in found), sum(flipped for _, _, flipped in found)
+        confusion = sum(wrong for wrong, _, _ in found) / sections
+        rates[name] = {
+            "confusion": confusion,
+            "sections": sections,
+            "flips": flips / len(found),
+            "articles": len(found),
+        }
     return {"coherent": sum(unit.gold[-1] == COHERENT for unit in told) / len(told), "rates": rates}
 
 
@@ -247,7 +245,6 @@ PRIOR_SPREAD = 2.0  # statsmodels' default for a fixed effect, on the logit scal
 VARIANCE_SPREAD = 1.0  # statsmodels' default for the logarithm of a standard deviation
 START = 0.6  # ours: every posterior spread at the start, so that no seed is needed
 STEPS = 2000  # ours: of the optimiser
-Z = 1.959963984540054  # two-sided 95 %
 SIGNATURE = "BinomialBayesMixedGLM.fit_vb (statsmodels), logit; mean-field intervals, too narrow"
 
 
@@ -261,24 +258,15 @@ class Effect:
     high: float
 
 
-@dataclass(frozen=True)
-class MixedEffects:
-    """Fixed effects (the first system, then the others' differences from it) and standard deviations."""
-
-    fixed: tuple[Effect, ...]
-    spreads: tuple[Effect, ...]
-    judgements: int
-    signature: str = SIGNATURE
-
-
 def mixed_effects(
     verdicts: Sequence[int], systems: Sequence[str], annotators: Sequence[str], items: Sequence[str]
-) -> MixedEffects:
-    """Fit the model to judgements, one entry each; the first system that appears is what the others differ from.
+) -> tuple[list[Effect], list[Effect]]:
+    """Fixed effects (the first system, then the others' differences from it) and standard deviations of judgements, one entry each.
 
-    Raises:
-        BadInput: lengths differ, fewer than two systems or annotators, one verdict only, or the fit did not converge.
+    Raises BadInput: lengths differ, fewer than two systems or annotators, one verdict only, or the fit did not converge.
     """
+    from statsmodels.genmod.bayes_mixed_glm import BinomialBayesMixedGLM
+
     names = list(dict.fromkeys(systems))
     if len({len(verdicts), len(systems), len(annotators), len(items)}) > 1:
         raise BadInput("mixed effects: verdicts, systems, annotators and items differ in length; give one of each")
@@ -287,25 +275,11 @@ def mixed_effects(
             f"mixed effects: systems {names}, annotators {sorted(set(annotators))}, verdicts {sorted(set(verdicts))}; "
             "allowed are two systems and two annotators or more, and verdicts 0 and 1, both of them there"
         )
-    means, spreads = _fitted(verdicts, systems, names, annotators, items)
-    labels = [names[0], *(f"{name} minus {names[0]}" for name in names[1:])]
-    fixed = [_fixed(*row) for row in zip(labels, means, spreads, strict=False)]
-    rest = zip(("annotators", "articles"), means[len(names) :], spreads[len(names) :], strict=False)
-    return MixedEffects(tuple(fixed), tuple(_spread(*row) for row in rest), len(verdicts))
-
-
-def _fitted(
-    verdicts: Sequence[int],
-    systems: Sequence[str],
-    names: Sequence[str],
-    annotators: Sequence[str],
-    items: Sequence[str],
-) -> tuple[list[float], list[float]]:
-    """Posterior means and standard deviations: fixed effects, two log standard deviations, random effects."""
-    from statsmodels.genmod.bayes_mixed_glm import BinomialBayesMixedGLM
-
     fixed = np.array([[1.0, *(system == name for name in names[1:])] for system in systems], dtype=np.float64)
-    blocks = [_indicators(annotators), _indicators(items)]
+    blocks = []
+    for levels in (annotators, items):
+        known, places = np.unique(np.asarray(levels, dtype=np.str_), return_inverse=True)
+        blocks.append(np.eye(len(known))[places])
     ident = np.repeat([0, 1], [block.shape[1] for block in blocks])
     observed = np.asarray(verdicts, dtype=np.float64)
     model = BinomialBayesMixedGLM(observed, fixed, np.hstack(blocks), ident, vcp_p=VARIANCE_SPREAD, fe_p=PRIOR_SPREAD)
@@ -313,31 +287,18 @@ def _fitted(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what they say is in ``optim_retvals``, and raised below
         found = model.fit_vb(sd=start, fit_method="L-BFGS-B", minim_opts={"maxiter": STEPS, "maxfun": 2 * STEPS})
-    ended = found.optim_retvals
-    spreads = np.concatenate([found.fe_sd, found.vcp_sd, found.vc_sd])
+    ended, spreads = found.optim_retvals, np.concatenate([found.fe_sd, found.vcp_sd, found.vc_sd])
     if not ended.success or not np.isfinite(found.params).all() or not np.isfinite(spreads).all():
         raise BadInput(
             f"mixed effects of {len(verdicts)} judgements did not converge in {ended.nit} steps of {STEPS} allowed "
             f"({ended.message}); look for a system or annotator with one answer only, or gather more judgements"
         )
-    return _settled(found.params), _settled(spreads)
-
-
-def _settled(values: np.ndarray) -> list[float]:
-    """To six significant digits: where the search for the optimum stops differs between processors beyond them."""
-    return [float(f"{value:.6g}") for value in values]
-
-
-def _indicators(names: Sequence[str]) -> np.ndarray:
-    """(judgements, levels), 1 where the judgement is of that level."""
-    levels, places = np.unique(np.asarray(names, dtype=np.str_), return_inverse=True)
-    return (places[:, None] == np.arange(len(levels))[None, :]).astype(np.float64)
-
-
-def _fixed(name: str, value: float, spread: float) -> Effect:
-    return Effect(name, value, value - Z * spread, value + Z * spread)
-
-
-def _spread(name: str, log: float, spread: float) -> Effect:
-    low, middle, high = (float(np.exp(log + k * Z * spread)) for k in (-1, 0, 1))
-    return Effect(name, middle, low, high)
+    labels = [names[0], *(f"{name} minus {names[0]}" for name in names[1:]), "annotators", "articles"]
+    # six digits: where the search for the optimum stops differs between processors beyond them
+    rows = [(float(f"{mean:.6g}"), float(f"{sd:.6g}")) for mean, sd in zip(found.params, spreads, strict=True)]
+    ends = [(mean, mean - NORMAL_95 * sd, mean + NORMAL_95 * sd) for mean, sd in rows]
+    effects = [Effect(name, *end) for name, end in zip(labels, ends, strict=False)]
+    logs = [
+        Effect(one.name, *(float(np.exp(x)) for x in (one.value, one.low, one.high))) for one in effects[len(names) :]
+    ]
+    return effects[: len(names)], logs

@@ -40,11 +40,7 @@ class Sides:
     machines: Mapping[str, Any]
 
     def text(self, source: str) -> Any:
-        """The text of a source, the human one among them.
-
-        Raises:
-            BadInput: the document has none of that source.
-        """
+        """The text of a source, the human one among them. Raises BadInput: the document has none of that source."""
         if source != HUMAN and source not in self.machines:
             raise BadInput(f"{self.unit_id}: no text of source {source!r}; there are {sorted(self.machines)}")
         return self.human if source == HUMAN else self.machines[source]
@@ -53,8 +49,7 @@ class Sides:
 def sides_of(units: Sequence[Any]) -> list[Sides]:
     """The documents that have a human side and another; the split is the human text's.
 
-    Raises:
-        BadInput: there is not a single pair.
+    Raises BadInput: there is not a single pair.
     """
     sides: dict[str, dict[str, Any]] = {}
     for unit in units:

@@ -107,8 +107,7 @@ def measured(scoring: Any, tally: Tally, names: Sequence[object], **fields: Any)
 def paired_difference(high: Measurement, low: Measurement, *names: object, **fields: Any) -> Record:
     """The first minus the second on the same documents: bootstrap interval and permutation test, documents exchanged whole.
 
-    Raises:
-        BadInput: the two are about different documents.
+    Raises BadInput: the two are about different documents.
     """
     first, second = high.tally, low.tally
     if first.unit_ids != second.unit_ids or first.columns != second.columns:
@@ -138,8 +137,7 @@ def wilson(correct: float, items: float, quantile: float = NORMAL_95) -> tuple[f
 
     .. math:: \frac{\hat p + z^2/2n \pm z\sqrt{\hat p(1-\hat p)/n + z^2/4n^2}}{1 + z^2/n}
 
-    Raises:
-        BadInput: fewer than none correct, or more than all.
+    Raises BadInput: fewer than none correct, or more than all.
     """
     if items <= 0:
         return math.nan, math.nan

@@ -117,8 +117,7 @@ def written_scores(critic: Any, documents: Sequence[PermutedDocument], task: str
 def learned(scorer: Any, train: Sequence[Any], orders: Sequence[np.ndarray], task: str = "") -> Any:
     """A pair learner fitted on the very permutations that it is asked about, of other documents; any other scorer as it is.
 
-    Raises:
-        BadInput: no document gives a pair.
+    Raises BadInput: no document gives a pair.
     """
     if not isinstance(scorer, PairLearner) or not train:
         return scorer

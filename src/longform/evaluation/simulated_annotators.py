@@ -40,8 +40,7 @@ class Annotator:
     careless: float = 0.0
 
     def __post_init__(self) -> None:
-        rates = {"confusion": self.confusion, "flips": self.flips, "careless": self.careless}
-        wrong = {key: rate for key, rate in rates.items() if not 0 <= rate <= 1}
+        wrong = {key: rate for key, rate in vars(self).items() if key != "name" and not 0 <= rate <= 1}
         if wrong:
             raise BadInput(f"simulated annotator {self.name!r}: {wrong}; allowed are probabilities from 0 to 1")
 
@@ -96,8 +95,7 @@ def answer_rows(
     """Rows as exported, one per question, annotator and item; ``gold`` is the truth that the annotators err from.
 
     Args:
-        chains: item -> its true section types.
-        system: whose articles these are.
+        chains: item of the system -> its true section types.
         checks: attention checks beside them.
 
     Raises:
@@ -154,14 +152,9 @@ def read(
         annotators: settings of :class:`Annotator`; checks: attention checks; least: of :class:`ChainRule`.
         max_length: tokens of a section that the classifier reads.
     """
-    if not systems:
-        raise BadInput(f"infer {name}: no system is named; name whose texts these are")
     held = {system: _drawn(system, documents, splits, per_system, seed, len(systems) > 1) for system in systems}
-    empty = [system for system, chosen in held.items() if not chosen]
-    if empty:
-        raise BadInput(
-            f"infer {name}: no document of splits {list(splits)} by {empty}; fix splits, systems or the corpus"
-        )
+    if empty := [system for system, chosen in held.items() if not chosen]:
+        raise BadInput(f"{name}: no document of splits {list(splits)} by {empty}; fix splits, systems or the corpus")
     chain = planted_domain(domain).chain
     rule = ChainRule(chain.types, chain.transitions, least)
     people = [Annotator(**one) for one in annotators]

@@ -79,8 +79,7 @@ class Pipeline:
     def record(self, stage: Stage) -> None:
         """Put the outputs into the cache and the stage into the lock file, as ``Stage.run`` and ``Stage.dump`` do.
 
-        Raises:
-            BadInput: a dependency is not what it was when the stage began, so nobody knows which state it read.
+        Raises BadInput: a dependency is not what it was when the stage began, so nobody knows which state it read.
         """
         before = {dep: dep.hash_info for dep in stage.deps}
         stage.save_deps()

@@ -8,7 +8,7 @@ a value: mappings are merged, everything else is replaced.
 from __future__ import annotations
 
 import argparse
-import difflib
+import copy
 import os
 import shutil
 import subprocess
@@ -17,8 +17,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from longform.core.artefacts import read_yaml
 from longform.core.documents import BadInput
+from longform.core.experiment import near
 
 TARGETS = "targets"  # the stages that a scale is about; all where it names none
 RESULTS = ("data/scores", "data/metrics", "paper_figures")
@@ -26,12 +29,8 @@ BUILT = ("scales/", "dvc.lock", *(f"{name}/" for name in RESULTS))
 
 
 def overridden(params: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters with a scale's overrides.
-
-    Raises:
-        BadInput: a key that leads nowhere; close names are offered.
-    """
-    result = _copy(params)
+    """Parameters with a scale's overrides. Raises BadInput: a key that leads nowhere; close names are offered."""
+    result = copy.deepcopy(dict(params))
     for key, value in overrides.items():
         if key == TARGETS:
             continue
@@ -46,8 +45,8 @@ def overridden(params: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[
 
 def _entered(place: Any, name: str, key: str) -> Any:
     if not isinstance(place, dict) or name not in place:
-        near = difflib.get_close_matches(name, list(place) if isinstance(place, dict) else [], n=2)
-        raise BadInput(f"override {key}: params.yaml has no {name!r}{f' (near: {near})' if near else ''}; fix the key")
+        told = f"{name!r}{near(name, place if isinstance(place, dict) else ())}"
+        raise BadInput(f"override {key}: params.yaml has no {told}; fix the key")
     return place[name]
 
 
@@ -57,17 +56,10 @@ def _merged(old: Any, new: Any) -> Any:
     return new
 
 
-def _copy(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _copy(item) for key, item in value.items()}
-    return [_copy(item) for item in value] if isinstance(value, list) else value
-
-
 def make(name: str, root: Path, folder: Path) -> None:
     """Bring ``folder`` up to date with the working tree and write the scale's parameters; what was built there stays.
 
-    Raises:
-        BadInput: no such scale, or a bad override.
+    Raises BadInput: no such scale, or a bad override.
     """
     source = root / "experiments" / "scales" / name / "overrides.yaml"
     if not source.is_file():
@@ -84,33 +76,22 @@ def make(name: str, root: Path, folder: Path) -> None:
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             if not (folder / path).is_file() or (folder / path).read_bytes() != (root / path).read_bytes():
                 shutil.copy2(root / path, folder / path)
-    _write_params(folder / "params.yaml", params, name)
+    header = (
+        f"# The default parameters with experiments/scales/{name}/overrides.yaml; made by longform.pipeline.scale.\n"
+    )
+    text = header + yaml.safe_dump(dict(params), sort_keys=False, allow_unicode=True, width=120)
+    written = folder / "params.yaml"
+    if not written.is_file() or written.read_text(encoding="utf-8") != text:
+        written.write_text(text, encoding="utf-8")
     (folder / TARGETS).write_text(" ".join((read_yaml(source) or {}).get(TARGETS, [])), encoding="utf-8")
     if not (folder / ".git").is_dir():
         _run(folder, "git", "init", "--quiet")
-        _run(
-            folder,
-            sys.executable,
-            "-m",
-            "dvc",
-            "config",
-            "--local",
-            "cache.dir",
-            os.path.relpath(root / ".dvc" / "cache", folder / ".dvc"),
-        )
+        cache = os.path.relpath(root / ".dvc" / "cache", folder / ".dvc")
+        _run(folder, sys.executable, "-m", "dvc", "config", "--local", "cache.dir", cache)
     for raw in (root / "data" / "raw").glob("*"):
         link = folder / "data" / "raw" / raw.name
         if not link.exists():
             link.symlink_to(os.path.relpath(raw, link.parent))
-
-
-def _write_params(path: Path, params: Mapping[str, Any], name: str) -> None:
-    import yaml
-
-    text = f"# The default parameters with experiments/scales/{name}/overrides.yaml; made by longform.pipeline.scale.\n"
-    text += yaml.safe_dump(dict(params), sort_keys=False, allow_unicode=True, width=120)
-    if not path.is_file() or path.read_text(encoding="utf-8") != text:
-        path.write_text(text, encoding="utf-8")
 
 
 def _tracked(folder: Path) -> set[Path]:

@@ -7,6 +7,7 @@ names functions of readings that return records themselves. All of them are chec
 
 from __future__ import annotations
 
+import csv
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -14,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from longform.core.artefacts import read_readout, write_json
+from longform.core.artefacts import read_corpus, read_json, read_readout, whole, write_json
 from longform.core.calls import arguments, call, function, module, source_of
 from longform.core.critic import (
     Critic,
@@ -30,25 +31,15 @@ from longform.core.critic import (
 from longform.core.documents import BadInput, Readout
 from longform.core.experiment import Experiment, System, chosen_systems, near
 from longform.core.resampling import generator
-from longform.core.results import Record, Results, with_fields, write_results
+from longform.core.results import Record, Results, read_results, with_fields, write_results
 from longform.evaluation.corruption_response import corruption_response, of_failure, of_severity
+from longform.evaluation.human_ratings import combined_scorers, rating_records
 from longform.evaluation.order_discrimination import TIE, order_discrimination
 from longform.text.permutations import ShuffleTask, permuted_documents, written
 
 METRIC = (
-    "code",
-    "titles",
-    "system",
-    "critic",
-    "metric",
-    "variant",
-    "reading",
-    "train",
-    "train_corpus",
-    "of",
-    "corpora",
-    "split",
-)
+    "code", "titles", "system", "critic", "metric", "variant", "reading", "train", "train_corpus", "of", "corpora", "split",
+)  # fmt: skip
 QUESTIONS = {  # question -> the corpus of the study that asks it
     "corruption_response": "corruptions",
     "severities": "wrong_pronoun",
@@ -86,25 +77,60 @@ def check(experiment: Experiment, study: str, critic: str) -> None:
     keys = (study, "critics", critic, "scores")
     for kind in experiment.settings(*keys):
         if kind not in KINDS:
-            allowed = list(KINDS)
-            raise BadInput(
-                f"{'.'.join(keys)} has {kind!r}{near(kind, allowed)}; allowed are {allowed}; fix params.yaml"
-            )
+            told = f"{kind!r}{near(kind, KINDS)}; allowed are {list(KINDS)}"
+            raise BadInput(f"{'.'.join(keys)} has {told}; fix params.yaml")
         needed, own, given = KINDS[kind]
         for name in experiment.settings(*keys, kind):
             settings = experiment.settings(*keys, kind, name)
             place = ".".join((*keys, kind, name))
-            missing = [key for key in needed if key not in settings]
-            if missing:
-                raise BadInput(
-                    f"{place} lacks {missing}; add to params.yaml what every entry of {kind} has: {list(needed)}"
-                )
+            if missing := [key for key in needed if key not in settings]:
+                raise BadInput(f"{place} lacks {missing}; every entry of {kind} has {list(needed)}; fix params.yaml")
             if kind == "evaluations":
                 code, _, wanted = str(settings["evaluate"]).partition(".")
             else:
                 code, wanted = source_of(critic, str(settings.get("code", "score"))), str(settings["critic"])
             passed = {key: value for key, value in settings.items() if key not in own}
             arguments(place, function(place, code, wanted), passed, dict.fromkeys(given))
+
+
+def ratings(experiment: Experiment, study: str, corpus: str) -> None:
+    """Every critic against people's marks at once: correlations, which goes with people better, and combined.
+
+    From the values of single texts that critics wrote beside their scores -> ``data/scores/human_ratings/<corpus>.json``.
+
+    Raises BadInput: no critic of the study scored the rated texts, or the corpus has no marks.
+    """
+    found = read_results(experiment.data / "scores" / study).where(metric="text_values", corpus=corpus)
+    text, name = read_corpus(experiment.data / System(study, corpus).texts), f"{study} {corpus}"
+    if not found or "marks" not in text.truth:
+        raise BadInput(f"ratings {name}: {len(found)} critics, marks of the corpus: {'marks' in text.truth}")
+    columns = {}
+    for record in found:
+        values = dict(zip(record.details["unit_ids"], record.details["values"], strict=True))
+        column = [values.get(document.id) for document in text.documents]
+        columns[record.task] = np.array([np.nan if value is None else value for value in column])
+    marks = np.asarray(text.truth["marks"], dtype=np.float64)
+    unknown = np.full(len(text.documents), "")
+    sources, systems = (np.asarray(text.truth.get(key, unknown)).astype(str).tolist() for key in ("cluster", "system"))
+    told: dict[str, tuple[str, str]] = {record.task: (record.better, record.signature) for record in found}
+    records = rating_records(columns, marks, sources, systems, told, name=name)
+    records += combined_scorers(columns, np.nanmean(marks, axis=1), sources, name=name)
+    place = experiment.data / "scores" / "human_ratings" / f"{corpus}.json"
+    write_results(place, with_fields(records, corpus=corpus))
+    print(f"ratings {name}: {len(columns)} scorers, {len(records)} records")
+
+
+def curve(experiment: Experiment, study: str) -> None:
+    """Word PPL and Latent PPL of every system -> ``data/plots/systems.csv``, which ``dvc plots`` draws, one system a line."""
+    folder = experiment.data / "metrics" / study
+    words, latents = read_json(folder / "perplexity.json"), read_json(folder / "section_order.json")
+    rows = [
+        (corpus, system, metrics["word_ppl"], latents.get(corpus, {}).get(system, {}).get("latent_ppl"))
+        for corpus, systems in words.items()
+        for system, metrics in systems.items()
+    ]
+    with whole(experiment.data / "plots" / "systems.csv") as path, path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows([("corpus", "system", "word_ppl", "latent_ppl"), *rows])
 
 
 def metrics(records: Sequence[Record]) -> dict[str, Any]:
@@ -131,9 +157,8 @@ def _measured(
     source = source_of(critic, code)
     trained_on = System(study, settings.get("train_corpus", corpus))
     systems = [System(study, corpus), *experiment.systems(study, corpus)]
-    chosen = [
-        s for s in chosen_systems(settings.get("of", "all"), systems) if settings.get("titles", s.titles) == s.titles
-    ]
+    named = chosen_systems(settings.get("of", "all"), systems)
+    chosen = [system for system in named if settings.get("titles", system.titles) == system.titles]
     learned = experiment.data / trained_on.reading(critic, str(settings.get("train", reading)))
     if not learned.is_file() and "train" not in settings:  # real text is not read: the metric learns nothing
         learned = experiment.data / chosen[0].reading(critic, reading)
@@ -148,15 +173,13 @@ def _measured(
     for system in chosen:
         file = experiment.data / system.reading(critic, reading)
         if not file.is_file():
-            raise BadInput(
-                f"{place}: {critic} has no reading {reading!r} of {system.corpus} {system.folder}; fix reading"
-            )
+            where = f"{system.corpus} {system.folder}"
+            raise BadInput(f"{place}: {critic} has no reading {reading!r} of {where}; fix reading")
         units = [unit for unit in units_of(read_readout(file)) if unit.split in (split, "generated")]
         if system.model == "data":
             reference = units
-        record = judged(
-            fitted, units, None if system.model == "data" else reference, experiment.seed, f"{place} {system.texts}"
-        )
+        against = None if system.model == "data" else reference
+        record = judged(fitted, units, against, experiment.seed, f"{place} {system.texts}")
         label = {"critic": critic, "metric": settings.get("metric", name), "variant": settings.get("variant", "")}
         fields = {**system.fields, **({"system": settings["system"]} if "system" in settings else {})}
         records.append(Record(**label, **fields, **record))
@@ -167,14 +190,7 @@ def _measured(
 def judged(
     critic: Critic[Any], units: Sequence[Any], reference: Sequence[Any] | None, seed: int, name: str
 ) -> dict[str, Any]:
-    """The fields of a record: the score with its interval and, beside a reference, the test against it.
-
-    Args:
-        critic: fitted.
-        units: what is scored.
-        reference: real text of the held-out split, or None where ``units`` is it.
-        name: what draws are named after.
-    """
+    """The fields of a record: a fitted critic's score with its interval and, beside held-out real text, the test against it."""
     tally = _tallied(critic, units)
     found = estimate(critic, tally, generator(seed, name, "bootstrap"))
     scored = len(units) - found.excluded if len(tally.unit_ids) != len(units) else found.units

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,18 @@ from longform.core.scratch import Work, first_process, resumable
 
 SLOTS = ("study", "dataset", "source")
 FROM_FILES = "corpora_from_files"  # beside "corpora", which are made from the seed
+
+
+@contextmanager
+def _made(
+    experiment: Experiment, place: str, code: str, wanted: str, settings: Mapping[str, Any], *inputs: Path, **given: Any
+) -> Iterator[Any]:
+    """What a function makes of settings and inputs, its checkpoints kept until the block ends; None but in the first process."""
+    work = Work(experiment, place, {**settings, "code": code})
+    with resumable(work, *inputs) as scratch:
+        given = {"seed": experiment.seed, "scratch": scratch, **given}
+        made = call(place, function(place, code, wanted), settings, **given)
+        yield made if first_process(work) else None
 
 
 def corpus(experiment: Experiment, name: str) -> None:
@@ -31,9 +45,7 @@ def corpus(experiment: Experiment, name: str) -> None:
         )
     raw = {"raw": experiment.data / str(entry["source"])} if named else {}
     settings = {key: value for key, value in entry.items() if key not in SLOTS}
-    work = Work(experiment, place, {**entry, "code": code})
-    with resumable(work, *raw.values()) as scratch:
-        made = call(place, build, settings, name=name, seed=experiment.seed, scratch=scratch, **raw)
+    with _made(experiment, place, code, "build", settings, *raw.values(), name=name, **raw) as made:
         count = write_corpus(experiment.data / "corpora" / str(entry["study"]) / name, made)
     print(f"corpus {name}: {count} documents")
 
@@ -56,74 +68,45 @@ def language_model(experiment: Experiment, study: str, corpus: str, model: str) 
     the study names them, unless the entry has ``from_scratch: true``; or a published checkpoint (``hub``, ``revision``), finetuned as
     the study says; or another kind of model (``code``) with its own settings.
     """
-    entry = experiment.settings("models", model)
-    entry.pop("sampling", None)
+    own, base = experiment.settings("models", model), experiment.data / "tokenizers" / study
+    own.pop("sampling", None)
+    code, settings = str(own.pop("code", "")), own
+    if not code:
+        alone, code = own.pop("from_scratch", False), "language_models/causal_lm"
+        if published := {key: own.pop(key) for key in ("hub", "revision") if key in own}:
+            base = experiment.home / "scratch" / "published" / model  # a folder that points to the checkpoint
+            base.mkdir(parents=True, exist_ok=True)
+            call("models", function("models", "language_models/hub", "fit"), published).save(base)
+        settings = {**experiment.settings(study, "training"), **({"shape": own} if own else {})}
+        settings |= {"bases": None} if alone else {}
+    bases = experiment.data / str(settings.pop("bases")) if settings.get("bases") else None
+    real = System(study, corpus)
     for system in experiment.of_model(study, corpus, model):
-        place = f"language_model {study} {corpus} {system.folder}"
-        code = str(entry.get("code", "language_models/causal_lm"))
-        settings = {key: value for key, value in entry.items() if key != "code"}
-        if "code" not in entry:
-            alone = settings.pop("from_scratch", False)
-            published = {key: settings.pop(key) for key in ("hub", "revision") if key in settings}
-            settings = {
-                **experiment.settings(study, "training"),
-                **({"shape": settings} if settings else {}),
-                **published,
-                **({"bases": None} if alone else {}),
-            }
-        base = experiment.data / "tokenizers" / study
-        work = Work(experiment, place, {**settings, "code": code})
-        bases = experiment.data / str(settings.pop("bases")) if settings.get("bases") else None
-        with resumable(work, experiment.data / System(study, corpus).texts, *filter(None, (base, bases))) as scratch:
-            if "hub" in settings:
-                base = _published(scratch / "published", settings)
-            given = {
-                "name": f"{corpus}-{system.folder}",
-                "seed": experiment.training_seed(system),
-                "base": base,
-                "scratch": scratch,
-                "documents": experiment.documents(System(study, corpus)),
-                "titles": bool(system.titles),
-                "bases": bases,
-            }
-            trained = call(place, function(place, code, "fit"), settings, **given)
-            if first_process(work):
+        given = _given(experiment, system) | {"base": base, "bases": bases, "documents": experiment.documents(real)}
+        given["seed"] = experiment.training_seed(system)
+        place, inputs = f"language_model {study} {corpus} {system.folder}", filter(None, (base, bases))
+        with _made(experiment, place, code, "fit", settings, experiment.data / real.texts, *inputs, **given) as trained:
+            if trained is not None:
                 _save(trained, experiment.data / system.checkpoint)
 
 
-def _published(folder: Path, settings: dict[str, Any]) -> Path:
-    """A folder that points to a published checkpoint; takes its name and revision out of the settings."""
-    folder.mkdir(parents=True, exist_ok=True)
-    fit = function("models", "language_models/hub", "fit")
-    call("models", fit, {key: settings.pop(key) for key in ("hub", "revision") if key in settings}).save(folder)
-    return folder
+def _given(experiment: Experiment, system: System) -> dict[str, Any]:
+    return {"name": f"{system.corpus}-{system.folder}", "titles": bool(system.titles)}
 
 
 def generate(experiment: Experiment, study: str, corpus: str, model: str) -> None:
     """Texts of every system of a model -> ``data/generations/<study>/<corpus>/<system>``."""
     entry = experiment.settings("models", model)
-    settings = (
-        dict(entry["sampling"]) if "code" in entry and "sampling" in entry else experiment.settings(study, "sampling")
-    )
+    alone = "code" in entry and "sampling" in entry
+    settings = dict(entry["sampling"]) if alone else experiment.settings(study, "sampling")
+    code, real = str(settings.pop("code", "decoding/long_documents")), System(study, corpus)
     for system in experiment.of_model(study, corpus, model):
-        place = f"generate {study} {corpus} {system.folder}"
-        checkpoint, real = experiment.data / system.checkpoint, experiment.data / System(study, corpus).texts
-        chosen = dict(settings)
-        code = str(chosen.pop("code", "decoding/long_documents"))
-        work = Work(experiment, place, {**chosen, "code": code})
-        with resumable(work, checkpoint, real) as scratch:
-            given = {
-                "name": f"{corpus}-{system.folder}",
-                "seed": experiment.seed,
-                "model": checkpoint,
-                "scratch": scratch,
-                "prefixes": experiment.documents(System(study, corpus)),
-                "titles": bool(system.titles),
-            }
-            made = call(place, function(place, code, "generate"), chosen, **given)
-            if first_process(work):
-                count = write_corpus(experiment.data / system.texts, made)
-                print(f"{place}: {count} documents")
+        place, checkpoint = f"generate {study} {corpus} {system.folder}", experiment.data / system.checkpoint
+        given = _given(experiment, system) | {"model": checkpoint, "prefixes": experiment.documents(real)}
+        inputs = (checkpoint, experiment.data / real.texts)
+        with _made(experiment, place, code, "generate", settings, *inputs, **given) as made:
+            if made is not None:
+                print(f"{place}: {write_corpus(experiment.data / system.texts, made)} documents")
 
 
 def _save(model: Any, place: Path) -> None:
@@ -143,11 +126,8 @@ def complete(experiment: Experiment, study: str) -> None:
     for part, target in (("larger", "half"), ("smaller", "completions")):
         settings, place = experiment.settings(study, part), f"complete {study} {part}"
         model = experiment.data / str(settings.pop("model"))
-        code = "decoding/completions"
-        with resumable(Work(experiment, place, {**settings, "code": code}), model, source) as scratch:
-            given = {"name": part, "seed": experiment.seed, "model": model, "scratch": scratch}
-            documents = list(read_documents(source / "documents.jsonl"))
-            made = call(place, function(place, code, "generate"), settings, prefixes=documents, **given)
+        given = {"name": part, "model": model, "prefixes": read_documents(source / "documents.jsonl")}
+        with _made(experiment, place, "decoding/completions", "generate", settings, model, source, **given) as made:
             write_corpus(folder / target, made)
         source = folder / target
     shutil.rmtree(folder / "half")
@@ -166,10 +146,7 @@ def decode(experiment: Experiment, study: str, run: str) -> None:
     settings["decoders"] = lists[named]
     model = experiment.data / "models" / "decoding" / str(settings.pop("model"))
     prefixes = experiment.data / str(settings.pop("prefixes"))
-    code = "decoding/continuations"
-    with resumable(Work(experiment, place, {**settings, "code": code}), model, prefixes) as scratch:
-        given = {"name": run, "seed": experiment.seed, "model": model, "scratch": scratch}
-        documents = list(read_documents(prefixes / "documents.jsonl"))
-        made = call(place, function(place, code, "generate"), settings, prefixes=documents, **given)
+    given = {"name": run, "model": model, "prefixes": read_documents(prefixes / "documents.jsonl")}
+    with _made(experiment, place, "decoding/continuations", "generate", settings, model, prefixes, **given) as made:
         count = write_corpus(experiment.data / "generations" / study / run, made)
     print(f"{place}: {count} documents")

@@ -39,11 +39,7 @@ class Estimate:
         return self.low is not None and self.high is not None
 
     def log(self) -> Estimate:
-        """The same on the log scale.
-
-        Raises:
-            BadInput: the number is not positive.
-        """
+        """The same on the log scale. Raises BadInput: the number is not positive."""
         if self.value <= 0:
             raise BadInput(f"{self.value:g} has no logarithm; compare it by differences, scale: difference")
         low, high = (None if end is None else math.log(max(end, 1e-300)) for end in (self.low, self.high))
@@ -109,8 +105,7 @@ def contrast(weights: Sequence[float], estimates: Sequence[Estimate]) -> Estimat
 def slope(estimates: Sequence[Estimate]) -> Estimate:
     """Least-squares slope per step over a list of independent estimates, its interval by :func:`contrast`.
 
-    Raises:
-        BadInput: fewer than two.
+    Raises BadInput: fewer than two.
     """
     if len(estimates) < 2:
         raise BadInput(f"a slope needs at least two numbers, got {len(estimates)}")

@@ -26,8 +26,7 @@ EXPECTED = Expected("study", {})  # nothing is printed about other people's stud
 def read_export(path: Path) -> list[dict[str, Any]]:
     """Rows of ``export``, CSV or JSON lines, also as a spreadsheet saves them: a byte-order mark, TRUE for True.
 
-    Raises:
-        BadInput: no such file, a line that is no row, a missing column, or a mark neither true nor false.
+    Raises BadInput: no such file, a line that is no row, a missing column, or a mark neither true nor false.
     """
     try:
         rows = sheet(path)
@@ -49,8 +48,7 @@ def _mark(path: Path, place: int, name: str, value: Any) -> bool:
 def analyse(rows: Sequence[Mapping[str, Any]], seed: int = 1234) -> list[Table]:
     """The table of shares, agreement, mixed effects and tests, and that of the organisations called incoherent.
 
-    Raises:
-        BadInput: no verdict on any article, as in a study of claims or pairs.
+    Raises BadInput: no verdict on any article, as in a study of claims or pairs.
     """
     judged = [row for row in rows if row["question"] == "coherent" or str(row["question"]).startswith("section_")]
     told = [{**row, "gold": row["gold"] if str(row["check"]) == "True" else ""} for row in judged]

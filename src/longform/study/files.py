@@ -15,8 +15,7 @@ from longform.core.documents import BadInput, Document
 def documents(folder: Path) -> list[Document]:
     """Documents of a corpus or of a system's folder, or of a file of them.
 
-    Raises:
-        BadInput: no such file, or a line that is no document.
+    Raises BadInput: no such file, or a line that is no document.
     """
     path = folder / "documents.jsonl" if folder.is_dir() else folder
     if not path.is_file():
@@ -27,8 +26,7 @@ def documents(folder: Path) -> list[Document]:
 def sheet(path: Path) -> list[dict[str, Any]]:
     """Rows of a sheet, CSV (by commas, semicolons or tabs, as its first line has them) or JSON lines.
 
-    Raises:
-        BadInput: no such file, or a line that is not UTF-8 or no row.
+    Raises BadInput: no such file, or a line that is not UTF-8 or no row.
     """
     if not path.is_file():
         raise BadInput(f"{path}: no such file; name a .jsonl or .csv sheet")
@@ -69,8 +67,7 @@ def _lines(path: Path, text: str) -> list[dict[str, Any]]:
 def write(path: Path, text: str) -> None:
     """Write UTF-8, parent folders too; nothing is touched where the text cannot be encoded.
 
-    Raises:
-        BadInput: the place cannot be written, or the text has half a surrogate pair.
+    Raises BadInput: the place cannot be written, or the text has half a surrogate pair.
     """
     try:
         held = text.encode("utf-8")

@@ -66,11 +66,7 @@ class Study:
         return training + [testing[i] for i in draw.permutation(len(testing))]
 
     def item(self, item_id: str) -> Item:
-        """The item of that id.
-
-        Raises:
-            BadInput: there is none.
-        """
+        """The item of that id. Raises BadInput: there is none."""
         for item in self.items:
             if item.id == item_id:
                 return item
@@ -82,11 +78,7 @@ class Study:
 
 
 def load_study(path: Path) -> Study:
-    """A study as :meth:`Study.save` wrote it.
-
-    Raises:
-        BadInput: no such file, not JSON, or an item that is not whole.
-    """
+    """A study as :meth:`Study.save` wrote it. Raises BadInput: no such file, not JSON, or an item that is not whole."""
     try:
         held = json.loads(path.read_text(encoding="utf-8"))
         items = tuple(_item(one, place) for place, one in enumerate(held["items"]))
@@ -194,8 +186,7 @@ def _check(labels: tuple[str, ...], number: int) -> Item:
 def rows_study(rows: Sequence[Mapping[str, Any]], *, name: str, kind: str) -> Study:
     """Claims (``item_id``, ``claim``, ``evidence``) or pairs (``item_id``, ``left``, ``right``) from an exported sheet.
 
-    Raises:
-        BadInput: no row, a row that lacks a field, or an id that comes twice.
+    Raises BadInput: no row, a row that lacks a field, or an id that comes twice.
     """
     fields, labels = {"claim": (("claim", "evidence"), CLAIM_LABELS), "pair": (("left", "right"), PAIR_LABELS)}[kind]
     items = []
@@ -212,8 +203,7 @@ def rows_study(rows: Sequence[Mapping[str, Any]], *, name: str, kind: str) -> St
 def needed(first: float, second: float, level: float = 0.05, power: float = 0.8) -> int:
     """Judgements per system so that a two-sided test of two shares finds their difference (normal approximation).
 
-    Raises:
-        BadInput: equal shares, or one outside 0 to 1.
+    Raises BadInput: equal shares, or one outside 0 to 1.
     """
     if first == second or not (0 <= first <= 1 and 0 <= second <= 1):
         raise BadInput(f"power of {first} against {second}: allowed are two different shares from 0 to 1")

@@ -28,8 +28,7 @@ class Store:
     """One study's annotators, answers and drafts. Answers are only ever added, until somebody withdraws; the last one of an
     item counts.
 
-    Raises:
-        BadInput: the file is no database, or that of something else.
+    Raises BadInput: the file is no database, or that of something else.
     """
 
     def __init__(self, path: Path) -> None:
@@ -66,8 +65,7 @@ class Store:
     def invite_all(self, labels: Sequence[str]) -> dict[str, str]:
         """Label -> new annotator's token, for all of them or for none; labels are for the one who runs the study.
 
-        Raises:
-            BadInput: a label is taken, or comes twice.
+        Raises BadInput: a label is taken, or comes twice.
         """
         found = {label: secrets.token_urlsafe(24) for label in labels}
         with self._writing() as held:
@@ -83,8 +81,7 @@ class Store:
     def withdraw(self, labels: Sequence[str]) -> dict[str, int]:
         """Label -> answers deleted, with the drafts, the consent and the link; for all of the labels or for none.
 
-        Raises:
-            BadInput: nobody was invited under a label.
+        Raises BadInput: nobody was invited under a label.
         """
         counts = {}
         with self._writing() as held:

@@ -11,8 +11,15 @@ from longform.core.documents import BadInput
 from longform.core.results import Record, Results
 from longform.reporting.claims import CONTRADICTED, HOLDS, UNTESTABLE, judge
 from longform.reporting.papers import massarelli2020
-from longform.reporting.papers.massarelli2020.people import CHOICES, read_answers
-from longform.reporting.papers.massarelli2020.tables import TABLE_1, chosen, in_order, label, strategy
+from longform.reporting.papers.massarelli2020.tables import (
+    CHOICES,
+    TABLE_1,
+    chosen,
+    in_order,
+    label,
+    read_answers,
+    strategy,
+)
 from longform.reporting.pivot import Given
 from longform.reporting.printed import read_expected
 from longform.study.items import CLAIM_LABELS

@@ -17,8 +17,7 @@ def complete(paper: str, results: Results) -> Results:
 
     Exhibits, claims and the ledger of a paper read complete records.
 
-    Raises:
-        BadInput: no such paper.
+    Raises BadInput: no such paper.
     """
     derived = getattr(_module(paper), "derived", None)
     return Results([*results, *derived(results)]) if derived else results

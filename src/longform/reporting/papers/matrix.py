@@ -29,8 +29,7 @@ def seen(r: Record) -> bool:
 def corruption_matrix(given: Given, severity: float = 0.2) -> Table:
     """Responses at one severity, a row for each critic, a column for each corruption.
 
-    Raises:
-        BadInput: no response at that severity, a share of the eligible places.
+    Raises BadInput: no response at that severity, a share of the eligible places.
     """
     found = _responses(given).where(severity=severity)
     if not len(found):

@@ -36,8 +36,7 @@ class Contrast:
 def contrast(suite: Suite) -> Contrast:
     """The contrast of a suite with one prediction between the same region of two conditions.
 
-    Raises:
-        BadInput: the suite predicts something else.
+    Raises BadInput: the suite predicts something else.
     """
     formulas = suite.formulas()
     formula = formulas[0]
@@ -137,8 +136,7 @@ class Judgement:
 def judgements(suites: Sequence[Suite], per_suite: int, seed: int) -> list[Judgement]:
     """Pairs with items, sides and order drawn by seed; pairs whose two sides read alike are never drawn.
 
-    Raises:
-        BadInput: a suite that is no contrast, or of which all pairs read alike; no pair asked for.
+    Raises BadInput: a suite that is no contrast, or of which all pairs read alike; no pair asked for.
     """
     if per_suite < 1:
         raise BadInput(f"judgement sheet: per_suite is {per_suite!r}, allowed is a whole number from 1; fix the entry")
@@ -219,8 +217,7 @@ def harness_tasks(given: Given, texts: str) -> Files:
 def human_sheet(given: Given, texts: str, suites: Sequence[str], per_suite: int, seed: int) -> Files:
     """Pairs of texts for human judges from the named suites, sides by seed, the key in a file of its own.
 
-    Raises:
-        BadInput: the corpus lacks one of the suites.
+    Raises BadInput: the corpus lacks one of the suites.
     """
     known = {suite.name: suite for suite in _suites(given.data / texts)}
     missing = sorted(set(suites) - known.keys())

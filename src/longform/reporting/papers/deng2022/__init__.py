@@ -1,5 +1,61 @@
-"""Tables and figures of "Model Criticism for Long-Form Text Generation" (Deng, Kuleshov, Rush 2022), numbered as printed."""
+"""Tables and figures of "Model Criticism for Long-Form Text Generation" (Deng, Kuleshov, Rush 2022), numbered as printed.
 
-from longform.reporting.papers.deng2022.derived import derived
+Here: numbers that follow from others (shares of Table 12, survival, n-grams, terms of appendix A, correlations with people),
+as records like those that they come from, so that tables, claims and the ledger find them by their fields.
+"""
 
-__all__ = ["derived"]
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+from longform.core.results import Record, Results
+from longform.reporting.papers.deng2022.human import correlation_records, expected_share_records
+from longform.reporting.papers.deng2022.mentions import ngram_records
+from longform.reporting.papers.deng2022.sections import LATENT
+from longform.reporting.papers.deng2022.transitions import blank, share_records, wilson_fields
+from longform.reporting.selection import select
+
+
+def derived(results: Results) -> list[Record]:
+    """Every number that follows from the records of the paper's critics."""
+    blamed = select(results, {"critic": "coreference", "metric": "ngram_attribution"})
+    found = [made for record in select(results, LATENT) for made in share_records(record)]
+    found += [made for record in blamed for made in ngram_records(record)]
+    return [
+        *found,
+        *_survival(results),
+        *_terms(results),
+        *correlation_records(results),
+        *expected_share_records(results),
+    ]
+
+
+def _survival(results: Results) -> Iterator[Record]:
+    """The share of generated texts that the oracle reads (section 3)."""
+    for record in select(results, {"critic": "synthetic_states", "metric": "latent_ppl"}):
+        whole = (record.units or 0) + (record.excluded or 0)
+        if whole:
+            counted = wilson_fields(record.units or 0, whole)
+            yield replace(blank(record), metric="survival", **counted, signature="share of texts that the oracle reads")
+
+
+def _terms(results: Results) -> Iterator[Record]:
+    """The sum of appendix A's terms, the distance of a set's own chain to the prior, and the exact value under the critic."""
+    for record in select(results, {**LATENT, "variant": "corrected", "system": "data"}):
+        exact = record.details.get("exact_latent_ppl")
+        if exact is not None:
+            fields = {"value": exact, "low": exact, "high": exact, "signature": "closed form"}
+            yield replace(blank(record), metric="exact_latent_ppl", **fields)
+    for record in select(results, {"critic": "section_order", "metric": "expected_log_prior"}):
+        totals = record.details.get("totals", {})
+        if totals.get("transitions"):
+            fields = {"value": totals["evidence"] / totals["transitions"], "signature": "forward sum"}
+            yield replace(blank(record), metric="log_evidence", units=record.units, **fields)
+    for record in select(results, {"critic": "section_order", "metric": "chain_entropy"}):
+        same = {name: getattr(record, name) for name in ("corpus", "system", "titles", "seed")}
+        whole = select(results, {**LATENT, **same}).find()
+        if whole and whole.value and record.value:
+            fields = {"value": math.log(whole.value / record.value), "signature": "log of the ratio"}
+            yield replace(blank(record), metric="divergence_from_prior", units=record.units, **fields)

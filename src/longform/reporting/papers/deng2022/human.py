@@ -15,7 +15,7 @@ import numpy as np
 from longform.core.documents import BadInput
 from longform.core.results import Record, Results
 from longform.evaluation.agreement import correlate
-from longform.evaluation.human_study import expected_alpha, expected_share, mixed_effects
+from longform.evaluation.human_study import SIGNATURE, expected_alpha, expected_share, mixed_effects
 from longform.reporting.pivot import SYSTEM, Given
 from longform.reporting.selection import select
 from longform.reporting.table import Cell, Table, cell, exact
@@ -145,9 +145,8 @@ def expected_share_records(results: Results) -> Iterator[Record]:
             same = {name: getattr(record, name) for name in ("critic", "corpus", "system", "titles", "seed")}
             low, high = found["wilson"]
             yield Record(metric="expected_share", value=share, low=share, high=share, **same)
-            yield Record(
-                metric="judged_share", value=record.value, low=low, high=high, units=found["judgements"], **same
-            )
+            judged = {"value": record.value, "low": low, "high": high, "units": found["judgements"]}
+            yield Record(metric="judged_share", **judged, **same)
 
 
 def _effects(people: dict[str, Record]) -> tuple[list[Cell], list[str]]:
@@ -160,12 +159,10 @@ def _effects(people: dict[str, Record]) -> tuple[list[Cell], list[str]]:
         if value is not None
     ]
     try:
-        found = mixed_effects(*(list(column) for column in zip(*rows, strict=True)))
+        fixed, spreads = mixed_effects(*(list(column) for column in zip(*rows, strict=True)))
     except BadInput as error:
         return [], [f"mixed effects: not fitted ({error})"]
-    named = [*((e.name, e) for e in found.fixed), *((f"sd of {e.name}", e) for e in found.spreads)]
-    cells = [
-        Cell(name, "logit", e.value, e.low, e.high, units=found.judgements, signature=found.signature)
-        for name, e in named
-    ]
-    return cells, [f"mixed effects: {found.signature}"]
+    named = [*((e.name, e) for e in fixed), *((f"sd of {e.name}", e) for e in spreads)]
+    fitted: dict[str, Any] = {"units": len(rows), "signature": SIGNATURE}
+    cells = [Cell(name, "logit", e.value, e.low, e.high, **fitted) for name, e in named]
+    return cells, [f"mixed effects: {SIGNATURE}"]

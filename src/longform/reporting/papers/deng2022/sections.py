@@ -78,8 +78,7 @@ STATISTICS = {
 def table_11(given: Given) -> Table:
     """Articles per split, section types, and section statistics of the validation split, for the corpora of the exhibit.
 
-    Raises:
-        BadInput: a corpus is not there.
+    Raises BadInput: a corpus is not there.
     """
     cells, notes = [], []
     for corpus in given.where.get("corpus", []):

@@ -138,8 +138,7 @@ def figure_4(given: Given) -> Figure:
 
     The paper draws a graph; the same numbers stand here in a matrix, where no label hides another.
 
-    Raises:
-        BadInput: the exhibit's choice is not one model.
+    Raises BadInput: the exhibit's choice is not one model.
     """
     model = given.select(LATENT).one()
     real = given.select(LATENT, system="data", titles=None).one()

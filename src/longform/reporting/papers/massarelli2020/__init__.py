@@ -5,8 +5,7 @@ A record's corpus is a *run* (a language model, prefixes, a list of decoders) an
 """
 
 from longform.reporting.papers.massarelli2020.figures import figure_2, figure_3, figure_4, figure_5, trade_off
-from longform.reporting.papers.massarelli2020.people import table_2
-from longform.reporting.papers.massarelli2020.tables import checker, table_1, table_3, table_4
+from longform.reporting.papers.massarelli2020.tables import checker, table_1, table_2, table_3, table_4
 
 __all__ = [
     "checker", "figure_2", "figure_3", "figure_4", "figure_5", "table_1", "table_2", "table_3", "table_4", "trade_off"
