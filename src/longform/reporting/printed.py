@@ -7,7 +7,7 @@ number's place in the file to the fields of a record::
       table_02:
         - printed: latent_ppl.{corpus}.{system}.{titles}     # the path; {name} takes one step, * any, ** the rest
           where: {critic: section_order, metric: latent_ppl}  # fields of the record; {name} is filled in from the path
-          names: {system: {lm1: gpt2}, titles: {w_title: true, wo_title: false}}
+          names: {system: {lm1: gpt2}, titles: {w_title: true, wo_title: false}}  # [a, b]: the printed number stands beside both
 
 A list beside or below ``columns`` of its length has these as steps, any other list its places from 0. A step that is named like a
 field of a record is one of its fields; words that stand beside the number in its own block (``{prev: plot, cur: plot, pct: 0.14}``)
@@ -223,7 +223,9 @@ class Expected:
         if "fact" in number.rule:
             value = facts.number(str(number.where.get("corpus", "")), number.rule["fact"])
             return None if value is None else Estimate(factor * value)
-        records = select(results, number.where)
+        records, systems = select(results, number.where), number.where.get("system")
+        if isinstance(systems, list) and records:  # the ledger has one line for a number: the first system that was run
+            records = select(records, {**number.where, "system": min(records.values("system"), key=systems.index)})
         if len({tuple(getattr(r, name) for name in NAMES[: NAMES.index("seed")]) for r in records}) > 1:
             raise BadInput(
                 f"experiments/{self.paper}: {number.table}.{'.'.join(number.path)}: {len(records)} records have {dict(number.where)}; name more fields"

@@ -1,8 +1,10 @@
 """Exhibits of deng2022 on the synthetic language and on mixed languages, from small hand-made records."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
+import matplotlib.figure
 import pytest
 
 from longform.core.documents import BadInput
@@ -41,6 +43,23 @@ SYNTHETIC = [
         ("perplexity", "word_ppl", "hsmm_em", 1.95, 100),
     )
 ]
+
+
+def test_latent_over_word_has_a_point_for_each_system_with_both(tmp_path):
+    figure = draw(EXPECTED, "figure_latent_over_word", complete("deng2022", Results(SYNTHETIC)), tmp_path)
+    figure.save(tmp_path, "figure_latent_over_word")
+    assert {c.row for c in figure.cells} == {"data", "transformer", "HSMM, EM"}
+    points = matplotlib.figure.Figure()
+    figure.draw(points)
+    assert {text.get_text() for text in points.axes[0].texts} == {"transformer", "HSMM, EM"}
+
+
+def test_a_fit_by_em_stands_beside_the_printed_hsmm_where_no_gradient_fit_was_made(tmp_path):
+    line = {line.number: line for line in EXPECTED.ledger(Results(SYNTHETIC), tmp_path) if line.table == "table_01"}
+    assert (line["latent_ppl.hsmm"].ours, line["word_ppl.hsmm"].ours) == (7.3, 1.95)
+    both = [*SYNTHETIC, replace(SYNTHETIC[1], system="hsmm_gradient", value=7.5)]
+    line = {line.number: line for line in EXPECTED.ledger(Results(both), tmp_path) if line.table == "table_01"}
+    assert line["latent_ppl.hsmm"].ours == 7.5
 
 
 def test_table_1_holds_printed_numbers_against_ours_at_the_papers_size_alone(tmp_path):

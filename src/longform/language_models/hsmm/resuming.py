@@ -101,10 +101,9 @@ class Kept(Keeper):
             self.said, states = now, len(total.transitions)
             speed = (total.tokens - self.resumed) / (now - self.since)
             left = f"iteration {number} of at most {self.plan.iterations}, {total.blocks / blocks:.0%} of its texts"
-            hours = total.tokens / total.blocks * blocks * (self.plan.iterations - number) / speed / 3600
-            hours -= total.tokens / speed / 3600
-            print(f"{self.label}: {left}, {states} states of {self.num_states}, {speed:,.0f} tokens/s; "
-                  f"at this speed at most {hours:.1f} h left", flush=True)  # fmt: skip
+            minutes = total.tokens * (blocks / total.blocks - 1) / max(speed, 1) / 60
+            print(f"{self.label}: {left}, {minutes:.0f} min left of it, {states} states of {self.num_states}, "
+                  f"{speed:,.0f} tokens/s", flush=True)  # fmt: skip
 
     def iteration(self, fit: Fit) -> None:
         """Save the fit, which replaces the sums, and print its line."""

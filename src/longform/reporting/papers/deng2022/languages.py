@@ -10,7 +10,7 @@ import numpy as np
 
 from longform.core.results import Record
 from longform.datasets.synthetic_world.languages import language_of
-from longform.reporting.pivot import SYSTEM, Given
+from longform.reporting.pivot import COLOURS, SYSTEM, Given
 from longform.reporting.table import Figure, Listing, Table, exact, short
 
 LATENT = {"critic": "synthetic_states", "metric": "latent_ppl"}
@@ -27,6 +27,7 @@ COLUMNS = {
     "Latent NLL (nats per sentence)": {"critic": "code_mixing", "metric": "languages"},
 }
 EXACT = {"word PPL": "word_ppl", "Latent PPL": "latent_ppl"}  # facts of the corpus
+FAMILIES = ("hsmm", "transformer")  # what systems' names begin with
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 3**0.5 / 2]])  # of the simplex of three languages
 
 
@@ -39,6 +40,34 @@ def table_1(given: Given) -> Table:
     cells += given.pivot(TABLE_1, "table_01", SYSTEM[1:])
     caption = "Table 1. Synthetic language: word PPL and Latent PPL with 95 % intervals"
     return given.table(caption, cells, columns=list(TABLE_1))
+
+
+def figure_latent_over_word(given: Given) -> Figure:
+    """Latent PPL over word PPL of every model (ours, after section 3): HSMMs of several numbers of states, transformers of several sizes."""
+    columns = {column: TABLE_1[column] for column in EXACT}
+    words, latents = (
+        {record.system: record for record in given.select(columns[column])} for column in ("word PPL", "Latent PPL")
+    )
+
+    def draw(canvas: Any) -> None:
+        axes = canvas.add_subplot()
+        for system in words.keys() & latents.keys():
+            at = words[system], latents[system]
+            family = next((i for i, name in enumerate(FAMILIES) if system.startswith(name)), len(FAMILIES))
+            (x, across), (y, along) = (_with_ends(record) for record in at)
+            axes.errorbar(x, y, xerr=across, yerr=along, fmt="os^"[family], color=COLOURS[family], capsize=2)
+            axes.annotate(given.label("system", system), (x, y), xytext=(5, 4), textcoords="offset points", fontsize=7)
+        axes.set(xlabel="word PPL", ylabel="Latent PPL", yscale="log")
+        axes.margins(0.15)
+
+    caption = "Latent PPL over word PPL of models of the synthetic language, with 95 % intervals; good is near the data in both"
+    return given.figure(caption, given.pivot(columns, rows=SYSTEM[1:]), draw, (5.4, 3.8))
+
+
+def _with_ends(record: Record) -> tuple[float, list[list[float]]]:
+    """A record's value and how far its interval reaches below and above it, as error bars want them."""
+    value = record.value or 0.0
+    return value, [[value - (record.low or value)], [(record.high or value) - value]]
 
 
 def table_10(given: Given) -> Listing:
