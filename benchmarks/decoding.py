@@ -20,8 +20,8 @@ import transformers
 from transformers import GPT2Config, GPT2LMHeadModel
 
 from longform.core.resampling import generator
-from longform.decoding.beam_search import delayed_beam_search
-from longform.decoding.sampling import SentenceEnds
+from longform.decoding.beam_search import Beam, Delayed, delayed
+from longform.decoding.sampling import Sampled, SentenceEnds
 
 BEAMS, DELAY, TOP_K = 6, 1, 100  # massarelli2020, Table 3
 RESULT = Path(__file__).parent / "measured" / "decoding.json"
@@ -39,11 +39,13 @@ def sides(model: GPT2LMHeadModel, prompts: torch.Tensor, tokens: int) -> dict[st
     vocabulary = model.config.vocab_size
     ends = SentenceEnds.of_tokens(range(5, vocabulary, 40), vocabulary)  # one token in forty ends a sentence
     shared = {"attention_mask": torch.ones_like(prompts), "max_new_tokens": tokens, "pad_token_id": 0}
-    given = {"custom_generate": delayed_beam_search, "sentence_ends": ends, "delay": DELAY}
-    given |= {"delayed_beams": BEAMS, "delayed_top_k": TOP_K, "delayed_seed": 0}
+    settings, rows = Delayed(Sampled(TOP_K), Beam(BEAMS), DELAY), prompts.tolist()
+    rngs = [generator("delayed beam search", 0, row) for row in range(len(rows))]
     beam = {"num_beams": BEAMS, "do_sample": False, "min_new_tokens": tokens}
     return {
-        "delayed": lambda: model.generate(prompts, **shared, **given),  # type: ignore[arg-type]
+        "delayed": lambda: torch.cat(
+            [prompts, torch.tensor(delayed(model, rows, settings, tokens, rngs, ends, [0]))], dim=1
+        ),
         "transformers beam": lambda: model.generate(prompts, **shared, **beam),  # type: ignore[arg-type]
     }
 

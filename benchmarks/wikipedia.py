@@ -142,7 +142,7 @@ def _read(reader: str, dump: Path, folder: Path, shard_bytes: int) -> None:
         articles = sum(1 for _ in (folder / "articles.jsonl").open(encoding="utf-8"))
         print(json.dumps({"articles": articles}))
         return
-    from longform.datasets.wikipedia.shards import Extraction, extract
+    from longform.datasets.wikipedia.building import Extraction, extract
 
     workers = 2 if reader == "ours_two_workers" else 1
     started = time.monotonic()

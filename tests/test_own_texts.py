@@ -13,7 +13,7 @@ from longform.core.artefacts import read_documents, write_documents
 from longform.core.documents import BadInput, Document
 from longform.core.results import read_results
 from longform.core.stages import main
-from longform.language_models import hub
+from longform.language_models.checkpoints import published
 
 PAGE = (Path(__file__).parents[1] / "docs" / "own_texts.md").read_text(encoding="utf-8")
 COMMIT = "0" * 40
@@ -59,7 +59,7 @@ def test_a_published_model_is_finetuned(home, tmp_path):
 @pytest.mark.parametrize("revision", [None, "main", "607a30d", 607])
 def test_a_branch_or_no_revision_is_refused(revision):
     with pytest.raises(BadInput, match="a commit of 40 hexadecimal digits; copy the one"):
-        hub.fit(hub="openai-community/gpt2", revision=revision)
+        published(hub="openai-community/gpt2", revision=revision)
 
 
 def test_the_pages_document_is_one():

@@ -1,4 +1,4 @@
-"""Cohan et al.'s format: JSON lines and Parquet, their own splits, and every bad line under its name."""
+"""Cohan et al.'s format: JSON lines, their own splits, and every bad line under its name."""
 
 import gzip
 import json
@@ -87,49 +87,10 @@ def test_an_article_without_abstract_is_kept_on_request(tmp_path):
     assert [d.id for d in corpus.documents] == ["b"]
 
 
-def test_nested_parquet_reads_as_the_json_lines_do(folder):
-    pyarrow = pytest.importorskip("pyarrow")
-    from pyarrow import parquet
-
-    rows = [json.loads(line) for line in (folder / "pubmed_train.jsonl").read_text().splitlines()]
-    parquet.write_table(pyarrow.Table.from_pylist(rows), folder / "nested_train.parquet")
-    same = [list(CohanArticles(folder, files)) for files in ("nested_*", "pubmed_train*")]
-    assert same[0] == same[1]
-    assert len(same[0]) == 4
-
-
-def test_flat_parquet_has_titles_but_no_section_boundaries(tmp_path):
-    pyarrow = pytest.importorskip("pyarrow")
-    from pyarrow import parquet
-
-    flat = [
-        {"article": "this .\nthat .", "abstract": "short .", "section_names": "Introduction\nMethods\nResults"},
-        {"article": "all of it .", "abstract": "short .", "section_names": "Case report"},
-    ]
-    parquet.write_table(pyarrow.Table.from_pylist(flat), tmp_path / "train.parquet")
-    raw = tmp_path / "train.parquet"
-    texts = build(name="p", seed=1, raw=raw, filters=LOOSE, shares={"train": 1.0})
-    assert texts.facts["lines"] == {"article": 1, "section boundaries lost": 1}
-    assert [(s.title, s.text) for s in texts.documents[0].sections] == [("case report", "all of it .")]
-    chains = build(
-        name="p", seed=1, raw=raw, filters=LOOSE | {"min_tokens": 0}, titles_only=True, shares={"train": 1.0}
-    )
-    assert [[s.title for s in d.sections] for d in chains.documents] == [
-        ["introduction", "method", "result"],
-        ["case report"],
-    ]
-
-
-def test_a_file_that_is_no_parquet_is_bad_input(tmp_path):
-    (tmp_path / "train.parquet").write_bytes(b"PAR1 but not really")
-    with pytest.raises(BadInput, match="no Parquet"):
-        build(name="p", seed=1, raw=tmp_path / "train.parquet")
-
-
 @pytest.mark.parametrize(
     ("name", "split"),
     [
-        ("train.txt", "train"), ("pubmed_val.jsonl", "validation"), ("validation-00000-of-00001.parquet", "validation"),
+        ("train.txt", "train"), ("pubmed_val.jsonl", "validation"), ("validation-00000-of-00001.txt", "validation"),
         ("arxiv-test.jsonl.gz", "test"), ("vocab.txt", None), ("training.txt", None),
     ],
 )  # fmt: skip

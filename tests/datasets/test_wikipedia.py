@@ -52,9 +52,9 @@ def test_pages_and_articles_are_counted_as_planted(raw):
     assert corpus.truth["section_tokens_lengths"].tolist() == [5] * 42
 
 
-def test_the_corpus_does_not_depend_on_workers_shards_or_form(raw, tmp_path):
+def test_the_corpus_does_not_depend_on_workers_or_shards(raw, tmp_path):
     first = build(name="w", seed=1, raw=raw, filters=FILTERS)
-    fine = {"shard_bytes": 1, "form": "parquet"}
+    fine = {"shard_bytes": 1, "page_seconds": 19}
     second = build(name="w", seed=1, raw=raw, filters=FILTERS, extraction=fine, workers=2, scratch=tmp_path)
     third = build(name="w", seed=1, raw=tmp_path / "shards", filters=FILTERS)
     assert first.documents == second.documents == third.documents

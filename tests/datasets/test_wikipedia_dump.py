@@ -7,7 +7,7 @@ import mediawiki
 import pytest
 
 from longform.core.documents import BadInput
-from longform.datasets.wikipedia.dump import Page, PageScanner, parse_page, plan, raw_pages, recut
+from longform.datasets.wikipedia.dump import Page, PageScanner, parse_page, plan, raw_pages
 
 
 def read(dump, index=None, shard_bytes=1, **settings):
@@ -30,15 +30,6 @@ def test_every_page_comes_once_and_in_order_whatever_the_plan(tmp_path, shard_by
     assert titles == [f"Town {i}" for i in range(1, 46)]
     assert outcomes == {"page": 45}
     assert (len(shards) > 3) == (shard_bytes == 1)
-
-
-def test_a_plain_dump_is_one_shard_and_recut_in_streams_gives_the_same_pages(tmp_path):
-    dump = tmp_path / "plain.xml.bz2"
-    dump.write_bytes(mediawiki.plain(mediawiki.articles(25)))
-    assert len(plan(dump, None, 1)[0]) == 1
-    assert recut(dump, tmp_path / "recut.bz2", pages_per_stream=10) == {}
-    assert read(tmp_path / "recut.bz2")[0] == read(dump)[0]
-    assert len(plan(tmp_path / "recut.bz2", None, 1)[0]) == 3
 
 
 @pytest.mark.parametrize("cut", [700, 1111, 1500, 3333])

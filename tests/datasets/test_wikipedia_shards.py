@@ -13,7 +13,7 @@ import mediawiki
 import pytest
 
 from longform.core.documents import BadInput
-from longform.datasets.wikipedia.shards import Extraction, Shards, extract
+from longform.datasets.wikipedia.building import Extraction, Shards, extract
 
 SMALL = Extraction(shard_bytes=1)
 SOURCE = str(Path(__file__).parents[2] / "src")
@@ -35,19 +35,16 @@ def unbroken(dump, tmp_path_factory):
     return contents(folder)
 
 
-def test_articles_come_back_in_order_with_their_sections_in_both_forms(tmp_path, dump):
-    for form in ("jsonl", "parquet"):
-        done = extract(dump[0], tmp_path / form, index=dump[1], extraction=Extraction(shard_bytes=6000, form=form))
-        assert done["counts"] == {"article": 60}
-        documents = list(Shards(tmp_path / form))
-        assert [d.id for d in documents] == [str(i) for i in range(1, 61)]
-        titles = ["abstract", "History", "Geography", "Economy", "Culture", "See also"]
-        assert [s.title for s in documents[0].sections] == titles
-        assert documents[0].sections[0].text.startswith("Town 1 is a town. word1x0 word1x1")
-        assert documents[0].sections[1].text.endswith("word1x39.")
-        assert "ref" not in documents[0].text + documents[0].sections[1].text
-        if form == "parquet":
-            assert documents == list(Shards(tmp_path / "jsonl"))
+def test_articles_come_back_in_order_with_their_sections(tmp_path, dump):
+    done = extract(dump[0], tmp_path, index=dump[1], extraction=Extraction(shard_bytes=6000))
+    assert done["counts"] == {"article": 60}
+    documents = list(Shards(tmp_path))
+    assert [d.id for d in documents] == [str(i) for i in range(1, 61)]
+    titles = ["abstract", "History", "Geography", "Economy", "Culture", "See also"]
+    assert [s.title for s in documents[0].sections] == titles
+    assert documents[0].sections[0].text.startswith("Town 1 is a town. word1x0 word1x1")
+    assert documents[0].sections[1].text.endswith("word1x39.")
+    assert "ref" not in documents[0].text + documents[0].sections[1].text
 
 
 def test_two_workers_write_the_same_bytes_as_one(tmp_path, dump, unbroken):
@@ -80,15 +77,6 @@ def test_other_settings_or_another_dump_redo_what_they_change(tmp_path, dump):
     other, listing = mediawiki.write(tmp_path, mediawiki.articles(59), 10)
     assert extract(other, folder, index=listing, extraction=Extraction(shard_bytes=10**9))["redone"] == 1
     assert len(list(Shards(folder))) == 59
-
-
-def test_a_large_plain_dump_is_recut_once_and_gives_the_same_articles(tmp_path):
-    plain = tmp_path / "plain.xml.bz2"
-    plain.write_bytes(mediawiki.plain(mediawiki.articles(220)))
-    first = extract(plain, tmp_path / "a", extraction=Extraction(shard_bytes=1000))
-    again = extract(plain, tmp_path / "a", extraction=Extraction(shard_bytes=1000))
-    assert (first["shards"] > 1, again["redone"]) == (True, 0)
-    assert [d.id for d in Shards(tmp_path / "a")] == [str(i) for i in range(1, 221)]
 
 
 def test_pages_without_introduction_and_pages_that_stall_have_named_outcomes(tmp_path):
@@ -129,7 +117,7 @@ def test_unfinished_or_absent_shards_are_bad_input(tmp_path, dump):
         Shards(tmp_path)
 
 
-@pytest.mark.parametrize("settings", [{"form": "xml"}, {"shard_bytes": 0}, {"page_seconds": 0}])
+@pytest.mark.parametrize("settings", [{"shard_bytes": 0}, {"page_seconds": 0}])
 def test_a_bad_extraction_setting_is_named(settings):
     with pytest.raises(BadInput, match="fix the entry"):
         Extraction(**settings)
@@ -138,7 +126,7 @@ def test_a_bad_extraction_setting_is_named(settings):
 RUN = """
 import sys
 from pathlib import Path
-from longform.datasets.wikipedia.shards import Extraction, extract
+from longform.datasets.wikipedia.building import Extraction, extract
 
 if __name__ == "__main__":
     dump, index, folder, workers = sys.argv[1:]
@@ -161,27 +149,6 @@ def wait_for_shards(folder, number, run, seconds=60):
         time.sleep(0.01)
 
 
-def workers_of(run):
-    """Process ids of the Dask workers below a run."""
-    import psutil
-
-    found = []
-    for child in psutil.Process(run.pid).children(recursive=True):
-        try:
-            found += [child.pid] if "spawn_main" in " ".join(child.cmdline()) else []
-        except psutil.NoSuchProcess:  # a child that has just ended, a zombie among them
-            continue
-    return found
-
-
-def test_a_killed_worker_loses_nothing(tmp_path, dump, unbroken):
-    run = started(tmp_path, dump, tmp_path / "shards", 2)
-    wait_for_shards(tmp_path / "shards", 2, run)
-    os.kill(workers_of(run)[0], signal.SIGKILL)
-    assert run.wait(timeout=120) == 0
-    assert contents(tmp_path / "shards") == unbroken
-
-
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_killed_run_is_taken_up_and_ends_with_the_bytes_of_an_unbroken_one(tmp_path, dump, unbroken, workers):
     run = started(tmp_path, dump, tmp_path / "shards", workers)
@@ -195,51 +162,3 @@ def test_a_killed_run_is_taken_up_and_ends_with_the_bytes_of_an_unbroken_one(tmp
     assert done["redone"] <= done["shards"] - 2
     assert contents(tmp_path / "shards") == unbroken
     assert json.loads((tmp_path / "shards" / "shard-00003.json").read_text())["counts"]["article"] == 6
-
-
-def dask(*arguments):
-    """A `dask` command as a process of its own, as a person would start it on another machine."""
-    source = {**os.environ, "PYTHONPATH": SOURCE}
-    return subprocess.Popen([sys.executable, "-m", "dask", *arguments], env=source, start_new_session=True)
-
-
-@pytest.fixture
-def scheduler(tmp_path):
-    """Address of a scheduler with two workers, none of them children of this process's Dask."""
-    said = tmp_path / "scheduler.json"
-    processes = [
-        dask("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(said))
-    ]
-    processes += [
-        dask(
-            "worker",
-            "--scheduler-file",
-            str(said),
-            "--nthreads",
-            "1",
-            "--no-dashboard",
-            "--local-directory",
-            str(tmp_path),
-        )
-        for _ in range(2)
-    ]
-    deadline = time.monotonic() + 30
-    while not said.is_file() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    yield json.loads(said.read_text())["address"]
-    for process in processes:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-
-
-def test_a_scheduler_by_address_writes_the_same_bytes(tmp_path, dump, unbroken, scheduler):
-    done = extract(dump[0], tmp_path / "shards", index=dump[1], extraction=SMALL, scheduler=scheduler)
-    assert contents(tmp_path / "shards") == unbroken
-    assert done["redone"] == done["shards"]
-
-
-def test_an_address_without_a_scheduler_is_bad_input(tmp_path, dump, monkeypatch):
-    monkeypatch.setattr("longform.datasets.wikipedia.shards.CONNECT_SECONDS", 1)
-    for address in ("tcp://127.0.0.1:9", "nowhere"):
-        with pytest.raises(BadInput, match="no Dask scheduler at"):
-            extract(dump[0], tmp_path / "shards", index=dump[1], extraction=SMALL, scheduler=address)

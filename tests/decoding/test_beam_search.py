@@ -99,8 +99,7 @@ def next_log_probs_of(network, made):
     return _KNOWN[key][1]
 
 
-@pytest.mark.parametrize("candidates", [False, True])
-def test_groups_pay_for_the_choices_of_earlier_groups(candidates):
+def test_groups_pay_for_the_choices_of_earlier_groups():
     for seed in range(4):
         network, size, groups, penalty = toy(seed), 2, 3, 0.7
         beams = [[(0.0, [])] for _ in range(groups)]
@@ -113,10 +112,10 @@ def test_groups_pay_for_the_choices_of_earlier_groups(candidates):
                     children += [(score + log_probs[t] - penalty * counts[t], [*made, t]) for t in range(TOKENS)]
                 children.sort(key=lambda child: -child[0])
                 beams[group] = children[:size]
-                for _, made in children[: 2 * size if candidates else size]:
+                for _, made in children[:size]:
                     counts[made[-1]] += 1
         score, tokens = max((child for beam in beams for child in beam), key=lambda child: child[0])
-        settings = Beam(size * groups, groups=groups, group_penalty=penalty, count_candidates=candidates)
+        settings = Beam(size * groups, groups=groups, group_penalty=penalty)
         found = best(network, settings, limit=6)
         assert list(found.tokens) == tokens and found.score * 6 == pytest.approx(score)
 

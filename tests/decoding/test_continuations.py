@@ -8,7 +8,6 @@ from tiny import lm_folder
 from toy_language import PROMPT, next_log_probs, toy
 
 from longform.core.artefacts import write_corpus
-from longform.core.documents import BadInput
 from longform.decoding import continuations
 from longform.decoding.continuations import Continuation, FinishedBatches, generate, token_log_probs
 
@@ -93,11 +92,3 @@ def test_adding_a_decoder_moves_no_other_ones_texts(model):
     whole = {d.id: d for d in make(model).documents}
     alone = make(model, decoders={"delayed": DECODERS["delayed"]}).documents
     assert [whole[d.id] for d in alone] == alone
-
-
-def test_a_row_gives_one_decoder_or_several(model):
-    for wrong in ({"decoders": None}, {"decoder": {"kind": "greedy"}}, {"decoders": {}}):
-        with pytest.raises(BadInput, match="either 'decoder'"):
-            make(model, **wrong)
-    with pytest.raises(BadInput, match="no model writes"):
-        continuations.decode(toy(0), [PROMPT], continuations.settings_of({"kind": "human"}), 3, [], 4)

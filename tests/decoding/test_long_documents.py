@@ -16,7 +16,7 @@ from transformers import AutoModelForCausalLM, GPT2LMHeadModel
 
 from longform.core.documents import BadInput
 from longform.decoding import long_documents
-from longform.decoding.certain_draws import Referee, Truncation, gumbel, keys
+from longform.decoding.certain_draws import Referee, gumbel, keys
 from longform.decoding.long_documents import Draft, Sampling, context_start, generate, sample
 
 ROOT = Path(__file__).parents[2]
@@ -163,18 +163,6 @@ def test_a_document_is_the_same_when_more_are_drawn(model, whole, tmp_path):
     assert hashes(make(model, tmp_path, documents=5)) == whole[10][:5]
 
 
-def test_the_released_preset_keeps_the_fifty_tokens_that_the_authors_code_inherited(model, tmp_path):
-    free, released = make(model, tmp_path / "a"), make(model, tmp_path / "b", preset="released")
-    assert hashes(released) == hashes(make(model, tmp_path / "c", top_k=50)) != hashes(free)
-    network = AutoModelForCausalLM.from_pretrained(model).eval()
-    draft = Draft(0, 0, 1, [0, 5, 0])
-    sample(Referee(network, margin=1e-4), [draft], Sampling(40, 10, Truncation(50)), end=-1)
-    for place in range(3, 40):
-        with torch.no_grad():
-            logits = network(torch.tensor([draft.ids[context_start(place, 16, 10) : place]])).logits[0, -1]
-        assert int((logits > logits[draft.ids[place]]).sum()) < 50
-
-
 def test_malformed_titled_articles_are_drawn_again_and_counted(model, tmp_path):
     made = make(model, tmp_path, titles=True, redraws=2, max_tokens=20, documents=6)
     assert made.facts["redraws"] > 0
@@ -190,7 +178,6 @@ def test_malformed_titled_articles_are_drawn_again_and_counted(model, tmp_path):
         ({"batch": 2.5}, r"batch is 2\.5"),
         ({"context_overlap": 16}, "context_overlap is 16, allowed is 1 to 15"),
         ({"temperature": 0}, "temperature is 0"),
-        ({"preset": "authors"}, "preset 'authors', allowed are"),
         ({"devices": 0}, "devices is 0"),
     ],
 )

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 import torch
 from tiny import lm_folder
-from toy_language import DEPTH, PROMPT, TOKENS, next_log_probs, step_log_probs, toy
+from toy_language import DEPTH, PROMPT, TOKENS, next_log_probs, toy
 from transformers import LogitsProcessorList, StoppingCriteriaList
 
 from longform.core.documents import BadInput, Document, Section
 from longform.core.resampling import generator
 from longform.decoding import completions, continuations
-from longform.decoding.beam_search import Beam, Delayed, beam_search, delayed, delayed_beam_search
+from longform.decoding.beam_search import Beam, Delayed, beam_search, delayed
 from longform.decoding.continuations import generate, prefix_of
 from longform.decoding.sampling import BlockRepeats, Sampled, SentenceEnds, draw, sample
 from longform.decoding.strategies import KINDS, decode, is_random, settings_of
@@ -108,42 +108,9 @@ def test_sixteen_at_once_are_sixteen_alone(kind):
     network, rng = toy(4, tokens=9), generator("batch")
     ends, settings = SentenceEnds.of_tokens([2], 9), settings_of({"kind": kind, "blocking": 4})
     prompts = [rng.integers(0, 8, rng.integers(1, 9)).tolist() for _ in range(16)]
-    for over in ({}, {"allow_end": True}):
-        together = decode(network, prompts, settings, 12, rngs(16), 8, ends=ends, **over)
-        assert together == [
-            decode(network, [p], settings, 12, [g], 8, ends=ends, **over)[0]
-            for p, g in zip(prompts, rngs(16), strict=True)
-        ]
-
-
-def finished_texts(network, end, limit):
-    """Every text that ends before ``limit`` tokens or is so long, and its mean log-probability, its end counted."""
-    texts, log_probs = step_log_probs(network, depth=limit)
-    found = {}
-    for text, row in zip(texts.tolist(), log_probs.tolist(), strict=True):
-        length = text.index(end) + 1 if end in text else limit
-        found[tuple(text[:length])] = sum(row[:length]) / length
-    return found
-
-
-@pytest.mark.parametrize("kind", ["beam", "sibling_beam", "group_beam", "delayed_beam"])
-@pytest.mark.parametrize(("seed", "end"), [(1, 0), (1, 1), (1, 3), (5, 1), (8, 4)])
-def test_a_beam_that_may_end_is_scored_to_its_end_and_not_on_what_would_follow(kind, seed, end):
-    """A search so wide that it prunes nothing finds the text with the best score of its own length."""
-    limit, wide = 4, TOKENS**4
-    settings = {
-        "beam": {"beams": wide},
-        "sibling_beam": {"beams": wide, "penalty": 1e-12},
-        "group_beam": {"beams": 2 * wide, "groups": 2, "penalty": 0.0},
-        "delayed_beam": {"beams": wide, "delay": 0},
-    }[kind]
-    network = toy(seed)
-    scores = finished_texts(network, end, limit)
-    if kind in ("group_beam", "delayed_beam"):  # these take an ended text before any that is cut
-        scores = {text: score for text, score in scores.items() if text[-1] == end}
-    best = max(scores, key=scores.get)
-    made = decode(network, [PROMPT], settings_of({"kind": kind} | settings), limit, rngs(), end, True, NEVER)
-    assert made[0] == [token for token in best if token != end]
+    together = decode(network, prompts, settings, 12, rngs(16), 8, ends=ends)
+    alone = [decode(network, [p], settings, 12, [g], 8, ends)[0] for p, g in zip(prompts, rngs(16), strict=True)]
+    assert together == alone
 
 
 @pytest.mark.parametrize("kind", ["greedy", "top_k", "beam", "sibling_beam"])
@@ -164,23 +131,6 @@ def test_a_models_own_generation_settings_are_not_asked(model):
     wanted = decode(network, [PROMPT], settings_of({"kind": "greedy"}), 12, rngs(), 4)
     network.generation_config.repetition_penalty = 50.0
     assert decode(network, [PROMPT], settings_of({"kind": "greedy"}), 12, rngs(), 4) == wanted
-
-
-def test_a_user_can_hand_delayed_beam_search_to_generate():
-    network = toy(2)
-    given = {"sentence_ends": AT_TWO, "delay": 1, "delayed_beams": 3, "delayed_top_k": 2, "delayed_seed": 5}
-    prompts = [PROMPT, [4, 1]]
-    ids, mask = torch.tensor([PROMPT, [0, 4, 1]]), torch.tensor([[1, 1, 1], [0, 1, 1]])
-    made = network.generate(
-        ids, attention_mask=mask, custom_generate=delayed_beam_search, max_new_tokens=14, pad_token_id=0, **given
-    )
-    seeds = [generator("delayed beam search", 5, row) for row in range(2)]
-    wanted = delayed(network, prompts, Delayed(Sampled(2), Beam(3), 1), 14, seeds, AT_TWO)
-    assert made[:, :3].tolist() == ids.tolist() and made[:, 3:].tolist() == wanted
-    with pytest.raises(BadInput, match="sentence_ends is missing"):
-        network.generate(
-            ids, attention_mask=mask, custom_generate=delayed_beam_search, max_new_tokens=4, pad_token_id=0
-        )
 
 
 def test_the_rules_work_inside_generate():
@@ -229,7 +179,7 @@ def articles(count=3):
 
 def make(model, tmp_path, decoder=None, **over):
     given = {"prefixes": articles(), "name": "row", "seed": 1, "new_tokens": 8, "title_from": "first_section"} | over
-    return generate(model=model, decoder=decoder or {"kind": "delayed_beam", "beams": 2, "top_k": 5}, **given)
+    return generate(model=model, decoders={"one": decoder or {"kind": "delayed_beam", "beams": 2, "top_k": 5}}, **given)
 
 
 def test_generations_hold_prefix_continuation_and_human_text(model, tmp_path):
@@ -281,7 +231,7 @@ def test_articles_without_a_title_are_counted(model, tmp_path):
 
 def test_an_empty_generation_is_kept_and_counted(model, tmp_path, monkeypatch):
     monkeypatch.setattr(continuations, "decode", lambda network, prompts, *rest: [[] for _ in prompts])
-    made = make(model, tmp_path, {"kind": "greedy"}, allow_end=True)
+    made = make(model, tmp_path, {"kind": "greedy"})
     assert made.facts["empty"] == 3 == made.facts["cut_short"] and made.documents[0].sections[1].text == ""
 
 

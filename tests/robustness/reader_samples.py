@@ -6,7 +6,6 @@ import gzip
 import io
 import json
 import tarfile
-import zipfile
 from collections import Counter
 
 import numpy as np
@@ -42,13 +41,6 @@ def tarred(content):
         entry = tarfile.TarInfo("a.conll")
         entry.size = len(content)
         tar.addfile(entry, io.BytesIO(content))
-    return packed.getvalue()
-
-
-def zipped(content):
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        archive.writestr("folder/a.txt", content)
     return packed.getvalue()
 
 

@@ -3,7 +3,6 @@
 import bz2
 import gzip
 import json
-import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -11,13 +10,12 @@ import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from reader_samples import DOCUMENT, READERS, RECORDS, lines, tarred, zipped
+from reader_samples import DOCUMENT, READERS, RECORDS, lines
 
 from longform.core import artefacts
 from longform.core.calls import arguments
 from longform.core.documents import BadInput, Corpus, Document, Readout, Section
 from longform.core.experiment import Experiment
-from longform.datasets import downloads
 
 BUSY = (HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large)
 QUICK = settings(max_examples=12, deadline=None, derandomize=True, suppress_health_check=BUSY, database=None)
@@ -158,24 +156,6 @@ def test_a_document_is_made_or_refused_and_can_be_written_again(record):
     except BadInput:
         return
     assert Document.from_record(document.to_record()) == document
-
-
-@pytest.mark.parametrize("pack", [zipped, tarred])
-@QUICK
-@given(data=st.data())
-def test_a_damaged_archive_is_unpacked_or_refused_and_leaves_nothing_half_done(pack, data, tmp_path):
-    archive = prepared(tmp_path, "a.archive", data.draw(mutated(pack(b"Some words.")) | st.binary(max_size=100)))
-    answers(lambda path: downloads.unpack(path, tmp_path / "out"), archive)
-    assert not list(tmp_path.glob(".*partial"))
-
-
-@pytest.mark.parametrize("names", [["a", "a/b"], ["x" * 300], ["../a"], ["/a"], ["."]])
-def test_an_archive_whose_names_clash_or_climb_is_refused(names, tmp_path):
-    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
-        for name in names:
-            archive.writestr(name, "text")
-    with pytest.raises(BadInput):
-        downloads.unpack(tmp_path / "a.zip", tmp_path / "out")
 
 
 def test_half_a_surrogate_pair_is_refused_where_it_would_be_written(tmp_path):

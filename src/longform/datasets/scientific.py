@@ -1,9 +1,6 @@
-r"""PubMed and arXiv articles in the format of Cohan et al. (2018), as JSON lines or as Parquet.
+r"""PubMed and arXiv articles in the JSON lines of Cohan et al. (2018), one file per split.
 
-JSON lines: ``{"article_id", "abstract_text": [...], "section_names": [...], "sections": [[sentence, ...], ...]}``, one file
-per split. Parquet with the same nested columns is read alike. The Parquet that hubs publish today is flat:
-strings ``article``, ``abstract`` and ``section_names`` (newline-joined). It says which sections there are
-but not where they end, so it serves title chains (``titles_only``) and nothing that needs section texts.
+A line has ``{"article_id", "abstract_text": [...], "section_names": [...], "sections": [[sentence, ...], ...]}``.
 """
 
 from __future__ import annotations
@@ -24,7 +21,7 @@ from longform.datasets.titles import Filters, filtered_corpus, select, settings,
 PUBMED = {"min_sections": 3, "min_title_count": 500}  # deng2022 section 4
 ARXIV = {"min_sections": 3, "min_title_count": 200}  # deng2022 section 4
 SPLIT_NAMES = {"train": "train", "val": "validation", "valid": "validation", "validation": "validation", "test": "test"}
-SUFFIXES = (".jsonl", ".json", ".txt", ".parquet")
+SUFFIXES = (".jsonl", ".json", ".txt")
 
 Record = Mapping[str, Any] | str
 
@@ -38,7 +35,6 @@ def build(
     filters: Mapping[str, Any] | None = None,
     tokenizer: str | None = None,
     require_abstract: bool = True,
-    titles_only: bool = False,
     shares: Mapping[str, float] = SHARES,
 ) -> Corpus:
     """Filtered articles with Cohan et al.'s own splits, or split by seed where one file holds all.
@@ -49,14 +45,13 @@ def build(
         filters: fields of :class:`longform.datasets.titles.Filters`; the defaults are the paper's for PUBMED.
         tokenizer: a ``tokenizer.json`` beside the data; None counts pieces, a lower bound of GPT-2's tokens.
         require_abstract: set aside an article without abstract, as the abstract makes it a research article.
-        titles_only: keep title chains with empty texts; the only use of the flat Parquet form.
         shares: of the split by seed; unused where the file names give the split.
 
     Raises:
         BadInput: nothing to read, a file of unknown form, a misspelt setting, or no article left.
     """
-    articles = CohanArticles(raw, files, require_abstract, titles_only)
-    thresholds = settings(Filters, PUBMED | ({"min_tokens": 0} if titles_only else {}) | dict(filters or {}))
+    articles = CohanArticles(raw, files, require_abstract)
+    thresholds = settings(Filters, PUBMED | dict(filters or {}))
     count = token_counter((raw if raw.is_dir() else raw.parent) / tokenizer if tokenizer else None)
     splitter = None if articles.split_by_name else (lambda ids: split_by_seed(ids, shares, seed))
     selection = select(articles, thresholds, count, splitter)
@@ -71,10 +66,10 @@ class CohanArticles:
         BadInput: no file, or one whose form is unknown.
     """
 
-    def __init__(self, raw: Path, files: str = "*", require_abstract: bool = True, titles_only: bool = False) -> None:
+    def __init__(self, raw: Path, files: str = "*", require_abstract: bool = True) -> None:
         self.files = _files(raw, files)
         self.split_by_name = raw.is_dir()
-        self.require_abstract, self.titles_only = require_abstract, titles_only
+        self.require_abstract = require_abstract
         self.outcomes: Counter[str] = Counter()
 
     def __iter__(self) -> Iterator[Document]:
@@ -89,11 +84,10 @@ class CohanArticles:
                     yield document
 
     def _document(self, record: Mapping[str, Any], split: str, fallback_id: str) -> Document | str:
-        sections = _sections(record, self.titles_only)
+        sections = _sections(record)
         if isinstance(sections, str):
             return sections
-        abstract = record.get("abstract_text", record.get("abstract"))
-        if self.require_abstract and not _joined(abstract):
+        if self.require_abstract and not _joined(record.get("abstract_text")):
             return "abstract missing"
         return Document(str(record.get("article_id") or fallback_id), split, sections)
 
@@ -119,10 +113,7 @@ def split_in_name(name: str) -> str | None:
 
 
 def records(path: Path) -> Iterator[Record]:
-    """Each line or row as a mapping, or the reason why it is none; a cut-off gzip ends with its reason."""
-    if path.suffix == ".parquet":
-        yield from _parquet_rows(path)
-        return
+    """Each line as a mapping, or the reason why it is none; a cut-off gzip ends with its reason."""
     with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as lines:
         try:
             for line in lines:
@@ -143,30 +134,9 @@ def _record(line: bytes) -> Record:
     return record if isinstance(record, dict) else "no JSON object"
 
 
-def _parquet_rows(path: Path) -> Iterator[Record]:
-    from pyarrow import ArrowException
-    from pyarrow.parquet import ParquetFile
-
-    try:
-        for batch in ParquetFile(path).iter_batches(batch_size=256):
-            yield from batch.to_pylist()
-    except (ArrowException, OSError, ValueError) as error:
-        raise BadInput(f"{path}: no Parquet file ({error}); fetch it again and check its SHA-256") from error
-
-
-def _sections(record: Mapping[str, Any], titles_only: bool) -> tuple[Section, ...] | str:
-    names = record.get("section_names")
-    names = names.split("\n") if isinstance(names, str) else names
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        return "malformed record"
-    if titles_only:
-        return tuple(Section(name, "") for name in names) or "no sections"
-    texts = record.get("sections")
-    if texts is None and "article" in record:
-        texts = [record["article"]] if len(names) == 1 else None
-        if texts is None:
-            return "section boundaries lost"
-    if not isinstance(texts, list):
+def _sections(record: Mapping[str, Any]) -> tuple[Section, ...] | str:
+    names, texts = record.get("section_names"), record.get("sections")
+    if not isinstance(texts, list) or not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         return "malformed record"
     if len(texts) != len(names):
         return "sections and titles differ in number"

@@ -21,10 +21,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from transformers.generation import GenerateDecoderOnlyOutput
 
 from longform.core.documents import BadInput
-from longform.core.resampling import generator
 from longform.decoding.sampling import Sampled, SentenceEnds, SiblingRanks, sample
 from longform.decoding.token_streams import PAD, TokenStream, check_room
 
@@ -37,7 +35,6 @@ class Beam:
         beams: hypotheses a prompt; 1 is greedy.
         groups: they are split into so many groups, which choose one after another.
         group_penalty: lambda, for each earlier choice of the same token at the same step (Hamming diversity).
-        count_candidates: count all 2b/G candidates of earlier groups, as fairseq does, not only the kept tokens.
         sibling_penalty: gamma, times a child's rank among its siblings.
         blocking: no n-gram of this size twice, prompt included; 0 blocks nothing.
         length_power: alpha of finished hypotheses (fairseq: 1).
@@ -46,7 +43,6 @@ class Beam:
     beams: int
     groups: int = 1
     group_penalty: float = 0.0
-    count_candidates: bool = False
     sibling_penalty: float = 0.0
     blocking: int = 0
     length_power: float = 1.0
@@ -160,12 +156,11 @@ class _Search:
     def _best_children(self, children: torch.Tensor, group: int, counts: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """The K best of a group; ``counts`` grows by what it chose."""
         rows, size, vocabulary = children.shape
-        wanted = min(2 * size if self.settings.count_candidates else size, size * vocabulary)
-        scores, places = children.flatten(1).topk(wanted, dim=1)
+        scores, places = children.flatten(1).topk(size, dim=1)
         tokens = places % vocabulary
         counts.scatter_add_(2, tokens[:, None], torch.isfinite(scores).to(counts.dtype)[:, None])
         base = torch.arange(rows, device=places.device)[:, None] * self.settings.beams + group * size
-        return tuple(part[:, :size] for part in (base + places // vocabulary, tokens, scores))
+        return base + places // vocabulary, tokens, scores
 
     def _finish(self, rows: list[int], group: int, children: torch.Tensor, ends: torch.Tensor) -> None:
         """Children that end a sentence and rank among the group's best K are done."""
@@ -283,12 +278,10 @@ def delayed(
     rngs: Sequence[np.random.Generator],
     ends: SentenceEnds,
     banned: Sequence[int] = (),
-    stop: int | None = None,
 ) -> list[list[int]]:
     """``new_tokens`` more tokens per prompt, in rounds of one sentence for all prompts that are not full.
 
-    A round reads its contexts anew. A row that blocking leaves without any token ends early, and so does one that has
-    written ``stop``, which must be among ``ends``.
+    A round reads its contexts anew. A row that blocking leaves without any token ends early.
     """
     check_room(network, prompts, new_tokens)
     made: list[list[int]] = [[] for _ in prompts]
@@ -304,47 +297,5 @@ def delayed(
         texts, limits = [[*prompts[row], *made[row]] for row in going], [new_tokens - len(made[row]) for row in going]
         for row, best in zip(going, beam_search(network, texts, settings.beam, limits, banned, ends), strict=True):
             made[row] += best.tokens
-        rows = [row for row in rows if before[row] < len(made[row]) < new_tokens and made[row][-1] != stop]
+        rows = [row for row in rows if before[row] < len(made[row]) < new_tokens]
     return made
-
-
-def delayed_beam_search(
-    model: Any,
-    input_ids: torch.Tensor,
-    logits_processor: Any = None,
-    stopping_criteria: Any = None,
-    generation_config: Any = None,
-    sentence_ends: SentenceEnds | None = None,
-    delay: int = 1,
-    delayed_beams: int = 6,
-    delayed_top_k: int = 100,
-    delayed_seed: int = 0,
-    **model_kwargs: Any,
-) -> Any:
-    """For ``model.generate(..., custom_generate=delayed_beam_search, sentence_ends=SentenceEnds.of_tokenizer(...))``.
-
-    Writes exactly ``max_new_tokens`` tokens per row and bans the end token; each row has its own generator, named by
-    ``delayed_seed`` and its place in the batch. Leave ``num_beams`` alone: the beam's width is ``delayed_beams``.
-
-    Args:
-        logits_processor, stopping_criteria: prepared by ``generate``; not used, since the search has its own rules.
-
-    Returns:
-        int64 (rows, prompt + new tokens), or an output object where ``return_dict_in_generate`` asks for one.
-
-    Raises:
-        BadInput: ``sentence_ends`` is missing, or the rows do not fit the model's window.
-    """
-    if sentence_ends is None:
-        raise BadInput("delayed_beam_search: sentence_ends is missing; give SentenceEnds.of_tokenizer(tokenizer, size)")
-    mask = model_kwargs.get("attention_mask")
-    mask = torch.ones_like(input_ids) if mask is None else mask
-    prompts = [row[kept.bool()].tolist() for row, kept in zip(input_ids, mask, strict=True)]
-    end = generation_config.eos_token_id
-    banned = [] if end is None else [end] if isinstance(end, int) else list(end)
-    settings = Delayed(Sampled(delayed_top_k), Beam(delayed_beams), delay)
-    rngs = [generator("delayed beam search", delayed_seed, row) for row in range(len(prompts))]
-    count = generation_config.max_length - input_ids.shape[1]
-    made = delayed(model, prompts, settings, count, rngs, sentence_ends, banned)
-    whole: Any = torch.cat([input_ids, torch.tensor(made, device=input_ids.device).view(len(made), -1)], dim=1)
-    return GenerateDecoderOnlyOutput(sequences=whole) if generation_config.return_dict_in_generate else whole

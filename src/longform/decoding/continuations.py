@@ -1,7 +1,7 @@
 """Continuations of ``title. first sentence`` by one decoding strategy or many (massarelli2020, sections 3 and 5).
 
 Decoders are mappings with a ``kind``, see :mod:`longform.decoding.strategies`. Generations have a fixed number of
-new tokens: the end token is banned unless ``allow_end`` is set.
+new tokens: the end token is banned.
 
 A killed run goes on where it was and ends with the same bytes. A batch is written when all of it is done, and batches
 are formed before anything is decoded, so the missing ones are decoded in the company that they would have had.
@@ -92,8 +92,7 @@ def generate(
     name: str,
     seed: int,
     scratch: Path | None = None,
-    decoder: Mapping[str, Any] | None = None,
-    decoders: Mapping[str, Mapping[str, Any]] | None = None,
+    decoders: Mapping[str, Mapping[str, Any]],
     new_tokens: int = NEW_TOKENS,
     repeats: int | None = None,
     split: str | None = "test",
@@ -101,13 +100,12 @@ def generate(
     batch: int = 16,
     splitter: str = "full_stops",
     title_from: str = "definition",
-    allow_end: bool = False,
 ) -> Corpus:
     """Continue the prefix of every article of ``split``: its title, a point, and the first sentence of its text.
 
     Args:
         scratch: where finished batches are kept, so that a killed run goes on; nowhere by default.
-        decoder, decoders: one decoder, or several by name; see :mod:`longform.decoding.strategies`.
+        decoders: by name; see :mod:`longform.decoding.strategies`.
         repeats: continuations per prefix; by default three where the decoder draws, else one.
         documents: how many articles; all by default.
         title_from: a key of ``TITLES``.
@@ -123,8 +121,7 @@ def generate(
     Raises:
         BadInput: an unknown decoder, splitter or ``title_from``, or no prefix that can be used.
     """
-    named = _named(name, decoder, decoders)
-    settings = {key: settings_of(one) for key, one in named.items()}
+    settings = {key: settings_of(one) for key, one in decoders.items()}
     if splitter not in SPLITTERS or title_from not in TITLES:
         allowed = f"{sorted(SPLITTERS)} and {sorted(TITLES)}"
         raise BadInput(f"generate {name}: splitter {splitter!r}, title_from {title_from!r}; allowed are {allowed}")
@@ -137,19 +134,18 @@ def generate(
         raise BadInput(f"generate {name}: no prefix of {len(chosen)} can be used ({counts}); fix split or new_tokens")
     times = {key: _repeats(one, repeats) for key, one in settings.items()}
     rows = [_Row(key, prefix, n) for key in settings for prefix in found for n in range(times[key])]
-    writer = _Writer(network, tokenizer, settings, new_tokens, batch, (seed, name), allow_end)
+    writer = _Writer(network, tokenizer, settings, new_tokens, batch, (seed, name))
     kept = writer.write(rows, FinishedBatches(scratch))
     texts = [str(tokenizer.decode(one.ids)) for one in kept]
-    facts = {"corpus": name, "decoders": named, "repeats": times, "new_tokens": new_tokens}
+    facts = {
+        "corpus": name,
+        "decoders": {key: dict(one) for key, one in decoders.items()},
+        "repeats": times,
+        "new_tokens": new_tokens,
+    }
     facts |= {**counts, **writer.counts(rows, kept, texts)}
     made = [_document(name, row, text, tokenizer) for row, text in zip(rows, texts, strict=True)]
     return Corpus(made, _truth(rows, kept, tokenizer), facts)
-
-
-def _named(name: str, decoder: Mapping[str, Any] | None, decoders: Mapping[str, Any] | None) -> dict[str, Any]:
-    if (decoder is None) == (decoders is None) or not (decoder or decoders):
-        raise BadInput(f"generate {name}: give either 'decoder' (one) or 'decoders' (several by name)")
-    return {"": dict(decoder)} if decoder is not None else {key: dict(one) for key, one in (decoders or {}).items()}
 
 
 def _repeats(settings: Settings, repeats: int | None) -> int:
@@ -168,7 +164,6 @@ class _Writer:
     new_tokens: int
     batch: int
     names: tuple[Any, ...]
-    allow_end: bool
 
     def write(self, rows: Sequence[_Row], finished: FinishedBatches) -> list[Continuation]:
         """Continuations in the order of ``rows``; a batch holds prefixes of like length under one decoder."""
@@ -179,23 +174,20 @@ class _Writer:
             for first in range(0, len(own), self.batch):
                 part = own[first : first + self.batch]
                 made |= zip(part, finished.get([rows[i] for i in part], self._batch), strict=True)
-            print(f"generate {self.names[-1]}: {setting or 'all'}, {len(made)}/{len(rows)} continuations", flush=True)
+            print(f"generate {self.names[-1]}: {setting}, {len(made)}/{len(rows)} continuations", flush=True)
         return [made[row] for row in range(len(rows))]
 
     def _batch(self, rows: Sequence[_Row]) -> list[Continuation]:
         prompts = [row.prefix.ids for row in rows]
-        rngs = [generator("decoding", *self._name(row), row.prefix.document.id, row.repeat) for row in rows]
+        rngs = [generator("decoding", *self.names, row.setting, row.prefix.document.id, row.repeat) for row in rows]
         settings, end = self.settings[rows[0].setting], self.tokenizer.eos_token_id
         if isinstance(settings, Human):
             written = [row.prefix.reference for row in rows]
         else:
             ends = self._ends(settings)
-            written = decode(self.network, prompts, settings, self.new_tokens, rngs, end, self.allow_end, ends)
+            written = decode(self.network, prompts, settings, self.new_tokens, rngs, end, ends)
         nats = token_log_probs(self.network, prompts, written)
         return [Continuation(list(ids), *values) for ids, values in zip(written, nats, strict=True)]
-
-    def _name(self, row: _Row) -> tuple[Any, ...]:
-        return (*self.names, row.setting) if row.setting else self.names
 
     def _ends(self, settings: Settings) -> SentenceEnds | None:
         size = self.network.config.vocab_size
@@ -272,8 +264,7 @@ def _prefixes(
 def _document(name: str, row: _Row, text: str, tokenizer: Any) -> Document:
     reference = tokenizer.decode(row.prefix.reference).strip() if row.prefix.reference else ""
     sections = (Section(row.prefix.title, row.prefix.first), Section(CONTINUATION, text), Section(REFERENCE, reference))
-    parts = [name, *([row.setting] if row.setting else []), row.prefix.document.id, str(row.repeat)]
-    return Document("-".join(parts), "generated", sections)
+    return Document(f"{name}-{row.setting}-{row.prefix.document.id}-{row.repeat}", "generated", sections)
 
 
 def _truth(rows: Sequence[_Row], kept: Sequence[Continuation], tokenizer: Any) -> dict[str, np.ndarray]:

@@ -28,7 +28,6 @@ from longform.language_models.launching import Launch, predict
 from longform.language_models.tokenizers import encode
 from longform.text.rendering import parse, render
 
-PRESETS = {"paper": 0, "released": 50}  # deng2022 section 4: no truncation; the authors' code inherits top-k 50
 REPORT_EVERY = 10.0  # seconds between lines of progress
 
 
@@ -59,8 +58,7 @@ def generate(
     batch: int,
     max_tokens: int,
     context_overlap: int | None,
-    top_k: int | None = None,
-    preset: str = "paper",
+    top_k: int = 0,
     temperature: float = 1.0,
     redraws: int = 20,
     devices: int = 1,
@@ -73,17 +71,13 @@ def generate(
         prefixes: a corpus whose text shows how far float32 is from float64; the texts themselves begin from nothing.
         batch: documents at a time and process.
         context_overlap: None is the paper's protocol, slide by one; n re-encodes n tokens of a full window.
-        preset: "paper" draws from the whole distribution, "released" from the 50 most probable tokens.
-        top_k: overrides the preset's; 0 is no truncation.
+        top_k: 0 is no truncation (deng2022 section 4); the authors' code inherits 50.
         devices, nodes, strategy: Lightning's; "ddp_spawn" or "ddp" over several devices.
 
     Returns:
         The generated corpus; facts count documents, redraws, cut and failed ones.
     """
-    if preset not in PRESETS:
-        raise BadInput(f"generate {name}: preset {preset!r}, allowed are {sorted(PRESETS)}; fix the entry")
-    rule = Truncation(PRESETS[preset] if top_k is None else top_k, temperature)
-    settings = Sampling(max_tokens, context_overlap, rule)
+    settings = Sampling(max_tokens, context_overlap, Truncation(top_k, temperature))
     tokenizer = load_tokenizer(model)
     network = load_model(model, AutoModelForCausalLM).float().eval()
     checked(settings, network.config.max_position_embeddings, name, documents=documents, batch=batch, redraws=redraws)

@@ -107,12 +107,6 @@ class SentenceEnds(StoppingCriteria):
         table[list(tokens)] = True
         return cls(table, torch.zeros_like(table), torch.zeros_like(table))
 
-    def and_token(self, token: int) -> SentenceEnds:
-        """The same ends, and one more token that always closes: the end of the text."""
-        table = self.table.clone()
-        table[token] = True
-        return SentenceEnds(table, self.points, self.guards)
-
     def next_ends(self, input_ids: torch.Tensor) -> torch.Tensor:
         """bool (rows, vocabulary): which next tokens would end the sentence of each row."""
         device = input_ids.device

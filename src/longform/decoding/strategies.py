@@ -36,19 +36,13 @@ def _delayed(top_k: int = 100, beams: int = 6, delay: int = 1, blocking: int = 0
     return Delayed(Sampled(top_k, blocking=blocking), Beam(beams, blocking=blocking), delay)
 
 
-def _group_beam(
-    beams: int = 6, groups: int = 2, penalty: float = 0.2, count_candidates: bool = False, blocking: int = 0
-) -> Beam:
-    return Beam(beams, groups, penalty, count_candidates, blocking=blocking)
-
-
 KINDS: Mapping[str, Callable[..., Settings]] = {  # defaults: Table 3, beam sizes it leaves out as in deviations.md
     "human": Human,
     "greedy": lambda blocking=0: Beam(1, blocking=blocking),
     "top_k": lambda k=2, blocking=0: Sampled(top_k=k, blocking=blocking),
     "top_p": lambda p=0.4, blocking=0: Sampled(top_p=p, blocking=blocking),
     "beam": lambda beams=15, blocking=0: Beam(beams, blocking=blocking),
-    "group_beam": _group_beam,
+    "group_beam": lambda beams=6, groups=2, penalty=0.2, blocking=0: Beam(beams, groups, penalty, blocking=blocking),
     "sibling_beam": lambda beams=15, penalty=0.1, blocking=0: Beam(beams, sibling_penalty=penalty, blocking=blocking),
     "delayed_beam": _delayed,
     "min_p": lambda p=0.1, blocking=0: Sampled(min_p=p, blocking=blocking),  # Nguyen et al. 2024: 0.05 to 0.1
@@ -85,34 +79,29 @@ def decode(
     new_tokens: int,
     rngs: Sequence[np.random.Generator],
     end: int,
-    allow_end: bool = False,
     ends: SentenceEnds | None = None,
 ) -> list[list[int]]:
     """``new_tokens`` tokens after each prompt, fewer where blocking leaves none.
 
     Args:
-        end: the token that ends a text; it is banned, unless ``allow_end``: then a text stops before it, and a beam's
-            hypothesis that has written it is finished and scored as it is.
+        end: the token that ends a text; it is banned.
         ends: where sentences end, for delayed search alone.
 
     Raises:
         BadInput: a prompt is empty or does not fit the window, delayed search has no ``ends``, or people are to write.
     """
-    banned, limits = [] if allow_end else [end], [new_tokens] * len(prompts)
+    banned, limits = [end], [new_tokens] * len(prompts)
     if isinstance(settings, Human):
         raise BadInput("decoder human: no model writes what people wrote; take it from the prefixes' own texts")
     if isinstance(settings, Delayed):
         if ends is None:
             raise BadInput("delayed beam search needs to know where sentences end; give SentenceEnds.of_tokenizer(...)")
-        ends = ends.and_token(end) if allow_end else ends
-        written = delayed(network, prompts, settings, new_tokens, rngs, ends, banned, end)
-    elif isinstance(settings, Contrastive):
-        written = contrastive_search(network, prompts, settings, new_tokens, banned)
-    elif isinstance(settings, Beam) and settings.groups > 1:
-        stops = SentenceEnds.of_tokens([end], network.config.vocab_size) if allow_end else None
-        written = [list(best.tokens) for best in beam_search(network, prompts, settings, limits, banned, stops)]
-    else:
-        written = _by_transformers(network, prompts, settings, new_tokens, rngs, end, banned)
+        return delayed(network, prompts, settings, new_tokens, rngs, ends, banned)
+    if isinstance(settings, Contrastive):
+        return contrastive_search(network, prompts, settings, new_tokens, banned)
+    if isinstance(settings, Beam) and settings.groups > 1:
+        return [list(best.tokens) for best in beam_search(network, prompts, settings, limits, banned)]
+    written = _by_transformers(network, prompts, settings, new_tokens, rngs, end, banned)
     return [ids[: ids.index(end)] if end in ids else ids for ids in written]
 
 

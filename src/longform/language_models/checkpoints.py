@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,38 @@ class SavedModel:
         if self.network is not None:
             self.network.save_pretrained(folder)
         self.tokenizer.save_pretrained(folder)
+
+
+@dataclass(frozen=True)
+class Pointer:
+    """A model of the hub at a commit; whoever opens the folder fetches that revision, or finds it in the local cache."""
+
+    hub: str
+    revision: str
+
+    def save(self, folder: Path) -> None:
+        """``pointer.json``, as :func:`source` reads it."""
+        (folder / "pointer.json").write_text(
+            json.dumps(asdict(self), indent=2, sort_keys=True) + "\n", encoding="utf-8"
+        )
+
+
+def published(*, hub: str, revision: str | None = None) -> Pointer:
+    """Point to a published checkpoint; nothing is fetched or trained here.
+
+    Args:
+        hub: ``owner/model``, or a folder of this machine.
+        revision: 40 hexadecimal digits of a commit; what a branch names can change under a finished run.
+
+    Raises:
+        BadInput: no such revision.
+    """
+    if not isinstance(revision, str) or not re.fullmatch(r"[0-9a-f]{40}", revision):
+        raise BadInput(
+            f"models: revision of {hub} is {revision!r}, allowed is a commit of 40 hexadecimal digits; copy the one"
+            f" that you mean from https://huggingface.co/{hub}/commits/main into params.yaml"
+        )
+    return Pointer(hub, revision)
 
 
 def source(folder: Path) -> dict[str, Any]:

@@ -76,7 +76,7 @@ def language_model(experiment: Experiment, study: str, corpus: str, model: str) 
         if published := {key: own.pop(key) for key in ("hub", "revision") if key in own}:
             base = experiment.home / "scratch" / "published" / model  # a folder that points to the checkpoint
             base.mkdir(parents=True, exist_ok=True)
-            call("models", function("models", "language_models/hub", "fit"), published).save(base)
+            call("models", function("models", "language_models/checkpoints", "published"), published).save(base)
         settings = {**experiment.settings(study, "training"), **({"shape": own} if own else {})}
         settings |= {"bases": None} if alone else {}
     bases = experiment.data / str(settings.pop("bases")) if settings.get("bases") else None

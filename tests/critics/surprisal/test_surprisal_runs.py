@@ -13,7 +13,6 @@ from longform.critics.surprisal.read import condition_bits, read, suite_readout
 from longform.critics.surprisal.score import SuiteAccuracy, units_from_readout
 from longform.datasets.test_suites.items import Suite, pair, suites_to_corpus
 from longform.language_models.log_probs import open_reader
-from longform.language_models.parallel_reading import read_on_devices
 
 
 def test_a_row_runs_from_files(tmp_path):
@@ -74,13 +73,6 @@ def test_tokens_equal_minicons_on_the_same_texts(tmp_path):
             np.testing.assert_allclose(found.bits, [value for _, value in expected], atol=1e-4)
 
 
-def test_batches_dealt_out_by_lightning_give_the_same_numbers():
-    reader = open_reader(network().float(), 64)
-    made = [(1, 2, 3), (4,), (1, 2, 3, 5), (6, 7, 8, 9, 10), (1, 2, 3)]
-    for alone, dealt in zip(reader.read(made), read_on_devices(reader, made, 1), strict=True):
-        np.testing.assert_array_equal(alone, dealt)
-
-
 def test_bfloat16_falls_back_to_float32_where_it_would_be_emulated(tmp_path, monkeypatch, capsys):
     network().float().save_pretrained(tmp_path)
     TOKENIZERS["byte-level"].save_pretrained(tmp_path)
@@ -114,10 +106,3 @@ def test_a_bfloat16_row_decides_as_float32_does(tmp_path, monkeypatch, capsys):
     assert "of 20 items read again in full precision" in capsys.readouterr().out
     coarse = read(**rows, precision="bfloat16", confirm=False)
     assert not np.allclose(coarse.arrays["token_bits"], read(**rows).arrays["token_bits"], atol=1e-3)
-
-
-def test_two_processes_read_what_one_reads():
-    reader = open_reader(network().float(), 64)
-    made = [tuple(1 + (7 * i + j) % 300 for j in range(3 + i % 9)) for i in range(40)]
-    for alone, dealt in zip(reader.read(made), read_on_devices(reader, made, 2, "fork"), strict=True):
-        np.testing.assert_allclose(alone, dealt, atol=1e-5)

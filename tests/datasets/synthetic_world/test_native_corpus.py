@@ -6,21 +6,19 @@ from collections import Counter
 import pytest
 
 from longform.core.documents import BadInput
-from longform.datasets import scientific, wikisection
+from longform.datasets import scientific
 from longform.datasets.synthetic_world.articles import write
-from longform.datasets.synthetic_world.corpus import to_document
 from longform.datasets.synthetic_world.native_corpus import (
     FORMS,
     REMOVED,
     build,
     cohan_lines,
     dump_files,
-    wikisection_lines,
     write_page,
 )
 from longform.datasets.titles import normalise
 from longform.datasets.wikipedia import building as wikipedia
-from longform.datasets.wikipedia.shards import Extraction, Shards, extract
+from longform.datasets.wikipedia.building import Extraction, Shards, extract
 
 PAGES = [write_page(3, number) for number in range(240)]
 ARTICLES = [page for page in PAGES if page.kind == "article"]
@@ -81,34 +79,9 @@ def test_papers_come_through_cohans_format_with_their_titles(tmp_path, domain):
         assert all(s == s.lower() and s.endswith(" .") for s in record["article_text"])
 
 
-def wikisection_record(article):
-    """WikiSection's JSON: section spans refer to ``text``, which begins with the abstract."""
-    text, annotations = "", []
-    for section in to_document(article, "wikisection").sections:
-        heading = "Abstract" if section.title == "abstract" else section.title.capitalize()
-        span = {"begin": len(text), "length": len(section.text), "sectionHeading": heading}
-        annotations.append({"class": "SectionAnnotation", "sectionLabel": f"city.{section.title}", **span})
-        text += section.text + "\n"
-    return {"id": article.title, "type": "city", "title": article.title, "text": text, "annotations": annotations}
-
-
-def test_cities_come_through_all_three_forms(tmp_path):
-    articles = [write(3, "wikisection", index) for index in range(30)]
-    documents = [to_document(article, "wikisection") for article in articles]
-    plain = [" ".join(section.text for section in document.sections) for document in documents]
-    for name, lines in (("marked.txt", wikisection_lines(articles)), ("plain.txt", plain)):
-        (tmp_path / name).write_text("".join(line + "\n" for line in lines), encoding="utf-8")
-    (tmp_path / "city.json").write_text(json.dumps(list(map(wikisection_record, articles))), encoding="utf-8")
-    for form in ("marked.txt", "city.json"):
-        corpus = wikisection.build(name="c", seed=1, raw=tmp_path / form)
-        assert [d.sections for d in corpus.documents] == [d.sections for d in documents]
-    corpus = wikisection.build(name="c", seed=1, raw=tmp_path / "plain.txt")
-    assert [d.sections[0].text for d in corpus.documents] == plain
-
-
 @pytest.mark.parametrize("form", sorted(FORMS))
 def test_every_form_is_read_and_says_that_it_is_synthetic(form):
-    settings = {} if form == "wikisection" else {"filters": {"min_sections": 1, "min_title_count": 1}}
+    settings = {"filters": {"min_sections": 1, "min_title_count": 1}}
     corpus = build(name="p", seed=5, form=form, documents=60, reader=settings)
     assert corpus.facts["synthetic"] and corpus.facts["form"] == form
     assert 20 < len(corpus.documents) <= 60

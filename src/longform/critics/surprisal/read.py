@@ -123,7 +123,6 @@ def read(
     precision: str = "float32",
     budget: int = 1024,
     share: bool = True,
-    devices: int = 1,
     confirm: bool = True,
 ) -> Readout:
     """Token surprisals of a corpus of suites; see :func:`suite_readout` for the arrays.
@@ -133,7 +132,6 @@ def read(
         precision: one of ``PRECISIONS``; bfloat16 becomes float32 on a processor that has to emulate it.
         budget: padded tokens of a batch; changes no result beyond rounding.
         share: read common prefixes once; changes no result beyond rounding.
-        devices: processes that share the batches; changes no result beyond rounding.
         confirm: read items in float32 once more where a bfloat16 reading is too close to decide them
             (:mod:`longform.critics.surprisal.read`), so that decisions are those of float32.
     """
@@ -147,7 +145,7 @@ def read(
     kinds = [precision, "float32"] if precision == "bfloat16" and confirm else [precision]
     networks = [load_reader(reader, AutoModelForCausalLM).to(PRECISIONS[kind]) for kind in kinds]
     opened, *fine = (open_reader(network, budget, share, f"infer {name}") for network in networks)
-    return suite_readout(suites, encoder, opened, devices, *fine)
+    return suite_readout(suites, encoder, opened, *fine)
 
 
 def has_bfloat16(device: torch.device) -> bool:
@@ -161,7 +159,6 @@ def condition_bits(
     suites: Sequence[Suite],
     encoder: Encoder,
     reader: LogProbReader,
-    devices: int = 1,
     fine: LogProbReader | None = None,
 ) -> list[ConditionBits]:
     """Every condition of every item of every suite, in that order; what is close is read again by ``fine``.
@@ -177,7 +174,7 @@ def condition_bits(
 
     def read_by(used: LogProbReader, chosen: Sequence[int]) -> list[ConditionBits]:
         bits = []
-        for place, log_probs in zip(chosen, _log_probs(used, [rows[p].ids for p in chosen], devices), strict=True):
+        for place, log_probs in zip(chosen, used.read([rows[p].ids for p in chosen]), strict=True):
             every = np.concatenate([[0.0], -log_probs.astype(np.float64) / math.log(2)])  # nothing precedes the first
             counted = rows[place].regions >= 0
             bits.append(ConditionBits(every[counted], rows[place].regions[counted], numbers[place]))
@@ -189,14 +186,6 @@ def condition_bits(
     settled, again = confirmed(_judged(suites), coarse, lambda chosen: read_by(fine, chosen))
     print(f"{reader.label}: {again} of {sum(len(s.items) for s in suites)} items read again in full precision")
     return settled
-
-
-def _log_probs(reader: LogProbReader, rows: Sequence[tuple[int, ...]], devices: int) -> list[np.ndarray]:
-    if devices == 1:
-        return reader.read(rows)
-    from longform.language_models.parallel_reading import read_on_devices  # Lightning: three seconds to import
-
-    return read_on_devices(reader, rows, devices)
 
 
 def _judged(suites: Sequence[Suite]) -> list[Judged]:
@@ -215,7 +204,6 @@ def suite_readout(
     suites: Sequence[Suite],
     encoder: Encoder,
     reader: LogProbReader,
-    devices: int = 1,
     fine: LogProbReader | None = None,
 ) -> Readout:
     """One unit per item, id ``suite/item``.
@@ -226,7 +214,7 @@ def suite_readout(
             the condition is an index into ``condition_names``.
         token_bits: float32, ragged over tokens, region after region.
     """
-    read_conditions = iter(condition_bits(suites, encoder, reader, devices, fine))
+    read_conditions = iter(condition_bits(suites, encoder, reader, fine))
     names = sorted({condition.name for s in suites for condition in s.items[0].conditions})
     columns: dict[str, list[Any]] = {"region_condition": [], "region_number": [], "region_tokens": [], "token_bits": []}
     items = [(s, item) for s in suites for item in s.items]

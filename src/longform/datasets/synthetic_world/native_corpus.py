@@ -1,7 +1,7 @@
 """The synthetic world through the readers of real data: written in a native format, read back as the real files would be.
 
-At the default scale nothing can be downloaded; this runs the dump reader, Cohan et al.'s format and WikiSection with
-every filter, on text whose truth is known. Synthetic text never stands for the corpora that it imitates.
+At the default scale nothing can be downloaded; this runs the dump reader and Cohan et al.'s format with every filter, on
+text whose truth is known. Synthetic text never stands for the corpora that it imitates.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 from longform.core.documents import BadInput, Corpus
-from longform.datasets import scientific, wikisection
+from longform.datasets import scientific
 from longform.datasets.synthetic_world.articles import Article, write
 from longform.datasets.synthetic_world.corpus import indices
 from longform.datasets.synthetic_world.draws import Draws, stream, table
@@ -156,7 +156,7 @@ def build(*, name: str, seed: int, form: str, documents: int, reader: Mapping[st
 
     Args:
         form: one of ``FORMS``.
-        reader: settings of the reader's ``build`` (:mod:`wikipedia`, :mod:`scientific`, :mod:`wikisection`).
+        reader: settings of the reader's ``build`` (:mod:`wikipedia`, :mod:`scientific`).
 
     Raises:
         BadInput: an unknown form, or what the reader raises.
@@ -201,15 +201,6 @@ def _spaced(text: str) -> str:
     return " ".join(re.findall(r"[\w-]+(?:[.,]\d+)*|[^\w\s]", text.lower()))
 
 
-def wikisection_lines(articles: Iterable[Article]) -> Iterator[str]:
-    """One article a line, sections joined by a blank, ``[ HISTORY ]`` before each."""
-    for article in articles:
-        yield " ".join(
-            f"[ {title.upper()} ] {' '.join(sentence.text for sentence in sentences)}"
-            for title, sentences in article.sections
-        )
-
-
 def _cohan_files(domain: str, seed: int, documents: int) -> Mapping[str, bytes]:
     """The first ``documents`` articles in a file for each split."""
     files = {}
@@ -217,11 +208,6 @@ def _cohan_files(domain: str, seed: int, documents: int) -> Mapping[str, bytes]:
         numbers = [number for number in indices({split: documents}) if number < documents]
         files[file] = _joined(cohan_lines((write(seed, domain, number) for number in numbers), domain))
     return files
-
-
-def _wikisection_files(seed: int, documents: int) -> Mapping[str, bytes]:
-    articles = (write(seed, "wikisection", number) for number in range(documents))
-    return {"wikisection_withSections.txt": _joined(wikisection_lines(articles))}
 
 
 def _joined(lines: Iterable[str]) -> bytes:
@@ -232,5 +218,4 @@ FORMS: Mapping[str, tuple[Callable[[int, int], Mapping[str, bytes]], Callable[..
     "wiki": (dump_files, wikipedia.build),
     "pubmed": (partial(_cohan_files, "pubmed"), scientific.build),
     "arxiv": (partial(_cohan_files, "arxiv"), scientific.build),
-    "wikisection": (_wikisection_files, wikisection.build),
 }

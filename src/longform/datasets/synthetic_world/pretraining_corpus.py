@@ -12,13 +12,9 @@ from collections.abc import Mapping
 from longform.core.documents import BadInput, Corpus, Document, Section
 from longform.core.resampling import derived_seed, generator
 from longform.datasets.synthetic_world.articles import write
-from longform.datasets.synthetic_world.corpus import indices, split_of, to_document
+from longform.datasets.synthetic_world.corpus import indices, to_document
 from longform.datasets.synthetic_world.domains import DOMAINS
-from longform.datasets.synthetic_world.stories import write_dialogue, write_story
-from longform.datasets.test_suites.planted import LANGUAGE, story_text, translated
-
-SPEAKER = "<|endoftext|>"  # between turns, DialoGPT's sign for a change of speaker
-OTHERS = ("stories", "dialogues", "translations")
+from longform.datasets.test_suites.planted_mixture import WRITERS, text_of
 
 
 def build(*, name: str, seed: int, documents: Mapping[str, Mapping[str, int]]) -> Corpus:
@@ -27,14 +23,14 @@ def build(*, name: str, seed: int, documents: Mapping[str, Mapping[str, int]]) -
     Args:
         name: recorded in the facts.
         seed: of the run; the texts are drawn from one derived from it.
-        documents: kind -> split -> how many; kinds are the domains of articles, and ``OTHERS``.
+        documents: kind -> split -> how many; kinds are the domains of articles, and of ``WRITERS``.
 
     Raises:
         BadInput: an unknown kind, or no documents.
     """
-    unknown = sorted(documents.keys() - {*DOMAINS, *OTHERS})
+    unknown = sorted(documents.keys() - {*DOMAINS, *WRITERS})
     if unknown:
-        raise BadInput(f"corpus {name!r}: kinds {unknown}; allowed are {sorted({*DOMAINS, *OTHERS})}; fix documents")
+        raise BadInput(f"corpus {name!r}: kinds {unknown}; allowed are {sorted({*DOMAINS, *WRITERS})}; fix documents")
     world = derived_seed(seed, "pretraining")
     made = [_document(kind, world, index) for kind, counts in documents.items() for index in indices(counts)]
     if not made:
@@ -47,12 +43,7 @@ def build(*, name: str, seed: int, documents: Mapping[str, Mapping[str, int]]) -
 def _document(kind: str, seed: int, index: int) -> Document:
     if kind in DOMAINS:
         return _reordered(to_document(write(seed, kind, index), kind), seed, titles=index % 2 == 0)
-    if kind == "dialogues":
-        text = SPEAKER.join(write_dialogue(seed, index).turns)
-    else:
-        text = story_text(write_story(seed, index))
-        text = translated(text, LANGUAGE) if kind == "translations" else text
-    return Document(f"{kind}-{index:06d}", split_of(index), (Section(None, text),))
+    return text_of(kind, kind, seed, index)
 
 
 def _reordered(article: Document, seed: int, titles: bool) -> Document:

@@ -15,6 +15,11 @@ from longform.datasets.synthetic_world.stories import write_dialogue, write_stor
 from longform.datasets.test_suites.planted import LANGUAGE, story_text, translated
 
 SPEAKER = "<|endoftext|>"
+WRITERS: dict[str, Callable[[int, int], str]] = {  # texts by kind, from the world's seed and a number
+    "stories": lambda seed, index: story_text(write_story(seed, index)),
+    "dialogues": lambda seed, index: SPEAKER.join(write_dialogue(seed, index).turns),
+    "translations": lambda seed, index: translated(story_text(write_story(seed, index)), LANGUAGE),
+}
 
 
 def build(*, name: str, seed: int, counts: Mapping[str, Mapping[str, int]]) -> Corpus:
@@ -23,25 +28,23 @@ def build(*, name: str, seed: int, counts: Mapping[str, Mapping[str, int]]) -> C
     Raises:
         BadInput: an unknown kind.
     """
-    writers: dict[str, Callable[[int], Document]] = {
-        "stories": lambda index: _text("stories", index, story_text(write_story(seed, index))),
-        "dialogues": lambda index: _text("dialogues", index, SPEAKER.join(write_dialogue(seed, index).turns)),
-        "articles": lambda index: to_document(write(seed, "wiki", index), "wiki"),
-        "translations": lambda index: _text(
-            LANGUAGE, index, translated(story_text(write_story(seed, index)), LANGUAGE)
-        ),
-    }
-    unknown = sorted(counts.keys() - writers.keys())
+    unknown = sorted(counts.keys() - {*WRITERS, "articles"})
     if unknown:
-        raise BadInput(f"prepare {name}: kinds {unknown}; allowed are {sorted(writers)}; fix the entry")
+        raise BadInput(f"prepare {name}: kinds {unknown}; allowed are {sorted({*WRITERS, 'articles'})}; fix the entry")
     plain = sorted(kind for kind, splits in counts.items() if not isinstance(splits, Mapping))
     if plain:
         raise BadInput(f"prepare {name}: {plain} have one count, allowed are counts by split; fix the entry")
-    documents = [writers[kind](index) for kind, splits in counts.items() for index in indices(splits)]
-    return Corpus(
-        documents, {}, {"planted": True, "documents": {kind: dict(splits) for kind, splits in counts.items()}}
-    )
+    documents = [_document(kind, seed, index) for kind, splits in counts.items() for index in indices(splits)]
+    facts = {"planted": True, "documents": {kind: dict(splits) for kind, splits in counts.items()}}
+    return Corpus(documents, {}, facts)
 
 
-def _text(kind: str, index: int, text: str) -> Document:
-    return Document(f"{kind}-{index:06d}", split_of(index), (Section(None, text),))
+def _document(kind: str, seed: int, index: int) -> Document:
+    if kind == "articles":
+        return to_document(write(seed, "wiki", index), "wiki")
+    return text_of(kind, LANGUAGE if kind == "translations" else kind, seed, index)
+
+
+def text_of(kind: str, prefix: str, seed: int, index: int) -> Document:
+    """One text of ``WRITERS``, its id with a prefix."""
+    return Document(f"{prefix}-{index:06d}", split_of(index), (Section(None, WRITERS[kind](seed, index)),))

@@ -263,25 +263,3 @@ def _title_or_text_exclusion(title: str, text: str) -> str | None:
     if title.lower().endswith("(disambiguation)") or _DISAMBIGUATION.search(text):
         return "disambiguation"
     return None
-
-
-def recut(dump: Path, target: Path, pages_per_stream: int = 100) -> Counter[str]:
-    """Rewrite a single-stream dump as streams of 100 pages, so that it can be read in shards; counts pages lost to damage.
-
-    Deterministic: the same dump gives the same bytes.
-    """
-    troubles: Counter[str] = Counter()
-    partial = target.with_name(f".{target.name}.partial")
-    with partial.open("wb") as out:
-        pages: list[bytes] = []
-        for page in raw_pages(dump, Shard(0, (0,), dump.stat().st_size)):
-            if isinstance(page, str):
-                troubles[page] += 1
-                continue
-            pages.append(page)
-            if len(pages) == pages_per_stream:
-                out.write(bz2.compress(b"\n".join(pages)))
-                pages = []
-        out.write(bz2.compress(b"\n".join(pages)))
-    os.replace(partial, target)
-    return troubles
