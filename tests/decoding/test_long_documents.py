@@ -104,7 +104,8 @@ def test_a_run_killed_by_sigkill_ends_with_the_same_documents(model, whole, tmp_
     command = [sys.executable, "-c", SCRIPT, str(model), str(tmp_path), str(overlap)]
     run = subprocess.Popen(command, cwd=ROOT, env={**os.environ, "PYTHONPATH": "src"})
     deadline = time.monotonic() + 120
-    while not (tmp_path / "drafts-0.jsonl").is_file() and run.poll() is None and time.monotonic() < deadline:
+    drafts = tmp_path / "drafts-0.jsonl"
+    while not (drafts.is_file() and drafts.stat().st_size) and run.poll() is None and time.monotonic() < deadline:
         time.sleep(0.02)
     assert run.poll() is None, "the run ended before it could be killed"
     run.send_signal(signal.SIGKILL)
