@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from longform.core.artefacts import read_arrays, read_corpus, read_documents, read_json, whole, write_arrays, write_json
-from longform.core.documents import BadInput, Document, Readout
+from longform.core.documents import BadInput, Readout
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,7 @@ from longform.core.documents import BadInput, Document, Readout
         ('{"id": 7, "sections": [{"text": "t"}]}', "id is 7"),
         ('{"id": "a"}', "lacks ['sections']"),
         ('{"id": "a", "split": "dev", "sections": [{"text": "t"}]}', "split 'dev' is not one of"),
-        ("[1]", "a document is a JSON object"),
+        ("[1]", "a document is an object"),
         ('{"id": "a", ', "not JSON"),
         ("", "not JSON"),
     ],
@@ -28,11 +28,6 @@ def test_a_malformed_record_names_its_line(tmp_path, line, sentence):
     with pytest.raises(BadInput) as error:
         read_documents(path)
     assert f"{path}:2" in str(error.value) and sentence in str(error.value)
-
-
-def test_documents_survive_a_round_trip():
-    record = {"id": "é", "split": "train", "sections": [{"title": None, "text": "a\n\nb"}], "edits": [{"kind": "x"}]}
-    assert Document.from_record(record).to_record() == record
 
 
 def test_nothing_half_written_is_left_behind(tmp_path):

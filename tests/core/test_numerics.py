@@ -4,7 +4,6 @@ import time
 import zipfile
 
 import numpy as np
-import pytest
 
 from longform.core.resampling import save_arrays
 
@@ -17,11 +16,3 @@ def test_bytes_do_not_depend_on_the_clock_or_the_order(tmp_path, monkeypatch):
     assert (tmp_path / "one.npz").read_bytes() == (tmp_path / "two.npz").read_bytes()
     with zipfile.ZipFile(tmp_path / "one.npz") as archive:
         assert {entry.date_time[0] for entry in archive.infolist()} == {1980}
-
-
-def test_arrays_come_back_and_objects_are_refused(tmp_path):
-    save_arrays(tmp_path / "x.npz", {"a": np.arange(6.0).reshape(2, 3)})
-    with np.load(tmp_path / "x.npz", allow_pickle=False) as file:
-        np.testing.assert_array_equal(file["a"], np.arange(6.0).reshape(2, 3))
-    with pytest.raises(ValueError, match="Object arrays"):
-        save_arrays(tmp_path / "y.npz", {"a": np.array([{}], dtype=object)})

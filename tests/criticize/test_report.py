@@ -1,7 +1,6 @@
 """The report: every number, marks that lie in the text, text that stays text, and a folder that holds nothing of anybody else."""
 
 import csv
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from own_texts import split, write
 
 from longform.cli import main
 from longform.core.documents import BadInput, Section
-from longform.criticize import criticize, report
+from longform.criticize import report
 from longform.criticize.judging import judge, worst_places
 from longform.criticize.panel import Options
 from longform.criticize.panels import panels
@@ -42,13 +41,6 @@ def test_text_is_shown_as_text(tmp_path):
     shown = page(document, [])
     assert "<script>" not in shown and "&lt;script&gt;" in shown
     assert "<b>x" not in shown and "\x07" not in shown
-
-
-def test_a_second_report_keeps_no_page_of_the_first(tmp_path, broken, world):
-    broken.save(tmp_path / "o")
-    rows = [json.loads(line) for line in world["true"].read_text().splitlines()][:3]
-    criticize(world["real"], write(tmp_path / "g.jsonl", rows)).save(tmp_path / "o")
-    assert len(list((tmp_path / "o" / "texts").glob("*.html"))) == 3
 
 
 def test_an_impossible_report_folder_ends_before_any_work(tmp_path, world, capsys):
@@ -92,16 +84,6 @@ def test_a_report_that_is_cut_off_leaves_the_earlier_one_whole(tmp_path, broken,
     monkeypatch.undo()
     broken.save(tmp_path / "out")
     assert not (tmp_path / ".out.partial").exists()
-
-
-def test_the_record_says_what_the_table_says(tmp_path, broken):
-    broken.save(tmp_path / "out")
-    record = json.loads((tmp_path / "out" / "results.json").read_text())
-    assert [one["name"] for one in record["critics"]] == [one.panel.name for one in broken.judged]
-    assert record["files"] == sorted(
-        p.relative_to(tmp_path / "out").as_posix() for p in (tmp_path / "out").rglob("*") if p.is_file()
-    )
-    assert all(one["verdict"] in broken.table() for one in record["critics"])
 
 
 def test_a_difference_that_only_one_test_would_show_is_said_to_be_so(broken):

@@ -36,21 +36,6 @@ def test_folders_are_read_by_name_and_markdown_headings_begin_sections(tmp_path)
     assert dict(found.set_aside) == {"c.pdf": "none of .txt, .md, .markdown", "d.txt": "not UTF-8 (byte 0)"}
 
 
-def test_titles_without_text_are_counted(tmp_path):
-    (tmp_path / "a.md").write_text("Before.\n## History\n## Geography\nFlat.", encoding="utf-8")
-    given = {
-        "sections": [
-            {"title": "History", "text": " "},
-            {"title": "Climate", "text": "Wet."},
-            {"title": None, "text": ""},
-        ]
-    }
-    found, (other,) = read_texts(tmp_path), read_texts(write(tmp_path / "b.jsonl", [given])).documents
-    assert [s.title for s in found.documents[0].sections] == ["(lead)", "geography"]
-    assert dict(found.set_aside) == {"sections": "1 without text"}
-    assert [s.title for s in other.sections] == ["climate"]
-
-
 def test_a_file_name_that_is_no_text_is_told_and_the_report_written(tmp_path):
     (tmp_path / "a.txt").write_text("Some words.", encoding="utf-8")
     try:

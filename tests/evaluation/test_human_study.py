@@ -13,7 +13,6 @@ from longform.evaluation.human_study import (
     expected_share,
     failing,
     judged_items,
-    majority_share,
     mixed_effects,
     rating_matrix,
 )
@@ -47,12 +46,6 @@ def test_planted_share_and_agreement_are_recovered_within_intervals(share):
     assert len(names) == len(FLIPS)
 
 
-def test_the_planted_ranking_of_systems_is_recovered():
-    shares = {"worst": 0.2, "middle": 0.5, "best": 0.85}
-    scores = {s: CoherentShare().score(CoherentShare().tally(study(p, 120, system=s))) for s, p in shares.items()}
-    assert sorted(scores, key=scores.get) == list(shares)
-
-
 def test_measured_error_rates_and_organisations_are_described():
     units = study(0.5)
     found = CoherentShare().describe(units)
@@ -72,7 +65,9 @@ def test_a_careless_annotator_is_set_aside_and_named():
 
 
 def test_checks_are_held_against_a_share_of_their_questions():
-    rows = [{"annotator": name, "answer": a, "gold": "y"} for name, said in (("x", "yyyn"), ("y", "yynn")) for a in said]
+    rows = [
+        {"annotator": name, "answer": a, "gold": "y"} for name, said in (("x", "yyyn"), ("y", "yynn")) for a in said
+    ]
     assert failing(rows) == ("y",)
 
 
@@ -86,11 +81,6 @@ def test_exported_words_for_truth_are_read_and_earlier_answers_left_out():
     assert unit.verdicts == {"p": False} and not unit.simulated
     with pytest.raises(BadInput, match="allowed are coherent"):
         judged_items([row | {"answer": "maybe", "gold": "", "last": True}], splits={}, simulated=False)
-
-
-def test_majority_leaves_ties_out():
-    assert majority_share(np.array([[1, 1, 0], [1, 0, 0]], dtype=float)) == 0.5
-    assert majority_share(np.array([[1.0], [0.0]])) is None
 
 
 def test_mixed_effects_find_the_planted_order_and_spreads():

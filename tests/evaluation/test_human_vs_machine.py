@@ -15,7 +15,6 @@ from longform.evaluation.human_vs_machine import (
     sides_of,
     source_classification,
     source_detection,
-    source_profiles,
 )
 from longform.evaluation.text_classification import text_classification
 from tests.oracles.bridge_loops import bridges, loop_score
@@ -128,13 +127,6 @@ def test_sources_are_detected_by_their_own_training_texts():
     assert source_detection(text_diffusion, test[:9], (), train[:9])[1].value == pytest.approx(gap.mean())
     with pytest.raises(BadInput, match="no usable training text"):
         source_detection(text_diffusion, test, ("near",), [])
-
-
-def test_profiles_hold_each_sources_own_values():
-    units = three_sources(5, 11)
-    found = source_profiles(text_diffusion, {"human": [unit.human for unit in units]}, critic="bbscore")
-    values = [text_diffusion(unit.human) for unit in units]
-    assert found[0].details["values"] == pytest.approx(values) and found[0].value == pytest.approx(np.mean(values))
 
 
 def test_broken_sides_are_excluded_and_missing_ones_named():

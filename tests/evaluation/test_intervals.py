@@ -1,7 +1,5 @@
 """Intervals of shares against SciPy and printed examples."""
 
-import math
-
 import pytest
 from scipy.stats import binomtest
 
@@ -22,10 +20,6 @@ def test_wilson_equals_newcombes_printed_examples(hits, trials, low, high):
 def test_wilson_equals_scipys(correct, items):
     found = binomtest(correct, items).proportion_ci(method="wilson")
     assert wilson(correct, items) == pytest.approx((found.low, found.high), abs=1e-12)
-
-
-def test_wilson_of_nothing_is_unknown():
-    assert all(math.isnan(value) for value in wilson(0, 0))
 
 
 def test_more_right_than_there_were_is_an_error():

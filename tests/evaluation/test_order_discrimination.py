@@ -113,12 +113,6 @@ def test_written_out_permutations_are_scored_once_and_counted_by_document_and_ta
     assert (window.task, window.value, window.excluded) == ("window_2", 1.0, 3)
 
 
-def test_a_wider_tolerance_makes_ties():
-    documents = permuted_documents(texts("x", 100.0, block_1=[100.0001]))
-    assert order_discrimination({"": Cost()}, documents)[0].details["ties"] == 0
-    assert order_discrimination({"": Cost()}, documents, tolerance=1e-5)[0].details["ties"] == 1
-
-
 def test_every_scorer_meets_the_same_drawn_orders_and_is_held_against_the_first():
     units = [Text(f"u{i}") for i in range(8)]
     cost, gain, difference = order_discrimination({"cost": Cost(), "gain": Cost("higher")}, units, [ShuffleTask()])

@@ -15,7 +15,7 @@ import pytest
 from longform.core.stages import STAGES
 from longform.pipeline.repro import ON_GPU
 from longform.pipeline.warm import Warm
-from longform.pipeline.workers import HEAVY, run_commands
+from longform.pipeline.workers import HEAVY
 
 ROOT = Path(__file__).parents[2]
 MODULE = """
@@ -146,8 +146,3 @@ def test_the_heavy_libraries_start_no_thread_before_the_fork():
         },
     )
     assert found.stdout.strip() == "1", found.stderr
-
-
-def test_commands_that_are_no_stage_run_as_before(tmp_path):
-    ended = run_commands(["echo one", "sh -c 'exit 4'", "echo never"], str(tmp_path), {}, str(tmp_path / "log" / "x"))
-    assert ended.status == 4 and ended.said == ("one",)

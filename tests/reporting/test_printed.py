@@ -64,11 +64,6 @@ def test_every_printed_number_has_a_line_and_equal_numbers_are_told_apart_by_pla
     assert lines[4].cause == "pages of a book that nobody has"
 
 
-def test_a_number_without_a_record_is_not_measured_whatever_else_was(folder):
-    lines = Expected("paper", CONTENT).ledger(Results([DATA]), folder)
-    assert verdicts(lines)["table_1.latent_ppl.wiki.lm1.w_title"] == "not measured here"
-
-
 @pytest.mark.parametrize(
     ("rule", "scale", "why"),
     [

@@ -57,9 +57,5 @@ def test_printed_numbers_without_a_record_stand_alone():
     assert [(c.row, c.printed) for c in alone] == [("bb", 70.0), ("ranker", 98.0)]
 
 
-def test_values_without_a_label_come_last():
-    assert [r.critic for r in GIVEN.ordered([record("new"), record("bb")], "critic")] == ["bb", "new"]
-
-
 def test_no_arm_reaches_inside_its_point():
     assert errors([Cell("r", "c", 0.5, 0.6, 0.7), Cell("r", "c", 0.5)]) == [[0.0, 0.0], [0.7 - 0.5, 0.0]]

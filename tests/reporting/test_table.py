@@ -8,18 +8,6 @@ from longform.reporting.table import Cell, Figure, Listing, Table, cell, exact
 RECORD = Record("c", "m", value=2.345, low=2.1, high=2.6, units=40, excluded=2, p_value=0.01, signature="s")
 
 
-def test_a_cell_takes_a_records_numbers():
-    found = cell("row", "column", RECORD, printed=2.5)
-    assert (found.value, found.low, found.units, found.excluded, found.p_value, found.printed) == (
-        2.345,
-        2.1,
-        40,
-        2,
-        0.01,
-        2.5,
-    )
-
-
 def test_nineteen_units_lose_their_interval_and_p_value():
     few = Cell("r", "c", 1.0, 0.9, 1.1, units=19, p_value=0.001)
     assert (few.low, few.high, few.p_value) == (None, None, None)

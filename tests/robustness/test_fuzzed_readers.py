@@ -166,7 +166,7 @@ def test_half_a_surrogate_pair_is_refused_where_it_would_be_written(tmp_path):
 
 def test_a_readout_whose_ids_are_no_list_is_refused(tmp_path):
     artefacts.write_arrays(tmp_path / "r.npz", {"unit_ids": np.array("a"), "splits": np.array("test")})
-    with pytest.raises(BadInput, match="per unit"):
+    with pytest.raises(BadInput, match="each a unit"):
         artefacts.read_readout(tmp_path / "r.npz")
     artefacts.write_readout(tmp_path / "r.npz", Readout(("a",), ("test",), {}))
     assert artefacts.read_readout(Path(tmp_path / "r.npz")).unit_ids == ("a",)

@@ -1,7 +1,6 @@
 """Exported answers become tables: shares as planted, a careless annotator set aside, other studies refused by name."""
 
 import csv
-import json
 
 import numpy as np
 import pytest
@@ -59,12 +58,6 @@ def test_an_export_is_analysed_and_says_what_was_planted(tmp_path, capsys):
     assert {p.name for p in (tmp_path / "a").iterdir()} == {
         "human_study.csv", "human_study.md", "organisations.csv", "organisations.md",
     }  # fmt: skip
-
-
-def test_lines_of_json_say_the_same_as_a_table(tmp_path):
-    (tmp_path / "e.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows()))
-    both = [analyse(read_export(p)) for p in (tmp_path / "e.jsonl", write_csv(tmp_path / "e.csv", rows()))]
-    assert [t.markdown() for t in both[0]] == [t.markdown() for t in both[1]]
 
 
 def test_other_files_are_refused_by_name(tmp_path, capsys):

@@ -9,7 +9,7 @@ from study_server import HOSTILE, Server, article, small_study
 
 from longform.core.documents import BadInput
 from longform.study.__main__ import exported, main
-from longform.study.app import create_app, stamp, visible
+from longform.study.app import create_app, stamp
 from longform.study.items import Item, load_study, needed, questions, rows_study, sections_study
 from longform.study.store import Store
 
@@ -120,12 +120,6 @@ def test_an_incomplete_answer_is_kept_as_a_draft_and_asked_again(visitor, store)
     assert store.answers() == [] and '<option value="method" selected>' in page
 
 
-def test_a_reload_loses_nothing_that_was_chosen(visitor):
-    item = visitor.item()
-    assert visitor.post("/draft", {"item": visitor.place(item), "section_1": "result"}).json() == {"kept": True}
-    assert visitor.client.get("/").text.count("selected") == 1
-
-
 def test_two_annotators_do_not_mix_and_have_their_own_orders(store):
     study = small_study()
     rows = [{"item_id": f"p{i}", "left": "a", "right": "b"} for i in range(40)]
@@ -190,10 +184,6 @@ def test_pages_carry_a_policy_that_runs_no_script_but_ours(visitor):
     assert "httponly" in told and "samesite=lax" in told and "secure" not in told
     safe = TestClient(visitor.client.app, base_url="https://127.0.0.1", follow_redirects=False)
     assert "; secure" in safe.get(f"/enter/{visitor.token}").headers["set-cookie"].lower()
-
-
-def test_control_characters_have_pictures():
-    assert visible("a\x00b\x7f\n\tc") == "a␀b␡\n\tc"
 
 
 def test_an_acknowledged_answer_survives_sigkill(tmp_path):

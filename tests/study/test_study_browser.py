@@ -98,20 +98,6 @@ def test_a_whole_session_by_keyboard_alone(browser, server):
     assert "You are done" in page.content()
 
 
-def test_two_annotators_at_once_do_not_mix(browser, server):
-    pages = {label: browser.new_context().new_page() for label in ("ada", "ben")}
-    for label, page in pages.items():
-        page.goto(server.invite(label))
-        press(page, "button")
-    for label, answer in (("ada", "method"), ("ben", "result")):
-        choose_all(pages[label], answer)
-    for page in pages.values():
-        press(page)
-        assert "2 of 5" in page.content()
-    found = {one["annotator"]: set(one["answer"].values()) for one in server.stored()}
-    assert found == {"ada": {"method"}, "ben": {"result"}}
-
-
 @pytest.mark.parametrize("kind", ["claim", "pair"])
 def test_claims_and_pairs_are_judged_on_the_same_pages(browser, tmp_path, picture, kind):
     rows = [

@@ -55,18 +55,6 @@ def test_a_training_article_under_another_name_or_in_another_order_is_not_tested
     assert [item.id for item in study.items if item.source == "lm"] == ["testing/lm/c"]
 
 
-def test_a_system_of_training_articles_alone_is_refused(tmp_path, capsys):
-    refused(capsys, make(tmp_path, "--articles", "6"), "'data'", "outside training")
-
-
-def test_outputs_make_their_folders(tmp_path, capsys):
-    assert make(tmp_path, out="new/deep/s.json") == 0
-    files = ["--study", str(tmp_path / "new/deep/s.json"), "--answers", str(tmp_path / "a.sqlite")]
-    assert main(["invite", *files, "ada"]) == 0
-    assert main(["export", *files, "--out", str(tmp_path / "other/e.csv")]) == 0
-    assert (tmp_path / "other/e.csv").is_file()
-
-
 def test_outputs_that_cannot_be_are_refused(tmp_path, capsys):
     export = write_csv(tmp_path / "e.csv", rows())
     refused(capsys, main(["analyse", str(export), "--out", str(export)]), "e.csv: cannot be written")
@@ -113,12 +101,6 @@ def test_a_table_may_be_cut_by_semicolons_or_tabs(tmp_path, mark):
     assert load_study(tmp_path / "s.json").items[0].body == {"claim": "one, two", "evidence": "three"}
 
 
-def test_what_was_drawn_of_each_system_is_told(tmp_path, capsys):
-    assert make(tmp_path, "--articles", "4") == 0
-    said = capsys.readouterr().out
-    assert "training: 4 articles" in said and "data: 2 of 6 articles drawn" in said
-
-
 def test_the_database_of_something_else_is_refused_and_untouched(tmp_path, capsys):
     small_study().save(tmp_path / "s.json")
     with sqlite3.connect(tmp_path / "other.sqlite") as held:
@@ -145,11 +127,6 @@ def test_the_database_of_something_else_is_refused_and_untouched(tmp_path, capsy
 def test_numbers_and_systems_that_cannot_be_are_refused(tmp_path, capsys, more, why):
     refused(capsys, make(tmp_path, *more), why)
     assert not (tmp_path / "s.json").exists()
-
-
-def test_fewer_articles_than_the_default_are_all_trained_on(tmp_path):
-    assert make(tmp_path, train=corpus(tmp_path / "t.jsonl", 2), system=corpus(tmp_path / "o.jsonl", 3, text="o")) == 0
-    assert sum(item.phase == "training" for item in load_study(tmp_path / "s.json").items) == 2
 
 
 def test_empty_sheets_and_ids_that_come_twice_are_refused(tmp_path, capsys):

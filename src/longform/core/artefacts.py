@@ -119,9 +119,7 @@ def read_documents(path: Path) -> list[Document]:
                 raise BadInput(f"{path}:{number}: not JSON in UTF-8 ({error}); fix or drop the line") from error
             documents.append(Document.from_record(record, f"{path}:{number}"))
     if not documents:
-        raise BadInput(
-            f"{path}: got zero documents, at least one is needed; check the filters of the entry that wrote it"
-        )
+        raise BadInput(f"{path}: got zero documents, one is needed; check the filters of its entry")
     return documents
 
 
@@ -175,14 +173,10 @@ def read_readout(path: Path) -> Readout:
     """Inverse of :func:`write_readout`."""
     arrays = read_arrays(path)
     if not {"unit_ids", "splits"} <= arrays.keys():
-        raise BadInput(
-            f"{path}: arrays are {sorted(arrays)}, a readout has unit_ids and splits; run its read stage again"
-        )
+        raise BadInput(f"{path}: arrays are {sorted(arrays)}, a readout has unit_ids and splits; read it again")
     ids, splits = arrays.pop("unit_ids"), arrays.pop("splits")
     if ids.ndim != 1 or splits.ndim != 1:
-        raise BadInput(
-            f"{path}: unit_ids {ids.shape}, splits {splits.shape}, one of each per unit is needed; run its read stage again"
-        )
+        raise BadInput(f"{path}: unit_ids {ids.shape}, splits {splits.shape}, give one of each a unit; read it again")
     return Readout(tuple(ids.tolist()), tuple(splits.tolist()), arrays)
 
 

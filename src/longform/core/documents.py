@@ -70,9 +70,7 @@ class Document:
         Raises BadInput: a field is missing or of the wrong type; ``where`` names the place.
         """
         if not isinstance(record, dict):
-            raise BadInput(
-                f"{where}: got {type(record).__name__}, a document is a JSON object with id, split, sections"
-            )
+            raise BadInput(f"{where}: got {type(record).__name__}, a document is an object with id, split, sections")
         missing = {"id", "sections"} - record.keys()
         if missing:
             raise BadInput(f"{where}: document lacks {sorted(missing)}; add them, or convert the file first")
@@ -98,9 +96,7 @@ def of_splits(documents: Sequence[Document], splits: Sequence[str], who: str) ->
 
 def _sections(value: Any, where: str) -> tuple[Section, ...]:
     if not isinstance(value, list) or not value:
-        raise BadInput(
-            f"{where}: sections is {value!r}, allowed is a non-empty list; drop the document or give it text"
-        )
+        raise BadInput(f"{where}: sections is {value!r}, allowed is a non-empty list; give the document text")
     for section in value:
         if not isinstance(section, dict) or not isinstance(section.get("text"), str):
             raise BadInput(f"{where}: a section is {section!r}, allowed is {{'title': text or null, 'text': text}}")

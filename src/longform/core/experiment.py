@@ -2,7 +2,7 @@
 
 A study is a set of texts that are asked about together (``articles``, ``suites`` ...). It lists corpora and language models; every
 model is trained on every corpus of the study in the same way, and a *system* is a corpus, a model, whether the model saw
-section titles, and which of several trainings it is. Critics read the study's corpora and what its systems wrote. Nothing here writes a product out by hand.
+section titles, and which of several trainings it is. Critics read the study's corpora and what its systems wrote.
 """
 
 from __future__ import annotations
@@ -138,9 +138,7 @@ class Experiment:
         """Every system of a corpus, in the order of the lists."""
         titles, seeds = (self.settings(study).get(name) for name in ("titles", "seeds"))
         if seeds is not None and (type(seeds) is not int or seeds < 1):
-            raise BadInput(
-                f"params.yaml: {study}.seeds is {seeds!r:.60}, allowed is a whole number from 1, or no such setting"
-            )
+            raise BadInput(f"params.yaml: {study}.seeds is {seeds!r:.60}, allowed is a whole number from 1, or none")
         shown: Iterable[bool | None] = [None] if titles is None else [TITLES[name] for name in titles]
         trained: Iterable[int | None] = [None] if seeds is None else range(1, seeds + 1)
         return [System(study, corpus, *one) for one in product(self.models(study, corpus), shown, trained)]

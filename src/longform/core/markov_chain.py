@@ -70,9 +70,7 @@ class _MarkovScores(SumScored):
     def transitions_of(self, units: Sequence[Any]) -> Transitions:
         """Transitions of the judged chains, begin and end included."""
         if not self.names:
-            raise BadInput(
-                f"{type(self).__name__} has no transitions yet; call fit(real chains) and use what it returns"
-            )
+            raise BadInput(f"{type(self).__name__} has no transitions yet; call fit(real chains), use what it returns")
         return read_transitions(self.judged(units), self.names, self.begin, self.end)
 
 
@@ -120,9 +118,7 @@ class BigramCritic(_MarkovScores):
         """
         valid = [unit for unit in real if unit.valid]
         if not valid:
-            raise BadInput(
-                f"bigram critic: got {len(real)} real chains, 0 valid; at least one is needed, check the reader"
-            )
+            raise BadInput(f"bigram critic: got {len(real)} real chains, 0 valid; one is needed, check the reader")
         names = tuple(self._vocabulary(valid))
         pairs = read_transitions(valid, names, self.begin, self.end)
         counts = np.bincount(pairs.earlier * len(names) + pairs.later, minlength=len(names) ** 2)

@@ -48,9 +48,7 @@ def read_texts(given: Path | str | Sequence[str]) -> Texts:
     if path is None:
         records = _listed(given)
     elif "\n" in str(path) or len(str(path)) > LONGEST:
-        raise BadInput(
-            f"texts: got one text, {shortened(str(path))!r}; give a list of texts, or the name of a file or folder"
-        )
+        raise BadInput(f"texts: got one text, {shortened(str(path))!r}; give a list of texts, a file or a folder")
     elif path.is_dir():
         records = _files(path)
     elif path.suffix == ".jsonl" and path.is_file():
@@ -203,9 +201,7 @@ def halves(documents: tuple[Document, ...]) -> tuple[Document, ...]:
     Raises BadInput: fewer than two.
     """
     if len(documents) < 2:
-        raise BadInput(
-            f"got {len(documents)} real text, at least two are needed: one to learn from, one to compare with"
-        )
+        raise BadInput(f"got {len(documents)} real text, two are needed: one to learn from, one to compare with")
     digests = [hashlib.blake2b(d.text.encode(), digest_size=8).hexdigest() + d.id for d in documents]
     first = set(sorted(digests)[: len(documents) // 2])
     return tuple(

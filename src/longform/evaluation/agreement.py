@@ -150,9 +150,7 @@ class Agreement:
 
 def _check_ratings(ratings: np.ndarray) -> None:
     if ratings.ndim != 2 or len(ratings) < 2:
-        raise BadInput(
-            f"ratings have shape {ratings.shape}; allowed is (raters, items), two raters or more, nan where unseen"
-        )
+        raise BadInput(f"ratings have shape {ratings.shape}; allowed is (raters, items) of two raters or more")
 
 
 def leave_one_out(ratings: np.ndarray, rng: np.random.Generator, resamples: int = 1000) -> Agreement:
@@ -166,9 +164,7 @@ def leave_one_out(ratings: np.ndarray, rng: np.random.Generator, resamples: int 
     per_rater = _each_against_the_others(ratings)
     kept = ~np.isnan(per_rater)
     if not kept.any():
-        raise BadInput(
-            f"agreement: of {len(ratings)} raters none has a correlation; ratings are constant or share no 3 items"
-        )
+        raise BadInput(f"agreement: of {len(ratings)} raters none has a correlation: constant, or no 3 shared items")
     size = ratings.shape[1]
     draws = [_mean_agreement(ratings[:, rng.integers(0, size, size)]) for _ in range(resamples)]
     low, high = percentile_interval(np.array(draws)) if draws else (math.nan, math.nan)

@@ -68,9 +68,7 @@ def corruption_response(
         corruption, severity, document = case(unit.unit_id)
         cases.setdefault((corruption, severity), []).append(replace(unit, unit_id=document))
     if (SOUND, 0.0) not in cases:
-        raise BadInput(
-            f"{name}: no sound text among {len(units)} units, so there is nothing to compare with; fix units"
-        )
+        raise BadInput(f"{name}: no sound text among {len(units)} units, nothing to compare with; fix units")
     sound = critic.tally(cases.pop((SOUND, 0.0)))
     records = [_record(critic, sound, (*names, SOUND), critic=name, task=SOUND, severity=0.0)]
     for (corruption, severity), found in cases.items():

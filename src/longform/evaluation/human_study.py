@@ -97,9 +97,7 @@ def _judged(
             labels.setdefault(row["annotator"], {})[place] = row["answer"]
             continue
         if row["answer"] not in (COHERENT, INCOHERENT):
-            raise BadInput(
-                f"item {item!r}: verdict {row['answer']!r}; allowed are coherent and incoherent; fix the export"
-            )
+            raise BadInput(f"item {item!r}: verdict {row['answer']!r}; allowed are {COHERENT}, {INCOHERENT}; fix it")
         verdicts[row["annotator"]] = row["answer"] == COHERENT
     chains = {name: tuple(held[i] for i in sorted(held)) for name, held in labels.items()}
     told = tuple(gold[i] for i in sorted(gold))

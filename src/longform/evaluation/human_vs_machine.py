@@ -70,7 +70,14 @@ def source_measurements(
     cut: Callable[[Any, int], Any] | None = None,
     length: Callable[[Any], int] = len,
 ) -> list[Measurement]:
-    """The tallies behind :func:`human_vs_machine`, source by source, scorer by scorer."""
+    """The tallies behind :func:`human_vs_machine`, source by source, scorer by scorer.
+
+    Args:
+        scorers: by name; a pair learner is fitted source by source on the training documents.
+        train: documents whose human texts the scorers are fitted on; none where they are fitted already.
+        cut: (text, sentences) -> its first sentences: both sides are cut to the shorter one's length, a control for length.
+        length: number of sentences of a text.
+    """
     if not sources or not scorers:
         raise BadInput("human against machine: no source or no scorer; name those of the completions")
     made = []
@@ -111,28 +118,17 @@ def _seen(judge: PairLearner, text: Any, length: Callable[[Any], int]) -> np.nda
 
 
 def human_vs_machine(
-    scorers: Mapping[str, Any],
-    documents: Sequence[Sides],
-    sources: Sequence[str],
-    *,
-    train: Sequence[Sides] = (),
-    cut: Callable[[Any, int], Any] | None = None,
-    length: Callable[[Any], int] = len,
+    scorers: Mapping[str, Any], documents: Sequence[Sides], sources: Sequence[str], **given: Any
 ) -> list[Record]:
     """Does a scorer find the human text the more coherent one? Pairs (Table 4), and single texts (Figure 5).
 
-    Args:
-        scorers: by name; a pair learner is fitted source by source on the training documents.
-        sources: of the machine texts.
-        train: documents whose human texts the scorers are fitted on; none where they are fitted already.
-        cut: (text, sentences) -> its first sentences: both sides are cut to the shorter one's length, a control for length.
-        length: number of sentences of a text.
+    Arguments as for :func:`source_measurements`.
 
     Returns:
         Records with ``system`` the source: ``pairwise_accuracy`` (ties one half), ``area`` under the ROC curve of single texts
         with the curve in ``details``, and ``pairwise_accuracy_difference`` of each scorer and the first one.
     """
-    found = source_measurements(scorers, documents, sources, train=train, cut=cut, length=length)
+    found = source_measurements(scorers, documents, sources, **given)
     records: list[Record] = []
     first: dict[str, Measurement] = {}
     for one in found:

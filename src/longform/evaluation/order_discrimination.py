@@ -138,7 +138,18 @@ def order_measurements(
     heads: Sequence[str] = ("",),
     tolerance: float = TIE,
 ) -> list[Measurement]:
-    """The tallies behind :func:`order_discrimination`, scorer by scorer, task by task."""
+    """The tallies behind :func:`order_discrimination`, scorer by scorer, task by task.
+
+    Args:
+        scorers: by the name that tables know them by. Over ``tasks``: order scorers; a pair learner is fitted task by task. Else
+            any critics of what the documents' originals and permutations are.
+        documents: what is judged: units with ``sentence_keys``, or :class:`PermutedDocument` where ``tasks`` is empty.
+        tasks: permutations to draw; by default those that the documents come with.
+        train: coherent documents that the scorers are fitted on; none where they are fitted already.
+        learn_from: so many of the training documents for pair learners; all by default.
+        heads: of the encoder that read the documents; a number is their mean, followed by each head's own.
+        tolerance: relative margin below which a pair ties; wider where a reader's own convergence tells two readings apart.
+    """
     written = [] if tasks else list(dict.fromkeys(task for d in documents for task in d.permutations))
     told = train[:learn_from] if any(isinstance(scorer, PairLearner) for scorer in scorers.values()) else ()
     orders = {task: (drawn_orders(documents, task), drawn_orders(told, task)) for task in tasks}
@@ -187,35 +198,18 @@ def against_chance(tally: Tally, *names: object) -> dict[str, Any]:
 
 
 def order_discrimination(
-    scorers: Mapping[str, Any],
-    documents: Sequence[Any],
-    tasks: Sequence[ShuffleTask] = (),
-    *,
-    train: Sequence[Any] = (),
-    learn_from: int | None = None,
-    heads: Sequence[str] = ("",),
-    tolerance: float = TIE,
+    scorers: Mapping[str, Any], documents: Sequence[Any], tasks: Sequence[ShuffleTask] = (), **given: Any
 ) -> list[Record]:
     """Pairwise accuracy of every scorer on every task, tested against chance; and each scorer against the first one.
 
-    Args:
-        scorers: by the name that tables know them by. Over ``tasks``: order scorers; a pair learner is fitted task by task. Else
-            any critics of what the documents' originals and permutations are.
-        documents: what is judged: units with ``sentence_keys``, or :class:`PermutedDocument` where ``tasks`` is empty.
-        tasks: permutations to draw; by default those that the documents come with.
-        train: coherent documents that the scorers are fitted on; none where they are fitted already.
-        learn_from: so many of the training documents for pair learners; all by default.
-        heads: of the encoder that read the documents; a number is their mean, followed by each head's own.
-        tolerance: relative margin below which a pair ties; wider where a reader's own convergence tells two readings apart.
+    Arguments as for :func:`order_measurements`.
 
     Returns:
         Records with metric ``pairwise_accuracy`` (``details``: wins, ties, pairs, permutations without a score, share of
         documents above the mean of their permutations), then ``pairwise_accuracy_difference`` (``critic`` minus
         ``variant``) with a paired interval and test.
     """
-    found = order_measurements(
-        scorers, documents, tasks, train=train, learn_from=learn_from, heads=heads, tolerance=tolerance
-    )
+    found = order_measurements(scorers, documents, tasks, **given)
     name = "order discrimination"
     records = [record for one in found for record in one.records(name, one.fields["critic"], one.fields["task"])]
     first = {one.fields["task"]: one for one in found if one.fields["critic"] == next(iter(scorers))}
@@ -346,9 +340,7 @@ def cross_validated(
         BadInput: fewer documents than folds.
     """
     if len(documents) < folds or folds < 2:
-        raise BadInput(
-            f"cross-validation: {len(documents)} documents, {folds} folds; 2 folds and a document each are needed"
-        )
+        raise BadInput(f"cross-validation: {len(documents)} documents, {folds} folds; give 2 folds, a document each")
     fold = np.empty(len(documents), dtype=np.int64)
     fold[generator(name).permutation(len(documents))] = np.arange(len(documents)) % folds
     rows = np.zeros((len(documents), len(COLUMNS)))

@@ -84,9 +84,7 @@ def class_tally(
     """Columns right, texts, majority (right by the training texts' commonest class) and excluded, one row a document."""
     known = [(seen, label(unit)) for unit in train if label(unit) is not None and (seen := features(unit)) is not None]
     if len({kind for _, kind in known}) < 2:
-        raise BadInput(
-            f"text classification: {len(known)} texts in {len({k for _, k in known})} classes; two are needed"
-        )
+        raise BadInput(f"text classification: {len(known)} texts in {len({k for _, k in known})} classes; give two")
     table, kinds = np.array([seen for seen, _ in known]), [kind for _, kind in known]
     there = np.isfinite(table)
     filling = np.where(there, table, 0.0).sum(0) / np.maximum(there.sum(0), 1)  # for a window that does not fit

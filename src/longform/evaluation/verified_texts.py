@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -31,60 +31,61 @@ Units = Sequence[CheckedGeneration]
 
 
 @dataclass(frozen=True)
-class SentenceMean(SumScored):
-    """Mean of one column over sentences; sentences without a value (nan) are counted out."""
+class _Mean(SumScored):
+    """Mean of a column over what has a value; what has none (nan) is counted out."""
 
     column: str
     better: ClassVar[Better] = "nearer_real"
+    counted: ClassVar[str]
 
-    def fit(self, real: Units) -> SentenceMean:
+    def fit(self, real: Units) -> Self:
         """Nothing is fitted."""
         return self
 
     def tally(self, units: Units) -> Tally:
-        """Columns sum, sentences, excluded (a generation without any value)."""
-        rows = [self._row(unit.column(self.column)) for unit in units]
-        values = np.array(rows, dtype=np.float64).reshape(len(rows), 3)
-        return Tally(tuple(unit.unit_id for unit in units), ("sum", "sentences", "excluded"), values)
+        """Columns sum, what is counted, and excluded (a generation without any value)."""
+        rows = []
+        for unit in units:
+            values = self.values(unit)
+            kept = values[~np.isnan(values)]
+            rows.append((float(kept.sum()), float(len(kept)), float(not len(kept))))
+        ids = tuple(unit.unit_id for unit in units)
+        return Tally(ids, ("sum", self.counted, "excluded"), np.array(rows, dtype=np.float64).reshape(len(rows), 3))
 
-    def _row(self, values: np.ndarray) -> tuple[float, float, float]:
-        kept = values[~np.isnan(values)]
-        return float(kept.sum()), float(len(kept)), float(not len(kept))
+    def values(self, unit: CheckedGeneration) -> np.ndarray:
+        """The values of one generation."""
+        raise NotImplementedError
 
     def of_sums(self, sums: Sums) -> Any:
-        """Mean over sentences; nan without any."""
-        return ratio(sums.total("sum"), sums.total("sentences"))
+        """The mean; nan without any value."""
+        return ratio(sums.total("sum"), sums.total(self.counted))
 
 
 @dataclass(frozen=True)
-class GenerationMean(SumScored):
+class SentenceMean(_Mean):
+    """Mean of one column over sentences."""
+
+    counted: ClassVar[str] = "sentences"
+
+    def values(self, unit: CheckedGeneration) -> np.ndarray:
+        """The column, one value a sentence."""
+        return unit.column(self.column)
+
+
+@dataclass(frozen=True)
+class GenerationMean(_Mean):
     """Mean over generations of a number that each has: different sentences, or a column of ``about``."""
 
-    column: str
-    better: ClassVar[Better] = "nearer_real"
+    counted: ClassVar[str] = "generations"
 
-    def fit(self, real: Units) -> GenerationMean:
-        """Nothing is fitted."""
-        return self
-
-    def tally(self, units: Units) -> Tally:
-        """Columns sum, generations, excluded."""
-        found = [self._value(unit) for unit in units]
-        rows = [(0.0, 0.0, 1.0) if math.isnan(value) else (value, 1.0, 0.0) for value in found]
-        values = np.array(rows, dtype=np.float64).reshape(len(rows), 3)
-        return Tally(tuple(unit.unit_id for unit in units), ("sum", "generations", "excluded"), values)
-
-    def _value(self, unit: CheckedGeneration) -> float:
+    def values(self, unit: CheckedGeneration) -> np.ndarray:
+        """The number alone."""
         if self.column == "distinct_sentences":
-            return float(len(np.unique(unit.column("same_as"))))
+            return np.array([float(len(np.unique(unit.column("same_as"))))])
         if self.column == "distinct_supported":
             pairs = zip(unit.checks.labels, unit.checks.evidence, strict=True)
-            return float(len({evidence for label, evidence in pairs if label == "supported"}))
-        return float(unit.about[UNIT_COLUMNS.index(self.column)])
-
-    def of_sums(self, sums: Sums) -> Any:
-        """Mean over generations."""
-        return ratio(sums.total("sum"), sums.total("generations"))
+            return np.array([float(len({evidence for label, evidence in pairs if label == "supported"}))])
+        return np.array([float(unit.about[UNIT_COLUMNS.index(self.column)])])
 
 
 MEASURES: Mapping[str, tuple[Critic[Any], str]] = {  # the critic, and the part of a generation that it takes
@@ -113,66 +114,36 @@ MEASURES: Mapping[str, tuple[Critic[Any], str]] = {  # the critic, and the part 
     "conflicts": (SentenceMean("conflict"), ""),
     "prefix_perplexity": (GenerationMean("prefix_perplexity"), ""),
 }
-TABLE_1 = ("distinct_4grams", "proportion_4grams", "SPG", "SPV", "USPG", "USPV")
 
 
-def decoder_records(
-    units: Units,
-    *,
-    corpus: str,
-    measures: Sequence[str] = tuple(MEASURES),
-    correlated: Sequence[str] = (),
-    decoders: Mapping[str, Mapping[str, Any]] | None = None,
-    resamples: int = 500,
-) -> list[Record]:
+def decoder_records(units: Units, correlated: Sequence[str] = (), resamples: int = 500) -> list[Record]:
     """A record for each decoder and measure, and for each correlation of Figure 4.
 
+    A measure of exact verdicts, ``true_SPG``, is the record ``SPG`` of variant ``gold``; where nothing is planted, there is none.
+
     Args:
-        corpus: what the records call the run.
-        measures: keys of ``MEASURES``. A measure of exact verdicts, ``true_SPG``, is the record ``SPG`` of variant ``gold``;
-            where nothing is planted, there is none.
         correlated: decoders whose sentences are pooled for the correlations; none leaves them out.
-        decoders: the settings of each decoder by name, for ``details``.
-        resamples: of each interval.
     """
     groups: dict[str, list[CheckedGeneration]] = {}
     for unit in units:
         groups.setdefault(unit.setting, []).append(unit)
     records = []
     for name, own in groups.items():
-        settings = {"decoder": dict(decoders[name])} if decoders and name in decoders else {}
-        for key in measures:
-            if MEASURES[key][1] == "truth" and own[0].truth is None:
+        for key, (critic, part) in MEASURES.items():
+            if part == "truth" and own[0].truth is None:
                 continue
-            held = measured(key, own, name, resamples)
-            fields = {key: held[key] for key in ("value", "low", "high", "units", "excluded", "signature")}
-            gold = key.startswith("true_")
-            records.append(
-                Record(
-                    "verifiability",
-                    key.removeprefix("true_"),
-                    corpus,
-                    name,
-                    variant="gold" if gold else "",
-                    better=MEASURES[key][0].better,
-                    details={"pages": held["pages"], **settings},
-                    **fields,
-                )
-            )
+            tally = critic.tally([getattr(unit, part) for unit in own] if part else own)
+            pages = clustered(tally, [unit.page for unit in own])
+            held = estimate(critic, pages, generator("decoder table", name, key), resamples)
+            shown = {field: getattr(held, field) for field in ("value", "low", "high", "excluded", "signature")}
+            fields: dict[str, Any] = {"units": len(own) - int(tally.total("excluded")), "better": critic.better}
+            fields |= {"details": {"pages": len(pages.unit_ids)}, "variant": "gold" if key.startswith("true_") else ""}
+            records.append(Record("verifiability", key.removeprefix("true_"), system=name, **fields, **shown))
     chosen = [unit for unit in units if unit.setting in correlated]
-    for name, held in (correlations(chosen, resamples) if chosen else {}).items():
+    for name, found in (correlations(chosen, resamples) if chosen else {}).items():
         trait, side = name.rsplit("-", 1)
-        records.append(Record("verifiability", "correlation", corpus, task=trait, variant=side, **held))
+        records.append(Record("verifiability", "correlation", task=trait, variant=side, **found))
     return records
-
-
-def measured(key: str, units: Units, name: str, resamples: int) -> dict[str, Any]:
-    """One measure over the generations of one decoder, resampled by page."""
-    critic, part = MEASURES[key]
-    tally = critic.tally([getattr(unit, part) for unit in units] if part else list(units))
-    by_page = clustered(tally, [unit.page for unit in units])
-    record = asdict(estimate(critic, by_page, generator("decoder table", name, key), resamples))
-    return record | {"units": len(units) - int(tally.total("excluded")), "pages": len(by_page.unit_ids)}
 
 
 CORRELATED = ("entities", "linked", "conjunctions", "nats", "tfidf", "words")
@@ -214,13 +185,8 @@ def _correlation(
     kept = [draw for draw in draws if not math.isnan(draw)]
     low, high = np.quantile(kept, [0.025, 0.975]).tolist() if kept else (math.nan, math.nan)
     excluded = int(np.isnan(values).sum())
-    return {
-        "value": pearson(values, hits),
-        "low": low,
-        "high": high,
-        "units": len(values) - excluded,
-        "excluded": excluded,
-    }
+    counts = {"units": len(values) - excluded, "excluded": excluded}
+    return {"value": pearson(values, hits), "low": low, "high": high, **counts}
 
 
 def pearson(values: np.ndarray, hits: np.ndarray) -> float:
@@ -238,7 +204,7 @@ def decoders(*, texts: Readout, correlations: Sequence[str] = (), resamples: int
     Args:
         correlations: decoders whose sentences are pooled for Figure 4; none leaves it out.
     """
-    return decoder_records(generations_from_readout(texts), corpus="", correlated=correlations, resamples=resamples)
+    return decoder_records(generations_from_readout(texts), correlations, resamples)
 
 
 def sheet(*, texts: Readout, prefixes: int) -> list[Record]:

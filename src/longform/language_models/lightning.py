@@ -153,19 +153,11 @@ def fit_module(
             raise BadInput(f"train {name}: got zero {split} items; the corpus needs documents of split {split!r}")
     updates = schedule.updates(sizes["train"])
     spare = copy.deepcopy(module) if schedule.strategy.startswith("fsdp") else module  # sharding takes tensors apart
-    module.save_hyperparameters(
-        {
-            "row": name,
-            "seed": seed,
-            **asdict(schedule),
-            "updates": updates,
-            "items": sizes,
-            "network": _described(module),
-        }
-    )
-    best = ModelCheckpoint(
-        scratch, "best-{epoch}", monitor="validation_loss", save_last=True, enable_version_counter=False
-    )
+    told = {"row": name, "seed": seed, **asdict(schedule), "updates": updates, "items": sizes}
+    module.save_hyperparameters({**told, "network": _described(module)})
+    kept: dict[str, Any] = {"monitor": "validation_loss", "save_last": True, "enable_version_counter": False}
+    best = ModelCheckpoint(scratch, "best-{epoch}", **kept)
+    clipping, progress = Clipping(schedule.clip), Progress(name, updates)
     loggers = _loggers(name, scratch, tags=[type(module).__name__])
     trainer = schedule.launch.trainer(
         module,
@@ -173,13 +165,7 @@ def fit_module(
         accumulate_grad_batches=schedule.accumulate // schedule.launch.world,
         precision=schedule.precision,
         logger=loggers,
-        callbacks=[
-            best,
-            Clipping(schedule.clip),
-            NamedDraws(seed),
-            Progress(name, updates),
-            LearningRateMonitor("step"),
-        ],
+        callbacks=[best, clipping, NamedDraws(seed), progress, LearningRateMonitor("step")],
         log_every_n_steps=50,
         num_sanity_val_steps=0,
     )
@@ -198,8 +184,8 @@ def fit_module(
         vars(module.network).update(vars(spare.network))  # whoever holds the network holds whole weights again
     trainer.strategy.barrier()
     if trainer.global_rank == 0:
-        kept = next(value for key, value in state["callbacks"].items() if key.startswith("ModelCheckpoint"))
-        loss = float(kept["best_model_score"])
+        states = state["callbacks"].items()
+        loss = float(next(value["best_model_score"] for key, value in states if key.startswith("ModelCheckpoint")))
         print(f"train {name}: {updates} updates, best validation loss {loss:.4f} nats", flush=True)
 
 

@@ -94,12 +94,10 @@ class Judged:
         measured = held + against + counts[UNDECIDED]
         if not measured:
             return UNTESTABLE if counts[UNTESTABLE] else ABSENT
-        needs = self.claim.get("needs", "all")
-        needed, refuting = {
-            "all": (measured, 1),
-            "any": (1, measured),
-            "majority": (measured // 2 + 1, math.ceil(measured / 2)),
-        }[needs]
+        majority = measured // 2 + 1, math.ceil(measured / 2)
+        needed, refuting = {"all": (measured, 1), "any": (1, measured), "majority": majority}[
+            self.claim.get("needs", "all")
+        ]
         return HOLDS if held >= needed else CONTRADICTED if against >= refuting else UNDECIDED
 
     def sentence(self) -> str:
@@ -215,9 +213,8 @@ class _Numbers:
         if operation == "value":
             return [_Number(step.get("called", f"{held:g}"), self._scaled(constant(held)))]
         if operation == "fact":
-            value = self.facts.number(
-                step.get("corpus") or self.fields.get("corpus") or self.where.get("corpus", ""), held
-            )
+            corpus = step.get("corpus") or self.fields.get("corpus") or self.where.get("corpus", "")
+            value = self.facts.number(corpus, held)
             return [_Number(step.get("called", held), None if value is None else self._scaled(constant(value)))]
         if operation == "reference":
             records = select(self.results, {**self.where, **self.fields, **held})
@@ -226,25 +223,16 @@ class _Numbers:
             return [_Number(label, self._scaled(constant(value))) for value in known] or [_Number(label, None)]
         if operation == "change":
             changes = select(self.results, {**self.where, **self.fields, **held})
-            return [_Number(_label({name: getattr(r, name) for name in held}), _change(r)) for r in changes] or [
-                _Number(_label(held), None)
-            ]
+            found = [_Number(_label({name: getattr(r, name) for name in held}), _change(r)) for r in changes]
+            return found or [_Number(_label(held), None)]
         if operation == "absolute":
             (inner,) = self.of(held)
             return [_Number(step.get("called", f"|{inner.label}|"), inner.estimate and inner.estimate.absolute())]
         if (operation == "ratio") != (self.scale == "ratio"):
-            raise BadInput(
-                f"{operation} at scale {self.scale}; ratios need scale: ratio, minus needs scale: difference"
-            )
+            raise BadInput(f"{operation} at scale {self.scale}; ratio is of scale ratio, minus of scale difference")
         (first,), (second,) = (self.of(part) for part in held)
-        both = (
-            None
-            if first.estimate is None or second.estimate is None
-            else contrast((1, -1), (first.estimate, second.estimate))
-        )
-        return [
-            _Number(step.get("called", f"{first.label} {'/' if operation == 'ratio' else '-'} {second.label}"), both)
-        ]
+        label = f"{first.label} {'/' if operation == 'ratio' else '-'} {second.label}"
+        return [_Number(step.get("called", label), _less(first, second))]
 
     def _scaled(self, estimate: Estimate) -> Estimate:
         return estimate.log() if self.scale == "ratio" else estimate
@@ -254,9 +242,8 @@ class _Numbers:
         groups = select(self.results, {**self.where, **self.fields, **own}).groups(*_IDENTITY)
         if not groups:
             return [_Number(step.get("called", _label(own)), None)]
-        differing = [
-            name for name, values in zip(_IDENTITY, zip(*groups, strict=True), strict=True) if len(set(values)) > 1
-        ]
+        columns = zip(_IDENTITY, zip(*groups, strict=True), strict=True)
+        differing = [name for name, values in columns if len(set(values)) > 1]
         numbers = []
         for records in groups.values():
             label = _label({name: getattr(records[0], name) for name in differing or own})
@@ -302,11 +289,10 @@ def _rising(label: str, claim: Mapping[str, Any], numbers: Sequence[Sequence[_Nu
 def _contains(label: str, claim: Mapping[str, Any], numbers: Sequence[Sequence[_Number]], scale: str) -> Iterator[Row]:
     first, second = (_single(claim, number) for number in numbers)
     row = _row(label, f"{first.label} covers {second.label}", _less(first, second), claim, scale)
-    if row.contrast is None or row.contrast.low is None or row.contrast.high is None:
-        yield row
-        return
-    inside = row.contrast.low <= (1.0 if scale == "ratio" else 0.0) <= row.contrast.high
-    yield Row(row.fields, row.compared, row.contrast, HOLDS if inside else CONTRADICTED)
+    if row.contrast is not None and row.contrast.low is not None and row.contrast.high is not None:
+        inside = row.contrast.low <= (1.0 if scale == "ratio" else 0.0) <= row.contrast.high
+        row = Row(row.fields, row.compared, row.contrast, HOLDS if inside else CONTRADICTED)
+    yield row
 
 
 def _differ(label: str, claim: Mapping[str, Any], numbers: Sequence[Sequence[_Number]], scale: str) -> Iterator[Row]:
@@ -320,9 +306,8 @@ _FORMS = {"order": _order, "rising": _rising, "contains": _contains, "differ": _
 
 def _single(claim: Mapping[str, Any], numbers: Sequence[_Number]) -> _Number:
     if len(numbers) != 1:
-        raise BadInput(
-            f"claim {claim['id']}: a filter finds {[n.label for n in numbers]}, one number is wanted; name the fields in which they differ"
-        )
+        told = f"a filter finds {[n.label for n in numbers]}, one number is wanted"
+        raise BadInput(f"claim {claim['id']}: {told}; name the fields in which they differ")
     return numbers[0]
 
 
@@ -349,9 +334,8 @@ def _row(label: str, compared: str, found: Estimate | None, claim: Mapping[str, 
 def _interval(found: Estimate | None) -> str:
     if found is None:
         return ""
-    return short(found.value) + (
-        "" if found.low is None or found.high is None else f" [{short(found.low)}, {short(found.high)}]"
-    )
+    known = found.low is not None and found.high is not None
+    return short(found.value) + (f" [{short(found.low)}, {short(found.high)}]" if known else "")  # type: ignore[arg-type]
 
 
 HEADER = ("paper", "claim", "source", "says", "row", "compared", "scale", "difference", "low", "high", "verdict", "why")
@@ -373,9 +357,8 @@ def write_claims(path: Path, judged: Sequence[Judged]) -> None:
 
 def claims_markdown(judged: Sequence[Judged]) -> str:
     """Claims by paper and verdict; our own checks, whose source is ``ours``, in rows of their own."""
-    named = [
-        (one.paper + (", our own checks" if one.claim.get("source") == OURS else ""), one.verdict) for one in judged
-    ]
+    own = {True: ", our own checks", False: ""}
+    named = [(one.paper + own[one.claim.get("source") == OURS], one.verdict) for one in judged]
     counts = Counter(named)
     lines = ["| | claims | " + " | ".join(VERDICTS) + " |", "|---" * (len(VERDICTS) + 2) + "|"]
     for paper in dict.fromkeys(paper for paper, _ in named):

@@ -135,24 +135,17 @@ class Expected:
         for rule in self.content.get("records", {}).get(table, ()):
             unknown = sorted(set(rule) - KEYS)
             if unknown or "printed" not in rule or not {"where", "fact", "cause"} & set(rule):
-                raise BadInput(
-                    f"experiments/{self.paper}: {table}: {rule}; keys are {sorted(KEYS)}, 'where' or 'fact' or 'cause' is needed"
-                )
+                told = f"keys are {sorted(KEYS)}, 'where' or 'fact' or 'cause' is needed"
+                raise BadInput(f"experiments/{self.paper}: {table}: {rule}; {told}")
             steps = steps_of(rule["printed"], path)
             if steps is not None:
                 named = {name: rule.get("names", {}).get(name, {}).get(step, step) for name, step in steps.items()}
                 own = {name: step for name, step in named.items() if name in NAMES}
-                filled = {
-                    k: v.format(**words, **named) if isinstance(v, str) else v for k, v in rule.get("where", {}).items()
-                }
+                wanted = rule.get("where", {}).items()
+                filled = {k: v.format(**words, **named) if isinstance(v, str) else v for k, v in wanted}
                 found = {**own, **filled} if "where" in rule or "fact" in rule else None
-                return Printed(
-                    table,
-                    path,
-                    value,
-                    found,
-                    {**rule, **({"fact": rule["fact"].format(**named)} if "fact" in rule else {})},
-                )
+                fact = {"fact": rule["fact"].format(**named)} if "fact" in rule else {}
+                return Printed(table, path, value, found, {**rule, **fact})
         return Printed(table, path, value)
 
     def cell(
@@ -160,9 +153,8 @@ class Expected:
     ) -> Cell:
         """A cell from a record, times a factor, with the printed number that stands beside it and the verdict on it."""
         own = cell(row, column, record).times(factor)
-        beside = next(
-            (n for n in self._tables.get(table, ()) if n.where is not None and select([record], n.where)), None
-        )
+        numbers = (n for n in self._tables.get(table, ()) if n.where is not None)
+        beside = next((n for n in numbers if select([record], n.where)), None)  # type: ignore[arg-type]
         if beside is None or beside.value is None:
             return replace(own, **more)
         why = self.incomparable(beside, facts)
@@ -208,10 +200,8 @@ class Expected:
         else:
             verdict = INCOMPARABLE if why else verdict_on(number, ours)
         cause = why if verdict == INCOMPARABLE else cause or ("" if number.where else "no rule leads to a record")
-        record = " ".join(
-            f"{k}={v}"
-            for k, v in {**(number.where or {}), **{k: number.rule[k] for k in ("fact",) if k in number.rule}}.items()
-        )
+        fields = {**(number.where or {}), **({"fact": number.rule["fact"]} if "fact" in number.rule else {})}
+        record = " ".join(f"{key}={value}" for key, value in fields.items())
         value, low, high, units = (ours.value, ours.low, ours.high, ours.units) if ours else (None, None, None, None)
         name = ".".join(number.path)
         return Line(self.paper, number.table, name, number.value, value, low, high, units, record, verdict, cause)
@@ -227,9 +217,8 @@ class Expected:
         if isinstance(systems, list) and records:  # the ledger has one line for a number: the first system that was run
             records = select(records, {**number.where, "system": min(records.values("system"), key=systems.index)})
         if len({tuple(getattr(r, name) for name in NAMES[: NAMES.index("seed")]) for r in records}) > 1:
-            raise BadInput(
-                f"experiments/{self.paper}: {number.table}.{'.'.join(number.path)}: {len(records)} records have {dict(number.where)}; name more fields"
-            )
+            place = f"experiments/{self.paper}: {number.table}.{'.'.join(number.path)}"
+            raise BadInput(f"{place}: {len(records)} records have {dict(number.where)}; name more fields")
         found = of_records(list(records))
         return None if found is None else contrast((factor,), (found,))
 

@@ -13,8 +13,17 @@ from pathlib import Path
 from typing import Any
 
 from longform.core.documents import BadInput, Document
-from longform.study.files import documents, sheet, write
-from longform.study.items import Study, load_study, needed, questions, rows_study, sections_study
+from longform.study.items import (
+    Study,
+    documents,
+    load_study,
+    needed,
+    questions,
+    rows_study,
+    sections_study,
+    sheet,
+    write,
+)  # fmt: skip
 from longform.study.store import Store
 
 EVERYWHERE = ("0.0.0.0", "::")  # every address of this machine, none of which a browser can name
@@ -136,9 +145,7 @@ def _serve(given: argparse.Namespace) -> None:
 
     hosts = (*LOCAL, given.host, *given.name)
     if given.host in EVERYWHERE and not given.name:
-        raise BadInput(
-            f"--host {given.host} is no address that a page can be asked for by; add --name, the one in the links"
-        )
+        raise BadInput(f"--host {given.host} is no address that pages have; add --name, the one in the links")
     if given.host not in ("::1", *LOCAL):
         print(f"study: serving on {given.host}, which other machines may reach", file=sys.stderr)
     app = create_app(load_study(given.study), Store(given.answers), hosts)

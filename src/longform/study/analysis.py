@@ -16,7 +16,7 @@ from longform.reporting.papers.deng2022.human import human_study
 from longform.reporting.pivot import Given
 from longform.reporting.printed import Expected
 from longform.reporting.table import Cell, Table
-from longform.study.files import sheet
+from longform.study.items import sheet
 
 NEEDED = ("annotator", "item", "source", "phase", "check", "question", "answer", "gold", "last")
 MARKS = ("check", "last")  # true or false

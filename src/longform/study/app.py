@@ -60,6 +60,12 @@ def create_app(study: Study, store: Store, hosts: Sequence[str] = LOCAL) -> Fast
         token = request.cookies.get(COOKIE, "")
         return token if token and store.label(token) is not None else None
 
+    async def placed(request: Request) -> tuple[str | None, dict[str, str], Item | None]:
+        """An annotator who has consented, their form, and the item that it is about."""
+        token, form = await _form(request, annotator(request))
+        consented = token is not None and store.consented(token)
+        return token, form, _placed(study, token, form.get("item", "")) if consented else None
+
     @app.middleware("http")
     async def guard(request: Request, call_next: Any) -> Response:
         refused = _refusal(request)
@@ -102,9 +108,8 @@ def create_app(study: Study, store: Store, hosts: Sequence[str] = LOCAL) -> Fast
 
     @app.post("/answer")
     async def answer(request: Request) -> Response:
-        token, form = await _form(request, annotator(request))
-        item = _placed(study, token, form.get("item", ""))
-        if token is None or item is None or not store.consented(token):
+        token, form, item = await placed(request)
+        if token is None or item is None:
             return show("message.html", 403, message="This page is out of date. Open your link again.")
         chosen, missing = _chosen(item, form)
         if missing:
@@ -118,9 +123,8 @@ def create_app(study: Study, store: Store, hosts: Sequence[str] = LOCAL) -> Fast
 
     @app.post("/draft")
     async def draft(request: Request) -> Response:
-        token, form = await _form(request, annotator(request))
-        item = _placed(study, token, form.get("item", ""))
-        if token is None or item is None or not store.consented(token):
+        token, form, item = await placed(request)
+        if token is None or item is None:
             return JSONResponse({"error": "not known"}, 403)
         if item.id not in store.done(token):
             store.draft(token, item.id, _chosen(item, form)[0])

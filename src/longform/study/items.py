@@ -1,7 +1,12 @@
-"""What annotators are shown: sections to label, claims to check, pairs to choose from; read from and written to JSON."""
+"""What annotators are shown: sections to label, claims to check, pairs to choose from; and the files that the commands read and write.
+
+Whatever fails says which file, and which line.
+"""
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import math
 from collections import Counter
@@ -10,9 +15,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from longform.core.artefacts import read_documents
 from longform.core.documents import BadInput, Document
 from longform.core.resampling import generator
-from longform.study.files import write
 
 KINDS = ("sections", "claim", "pair")
 PHASES = ("training", "testing")
@@ -101,9 +106,7 @@ def load_study(path: Path) -> Study:
 def _item(held: Mapping[str, Any], place: int) -> Item:
     item = Item(**{**held, "labels": tuple(held["labels"]), "gold": tuple(held.get("gold", ()))})
     if not isinstance(item.id, str) or not _shown(item):
-        raise BadInput(
-            f"item {place}: id {item.id!r:.40}, body {item.body!r:.60}; a {item.kind} needs its text as strings"
-        )
+        raise BadInput(f"item {place}: id {item.id!r:.40}, body {item.body!r:.60}; a {item.kind} needs texts")
     if item.kind not in KINDS or item.phase not in PHASES or not item.labels:
         raise BadInput(f"item {place}: kind {item.kind!r}, phase {item.phase!r}; allowed are {KINDS} and {PHASES}")
     return item
@@ -213,6 +216,71 @@ def needed(first: float, second: float, level: float = 0.05, power: float = 0.8)
     spread = norm.ppf(1 - level / 2) * math.sqrt(2 * mean * (1 - mean))
     spread += norm.ppf(power) * math.sqrt(first * (1 - first) + second * (1 - second))
     return math.ceil((spread / (first - second)) ** 2)
+
+
+def documents(folder: Path) -> list[Document]:
+    """Documents of a corpus or of a system's folder, or of a file of them.
+
+    Raises BadInput: no such file, or a line that is no document.
+    """
+    return read_documents(folder / "documents.jsonl" if folder.is_dir() else folder)
+
+
+def sheet(path: Path) -> list[dict[str, Any]]:
+    """Rows of a sheet, CSV (by commas, semicolons or tabs, as its first line has them) or JSON lines.
+
+    Raises BadInput: no such file, or a line that is not UTF-8 or no row.
+    """
+    if not path.is_file():
+        raise BadInput(f"{path}: no such file; name a .jsonl or .csv sheet")
+    held = path.read_bytes()
+    try:
+        text = held.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        number = error.object.count(b"\n", 0, error.start) + 1
+        raise BadInput(f"{path}:{number}: not UTF-8 ({error.reason}); save the sheet as UTF-8") from error
+    return _table(path, text) if path.suffix == ".csv" else _lines(path, text)
+
+
+def _table(path: Path, text: str) -> list[dict[str, Any]]:
+    head = text.split("\n", 1)[0]
+    delimiter = max(",;\t", key=head.count)  # spreadsheets of many countries write semicolons
+    rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter)
+    try:
+        return list(rows)
+    except csv.Error as error:
+        raise BadInput(f"{path}:{rows.reader.line_num}: no row of a table ({error}); fix it") from error
+
+
+def _lines(path: Path, text: str) -> list[dict[str, Any]]:
+    rows = []
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise BadInput(f"{path}:{number}: not JSON ({error}); fix or drop the line") from error
+        if not isinstance(row, dict):
+            raise BadInput(f"{path}:{number}: got {type(row).__name__}, a row is a JSON object; fix or drop the line")
+        rows.append(row)
+    return rows
+
+
+def write(path: Path, text: str) -> None:
+    """Write UTF-8, parent folders too; nothing is touched where the text cannot be encoded.
+
+    Raises BadInput: the place cannot be written, or the text has half a surrogate pair.
+    """
+    try:
+        held = text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise BadInput(f"{path}: half a surrogate pair in what is written, which is no text; fix its source") from error
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(held)
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be written ({error.strerror}); name another --out") from error
 
 
 CONSENT = (

@@ -37,9 +37,7 @@ class Store:
             self._held = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
             tables = {name for (name,) in self._held.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
             if tables and not tables >= {"annotators", "answers"}:
-                raise BadInput(
-                    f"{path}: not a study's database, its tables are {sorted(tables)[:5]}; name another file"
-                )
+                raise BadInput(f"{path}: not a study's database, its tables: {sorted(tables)[:5]}; name another file")
             self._held.execute("PRAGMA journal_mode = WAL")
             self._held.execute("PRAGMA secure_delete = ON")  # what is withdrawn is overwritten, not only unlinked
             self._held.execute("PRAGMA synchronous = FULL")  # a commit returns when it is on the disk
@@ -72,9 +70,7 @@ class Store:
             known = {label for (label,) in held.execute("SELECT label FROM annotators")}
             taken = sorted(label for label in found if label in known or labels.count(label) > 1)
             if taken:
-                raise BadInput(
-                    f"annotators {taken}: invited already, or named twice; nobody was invited, fix the labels"
-                )
+                raise BadInput(f"annotators {taken}: invited already, or named twice; nobody was invited; fix that")
             held.executemany("INSERT INTO annotators VALUES (?, ?, NULL)", [(found[one], one) for one in found])
         return found
 

@@ -290,16 +290,6 @@ def test_the_study_says_that_people_are_simulated_and_recovers_their_rates(tmp_p
     assert by(listed)["x → y", "judgements"].value == 12 and listed.cells[0].row == "x → y"
 
 
-def test_correlations_over_a_handful_of_systems_have_no_interval(tmp_path):
-    results = [study("data", None, 0.9), study("gpt2", True, 0.7), study("gpt2", False, 0.5)]
-    results += [
-        titled(s, t, v, corpus="pubmed") for s, t, v in (("data", None, 2.0), ("gpt2", True, 3.0), ("gpt2", False, 4.0))
-    ]
-    found = by(draw(EXPECTED, "table_4", complete("deng2022", Results(results)), tmp_path))
-    cell = found["r with Human, over systems, towards good", "Latent PPL"]
-    assert cell.value == pytest.approx(1.0, abs=1e-2) and cell.low is None and cell.p_value is None
-
-
 def test_calibration_has_a_panel_for_each_corpus_and_no_interval_for_a_bin_of_few_sections(tmp_path):
     bins = [[0.2, 0.4, 10.0, 3.0, 9.0], [0.8, 1.0, 100.0, 90.0, 99.0]]
     place = {"critic": "section_order", "corpus": "wiki", "system": "data"}

@@ -44,9 +44,7 @@ def contrast(suite: Suite) -> Contrast:
         left, right = (formula.left, formula.right) if formula.symbol == ">" else (formula.right, formula.left)
         if isinstance(left, RegionValue) and isinstance(right, RegionValue) and left.region == right.region:
             return Contrast(left.region, right.condition, left.condition)
-    raise BadInput(
-        f"suite {suite.name}: {suite.predictions} is no contrast of one region in two conditions; leave it out"
-    )
+    raise BadInput(f"suite {suite.name}: {suite.predictions} contrast no region in two conditions; leave it out")
 
 
 def harness_task(suite: Suite) -> dict[str, str]:

@@ -122,7 +122,7 @@ def _articles(record: Record, folder: Path, count: int, given: Given) -> list[Ar
     refused = record.details["refused"]
     if missing := [document.id for document in documents if document.id not in refused]:
         raise BadInput(
-            f"{path}: {missing[0]!r} is not among the scored texts {list(refused)}; score these texts, or show fewer"
+            f"{path}: {missing[0]!r} is not among the scored texts {list(refused)}; score them, or show fewer"
         )
     seed = "" if record.seed is None else f", seed {record.seed}"
     name = given.labels(record, *SYSTEM) + seed

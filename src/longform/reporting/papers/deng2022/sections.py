@@ -84,9 +84,7 @@ def table_11(given: Given) -> Table:
     for corpus in given.where.get("corpus", []):
         folder = folder_of(given.data / "corpora", corpus)
         if folder is None:
-            raise BadInput(
-                f"{given.data / 'corpora'} has no corpus {corpus!r}; run its stage, or change the exhibit's corpora"
-            )
+            raise BadInput(f"{given.data / 'corpora'} has no corpus {corpus!r}; run its stage, or name another")
         own, row = given.facts.of(corpus), given.label("corpus", corpus)
         statistics = own.get("table_11") or _statistics(folder / "documents.jsonl")
         printed = [
