@@ -1,18 +1,4 @@
-"""The records that flow between the rooms, and the glossary of axis names.
-
-Axis glossary (the words used in every shape in this package)
-    units        documents, chains, paths, items: the rows that are resampled
-    sections     top-level sections of one document
-    sentences    sentences of one document
-    tokens       model tokens (or whitespace tokens in the synthetic language) of one document
-    positions    steps of a latent chain
-    states       values of a discrete latent variable
-    durations    segment lengths of a semi-Markov model, 1..max_duration
-    entities     columns of an entity grid
-    topics       components of a topic model
-    dims         dimensions of a continuous latent
-    columns      the sums and counts that a critic keeps per unit
-"""
+"""The records that flow between the rooms; ``docs/glossary.md`` names the axes of their arrays."""
 
 from __future__ import annotations
 

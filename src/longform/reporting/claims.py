@@ -1,33 +1,6 @@
 """What a paper claims, as data, judged in one place: each claim is a contrast of numbers with a 95 % interval.
 
-``experiments/<paper>/expected.yaml`` lists claims. A claim::
-
-    - id: titles_help
-      source: section 4, Table 2
-      says: A model that sees titles is nearer to real text than one that does not.
-      exhibit: table_2
-      where: {critic: section_order, metric: latent_ppl}
-      for_each: [corpus, system]
-      order: [{system: data}, {titles: true}, {titles: false}]
-
-It has one of four forms, each a list of *numbers*:
-
-- ``order``: rising; every number against the next (``pairs: all``: against every later one);
-- ``rising``: their slope per step is above zero (for a fall, list them the other way round);
-- ``contains``: the interval of the first less the second contains zero (a measured number and its exact value);
-- ``differ``: the interval of the first less the second does not contain zero.
-
-A number is a filter of records (see :func:`longform.reporting.selection.select`), merged over ``where`` and the row's own
-fields; or ``{value: 0.5}``; ``{fact: name}`` of the row's corpus; ``{ratio: [a, b]}``, ``{minus: [a, b]}``, ``{absolute: a}``; ``{reference: a}`` is
-what the record of a filter was compared with, taken as known; ``{change: a}`` its difference from that, with the paired interval in its
-details. A filter that finds several records of an ``order`` stands for each of them; records that differ by seed alone are one number. ``called``
-beside a filter names it in the ledger.
-
-``for_each`` makes a row for each combination of fields that occurs (or ``{field: [values]}``, whether measured or not).
-``margin`` is what a later number must exceed the earlier one by: a factor where numbers are compared by ratios, as
-perplexities are (``scale: ratio``), else a difference; one below no change states that nothing gets worse by as much.
-``needs`` is what the rows must show: ``all`` (the default), ``majority`` or ``any``. ``not_testable`` gives the reason why the claim
-cannot be tested, at every scale or ``{scale: reason}``; the root's own is ``default``.
+``experiments/<paper>/expected.yaml`` lists claims; ``experiments/README.md`` says how one is written.
 """
 
 from __future__ import annotations

@@ -1,23 +1,6 @@
 """What a paper prints, which record of ours stands beside each number, and the ledger of all of them.
 
-``experiments/<paper>/expected.yaml`` holds the printed numbers, table by table, and under ``records`` rules that lead from a
-number's place in the file to the fields of a record::
-
-    records:
-      table_02:
-        - printed: latent_ppl.{corpus}.{system}.{titles}     # the path; {name} takes one step, * any, ** the rest
-          where: {critic: section_order, metric: latent_ppl}  # fields of the record; {name} is filled in from the path
-          names: {system: {lm1: gpt2}, titles: {w_title: true, wo_title: false}}  # [a, b]: the printed number stands beside both
-
-A list beside or below ``columns`` of its length has these as steps, any other list its places from 0. A step that is named like a
-field of a record is one of its fields; words that stand beside the number in its own block (``{prev: plot, cur: plot, pct: 0.14}``)
-can be named too. The first rule whose path agrees decides. Beside ``where``
-a rule may have ``fact`` (a number of the corpus' ``facts.json`` instead of a record), ``times`` (what our number is multiplied
-by), ``precision`` (half a unit of the last printed digit, 0.005 by default), ``comparable`` and ``cause``. A rule with ``cause``
-and neither ``where`` nor ``fact`` says why nothing of ours can stand there.
-
-``comparable`` (of a rule, or of the whole file) says when our number can be held to the printed one: ``scales`` lists scales of
-experiment, ``facts`` what the corpus must say of itself, ``why`` the reason. Without it every number is comparable.
+``experiments/<paper>/expected.yaml`` holds the numbers and the rules; ``experiments/README.md`` says how they are written.
 """
 
 from __future__ import annotations
