@@ -6,7 +6,7 @@ name.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -123,13 +123,6 @@ class Results(Sequence[Record]):
         for record in self:
             found.setdefault(tuple(getattr(record, name) for name in names), []).append(record)
         return {key: Results(records) for key, records in found.items()}
-
-    def pivot(self, row: Callable[[Record], str], column: Callable[[Record], str]) -> dict[str, dict[str, Record]]:
-        """A table of records: row label -> column label -> record."""
-        table: dict[str, dict[str, Record]] = {}
-        for record in self:
-            table.setdefault(row(record), {})[column(record)] = record
-        return table
 
 
 def write_results(path: Path, records: Iterable[Record]) -> None:

@@ -7,19 +7,12 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from longform.core.results import Record
 from longform.reporting.estimates import FEWEST_UNITS
 
 RESOLUTION = 150  # dots per inch of a PNG
-
-
-class Exhibit(Protocol):
-    """Anything that a report can write under a name."""
-
-    def save(self, folder: Path, stem: str) -> None:
-        """Write ``stem.csv``, ``stem.md`` and whatever else belongs to it into an existing folder."""
 
 
 @dataclass(frozen=True)
@@ -100,9 +93,8 @@ class Table:
         cells = [c for c in self.cells if not c.detail]
         rows = list(dict.fromkeys(c.row for c in cells))
         named = {c.column for c in cells}
-        columns = list(
-            dict.fromkeys([*(column for column in self.columns if column in named), *(c.column for c in cells)])
-        )
+        ordered = [column for column in self.columns if column in named]
+        columns = list(dict.fromkeys([*ordered, *(c.column for c in cells)]))
         at = {(c.row, c.column): c for c in cells}
         lines = [[row, *(shown(at[row, k]) if (row, k) in at else "" for k in columns)] for row in rows]
         return _markdown(self.caption, ["", *columns], lines, self.notes)
