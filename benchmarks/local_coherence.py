@@ -21,7 +21,7 @@ from longform.critics.entity_grid.ranking import GridRanker
 from longform.critics.entity_grid.score import RoleTransitions
 from longform.critics.lexical.score import LatentSemantics, Overlap
 from longform.critics.lexical.train import fit
-from longform.critics.lexical.wordnet import MEASURES, Lesk, Taxonomy
+from longform.critics.lexical.wordnet import MEASURES, Lesk
 from longform.evaluation.order_discrimination import order_measurements
 from longform.text.entity_grids import (
     Grid,
@@ -30,7 +30,7 @@ from longform.text.entity_grids import (
     grids_from_readout,
     grids_to_readout,
 )
-from longform.text.lexicon import Lexicon
+from longform.text.lexicon import Lexicon, Taxonomy
 from longform.text.permutations import ShuffleTask
 
 DOCUMENTS, SENTENCES, NOUNS = 1000, 11, 5  # 1,000 documents of ten sentence pairs are 10,000 pairs

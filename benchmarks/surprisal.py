@@ -30,8 +30,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
 from longform.core.resampling import generator
-from longform.critics.surprisal.encoding import Encoder
-from longform.critics.surprisal.read import condition_bits
+from longform.critics.surprisal.read import Encoder, condition_bits
 from longform.datasets.test_suites.items import Suite, pair
 from longform.language_models.log_probs import open_reader
 
@@ -121,15 +120,13 @@ def engine_scores(
     texts: Sequence[str],
     share: bool,
     budget: int,
-    fine: GPT2LMHeadModel | None = None,
 ) -> Scores:
-    """The same numbers from the engine, two neighbouring texts an item; what is close is read again by ``fine``."""
+    """The same numbers from the engine, two neighbouring texts an item."""
     pairs = zip(texts[::2], texts[1::2], strict=True)
     items = tuple(pair(i, {"first": [one], "second": [two]}) for i, (one, two) in enumerate(pairs))
     suite = Suite("benchmark", "sum", ("(1;%first%) > (1;%second%)",), items)
-    readers = [open_reader(each, budget, share) for each in (network, fine) if each is not None]
     encoder = Encoder(tokenizer, "legacy_none", "literal")
-    return [read.bits for read in condition_bits([suite], encoder, readers[0], 1, *readers[1:])]
+    return [read.bits for read in condition_bits([suite], encoder, open_reader(network, budget, share))]
 
 
 def alternated(
@@ -170,20 +167,15 @@ def best_batch(scorer: IncrementalLMScorer, texts: Sequence[str]) -> tuple[int, 
 def speed(
     pairs: Sequence[tuple[str, str]], tokenizer: PreTrainedTokenizerFast, rounds: int, sample: int
 ) -> dict[str, object]:
-    """Texts per second of minicons and of four ways to run the engine, on the same pairs."""
+    """Texts per second of minicons and of two ways to run the engine, on the same pairs."""
     texts = [text for both in pairs for text in both]
-    network, half = (
-        make_network(len(tokenizer), WIDTH, LAYERS),
-        make_network(len(tokenizer), WIDTH, LAYERS).to(torch.bfloat16),
-    )
+    network = make_network(len(tokenizer), WIDTH, LAYERS)
     scorer = IncrementalLMScorer(network, "cpu", tokenizer=tokenizer)
     best, tried = best_batch(scorer, texts[:sample])
     engines: dict[str, Callable[[Sequence[str]], Scores]] = {
         "minicons": lambda part: minicons_scores(scorer, part, best),
         "float32": lambda part: engine_scores(network, tokenizer, part, False, 1024),
         "shared prefix": lambda part: engine_scores(network, tokenizer, part, True, 1024),
-        "shared prefix, bfloat16": lambda part: engine_scores(half, tokenizer, part, True, 1024),
-        "shared prefix, bfloat16 confirmed": lambda part: engine_scores(half, tokenizer, part, True, 1024, network),
     }
     seconds, said = alternated(engines, texts, rounds)
     ratios = {
@@ -197,8 +189,6 @@ def speed(
     }
     gaps = {name: np.array([row.sum() for row in scores]) for name, scores in said.items()}
     gaps = {name: values[0::2] - values[1::2] for name, values in gaps.items()}
-    moved = np.abs(gaps["shared prefix, bfloat16"] - gaps["shared prefix"])
-    again = np.abs(gaps["shared prefix, bfloat16 confirmed"] - gaps["shared prefix, bfloat16"]) > 1e-4
     return {
         "pairs": len(pairs), "tokens": int(sum(map(len, said["minicons"]))), "minicons batch": best, "minicons tried": tried,
         "seconds": {name: [round(t, 2) for t in times] for name, times in seconds.items()},
@@ -207,8 +197,6 @@ def speed(
         "ratio of each round": {name: [round(one, 2) for one in found] for name, found in ratios.items()},
         "equal decisions": agree, "largest token difference, bits": furthest,
         "smallest pair gap, bits": float(np.abs(gaps["minicons"]).min()),
-        "change of a pair's gap by bfloat16, bits": {"mean": float(moved.mean()), "largest": float(moved.max())},
-        "pairs read again": int(again.sum()),
     }  # fmt: skip
 
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from longform.core.resampling import bootstrap, generator, percentile_interval
 from longform.critics.verifiability.checker import Entailment, Pair
-from longform.critics.verifiability.entailment import LABELS
+from longform.critics.verifiability.score import LABELS
 from longform.critics.verifiability.train import train_entailment
 from longform.datasets.fever import LABELS as FEVER_LABELS
 from longform.datasets.fever import plain

@@ -14,8 +14,7 @@ import pytest
 import yaml
 
 from longform.core.resampling import generator
-from longform.critics.surprisal.encoding import Encoder
-from longform.critics.surprisal.read import suite_readout
+from longform.critics.surprisal.read import Encoder, suite_readout
 from longform.critics.surprisal.score import ReadItem, SuiteAccuracy, units_from_readout
 from longform.datasets.test_suites.native import winograd
 from longform.datasets.test_suites.prediction_formulas import parse

@@ -3,8 +3,7 @@
 import numpy as np
 
 from longform.core.resampling import generator
-from longform.critics.verifiability.annotation_sheet import AnnotationSheet
-from longform.critics.verifiability.checker_accuracy import CheckerAccuracy, CorrectedSupports
+from longform.critics.verifiability.reliability import AnnotationSheet, CheckerAccuracy, CorrectedSupports
 from longform.critics.verifiability.score import LABELS, SENTENCE_COLUMNS, UNIT_COLUMNS, CheckedGeneration, CheckedText
 from longform.evaluation.verified_texts import GenerationMean, SentenceMean
 from longform.text.rendering import TokenText

@@ -14,7 +14,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, Self, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -87,6 +87,10 @@ class Sums:
 
 class SumScored(ABC):
     """A metric whose score is a function of its columns' sums, so that thousands of resamples are scored as one array."""
+
+    def fit(self, real: Sequence[Any]) -> Self:
+        """Itself: nothing is fitted, unless a subclass says otherwise."""
+        return self
 
     @abstractmethod
     def of_sums(self, sums: Sums) -> Any:

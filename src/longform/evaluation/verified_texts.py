@@ -17,8 +17,12 @@ from longform.core.documents import Readout
 from longform.core.resampling import generator, ratio
 from longform.core.results import Record
 from longform.critics.repetition.score import DistinctGrams, GramProportion
-from longform.critics.verifiability.annotation_sheet import AnnotationSheet, sheet_record
-from longform.critics.verifiability.checker_accuracy import accuracy_records, corrected_records
+from longform.critics.verifiability.reliability import (
+    AnnotationSheet,
+    accuracy_records,
+    corrected_records,
+    sheet_record,
+)
 from longform.critics.verifiability.score import (
     UNIT_COLUMNS,
     CheckedGeneration,

@@ -48,7 +48,6 @@ class Grid:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing can be scored: no sentence or no entity."""
         return not self.cells.size
 
     @property
@@ -233,7 +232,6 @@ class PublishedGrid:
 
     @property
     def empty(self) -> bool:
-        """Whether the parser of the time found no entity."""
         return not self.rows
 
 

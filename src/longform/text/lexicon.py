@@ -7,7 +7,8 @@ A word net is one file or folder here and needs no database; it travels between 
 from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -211,7 +212,6 @@ def read_wordnet(folder: Path) -> Lexicon:
 
 
 def _fields(path: Path) -> Iterator[list[str]]:
-    """Fields of each line of a file; nothing where it is absent."""
     if path.is_file():
         with path.open(encoding="utf-8") as lines:
             yield from (line.split() for line in lines)
@@ -232,3 +232,75 @@ def _synsets(path: Path, part: str) -> Iterator[tuple]:
             pointers = [fields[first + 4 * i : first + 4 * i + 3] for i in range(int(fields[first - 1]))]
             links = [(POINTERS[sign], (kind, offset)) for sign, offset, kind in pointers if sign in POINTERS]
             yield (part, fields[0]), fields[2], words, gloss.partition('; "')[0].strip(), links
+
+
+NOTHING = Lexicon((), (), (), closed_links([]), (), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
+
+
+@dataclass(frozen=True)
+class Taxonomy:
+    """A lexicon whose words are looked up and whose links are walked; both are remembered."""
+
+    lexicon: Lexicon = field(default=NOTHING, repr=False)
+    _targets: dict = field(default_factory=dict, repr=False, compare=False)
+    _walks: dict = field(default_factory=dict, repr=False, compare=False)
+    _senses: dict[str, tuple[int, ...]] = field(default_factory=dict, repr=False, compare=False)
+
+    def senses(self, word: str) -> tuple[int, ...]:
+        """Noun synsets of a word form; empty for a word that the lexicon lacks."""
+        if word not in self._senses:
+            self._senses[word] = self.lexicon.noun_senses(word)
+        return self._senses[word]
+
+    def walk(self, synset: int, *kinds: int, limit: int | None = None) -> dict[int, int]:
+        """Synsets that links of these kinds lead to, with the least number of links; the synset itself at 0."""
+        if kinds not in self._targets:
+            self._targets[kinds] = self.lexicon.targets(*kinds)
+        if (synset, kinds, limit) not in self._walks:
+            targets, distance, frontier, step = self._targets[kinds], {synset: 0}, [synset], 0
+            while frontier and step != limit:
+                step += 1
+                reached = dict.fromkeys(target for source in frontier for target in targets[source])
+                frontier = [target for target in reached if target not in distance]
+                distance |= dict.fromkeys(frontier, step)
+            self._walks[synset, kinds, limit] = distance
+        return self._walks[synset, kinds, limit]
+
+    def subsumers(self, synset: int) -> dict[int, int]:
+        """The synset and all that its hypernym links lead to."""
+        return self.walk(synset, HYPERNYM)
+
+    def information_content(self, counted: Mapping[str, float]) -> np.ndarray:
+        r"""$-\log p(c)$ of every synset, natural logarithm; a word's count goes to each of its noun senses and up.
+
+        Each synset counts once for each of its subsumers however many paths lead there (Resnik 1995). $p$ divides by
+        the summed direct counts. Synsets of other parts of speech have content infinity.
+        """
+        nouns = np.array([part == "n" for part in self.lexicon.parts_of_speech])
+        direct = nouns.astype(np.float64)  # one is added to every count, so that no content is infinite
+        for word, count in counted.items():
+            direct[list(self.senses(word))] += count
+        below = np.zeros(len(direct))
+        for synset in np.flatnonzero(nouns).tolist():
+            below[list(self.subsumers(synset))] += direct[synset]
+        with np.errstate(divide="ignore"):
+            return -np.log(below / max(direct.sum(), 1e-300))
+
+    def shared_content(self, content: np.ndarray, synsets: Sequence[int]) -> np.ndarray:
+        """Content of the most informative common subsumer of every two synsets; 0 where they have none."""
+        members = defaultdict(list)
+        for place, synset in enumerate(synsets):
+            for subsumer in self.subsumers(synset):
+                members[subsumer].append(place)
+        shared = np.zeros((len(synsets), len(synsets)))
+        for subsumer in sorted(members, key=content.__getitem__):
+            shared[np.ix_(members[subsumer], members[subsumer])] = content[subsumer]
+        return shared
+
+    @cached_property
+    def links(self) -> dict[int, list[tuple[int, int]]]:
+        """Kind and target of each link, by source."""
+        table = defaultdict(list)
+        for source, kind, target in self.lexicon.links.tolist():
+            table[source].append((kind, target))
+        return table

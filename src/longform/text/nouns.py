@@ -123,12 +123,10 @@ class NounRules:
         return max(weights, key=weights.__getitem__)
 
     def _may_continue(self, words: Sequence[str], place: int) -> bool:
-        """Whether the next word can belong to the same noun phrase."""
         following = words[place + 1].lower() if place + 1 < len(words) else "."
         return following[0].isalpha() and following not in CLOSED
 
     def _weights(self, lower: str) -> dict[str, float]:
-        """Class -> weight, none zero, at least one; a word that a list of nouns alone lacks is taken for no noun."""
         if self.lexicon is None:
             return _by_ending(lower)
         guessed = {VERB: 1.0, ADJECTIVE: 0.9} if self.lexicon.nouns_only else _by_ending(lower)
@@ -146,7 +144,6 @@ class NounRules:
 
 
 def _forms(lexicon: Lexicon, lower: str) -> list[tuple[str, str]]:
-    """Entries that a form may stand for, each with the classes it may have there."""
     forms = [(lower, "nvar"), *((lemma, NOUN) for lemma in lexicon.noun_lemmas(lower) if lemma != lower)]
     for ending, stems in (
         ("ing", ("", "e")),
@@ -181,7 +178,6 @@ AGENT = "agent"  # a by-phrase of a passive, until its clause is closed
 
 
 def _roles(words: Sequence[str], classes: Sequence[str]) -> list[tuple[str, str]]:
-    """Roles of the nouns, clause by clause; a conjunction before a new subject and verb closes a clause."""
     found: list[tuple[str, str]] = []
     clause: list[tuple[str, str]] = []
     verb, passive, preposition = False, False, ""
@@ -202,7 +198,6 @@ def _roles(words: Sequence[str], classes: Sequence[str]) -> list[tuple[str, str]
 
 
 def _stripped(noun: str) -> str:
-    """Without a possessive ending."""
     return noun.removesuffix("'s").removesuffix("’s").removesuffix("'")
 
 
@@ -213,7 +208,6 @@ def _role(verb: bool, passive: bool, preposition: str) -> str:
 
 
 def _deep(clause: list[tuple[str, str]], passive: bool) -> list[tuple[str, str]]:
-    """A passive's subject is an object, its by-agent a subject."""
     deep = {"S": "O", AGENT: "S"} if passive else {}
     return [(noun, deep.get(role, role)) for noun, role in clause]
 
@@ -229,7 +223,6 @@ def _is_passive(words: Sequence[str], classes: Sequence[str], place: int) -> boo
 
 
 def _subject_follows(classes: Sequence[str], place: int) -> bool:
-    """Whether a noun and then a verb come after a conjunction before the next mark."""
     seen = False
     for kind in classes[place + 1 :]:
         if kind in (VERB, "auxiliary"):

@@ -95,13 +95,11 @@ def _ends_sentence(text: str, start: int, stop: re.Match[str], caseless: bool) -
 
 
 def _inside_spaced_quote(text: str, end: int, following: re.Match[str] | None) -> bool:
-    """Tokenised speech that goes on: ``" What ? " said he``."""
     closes = re.match(r"\s(?:\"|''|”)\s", text[end : end + 4])
     return bool(closes and following and following[1][0].islower() and following[1] not in STARTERS)
 
 
 def _word_allows_end(word: str, first: bool, following: re.Match[str] | None) -> bool:
-    """Whether the full stop after ``word`` may end a sentence, given the first word after it."""
     folded = word.lower()
     after = following[1] if following else ""
     if first and word.isdigit() and len(word) <= 3 and after:
@@ -116,7 +114,6 @@ def _word_allows_end(word: str, first: bool, following: re.Match[str] | None) ->
 
 
 def _with_spaced_quote(text: str, start: int, end: int) -> int:
-    """Take in a straight quote that stands apart after the stop when it closes one opened in this sentence."""
     quote = re.match(r"\s\"(?=\s|$)", text[end : end + 3])
     return end + quote.end() if quote and text.count('"', start, end) % 2 else end
 
@@ -223,7 +220,6 @@ class PageSimilarity:
         return weights
 
     def score(self, text: str, title: str) -> float:
-        """The product; zero for a page that does not exist."""
         if title not in self.pages:
             return 0.0
         if title not in self._weights:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
 
-from longform.critics.surprisal.encoding import RegionText, joined, token_regions
+from longform.critics.surprisal.read import RegionText, joined, token_regions
 
 
 def byte_level() -> Tokenizer:

@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from surprisal_cases import NETWORKS, TOKENIZERS, network, suite
 
-from longform.critics.surprisal.encoding import Encoder
-from longform.critics.surprisal.read import condition_bits
+from longform.critics.surprisal.read import Encoder, condition_bits
 from longform.language_models.log_probs import batches, common_prefix, grow, open_reader
 
 

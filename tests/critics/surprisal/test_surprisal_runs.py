@@ -1,4 +1,4 @@
-"""Rows of the surprisal engine as they are run: from files, beside minicons, over processes, in bfloat16; and what is refused."""
+"""Rows of the surprisal engine as they are run: from files, beside minicons; and what is refused."""
 
 from __future__ import annotations
 
@@ -7,10 +7,7 @@ import pytest
 from surprisal_cases import END, TEXT, TOKENIZERS, byte_level, network, suite
 
 from longform.core.documents import BadInput
-from longform.critics.surprisal import read as reading
-from longform.critics.surprisal.encoding import ENDS, Encoder
-from longform.critics.surprisal.read import condition_bits, read, suite_readout
-from longform.critics.surprisal.score import SuiteAccuracy, units_from_readout
+from longform.critics.surprisal.read import ENDS, Encoder, condition_bits, read, suite_readout
 from longform.datasets.test_suites.items import Suite, pair, suites_to_corpus
 from longform.language_models.log_probs import open_reader
 
@@ -25,8 +22,6 @@ def test_a_row_runs_from_files(tmp_path):
     assert readout.unit_ids == ("toy/1", "toy/2", "toy/3", "toy/4")
     np.testing.assert_allclose(readout.arrays["token_bits"], direct.arrays["token_bits"], atol=1e-4)
     assert sum(readout.arrays["region_tokens"]) == len(readout.arrays["token_bits"])
-    with pytest.raises(BadInput, match="precision 'half'"):
-        read(documents=corpus.documents, truth=corpus.truth, reader=tmp_path, name="row", precision="half")
 
 
 def test_an_item_longer_than_the_window_is_refused_by_name():
@@ -71,38 +66,3 @@ def test_tokens_equal_minicons_on_the_same_texts(tmp_path):
         for expected, found in zip(theirs, ours, strict=True):
             assert len(expected) == len(found.bits), kind
             np.testing.assert_allclose(found.bits, [value for _, value in expected], atol=1e-4)
-
-
-def test_bfloat16_falls_back_to_float32_where_it_would_be_emulated(tmp_path, monkeypatch, capsys):
-    network().float().save_pretrained(tmp_path)
-    TOKENIZERS["byte-level"].save_pretrained(tmp_path)
-    corpus = suites_to_corpus([suite()])
-    row = {"documents": corpus.documents, "truth": corpus.truth, "reader": tmp_path, "name": "row", "confirm": False}
-    bits = {}
-    for native in (False, True):
-        monkeypatch.setattr(reading, "has_bfloat16", lambda device, native=native: native)
-        bits[native] = read(**row, precision="bfloat16").arrays["token_bits"]
-    plain = read(**row).arrays["token_bits"]
-    assert np.array_equal(bits[False], plain) and not np.array_equal(bits[True], plain)
-    assert "infer row: reads in float32" in capsys.readouterr().out
-
-
-def test_a_bfloat16_row_decides_as_float32_does(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(reading, "has_bfloat16", lambda device: True)
-    network().float().save_pretrained(tmp_path)
-    TOKENIZERS["byte-level"].save_pretrained(tmp_path)
-    words = TEXT.split()
-    items = [
-        pair(i, {"a": [" ".join(words[:i]), words[i]], "b": [" ".join(words[:i]), words[-i]]}) for i in range(2, 22)
-    ]
-    many = Suite("many", "mean", ("(2;%a%) > (2;%b%)",), tuple(items))
-    corpus = suites_to_corpus([many])
-    rows = {"documents": corpus.documents, "truth": corpus.truth, "reader": tmp_path, "name": "row"}
-    signs = {}
-    for label, more in {"fine": {}, "confirmed": {"precision": "bfloat16"}}.items():
-        judged = units_from_readout(read(**rows, **more))
-        signs[label] = [SuiteAccuracy().succeeds(item) for item in judged]
-    assert signs["confirmed"] == signs["fine"]
-    assert "of 20 items read again in full precision" in capsys.readouterr().out
-    coarse = read(**rows, precision="bfloat16", confirm=False)
-    assert not np.allclose(coarse.arrays["token_bits"], read(**rows).arrays["token_bits"], atol=1e-3)

@@ -7,7 +7,7 @@ import pytest
 from test_decoder_tables import generation
 
 from longform.core.documents import BadInput
-from longform.critics.verifiability.annotation_sheet import AnnotationSheet, agreement, cohen, judged, sheet_record
+from longform.critics.verifiability.reliability import AnnotationSheet, agreement, cohen, judged, sheet_record
 from longform.critics.verifiability.score import LABELS
 
 S, R, N = LABELS

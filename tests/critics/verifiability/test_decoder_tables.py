@@ -9,7 +9,7 @@ from longform.core.critic import clustered
 from longform.core.documents import BadInput
 from longform.core.resampling import generator
 from longform.core.results import Results
-from longform.critics.verifiability.checker_accuracy import (
+from longform.critics.verifiability.reliability import (
     CheckerAccuracy,
     accuracy_records,
     confusion_of,

@@ -3,7 +3,7 @@
 import pytest
 
 from longform.core.documents import BadInput, Document, Section
-from longform.critics.verifiability.read_known import read_facts, verifier_of
+from longform.critics.verifiability.read import read_facts, verifier_of
 from longform.critics.verifiability.score import units_from_readout
 from longform.datasets import synthetic_world
 from longform.datasets.synthetic_world.corruption_corpus import build

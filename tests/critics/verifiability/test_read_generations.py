@@ -11,10 +11,9 @@ import pytest
 
 from longform.core.documents import BadInput, Document, Section
 from longform.critics.verifiability.checker import SavedChecker
-from longform.critics.verifiability.entailment import SHAPES, DecomposableAttention, TrainedEntailment, Vocabulary
-from longform.critics.verifiability.read import read, verifier_of_lines
-from longform.critics.verifiability.read_known import read_claims
+from longform.critics.verifiability.read import read, read_claims, verifier_of_lines
 from longform.critics.verifiability.score import generations_from_readout
+from longform.critics.verifiability.train import SHAPES, DecomposableAttention, TrainedEntailment, Vocabulary
 from longform.datasets.synthetic_world.fever_corpus import build
 from longform.text.sentences import PageSimilarity, conjunctions, entities, link_parser, mean_nats
 

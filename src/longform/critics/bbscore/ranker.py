@@ -84,7 +84,6 @@ class BridgeRanker:
         return np.where(np.isfinite(features), (features - self.mean) / self.spread, 0.0)
 
     def _line(self, original: np.ndarray, copies: np.ndarray) -> BridgeRanker:
-        """Logistic regression through the origin, scikit-learn's default L2 penalty; each pair once in either direction."""
         from sklearn.linear_model import LogisticRegression  # a second to import, needed here only
 
         gaps = self._standard(copies) - self._standard(original)

@@ -48,7 +48,6 @@ class TrainedBridge:
     splitter: str
 
     def save(self, folder: Path) -> None:
-        """``heads.safetensors``, ``bridge.json`` and a copy of the frozen encoder with its features."""
         weights = {f"{name}/{key}": v for name, head in self.heads.items() for key, v in head.state_dict().items()}
         save_file({key: value.contiguous() for key, value in weights.items()}, folder / "heads.safetensors")
         named = {"heads": list(self.heads), "splitter": self.splitter}

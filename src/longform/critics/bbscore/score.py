@@ -110,7 +110,6 @@ class BridgeCritic(SumScored):
         return sums if self.signed else np.abs(sums)
 
     def attribute(self, units: Sequence[LatentPath]) -> list[np.ndarray]:
-        """What each inner sentence adds to the score, (sentences - 2,)."""
         return [self._parts(unit) if len(unit.latents) > 2 else np.zeros(0) for unit in units]
 
     def _parts(self, unit: LatentPath) -> np.ndarray:

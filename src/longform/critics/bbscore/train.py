@@ -156,18 +156,15 @@ class BridgeEncoder(pl.LightningModule):
         return self.head(sentences.features[first : first + int(sentences.lengths[number])].to(self.device))
 
     def training_step(self, batch: Mapping[str, torch.Tensor], index: int) -> torch.Tensor:
-        """Log and return the loss."""
         loss = self.loss(batch["labels"], "train")
         self.log("loss", loss)
         return loss
 
     def validation_step(self, batch: Mapping[str, torch.Tensor], index: int) -> None:
-        """Log the loss on triplets that are the same in every round."""
         rng = torch.Generator().manual_seed(derived_seed("validation", index) % 2**63)
         self.log("validation_loss", self.loss(batch["labels"], "validation", rng), batch_size=len(batch["labels"]))
 
     def configure_optimizers(self) -> Any:
-        """SGD at a constant rate, or AdamW."""
         if self.recipe.optimiser == "adamw":
             return adamw(self.head, self.plan, self.updates)
         return torch.optim.SGD(self.head.parameters(), lr=self.recipe.sgd_rate, momentum=MOMENTUM)
@@ -194,7 +191,6 @@ def train_head(
 
 
 def _anchors(sentences: Sentences, recipe: Recipe) -> range:
-    """Every sentence but the very last is an anchor (release); whole documents for the likelihood."""
     return range(len(sentences.lengths)) if recipe.objective == "likelihood" else range(len(sentences.features) - 1)
 
 
@@ -236,7 +232,6 @@ def fit(
 
 
 def _read(encoder: SentenceEncoder, documents: Sequence[Document], split: str, splitter: str, name: str) -> Sentences:
-    """Features of the documents of a split that are long enough; the others are counted aloud."""
     texts = split_sentences([d for d in documents if d.split == split], splitter)
     kept = [pieces for pieces in texts if len(pieces) >= MIN_SENTENCES]
     print(f"train {name}: {len(texts) - len(kept)} of {len(texts)} {split} documents are too short", flush=True)

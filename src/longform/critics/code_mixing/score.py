@@ -68,13 +68,11 @@ class DirichletCritic(SumScored):
     blame: ClassVar[int] = 1
 
     def attribute(self, units: Sequence[MixtureReading]) -> list[np.ndarray]:
-        """Nats per language; the normaliser's common part is shared out evenly."""
         alpha = self._alpha()
         fixed = gammaln(alpha) - gammaln(alpha.sum()) / len(alpha)
         return [fixed - (alpha - 1) * expected_logs(unit.posterior) if unit.valid else np.zeros(0) for unit in units]
 
     def fit(self, real: Sequence[MixtureReading]) -> DirichletCritic:
-        """The Dirichlet that maximises the expected log density of real sentences' posteriors."""
         if not self.own_prior:
             return self
         kept = [unit.posterior for unit in real if unit.valid]
@@ -102,7 +100,6 @@ class DirichletCritic(SumScored):
         return Tally(tuple(unit.unit_id for unit in units), ("nats", "documents", "excluded"), rows)
 
     def of_sums(self, sums: Sums) -> Any:
-        """Nats per sentence."""
         return ratio(sums.total("nats"), sums.total("documents"))
 
     def describe(self, units: Sequence[MixtureReading]) -> dict[str, Any]:
@@ -143,10 +140,6 @@ class LanguageDispersion(SumScored):
         """Per language $z_i (1 - z_i)$: the chance that a word in it meets one in another; sums to the dispersion."""
         return [unit.share * (1 - unit.share) if unit.valid else np.zeros(0) for unit in units]
 
-    def fit(self, real: Sequence[MixtureReading]) -> LanguageDispersion:
-        """Nothing is fitted."""
-        return self
-
     def tally(self, units: Sequence[MixtureReading]) -> Tally:
         """Per sentence: dispersion, 1 if in a corner, 1, excluded."""
         rows = [
@@ -159,7 +152,6 @@ class LanguageDispersion(SumScored):
         return Tally(tuple(unit.unit_id for unit in units), columns, np.array(rows).reshape(len(units), 4))
 
     def of_sums(self, sums: Sums) -> Any:
-        """Mean over sentences, between 0 and 1."""
         return ratio(sums.total("corner" if self.corners else "dispersion"), sums.total("documents"))
 
     def describe(self, units: Sequence[MixtureReading], count: int = 500) -> dict[str, Any]:

@@ -59,7 +59,6 @@ class LanguageModel:
         return [[self.vocabulary[i] for i in row] for row in order.tolist()]
 
     def save(self, folder: Path | str) -> None:
-        """Write ``languages.npz`` and ``languages.json``."""
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         save_arrays(folder / "languages.npz", {"phi": self.phi, "alpha": self.alpha})
@@ -69,7 +68,6 @@ class LanguageModel:
 
     @classmethod
     def load(cls, folder: Path | str) -> LanguageModel:
-        """Read what :meth:`save` wrote."""
         folder = Path(folder)
         if not (folder / "languages.json").is_file():
             raise BadInput(f"{folder}: no languages.json; a language model is a folder with languages.npz and .json")

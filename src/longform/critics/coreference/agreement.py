@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -98,17 +98,12 @@ class CorefAgreement(SumScored):
 
     better: ClassVar[Better] = "higher"
 
-    def fit(self, real: Sequence[Any]) -> Self:
-        """Nothing to fit."""
-        return self
-
     def tally(self, units: Sequence[Any]) -> Tally:
         """Hits and totals, of :class:`ClusterPair` units, of recall and precision of the three scores; a document without gold mentions is excluded."""
         rows = [self._row(unit) if unit.gold else [0.0] * (len(COLUMNS) - 1) + [1.0] for unit in units]
         return Tally(tuple(u.unit_id for u in units), COLUMNS, np.array(rows).reshape(len(rows), len(COLUMNS)))
 
     def of_sums(self, sums: Sums) -> Any:
-        """Mean of the three F1."""
         return np.mean([_f1(sums, name)["f1"] for name in SCORES], axis=0)
 
     def describe(self, units: Sequence[Any]) -> Mapping[str, Any]:
@@ -126,7 +121,6 @@ class CorefAgreement(SumScored):
 
 
 def _f1(sums: Sums, name: str) -> dict[str, Any]:
-    """Recall, precision and F1 of a score, 0 where nothing was to be found."""
     recall_hits, recall_total, precision_hits, precision_total = (sums.total(f"{name}_{part}") for part in PARTS)
     recall, precision = (
         np.nan_to_num(ratio(hits, whole))

@@ -236,7 +236,6 @@ class AttributionCritic(MentionCritic):
         return {"rare": float(np.sum(log_probs < self.threshold)), "windows": float(len(log_probs))}
 
     def _articles(self, units: Sequence[Chain]) -> list[dict[str, Any]]:
-        """Of chains that carry their text: those with most improbable symbols per symbol, the worst first, long before short."""
         shown = [unit for unit in units if isinstance(unit, ChainInText) and unit.text]
         log_probs = self.attribute(shown) if shown else []
         shares = [float(np.mean(row < self.threshold)) for row in log_probs]

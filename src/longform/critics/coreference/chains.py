@@ -78,11 +78,9 @@ class GivenMentions:
     name: str = "gold"
 
     def header(self) -> Mapping[str, str]:
-        """Where the mentions come from."""
         return {"resolver": self.name}
 
     def resolve(self, texts: Sequence[str]) -> list[list[Mention]]:
-        """The given mentions."""
         missing = [text[:40] for text in texts if text not in self.by_text]
         if missing:
             raise BadInput(
@@ -250,7 +248,6 @@ def gold_mentions(documents: Sequence[Document], truth: Mapping[str, np.ndarray]
 
 
 def _genders(chain: Chain) -> dict[int, str]:
-    """Gender of each person that some tag of the chain gives."""
     split = (symbol.partition(":") for symbol in chain.symbols)
     return {int(person): form for form, _, person in split if form in {MALE, FEMALE, PLURAL}}
 

@@ -126,7 +126,6 @@ def read_tokens(chains: Sequence[Chain], forms: Mapping[str, int]) -> TokenStrea
 
 @numba.njit(cache=True, nogil=True)
 def _label(seen, labels, entity):
-    """Place of an entity among those seen in the window, ``labels`` where it is new."""
     for earlier in range(labels):
         if seen[earlier] == entity:
             return earlier

@@ -19,7 +19,6 @@ _LISTS: Mapping[str, frozenset[str]] = {
 
 
 def _gendered(kind: str) -> dict[str, str]:
-    """Gender of each word of a kind."""
     return {word: gender for name, gender in GENDERS.items() for word in _LISTS.get(f"{name}_{kind}", ())}
 
 
@@ -123,7 +122,6 @@ def _capital(token: Token) -> bool:
 
 
 def _name_length(tokens: Sequence[Token], i: int, first_names: Mapping[str, str], inside: set[str]) -> int:
-    """Tokens of the name that begins at ``i``; 0 where none does."""
     if not _capital(tokens[i]) or not _may_begin(tokens, i, first_names, inside):
         return 0
     end = i + 1
@@ -145,7 +143,6 @@ def _takes_stop(word: str) -> bool:
 
 
 def _may_begin(tokens: Sequence[Token], i: int, first_names: Mapping[str, str], inside: set[str]) -> bool:
-    """Whether a capital letter at ``i`` means a name: not a pronoun, nor a plain word that opens a sentence."""
     word = tokens[i].text
     folded = word.lower()
     if word in PERSON_PRONOUNS or word == "I" or folded in FUNCTION_WORDS:
@@ -187,7 +184,6 @@ def _following(tokens: Sequence[Token], i: int) -> str:
 
 
 def _evidence(words: tuple[str, ...], before: str, after: str, first_names: Mapping[str, str]) -> int | None:
-    """How sure it is that these words name a person; None where they name something else."""
     if any(word in PLACE_WORDS for word in words) or (words[0] in NO_NAMES and len(words) == 1):
         return None
     if words[0] in first_names:
@@ -208,7 +204,6 @@ def _pronoun(tokens: Sequence[Token], i: int, number: int) -> Candidate:
 
 
 def _noun(tokens: Sequence[Token], i: int, number: int) -> Candidate | None:
-    """A noun for a person with its determiner: "the actress", "his elder brother"."""
     first = i
     while first > 0 and i - first < 3 and tokens[first - 1].text.isalpha():
         first -= 1
@@ -224,7 +219,6 @@ def _noun(tokens: Sequence[Token], i: int, number: int) -> Candidate | None:
 
 
 def _is_subject(tokens: Sequence[Token], first: int, after: int) -> bool:
-    """No parser: the mention opens its clause, and no possessive mark follows."""
     before = tokens[first - 1].text.lower() if first else ""
     opens = not before or not before[0].isalnum() or before in CLAUSE_WORDS
     owned = after < len(tokens) and tokens[after].text in {"'s", "’s"}
@@ -245,7 +239,6 @@ def is_object(text: str, candidate: Candidate) -> bool:
 
 
 def _groups(found: Sequence[Candidate], tokens: Sequence[Token]) -> Iterator[Candidate]:
-    """Two names joined by "and": one candidate for a plural pronoun."""
     names = [c for c in found if c.kind == NAME and c.gender != PLURAL]
     for first, second in itertools.pairwise(names):
         gap = [t for t in tokens if first.end <= t.start < second.start]

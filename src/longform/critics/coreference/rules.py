@@ -75,13 +75,11 @@ class RuleResolver:
     order: float = 0.25
 
     def header(self) -> Mapping[str, str]:
-        """Settings and the number of first names."""
         names = "sentences_back distance subject parallel known order"
         settings = ",".join(f"{name}={getattr(self, name)}" for name in names.split())
         return {"resolver": f"RuleResolver({settings})", "first_names": str(len(self.first_names))}
 
     def resolve(self, texts: Sequence[str]) -> list[list[Mention]]:
-        """Mentions of persons of each text; every candidate that stays alone is an entity of one mention."""
         return [self._resolve(text) for text in texts]
 
     def _resolve(self, text: str) -> list[Mention]:
@@ -105,7 +103,6 @@ class RuleResolver:
         return self._pronoun(text, mention, entities)
 
     def _same_noun(self, mention: Candidate, entities: Sequence[_Entity]) -> _Entity | None:
-        """A definite noun goes back to the same noun nearby; "a man" is always someone new."""
         if mention.words[0] == "a":
             return None
         back = mention.sentence - self.sentences_back
@@ -137,7 +134,6 @@ class RuleResolver:
 
 
 def _excluded(text: str, mention: Candidate, entity: _Entity) -> bool:
-    """Binding: an object pronoun is not the subject of its own clause; a pronoun is not part of what contains it."""
     last = entity.mentions[-1]
     same_clause = last.sentence == mention.sentence and last.clause == mention.clause
     reflexive = mention.words[0] in REFLEXIVES
@@ -146,7 +142,6 @@ def _excluded(text: str, mention: Candidate, entity: _Entity) -> bool:
 
 
 def _same_name(mention: Candidate, entities: Sequence[_Entity]) -> _Entity | None:
-    """The same words, else the latest entity one of whose names contains these words at its start or end."""
     for entity in reversed(entities):
         if mention.words in entity.names and (entity.allows(mention.gender) or mention.gender == entity.gender):
             return entity
@@ -169,7 +164,6 @@ def _alias(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
 
 
 def _resolve_forwards(entities: list[_Entity]) -> None:
-    """A pronoun that found nobody goes to the next name of its sentence: "After his death, Smith ..."."""
     for entity in entities:
         first = entity.mentions[0]
         if first.kind != PRONOUN:
@@ -188,7 +182,6 @@ def _resolve_forwards(entities: list[_Entity]) -> None:
 
 
 def _is_newer(pronouns: _Entity, target: _Entity) -> bool:
-    """Whether ``target`` is first named after the pronouns began, so that looking back could not find it."""
     return target is not pronouns and min(m.start for m in target.mentions) > pronouns.mentions[0].start
 
 
@@ -230,11 +223,9 @@ class NearestResolver:
     first_names: Mapping[str, str] = field(default_factory=lambda: FIRST_NAMES, repr=False)
 
     def header(self) -> Mapping[str, str]:
-        """Name and the number of first names."""
         return {"resolver": "NearestResolver()", "first_names": str(len(self.first_names))}
 
     def resolve(self, texts: Sequence[str]) -> list[list[Mention]]:
-        """Mentions of each text; an entity may have one mention."""
         return [self._resolve(text) for text in texts]
 
     def _resolve(self, text: str) -> list[Mention]:
@@ -257,7 +248,6 @@ class NearestResolver:
 
 
 def _entity_of(candidate: Candidate, names: list[set[str]]) -> int:
-    """The latest entity whose words hold these or are held by them, else a new one."""
     words = set(candidate.words)
     for entity in range(len(names) - 1, -1, -1):
         if names[entity] and (words <= names[entity] or names[entity] <= words):
@@ -300,12 +290,10 @@ class FcorefResolver:
     first_names: Mapping[str, str] = field(default_factory=lambda: FIRST_NAMES, repr=False)
 
     def header(self) -> Mapping[str, str]:
-        """Checkpoint and the versions that its scores depend on."""
         versions = {name: _version(name) for name in ("fastcoref", "transformers", "torch", "spacy")}
         return {"resolver": f"FcorefResolver({self.checkpoint})", **versions}
 
     def resolve(self, texts: Sequence[str]) -> list[list[Mention]]:
-        """Mentions of all clusters; F-coref knows no entity mentioned once."""
         read = [text for text in texts if text.strip()]
         found = iter(self.model.predict(texts=read, max_tokens_in_batch=self.tokens_in_batch) if read else [])
         return [self._mentions(text, next(found)) if text.strip() else [] for text in texts]

@@ -107,7 +107,6 @@ class _NgramScores(SumScored):
         return score_keys(self.table, keys, self.order, self.packing.bits, self.log_unknown)
 
     def attribute(self, units: Sequence[Chain]) -> list[np.ndarray]:
-        """Log probability (nats) of each token, one array per unit, in reading order; sums to the tally."""
         tokens = self.read(units)
         return np.split(self.score_tokens(tokens), np.cumsum(tokens.lengths)[:-1])[: len(units)]
 
@@ -199,17 +198,14 @@ class _RandomMentions(_NgramScores):
     symbols: tuple[str, ...] = field(default=(), repr=False, metadata=FITTED)
 
     def fit(self, real: Sequence[Chain]) -> Self:
-        """As its parent does, and keep the symbols."""
         return replace(super().fit(real), symbols=tuple(s for unit in real if unit.valid for s in unit.symbols))
 
     def judged(self, units: Sequence[Chain]) -> list[Chain]:
-        """A drawn chain for each text; the same text always gets the same symbols."""
         if not self.symbols:
             raise BadInput(f"{type(self).__name__} has no symbols to draw; call fit(real chains), use what it returns")
         return [drawn_at_random(unit, self.symbols, "random mentions") for unit in units]
 
     def attribute(self, units: Sequence[Chain]) -> list[np.ndarray]:
-        """As its parent, of the drawn chains."""
         return super().attribute(self.judged(units))
 
     def tally(self, units: Sequence[Chain]) -> Tally:
@@ -248,7 +244,6 @@ def _raw_counts(keys: np.ndarray, packing: Packing) -> list[tuple[np.ndarray, np
 
 
 def _continuation_counts(keys: np.ndarray, packing: Packing) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """As :func:`_raw_counts`, with Kneser-Ney's counts; windows shorter than the order begin a chain."""
     windows, raw = count_keys(keys)
     cuts = np.searchsorted(windows, [1 << (packing.bits * n) for n in range(packing.order)])
     pieces = [slice(a, b) for a, b in zip(cuts, [*cuts[1:], len(windows)], strict=True)]

@@ -154,7 +154,6 @@ class GridRanker(SumScored):
         return Tally(tuple(grid.unit_id for grid in units), COLUMNS, rows)
 
     def of_sums(self, sums: Sums) -> Any:
-        """Mean value of the texts; only its order means anything."""
         return ratio(sums.total("value"), sums.total("texts"))
 
     def coherence(self, units: Sequence[Grid]) -> np.ndarray:

@@ -53,7 +53,6 @@ class RoleTransitions(SumScored):
             )
 
     def fit(self, real: Sequence[Grid]) -> RoleTransitions:
-        """Count the transitions of coherent grids."""
         full = [grid for grid in real if not grid.empty]
         if not full:
             raise BadInput(f"role transitions: got {len(real)} grids, 0 with entities; give texts with nouns")
@@ -87,7 +86,6 @@ class RoleTransitions(SumScored):
         return logprobs.mean(axis=(1, 2))
 
     def attribute(self, units: Sequence[Grid]) -> list[np.ndarray]:
-        """Log probability of each cell, float64 (sentences [+ 1 for the end], entities); empty for an empty grid."""
         flat = self._fitted().ravel()
         return [
             np.zeros((0, 0)) if grid.empty else flat[self._codes(grid.cells[None], self.count_end)[0]] for grid in units

@@ -7,7 +7,7 @@ word vectors by cosine. Measures over a word net are in :mod:`longform.critics.l
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -39,10 +39,6 @@ class AdjacentSimilarity(SumScored):
     def unknown(self, unit: Grid) -> int:
         """Entities of a unit that the measure knows nothing of."""
         return 0
-
-    def fit(self, real: Sequence[Grid]) -> Any:
-        """Nothing is fitted."""
-        return self
 
     def attribute(self, units: Sequence[Grid]) -> list[np.ndarray]:
         """Similarity of each sentence to the next, float64 (sentences - 1,), nan where undefined; empty where there is none."""
@@ -97,30 +93,17 @@ def _divided(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
     return np.divide(numerator, denominator, out=np.zeros(numerator.shape), where=denominator > 0)
 
 
-OVERLAPS: Mapping[str, Callable[..., np.ndarray]] = {  # of |A and B|, |A| and |B|
-    "dice": lambda shared, first, second: _divided(2 * shared, first + second),
-    "jaccard": lambda shared, first, second: _divided(shared, first + second - shared),
-    "cosine": lambda shared, first, second: _divided(shared, np.sqrt(first * second)),
-}
-
-
 @dataclass(frozen=True)
 class Overlap(AdjacentSimilarity):
-    """Shared nouns over sentence lengths.
-
-    Attributes:
-        kind: the printed formula lost its operator and factor; Dice is the reading that keeps both lengths apart.
-    """
-
-    kind: str = "dice"
-
-    def __post_init__(self) -> None:
-        if self.kind not in OVERLAPS:
-            raise BadInput(f"overlap kind {self.kind!r}; allowed are {sorted(OVERLAPS)}")
+    """Shared nouns over sentence lengths by Dice: the printed formula lost its operator and factor, and Dice keeps both lengths apart."""
 
     def sentence_matrices(self, units: Sequence[Grid]) -> list[np.ndarray]:
         """Overlap of every two sentences; 0 where both lack nouns."""
-        return [self._matrix(present(unit).astype(np.float64)) for unit in units]
+        found = []
+        for mentions in (present(unit).astype(np.float64) for unit in units):
+            sizes = mentions.sum(axis=1)
+            found.append(_divided(2 * (mentions @ mentions.T), sizes[:, None] + sizes[None, :]))
+        return found
 
     def neighbours(self, units: Sequence[Grid]) -> list[np.ndarray]:
         """As the matrices' first diagonals, without the matrices: a book has 10^9 pairs of sentences."""
@@ -128,26 +111,8 @@ class Overlap(AdjacentSimilarity):
         for mentions in map(present, units):
             sizes = mentions.sum(axis=1).astype(np.float64)
             shared = (mentions[:-1] & mentions[1:]).sum(axis=1).astype(np.float64)
-            found.append(OVERLAPS[self.kind](shared, sizes[:-1], sizes[1:]))
+            found.append(_divided(2 * shared, sizes[:-1] + sizes[1:]))
         return found
-
-    def _matrix(self, mentions: np.ndarray) -> np.ndarray:
-        sizes = mentions.sum(axis=1)
-        return OVERLAPS[self.kind](mentions @ mentions.T, sizes[:, None], sizes[None, :])
-
-
-def log_entropy(table: np.ndarray) -> np.ndarray:
-    r"""$\log(1 + c_{wd}) (1 + \sum_d p_{wd} \log p_{wd} / \log D)$, $p_{wd} = c_{wd} / c_w$ (Dumais 1991)."""
-    shares = table / table.sum(axis=1, keepdims=True)
-    logs = np.log(np.where(shares > 0, shares, 1.0))
-    entropy = -(shares * logs).sum(axis=1) / max(np.log(table.shape[1]), 1e-300)
-    return np.log1p(table) * (1 - entropy)[:, None]
-
-
-WEIGHTINGS: Mapping[str, Callable[[np.ndarray], np.ndarray]] = {
-    "counts": lambda table: table,
-    "log_entropy": log_entropy,
-}
 
 
 @dataclass(frozen=True)
@@ -157,23 +122,18 @@ class LatentSemantics(AdjacentSimilarity):
     Attributes:
         dims: dimensions kept of the truncated singular value decomposition, at most one less than the smaller side
             of the term-document table. The number is lost in the paper; its sibling papers use 100.
-        weighting: of the term-document table; the paper names none.
         words, vectors: fitted; the vocabulary and its float64 (words, dims) vectors, U times S.
     """
 
     dims: int = 100
-    weighting: str = "counts"
     words: Mapping[str, int] = field(default_factory=dict, repr=False, metadata=FITTED)
     vectors: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)), repr=False, metadata=FITTED)
 
     def __post_init__(self) -> None:
-        if self.weighting not in WEIGHTINGS or self.dims < 1:
-            raise BadInput(
-                f"latent semantics {self.dims, self.weighting}; allowed are dims from 1, {sorted(WEIGHTINGS)}"
-            )
+        if self.dims < 1:
+            raise BadInput(f"latent semantics: dims is {self.dims}, allowed is from 1; 100 is usual")
 
     def fit(self, real: Sequence[Grid]) -> LatentSemantics:
-        """Decompose the term-document table of real texts; a mention counts once a sentence."""
         words = {word: i for i, word in enumerate(sorted({entity for unit in real for entity in unit.entities}))}
         table = term_documents([unit for unit in real if not unit.empty], words)
         size = min(self.dims, min(table.shape) - 1)
@@ -181,7 +141,7 @@ class LatentSemantics(AdjacentSimilarity):
             raise BadInput(
                 f"latent semantics: {table.shape[0]} nouns in {table.shape[1]} texts; two of each are needed"
             )
-        return replace(self, words=words, vectors=word_vectors(WEIGHTINGS[self.weighting](table), size))
+        return replace(self, words=words, vectors=word_vectors(table, size))
 
     def sentence_matrices(self, units: Sequence[Grid]) -> list[np.ndarray]:
         """Cosine of the mean vectors of every two sentences; 0 where a sentence has no known noun."""
@@ -205,7 +165,6 @@ class LatentSemantics(AdjacentSimilarity):
 
 
 def _cosines(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Cosines of rows (..., n, dims) with columns (..., dims, m); 0 where a vector is zero."""
     lengths = np.linalg.norm(first, axis=-1)[..., :, None] * np.linalg.norm(second, axis=-2)[..., None, :]
     return _divided(first @ second, lengths)
 

@@ -20,7 +20,6 @@ class WordNet:
     text: str
 
     def save(self, folder: Path) -> None:
-        """``lexicon.xml``, where grid readers look for it."""
         (folder / "lexicon.xml").write_text(self.text, encoding="utf-8")
 
 

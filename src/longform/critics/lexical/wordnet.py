@@ -1,97 +1,42 @@
-"""Cohesion by relatedness in a word net: Hirst-St-Onge, Lesk, Resnik, Lin, Jiang-Conrath (lapata2005 section 3.2)."""
+r"""Cohesion by relatedness in a word net: Hirst-St-Onge, Lesk, Resnik, Lin, Jiang-Conrath (lapata2005 section 3.2).
+
+$\mathrm{sim}(S_1, S_2)$ is the mean over pairs of words of $\max_{c_1, c_2} \mathrm{sim}(c_1, c_2)$ over noun senses. Jiang-Conrath is a distance:
+nearest senses, lower is better. A noun without an entry adds 0 to a similarity; from a distance its pairs are left out.
+"""
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, ClassVar
 
+import numba
 import numpy as np
 
 from longform.core.critic import Better
 from longform.core.documents import BadInput, Readout
-from longform.critics.lexical.gloss_overlap import Glosses, extended_lesk, plain_lesk
 from longform.critics.lexical.score import FITTED, AdjacentSimilarity, present
 from longform.critics.lexical.score import units_from_readout as units_from_readout
 from longform.text.entity_grids import Grid
-from longform.text.lexicon import HORIZONTAL, HYPERNYM, MERONYM, Lexicon, closed_links, lexicon_from_arrays
+from longform.text.lexicon import HORIZONTAL, HYPERNYM, HYPONYM, MERONYM, Lexicon, Taxonomy, lexicon_from_arrays
 
+# Pronouns, prepositions, articles, conjunctions.
+FUNCTION_WORDS = tuple(
+    dict.fromkeys(Path(__file__).with_name("function_words.txt").read_text(encoding="utf-8").split())
+)
+FUNCTIONS = len(FUNCTION_WORDS)
+GLOSS, HYPERNYMS, HYPONYMS = range(3)
+RELATION_PAIRS = ((GLOSS, GLOSS), (HYPERNYMS, HYPERNYMS), (HYPONYMS, HYPONYMS), (HYPERNYMS, GLOSS), (GLOSS, HYPERNYMS))
+GLOSS_LIMIT = 300  # words of a joined definition; ours: bounds the cost of concepts with hundreds of hyponyms
+SIGNATURE = 512  # bits that tell most definitions without a common word apart; speed only
+_WORD = re.compile(r"[a-z0-9']+")
+CONSTANT, TURN = 8.0, 1.0  # C and k (Hirst and St-Onge 1998)
 HSO_LONGEST = 5  # links of a medium-strong path (Hirst and St-Onge 1998)
-NOTHING = Lexicon((), (), (), closed_links([]), (), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
-
-
-@dataclass(frozen=True)
-class Taxonomy:
-    """A lexicon whose words are looked up and whose links are walked; both are remembered."""
-
-    lexicon: Lexicon = field(default=NOTHING, repr=False)
-    _targets: dict = field(default_factory=dict, repr=False, compare=False)
-    _walks: dict = field(default_factory=dict, repr=False, compare=False)
-    _senses: dict[str, tuple[int, ...]] = field(default_factory=dict, repr=False, compare=False)
-
-    def senses(self, word: str) -> tuple[int, ...]:
-        """Noun synsets of a word form; empty for a word that the lexicon lacks."""
-        if word not in self._senses:
-            self._senses[word] = self.lexicon.noun_senses(word)
-        return self._senses[word]
-
-    def walk(self, synset: int, *kinds: int, limit: int | None = None) -> dict[int, int]:
-        """Synsets that links of these kinds lead to, with the least number of links; the synset itself at 0."""
-        if kinds not in self._targets:
-            self._targets[kinds] = self.lexicon.targets(*kinds)
-        if (synset, kinds, limit) not in self._walks:
-            targets, distance, frontier, step = self._targets[kinds], {synset: 0}, [synset], 0
-            while frontier and step != limit:
-                step += 1
-                reached = dict.fromkeys(target for source in frontier for target in targets[source])
-                frontier = [target for target in reached if target not in distance]
-                distance |= dict.fromkeys(frontier, step)
-            self._walks[synset, kinds, limit] = distance
-        return self._walks[synset, kinds, limit]
-
-    def subsumers(self, synset: int) -> dict[int, int]:
-        """The synset and all that its hypernym links lead to."""
-        return self.walk(synset, HYPERNYM)
-
-    def information_content(self, counted: Mapping[str, float], smoothing: float = 1.0) -> np.ndarray:
-        r"""$-\log p(c)$ of every synset, natural logarithm; a word's count goes to each of its noun senses and up.
-
-        Each synset counts once for each of its subsumers however many paths lead there (Resnik 1995). $p$ divides by
-        the summed direct counts. Synsets of other parts of speech have content infinity.
-        """
-        if not smoothing > 0:
-            raise BadInput(f"smoothing is {smoothing}, allowed is above 0; the usual choice is 1")
-        nouns = np.array([part == "n" for part in self.lexicon.parts_of_speech])
-        direct = np.where(nouns, smoothing, 0.0)
-        for word, count in counted.items():
-            direct[list(self.senses(word))] += count
-        below = np.zeros(len(direct))
-        for synset in np.flatnonzero(nouns).tolist():
-            below[list(self.subsumers(synset))] += direct[synset]
-        with np.errstate(divide="ignore"):
-            return -np.log(below / max(direct.sum(), 1e-300))
-
-    def shared_content(self, content: np.ndarray, synsets: Sequence[int]) -> np.ndarray:
-        """Content of the most informative common subsumer of every two synsets; 0 where they have none."""
-        members = defaultdict(list)
-        for place, synset in enumerate(synsets):
-            for subsumer in self.subsumers(synset):
-                members[subsumer].append(place)
-        shared = np.zeros((len(synsets), len(synsets)))
-        for subsumer in sorted(members, key=content.__getitem__):
-            shared[np.ix_(members[subsumer], members[subsumer])] = content[subsumer]
-        return shared
-
-    @cached_property
-    def links(self) -> dict[int, list[tuple[int, int]]]:
-        """Kind and target of each link, by source."""
-        table = defaultdict(list)
-        for source, kind, target in self.lexicon.links.tolist():
-            table[source].append((kind, target))
-        return table
 
 
 def compounds(first: Sequence[str], second: Sequence[str]) -> bool:
@@ -184,13 +129,9 @@ class HirstStOnge(WordnetSimilarity):
     the definition speaks of two to five: by its letter a concept and its hypernym would be unrelated. Strong are the
     same synset, a horizontal link, and any link where a compound of one synset holds a word of the other.
 
-    Attributes:
-        constant, turn: C and k, 8 and 1 in Hirst and St-Onge.
     """
 
     batch_words: ClassVar[int] = 1000
-    constant: float = 8.0
-    turn: float = 1.0
 
     def synset_matrix(self, synsets: Sequence[int]) -> np.ndarray:
         """Strength of every two synsets, the better of both directions."""
@@ -199,16 +140,15 @@ class HirstStOnge(WordnetSimilarity):
         for rows, columns, values in self._paths(places):
             strength[np.ix_(rows, columns)] = np.maximum(strength[np.ix_(rows, columns)], values)
         strength = np.maximum(strength, strength.T)
-        np.fill_diagonal(strength, 2 * self.constant)
+        np.fill_diagonal(strength, 2 * CONSTANT)
         words = self.taxonomy.lexicon.words
         for source, place in places.items():
             for kind, target in self.taxonomy.links.get(source, ()):
                 if target in places and (kind == HORIZONTAL or compounds(words[source], words[target])):
-                    strength[place, places[target]] = strength[places[target], place] = 2 * self.constant
+                    strength[place, places[target]] = strength[places[target], place] = 2 * CONSTANT
         return strength
 
     def _paths(self, places: Mapping[int, int]) -> Iterator[tuple[Any, Any, np.ndarray]]:
-        """(first places, last places, strengths) of all allowed paths, grouped by the highest synset on them."""
         below = defaultdict(list)  # synset -> (place, links) of the synsets that climb to it
         for synset, place in places.items():
             for top, links in self._upward(synset).items():
@@ -229,13 +169,122 @@ class HirstStOnge(WordnetSimilarity):
 
     def _strength(self, lengths: np.ndarray, turns: Any) -> np.ndarray:
         allowed = (lengths > 0) & (lengths <= HSO_LONGEST)
-        return np.where(allowed, self.constant - lengths - self.turn * turns, 0.0)
+        return np.where(allowed, CONSTANT - lengths - TURN * turns, 0.0)
 
     def _upward(self, synset: int) -> dict[int, int]:
         return self.taxonomy.walk(synset, HYPERNYM, MERONYM, limit=HSO_LONGEST)
 
     def _sideways(self, synset: int) -> dict[int, int]:
         return self.taxonomy.walk(synset, HORIZONTAL, limit=HSO_LONGEST)
+
+
+@dataclass(frozen=True)
+class Glosses:
+    """Definitions as word numbers; function words come first in the numbering.
+
+    Attributes:
+        lexicon: whose definitions.
+    """
+
+    lexicon: Lexicon
+
+    @cached_property
+    def numbers(self) -> list[np.ndarray]:
+        """(synsets,) int64 word numbers of each definition."""
+        index = {word: i for i, word in enumerate(FUNCTION_WORDS)}
+        rows = [_WORD.findall(gloss.lower()) for gloss in self.lexicon.glosses]
+        return [np.array([index.setdefault(word, len(index)) for word in row], dtype=np.int64) for row in rows]
+
+    @cached_property
+    def relatives(self) -> tuple[list[list[int]], ...]:
+        """(synsets,) the synset itself, its hypernyms, its hyponyms, by relation number."""
+        itself = [[i] for i in range(len(self.lexicon.synsets))]
+        return itself, self.lexicon.targets(HYPERNYM), self.lexicon.targets(HYPONYM)
+
+    def joined(self, synset: int, relation: int) -> np.ndarray:
+        """Definitions of a synset's relatives, one after another, cut at the limit; a break no phrase crosses between them."""
+        parts = []
+        for place, relative in enumerate(self.relatives[relation][synset]):
+            parts += ([np.array([-3], dtype=np.int64)] if place else []) + [self.numbers[relative]]
+        return np.concatenate(parts)[:GLOSS_LIMIT] if parts else np.zeros(0, dtype=np.int64)
+
+
+def plain_lesk(glosses: Glosses, synsets: Sequence[int]) -> np.ndarray:
+    """Distinct content words that two definitions share: float64 (synsets, synsets)."""
+    rows = [np.unique(glosses.numbers[synset]) for synset in synsets]
+    rows = [row[row >= FUNCTIONS] for row in rows]
+    kinds = np.unique(np.concatenate(rows)) if rows else np.zeros(0, dtype=np.int64)
+    table = np.zeros((len(rows), len(kinds)))
+    for place, row in enumerate(rows):
+        table[place, np.searchsorted(kinds, row)] = 1
+    return table @ table.T
+
+
+def extended_lesk(glosses: Glosses, synsets: Sequence[int]) -> np.ndarray:
+    """Summed squares of shared phrase lengths over ``RELATION_PAIRS``: float64 (synsets, synsets), symmetric."""
+    rows = [[glosses.joined(synset, relation) for synset in synsets] for relation in range(3)]
+    fields = [(*_flat(field), signatures(field)) for field in rows]
+    total = np.zeros((len(synsets), len(synsets)))
+    for first, second in RELATION_PAIRS:
+        _add_overlaps(*fields[first], *fields[second], FUNCTIONS, total)
+    return np.maximum(total, total.T)
+
+
+def _flat(rows: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    flat = np.concatenate(rows) if rows else np.zeros(0, dtype=np.int64)
+    return flat, np.cumsum([0] + [len(row) for row in rows]).astype(np.int64)
+
+
+def signatures(rows: Sequence[np.ndarray]) -> np.ndarray:
+    """uint64 (rows, 8): a bit for each content word, by its number modulo 512; rows without a common bit share no word."""
+    bits = np.zeros((len(rows), SIGNATURE), dtype=bool)
+    for place, row in enumerate(rows):
+        bits[place, row[row >= FUNCTIONS] % SIGNATURE] = True
+    return np.packbits(bits, axis=1).view(np.uint64)
+
+
+@numba.njit(cache=True)
+def _add_overlaps(  # type: ignore[no-untyped-def]
+    first, first_ends, first_bits, second, second_ends, second_bits, functions, total
+):
+    size = len(first_ends) - 1
+    for i in range(size):
+        a = first[first_ends[i] : first_ends[i + 1]]
+        for j in range(i, size):
+            shared = np.uint64(0)
+            for k in range(first_bits.shape[1]):
+                shared |= first_bits[i, k] & second_bits[j, k]
+            if shared:
+                total[i, j] += phrase_overlap(a, second[second_ends[j] : second_ends[j + 1]], functions)
+
+
+@numba.njit(cache=True)
+def phrase_overlap(first, second, functions):  # type: ignore[no-untyped-def]
+    """Sum of squared lengths of shared phrases, longest first, earliest in ``first`` on a tie; each word is used once."""
+    a, b = first, second
+    total, found = 0, False
+    while True:
+        best, at, against = 0, 0, 0
+        for i in range(len(a)):
+            if a[i] < functions or len(a) - i <= best:
+                continue
+            for j in range(len(b)):
+                if a[i] != b[j]:
+                    continue
+                step, length = 0, 0
+                while i + step < len(a) and j + step < len(b) and a[i + step] == b[j + step] and a[i + step] >= 0:
+                    step += 1
+                    if a[i + step - 1] >= functions:
+                        length = step
+                if length > best:
+                    best, at, against = length, i, j
+        if best == 0:
+            return total
+        if not found:
+            a, b, found = a.copy(), b.copy(), True
+        total += best * best
+        a[at : at + best] = -1
+        b[against : against + best] = -2
 
 
 @dataclass(frozen=True)
@@ -259,23 +308,16 @@ class InformationSimilarity(WordnetSimilarity):
     """Measures on information content, which ``fit`` counts in real texts.
 
     Attributes:
-        smoothing: added to the count of every noun synset, so that no content is infinite.
         content: fitted; float64 (synsets of the lexicon,), nats.
     """
 
-    smoothing: float = 1.0
     content: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False, metadata=FITTED)
 
     def fit(self, real: Sequence[Grid]) -> Any:
-        """Count the nouns of real texts, once a sentence."""
         counted: Counter[str] = Counter()
         for unit in real:
             counted.update(dict(zip(unit.entities, present(unit).sum(axis=0).tolist(), strict=True)))
-        return self.with_counts(counted)
-
-    def with_counts(self, counted: Mapping[str, float]) -> Any:
-        """Information content from the noun counts of any corpus."""
-        return replace(self, content=self.taxonomy.information_content(counted, self.smoothing))
+        return replace(self, content=self.taxonomy.information_content(counted))
 
     def synset_matrix(self, synsets: Sequence[int]) -> np.ndarray:
         """The measure from the content of both synsets and of their most informative common subsumer."""

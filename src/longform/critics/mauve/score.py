@@ -184,7 +184,6 @@ class Mauve:
     shares: tuple[np.ndarray, ...] = field(default=(), repr=False, metadata=FITTED)
 
     def fit(self, real: Sequence[TextFeature]) -> Mauve:
-        """Cluster real texts."""
         points = np.array([unit.values for unit in real if unit.valid], dtype=np.float64)
         if len(points) < 2:
             raise BadInput(f"MAUVE: {len(points)} of {len(real)} real texts have a feature; two are needed")

@@ -34,10 +34,6 @@ class GivenScore(SumScored):
 
     better: ClassVar[Better] = "higher"
 
-    def fit(self, real: Sequence[ScoredText]) -> GivenScore:
-        """Nothing is fitted."""
-        return self
-
     def tally(self, units: Sequence[ScoredText]) -> Tally:
         """Columns value, texts, excluded."""
         values = self.coherence(units)

@@ -102,19 +102,16 @@ class CoherenceRanker(pl.LightningModule):
         return self.network(torch.from_numpy(both).to(self.device))
 
     def training_step(self, batch: Mapping[str, torch.Tensor], index: int) -> torch.Tensor:
-        """Log and return the loss in nats per pair."""
         rng = np.random.Generator(np.random.PCG64(int(torch.randint(2**62, (1,)))))
         loss = self.losses("train", batch["labels"].tolist(), rng).mean()
         self.log("loss", loss)
         return loss
 
     def validation_step(self, batch: Mapping[str, torch.Tensor], index: int) -> None:
-        """Log the loss on the same shuffles in every round."""
         loss = self.losses("validation", batch["labels"].tolist(), generator("ranker validation", index)).mean()
         self.log("validation_loss", loss, batch_size=len(batch["labels"]))
 
     def configure_optimizers(self) -> Any:
-        """AdamW with the linear schedule."""
         return adamw(self.network, self.plan, self.plan.updates(len(self.data["train"].rows)))
 
 
@@ -127,7 +124,6 @@ class TrainedRanker:
     splitter: str
 
     def save(self, folder: Path) -> None:
-        """``ranker.safetensors``, ``ranker.json`` and a copy of the frozen encoder."""
         save_file(self.network.state_dict(), folder / "ranker.safetensors")
         named = {"splitter": self.splitter, "shape": asdict(self.network.shape)}
         (folder / "ranker.json").write_text(json.dumps(named, sort_keys=True) + "\n", encoding="utf-8")

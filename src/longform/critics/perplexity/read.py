@@ -127,7 +127,6 @@ def read_true(
 
 
 def _log_probs(language: Any, states: np.ndarray, emitted: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """Log-probability of each token of one document; its subsequences' draws stand at their delimiters."""
     previous = np.concatenate([[0], states[:-1]])
     values = np.zeros(lengths[emitted].sum())
     draws = language.transitions[previous, states] * language.emissions[states, emitted]

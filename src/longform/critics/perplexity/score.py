@@ -36,12 +36,7 @@ class Perplexity(SumScored):
     attributed: ClassVar[tuple[str, ...]] = ("logprob",)
     blame: ClassVar[int] = -1
 
-    def fit(self, real: Sequence[LogProbs]) -> Perplexity:
-        """Nothing is fitted."""
-        return self
-
     def attribute(self, units: Sequence[LogProbs]) -> list[np.ndarray]:
-        """Log-probability of each counted token, nats."""
         return [np.asarray(unit.values if self.count_end else unit.values[:-1], np.float64) for unit in units]
 
     def tally(self, units: Sequence[LogProbs]) -> Tally:
@@ -55,7 +50,6 @@ class Perplexity(SumScored):
         return float(values.sum()), len(values), not len(values)
 
     def of_sums(self, sums: Sums) -> Any:
-        """Perplexity per token."""
         return perplexity(sums.total("logprob"), sums.total("tokens"))
 
 

@@ -48,12 +48,7 @@ class DistinctGrams(SumScored):
     blame: ClassVar[int] = -1
 
     def attribute(self, units: Sequence[TokenText]) -> list[np.ndarray]:
-        """Per n-gram of the text 1 where it is met first, 0 where it repeats."""
         return [first_grams(unit.tokens, self.n) for unit in units]
-
-    def fit(self, real: Sequence[TokenText]) -> DistinctGrams:
-        """Nothing is fitted."""
-        return self
 
     def tally(self, units: Sequence[TokenText]) -> Tally:
         """Columns distinct, generations, excluded (never)."""
@@ -62,7 +57,6 @@ class DistinctGrams(SumScored):
         return Tally(tuple(unit.unit_id for unit in units), ("distinct", "generations", "excluded"), values)
 
     def of_sums(self, sums: Sums) -> Any:
-        """Mean over generations."""
         return ratio(sums.total("distinct"), sums.total("generations"))
 
 
@@ -76,12 +70,7 @@ class RepeatedGrams(SumScored):
     attributed: ClassVar[tuple[str, ...]] = ("repeated",)
     blame: ClassVar[int] = 1
 
-    def fit(self, real: Sequence[TokenText]) -> RepeatedGrams:
-        """Nothing is fitted."""
-        return self
-
     def attribute(self, units: Sequence[TokenText]) -> list[np.ndarray]:
-        """Per n-gram of the text 1 where it repeats an earlier one, else 0."""
         return [1 - first_grams(unit.tokens, self.n) for unit in units]
 
     def tally(self, units: Sequence[TokenText]) -> Tally:
@@ -107,10 +96,6 @@ class GramProportion(SumScored):
     n: int = N
     better: ClassVar[Better] = "higher"
 
-    def fit(self, real: Sequence[TokenText]) -> GramProportion:
-        """Nothing is fitted."""
-        return self
-
     def tally(self, units: Sequence[TokenText]) -> Tally:
         """Columns distinct, reference, ratio, generations, excluded (the human text has no n-gram)."""
         values = np.array([self._row(unit) for unit in units], dtype=np.float64).reshape(len(units), 5)
@@ -125,7 +110,6 @@ class GramProportion(SumScored):
         return machine, human, machine / human, 1, 0
 
     def of_sums(self, sums: Sums) -> Any:
-        """A proportion; one for the human texts themselves."""
         average = self.reading == "average_of_ratios"
         top, bottom = ("ratio", "generations") if average else ("distinct", "reference")
         return ratio(sums.total(top), sums.total(bottom))

@@ -41,12 +41,7 @@ class TitleAccuracy(SumScored):
     attributed: ClassVar[tuple[str, ...]] = ("correct",)
     blame: ClassVar[int] = -1
 
-    def fit(self, real: Sequence[TitledArticle]) -> Self:
-        """Nothing is fitted."""
-        return self
-
     def attribute(self, units: Sequence[TitledArticle]) -> list[np.ndarray]:
-        """:func:`correct_titles` of each unit."""
         return [correct_titles(unit) for unit in units]
 
     def tally(self, units: Sequence[TitledArticle]) -> Tally:
@@ -80,10 +75,6 @@ class CalibrationError(SumScored):
         if not isinstance(self.bins, int) or self.bins < 1:
             raise BadInput(f"bins is {self.bins!r}, allowed is a whole number from 1; 15 is usual")
 
-    def fit(self, real: Sequence[TitledArticle]) -> Self:
-        """Nothing is fitted."""
-        return self
-
     def tally(self, units: Sequence[TitledArticle]) -> Tally:
         """Per bin: sections, sum of confidence, correct ones; excluded are documents without a gold title."""
         values = np.zeros((len(units), 3 * self.bins + 1))
@@ -103,7 +94,6 @@ class CalibrationError(SumScored):
         return ratio(np.abs(confidence - correct).sum(axis=-1), sections.sum(axis=-1))
 
     def _bins(self, sums: np.ndarray) -> np.ndarray:
-        """Sections, confidence and correct ones, (3, ..., bins), from (..., columns)."""
         parts = sums[..., : 3 * self.bins]
         return np.moveaxis(parts.reshape(*parts.shape[:-1], 3, self.bins), -2, 0)
 
@@ -158,14 +148,12 @@ class CorrectedTitleCritic(TitleCritic):
     channel: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)), repr=False, metadata=FITTED)
 
     def fit(self, real: Sequence[TitledArticle]) -> Self:
-        """Fit the prior, and set the channel to its posterior mean."""
         if not self.delta > 0:
             raise BadInput(f"delta is {self.delta}: an impossible transition cannot be corrected; use a delta above 0")
         weights = self.confusion_counts + _profile(self.confusion_counts)
         return super().fit(real)._through(weights / weights.sum(axis=1, keepdims=True))
 
     def _through(self, rows: np.ndarray) -> Self:
-        """With a channel over all states: begin, end and titles that the classifier lacks pass unchanged."""
         place = [self.names.index(name) for name in self.confusion_names]
         channel = np.eye(len(self.names))
         channel[np.ix_(place, place)] = rows
@@ -188,7 +176,6 @@ class CorrectedTitleCritic(TitleCritic):
         return plain.attribute(units)
 
     def of_sums(self, sums: Sums) -> Any:
-        """Corrected Latent PPL; it may fall below 1 where the channel overstates the errors."""
         counts = totals(self, sums)
         return perplexity((counts * self.corrected_table()).sum(axis=(-2, -1)), counts.sum(axis=(-2, -1)))
 
@@ -222,7 +209,6 @@ def confusion(units: Sequence[TitledArticle], names: Sequence[str]) -> np.ndarra
 
 
 def _profile(counts: np.ndarray) -> np.ndarray:
-    """What a row is before its own sections are counted: the share of errors of all titles, spread as errors fall."""
     size = len(counts)
     wrong = counts.sum() - np.trace(counts) + 1.0
     rate = wrong / (counts.sum() + 2.0)

@@ -87,7 +87,6 @@ class ExpectedTitleCritic(TitleCritic):
     log_shares: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False, metadata=FITTED)
 
     def fit(self, real: Sequence[TitledArticle]) -> Self:
-        """Fit the prior, and count the share of each title."""
         symbols = [symbol for unit in real for symbol in unit.gold_chain().symbols]
         names, counts = np.unique(np.array(symbols, dtype=np.str_), return_counts=True)
         shares = np.log(counts / counts.sum())
@@ -104,7 +103,6 @@ class ExpectedTitleCritic(TitleCritic):
         return Tally(tuple(unit.unit_id for unit in units), COLUMNS, values)
 
     def attribute(self, units: Sequence[TitledArticle]) -> list[np.ndarray]:
-        """Parts of the term that is scored, nats; empty where nothing could be read."""
         every = [self._terms(unit) for unit in units]
         return [np.zeros(0) if found is None else getattr(found, self.attributed[0]) for found in every]
 
@@ -118,7 +116,6 @@ class ExpectedTitleCritic(TitleCritic):
         return terms(logs[begin, places], logs[np.ix_(places, places)], logs[places, self.names.index(END)], emissions)
 
     def of_sums(self, sums: Sums) -> Any:
-        """Latent PPL of term (1)."""
         return perplexity(sums.total("prior"), sums.total("transitions"))
 
     def describe(self, units: Sequence[TitledArticle]) -> dict[str, float | None]:
@@ -132,7 +129,6 @@ class _PerTransition(ExpectedTitleCritic):
     parts: ClassVar[str] = "sections"
 
     def of_sums(self, sums: Sums) -> Any:
-        """Nats per transition."""
         return ratio(sums.total(self.attributed[0]), sums.total("transitions"))
 
 

@@ -95,7 +95,6 @@ class TitleCritic(BigramCritic):
         }
 
     def _ranked(self, chains: Sequence[Chain]) -> list[tuple[float, Chain, np.ndarray]]:
-        """Articles of three sections and more by their mean log probability, the lowest first."""
         scored = zip(chains, self.attribute(chains), strict=True)
         long = [(float(np.nanmean(logs)), chain, logs) for chain, logs in scored if len(chain.symbols) >= 3]
         return sorted(long, key=lambda row: (row[0], row[1].unit_id))
@@ -123,7 +122,6 @@ class GoldTitleCritic(TitleCritic):
     """The same critic on the gold titles of real text, which no classifier has touched."""
 
     def judged(self, units: Sequence[Any]) -> Sequence[Chain]:
-        """Gold titles; an article without them is excluded."""
         return [unit.gold_chain() if isinstance(unit, TitledArticle) else unit for unit in units]
 
 
@@ -140,11 +138,9 @@ class RandomTitleCritic(TitleCritic):
     titles: tuple[str, ...] = field(default=(), repr=False, metadata=FITTED)
 
     def fit(self, real: Sequence[Any]) -> Self:
-        """As its parent does, and keep the titles."""
         return replace(super().fit(real), titles=tuple(t for unit in real for t in unit.gold_chain().symbols))
 
     def judged(self, units: Sequence[Any]) -> Sequence[Chain]:
-        """A drawn chain for each text; the same text always gets the same titles."""
         return [drawn_at_random(unit, self.titles, "random titles") for unit in units]
 
 
@@ -154,7 +150,6 @@ def _entry(row: tuple[float, Chain, np.ndarray]) -> dict[str, Any]:
 
 
 def _repeats(row: tuple[float, Chain, np.ndarray]) -> bool:
-    """Whether an article repeats a title against the critic, below ``FAILURE_PROBABILITY``."""
     _, chain, logs = row
     limit = np.log(FAILURE_PROBABILITY)
     return any(a == b and logs[i + 1] < limit for i, (a, b) in enumerate(pairwise(chain.symbols)))

@@ -25,7 +25,6 @@ class TitleClassifier(Learner):
     """A transformers sequence classifier with its optimiser."""
 
     def loss(self, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
-        """Mean cross-entropy in nats per section."""
         logits = self.network(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"]).logits
         return torch.nn.functional.cross_entropy(logits.float(), batch["labels"])
 

@@ -1,34 +1,151 @@
-"""Surprisal of every token of every condition of every item, in bits, with the region of each token."""
+r"""Surprisal of every token of every condition of every item, in bits, with the region of each token.
+
+$s(t_i) = -\log_2 p(t_i | t_0 \ldots t_{i-1})$ (beyer2021, equation 1). What is kept is the token's bits and its region; sums and means of a
+region are taken afterwards, without the model. A region owns its content and the blank before it, a token goes to where its first letter is.
+"""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
-from transformers import AutoModelForCausalLM
+from transformers import AutoModelForCausalLM, PreTrainedTokenizerBase
 
 from longform.core.documents import BadInput, Document, Readout
-from longform.critics.surprisal.encoding import Encoder
 from longform.datasets.test_suites.items import Suite, suite_head, suites_from_documents
-from longform.datasets.test_suites.prediction_formulas import (
-    COMPARISON,
-    METRICS,
-    Binary,
-    Formula,
-    RegionValue,
-    evaluate,
-)
-from longform.language_models.checkpoints import chosen_device, load_reader, load_tokenizer
+from longform.language_models.checkpoints import load_reader, load_tokenizer
 from longform.language_models.log_probs import LogProbReader, open_reader
 
-FIRST = 16  # closest items of a metric that are always read again: what the error is first measured on
-SAFETY = 2.0  # how far beyond the largest change seen a decision must be to stand
+ENDS = ("legacy_none", "bos", "bos_eos_2021")
+SEPARATORS = ("eos", "strip", "literal")
+MARK = re.compile(r"\s*\[SEP\]\s*")
+UNCOUNTED = -1
+
+
+@dataclass(frozen=True)
+class RegionText:
+    """A text and where its regions end; region k is ``text[ends[k - 1] : ends[k]]``, possibly empty.
+
+    Attributes:
+        ends: non-decreasing, the last one is ``len(text)``.
+    """
+
+    text: str
+    ends: tuple[int, ...]
+
+    def regions(self) -> list[str]:
+        """The pieces, blanks included; joined they are the text."""
+        return [self.text[start:end] for start, end in zip((0, *self.ends), self.ends, strict=False)]
+
+
+def joined(contents: Sequence[str]) -> RegionText:
+    """Region contents joined as SyntaxGym joins them: empty ones are skipped, one blank between the others."""
+    text, ends = "", []
+    for content in contents:
+        bare = " ".join(content.split())
+        text += f" {bare}" if text and bare else bare
+        ends.append(len(text))
+    return RegionText(text, tuple(ends))
+
+
+def token_regions(source: RegionText, starts: Sequence[int]) -> np.ndarray:
+    """Region index of each token, int32 of shape (tokens,), from the tokens' start offsets in ``source.text``."""
+    size = len(source.text)
+    blank = np.array([character.isspace() for character in source.text] + [True])
+    visible = np.minimum.accumulate(np.where(blank, size, np.arange(size + 1))[::-1])[::-1]
+    places = np.minimum(visible, max(size - 1, 0))[np.minimum(np.asarray(starts, dtype=np.int64), size)]
+    return np.searchsorted(np.asarray(source.ends), places, side="right").astype(np.int32)
+
+
+@dataclass(frozen=True)
+class TokenRow:
+    """Token ids of one text and, for each, the index of its region (``UNCOUNTED`` for a begin token)."""
+
+    ids: tuple[int, ...]
+    regions: np.ndarray
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """A tokenizer with the conventions under which texts are read.
+
+    Attributes:
+        ends: ``legacy_none`` adds nothing, and the first token counts 0 bits (beyer2021's setting: lm-zoo of March 2021);
+            ``bos`` puts an uncounted begin token in front; ``bos_eos_2021`` counts the begin token 0 bits in the first
+            region and the end token in the last (lm-zoo from August 2021 on, commit 923f21e).
+        separator: of a change of speaker, ``[SEP]``: ``eos`` reads each utterance by itself with the end token between
+            (DialoGPT), ``strip`` takes the marks out, ``literal`` leaves them.
+    """
+
+    tokenizer: PreTrainedTokenizerBase
+    ends: str = "bos"
+    separator: str = "eos"
+
+    def __post_init__(self) -> None:
+        for name, value, allowed in (("ends", self.ends, ENDS), ("separator", self.separator, SEPARATORS)):
+            if value not in allowed:
+                raise BadInput(f"encoder: {name} is {value!r}, allowed are {list(allowed)}; fix the entry")
+        if not self.tokenizer.is_fast:
+            raise BadInput(f"{type(self.tokenizer).__name__} gives no character offsets; save it with a tokenizer.json")
+        if self.ends != "legacy_none":
+            self._control("bos_token_id", "eos_token_id")
+        if self.ends == "bos_eos_2021":
+            self._control("eos_token_id")
+
+    def rows(self, conditions: Sequence[Sequence[str]]) -> list[TokenRow]:
+        """Token rows of many conditions, each a list of region texts; all texts are tokenised in one call."""
+        sources = [joined([self._clean(text) for text in contents]) for contents in conditions]
+        cuts = [self._utterances(source.text) for source in sources]
+        texts = [source.text[start:end] for source, spans in zip(sources, cuts, strict=True) for start, end in spans]
+        if not texts:
+            return []
+        encoded = self.tokenizer(texts, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
+        pairs = zip(encoded["input_ids"], encoded["offset_mapping"], strict=True)
+        return [
+            self._row(source, spans, [next(pairs) for _ in spans]) for source, spans in zip(sources, cuts, strict=True)
+        ]
+
+    def _clean(self, text: str) -> str:
+        return MARK.sub(" ", text) if self.separator == "strip" else text
+
+    def _utterances(self, text: str) -> list[tuple[int, int]]:
+        """(start, end) of each utterance: the whole text, where marks are not read as speakers."""
+        marks = list(MARK.finditer(text)) if self.separator == "eos" else []
+        return list(zip([0, *(m.end() for m in marks)], [*(m.start() for m in marks), len(text)], strict=True))
+
+    def _row(
+        self, source: RegionText, spans: list[tuple[int, int]], encoded: list[tuple[list[int], list[tuple[int, int]]]]
+    ) -> TokenRow:
+        ids: list[int] = []
+        starts: list[int] = []
+        for place, ((start, _), (tokens, offsets)) in enumerate(zip(spans, encoded, strict=True)):
+            if place:
+                ids.append(self._control("eos_token_id"))
+                starts.append(source.text.rindex("[SEP]", 0, start))
+            ids += tokens
+            starts += [start + offset for offset, _ in offsets]
+        regions = token_regions(source, starts).tolist()
+        if self.ends == "bos":
+            ids, regions = [self._control("bos_token_id", "eos_token_id"), *ids], [UNCOUNTED, *regions]
+        elif self.ends == "bos_eos_2021":
+            ids = [self._control("bos_token_id", "eos_token_id"), *ids, self._control("eos_token_id")]
+            regions = [0, *regions, len(source.ends) - 1]
+        return TokenRow(tuple(ids), np.array(regions, dtype=np.int32))
+
+    def _control(self, *names: str) -> int:
+        for name in names:
+            if (token := getattr(self.tokenizer, name)) is not None:
+                return token
+        raise BadInput(
+            f"{self.tokenizer.name_or_path or 'the tokenizer'} has no begin or end token, which ends {self.ends!r} and "
+            f"separator {self.separator!r} may need; set one, or choose ends 'legacy_none' and separator 'strip'"
+        )
 
 
 @dataclass(frozen=True)
@@ -43,74 +160,6 @@ class ConditionBits:
         """Bits of the tokens of each region; a region without tokens is empty."""
         return [self.bits[self.regions == index] for index in range(len(self.numbers))]
 
-    def of(self, number: int | None) -> np.ndarray:
-        """Bits of the region of that number; of all regions for None."""
-        return self.bits if number is None else self.bits[self.regions == self.numbers.index(number)]
-
-
-@dataclass(frozen=True)
-class Judged:
-    """One item: its suite's metric and predictions, and the place of each of its conditions among all that were read."""
-
-    metric: str
-    formulas: tuple[Formula, ...]
-    places: Mapping[str, int]
-
-    def differences(self, read: Mapping[int, ConditionBits] | Sequence[ConditionBits]) -> np.ndarray:
-        """Left minus right of every comparison; NaN where a region has no tokens, which no reading changes."""
-
-        def value(named: RegionValue) -> float:
-            bits = read[self.places[named.condition]].of(named.region)
-            return METRICS[self.metric](bits) if len(bits) or self.metric == "sum" else float("nan")
-
-        sides = [pair for formula in self.formulas for pair in _comparisons(formula)]
-        return np.array([evaluate(left, value) - evaluate(right, value) for left, right in sides])
-
-
-def _comparisons(formula: Formula) -> Iterator[tuple[Formula, Formula]]:
-    if isinstance(formula, Binary):
-        if formula.symbol in COMPARISON:
-            yield formula.left, formula.right
-        else:
-            yield from _comparisons(formula.left)
-            yield from _comparisons(formula.right)
-
-
-def confirmed(
-    items: Sequence[Judged], coarse: Sequence[ConditionBits], reread: Callable[[list[int]], list[ConditionBits]]
-) -> tuple[list[ConditionBits], int]:
-    """The coarse reading with every close item in its place as the fine one reads it, and how many items those were.
-
-    Args:
-        reread: reads the conditions at the given places finely, in that order.
-    """
-    settled, again = list(coarse), 0
-    for metric in dict.fromkeys(item.metric for item in items):
-        members = [item for item in items if item.metric == metric]
-        before = [item.differences(coarse) for item in members]
-        margins = np.array([np.nanmin(np.abs(d), initial=np.inf) for d in before])
-        order, done, error = np.argsort(margins, kind="stable"), 0, 0.0
-        while done < (wanted := _reach(margins[order], error, done)):
-            chosen = order[done:wanted]
-            places = [place for index in chosen for place in members[index].places.values()]
-            for place, bits in zip(places, reread(places), strict=True):
-                settled[place] = bits
-            changes = [np.abs(members[index].differences(settled) - before[index]) for index in chosen]
-            error = max([error, *(float(np.nanmax(change, initial=0.0)) for change in changes)])
-            done = wanted
-        again += done
-    return settled, again
-
-
-def _reach(sorted_margins: np.ndarray, error: float, done: int) -> int:
-    """How many of the closest items must have been read again."""
-    if not done:
-        return min(FIRST, len(sorted_margins))
-    return max(done, int(np.searchsorted(sorted_margins, SAFETY * error, side="right")))
-
-
-PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float64": torch.float64}
-
 
 def read(
     *,
@@ -120,48 +169,25 @@ def read(
     name: str,
     ends: str = "bos",
     separator: str = "eos",
-    precision: str = "float32",
     budget: int = 1024,
     share: bool = True,
-    confirm: bool = True,
 ) -> Readout:
     """Token surprisals of a corpus of suites; see :func:`suite_readout` for the arrays.
 
     Args:
-        ends, separator: conventions of :class:`longform.critics.surprisal.encoding.Encoder`.
-        precision: one of ``PRECISIONS``; bfloat16 becomes float32 on a processor that has to emulate it.
+        ends, separator: conventions of :class:`Encoder`.
         budget: padded tokens of a batch; changes no result beyond rounding.
         share: read common prefixes once; changes no result beyond rounding.
-        confirm: read items in float32 once more where a bfloat16 reading is too close to decide them
-            (:mod:`longform.critics.surprisal.read`), so that decisions are those of float32.
     """
-    if precision not in PRECISIONS:
-        raise BadInput(f"infer {name}: precision {precision!r} is not one of {sorted(PRECISIONS)}; fix the entry")
-    if precision == "bfloat16" and not has_bfloat16(chosen_device()):
-        print(f"infer {name}: reads in float32, for this processor has no bfloat16 arithmetic (emulated, it is slower)")
-        precision = "float32"
     encoder = Encoder(load_tokenizer(reader), ends, separator)
-    suites = suites_from_documents(documents, truth)
-    kinds = [precision, "float32"] if precision == "bfloat16" and confirm else [precision]
-    networks = [load_reader(reader, AutoModelForCausalLM).to(PRECISIONS[kind]) for kind in kinds]
-    opened, *fine = (open_reader(network, budget, share, f"infer {name}") for network in networks)
-    return suite_readout(suites, encoder, opened, *fine)
+    network = load_reader(reader, AutoModelForCausalLM)
+    return suite_readout(
+        suites_from_documents(documents, truth), encoder, open_reader(network, budget, share, f"infer {name}")
+    )
 
 
-def has_bfloat16(device: torch.device) -> bool:
-    """Whether a device multiplies bfloat16 natively; without AVX-512 a CPU takes some 50 times as long as in float32."""
-    if device.type == "cuda":
-        return torch.cuda.is_bf16_supported(including_emulation=False)
-    return device.type != "cpu" or bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
-
-
-def condition_bits(
-    suites: Sequence[Suite],
-    encoder: Encoder,
-    reader: LogProbReader,
-    fine: LogProbReader | None = None,
-) -> list[ConditionBits]:
-    """Every condition of every item of every suite, in that order; what is close is read again by ``fine``.
+def condition_bits(suites: Sequence[Suite], encoder: Encoder, reader: LogProbReader) -> list[ConditionBits]:
+    """Every condition of every item of every suite, in that order.
 
     Raises:
         BadInput: an item without tokens or longer than the model's window, by name.
@@ -170,41 +196,19 @@ def condition_bits(
     rows = encoder.rows([[region.content for region in condition.regions] for _, _, condition in places])
     names = [f"suite {s.name}, item {item.number}, condition {condition.name}" for s, item, condition in places]
     reader.check([row.ids for row in rows], names)
-    numbers = [tuple(region.number for region in condition.regions) for _, _, condition in places]
-
-    def read_by(used: LogProbReader, chosen: Sequence[int]) -> list[ConditionBits]:
-        bits = []
-        for place, log_probs in zip(chosen, used.read([rows[p].ids for p in chosen]), strict=True):
-            every = np.concatenate([[0.0], -log_probs.astype(np.float64) / math.log(2)])  # nothing precedes the first
-            counted = rows[place].regions >= 0
-            bits.append(ConditionBits(every[counted], rows[place].regions[counted], numbers[place]))
-        return bits
-
-    coarse = read_by(reader, range(len(places)))
-    if fine is None:
-        return coarse
-    settled, again = confirmed(_judged(suites), coarse, lambda chosen: read_by(fine, chosen))
-    print(f"{reader.label}: {again} of {sum(len(s.items) for s in suites)} items read again in full precision")
-    return settled
-
-
-def _judged(suites: Sequence[Suite]) -> list[Judged]:
-    """How every item is judged, its conditions numbered as :func:`condition_bits` reads them."""
-    items: list[Judged] = []
-    place = 0
-    for suite in suites:
-        formulas = suite.formulas()
-        for item in suite.items:
-            items.append(Judged(suite.metric, formulas, {c.name: place + i for i, c in enumerate(item.conditions)}))
-            place += len(item.conditions)
-    return items
+    bits = []
+    for row, log_probs, (_, _, condition) in zip(rows, reader.read([row.ids for row in rows]), places, strict=True):
+        every = np.concatenate([[0.0], -log_probs.astype(np.float64) / math.log(2)])  # nothing precedes the first
+        counted = row.regions >= 0
+        numbers = tuple(region.number for region in condition.regions)
+        bits.append(ConditionBits(every[counted], row.regions[counted], numbers))
+    return bits
 
 
 def suite_readout(
     suites: Sequence[Suite],
     encoder: Encoder,
     reader: LogProbReader,
-    fine: LogProbReader | None = None,
 ) -> Readout:
     """One unit per item, id ``suite/item``.
 
@@ -214,7 +218,7 @@ def suite_readout(
             the condition is an index into ``condition_names``.
         token_bits: float32, ragged over tokens, region after region.
     """
-    read_conditions = iter(condition_bits(suites, encoder, reader, fine))
+    read_conditions = iter(condition_bits(suites, encoder, reader))
     names = sorted({condition.name for s in suites for condition in s.items[0].conditions})
     columns: dict[str, list[Any]] = {"region_condition": [], "region_number": [], "region_tokens": [], "token_bits": []}
     items = [(s, item) for s in suites for item in s.items]

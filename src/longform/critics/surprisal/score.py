@@ -98,10 +98,6 @@ class SuiteAccuracy(SumScored):
         if self.metric is not None and self.metric not in METRICS:
             raise BadInput(f"suite accuracy: metric {self.metric!r} is not one of {sorted(METRICS)}; fix the entry")
 
-    def fit(self, real: Sequence[ReadItem]) -> SuiteAccuracy:
-        """Itself: an inequality has nothing to fit."""
-        return self
-
     def against(self, items: Sequence[ReadItem]) -> SuiteAccuracy:
         """A copy that knows on which items another model succeeds."""
         return replace(self, reference={item.unit_id: self.succeeds(item) for item in self._chosen(items)})
@@ -113,7 +109,6 @@ class SuiteAccuracy(SumScored):
         return Tally(tuple(item.unit_id for item in chosen), COLUMNS, values)
 
     def of_sums(self, sums: Sums) -> Any:
-        """Share of items that succeed."""
         return ratio(sums.total("correct"), sums.total("items"))
 
     def succeeds(self, item: ReadItem) -> bool:
@@ -178,7 +173,6 @@ def _mean_and_deviation(values: np.ndarray) -> list[float] | None:
 
 
 def _token_means(items: Sequence[ReadItem]) -> dict[str, dict[str, float]]:
-    """Mean bits a token over all items, by condition and region; regions without any token are left out."""
     means: dict[str, dict[str, float]] = {}
     for condition, number in dict.fromkeys(place for item in items for place in item.regions):
         bits = np.concatenate(

@@ -33,7 +33,6 @@ TINY = 1.0e-35  # least word probability: float32 keeps a count over it finite
 
 @numba.njit(forceinline=True, **_JIT)
 def _exp(x):
-    """exp by range reduction and a Taylor polynomial of degree 13 (2 ulp); the compiler can vectorise it."""
     x = min(max(np.float64(x), -700.0), 700.0)
     n = np.floor(x * 1.4426950408889634 + 0.5)
     r = x - n * 6.93145751953125e-1 - n * 1.42860682030941723212e-6
@@ -50,7 +49,6 @@ def _exp(x):
 
 @numba.njit(**_JIT)
 def _weighted_rows(rows, weights, size, out):
-    """out = sum over the first ``size`` rows of weight times row, eight rows at a time."""
     out[:] = 0
     whole = size - size % 8
     for j in range(0, whole, 8):
@@ -68,7 +66,6 @@ def _weighted_rows(rows, weights, size, out):
 
 @numba.njit(**_JIT)
 def _row_products(rows, vector, size, out):
-    """out[j] = rows[j] · vector for the first ``size`` rows."""
     for j in range(size):
         total = rows.dtype.type(0)
         for k in range(vector.size):
@@ -154,7 +151,6 @@ def _solve(scratch, precision, mass):
 
 @numba.njit(**_JIT)
 def _newton(scratch, precision, mass, free):
-    """One truncated Newton step on lambda with the word assignments fixed, halved until the bound rises."""
     logit, share, expected, gradient = scratch[LAMBDA], scratch[SHARE], scratch[EXPECTED], scratch[GRADIENT]
     pull, step, step_pull = scratch[PULL], scratch[STEP], scratch[STEP_PULL]
     log_zeta = _tilt(scratch, mass, free)
@@ -216,7 +212,6 @@ def _assign(scratch, rows, counts, ratios):
 
 @numba.njit(**_JIT)
 def _gaussian_terms(scratch, precision, mass, free):
-    """The bound of one document without its word term and without the constants of the Gaussian."""
     logit, nu, mean, pull = scratch[LAMBDA], scratch[NU], scratch[MEAN], scratch[PULL]
     value = -mass * _tilt(scratch, mass, free)
     for k in range(free):
@@ -236,7 +231,6 @@ def _pull_back(scratch, precision):
 
 @numba.njit(**_JIT)
 def _ascend(scratch, precision, rows, counts, ratios, limits):
-    """Rounds on one document until the bound stands still; returns the bound (no constants) and the rounds."""
     free, max_rounds, tolerance, constant = limits
     mass = np.float64(0.0)
     for u in range(counts.size):

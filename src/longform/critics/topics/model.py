@@ -236,7 +236,6 @@ class TopicModel:
 
     @classmethod
     def load(cls, folder: Path | str) -> TopicModel:
-        """Read what :meth:`save` wrote."""
         folder = Path(folder)
         for name in ("topics.npz", "topics.json"):
             if not (folder / name).is_file():

@@ -120,7 +120,6 @@ def open_topics(
 
 
 def _spoken(counts: TermCounts, model: TopicModel) -> tuple[TermCounts, np.ndarray]:
-    """Counts without the terms that no topic gives probability, and how many tokens of each document those were."""
     lost = ~(model.beta.max(axis=0)[counts.terms] > 0)
     owner = np.repeat(np.arange(len(counts)), np.diff(counts.starts))
     dropped = np.bincount(owner[lost], counts.counts[lost], len(counts)).astype(np.int64)
@@ -215,7 +214,6 @@ def completion(reader: TopicReader, documents: Sequence[Document]) -> dict[str, 
 
 
 def _halves(document: Document) -> tuple[Document, Document, list[tuple[int, int]]]:
-    """The sentences before the middle one, the others, and where each white-space token of these stands."""
     text, found = document.text, sentences(document.text)
     middle = len(found) // 2
     first, second = (

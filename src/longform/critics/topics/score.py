@@ -133,7 +133,6 @@ class LogisticNormalCritic(SumScored):
         return Tally(tuple(unit.unit_id for unit in units), COLUMNS, rows)
 
     def of_sums(self, sums: Sums) -> Any:
-        """Nats per document."""
         spread = sums.total("nats_of_spread") if self.full_expectation else 0.0
         return ratio(sums.total("nats_at_mean") + spread, sums.total("documents"))
 
@@ -173,13 +172,11 @@ class RandomTopicCritic(LogisticNormalCritic):
     variances: np.ndarray | None = field(default=None, repr=False, metadata={"fitted": True})
 
     def fit(self, real: Sequence[TopicReading]) -> Self:
-        """As its parent does, and keep the posteriors."""
         kept = [unit for unit in real if unit.valid]
         logits, variances = (np.array([getattr(unit, name) for unit in kept]) for name in ("logits", "variances"))
         return replace(super().fit(real), logits=logits, variances=variances)
 
     def judged(self, units: Sequence[TopicReading]) -> list[TopicReading]:
-        """Drawn logits for each document, without its text; the same document always gets the same logits."""
         if self.logits is None or self.variances is None:
             raise BadInput("random topics: not fitted, so nothing to draw from; call fit on real documents")
         documents, topics = self.logits.shape
@@ -192,7 +189,6 @@ class RandomTopicCritic(LogisticNormalCritic):
         return drawn
 
     def attribute(self, units: Sequence[TopicReading]) -> list[np.ndarray]:
-        """As its parent, of the drawn logits."""
         return super().attribute(self.judged(units))
 
     def tally(self, units: Sequence[TopicReading]) -> Tally:

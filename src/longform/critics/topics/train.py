@@ -229,7 +229,6 @@ def expectation(
 
 
 def _in_spans(work: Callable[[tuple[int, int]], None], size: int, threads: int) -> None:
-    """Run ``work`` on spans of at most ``SPAN``; which thread takes which span changes nothing."""
     spans = [(first, min(first + SPAN, size)) for first in range(0, size, SPAN)]
     if threads == 1:
         for span in spans:

@@ -1,4 +1,8 @@
-"""A fact checker over frozen pages: page retrieval, sentence selection, entailment, one verdict (Hanselowski et al. 2018)."""
+"""A fact checker over frozen pages: page retrieval, sentence selection, entailment, one verdict (Hanselowski et al. 2018).
+
+Every selected sentence is judged alone, and a claim has the label of the sentence that is surest of it. Where one sentence supports
+and another refutes it, each with at least ``sure``, the verdict is not enough information, marked as a conflict.
+"""
 
 from __future__ import annotations
 
@@ -48,20 +52,6 @@ class Entailment(Protocol):
         """Write the model's files; the settings that opening it needs."""
 
 
-class PageRetrieval(Protocol):
-    """Pages that may say something about a claim, best first."""
-
-    def pages_for(self, claim: str) -> list[str]:
-        """Titles."""
-
-
-class SentenceSelection(Protocol):
-    """Lines of the given pages that may say something about a claim, best first."""
-
-    def lines_for(self, claim: str, titles: Sequence[str]) -> list[Line]:
-        """(page, line) pairs."""
-
-
 def words(text: str) -> list[str]:
     """Lower-case words and numbers, a number with its points and commas in one."""
     return _WORD.findall(text.lower())
@@ -77,12 +67,10 @@ class TitlesAndBm25:
     Attributes:
         pages: title to lines.
         limit: the most pages of a claim.
-        filtered: keep BM25's pages only if all words of their title stand in the claim.
     """
 
     pages: Pages
     limit: int = PAGES
-    filtered: bool = True
 
     @cached_property
     def _titles(self) -> dict[tuple[str, ...], str]:
@@ -120,7 +108,7 @@ class TitlesAndBm25:
     def _searched(self, tokens: Sequence[str]) -> list[str]:
         scores = _scores(self._index, tokens, len(self.pages))
         best, inside = [self._names[i] for i in _best(scores, self.limit)], set(tokens)
-        return [t for t in best if not self.filtered or set(words(_BRACKET.sub("", t))) <= inside]
+        return [t for t in best if set(words(_BRACKET.sub("", t))) <= inside]
 
 
 @dataclass(frozen=True)
@@ -162,7 +150,6 @@ def _scores(index: Any, tokens: Sequence[str], rows: int) -> np.ndarray:
 
 
 def _best(scores: np.ndarray, limit: int) -> list[int]:
-    """Places of the highest positive scores, of equals the first; only places with a score are sorted."""
     found = np.flatnonzero(scores > 0)
     return found[np.argsort(-scores[found], kind="stable")[:limit]].tolist()
 
@@ -190,8 +177,8 @@ class Checker:
     """Any three parts; verdicts of equal claims are made once."""
 
     pages: Pages
-    retrieval: PageRetrieval
-    selection: SentenceSelection
+    retrieval: TitlesAndBm25
+    selection: Bm25Lines
     entailment: Entailment
     sure: float = SURE
     _known: dict[str, Verdict] = field(default_factory=dict, repr=False, compare=False)
@@ -236,14 +223,13 @@ class SavedChecker:
     entailment: Entailment
 
     def save(self, folder: Path) -> None:
-        """Pages, settings, and the entailment model."""
         rows = [json.dumps({"title": t, "lines": list(lines)}, ensure_ascii=False) for t, lines in self.pages.items()]
         (folder / "pages.jsonl").write_text("".join(f"{row}\n" for row in rows), encoding="utf-8")
         record = {**self.settings, **self.entailment.save(folder)}
         (folder / "checker.json").write_text(json.dumps(record, sort_keys=True, indent=1) + "\n", encoding="utf-8")
 
 
-def retrieval_and_selection(pages: Pages, settings: Mapping[str, Any]) -> tuple[PageRetrieval, SentenceSelection]:
+def retrieval_and_selection(pages: Pages, settings: Mapping[str, Any]) -> tuple[TitlesAndBm25, Bm25Lines]:
     """The first two parts from an entry's settings."""
     try:
         return TitlesAndBm25(pages, **settings["retrieval"]), Bm25Lines(pages, **settings["selection"])
@@ -253,7 +239,7 @@ def retrieval_and_selection(pages: Pages, settings: Mapping[str, Any]) -> tuple[
 
 def open_checker(folder: Path) -> Checker:
     """A saved checker; nothing outside its folder is read."""
-    from longform.critics.verifiability.entailment import open_entailment  # only here: scores need no torch
+    from longform.critics.verifiability.train import open_entailment  # only here: scores need no torch
 
     if not (folder / "checker.json").is_file() or not (folder / "pages.jsonl").is_file():
         raise BadInput(f"{folder}: no checker.json and pages.jsonl; name a folder that verifiability trained")

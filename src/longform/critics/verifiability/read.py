@@ -1,10 +1,14 @@
-"""A fact checker's verdicts on generated texts, with the planted truth and the counts of Table 4 beside them."""
+"""A fact checker's verdicts on generated texts, beside planted truth and the counts of Table 4, and on texts whose truth is known.
+
+A text becomes claims in the paper's order (massarelli2020 section 3): the first five sentences; an opening pronoun, or determiner with
+its noun, replaced by the page's title; more than 50 tokens not verifiable. Nothing outside the trained checker's folder is read.
+"""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,29 +21,36 @@ from longform.critics.verifiability.score import (
     LABELS,
     SENTENCE_COLUMNS,
     SENTENCES,
+    UNIT_COLUMNS,
     CheckedGeneration,
     CheckedText,
     Evidence,
+    checks_to_readout,
     generations_to_readout,
 )
+from longform.datasets.fever import claims_of as known_claims
+from longform.datasets.synthetic_world.corruption_corpus import SOUND
 from longform.datasets.synthetic_world.fever_corpus import UNKNOWN, Verifier, read_claim
-from longform.decoding.continuations import CONTINUATION
+from longform.decoding.continuations import CONTINUATION, prefix_of
 from longform.text.nouns import ADJECTIVE, NOUN, NounRules
 from longform.text.rendering import TokenText
-from longform.text.sentences import SPLITTERS, PageSimilarity, conjunctions, entities, link_parser, mean_nats
+from longform.text.sentences import (
+    SPLITTERS,
+    PageSimilarity,
+    conjunctions,
+    entities,
+    link_parser,
+    mean_nats,
+    sentence_texts,
+)
 
 NEI = LABELS[2]
 Label = tuple[str, Evidence]
 MOST_TOKENS = 50  # massarelli2020 section 3: longer sentences count as not enough information
-OPENING = ("the",)
-PERSONAL = frozenset(["he", "she", "it", "they", "him", "them"])
 POSSESSIVE = frozenset(["his", "its", "their", "hers", "theirs"])
+PRONOUNS = POSSESSIVE | {"he", "she", "it", "they", "him", "them", "her"}
 _WORD = re.compile(r"\w+(?:['’.-]\w+)*|[^\w\s]")
 _CLOSED = re.compile(r"[.!?][\"'”’)\]]*$")
-
-Splitter = Callable[[str], Sequence[str]]
-Classes = Callable[[Sequence[str]], Sequence[str]]  # words -> word classes, NOUN and ADJECTIVE among them
-Resolver = Callable[[str, Sequence[Sequence[str]]], Sequence[Mapping[int, str]]]
 
 
 @dataclass(frozen=True)
@@ -64,20 +75,18 @@ def read(
     name: str,
     domain: str | None = None,
     splitter: str = "full_stops",
-    pronouns: bool = True,
 ) -> Readout:
     """Verdicts on the first five sentences of every continuation; see :class:`CheckedGeneration`.
 
     Args:
         truth: of the generations, as ``continuations.py`` writes it.
         domain: the planted domain of the pages, where exact verdicts are wanted too.
-        pronouns: replace an opening pronoun by the page's title.
 
     Raises:
         BadInput: texts that ``continuations.py`` did not write.
     """
     checker = open_checker(reader)
-    marker = Marker(checker, verifier_of_lines(checker.pages, domain) if domain else None, splitter, pronouns)
+    marker = Marker(checker, verifier_of_lines(checker.pages, domain) if domain else None, splitter)
     pairs = list(zip(documents, written_of(documents, truth, name), strict=True))
     checker.check([claim.text for d, w in pairs for claim in marker.claims(d, w, name)[0] if claim.verifiable])
     return generations_to_readout([marker.mark(document, about, name) for document, about in pairs])
@@ -96,19 +105,17 @@ def verifier_of_lines(pages: Mapping[str, Sequence[str]], domain: str) -> Verifi
 
 def written_of(documents: Sequence[Document], truth: Mapping[str, np.ndarray], name: str) -> list[Written]:
     """The truth of generations, one record a document."""
-    try:
-        ragged = {
-            key: np.split(truth[key], np.cumsum(truth[f"{key}_lengths"])[:-1])
-            for key in ("token", "token_nats", "token_marks", "reference")
-        }
-        columns = [truth[key].tolist() for key in ("setting", "page", "repeat", "prefix_nats", "prefix_tokens")]
-    except KeyError as error:
-        raise BadInput(
-            f"infer {name}: the texts have no {error} beside them; texts come from continuations.py"
-        ) from None
-    if len(columns[0]) != len(documents):
-        raise BadInput(f"infer {name}: {len(documents)} documents, truth of {len(columns[0])}; run generate again")
-    rows = zip(*columns, *(ragged[key] for key in ("token_nats", "token_marks", "token", "reference")), strict=True)
+    columns, ragged = (
+        ("setting", "page", "repeat", "prefix_nats", "prefix_tokens"),
+        ("token_nats", "token_marks", "token", "reference"),
+    )
+    missing = [key for key in (*columns, *ragged) if key not in truth]
+    if missing:
+        raise BadInput(f"infer {name}: the texts have no {missing[0]!r} beside them; texts come from continuations.py")
+    if len(truth["setting"]) != len(documents):
+        got = len(truth["setting"])
+        raise BadInput(f"infer {name}: {len(documents)} documents, truth of {got}; run generate again")
+    pieces = (np.split(truth[key], np.cumsum(truth[f"{key}_lengths"])[:-1]) for key in ragged)
     return [
         Written(
             setting,
@@ -119,7 +126,9 @@ def written_of(documents: Sequence[Document], truth: Mapping[str, np.ndarray], n
             marks.tolist(),
             *rest,
         )
-        for setting, page, repeat, nats, count, values, marks, *rest in rows
+        for setting, page, repeat, nats, count, values, marks, *rest in zip(
+            *(truth[key].tolist() for key in columns), *pieces, strict=True
+        )
     ]
 
 
@@ -130,7 +139,6 @@ class Marker:
     checker: Checker
     verifier: Verifier | None
     splitter: str
-    pronouns: bool
 
     def claims(self, document: Document, written: Written, name: str) -> tuple[list[Claim], str]:
         """Claims of the first sentences, and the text that they come from; of human texts the prefix is the first one."""
@@ -141,8 +149,7 @@ class Marker:
             )
         opening = f"{document.sections[0].text} " if written.setting == "human" else ""
         text = " ".join(f"{opening}{texts[CONTINUATION]}".split())
-        resolve = opening_pronouns if self.pronouns else None
-        return claims_of(text, document.sections[0].title or "", SPLITTERS[self.splitter], resolve=resolve), text
+        return claims_of(text, document.sections[0].title or "", SPLITTERS[self.splitter]), text
 
     def mark(self, document: Document, written: Written, name: str) -> CheckedGeneration:
         """Everything about one generation."""
@@ -202,7 +209,6 @@ class Marker:
 
 
 def _nats(claims: Sequence[Claim], written: Written, document: Document) -> list[float]:
-    """Mean log-probability of each sentence; that of a human text's first one, the prefix, is not known."""
     sources = [claim.source for claim in claims]
     if written.setting == "human":
         return [math.nan, *mean_nats(sources[1:], written.nats, written.marks)] if sources else []
@@ -236,77 +242,105 @@ class Claim:
     cut: bool
 
 
-def words_of(sentence: str) -> list[str]:
-    """Words, numbers and single marks."""
-    return _WORD.findall(sentence)
-
-
-def claims_of(
-    text: str,
-    title: str,
-    split: Splitter,
-    classes: Classes | None = None,
-    resolve: Resolver | None = None,
-    sentences: int = SENTENCES,
-    most_tokens: int = MOST_TOKENS,
-    determiners: Sequence[str] = OPENING,
-    adjectives: bool = False,
-) -> list[Claim]:
-    """The first ``sentences`` sentences of a text as claims about the page ``title``; an empty text has none.
-
-    Args:
-        split: text -> sentences.
-        classes: word classes; the rules of :mod:`longform.text.nouns` by default.
-        resolve: see :func:`opening_pronouns`; pronouns stay where there is none.
-        determiners: those that the rule replaces, in lower case.
-        adjectives: let adjectives stand between determiner and noun (the paper's rule takes the next token only).
-    """
-    classes = classes or NounRules().classes
-    found = [sentence.strip() for sentence in split(text) if sentence.strip()][:sentences]
-    words = [words_of(sentence) for sentence in found]
-    referents = resolve(title, words) if resolve is not None else [{} for _ in found]
+def claims_of(text: str, title: str, split: Callable[[str], Sequence[str]]) -> list[Claim]:
+    """The first five sentences of a text as claims about the page ``title``; an empty text has none."""
     made = []
-    for sentence, tokens, known in zip(found, words, referents, strict=True):
-        resolved = replace_pronouns(sentence, known, classes)
-        named = replace_determiner(resolved, title, classes, determiners, adjectives)
-        cut = _CLOSED.search(sentence) is None
-        replaced = sum(tokens[place].lower() in PERSONAL | POSSESSIVE | {"her"} for place in known)
-        made.append(Claim(named or resolved, sentence, len(tokens) <= most_tokens, named is not None, replaced, cut))
+    for sentence in [sentence.strip() for sentence in split(text) if sentence.strip()][:SENTENCES]:
+        resolved, replaced = replace_pronoun(sentence, title)
+        named = replace_determiner(resolved, title)
+        words, cut = _WORD.findall(sentence), _CLOSED.search(sentence) is None
+        made.append(Claim(named or resolved, sentence, len(words) <= MOST_TOKENS, named is not None, replaced, cut))
     return made
 
 
-def replace_determiner(
-    sentence: str, title: str, classes: Classes, determiners: Sequence[str] = OPENING, adjectives: bool = False
-) -> str | None:
-    """The sentence with its opening determiner and common noun replaced by the title; None where the rule does not fire."""
+def replace_determiner(sentence: str, title: str) -> str | None:
+    """The sentence with its opening "the" and common noun replaced by the title; None where the rule does not fire.
+
+    A noun with a capital is a name, and "The United States" stays. "The war ended" becomes "<title> ended": the rule
+    over-applies by design (massarelli2020 section 3), which is why it is counted.
+    """
     spans = [match.span() for match in _WORD.finditer(sentence)]
     words = [sentence[start:end] for start, end in spans]
-    if len(words) < 2 or words[0].lower() not in determiners:
+    if len(words) < 2 or words[0].lower() != "the" or NounRules().classes(words)[1] != NOUN or not words[1].islower():
         return None
-    kinds, place = classes(words), 1
-    while adjectives and place + 1 < len(words) and kinds[place] == ADJECTIVE and words[place].islower():
-        place += 1
-    if kinds[place] != NOUN or not words[place].islower():
-        return None
-    return title + sentence[spans[place][1] :]
+    return title + sentence[spans[1][1] :]
 
 
-def replace_pronouns(sentence: str, referents: Mapping[int, str], classes: Classes) -> str:
-    """Pronouns at the given word places replaced by their referents, possessives by ``referent's``; other words stay."""
-    spans = [match.span() for match in _WORD.finditer(sentence)]
-    words = [sentence[start:end] for start, end in spans]
-    kinds = classes(words) if referents else []
-    for place in sorted(referents, reverse=True):
-        word, (start, end) = words[place].lower(), spans[place]
-        before_noun = place + 1 < len(words) and kinds[place + 1] in (NOUN, ADJECTIVE)
-        possessive = word in POSSESSIVE or (word == "her" and before_noun)
-        if possessive or word in PERSONAL or word == "her":
-            name = f"{referents[place]}'s" if possessive else referents[place]
-            sentence = sentence[:start] + name + sentence[end:]
-    return sentence
+def replace_pronoun(sentence: str, title: str) -> tuple[str, int]:
+    """A pronoun of the third person that opens a sentence means the page's subject; how many were replaced.
+
+    A baseline for texts about one subject, not coreference resolution.
+    """
+    words = _WORD.findall(sentence)
+    if not words or words[0].lower() not in PRONOUNS:
+        return sentence, 0
+    before_noun = len(words) > 1 and NounRules().classes(words)[1] in (NOUN, ADJECTIVE)
+    possessive = words[0].lower() in POSSESSIVE or (words[0].lower() == "her" and before_noun)
+    return sentence.replace(words[0], f"{title}'s" if possessive else title, 1), 1
 
 
-def opening_pronouns(title: str, sentences: Sequence[Sequence[str]]) -> list[dict[int, str]]:
-    """The simplest resolver: a pronoun of the third person that opens a sentence means the page's subject."""
-    opening = PERSONAL | POSSESSIVE | {"her"}
-    return [{0: title} if words and words[0].lower() in opening else {} for words in sentences]
+def read_claims(
+    *, documents: Sequence[Document], reader: Path, name: str, splits: Sequence[str] = ("test",)
+) -> Readout:
+    """Verdicts on the claims of the named splits, each beside its label; see :func:`claim_readout`.
+
+    Args:
+        documents: pages and claims, see :mod:`longform.datasets.fever`; the checker uses its own pages.
+        reader: folder of a trained checker.
+    """
+    found = [(document.split, claim) for document, claim in known_claims(documents) if document.split in splits]
+    if not found:
+        raise BadInput(f"infer {name}: no claims in splits {list(splits)}; fix splits, or name a corpus of fever.py")
+    rows = [(f"claim:{claim.id}", split, "claims", claim.text) for split, claim in found]
+    return claim_readout(rows, open_checker(reader), [(claim.label, frozenset(claim.evidence)) for _, claim in found])
+
+
+def claim_readout(claims: Sequence[tuple[str, str, str, str]], checker: Checker, true: Sequence[Label]) -> Readout:
+    """Claims with known labels as units of one sentence each, (id, split, kind, text)."""
+    verdicts = checker.check([text for _, _, _, text in claims])
+    units = []
+    for (unit, split, kind, text), verdict, label in zip(claims, verdicts, true, strict=True):
+        found = float(label[1] <= frozenset(verdict.lines)) if label[1] else math.nan
+        row = np.full((1, len(SENTENCE_COLUMNS)), math.nan)
+        known = {"words": len(text.split()), "support": verdict.support, "refutation": verdict.refutation}
+        for column, value in {**known, "conflict": verdict.conflict, "found": found}.items():
+            row[0, SENTENCE_COLUMNS.index(column)] = value
+        nothing = np.zeros(0, dtype=np.int64)
+        checks, truth = checked(unit, split, [(verdict.label, verdict.evidence)]), checked(unit, split, [label])
+        tokens = TokenText(unit, split, nothing, nothing)
+        about = np.full(len(UNIT_COLUMNS), math.nan)
+        units.append(CheckedGeneration(unit, split, kind, unit, checks, truth, tokens, row, about))
+    return generations_to_readout(units)
+
+
+def read_facts(*, documents: Sequence[Document], name: str, domain: str, title_from: str = "definition") -> Readout:
+    """A verdict on every sentence of every document: supported, refuted, or not enough information."""
+    pages = [document for document in documents if document.id.startswith(f"{SOUND}/")]
+    verifier = verifier_of(pages, domain, "rules", title_from)
+    if not verifier.stated:
+        raise BadInput(f"infer {name}: {len(pages)} sound articles state no fact of domain {domain!r}; fix domain")
+    units = []
+    for document in documents:
+        verdicts = [verifier.check(sentence) for sentence in sentence_texts(document.text)]
+        labels = tuple("not_enough_info" if v.label == UNKNOWN else v.label for v in verdicts)
+        evidence = tuple(frozenset() if v.label == UNKNOWN else v.evidence for v in verdicts)
+        units.append(CheckedText(document.id, document.split, labels, evidence))
+    return checks_to_readout(units)
+
+
+def verifier_of(pages: Iterable[Document], domain: str, splitter: str, title_from: str) -> Verifier:
+    """What the pages of a corpus state, read back from their texts; of pages with one title the first one counts."""
+    stated: dict[tuple[str, str], tuple[str, tuple[str, int]]] = {}
+    titles: set[str] = set()
+    repeated = 0
+    for page in pages:
+        title = prefix_of(page, splitter, title_from)[0]
+        repeated += title in titles
+        if title in titles:
+            continue
+        titles.add(title)
+        for line, sentence in enumerate(SPLITTERS[splitter](" ".join(page.text.split()))):
+            for triple in read_claim(sentence, domain):
+                if triple.title == title:
+                    stated.setdefault((title, triple.relation), (triple.value, (title, line)))
+    return Verifier(domain, stated, repeated)

@@ -160,7 +160,6 @@ def checks_from_readout(readout: Readout, prefix: str = "") -> list[CheckedText]
 
 
 def _evidence(text: str) -> Evidence:
-    """One sentence's evidence from its packed form, a line number, a tab and a page per line."""
     pairs = (line.split("\t", 1) for line in text.split("\n") if line)
     return frozenset((page, int(number)) for number, page in pairs)
 
@@ -193,12 +192,7 @@ class SupportedPerGeneration(SumScored):
     blame: ClassVar[int] = -1
 
     def attribute(self, units: Sequence[CheckedText]) -> list[np.ndarray]:
-        """Per sentence among the first k 1 where it counts as supported, else 0."""
         return [supported(unit, self.sentences, self.unique) for unit in units]
-
-    def fit(self, real: Sequence[CheckedText]) -> SupportedPerGeneration:
-        """Nothing is fitted."""
-        return self
 
     def tally(self, units: Sequence[CheckedText]) -> Tally:
         """Columns supported, generations, excluded (never)."""
@@ -207,7 +201,6 @@ class SupportedPerGeneration(SumScored):
         return Tally(tuple(u.unit_id for u in units), ("supported", "generations", "excluded"), values)
 
     def of_sums(self, sums: Sums) -> Any:
-        """Mean over generations, in [0, 1]."""
         return ratio(sums.total("supported"), self.sentences * sums.total("generations"))
 
 
@@ -223,10 +216,6 @@ class SupportedPerVerified(SumScored):
     pooled: bool = False
     sentences: int = SENTENCES
     better: ClassVar[Better] = "higher"
-
-    def fit(self, real: Sequence[CheckedText]) -> SupportedPerVerified:
-        """Nothing is fitted."""
-        return self
 
     def tally(self, units: Sequence[CheckedText]) -> Tally:
         """Columns supported, verified, share, generations, excluded (nothing verified)."""

@@ -1,38 +1,289 @@
-"""Training of a fact checker on labelled claims: its pages are frozen beside an entailment model, trained or brought."""
+r"""Training of a fact checker on labelled claims: its pages are frozen beside an entailment model, trained or brought.
+
+Ours is a decomposable attention network (Parikh et al. 2016) that also sees which words both sides share: names and numbers are read by
+shape and compared, $e_{ij} = F(a_i) \cdot F(b_j) + u m_{ij}$. Brought are Hugging Face sequence classifiers and MiniCheck's model.
+"""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
+from safetensors.torch import load_file, save_file
 from torch import nn
+from transformers import AutoModelForSeq2SeqLM, AutoModelForSequenceClassification
 
 from longform.core.documents import BadInput, Document
 from longform.core.resampling import derived_seed
 from longform.critics.verifiability.checker import (
     SURE,
-    PageRetrieval,
+    Bm25Lines,
+    Entailment,
     Pages,
     Pair,
     SavedChecker,
-    SentenceSelection,
+    TitlesAndBm25,
     retrieval_and_selection,
-)
-from longform.critics.verifiability.entailment import (
-    SHAPES,
-    DecomposableAttention,
-    TrainedEntailment,
-    Vocabulary,
-    brought_entailment,
-    collate,
-    encoded,
 )
 from longform.critics.verifiability.score import LABELS
 from longform.datasets.fever import FeverClaim, claims_of, pages_of
+from longform.language_models.checkpoints import chosen_device, load_config, load_model, load_tokenizer
 from longform.language_models.lightning import Items, Learner, Schedule, fit_module
+
+TRAINED, BROUGHT = "entailment.safetensors", "entailment"  # file or folder of a checker's folder
+SHAPES = ("<nothing>", "<number>", "<name>", "<word>", "<title>")
+MOST_WORDS = 64  # of a claim or sentence; sentences of more than 50 are not checked (massarelli2020, section 5)
+_WORD = re.compile(r"\w+(?:[.,'’-]\w+)*")
+BATCH = 256  # pairs at a time of our own network
+BROUGHT_BATCH = 16  # of a brought model
+WORDINGS: Mapping[str, tuple[str, ...]] = {  # what published models call the three labels
+    "supported": ("supported", "supports", "entailment", "support"),
+    "refuted": ("refuted", "refutes", "contradiction", "refute"),
+    "not_enough_info": ("not_enough_info", "not enough info", "neutral", "nei"),
+}
+MINICHECK_PROMPT = "predict: {premise}</s>{claim}"  # Tang, Laban and Durrett 2024, released code
+MINICHECK_ANSWERS = (3, 209)  # T5's tokens of "0" (it begins with the word mark) and "1", the same code
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """Words with a state of their own; all others are read by shape."""
+
+    words: Mapping[str, int]
+
+    @classmethod
+    def of(cls, texts: Sequence[str], min_count: int) -> Vocabulary:
+        """Lower-case words that occur ``min_count`` times or more."""
+        counts = Counter(word for text in texts for word in _WORD.findall(text) if word.islower())
+        kept = sorted(word for word, count in counts.items() if count >= min_count)
+        return cls({word: len(SHAPES) + i for i, word in enumerate(kept)})
+
+    def read(self, text: str, title: frozenset[str]) -> tuple[list[int], list[str]]:
+        """Ids and lower-case words of a text, cut at ``MOST_WORDS``; words of the title have an id of their own."""
+        found = _WORD.findall(text)[:MOST_WORDS]
+        return [self._id(word, place, title) for place, word in enumerate(found)], [word.lower() for word in found]
+
+    def _id(self, word: str, place: int, title: frozenset[str]) -> int:
+        lower = word.lower()
+        if lower in title:
+            return SHAPES.index("<title>")
+        if word[0].isdigit():
+            return SHAPES.index("<number>")
+        if word[0].isupper() and (place or lower not in self.words):
+            return SHAPES.index("<name>")
+        return self.words.get(lower, SHAPES.index("<word>"))
+
+
+class DecomposableAttention(nn.Module):
+    """See the module's text; ``size`` is the width of every layer."""
+
+    def __init__(self, symbols: int, size: int) -> None:
+        super().__init__()
+        self.embed = nn.Embedding(symbols, size, padding_idx=0)
+        self.shared = nn.Embedding(2, size)
+        self.near = nn.Conv1d(size, size, 3, padding=1)
+        self.attend = nn.Linear(size, size)
+        self.equal = nn.Parameter(torch.tensor(4.0))
+        self.compare = nn.Sequential(nn.Linear(3 * size, size), nn.ReLU(), nn.Linear(size, size), nn.ReLU())
+        self.label = nn.Sequential(nn.Linear(4 * size, size), nn.ReLU(), nn.Linear(size, len(LABELS)))
+
+    def forward(self, claim: torch.Tensor, sentence: torch.Tensor, equal: torch.Tensor) -> torch.Tensor:
+        """Logits (pairs, 3) from ids (pairs, words) of each side and which words are equal (pairs, words, words)."""
+        here, there = claim > 0, sentence > 0
+        a, b = self._states(claim, equal.any(2)), self._states(sentence, equal.any(1))
+        scores = self.attend(a) @ self.attend(b).transpose(1, 2) / a.shape[-1] ** 0.5 + self.equal * equal
+        beta = _weights(scores, there[:, None]) @ b
+        alpha = _weights(scores.transpose(1, 2), here[:, None]) @ a
+        pooled = [*self._pool(a, beta, here), *self._pool(b, alpha, there)]
+        return self.label(torch.cat(pooled, dim=-1))
+
+    def _states(self, ids: torch.Tensor, shared: torch.Tensor) -> torch.Tensor:
+        states = (self.embed(ids) + self.shared(shared.long())) * (ids > 0)[..., None]  # nothing beyond a text's end
+        return states + torch.relu(self.near(states.transpose(1, 2)).transpose(1, 2))
+
+    def _pool(self, own: torch.Tensor, other: torch.Tensor, kept: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        made = self.compare(torch.cat([own, other, own * other], dim=-1)) * kept[..., None]
+        return made.sum(1) / kept.sum(1, keepdim=True).clamp(min=1), made.amax(1)
+
+
+def _weights(scores: torch.Tensor, kept: torch.Tensor) -> torch.Tensor:
+    masked = scores.masked_fill(~kept, -1e9).softmax(-1)
+    return masked * kept
+
+
+@dataclass(frozen=True)
+class TrainedEntailment:
+    """A trained network with its vocabulary."""
+
+    network: DecomposableAttention
+    vocabulary: Vocabulary
+
+    def probabilities(self, pairs: Sequence[Pair]) -> np.ndarray:
+        """See :class:`Entailment`; a claim or sentence without words is not enough information for certain."""
+        rows = [encoded(pair, self.vocabulary) for pair in pairs]
+        made = np.zeros((len(rows), len(LABELS)))
+        made[:, LABELS.index("not_enough_info")] = 1.0
+        order = sorted((i for i, row in enumerate(rows) if row[0] and row[1]), key=lambda i: len(rows[i][1]))
+        self.network.eval()
+        device = self.network.embed.weight.device
+        for start in range(0, len(order), BATCH):
+            part = order[start : start + BATCH]
+            batch = collate([(rows[i], 0) for i in part])
+            with torch.inference_mode():
+                logits = self.network(*(batch[key].to(device) for key in ("claim", "sentence", "equal")))
+            made[part] = logits.double().softmax(-1).cpu().numpy()
+        return made
+
+    def save(self, folder: Path) -> dict[str, Any]:
+        save_file({k: v.contiguous() for k, v in self.network.state_dict().items()}, folder / TRAINED)
+        return {"size": self.network.embed.embedding_dim, "words": list(self.vocabulary.words)}
+
+
+Encoded = tuple[list[int], list[int], list[tuple[int, int]]]
+
+
+def encoded(pair: Pair, vocabulary: Vocabulary) -> Encoded:
+    """Ids of the claim, ids of the sentence, and places of equal words; both sides know the page's title."""
+    title = frozenset(word.lower() for word in _WORD.findall(pair.title))
+    claim, left = vocabulary.read(pair.claim, title)
+    sentence, right = vocabulary.read(pair.sentence, title)
+    places: dict[str, list[int]] = {}
+    for j, word in enumerate(right):
+        places.setdefault(word, []).append(j)
+    return claim, sentence, [(i, j) for i, word in enumerate(left) for j in places.get(word, ())]
+
+
+def collate(items: Sequence[tuple[Encoded, int]]) -> dict[str, torch.Tensor]:
+    """Pad both sides with zeros."""
+    widths = [max(len(item[0][side]) for item in items) for side in (0, 1)]
+    sides = [np.zeros((len(items), width), dtype=np.int64) for width in widths]
+    equal = np.zeros((len(items), *widths), dtype=bool)
+    for row, ((claim, sentence, same), _) in enumerate(items):
+        sides[0][row, : len(claim)], sides[1][row, : len(sentence)] = claim, sentence
+        for i, j in same:
+            equal[row, i, j] = True
+    named = {"claim": sides[0], "sentence": sides[1], "equal": equal, "labels": np.array([label for _, label in items])}
+    return {key: torch.from_numpy(array) for key, array in named.items()}
+
+
+@dataclass(frozen=True)
+class _Brought:
+    """A model of the Hugging Face layout with its tokenizer."""
+
+    network: Any
+    tokenizer: Any
+
+    def save(self, folder: Path) -> dict[str, Any]:
+        self.network.save_pretrained(folder / BROUGHT)
+        self.tokenizer.save_pretrained(folder / BROUGHT)
+        return {}
+
+
+@dataclass(frozen=True)
+class ClassifierEntailment(_Brought):
+    """A sequence classifier with three labels, or with two: not supported (0) and supported (1), as MiniCheck's.
+
+    Attributes:
+        columns: for each of ``LABELS`` the model's label, or None where it has none.
+    """
+
+    columns: tuple[int | None, ...] = (0, 1, 2)
+    max_length: int = 512
+
+    def probabilities(self, pairs: Sequence[Pair]) -> np.ndarray:
+        """See :class:`Entailment`."""
+        made = np.zeros((len(pairs), len(LABELS)))
+        for start in range(0, len(pairs), BROUGHT_BATCH):
+            part = pairs[start : start + BROUGHT_BATCH]
+            feed = self.tokenizer(
+                [premise(pair) for pair in part],
+                [pair.claim for pair in part],
+                truncation="only_first",
+                max_length=self.max_length,
+                padding=True,
+                return_tensors="pt",
+            )
+            with torch.inference_mode():
+                found = self.network(**feed.to(self.network.device)).logits.double().softmax(-1).cpu().numpy()
+            for label, column in enumerate(self.columns):
+                if column is not None:
+                    made[start : start + len(part), label] = found[:, column]
+        return made
+
+
+@dataclass(frozen=True)
+class MiniCheckEntailment(_Brought):
+    """MiniCheck's Flan-T5: whether the first token of its answer is 1 rather than 0; it never refutes."""
+
+    max_length: int = 2048
+    answers: tuple[int, int] = MINICHECK_ANSWERS
+
+    def probabilities(self, pairs: Sequence[Pair]) -> np.ndarray:
+        """See :class:`Entailment`; what is not supported is not enough information."""
+        made = np.zeros((len(pairs), len(LABELS)))
+        for start in range(0, len(pairs), BROUGHT_BATCH):
+            part = pairs[start : start + BROUGHT_BATCH]
+            texts = [MINICHECK_PROMPT.format(premise=premise(pair), claim=pair.claim) for pair in part]
+            feed = self.tokenizer(texts, truncation=True, max_length=self.max_length, padding=True, return_tensors="pt")
+            device = self.network.device
+            begin = torch.full((len(part), 1), self.network.config.decoder_start_token_id, device=device)
+            inputs = {key: feed[key].to(device) for key in ("input_ids", "attention_mask")}
+            with torch.inference_mode():
+                logits = self.network(**inputs, decoder_input_ids=begin).logits[:, 0, list(self.answers)]
+            yes = logits.double().softmax(-1)[:, 1].cpu().numpy()
+            made[start : start + len(part), 0], made[start : start + len(part), 2] = yes, 1 - yes
+        return made
+
+
+def premise(pair: Pair) -> str:
+    """The sentence behind its page's title."""
+    return f"{pair.title}: {pair.sentence}" if pair.title else pair.sentence
+
+
+def brought_entailment(folder: Path) -> Entailment:
+    """The model of a folder (or of a pinned hub id in its ``pointer.json``).
+
+    Raises:
+        BadInput: labels that are neither two nor named like the three.
+    """
+    config = load_config(folder)
+    tokenizer = load_tokenizer(folder)
+    if config.is_encoder_decoder:
+        return MiniCheckEntailment(load_model(folder, AutoModelForSeq2SeqLM).to(chosen_device()).eval(), tokenizer)
+    network = load_model(folder, AutoModelForSequenceClassification).to(chosen_device()).eval()
+    room = getattr(config, "max_position_embeddings", 512)
+    return ClassifierEntailment(network, tokenizer, columns_of(config, folder), min(room, 512))
+
+
+def columns_of(config: Any, folder: Path) -> tuple[int | None, ...]:
+    """Which column of the model's output is which label."""
+    if config.num_labels == 2:
+        return (1, None, 0)
+    named = {str(name).lower().replace("-", " "): int(column) for column, name in config.id2label.items()}
+    found = [next((named[word] for word in WORDINGS[label] if word in named), None) for label in LABELS]
+    if None in found:
+        raise BadInput(
+            f"{folder}: the model's labels are {sorted(named)}; allowed are two, or three named like {dict(WORDINGS)}; "
+            "fix id2label in its config.json"
+        )
+    return tuple(found)
+
+
+def open_entailment(folder: Path, record: Mapping[str, Any]) -> Entailment:
+    """The model of a checker's folder, on the chosen device; ``record`` is what :meth:`Entailment.save` gave."""
+    if (folder / BROUGHT).is_dir():
+        return brought_entailment(folder / BROUGHT)
+    vocabulary = Vocabulary({word: len(SHAPES) + i for i, word in enumerate(record["words"])})
+    network = DecomposableAttention(len(SHAPES) + len(record["words"]), record["size"])
+    network.load_state_dict(load_file(folder / TRAINED))
+    return TrainedEntailment(network.to(chosen_device()).eval(), vocabulary)
+
 
 Labelled = tuple[Pair, str]
 NEGATIVES = 2  # selected lines a claim that say nothing about it, as pairs of "not enough information"
@@ -85,7 +336,7 @@ def fit(
 
 
 def labelled_pairs(
-    claim: FeverClaim, pages: Pages, retrieval: PageRetrieval, selection: SentenceSelection, negatives: int = NEGATIVES
+    claim: FeverClaim, pages: Pages, retrieval: TitlesAndBm25, selection: Bm25Lines, negatives: int = NEGATIVES
 ) -> Iterator[Labelled]:
     """The claim with its evidence, and with selected lines that are no evidence, which are not enough information."""
     found = [(page, line) for page, line in claim.evidence if line < len(pages.get(page, ()))]
@@ -102,7 +353,6 @@ class EntailmentLearner(Learner):
     """The network with its loss."""
 
     def loss(self, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
-        """Mean cross-entropy in nats per pair."""
         logits = self.network(batch["claim"], batch["sentence"], batch["equal"])
         return nn.functional.cross_entropy(logits, batch["labels"])
 

@@ -80,7 +80,6 @@ class Recogniser:
     def _walk(
         self, tokens: Sequence[str], at: int, node: Node, mask: int, state: State, furthest: list[int]
     ) -> str | None:
-        """The frame of the main clause where the tokens from ``at`` on complete a sentence; ``furthest`` is where walks came to."""
         furthest[0] = max(furthest[0], at)
         if node is self._end:
             return "" if at == len(tokens) else None
@@ -106,11 +105,9 @@ class Recogniser:
         return None
 
     def _some(self, mask: int) -> bool:
-        """Whether a topic and a page remain; bits of topics lie below those of pages."""
         return bool(mask & self.topics) and mask > self.topics
 
     def _pages_of(self, kind: str = "", style: Style | None = None) -> int:
-        """All topics, and the pages of a kind or the sections of a style."""
         bits = self.topics
         for place, (own, title) in enumerate(self.pages, len(self.world.vocabulary.topics)):
             if kind in ("", own) and (style is None or style is _style(self.world, own, title)):
@@ -118,7 +115,6 @@ class Recogniser:
         return bits
 
     def _by_topic(self, words: Mapping[int, Iterable[str]]) -> dict[str, int]:
-        """Words with their topics, and all pages."""
         masks: dict[str, int] = {}
         for topic, own in words.items():
             for word in own:
@@ -129,7 +125,6 @@ class Recogniser:
         return dict.fromkeys(words, self.all)
 
     def _shared_slots(self) -> dict[str, tuple[Slot, ...]]:
-        """The slots that are filled alike in all frames."""
         looks, moods = lexicon.GENERIC_ADJECTIVES, lexicon.PERSON_ADJECTIVES
         masks = {
             "look": self._anywhere(looks), "a_look": self._anywhere(map(article, looks)),
@@ -164,7 +159,6 @@ class Recogniser:
         return _by_length(self._anywhere(map(shape, values)))
 
     def _title(self, kind: str, opening: bool) -> Title:
-        """A film's title has a noun of the topic of the page's first sentence."""
         nouns = self._by_topic(
             {
                 number: {word.capitalize() for slot in FILM_NOUNS for word in topic.tables[slot]}
@@ -176,7 +170,6 @@ class Recogniser:
     def _edge(
         self, name: str, kind: str, opening: bool, persons: Mapping[int, tuple[Mentioned, ...]]
     ) -> tuple[object, tuple[Slot, ...]]:
-        """What tells one slot of the trie from another, and how it is filled."""
         if name.isdigit():
             return persons[int(name)], persons[int(name)]
         if name == "T":
@@ -189,7 +182,6 @@ class Recogniser:
         self, root: Node, source: str, then: Node, mask: int, *, main: str = "", kind: str = "", opening: bool = False,
         persons: Mapping[int, tuple[Mentioned, ...]] = NO_PERSONS,
     ) -> None:  # fmt: skip
-        """One frame from ``root`` on; after it the sentence goes on at ``then``."""
         node = root
         for piece in source.split():
             found = _PIECE.fullmatch(piece)
@@ -209,7 +201,6 @@ class Recogniser:
         node.exits.append((mask, then, main))
 
     def _compile(self) -> None:
-        """Tries of the parts, from the last part of a sentence to the first."""
         stop, tail, led, undated = Node(), Node(), Node(), Node()
         third: dict[bool, Node] = {new: Node() for new in (False, True)}
         roles = {new: mentions(self.all, new) for new in (False, True)}
@@ -232,7 +223,6 @@ class Recogniser:
             self._compile_kind(kind, tail, third[True], roles[True])
 
     def _compile_style(self, style: Style, mask: int, tail: Node, third: Node, led: Node, undated: Node) -> None:
-        """Leads, sentences without persons and sentences about persons of one section type."""
         roles = mentions(self.all, new=False)
         for lead in style.leads:
             self._add(self._start, lead.source, undated if lead.dated else led, mask)
@@ -247,7 +237,6 @@ class Recogniser:
                     self._add(root, source, then, mask, main=source, persons=persons)
 
     def _compile_kind(self, kind: str, tail: Node, third: Node, roles: Mapping[str, Mentioned]) -> None:
-        """The first sentences of a kind of page, and the facts that it states."""
         mask, described = self._pages_of(kind), self.world.kinds[kind]
         named = described.mentions.opens_with_person
         first = (roles["one"],) if named else (roles["one"], roles["many"])
@@ -290,18 +279,15 @@ def tokens_of(sentence: str) -> list[str]:
 
 
 def _by_length(masks: Mapping[str, int]) -> tuple[Words, ...]:
-    """Slots of words and of phrases, by the number of words in them."""
     lengths = sorted({len(text.split()) for text in masks})
     return tuple(Words({t: m for t, m in masks.items() if len(t.split()) == length}, length) for length in lengths)
 
 
 def _roots(frame: Frame, start: Node, led: Node, undated: Node) -> Iterator[Node]:
-    """Where a frame may stand: at the start, after a lead, and, if it names no year, after a lead that does."""
     yield from (start, led) if frame.dated else (start, led, undated)
 
 
 def _years(kind: str) -> range:
-    """The years that sentences of a kind of page may name."""
     if kind == "person":
         born, dead = (RELATIONS[kind][name].value.split() for name in ("birth_year", "death_year"))
         return range(int(born[1]) + 18, int(dead[2]))
@@ -312,7 +298,6 @@ def _years(kind: str) -> range:
 
 
 def _pages(world: Domain) -> list[tuple[str, str]]:
-    """Every kind of page with every section that it may have."""
     ends, moves = len(world.chain.types), world.chain.transitions > 0
 
     def after(row: int) -> list[int]:
@@ -335,5 +320,4 @@ def _style(world: Domain, kind: str, title: str) -> Style:
 
 
 def _styles(world: Domain, pages: Iterable[tuple[str, str]]) -> list[Style]:
-    """Every style that a page may have, once."""
     return list({id(style): style for style in (_style(world, *page) for page in pages)}.values())

@@ -46,12 +46,7 @@ class DerivableShare(SumScored):
     blame: ClassVar[int] = -1
 
     def attribute(self, units: Sequence[DerivedText]) -> list[np.ndarray]:
-        """Per sentence 1 where the grammar derives it, else 0."""
         return [(unit.frames != REFUSED).astype(np.float64) for unit in units]
-
-    def fit(self, real: Sequence[DerivedText]) -> DerivableShare:
-        """Nothing is learned: the grammar is the world's own."""
-        return self
 
     def tally(self, units: Sequence[DerivedText]) -> Tally:
         """Columns derivable, sentences, excluded."""
@@ -78,12 +73,7 @@ class FollowedShare(SumScored):
     blame: ClassVar[int] = -1
 
     def attribute(self, units: Sequence[DerivedText]) -> list[np.ndarray]:
-        """Followed words of each sentence."""
         return [unit.followed.astype(np.float64) for unit in units]
-
-    def fit(self, real: Sequence[DerivedText]) -> FollowedShare:
-        """Nothing is learned."""
-        return self
 
     def tally(self, units: Sequence[DerivedText]) -> Tally:
         """Columns followed, words, excluded."""

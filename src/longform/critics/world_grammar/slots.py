@@ -135,7 +135,6 @@ class Title:
 
 
 def _place_ends(tokens: Sequence[str], at: int) -> Iterator[int]:
-    """Where a numbered town that starts at ``at`` may end: ``Aldburg``, ``Upper Aldburg``, ``Aldburg of Upper Barton`` ..."""
     while at < len(tokens):
         if tokens[at] in PREFIXES and tokens[at + 1 : at + 2] and tokens[at + 1] in PLACES:
             yield at + 2

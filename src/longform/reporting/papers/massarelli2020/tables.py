@@ -11,7 +11,7 @@ from typing import Any
 
 from longform.core.documents import BadInput
 from longform.core.results import Record
-from longform.critics.verifiability.annotation_sheet import FLAGS, judged
+from longform.critics.verifiability.reliability import FLAGS, judged
 from longform.critics.verifiability.score import LABELS
 from longform.reporting.pivot import Given
 from longform.reporting.table import Cell, Table, cell
