@@ -22,10 +22,10 @@ from longform.critics.verifiability.checker import (
     TitlesAndBm25,
     _bm25,
     _scores,
-    open_checker,
     verdict,
     words,
 )
+from longform.critics.verifiability.read import open_checker
 from longform.critics.verifiability.score import LABELS
 from longform.critics.verifiability.train import (
     DecomposableAttention,

@@ -235,16 +235,3 @@ def retrieval_and_selection(pages: Pages, settings: Mapping[str, Any]) -> tuple[
         return TitlesAndBm25(pages, **settings["retrieval"]), Bm25Lines(pages, **settings["selection"])
     except TypeError as error:
         raise BadInput(f"fact checker: {error}; see TitlesAndBm25 and Bm25Lines for their settings") from None
-
-
-def open_checker(folder: Path) -> Checker:
-    """A saved checker; nothing outside its folder is read."""
-    from longform.critics.verifiability.train import open_entailment  # only here: scores need no torch
-
-    if not (folder / "checker.json").is_file() or not (folder / "pages.jsonl").is_file():
-        raise BadInput(f"{folder}: no checker.json and pages.jsonl; name a folder that verifiability trained")
-    record = json.loads((folder / "checker.json").read_text(encoding="utf-8"))
-    with (folder / "pages.jsonl").open(encoding="utf-8") as lines:
-        pages = {row["title"]: tuple(row["lines"]) for row in map(json.loads, lines)}
-    retrieval, selection = retrieval_and_selection(pages, record)
-    return Checker(pages, retrieval, selection, open_entailment(folder, record), record["sure"])

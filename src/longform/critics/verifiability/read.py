@@ -6,6 +6,7 @@ its noun, replaced by the page's title; more than 50 tokens not verifiable. Noth
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from longform.core.documents import BadInput, Document, Readout
-from longform.critics.verifiability.checker import Checker, Verdict, open_checker
+from longform.critics.verifiability.checker import Checker, Verdict, retrieval_and_selection
 from longform.critics.verifiability.score import (
     LABELS,
     SENTENCE_COLUMNS,
@@ -28,6 +29,7 @@ from longform.critics.verifiability.score import (
     checks_to_readout,
     generations_to_readout,
 )
+from longform.critics.verifiability.train import open_entailment
 from longform.datasets.fever import claims_of as known_claims
 from longform.datasets.synthetic_world.corruption_corpus import SOUND
 from longform.datasets.synthetic_world.fever_corpus import UNKNOWN, Verifier, read_claim
@@ -90,6 +92,17 @@ def read(
     pairs = list(zip(documents, written_of(documents, truth, name), strict=True))
     checker.check([claim.text for d, w in pairs for claim in marker.claims(d, w, name)[0] if claim.verifiable])
     return generations_to_readout([marker.mark(document, about, name) for document, about in pairs])
+
+
+def open_checker(folder: Path) -> Checker:
+    """A saved checker; nothing outside its folder is read."""
+    if not (folder / "checker.json").is_file() or not (folder / "pages.jsonl").is_file():
+        raise BadInput(f"{folder}: no checker.json and pages.jsonl; name a folder that verifiability trained")
+    record = json.loads((folder / "checker.json").read_text(encoding="utf-8"))
+    with (folder / "pages.jsonl").open(encoding="utf-8") as lines:
+        pages = {row["title"]: tuple(row["lines"]) for row in map(json.loads, lines)}
+    retrieval, selection = retrieval_and_selection(pages, record)
+    return Checker(pages, retrieval, selection, open_entailment(folder, record), record["sure"])
 
 
 def verifier_of_lines(pages: Mapping[str, Sequence[str]], domain: str) -> Verifier:
