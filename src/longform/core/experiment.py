@@ -74,11 +74,7 @@ class System:
 
 
 class Experiment:
-    """The parameters of a run.
-
-    Args:
-        home: the folder of ``params.yaml``, ``data/`` and ``paper_figures/``.
-    """
+    """The parameters of a run; ``home``: the folder of ``params.yaml``, ``data/`` and ``paper_figures/``."""
 
     def __init__(self, home: Path = Path()) -> None:
         self.home = home

@@ -1,10 +1,7 @@
-"""Correlation with people: texts that people have marked, and how any scorer's values go with the marks.
+"""Correlation with people: how any scorer's values go with people's marks of texts, and all of them combined (lapata2005 section 5.2).
 
-lapata2005 section 5.2. Texts of one source (summaries of one article) are one cluster: intervals resample whole clusters, and
-two scorers are compared by exchanging their values cluster by cluster.
-
-The paper combines its models by multiple linear regression fitted on one part of the summaries and evaluated on the rest; its
-selection procedure, coefficients and result are lost. The stepwise procedure here is our choice.
+Texts of one source (summaries of one article) are one cluster, resampled and exchanged whole. How the paper combined its models
+(selection, coefficients, result) is lost; the stepwise procedure here is our choice.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
 """What sheng2024 asks of sentence paths: original or shuffled, human or machine, how well a text is rated, and does length tell?
 
-Each function takes a reading to learn from and a reading to judge, and returns records. A *head* is one trained projection of the
-same frozen encoder; numbers are means over heads, followed by each head's own.
-
-How far a score follows a document's length is its rank correlation with the number of sentences on coherent documents. BBScore's
-mean log variance grows with the number of steps; the joint density is standardised by its degrees of freedom.
+Each function takes a reading to learn from and one to judge, and returns records. A *head* is one trained projection of the same
+frozen encoder; numbers are means over heads, followed by each head's own.
 """
 
 from __future__ import annotations

@@ -42,11 +42,7 @@ def visible(text: str) -> str:
 
 
 def create_app(study: Study, store: Store, hosts: Sequence[str] = LOCAL) -> FastAPI:
-    """The application.
-
-    Args:
-        hosts: names that a request may address the server by; others are refused.
-    """
+    """The application; ``hosts``: names that a request may address the server by; others are refused."""
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=[host.strip("[]") for host in hosts] + list(hosts))
     app.mount("/static", StaticFiles(directory=HERE / "static"), name="static")
