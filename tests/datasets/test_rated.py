@@ -52,5 +52,5 @@ def test_planted_ratings_say_how_a_text_was_shuffled(tmp_path):
     assert set(corpus.truth["rating"].tolist()) == {1, 2, 3}
     again = rated_shuffles.build(name="rated", seed=1, raw=tmp_path, splitter="full_stops")
     assert np.array_equal(again.truth["rating"], corpus.truth["rating"]) and again.documents == corpus.documents
-    with pytest.raises(BadInput, match="not a prepared corpus"):
+    with pytest.raises(BadInput, match="no such file"):
         rated_shuffles.build(name="rated", seed=1, raw=tmp_path / "absent")

@@ -86,5 +86,5 @@ def test_a_document_is_the_same_whatever_else_is_made(folder):
 def test_rows_that_cannot_be_made_are_refused(folder, changed, told):
     with pytest.raises(BadInput, match=told):
         made(folder, **changed)
-    with pytest.raises(BadInput, match="not a prepared corpus"):
+    with pytest.raises(BadInput, match="no such file"):
         made(folder / "absent")

@@ -1,9 +1,7 @@
-"""Coreference annotation in its published forms, and entities that a pronoun takes up in the next sentence.
+"""Coreference annotation as published (GAP, LitBank, CoNLL-2012, ARRAU in MMAX2), and entities that a pronoun takes up next.
 
-Read are GAP (Webster et al. 2018, tab-separated), LitBank and CoNLL-2012 (columns with brackets), and ARRAU (Uryupina et al.
-2020, MMAX2 stand-off folders). The rules of re-mentions are ours where beyer2021 (section 4.4) states none: personal pronouns
-of the third person and their possessives; the antecedent is the latest mention of the same chain, not a pronoun, in the
-sentence before; one pair for each sentence pair and chain, the first pronoun.
+Rules of re-mentions are ours where beyer2021 (section 4.4) has none: the antecedent is the latest mention of the chain, no pronoun,
+in the sentence before; one pair for each sentence pair and chain, the first pronoun of the third person.
 """
 
 from __future__ import annotations
@@ -73,9 +71,7 @@ def read_gap(path: Path) -> list[GapItem]:
         spans = [(int(row[f"{name}-offset"]), row[name]) for name in ("Pronoun", "A", "B")]
         for start, words in spans:
             if row["Text"][start : start + len(words)] != words:
-                raise BadInput(
-                    f"{path}, line {number}: {words!r} does not stand at {start} of the text; fix the offset"
-                )
+                raise BadInput(f"{path}, line {number}: {words!r} does not stand at {start} of its text; fix it")
         pronoun, first, second = ((start, start + len(words)) for start, words in spans)
         labels = row["A-coref"].upper() == "TRUE", row["B-coref"].upper() == "TRUE"
         items.append(GapItem(row["ID"], row["Text"], pronoun, (first, second), labels))
@@ -101,16 +97,12 @@ def read_brackets(lines: Iterable[str], where: str) -> tuple[list[list[str]], li
         for part in fields[-1].strip().split("|") if fields[-1].strip() not in ("", "_", "-") else []:
             found = re.fullmatch(r"(\()?([^()]+)(\))?", part)
             if found is None or not (found[1] or found[3]):
-                raise BadInput(
-                    f"{where}:{number}: coreference mark {part!r} is not of the form (3, 3) or (3); fix the file"
-                )
+                raise BadInput(f"{where}:{number}: coreference mark {part!r} is none of (3, 3) and (3); fix the file")
             if found[1]:
                 opened.setdefault(found[2], []).append(place)
             if found[3]:
                 if not opened.get(found[2]):
-                    raise BadInput(
-                        f"{where}:{number}: {part!r} closes chain {found[2]} which is not open; fix the file"
-                    )
+                    raise BadInput(f"{where}:{number}: {part!r} closes chain {found[2]} which is not open; fix it")
                 mentions.append(TokenMention(opened[found[2]].pop(), place, found[2]))
     return texts[: -1 if not texts[-1] else None], mentions
 
@@ -230,7 +222,6 @@ def read_conll(path: Path) -> list[ReMention]:
 
 
 def _gap_pair(item: GapItem) -> Iterator[ReMention]:
-    """A GAP snippet whose right name stands in the sentence before the pronoun's."""
     names = [span for span, coreferent in zip(item.names, item.labels, strict=True) if coreferent]
     if not names or item.text[slice(*item.pronoun)].lower() not in PRONOUNS:
         return

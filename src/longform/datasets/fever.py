@@ -1,13 +1,11 @@
 """Claims and pages in FEVER's format (Thorne et al. 2018): a folder with claim files and ``wiki-pages/*.jsonl``.
 
-A page becomes a document ``page:<title>`` whose one section, ``page``, has one sentence a line. A claim becomes a
-document ``claim:<id>`` with sections ``claim`` and ``evidence`` (one sentence a line, each behind its page's title), and
-one record in ``edits``: its label and the evidence as (page, line).
+A document ``page:<title>`` has one sentence a line; ``claim:<id>`` has sections ``claim`` and ``evidence`` (lines behind their pages'
+titles), and one record in ``edits``: its label and the evidence as (page, line).
 """
 
 from __future__ import annotations
 
-import json
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from longform.core.documents import BadInput, Corpus, Document, Section
+from longform.datasets.json_lines import records
 from longform.datasets.splits import split_by_seed
 
 LABELS = {"SUPPORTS": "supported", "REFUTES": "refuted", "NOT ENOUGH INFO": "not_enough_info"}
@@ -105,7 +104,7 @@ def read_claims(path: Path) -> Iterator[FeverClaim]:
     Raises:
         BadInput: a line without claim or label.
     """
-    for where, record in _records(path):
+    for where, record in records(path):
         if record.get("label") not in LABELS or not isinstance(record.get("claim"), str):
             raise BadInput(f"{where}: label {record.get('label')!r}; allowed are {sorted(LABELS)} beside a claim")
         sets = record.get("evidence") or []
@@ -119,7 +118,7 @@ def read_claims(path: Path) -> Iterator[FeverClaim]:
 def read_pages(paths: Sequence[Path]) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Title and numbered sentences of every page."""
     for path in paths:
-        for where, record in _records(path):
+        for where, record in records(path):
             if not isinstance(record.get("id"), str) or not isinstance(record.get("lines"), str):
                 raise BadInput(f"{where}: a page has an id and lines; got {sorted(record)}")
             rows = [row.split("\t") for row in record["lines"].split("\n") if row]
@@ -136,15 +135,3 @@ def plain(text: str) -> str:
     for spelt, mark in BRACKETS.items():
         text = text.replace(spelt, mark)
     return text
-
-
-def _records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    with path.open(encoding="utf-8") as lines:
-        for number, line in enumerate(lines, 1):
-            try:
-                record = json.loads(line)
-            except json.JSONDecodeError as error:
-                raise BadInput(f"{path}:{number}: not JSON ({error}); fix or drop the line") from error
-            if not isinstance(record, dict):
-                raise BadInput(f"{path}:{number}: got {type(record).__name__}, a line of FEVER is a JSON object")
-            yield f"{path}:{number}", record

@@ -40,9 +40,7 @@ def build(*, name: str, raw: Path, validation: float = 0.1) -> Corpus:
             documents.append(made)
             ratings.append(int(float(row["labelA"])))
     if not documents:
-        raise BadInput(
-            f"{raw}: {len(files)} CSV files, 0 usable texts; put GCDC's <domain>_train.csv and _test.csv there"
-        )
+        raise BadInput(f"{raw}: {len(files)} CSV files, 0 usable texts; put <domain>_train.csv and _test.csv there")
     facts = {
         "corpus": name,
         "ratings": dict(sorted(Counter(map(str, ratings)).items())),
@@ -57,14 +55,11 @@ def _rows(file: Path) -> list[dict[str, str]]:
         reader = csv.DictReader(lines)
         missing = [name for name in NEEDED if name not in (reader.fieldnames or ())]
         if missing:
-            raise BadInput(
-                f"{file}: header {reader.fieldnames} lacks {missing}; GCDC's files have {list(NEEDED)} and more"
-            )
+            raise BadInput(f"{file}: header {reader.fieldnames} lacks {missing}; GCDC's files have {list(NEEDED)}")
         return list(reader)
 
 
 def _document(row: dict[str, str], split: str, number: int, validation: float) -> Document | str:
-    """A document, or why the row was dropped."""
     paragraphs = [line.strip() for line in (row["text"] or "").splitlines() if line.strip()]
     if not paragraphs:
         return "no text"

@@ -1,11 +1,7 @@
-r"""The synthetic language of Deng et al. (2022), section 3 and appendix D, with its exact perplexities.
+r"""The synthetic language of deng2022 (section 3, appendix D), with its exact perplexities.
 
-A hidden Markov chain over ``num_states`` states emits one *subsequence* per state: letters joined by
-blanks and closed by ``<space>``. Every subsequence belongs to one state, so a text reveals its states.
-
-    $z_0 = 0, \quad z_m \sim A_{z_{m-1}}, \quad w_m \sim E_{z_m}, \quad m = 1..M$
-
-Because $A$, $E$ and the owners are kept, the Latent PPL of the data and the true word PPL are closed forms.
+$z_0 = 0, z_m \sim A_{z_{m-1}}, w_m \sim E_{z_m}, m = 1..M$: each state emits one of its own *subsequences*, letters joined by blanks
+and closed by ``<space>``, so a text reveals its states.
 """
 
 from __future__ import annotations
@@ -153,9 +149,7 @@ def build(
     sizes = {"num_states": num_states, "subsequences": subsequences, "min_length": min_length, "max_length": max_length}
     made = language(seed=seed, steps=steps, temperatures=temperatures, **sizes)
     if not isinstance(documents, Mapping) or not set(documents) <= set(SPLITS) or min(documents.values()) < 0:
-        raise BadInput(
-            f"corpus {name}: documents is {documents!r}, allowed are counts from 0 for splits {list(SPLITS)}"
-        )
+        raise BadInput(f"corpus {name}: documents is {documents!r}, allowed are counts from 0 of {list(SPLITS)}")
     names = [(split, index) for split, count in documents.items() for index in range(count)]
     if not names:
         raise BadInput(f"corpus {name}: documents={dict(documents)} asks for zero documents, at least one is needed")
@@ -197,8 +191,6 @@ def language_from_truth(truth: dict[str, np.ndarray]) -> SyntheticLanguage:
     """
     needed = {"transitions", "emissions", "owners", "subsequence_names", "states"}
     if not needed <= truth.keys():
-        raise BadInput(
-            f"truth has {sorted(truth)}, a synthetic language needs {sorted(needed)}; point to a synthetic corpus"
-        )
+        raise BadInput(f"truth has {sorted(truth)}, needed is {sorted(needed)}; name a synthetic corpus")
     texts = tuple(truth["subsequence_names"].tolist())
     return SyntheticLanguage(truth["transitions"], truth["emissions"], texts, truth["owners"], truth["states"].shape[1])

@@ -6,8 +6,6 @@ keys are passed over. Aligned plain files share a stem: ``talks.en``, ``talks.de
 
 from __future__ import annotations
 
-import gzip
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -16,6 +14,7 @@ import numpy as np
 from longform.core.documents import BadInput, Corpus, Document, Section
 from longform.core.malformed import refusing
 from longform.core.resampling import generator
+from longform.datasets.json_lines import records
 
 SHARES = (0.8, 0.1, 0.1)  # train, validation, test (deng2022, appendix C)
 TARGETS = ("de", "es", "fr")  # deng2022, appendix C
@@ -63,22 +62,11 @@ def sentences(raw: Path, languages: Sequence[str]) -> Iterator[tuple[str, dict[s
     files = sorted(path for path in raw.iterdir() if path.is_file()) if raw.is_dir() else [raw]
     for path in files:
         if path.name.endswith((".jsonl", ".jsonl.gz")):
-            yield from _json_lines(path, languages)
+            for number, (_, record) in enumerate(records(path), 1):
+                found = {name: str(record[name]) for name in languages if record.get(name)}
+                yield str(record.get("id", f"{path.name}-{number:06d}")), found
         elif path.suffix == f".{languages[0]}":
             yield from _aligned(path, languages)
-
-
-def _json_lines(path: Path, languages: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:
-    with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as lines:
-        for number, line in enumerate(lines, 1):
-            try:
-                record = json.loads(line)
-                found = {name: str(record[name]) for name in languages if record.get(name)}
-            except (ValueError, AttributeError, TypeError, RecursionError) as error:
-                raise BadInput(
-                    f"{path}:{number}: got {line[:40]!r}, a sentence is a JSON object by language"
-                ) from error
-            yield str(record.get("id", f"{path.name}-{number:06d}")), found
 
 
 def _aligned(path: Path, languages: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:

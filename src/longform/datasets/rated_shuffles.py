@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
+from longform.core.artefacts import read_documents
 from longform.core.documents import BadInput, Corpus, Document, Section
 from longform.core.resampling import generator
-from longform.datasets.shuffled_texts import prepared_documents
 from longform.text.sentences import SPLITTERS
 
 BLOCKS = {1: 1, 2: 5, 3: 0}  # sentences of a shuffled block by class, 0 for none; ours
@@ -32,7 +32,7 @@ def build(*, name: str, seed: int, raw: Path, splitter: str = "rules") -> Corpus
     """
     if splitter not in SPLITTERS:
         raise BadInput(f"splitter {splitter!r}; allowed are {sorted(SPLITTERS)}; fix the entry")
-    documents = prepared_documents(raw)
+    documents = read_documents(raw / "documents.jsonl")
     ratings = [1 + int(generator(seed, name, "rating", d.id).integers(3)) for d in documents]
     rated = [_damaged(d, rating, splitter, (seed, name)) for d, rating in zip(documents, ratings, strict=True)]
     counts = {str(k): ratings.count(k) for k in BLOCKS}

@@ -99,9 +99,7 @@ def _files(raw: Path, files: str) -> list[tuple[str, Path]]:
     found = sorted(path for path in raw.glob(files) if path.name.removesuffix(".gz").endswith(SUFFIXES))
     named = [(split, path) for path in found if (split := split_in_name(path.name))]
     if not named:
-        raise BadInput(
-            f"{raw}: no file matches {files!r} with train, val or test in its name; see docs/data_cards/pubmed.md"
-        )
+        raise BadInput(f"{raw}: no file matches {files!r} and has train, val or test in its name; rename the files")
     order = ("train", "validation", "test")
     return sorted(named, key=lambda pair: (order.index(pair[0]), pair[1].name))
 

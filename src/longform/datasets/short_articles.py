@@ -1,8 +1,6 @@
 """Planted articles whose sections are all short: what WIKI-SHORT is to WIKI (deng2022 section 4, Table 3).
 
-The paper keeps articles with no section above 500 tokens, so that any two neighbouring sections fit into the window of
-both language models. Here articles are drawn from the planted world until enough of them are short; the chain of the
-drawn articles is the domain's own, the chain of the kept ones leans to fewer sections, so no exact value is claimed.
+Drawn until enough are short; the chain of the kept ones leans to fewer sections, so no exact value is claimed.
 """
 
 from __future__ import annotations
@@ -32,9 +30,7 @@ def build(
     kept = [d for split, wanted in documents.items() for d in [d for d in short if d.split == split][:wanted]]
     found = Counter(d.split for d in kept)
     if any(found[split] < wanted for split, wanted in documents.items()):
-        raise BadInput(
-            f"corpus {name}: short articles are {dict(found)}, wanted are {dict(documents)}; raise drawn or short_tokens"
-        )
+        raise BadInput(f"corpus {name}: got {dict(found)} short articles of {dict(documents)}; raise drawn")
     facts = {"name": name, "domain": domain, "seed": seed, "planted": True, "documents": len(kept)}
     facts |= {"short_tokens": short_tokens, "drawn": len(world.documents), "short": len(short)}
     return Corpus(kept, {}, facts)

@@ -1,22 +1,18 @@
-"""Documents with shuffles of themselves, written out as documents: what any reader of text can then be asked about.
+"""Documents with shuffles of themselves as documents, ``<document>/<task>_<size>/<copy>``, beside ``<document>/original/0``.
 
-A scorer that reads sentences one by one can score an order without reading it; a language model, a title classifier, a
-resolver of mentions cannot. So every shuffle is a document of its own, named ``<document>/<task>_<size>/<copy>``, its
-original ``<document>/original/0``. Both are the same sentences joined by one blank, so nothing but the order differs.
-A sentence shuffle moves sentences through the whole text and leaves the sections' lengths and titles where they stood;
-the task ``section`` moves whole sections.
+All are the same sentences joined by one blank. A sentence shuffle leaves the sections' lengths and titles where they stood; the
+task ``section`` moves whole sections.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
+from longform.core.artefacts import read_documents
 from longform.core.documents import BadInput, Corpus, Document, Section
-from longform.core.malformed import refusing
 from longform.core.resampling import generator
 from longform.text.permutations import ORIGINAL, TASKS, distinct_orders, numbered, shuffled_orders
 from longform.text.sentences import SPLITTERS
@@ -51,7 +47,7 @@ def build(
     if splitter not in SPLITTERS:
         raise BadInput(f"splitter {splitter!r}; allowed are {sorted(SPLITTERS)}; fix the entry")
     checked(tasks)
-    read = prepared_documents(raw)
+    read = read_documents(raw / "documents.jsonl")
     chosen = [document for split, count in documents.items() for document in _first(read, split, count, raw)]
     cut = {document.id: cut_sections(document, splitter) for document in chosen}
     families = [_family(document, cut[document.id], tasks, shuffles, (seed, name)) for document in chosen]
@@ -59,17 +55,6 @@ def build(
     kinds = [member.id.split("/")[-2] for member in made if "/" in member.id]
     counts = {f"{task}_{size}": kinds.count(f"{task}_{size}") for task, size in tasks}
     return Corpus(made, {}, {"corpus": name, "documents": len(chosen), "shuffles": counts})
-
-
-@refusing("a prepared corpus")
-def prepared_documents(raw: Path) -> list[Document]:
-    """The documents of a corpus that an earlier stage made.
-
-    Raises:
-        BadInput: no such corpus, or a damaged one.
-    """
-    with (raw / "documents.jsonl").open(encoding="utf-8") as lines:
-        return [Document.from_record(json.loads(line), f"{raw}:{number}") for number, line in enumerate(lines, 1)]
 
 
 def checked(tasks: Sequence[tuple[str, int]]) -> None:
@@ -86,9 +71,7 @@ def checked(tasks: Sequence[tuple[str, int]]) -> None:
 def _first(documents: Sequence[Document], split: str, count: int, raw: Path) -> list[Document]:
     found = [document for document in documents if document.split == split][:count]
     if len(found) < count:
-        raise BadInput(
-            f"{raw} has {len(found)} documents of split {split!r}, the entry asks for {count}; ask for fewer"
-        )
+        raise BadInput(f"{raw} has {len(found)} documents of split {split!r}, the entry asks for {count}; fix it")
     return found
 
 

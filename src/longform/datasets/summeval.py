@@ -6,7 +6,6 @@ One file per system; a line has ``id`` (the article), ``model_id``, ``decoded`` 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ import numpy as np
 
 from longform.core.documents import BadInput, Corpus, Document, Section
 from longform.core.malformed import refusing
+from longform.datasets.json_lines import records
 
 
 def build(*, raw: Path, dimension: str = "coherence") -> Corpus:
@@ -26,11 +26,11 @@ def build(*, raw: Path, dimension: str = "coherence") -> Corpus:
     Raises:
         BadInput: no file, a line without the fields, or a rating dimension that is not there.
     """
-    records = [record for path in sorted(raw.glob("*.jsonl")) for record in _records(path)]
-    if not records:
+    rated = [record for path in sorted(raw.glob("*.jsonl")) for record in _records(path)]
+    if not rated:
         raise BadInput(f"{raw}: no *.jsonl with a summary; give the folder of SummEval's *_annotations.jsonl")
-    records.sort(key=lambda record: (record["id"], record["model_id"]))
-    rows = [row for record in records for row in _rows(record, dimension)]
+    rated.sort(key=lambda record: (record["id"], record["model_id"]))
+    rows = [row for record in rated for row in _rows(record, dimension)]
     rows = list({row[0].id: row for row in rows}.values())
     raters = max(len(marks) for _, _, _, marks in rows)
     padded = [marks + [float("nan")] * (raters - len(marks)) for _, _, _, marks in rows]
@@ -39,11 +39,11 @@ def build(*, raw: Path, dimension: str = "coherence") -> Corpus:
         "cluster": np.array([cluster for _, cluster, _, _ in rows]),
         "system": np.array([system for _, _, system, _ in rows]),
     }
-    systems = sorted({record["model_id"] for record in records})
+    systems = sorted({record["model_id"] for record in rated})
     facts = {
         "systems": systems,
-        "articles": len({r["id"] for r in records}),
-        "summaries": len(records),
+        "articles": len({r["id"] for r in rated}),
+        "summaries": len(rated),
         "dimension": dimension,
     }
     return Corpus([row[0] for row in rows], truth, facts)
@@ -51,20 +51,11 @@ def build(*, raw: Path, dimension: str = "coherence") -> Corpus:
 
 @refusing("JSON lines of SummEval in UTF-8")
 def _records(path: Path) -> Iterator[dict[str, Any]]:
-    with path.open(encoding="utf-8") as lines:
-        for number, line in enumerate(lines, 1):
-            try:
-                record = json.loads(line)
-            except ValueError as error:
-                raise BadInput(f"{path}:{number}: not JSON ({error}); fix or drop the line") from error
-            missing = {"id", "model_id", "decoded", "expert_annotations"} - record.keys()
-            if missing:
-                raise BadInput(f"{path}:{number}: lacks {sorted(missing)}; is it a SummEval annotation file?")
-            if not isinstance(record["id"], str) or not isinstance(record["model_id"], str):
-                raise BadInput(
-                    f"{path}:{number}: id {record['id']!r}, model_id {record['model_id']!r}; allowed are strings"
-                )
-            yield record
+    for where, record in records(path, ("id", "model_id", "decoded", "expert_annotations")):
+        names = record["id"], record["model_id"]
+        if not all(isinstance(name, str) for name in names):
+            raise BadInput(f"{where}: id and model_id are {names}; allowed are strings")
+        yield record
 
 
 @refusing("a summary with its ratings")

@@ -243,9 +243,7 @@ def filtered_corpus(selection: Selection, count: Callable[[str], int], raw: Path
         BadInput: nothing was kept.
     """
     if not selection.documents:
-        raise BadInput(
-            f"{raw}: no article left ({dict(read)}, dropped {dict(selection.dropped)}); loosen the entry's filters"
-        )
+        raise BadInput(f"{raw}: no article left ({dict(read)}, dropped {dict(selection.dropped)}); loosen the filters")
     lengths = {
         "section_tokens": np.concatenate(selection.lengths),
         "section_tokens_lengths": np.array([len(row) for row in selection.lengths], dtype=np.int64),

@@ -1,13 +1,7 @@
-r"""WikiSection cities (Arnold et al. 2019) as the bridge papers publish them, and in WikiSection's own JSON.
+r"""WikiSection cities (Arnold et al. 2019), told apart by what a file holds; an unusable article is counted by its reason.
 
-Three raw forms are read, told apart by what the file holds:
-
-* *marked*: one article a line, ``[ ABSTRACT ] text [ HISTORY ] text ...`` (Wang et al. 2022);
-* *plain*: the same lines without markers (the file that BBScore scores); each article is one untitled section;
-* *JSON* (``.json``): a list of ``{"id", "title", "abstract", "text", "annotations": [{"begin", "length",
-  "sectionHeading", "sectionLabel"}]}``; a section's text is ``text[begin:begin + length]``.
-
-An article that cannot be used is set aside and counted by reason, never silently.
+*Marked*: one article a line, ``[ ABSTRACT ] text [ HISTORY ] text ...`` (Wang et al. 2022); *plain*: the same without markers, which
+BBScore scores; *JSON* (``.json``): ``{"text", "abstract", "annotations": [{"begin", "length", "sectionHeading", "sectionLabel"}]}``.
 """
 
 from __future__ import annotations
@@ -89,7 +83,6 @@ def build(
 def _split(
     documents: list[Document], files: Mapping[str, str] | None, shares: Mapping[str, float], seed: int
 ) -> list[Document]:
-    """Documents with their splits: of the files that they came from, or drawn by seed."""
     if files is not None and ("validation" in files or "validation" not in shares):
         return documents
     if files is not None:
@@ -130,7 +123,6 @@ def _line_article(line: str, number: int, marked: bool) -> Parsed:
 
 
 def _usable(unit: str, sections: list[tuple[str, str]]) -> Parsed:
-    """An article whose every section has text and whose first one is the abstract."""
     if not sections:
         return "no sections"
     if sections[0][0] != ABSTRACT:

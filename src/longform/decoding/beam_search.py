@@ -1,16 +1,8 @@
-r"""Beam search in groups and to a sentence's end, for a batch of prompts of any lengths; ``generate`` has neither.
+r"""Beam search in groups (Vijayakumar et al. 2018) and to a sentence's end, contrastive and delayed search, which ``generate`` lacks.
 
-A hypothesis scores $\sum_t \log p(w_t \mid w_{<t})$ less its penalties; finished ones are divided by (tokens)^alpha.
-    group-diverse    Vijayakumar et al. (2018): group g pays $\lambda$ times how often groups before it chose the token now
-    sibling-diverse  Li, Monroe and Jurafsky (2016): a child pays $\gamma$ times its rank among its parent's children
-    blocking         Paulus et al. (2018): no n-gram twice
-
-Contrastive search (Su et al. 2022, equation 5) takes $x_t = \arg\max_{v \in V^{(k)}} (1 - \alpha)\, p(v \mid x_{<t}) - \alpha
-\max_{j < t} \cos(h_v, h_{x_j})$ with the model's last hidden states $h$; no random number is drawn.
-
-Delayed beam search (massarelli2020, section 4): a few sampled tokens, then a beam to the sentence's end, again and again. The paper
-leaves open what ends a sentence, whether the beams share the sampled tokens, and whether hypotheses survive the boundary; here
-``SentenceEnds`` decides, they share them, and one hypothesis is committed at the end of each sentence.
+A hypothesis scores $\sum_t \log p(w_t \mid w_{<t})$ less penalties; finished ones are divided by (tokens)^alpha. Contrastive search (Su et al.
+2022, equation 5): $\arg\max_{v \in V^{(k)}} (1 - \alpha)\, p(v \mid x_{<t}) - \alpha \max_{j < t} \cos(h_v, h_{x_j})$. Delayed search (massarelli2020
+section 4): sampled tokens, shared by the beams, then a beam to the sentence's end, where one is committed; again and again.
 """
 
 from __future__ import annotations
@@ -23,8 +15,7 @@ import numpy as np
 import torch
 
 from longform.core.documents import BadInput
-from longform.decoding.sampling import Sampled, SentenceEnds, SiblingRanks, sample
-from longform.decoding.token_streams import PAD, TokenStream, check_room
+from longform.decoding.sampling import PAD, Sampled, SentenceEnds, SiblingRanks, TokenStream, check_room, sample
 
 
 @dataclass(frozen=True)
@@ -49,9 +40,7 @@ class Beam:
 
     def __post_init__(self) -> None:
         if self.beams < 1 or self.groups < 1 or self.beams % self.groups:
-            raise BadInput(
-                f"beam search: {self.beams} beams in {self.groups} groups; beams must be a multiple of groups"
-            )
+            raise BadInput(f"beam search: {self.beams} beams in {self.groups} groups; allowed is a multiple of groups")
         if min(self.group_penalty, self.sibling_penalty, self.blocking) < 0:
             raise BadInput("beam search: a penalty or the blocking size is below 0; allowed is 0 or more")
 
@@ -154,7 +143,6 @@ class _Search:
         return parents, tokens, scores
 
     def _best_children(self, children: torch.Tensor, group: int, counts: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        """The K best of a group; ``counts`` grows by what it chose."""
         rows, size, vocabulary = children.shape
         scores, places = children.flatten(1).topk(size, dim=1)
         tokens = places % vocabulary
@@ -188,7 +176,6 @@ class _Search:
         return self._found(place * self.settings.beams + int(scores.argmax()), [], float(scores.max()), False)
 
     def _best_child(self, row: int, parents: torch.Tensor, tokens: torch.Tensor, scores: torch.Tensor) -> Hypothesis:
-        """At the limit: the best ended hypothesis, else the best child."""
         if self.finished[row]:
             return self._top(row)
         best = int(scores.flatten().argmax())
@@ -196,7 +183,6 @@ class _Search:
         return self._found(line, [token], float(scores.flatten()[best]), False)
 
     def _keep(self, stays: list[int], parents: torch.Tensor, tokens: torch.Tensor, scores: torch.Tensor) -> None:
-        """Children become hypotheses of the prompts that are still searched."""
         if stays:
             kept = torch.tensor(stays, device=parents.device)
             self.scores = scores[kept]
@@ -244,7 +230,6 @@ def contrastive_search(
 
 
 def _step(stream: TokenStream, scores: torch.Tensor, settings: Contrastive) -> None:
-    """Every candidate is read, and of each row the best one stays."""
     best, tokens = scores.topk(min(settings.k, scores.shape[1]), dim=1)
     stream.repeat(tokens.shape[1])
     before = stream.ids != PAD

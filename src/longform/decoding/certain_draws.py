@@ -1,16 +1,8 @@
-r"""Draws that are certain: the text is defined by the model in float64, and float32 passes only find it sooner.
+r"""Draws that are certain: a text is defined by float64 passes over each draw's context alone, and float32 only finds it sooner.
 
-The logits of a float32 pass depend a little on the batch that they were computed in, on threads and on the device. So
-the text of a draft is *defined* as what the Gumbel-max rule draws from a float64 pass over the draw's context alone,
-without a cache. A float32 batch may decide a draw only if its winner leads by more than the margin, a multiple of the
-largest difference between the two passes that was measured on real text; any other draw is decided by the float64
-pass itself. A margin of m nats sends fewer than one draw in 1 / m there.
-
-The Gumbel-max rule, $\arg\max_v (\log p_v + g_v)$ with $g_v = -\log(-\log(1 - u_v))$, draws from the softmax exactly
-(Gumbel 1954). $u_v$ is a hash of (draft, position, v): token v at position t of a draft has one number, whatever is
-computed beside it, and CPU and GPU make the same integers. The rule is chosen for its robustness: an error of $\epsilon$
-in the scores can change the draw with probability below $2 \epsilon$, at any size of vocabulary, while inverting a
-cumulative sum goes wrong wherever a token is rarer than the error.
+A float32 batch decides a draw if its winner leads by more than a measured margin, else float64 does (one in 1 / margin). The Gumbel-max
+rule, $\arg\max_v (\log p_v - \log(-\log(1 - u_v)))$ with $u_v$ a hash of (draft, position, v), samples the softmax exactly (Gumbel 1954); an
+error of $\epsilon$ in the scores changes a draw with probability below $2 \epsilon$, at any size of vocabulary.
 """
 
 from __future__ import annotations
@@ -103,7 +95,6 @@ def kept(scaled: torch.Tensor, top_k: int, slack: float) -> torch.Tensor:
 
 
 def _inside(scaled: torch.Tensor, tokens: torch.Tensor, top_k: int, slack: float) -> torch.Tensor:
-    """Whether each token is among the k most probable beyond doubt."""
     border = scaled.topk(top_k + 1, dim=1).values[:, -2:]
     chosen = scaled.gather(1, tokens[:, None])[:, 0]
     return (border[:, 0] - border[:, 1] > slack) | (chosen > border[:, 0] + slack)

@@ -1,8 +1,7 @@
 """Machine counterparts of human articles: a model completes each section from its first sentences (sheng2024 section 5.2).
 
-The paper gives neither the number of prompt sentences nor the decoding; ours are settings. The corpus that is written
-holds every side of an article, ``<id>-human`` and ``<id>-<source>``, in the split of the original, so that critics can
-pair them. It can be completed again by another model: its human sides are the articles then, its other sides are kept.
+The corpus holds every side of an article, ``<id>-human`` and ``<id>-<source>``, in the original's split. It can be completed again by
+another model: its human sides are the articles then, its other sides are kept.
 """
 
 from __future__ import annotations
@@ -137,7 +136,6 @@ class _Completer:
         return _Job(ids, len(encode(text, self.tokenizer)) + 1, prompt, generator("completion", *names))
 
     def _write(self, jobs: list[_Job], settings: Sampled) -> None:
-        """Extend every job to its wanted length, those of like length together."""
         jobs = sorted(jobs, key=lambda job: job.wanted - len(job.ids))
         for first in range(0, len(jobs), self.batch):
             part = jobs[first : first + self.batch]
@@ -156,7 +154,6 @@ class _Completer:
 
 
 def _whole_sentences(text: str, prompt: str) -> str:
-    """Cut after the last full stop, but never inside the prompt."""
     end = text.rfind(". ", len(prompt))
     if text.endswith(".") or end < 0:
         return text if text.endswith(".") else f"{text}."

@@ -1,10 +1,6 @@
-"""Continuations of ``title. first sentence`` by one decoding strategy or many (massarelli2020, sections 3 and 5).
+"""Continuations of ``title. first sentence`` by many decoding strategies (massarelli2020, sections 3 and 5), of a fixed length.
 
-Decoders are mappings with a ``kind``, see :mod:`longform.decoding.strategies`. Generations have a fixed number of
-new tokens: the end token is banned.
-
-A killed run goes on where it was and ends with the same bytes. A batch is written when all of it is done, and batches
-are formed before anything is decoded, so the missing ones are decoded in the company that they would have had.
+A killed run goes on and ends with the same bytes: batches are formed before anything is decoded and written when they are done.
 """
 
 from __future__ import annotations

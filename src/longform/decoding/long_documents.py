@@ -1,9 +1,7 @@
 """Ancestral sampling of whole documents, past the context window, in parallel, with the same bytes however it is run.
 
-A document's text depends on (model, seed, stage name, index, truncation, protocol) and on nothing else: not on the batch,
-the order, the shard, a kill, or the number of processes. :mod:`longform.decoding.certain_draws` says why the outcome of a
-draw is certain. Each process appends finished drafts to a file of its own and whoever goes on reads them all, so the
-number of processes may change between a kill and its continuation.
+A text depends on (model, seed, stage name, index, truncation, protocol) alone: see :mod:`longform.decoding.certain_draws`. Each process
+appends finished drafts to its own file, so the number of processes may change between a kill and its continuation.
 """
 
 from __future__ import annotations

@@ -1,11 +1,7 @@
-"""Decoding strategies by name: a mapping with a ``kind`` and its settings (massarelli2020, section 3 and Table 3).
+"""Decoding strategies by name: a mapping with a ``kind`` and its settings (massarelli2020, section 3 and Table 3), and later ones.
 
-Kinds of the paper: greedy, top_k (k), top_p (p), beam, group_beam, sibling_beam (beams and their penalties),
-delayed_beam (top_k, beams, delay). Later ones: min_p (Nguyen et al. 2024), typical (Meister et al. 2023), contrastive
-(Su et al. 2022). Any of them takes ``blocking``. ``human`` is the text that people wrote there.
-
-``transformers``' ``generate`` writes greedy, sampled and beam texts; ours are the three that it does not have: group
-beams, delayed beams and contrastive search.
+Any takes ``blocking``; ``human`` is what people wrote. ``generate`` of transformers writes greedy, sampled and beam texts; ours are
+what it does not have: group beams, delayed beams and contrastive search.
 """
 
 from __future__ import annotations
@@ -20,8 +16,7 @@ from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList
 
 from longform.core.documents import BadInput
 from longform.decoding.beam_search import Beam, Contrastive, Delayed, beam_search, contrastive_search, delayed
-from longform.decoding.sampling import RowDraws, Sampled, SentenceEnds, SiblingRanks
-from longform.decoding.token_streams import check_room
+from longform.decoding.sampling import RowDraws, Sampled, SentenceEnds, SiblingRanks, check_room
 
 
 @dataclass(frozen=True)

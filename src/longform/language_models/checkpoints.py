@@ -97,9 +97,7 @@ def source(folder: Path) -> dict[str, Any]:
         return {"pretrained_model_name_or_path": str(folder), "local_files_only": True}
     named = json.loads(pointer.read_text(encoding="utf-8"))
     if not named.get("revision"):
-        raise BadInput(
-            f"{pointer}: revision is {named.get('revision')!r}; pin a commit, so that the run can be repeated"
-        )
+        raise BadInput(f"{pointer}: revision is {named.get('revision')!r}; pin a commit, so that a run can be repeated")
     return {"pretrained_model_name_or_path": named["hub"], "revision": named["revision"]}
 
 
@@ -120,9 +118,7 @@ def load_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
     try:
         return AutoTokenizer.from_pretrained(**source(folder))
     except (OSError, ValueError) as error:
-        raise BadInput(
-            f"{folder}: no tokenizer could be opened ({_first_line(error)}); name a folder with tokenizer.json"
-        ) from error
+        raise BadInput(f"{folder}: no tokenizer could be opened ({_first_line(error)}); fix the path") from error
 
 
 def load_model(folder: Path, auto: Any, **settings: Any) -> Any:
@@ -136,15 +132,11 @@ def load_model(folder: Path, auto: Any, **settings: Any) -> Any:
             **source(folder), use_safetensors=True, output_loading_info=True, **settings
         )
     except (OSError, ValueError, RuntimeError, KeyError, TypeError, AttributeError, SafetensorError) as error:
-        raise BadInput(
-            f"{folder}: no model could be opened ({_first_line(error)}); train it again or fix the path"
-        ) from error
+        raise BadInput(f"{folder}: no model could be opened ({_first_line(error)}); train it again") from error
     kinds = ("mismatched_keys", "missing_keys", *(() if (folder / "pointer.json").is_file() else ("unexpected_keys",)))
     wrong = sorted(str(key) for kind in kinds for key in report.get(kind) or [])
     if wrong and not settings.get("num_labels"):
-        raise BadInput(
-            f"{folder}: weights do not fit config.json (first: {wrong[0]}); the checkpoint has another shape, train it again"
-        )
+        raise BadInput(f"{folder}: weights do not fit config.json (first: {wrong[0]}); train it again")
     return model
 
 
@@ -166,9 +158,7 @@ def new_network(shape: Mapping[str, Any], auto: Any, seed: int, **settings: Any)
     """
     kind = str(shape.get("model_type"))
     if kind not in CONFIG_MAPPING:
-        raise BadInput(
-            f"shape has model_type {kind!r}; allowed are transformers' types such as 'gpt2', 'gpt_neo', 'bert'"
-        )
+        raise BadInput(f"shape has model_type {kind!r}; allowed are transformers' types such as 'gpt2', 'bert'")
     made = CONFIG_MAPPING[kind]
     known = {*made().to_dict(), *made.attribute_map} - {"model_type"}
     own = {key: value for key, value in shape.items() if key != "model_type"}

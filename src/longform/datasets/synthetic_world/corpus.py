@@ -30,9 +30,7 @@ def indices(documents: int | Mapping[str, int]) -> list[int]:
     if isinstance(documents, int):
         documents = {"all": documents}
     if documents.keys() - {"all", *SPLIT_CYCLE} or min(documents.values(), default=-1) < 0:
-        raise BadInput(
-            f"documents is {dict(documents)!r}, allowed is a count or counts of {sorted(set(SPLIT_CYCLE))}; fix it"
-        )
+        raise BadInput(f"documents is {documents!r}, allowed is a count or counts of {sorted(set(SPLIT_CYCLE))}")
     numbers = []
     for split, count in documents.items():
         places = [i for i, name in enumerate(SPLIT_CYCLE) if split in (name, "all")]
@@ -89,7 +87,6 @@ def _latent_truth(world: Domain, articles: Sequence[Article]) -> dict[str, np.nd
 
 
 def _sentence_truth(articles: Sequence[Article]) -> dict[str, np.ndarray]:
-    """Topic, section, character span in ``Document.text``, relation and connective of every sentence."""
     truth = ragged("sentence_topic", [[s.topic for s in a.sentences] for a in articles], np.int32)
     rows = [list(_sentence_rows(a)) for a in articles]
     for place, name in enumerate(("section", "start", "end", "sense", "connective", "across")):
@@ -135,7 +132,6 @@ def mention_spans(article: Article) -> Iterator[tuple[int, int, int, int]]:
 
 
 def _closed_forms(world: Domain, articles: Sequence[Article]) -> dict[str, Any]:
-    """Exact Latent PPL and NLL of every drawn structure, with the convention each is stated in."""
     counts = [len(a.path) for a in articles]
     by_kind: dict[str, list[int]] = {}
     for article in articles:

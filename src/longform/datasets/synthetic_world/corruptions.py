@@ -1,8 +1,7 @@
 """Eleven named corruptions, each at any severity, seeded, one recorded edit per place: the input of the critics' matrix.
 
-A corruption first lists the places of an article where it can strike. Place j is struck where a uniform number that
-depends on (seed, corruption, article, j) is below the severity: severity 0 is the identity, severity 1 strikes every
-place, and the places of a lower severity are among those of a higher one.
+Place j of an article is struck where a uniform number named by (seed, corruption, article, j) is below the severity, so the places
+of a lower severity are among those of a higher one.
 """
 
 from __future__ import annotations
@@ -103,7 +102,6 @@ def eligible_places(article: Article, corruption: str) -> list[Place]:
 
 
 def _sentences(keep: Callable[[Article, int, int, Sentence], bool]) -> Callable[[Article], Iterator[Place]]:
-    """Places of the sentences that ``keep`` (article, section, number in the section, sentence) accepts."""
 
     def places(article: Article) -> Iterator[Place]:
         for i, (_, sentences) in enumerate(article.sections):
@@ -124,7 +122,6 @@ def _repeat(layout: Layout, struck: list[int]) -> None:
 
 
 def _number(article: Article, section: int, sentence: int) -> int:
-    """The sentence's number in its article."""
     return sum(len(rows) for _, rows in article.sections[:section]) + sentence
 
 
@@ -148,7 +145,6 @@ def _pronoun(mention: Mention, gender: str) -> tuple[int, int, str]:
 
 
 def _wrong_pronouns(context: Context, place: Place) -> str:
-    """Every pronoun in a wrong gender."""
     sentence = context.sentence(place)
     pronouns = [m for m in sentence.mentions if m.tag not in GENDERS]
     return _replaced(sentence.text, [_pronoun(m, WRONG_GENDER[GENDER_OF[m.tag]]) for m in pronouns])
@@ -177,12 +173,10 @@ def _drifted(context: Context, place: Place) -> str:
 
 @lru_cache(maxsize=4)
 def _donors(seed: int, domain_name: str, index: int) -> tuple[str, ...]:
-    """The sentences without persons of one article."""
     return tuple(s.text for s in write(seed, domain_name, index).sentences if not s.mentions)
 
 
 def _off_topic(context: Context, _: Place) -> str:
-    """A sentence without persons of another article."""
     return context.draws.pick(_donors(context.seed, context.domain, context.article.index + DONOR_OFFSET))
 
 
@@ -217,7 +211,6 @@ def _misconnected(context: Context, place: Place) -> str:
 
 
 def _contradicted(context: Context, place: Place) -> str:
-    """The sentence, and after it its denial."""
     text = context.sentence(place).text
     first, second = text.split(" ", 2)[:2]
     named = first in PROPER or (first in lexicon.PREFIXES and second in PROPER)

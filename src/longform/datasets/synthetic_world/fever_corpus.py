@@ -188,7 +188,6 @@ def _write(path: Path, rows: Iterable[object]) -> None:
 
 
 def _spelt(title: str) -> str:
-    """As FEVER spells a title; the world's titles have no brackets or colons, which it rewrites too."""
     return title.replace(" ", "_")
 
 

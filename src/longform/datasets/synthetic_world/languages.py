@@ -99,7 +99,6 @@ def write_translation(seed: int, index: int, mixing: float = 0.0) -> Translation
 
 
 def _clause(topic: Topic, draws: Draws) -> Clause:
-    """A clause of one topic, its nouns with an adjective or without."""
 
     def word(slot: str) -> str:
         return topic.tables[slot][int(draws.uniform() * TABLE_SIZE)]

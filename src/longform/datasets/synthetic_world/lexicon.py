@@ -1,8 +1,7 @@
-"""The world's words: invented proper names, topics with exact word probabilities, and the nouns as a lexicon (WN-LMF).
+"""The world's words: invented names, topics with exact word probabilities, and the nouns as a lexicon (WN-LMF).
 
-Names are composed of the syllables of ``data/names.yaml``, the same for every seed. A noun of one topic and kind is one
-sense; a noun of two topics has two. Senses hang below a node of their topic and kind, that below the kind, and the kinds
-below a small upper tree.
+Names are composed of syllables, the same for every seed. A noun of one topic and kind is one sense, below a node of both, that
+below the kind, and kinds below a small upper tree.
 """
 
 from __future__ import annotations
@@ -141,7 +140,6 @@ def _weights(count: int) -> np.ndarray:
 
 
 def _counts(weights: np.ndarray) -> np.ndarray:
-    """Integer shares of ``TABLE_SIZE``, largest remainders first."""
     exact = weights * TABLE_SIZE
     counts = np.floor(exact).astype(int)
     counts[np.argsort(counts - exact, kind="stable")[: TABLE_SIZE - counts.sum()]] += 1

@@ -94,7 +94,6 @@ def write_page(seed: int, number: int) -> Page:
 
 
 def _article(article: Article, draws: Draws) -> tuple[str, tuple[tuple[str, str], ...]]:
-    """Wikitext and the plain sections that a reader should find in it."""
     markup = table("wiki_markup")
     parts, sections = [], []
     for number, (title, sentences) in enumerate(article.sections):

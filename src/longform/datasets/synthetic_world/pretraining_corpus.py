@@ -1,8 +1,6 @@
 """What a pretrained model has read before it meets any corpus of a run: every kind of the world's texts, sections in no order.
 
-As web text without its encyclopedias taught GPT-2 to write English, so these teach sentences, names, topics and the form of a
-text with sections. The sections of an article stand in random order, in every second article under their titles; so nothing here
-says which section follows which. The texts are other draws than the run's own: their seed is derived from it.
+So nothing here says which section follows which; every second article shows its titles. The texts are other draws than the run's.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""What a language model may have read about the synthetic encyclopedia's pages before it is asked about them.
+"""What a language model may have read about the encyclopedia's pages before it is asked about them (massarelli2020 section 5).
 
-massarelli2020 trains on Wikipedia, books, web text and news, and asks about pages that these cover. Here: the pages
-themselves, stories that state no fact, news that tell a page's stated facts again and again in other orders and words,
-and a web of news and stories in equal parts. Facts that no page states are told nowhere.
+The pages themselves, stories that state no fact, news that tell a page's stated facts again in other orders and words, and a web
+of both. Facts that no page states are told nowhere.
 """
 
 from __future__ import annotations
@@ -28,7 +27,6 @@ def _page(seed: int, number: int) -> str:
 
 
 def _story(seed: int, number: int, telling: int) -> str:
-    """A story of its own for every page and telling."""
     story = write_story(seed, 1000 * number + telling)
     return " ".join([*story.context, story.endings[story.right]])
 

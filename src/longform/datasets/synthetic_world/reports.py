@@ -1,13 +1,7 @@
-r"""Reports with a gold entity grid, and rated summaries: two kinds of text whose judgement is known exactly.
+r"""Reports with a gold entity grid, whose columns are independent Markov chains (lapata2005), and rated summaries.
 
-*Reports.* Each entity is a noun; its roles over the sentences (S subject, O object, X other, - absent) are one Markov chain,
-drawn independently of the others (lapata2005, the generative grid). A column that would be absent throughout is drawn again,
-since no reader could see it; the closed form accounts for that.
-
-*Summaries.* Versions of one text with a corruption at a known severity, and simulated raters of known noise. A rating is
-$q + b_r + \epsilon$ with quality $q = 6 - 4 \cdot$ severity, a rater's own bias and independent noise; the seven-point scale
-rounds and clips it. Without rounding, the leave-one-out agreement of $R$ raters over many items is
-$s^2 / \sqrt{(s^2 + e^2)(s^2 + e^2/(R-1))}$, $s^2$ being the variance of quality over items and $e^2$ that of the noise.
+A rating is $q + b_r + \epsilon$, quality $q = 6 - 4 \cdot$ severity, a rater's bias and noise, rounded to seven points. Unrounded, leave-one-out
+agreement of $R$ raters is $s^2 / \sqrt{(s^2 + e^2)(s^2 + e^2/(R-1))}$, $s^2$ and $e^2$ the variances of quality and noise.
 """
 
 from __future__ import annotations

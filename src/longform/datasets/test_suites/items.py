@@ -1,11 +1,7 @@
 """Targeted test suites: items in two or more conditions, cut into numbered regions, with predictions about them.
 
-The files are SyntaxGym's (cpllab/syntaxgym-core, suite.py): one JSON object with ``meta``, ``region_meta``,
-``predictions`` and ``items``. What is read is written back unchanged, so the original tools read what we write. The
-edit that made a condition is kept beside the item and travels in ``meta.edits``, a free field of that schema.
-
-As a corpus, one item is one document, id ``suite/item``, with one section per region of each condition, titled
-``condition:number``; what belongs to the suite is one JSON string per suite in ``truth["suite_heads"]``.
+The files are SyntaxGym's (cpllab/syntaxgym-core, suite.py) and are written back as read; edits travel in ``meta.edits``. As a corpus,
+an item is a document ``suite/item`` with sections ``condition:region``; the rest is JSON in ``truth["suite_heads"]``.
 """
 
 from __future__ import annotations
@@ -109,18 +105,14 @@ def read_suite(path: Path) -> Suite:
 def suite_from_record(record: Any, where: str = "suite") -> Suite:
     """Parse and check one suite; see :func:`read_suite`."""
     if not isinstance(record, dict) or not {"meta", "region_meta", "predictions", "items"} <= record.keys():
-        raise BadInput(
-            f"{where}: a suite is an object with meta, region_meta, predictions and items; add what is missing"
-        )
+        raise BadInput(f"{where}: a suite is an object with meta, region_meta, predictions and items; fix it")
     meta = _field(record, "meta", where, dict)
     edits = meta.get("edits", {})
     items = tuple(_item(item, edits, where) for item in _field(record, "items", where, list))
     formulas = []
     for prediction in _field(record, "predictions", where, list):
         if _typed(prediction, dict, f"{where}, prediction").get("type") != "formula":
-            raise BadInput(
-                f"{where}: a prediction has type {prediction.get('type')!r}, allowed is 'formula'; rewrite it"
-            )
+            raise BadInput(f"{where}: a prediction has type {prediction.get('type')!r}, allowed is 'formula'; fix it")
         formulas.append(_field(prediction, "formula", where, str))
     names = {str(key): value for key, value in _field(record, "region_meta", where, dict).items()}
     free = {key: value for key, value in meta.items() if key not in ("name", "metric", "edits")}
@@ -138,7 +130,6 @@ def _typed(value: Any, kind: type, where: str) -> Any:
 
 
 def _field(record: Any, key: str, where: str, kind: type) -> Any:
-    """A field of an object, of the kind that it must have."""
     if key not in _typed(record, dict, where):
         raise BadInput(f"{where}: got fields {sorted(record)}, {key!r} is missing; add it")
     return _typed(record[key], kind, f"{where}, {key}")
@@ -192,9 +183,7 @@ def checked(suite: Suite) -> Suite:
         for item in suite.items:
             present = [region.number for region in item.condition(named.condition).regions]
             if named.region is not None and named.region not in present:
-                raise BadInput(
-                    f"{place}: a prediction names region {named.region}, item {item.number} has {present}; fix the formula"
-                )
+                raise BadInput(f"{place}: a prediction names region {named.region}, item {item.number} has {present}")
     return suite
 
 
@@ -250,9 +239,7 @@ def suites_from_documents(documents: Sequence[Document], truth: Mapping[str, np.
         BadInput: the corpus holds no suites.
     """
     if "suite_heads" not in truth:
-        raise BadInput(
-            "the texts carry no suite_heads, so they are no suites; name a corpus that suites were built into"
-        )
+        raise BadInput("the texts carry no suite_heads, so they are no suites; name a corpus of suites")
     items: dict[str, list[SuiteItem]] = {}
     for document in documents:
         name, number = document.id.rsplit("/", 1)

@@ -1,15 +1,14 @@
 """The seven suites of CoherenceGym, one edit an item, from a folder of sources in their native formats (beyer2021 section 4).
 
-Suite names are those of the paper's tables: ``N_all``, ``N_context`` (stories), ``D_all``, ``D_context`` (dialogues),
-``story_cloze``, ``winograd_full``, ``winograd_partial``, ``coreference_<genre>``, ``connective_<connective>_<sense>_as_<other>``
-and ``speaker_commitment``; ``<language>_all`` and ``<language>_context`` for plain texts in other languages. Items whose text
-cannot be edited (fewer than two different units to shuffle) are left out and counted in ``meta.excluded`` by reason.
+Suites are named as in the paper's tables (``N_all``, ``D_context``, ``winograd_partial``, ``connective_<connective>_<sense>_as_<other>``).
+Items that cannot be edited (fewer than two different units to shuffle) are counted in ``meta.excluded`` by reason.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +49,6 @@ def sentence_order(
     kind: str,
     seed: object,
     speakers: bool = False,
-    metric: str = "mean",
 ) -> Suite:
     """Units in their order against a shuffle of all of them or of all but the last (section 4.1).
 
@@ -73,7 +71,7 @@ def sentence_order(
             continue
         conditions = {"original": _context_and_last(units, speakers), "shuffled": _context_and_last(changed, speakers)}
         items.append(pair(number, conditions, [{**record, "source": text_id}]))
-    return _suite(name, metric, formula, items, ["context", "last"], excluded)
+    return _suite(name, formula, items, ["context", "last"], excluded)
 
 
 def _context_and_last(units: Sequence[str], speakers: bool) -> tuple[str, str]:
@@ -82,7 +80,7 @@ def _context_and_last(units: Sequence[str], speakers: bool) -> tuple[str, str]:
     return " ".join(f"{unit} {MARK}" for unit in units[:-1]), units[-1]
 
 
-def story_cloze(name: str, stories: Iterable[Story], metric: str = "mean") -> Suite:
+def story_cloze(name: str, stories: Iterable[Story]) -> Suite:
     """The right against the wrong ending (section 4.2)."""
     items = [
         pair(
@@ -92,12 +90,10 @@ def story_cloze(name: str, stories: Iterable[Story], metric: str = "mean") -> Su
         )
         for number, s in enumerate(stories, 1)
     ]
-    return _suite(name, metric, "(2;%distractor_ending%) > (2;%original_ending%)", items, ["story", "ending"])
+    return _suite(name, "(2;%distractor_ending%) > (2;%original_ending%)", items, ["story", "ending"])
 
 
-def winograd(
-    name: str, schemas: Iterable[Schema], kind: str, seed: object, lower: bool = True, metric: str = "mean"
-) -> Suite:
+def winograd(name: str, schemas: Iterable[Schema], kind: str, seed: object, lower: bool = True) -> Suite:
     """The right candidate against the other, judged by the whole text or by what follows (section 4.3).
 
     Args:
@@ -116,10 +112,10 @@ def winograd(
         ordered = sorted(sides, key=lambda side: side != first)
         conditions = {side: (schema.before, sides[side], schema.after) for side in ordered}
         items.append(pair(number, conditions, [{"kind": "candidate", "source": schema.schema_id, "first": first}]))
-    return _suite(name, metric, formulas[kind], items, ["before", "candidate", "after"])
+    return _suite(name, formulas[kind], items, ["before", "candidate", "after"])
 
 
-def entity_re_mention(name: str, mentions: Iterable[ReMention], metric: str = "mean") -> Suite:
+def entity_re_mention(name: str, mentions: Iterable[ReMention]) -> Suite:
     """A pronoun against the antecedent's words in its place (section 4.4)."""
     items: list[SuiteItem] = []
     excluded: Counter[str] = Counter()
@@ -133,11 +129,11 @@ def entity_re_mention(name: str, mentions: Iterable[ReMention], metric: str = "m
             continue
         conditions = {"pronoun": (mention.first, mention.second), "repetition": (mention.first, repeated)}
         items.append(pair(number, conditions, [{**edit, "source": mention.source}]))
-    return _suite(name, metric, "(2;%repetition%) > (2;%pronoun%)", items, ["antecedent", "re-mention"], excluded)
+    return _suite(name, "(2;%repetition%) > (2;%pronoun%)", items, ["antecedent", "re-mention"], excluded)
 
 
 def connectives(
-    uses: Sequence[ConnectiveUse], prefix: str = "", metric: str = "mean", least: int = 1, match_case: bool = False
+    uses: Sequence[ConnectiveUse], prefix: str = "", least: int = 1, match_case: bool = False
 ) -> list[Suite]:
     """A suite for each connective, sense and replacement: the original against another connective (section 4.5).
 
@@ -159,7 +155,7 @@ def connectives(
             if other != connective:
                 items = [_connective_item(number, use, other, match_case) for number, use in enumerate(kept, 1)]
                 name, regions = f"{prefix}{connective}_{sense}_as_{other}", ["before", "connective", "continuation"]
-                suites.append(_suite(name, metric, "(3;%manipulated%) > (3;%original%)", items, regions, excluded))
+                suites.append(_suite(name, "(3;%manipulated%) > (3;%original%)", items, regions, excluded))
     return suites
 
 
@@ -170,7 +166,7 @@ def _connective_item(number: int, use: ConnectiveUse, other: str, match_case: bo
     return pair(number, conditions, [{**edit, "source": use.use_id}])
 
 
-def speaker_commitment(name: str, pairs: Iterable[StatementPair], metric: str = "mean") -> Suite:
+def speaker_commitment(name: str, pairs: Iterable[StatementPair]) -> Suite:
     """A contradiction by the same speaker against one by another (section 4.6)."""
     items: list[SuiteItem] = []
     excluded: Counter[str] = Counter()
@@ -182,15 +178,13 @@ def speaker_commitment(name: str, pairs: Iterable[StatementPair], metric: str = 
         conditions = {"speaker_change": (f"{first} {MARK}", second), "same_speaker": (first, second)}
         items.append(pair(len(items) + 1, conditions, [{"kind": "speaker_change", "source": statement.pair_id}]))
     formula = "(2;%same_speaker%) > (2;%speaker_change%)"
-    return _suite(name, metric, formula, items, ["first", "second"], excluded)
+    return _suite(name, formula, items, ["first", "second"], excluded)
 
 
-def _suite(
-    name: str, metric: str, formula: str, items: Sequence[SuiteItem], regions: Sequence[str], excluded: Any = None
-) -> Suite:
+def _suite(name: str, formula: str, items: Sequence[SuiteItem], regions: Sequence[str], excluded: Any = None) -> Suite:
     names = {str(number): region for number, region in enumerate(regions, 1)}
     meta = {"reference": "beyer2021", "excluded": dict(excluded or {})}
-    return checked(Suite(name, metric, (formula,), tuple(items), names, meta))
+    return checked(Suite(name, "mean", (formula,), tuple(items), names, meta))
 
 
 def build(
@@ -224,13 +218,13 @@ def build(
     """
     draws = (seed, name)
     builders: dict[str, Callable[..., Iterator[Suite]]] = {
-        "stories": lambda path: _stories(path, draws, metric),
-        "dialogues": lambda path: _dialogues(path, draws, metric, speakers, drop_last),
-        "schemas": lambda path: _schemas(path, draws, lower, metric),
-        "re_mentions": lambda **paths: _re_mentions(paths, metric),
-        "connectives": lambda path: iter(connectives(read_uses(path), "connective_", metric, least, match_case)),
-        "statements": lambda path: iter([speaker_commitment("speaker_commitment", read_dialogue_nli(path), metric)]),
-        "texts": lambda **paths: _texts(paths, draws, metric),
+        "stories": lambda path: _stories(path, draws),
+        "dialogues": lambda path: _dialogues(path, draws, speakers, drop_last),
+        "schemas": lambda path: _schemas(path, draws, lower),
+        "re_mentions": lambda **paths: _re_mentions(paths),
+        "connectives": lambda path: iter(connectives(read_uses(path), "connective_", least, match_case)),
+        "statements": lambda path: iter([speaker_commitment("speaker_commitment", read_dialogue_nli(path))]),
+        "texts": lambda **paths: _texts(paths, draws),
         "suites": lambda path: (read_suite(file) for file in sorted(path.glob("*.json"))),
     }
     unknown = sorted(sources.keys() - builders.keys())
@@ -239,45 +233,45 @@ def build(
     suites: list[Suite] = []
     for kind, place in sources.items():
         below = {key: raw / value for key, value in place.items()} if isinstance(place, Mapping) else raw / place
-        suites += builders[kind](**below) if isinstance(below, dict) else builders[kind](below)
+        made = builders[kind](**below) if isinstance(below, dict) else builders[kind](below)
+        suites += made if kind == "suites" else (checked(replace(suite, metric=metric)) for suite in made)
     return suites_to_corpus(suites, {"excluded": {suite.name: suite.meta.get("excluded", {}) for suite in suites}})
 
 
 def _orders(
-    name: str, texts: Sequence[tuple[str, Sequence[str]]], draws: object, metric: str, speakers: bool = False
+    name: str, texts: Sequence[tuple[str, Sequence[str]]], draws: object, speakers: bool = False
 ) -> Iterator[Suite]:
     for kind in ("all", "context"):
-        yield sentence_order(f"{name}_{kind}", texts, kind, draws, speakers, metric)
+        yield sentence_order(f"{name}_{kind}", texts, kind, draws, speakers)
 
 
-def _stories(path: Path, draws: object, metric: str) -> Iterator[Suite]:
+def _stories(path: Path, draws: object) -> Iterator[Suite]:
     stories = read_stories(path)
-    yield from _orders("N", [(story.story_id, (*story.context, story.right)) for story in stories], draws, metric)
-    yield story_cloze("story_cloze", stories, metric)
+    yield from _orders("N", [(story.story_id, (*story.context, story.right)) for story in stories], draws)
+    yield story_cloze("story_cloze", stories)
 
 
-def _dialogues(path: Path, draws: object, metric: str, speakers: bool, drop_last: bool) -> Iterator[Suite]:
+def _dialogues(path: Path, draws: object, speakers: bool, drop_last: bool) -> Iterator[Suite]:
     dialogues = read_synthetic_persona_chat(path) if path.suffix == ".csv" else read_persona_chat(path, drop_last)
     texts = [(dialogue.dialogue_id, dialogue.utterances) for dialogue in dialogues]
-    return _orders("D", texts, draws, metric, speakers)
+    return _orders("D", texts, draws, speakers)
 
 
-def _schemas(path: Path, draws: object, lower: bool, metric: str) -> Iterator[Suite]:
+def _schemas(path: Path, draws: object, lower: bool) -> Iterator[Suite]:
     schemas = read_schemas(path)
-    return (winograd(f"winograd_{kind}", schemas, kind, draws, lower, metric) for kind in ("full", "partial"))
+    return (winograd(f"winograd_{kind}", schemas, kind, draws, lower) for kind in ("full", "partial"))
 
 
-def _re_mentions(paths: Mapping[str, Path], metric: str) -> Iterator[Suite]:
+def _re_mentions(paths: Mapping[str, Path]) -> Iterator[Suite]:
     for genre, path in paths.items():
-        yield entity_re_mention(f"coreference_{genre}", read_re_mentions(path), metric)
+        yield entity_re_mention(f"coreference_{genre}", read_re_mentions(path))
 
 
-def _texts(paths: Mapping[str, Path], draws: object, metric: str) -> Iterator[Suite]:
-    """Order suites of plain texts, one a line."""
+def _texts(paths: Mapping[str, Path], draws: object) -> Iterator[Suite]:
     for language, path in paths.items():
         lines = [line for line in _lines(path) if line.strip()]
         texts = [(f"{language}-{number}", tuple(sentence_texts(line))) for number, line in enumerate(lines, 1)]
-        yield from _orders(language, texts, draws, metric)
+        yield from _orders(language, texts, draws)
 
 
 @refusing("plain text in UTF-8, one text a line")

@@ -1,8 +1,7 @@
 """The suites of the default run: sources of the planted world in their native formats, read by the very readers of real ones.
 
-Everything comes from documents of split test, so a model trained on the split train has met none of it. The Winograd
-schemas are cut from stories: the gap stands for the story's thing, and its place is the other candidate; only one of
-the two can be for sale, lie in the grass or fall to pieces.
+All from split test, which no model has met. Winograd schemas are cut from stories: the gap stands for the story's thing, its place
+is the other candidate, and only one of the two can be for sale, lie in the grass or fall to pieces.
 """
 
 from __future__ import annotations
@@ -122,7 +121,6 @@ def _conll_sentence(name: str, sentence: object) -> Iterator[str]:
 
 
 def _uses(article: Article) -> Iterator[str]:
-    """Connectives inside sentences and, with the sentence before, those that open one."""
     texts = [sentence.text for sentence in article.sentences]
     for place, sentence in enumerate(article.sentences):
         connective = grammar.CONNECTIVES[sentence.connective]

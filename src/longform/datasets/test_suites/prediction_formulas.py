@@ -125,9 +125,7 @@ def _kind(formula: Formula, where: str) -> str:
     wanted = "truth" if formula.symbol in LOGIC else "number"
     for operand in (formula.left, formula.right):
         if _kind(operand, where) != wanted:
-            raise BadInput(
-                f"{where}: {formula.symbol!r} takes a {wanted} on both sides, got {operand}; fix the brackets"
-            )
+            raise BadInput(f"{where}: {formula.symbol!r} takes a {wanted} on both sides, got {operand}; fix brackets")
     return "number" if formula.symbol in ARITHMETIC else "truth"
 
 

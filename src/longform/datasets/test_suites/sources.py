@@ -19,6 +19,7 @@ from typing import Any
 
 from longform.core.documents import BadInput
 from longform.core.malformed import refusing
+from longform.datasets.json_lines import records as json_records
 from longform.text.sentences import sentences
 
 CONTEXT = [f"InputSentence{i}" for i in range(1, 5)]
@@ -109,9 +110,7 @@ def read_stories(path: Path) -> list[Story]:
     for number, row in enumerate(rows, 2):
         missing = [name for name in ["InputStoryid", *CONTEXT, *ENDINGS, "AnswerRightEnding"] if not row.get(name)]
         if missing:
-            raise BadInput(
-                f"{path}:{number}: a story lacks {missing}; the file must have the columns of the cloze test"
-            )
+            raise BadInput(f"{path}:{number}: a story lacks {missing}; name a file with the columns of the test")
         answer = row["AnswerRightEnding"].strip()
         if answer not in ("1", "2"):
             raise BadInput(f"{path}:{number}: AnswerRightEnding is {answer!r}, allowed are 1 and 2; fix the line")
@@ -176,15 +175,11 @@ def read_dialogue_nli(path: Path) -> list[StatementPair]:
     try:
         records = json.loads(_content(path, "dialogue_nli_verified_test.jsonl"))
     except json.JSONDecodeError as error:
-        raise BadInput(
-            f"{path}: not one JSON array ({error}); DialogueNLI's files are arrays despite their name"
-        ) from error
+        raise BadInput(f"{path}: not one JSON array ({error}); DialogueNLI's files are arrays") from error
     pairs = []
     for place, record in enumerate(records):
         if not {"label", "sentence1", "sentence2"} <= record.keys() or record["label"] not in LABELS:
-            raise BadInput(
-                f"{path}: record {place} has {record}; it needs sentence1, sentence2 and a label of {list(LABELS)}"
-            )
+            raise BadInput(f"{path}: record {place} has {record}; needed are sentence1, sentence2 and one of {LABELS}")
         name = str(record.get("id", place))
         pairs.append(StatementPair(name, record["sentence1"], record["sentence2"], record["label"]))
     return pairs
@@ -213,9 +208,7 @@ def read_schemas(path: Path) -> list[Schema]:
 
 def _masked(record: Mapping[str, Any], where: str) -> Schema:
     if not {"sentence", "candidates", "correct"} <= record.keys():
-        raise BadInput(
-            f"{where}: got {sorted(record)}; a schema has sentence, candidates and correct (or substitution)"
-        )
+        raise BadInput(f"{where}: got {sorted(record)}; a schema has sentence, candidates and correct, or substitution")
     before, found, after = record["sentence"].partition(record.get("mask", "[MASK]"))
     if not found or len(record["candidates"]) != 2:
         raise BadInput(f"{where}: {record['sentence']!r} must hold one mask and come with two candidates")
@@ -245,9 +238,7 @@ def gap(first: list[str], second: list[str]) -> tuple[str, tuple[str, str], str]
     after = next((i for i in range(most) if first[-1 - i] != second[-1 - i]), most)
     one, other = (" ".join(words[before : len(words) - after]) for words in (first, second))
     if not one or not other:
-        raise BadInput(
-            f"schema: {' '.join(first)!r} and {' '.join(second)!r} do not differ in a candidate each; fix the pair"
-        )
+        raise BadInput(f"schema: {' '.join(first)!r} and {' '.join(second)!r} have no candidate each; fix the pair")
     return " ".join(first[:before]), (one, other), " ".join(first[len(first) - after :])
 
 
@@ -297,9 +288,7 @@ def read_connective_lines(path: Path) -> list[ConnectiveUse]:
         BadInput: a record without its fields, by line.
     """
     uses = []
-    for place, record in enumerate(map(json.loads, path.read_text(encoding="utf-8").splitlines()), 1):
-        if not {"sentence", "begin", "end", "sense"} <= record.keys():
-            raise BadInput(f"{path}:{place}: got {sorted(record)}; a use has sentence, begin, end and sense")
+    for place, (_, record) in enumerate(json_records(path, ("sentence", "begin", "end", "sense")), 1):
         context = f"{record['prev_sentence']} " if record.get("prev_sentence") else ""
         start, end = (int(record[name]) + len(context) for name in ("begin", "end"))
         name = str(record.get("id", place))

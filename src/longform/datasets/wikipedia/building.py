@@ -112,7 +112,6 @@ def extract(
 
 
 def _digest(path: Path, start: int = 0, stop: int | None = None) -> str:
-    """Hash of a file or of a range of its bytes, read in pieces."""
     digest, left = hashlib.sha256(), (path.stat().st_size if stop is None else stop) - start
     with path.open("rb") as file:
         file.seek(start)
@@ -123,7 +122,6 @@ def _digest(path: Path, start: int = 0, stop: int | None = None) -> str:
 
 
 def _ledger(path: Path) -> dict[str, Any]:
-    """A ledger record; empty where there is none or a damaged one."""
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
@@ -164,7 +162,6 @@ def extract_shard(task: Task) -> None:
 
 
 def _article(page: Page, parser: GuardedParser) -> tuple[dict[str, Any] | None, str]:
-    """The article's record, or None, and its outcome."""
     sections, outcome = parser.read(page.text)
     if sections is None:
         return None, outcome

@@ -1,9 +1,7 @@
 r"""A MediaWiki dump as pages: byte ranges of its bz2 streams, raw page XML, and the exclusions of deng2022 section 4.
 
-``pages-articles-multistream`` dumps are many bz2 streams of 100 pages, so a shard is a byte range and a reader needs no
-other part of the file. Stream starts come from the index or, without one, from the streams' magic number.
-A shard owns the pages whose ``<page>`` begins in its range; it reads on past its end to finish the last one,
-so streams that cut pages (pbzip2) lose none. Every page has one outcome; nothing is skipped in silence.
+A shard owns the pages whose ``<page>`` begins in its range of streams, and reads on to finish the last one, so streams that cut
+pages (pbzip2) lose none. Every page has one outcome; nothing is skipped in silence.
 """
 
 from __future__ import annotations

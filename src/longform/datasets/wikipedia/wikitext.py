@@ -1,7 +1,6 @@
 r"""Wikitext of one page -> its top-level sections as plain text (deng2022 section 4: mwparserfromhell, markup stripped).
 
-What the stripped text never shows (comments, references, templates, tables) is cut out by a linear scanner
-*before* the tree is built; on English articles that is most of the wikitext, so the tree is small and quick.
+A linear scanner cuts what never shows (comments, references, templates, tables) *before* the tree is built: most of a page.
 ``scanned_sections`` does without a tree: the counted fallback for pages on which the parser stalls or dies.
 """
 
@@ -146,7 +145,6 @@ def _cut(text: str, spans: list[tuple[int, int]]) -> str:
 
 
 def _top_level(text: str) -> Iterator[tuple[str, str]]:
-    """The introduction, then each section under a heading of level one or two."""
     headings = [match for match in _HEADING.finditer(text) if len(match[1]) <= 2]
     starts = [0, *(match.end() for match in headings)]
     ends = [*(match.start() for match in headings), len(text)]
@@ -247,7 +245,6 @@ class GuardedParser:
         return subprocess.Popen([sys.executable, "-c", code], bufsize=0, **pipes)
 
     def _end(self, stalled: bool = False) -> str:
-        """End the child and say how it ended: ``time-out`` or ``parser died``."""
         child, self._child = self._child, None
         if child is None:
             return "ended"
