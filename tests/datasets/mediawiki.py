@@ -1,4 +1,4 @@
-"""A small MediaWiki export, plain or multistream with its index, for tests of the dump reader."""
+"""A small MediaWiki export, plain or multistream, for tests of the dump reader."""
 
 from __future__ import annotations
 
@@ -38,22 +38,13 @@ def plain(pages):
 
 
 def multistream(pages, per_stream=10):
-    """The dump as many bz2 streams, and its index as text: ``offset:page id:title``."""
-    data, lines = bz2.compress(HEADER.encode()), []
-    for start in range(0, len(pages), per_stream):
-        group = pages[start : start + per_stream]
-        for one in group:
-            title = one.split("<title>")[1].split("</title>")[0]
-            lines.append(f"{len(data)}:{one.split('<id>')[1].split('</id>')[0]}:{title}\n")
-        data += bz2.compress("".join(group).encode())
-    return data + bz2.compress(FOOTER.encode()), "".join(lines)
+    """The dump as many bz2 streams."""
+    groups = ("".join(pages[start : start + per_stream]) for start in range(0, len(pages), per_stream))
+    return b"".join(bz2.compress(text.encode()) for text in (HEADER, *groups, FOOTER))
 
 
-def write(folder, pages, per_stream=10, index=True):
-    """A multistream dump and its bz2 index in a folder; returns both paths."""
-    data, lines = multistream(pages, per_stream)
-    dump, listing = folder / "pages-articles-multistream.xml.bz2", folder / "multistream-index.txt.bz2"
-    dump.write_bytes(data)
-    if index:
-        listing.write_bytes(bz2.compress(lines.encode()))
-    return dump, listing if index else None
+def write(folder, pages, per_stream=10):
+    """A multistream dump in a folder."""
+    dump = folder / "pages-articles-multistream.xml.bz2"
+    dump.write_bytes(multistream(pages, per_stream))
+    return dump

@@ -6,7 +6,7 @@ import mediawiki
 import pytest
 
 from longform.core.documents import BadInput
-from longform.datasets.wikipedia.building import build, dump_files
+from longform.datasets.wikipedia.building import build, dump_in
 
 FILTERS = {"min_title_count": 3}
 SHORT = 250  # between the sections of most articles and those of article 48
@@ -85,9 +85,9 @@ def test_a_bad_setting_says_what_is_allowed(raw, settings, told):
         build(name="w", seed=1, raw=raw, **settings)
 
 
-def test_a_folder_names_one_dump_and_its_index(raw, tmp_path):
-    dump, index = dump_files(raw)
-    assert (dump.name, index.name) == ("pages-articles-multistream.xml.bz2", "multistream-index.txt.bz2")
-    assert dump_files(dump) == (dump, None)
+def test_a_folder_names_one_dump_and_its_index_is_passed_over(raw, tmp_path):
+    dump = raw / "pages-articles-multistream.xml.bz2"
+    (raw / "multistream-index.txt.bz2").write_bytes(b"5:1:A")
+    assert dump_in(raw) == dump == dump_in(dump)
     with pytest.raises(BadInput, match="exactly one"):
-        dump_files(tmp_path)
+        dump_in(tmp_path)

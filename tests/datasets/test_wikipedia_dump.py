@@ -10,10 +10,9 @@ from longform.core.documents import BadInput
 from longform.datasets.wikipedia.dump import Page, PageScanner, parse_page, plan, raw_pages
 
 
-def read(dump, index=None, shard_bytes=1, **settings):
+def read(dump, shard_bytes=1, **settings):
     """Titles in order, and outcomes, of all shards of a plan."""
-    shards, troubles = plan(dump, index, shard_bytes)
-    outcomes, titles = Counter(troubles), []
+    shards, outcomes, titles = plan(dump, shard_bytes), Counter(), []
     for shard in shards:
         for raw in raw_pages(dump, shard, **settings):
             page = raw if isinstance(raw, str) else parse_page(raw)
@@ -23,10 +22,8 @@ def read(dump, index=None, shard_bytes=1, **settings):
 
 
 @pytest.mark.parametrize("shard_bytes", [1, 3000, 10**9])
-@pytest.mark.parametrize("index", [True, False])
-def test_every_page_comes_once_and_in_order_whatever_the_plan(tmp_path, shard_bytes, index):
-    dump, listing = mediawiki.write(tmp_path, mediawiki.articles(45), 10, index)
-    titles, outcomes, shards = read(dump, listing, shard_bytes)
+def test_every_page_comes_once_and_in_order_whatever_the_plan(tmp_path, shard_bytes):
+    titles, outcomes, shards = read(mediawiki.write(tmp_path, mediawiki.articles(45), 10), shard_bytes)
     assert titles == [f"Town {i}" for i in range(1, 46)]
     assert outcomes == {"page": 45}
     assert (len(shards) > 3) == (shard_bytes == 1)
@@ -52,13 +49,12 @@ def test_a_cut_inside_the_tag_that_begins_a_page_loses_nothing(tmp_path):
 
 
 def test_a_truncated_dump_gives_the_pages_before_the_cut_and_says_so(tmp_path):
-    dump, listing = mediawiki.write(tmp_path, mediawiki.articles(30), 10)
+    dump = mediawiki.write(tmp_path, mediawiki.articles(30), 10)
     whole = dump.read_bytes()
     dump.write_bytes(whole[: int(len(whole) * 0.8)])
-    titles, outcomes, _ = read(dump, listing)
+    titles, outcomes, _ = read(dump)
     assert titles == [f"Town {i}" for i in range(1, 21)]
     assert outcomes["stream: truncated bz2"] == 1
-    assert outcomes["index: offset at no stream"] == 0
 
 
 def test_a_truncated_plain_dump_says_that_a_page_was_cut(tmp_path):
@@ -69,8 +65,8 @@ def test_a_truncated_plain_dump_says_that_a_page_was_cut(tmp_path):
 
 
 def test_a_corrupt_stream_costs_its_own_pages_only(tmp_path):
-    data, _ = mediawiki.multistream(mediawiki.articles(30), 10)
-    shards, _ = plan(_written(tmp_path, data), None, 1)
+    data = mediawiki.multistream(mediawiki.articles(30), 10)
+    shards = plan(_written(tmp_path, data), 1)
     middle = (shards[2].streams[0] + shards[2].stop) // 2
     dump = _written(tmp_path, data[:middle] + bytes(20) + data[middle + 20 :])
     titles, outcomes, _ = read(dump)
@@ -84,34 +80,9 @@ def _written(folder, data):
     return path
 
 
-def test_an_index_that_disagrees_with_the_dump_is_counted_and_costs_no_page(tmp_path):
-    dump, listing = mediawiki.write(tmp_path, mediawiki.articles(30), 10)
-    lines = bz2.decompress(listing.read_bytes()).decode().splitlines()
-    second = lines[10].split(":")[0]
-    wrong = [line.replace(second, str(int(second) + 3), 1) if line.startswith(second) else line for line in lines]
-    listing.write_bytes(bz2.compress(("\n".join(wrong) + "\nno offset\n").encode()))
-    titles, outcomes, _ = read(dump, listing)
-    assert titles == [f"Town {i}" for i in range(1, 31)]
-    assert outcomes == {"page": 30, "index: offset at no stream": 1, "index: malformed line": 1}
-
-
-def test_an_index_of_another_dump_is_given_up_for_the_streams_themselves(tmp_path):
-    dump, listing = mediawiki.write(tmp_path, mediawiki.articles(30), 10)
-    listing.write_bytes(bz2.compress(b"5:1:A\n99:2:B\n99999999:3:C\n"))
-    titles, outcomes, _ = read(dump, listing)
-    assert (len(titles), outcomes["index: offset at no stream"]) == (30, 3)
-
-
-def test_a_cut_off_index_is_counted_and_costs_no_page(tmp_path):
-    dump, listing = mediawiki.write(tmp_path, mediawiki.articles(30), 10)
-    listing.write_bytes(listing.read_bytes()[:-20])
-    titles, outcomes, _ = read(dump, listing)
-    assert (len(titles), outcomes["index: cut off"]) == (30, 1)
-
-
 def test_a_page_of_five_megabytes_is_set_aside_and_the_buffer_stays_bounded(tmp_path):
     pages = [*mediawiki.articles(2), mediawiki.page(3, "Big", "x" * 5_000_000), *mediawiki.articles(1, first=4)]
-    titles, outcomes, _ = read(mediawiki.write(tmp_path, pages, 10, False)[0], max_page_bytes=2**20)
+    titles, outcomes, _ = read(mediawiki.write(tmp_path, pages, 10), max_page_bytes=2**20)
     assert titles == ["Town 1", "Town 2", "Town 4"]
     assert outcomes == {"page": 3, "page too large": 1}
     scanner = PageScanner(2**20)
@@ -174,6 +145,6 @@ def test_what_only_resembles_an_exclusion_is_an_article(title, text):
 @pytest.mark.parametrize("content", [b"", b"<mediawiki>not packed</mediawiki>"])
 def test_a_file_without_a_bz2_stream_is_bad_input(tmp_path, content):
     with pytest.raises(BadInput, match="no bz2 stream"):
-        plan(_written(tmp_path, content), None, 1)
+        plan(_written(tmp_path, content), 1)
     with pytest.raises(BadInput, match="no such file"):
-        plan(tmp_path / "absent.bz2", None, 1)
+        plan(tmp_path / "absent.bz2", 1)

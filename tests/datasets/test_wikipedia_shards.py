@@ -31,12 +31,12 @@ def dump(tmp_path_factory):
 @pytest.fixture(scope="module")
 def unbroken(dump, tmp_path_factory):
     folder = tmp_path_factory.mktemp("unbroken")
-    extract(dump[0], folder, index=dump[1], extraction=SMALL)
+    extract(dump, folder, extraction=SMALL)
     return contents(folder)
 
 
 def test_articles_come_back_in_order_with_their_sections(tmp_path, dump):
-    done = extract(dump[0], tmp_path, index=dump[1], extraction=Extraction(shard_bytes=6000))
+    done = extract(dump, tmp_path, extraction=Extraction(shard_bytes=6000))
     assert done["counts"] == {"article": 60}
     documents = list(Shards(tmp_path))
     assert [d.id for d in documents] == [str(i) for i in range(1, 61)]
@@ -48,19 +48,19 @@ def test_articles_come_back_in_order_with_their_sections(tmp_path, dump):
 
 
 def test_two_workers_write_the_same_bytes_as_one(tmp_path, dump, unbroken):
-    done = extract(dump[0], tmp_path, index=dump[1], extraction=SMALL, workers=2)
+    done = extract(dump, tmp_path, extraction=SMALL, workers=2)
     assert contents(tmp_path) == unbroken
     assert done["redone"] == done["shards"] > 10
 
 
 def test_a_rerun_redoes_only_what_is_missing_or_damaged(tmp_path, dump, unbroken):
-    extract(dump[0], tmp_path, index=dump[1], extraction=SMALL)
+    extract(dump, tmp_path, extraction=SMALL)
     (tmp_path / "shard-00002.jsonl").unlink()
     (tmp_path / "shard-00004.json").unlink()
     (tmp_path / "shard-00006.jsonl").write_bytes(b"half")
     (tmp_path / ".shard-00007.jsonl.99.partial").write_bytes(b"left by a killed run")
     before = {name: (tmp_path / name).stat().st_mtime_ns for name in ("shard-00001.jsonl", "shard-00005.jsonl")}
-    done = extract(dump[0], tmp_path, index=dump[1], extraction=SMALL)
+    done = extract(dump, tmp_path, extraction=SMALL)
     assert done["redone"] == 3
     assert contents(tmp_path) == unbroken
     assert before == {name: (tmp_path / name).stat().st_mtime_ns for name in before}
@@ -69,13 +69,13 @@ def test_a_rerun_redoes_only_what_is_missing_or_damaged(tmp_path, dump, unbroken
 
 def test_other_settings_or_another_dump_redo_what_they_change(tmp_path, dump):
     folder = tmp_path / "shards"
-    extract(dump[0], folder, index=dump[1], extraction=Extraction(shard_bytes=6000))
-    changed = extract(dump[0], folder, index=dump[1], extraction=Extraction(shard_bytes=6000, page_seconds=19))
+    extract(dump, folder, extraction=Extraction(shard_bytes=6000))
+    changed = extract(dump, folder, extraction=Extraction(shard_bytes=6000, page_seconds=19))
     assert changed["redone"] == changed["shards"]
-    coarse = extract(dump[0], folder, index=dump[1], extraction=Extraction(shard_bytes=10**9))
+    coarse = extract(dump, folder, extraction=Extraction(shard_bytes=10**9))
     assert (coarse["shards"], len(list(Shards(folder)))) == (1, 60)
-    other, listing = mediawiki.write(tmp_path, mediawiki.articles(59), 10)
-    assert extract(other, folder, index=listing, extraction=Extraction(shard_bytes=10**9))["redone"] == 1
+    other = mediawiki.write(tmp_path, mediawiki.articles(59), 10)
+    assert extract(other, folder, extraction=Extraction(shard_bytes=10**9))["redone"] == 1
     assert len(list(Shards(folder))) == 59
 
 
@@ -87,8 +87,8 @@ def test_pages_without_introduction_and_pages_that_stall_have_named_outcomes(tmp
         mediawiki.page(6, "1957", "x"),
         mediawiki.page(7, "A", "#REDIRECT [[B]]"),
     ]
-    dump, index = mediawiki.write(tmp_path, pages)
-    done = extract(dump, tmp_path / "shards", index=index, extraction=Extraction(page_seconds=1))
+    dump = mediawiki.write(tmp_path, pages)
+    done = extract(dump, tmp_path / "shards", extraction=Extraction(page_seconds=1))
     assert done["counts"] == {
         "abstract missing": 1,
         "article": 3,
@@ -98,20 +98,10 @@ def test_pages_without_introduction_and_pages_that_stall_have_named_outcomes(tmp
     }
 
 
-def test_an_index_that_lists_other_pages_is_counted(tmp_path):
-    dump, listing = mediawiki.write(tmp_path, mediawiki.articles(20), 10)
-    import bz2
-
-    lines = bz2.decompress(listing.read_bytes()).decode().splitlines(keepends=True)
-    listing.write_bytes(bz2.compress("".join(lines[3:] + [lines[-1]] * 2).encode()))
-    counts = extract(dump, tmp_path / "shards", index=listing, extraction=SMALL)["counts"]
-    assert counts == {"article": 20, "index: page not in dump": 2, "index: page not listed": 3}
-
-
 def test_unfinished_or_absent_shards_are_bad_input(tmp_path, dump):
     with pytest.raises(BadInput, match="no shard"):
         Shards(tmp_path)
-    extract(dump[0], tmp_path, index=dump[1], extraction=SMALL)
+    extract(dump, tmp_path, extraction=SMALL)
     (tmp_path / "shard-00003.json").unlink()
     with pytest.raises(BadInput, match="unfinished"):
         Shards(tmp_path)
@@ -129,8 +119,8 @@ from pathlib import Path
 from longform.datasets.wikipedia.building import Extraction, extract
 
 if __name__ == "__main__":
-    dump, index, folder, workers = sys.argv[1:]
-    extract(Path(dump), Path(folder), index=Path(index), extraction=Extraction(shard_bytes=1), workers=int(workers))
+    dump, folder, workers = sys.argv[1:]
+    extract(Path(dump), Path(folder), extraction=Extraction(shard_bytes=1), workers=int(workers))
 """
 
 
@@ -138,7 +128,7 @@ def started(tmp_path, dump, folder, workers):
     """The extraction as a process group of its own, so that it can be killed whole."""
     script = tmp_path / "run.py"
     script.write_text(textwrap.dedent(RUN))
-    arguments = [sys.executable, str(script), *map(str, dump), str(folder), str(workers)]
+    arguments = [sys.executable, str(script), str(dump), str(folder), str(workers)]
     return subprocess.Popen(arguments, env={**os.environ, "PYTHONPATH": SOURCE}, start_new_session=True)
 
 
@@ -158,7 +148,7 @@ def test_a_killed_run_is_taken_up_and_ends_with_the_bytes_of_an_unbroken_one(tmp
     time.sleep(0.5)
     kept = {path.name for path in (tmp_path / "shards").glob("shard-*.json")}
     assert 2 <= len(kept) < len(unbroken) / 2
-    done = extract(dump[0], tmp_path / "shards", index=dump[1], extraction=SMALL)
+    done = extract(dump, tmp_path / "shards", extraction=SMALL)
     assert done["redone"] <= done["shards"] - 2
     assert contents(tmp_path / "shards") == unbroken
     assert json.loads((tmp_path / "shards" / "shard-00003.json").read_text())["counts"]["article"] == 6

@@ -35,9 +35,8 @@ def raw(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def read(raw, tmp_path_factory):
-    dump, index = wikipedia.dump_files(raw)
     folder = tmp_path_factory.mktemp("shards")
-    done = extract(dump, folder, index=index, extraction=Extraction(shard_bytes=1))
+    done = extract(wikipedia.dump_in(raw), folder, extraction=Extraction(shard_bytes=1))
     return done, {document.id: document for document in Shards(folder)}
 
 

@@ -1,4 +1,4 @@
-"""The synthetic wiki as a dump: well-formed XML, an index that finds its pages, and sections that its markup leaves whole."""
+"""The synthetic wiki as a dump: well-formed XML, and sections that its markup leaves whole."""
 
 import bz2
 import xml.etree.ElementTree as ElementTree
@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ElementTree
 from longform.datasets.synthetic_world.native_corpus import dump_files, write_page
 
 PAGES = [write_page(3, number) for number in range(240)]
-DUMP, INDEX = dump_files(3, 240).values()
+(DUMP,) = dump_files(3, 240).values()
 
 
 def test_the_dump_is_one_xml_document_of_all_its_pages():
@@ -18,17 +18,6 @@ def test_the_dump_is_one_xml_document_of_all_its_pages():
     assert redirects == [page.kind == "redirect" for page in PAGES]
     outside = [p.findtext("m:ns", None, space) != "0" for p in found]
     assert outside == [page.kind in ("talk", "template", "file") for page in PAGES]
-
-
-def test_every_index_line_points_to_the_stream_that_holds_its_page():
-    streams = {}
-    for line, page in zip(bz2.decompress(INDEX).decode().splitlines(), PAGES, strict=True):
-        offset, page_id, title = line.split(":", 2)
-        if offset not in streams:
-            streams[offset] = bz2.BZ2Decompressor().decompress(DUMP[int(offset) :]).decode()
-        assert (int(page_id), title) == (page.page_id, page.title)
-        assert f"<id>{page_id}</id>" in streams[offset]
-    assert len(streams) == 3
 
 
 def test_the_dump_has_every_kind_of_page_and_unique_ids():

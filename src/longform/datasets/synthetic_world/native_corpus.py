@@ -11,7 +11,7 @@ import inspect
 import json
 import re
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -33,7 +33,6 @@ SPECIAL = {
 }  # fmt: skip
 REMOVED = ("See also", "References", "External links", "Further reading", "Notes")
 NAMESPACES = {"talk": (1, "Talk:"), "template": (10, "Template:"), "file": (6, "File:")}
-FOOTER = "</mediawiki>\n"
 
 
 @dataclass(frozen=True)
@@ -131,20 +130,12 @@ def _marked(text: str, draws: Draws) -> str:
 
 
 def dump_files(seed: int, pages: int) -> dict[str, bytes]:
-    """Dump and index of that many pages, by file name; the index has ``offset:page id:title`` lines.
-
-    Header, pages by the hundred and footer are one stream each.
-    """
-    written = [write_page(seed, number) for number in range(pages)]
-    batches: Sequence[Sequence[Page]] = [written[i : i + PAGES_PER_STREAM] for i in range(0, pages, PAGES_PER_STREAM)]
-    data, lines = bytearray(bz2.compress(table("wiki_markup")["header"].encode())), []
-    for batch in batches:
-        lines += [f"{len(data)}:{page.page_id}:{page.title}" for page in batch]
-        data += bz2.compress("".join(page.xml for page in batch).encode())
-    data += bz2.compress(FOOTER.encode())
-    index = bz2.compress(("\n".join(lines) + "\n").encode())
-    name = "syntheticwiki-pages-articles-multistream"
-    return {f"{name}.xml.bz2": bytes(data), f"{name}-index.txt.bz2": index}
+    """A dump of that many pages by its file name; header, pages by the hundred and footer are one stream each."""
+    written = [write_page(seed, number).xml for number in range(pages)]
+    batches = ["".join(written[i : i + PAGES_PER_STREAM]) for i in range(0, pages, PAGES_PER_STREAM)]
+    streams = [table("wiki_markup")["header"], *batches, "</mediawiki>\n"]
+    name = "syntheticwiki-pages-articles-multistream.xml.bz2"
+    return {name: b"".join(bz2.compress(stream.encode()) for stream in streams)}
 
 
 COHAN_FILES = {"train": "train.txt", "validation": "val.txt", "test": "test.txt"}

@@ -1,7 +1,7 @@
 r"""English Wikipedia as deng2022 section 4 uses it: a dump -> a file of articles per shard -> filters -> a random split.
 
 A shard is the unit of work and of repetition: its file, then its record with a key and SHA-256s. A run redoes the shards whose
-record or file disagrees, so a killed run goes on; the bytes depend on dump, index and settings, not on workers or the clock.
+record or file disagrees, so a killed run goes on; the bytes depend on dump and settings, not on workers or the clock.
 """
 
 from __future__ import annotations
@@ -69,9 +69,7 @@ class Task:
         return _digest(self.dump, self.shard.streams[0], self.shard.stop)
 
 
-def extract(
-    dump: Path, folder: Path, *, index: Path | None = None, extraction: Extraction | None = None, workers: int = 1
-) -> dict[str, Any]:
+def extract(dump: Path, folder: Path, *, extraction: Extraction | None = None, workers: int = 1) -> dict[str, Any]:
     """Read a dump into ``folder``, doing only what is missing there; returns the counts of the whole dump.
 
     Args:
@@ -82,7 +80,7 @@ def extract(
     """
     asked = extraction or Extraction()
     folder.mkdir(parents=True, exist_ok=True)
-    shards, counts = plan(dump, index, asked.shard_bytes)
+    shards = plan(dump, asked.shard_bytes)
     stamp = f"{VERSION}|{json.dumps(asdict(asked), sort_keys=True)}"
     keys = (hashlib.blake2b(f"{stamp}|{shard}".encode(), digest_size=16).hexdigest() for shard in shards)
     files = (folder / f"shard-{shard.number:05d}.jsonl" for shard in shards)
@@ -102,7 +100,7 @@ def extract(
         for task in missing:
             extract_shard(task)
     records = [_ledger(task.record) for task in tasks]
-    counts = sum((Counter(record["counts"]) for record in records), counts)
+    counts = sum((Counter(record["counts"]) for record in records), Counter())
     return {
         "shards": len(tasks),
         "redone": len(missing),
@@ -150,10 +148,6 @@ def extract_shard(task: Task) -> None:
             size += len(page.text.encode("utf-8", "surrogatepass")) if isinstance(page, Page) else 0
             if article is not None:
                 print(json.dumps(article, sort_keys=True, ensure_ascii=False), file=lines)
-    found = sum(number for outcome, number in counts.items() if not outcome.startswith("stream:"))
-    if task.shard.listed is not None and task.shard.listed != found:
-        more = task.shard.listed > found
-        counts["index: page not in dump" if more else "index: page not listed"] = abs(task.shard.listed - found)
     os.replace(partial, task.file)
     record = {"key": task.key, "source": task.source, "sha256": _digest(task.file)}
     partial = task.record.with_name(f".{task.record.name}.{os.getpid()}.partial")
@@ -223,7 +217,7 @@ def build(
     """Filtered articles of a dump, split by seed.
 
     Args:
-        raw: a dump (``.bz2``), a folder with one dump and perhaps its index, or a folder of finished shards.
+        raw: a dump (``.bz2``), a folder with one dump, or a folder of finished shards.
         scratch: where shards go, so that a killed run is taken up; a temporary folder if None.
         filters: fields of :class:`longform.datasets.titles.Filters`.
         subset: None, ``short`` (WIKI-SHORT) or ``films``; ``short_tokens`` bounds the former's sections.
@@ -244,9 +238,8 @@ def build(
     thresholds, asked = settings(Filters, filters), settings(Extraction, extraction)
     with ExitStack() as stack:
         if not (raw.is_dir() and any(raw.glob("shard-*.json"))):
-            dump, index = dump_files(raw)
             place = scratch or Path(stack.enter_context(tempfile.TemporaryDirectory()))
-            pages = extract(dump, place / "shards", index=index, extraction=asked, workers=workers)["counts"]
+            pages = extract(dump_in(raw), place / "shards", extraction=asked, workers=workers)["counts"]
             shards = Shards(place / "shards")
         else:
             shards = Shards(raw)
@@ -255,16 +248,16 @@ def build(
     return filtered_corpus(SUBSETS[subset](selection, short_tokens), count, raw, {"corpus": name, "pages": pages})
 
 
-def dump_files(raw: Path) -> tuple[Path, Path | None]:
-    """The dump and its index: a file is a dump without index; a folder holds one dump and at most one index.
+def dump_in(raw: Path) -> Path:
+    """The dump: the file itself, or the one in a folder, where an index (a file with "index" in its name) is passed over.
 
     Raises:
         BadInput: no dump, or more than one.
     """
     if raw.is_file():
-        return raw, None
+        return raw
     found = sorted(path for path in raw.glob("*.bz2") if "index" not in path.name)
     if len(found) != 1:
         names = [path.name for path in found]
         raise BadInput(f"{raw}: found dumps {names}, exactly one is needed; name the file, or move the others away")
-    return found[0], next(iter(sorted(raw.glob("*index*.txt*"))), None)
+    return found[0]

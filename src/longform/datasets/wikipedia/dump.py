@@ -9,7 +9,6 @@ from __future__ import annotations
 import bz2
 import os
 import re
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -34,77 +33,41 @@ class Shard:
         number: position in the plan.
         streams: byte offsets of the streams' starts.
         stop: byte offset after the last one.
-        listed: pages that the index lists for these streams; None without an index.
     """
 
     number: int
     streams: tuple[int, ...]
     stop: int
-    listed: int | None = None
 
 
-def plan(dump: Path, index: Path | None, shard_bytes: int) -> tuple[list[Shard], Counter[str]]:
-    """Shards of at least ``shard_bytes`` compressed bytes each, and what is wrong with the index, counted.
-
-    The plan depends on the files and ``shard_bytes`` only, never on the number of workers.
+def plan(dump: Path, shard_bytes: int) -> list[Shard]:
+    """Shards of at least ``shard_bytes`` compressed bytes each; a function of the two arguments alone.
 
     Raises:
         BadInput: the dump is absent or holds no bz2 stream.
     """
     if not dump.is_file():
         raise BadInput(f"{dump}: no such file; docs/data_cards/wikipedia.md says where dumps are published")
-    size, troubles = dump.stat().st_size, Counter()
-    listed = indexed_starts(dump, index, troubles) if index else {}
-    starts = sorted({*listed, *stream_starts(dump, stop=min(listed, default=size))})
+    starts, size = stream_starts(dump), dump.stat().st_size
     if not starts:
         raise BadInput(f"{dump}: no bz2 stream found in {size} bytes; fetch it again and check its SHA-256")
     shards, first = [], 0
     for last, (_, end) in enumerate(pairwise([*starts, size])):
         if end - starts[first] >= shard_bytes or end == size:
-            streams = tuple(starts[first : last + 1])
-            pages = sum(listed.get(start, 0) for start in streams) if listed else None
-            shards.append(Shard(len(shards), streams, end, pages))
+            shards.append(Shard(len(shards), tuple(starts[first : last + 1]), end))
             first = last + 1
-    return shards, +troubles
+    return shards
 
 
-def stream_starts(dump: Path, stop: int) -> list[int]:
-    """Offsets below ``stop`` at which a bz2 stream begins, found by magic number."""
+def stream_starts(dump: Path) -> list[int]:
+    """Offsets at which a bz2 stream begins, found by magic number."""
     starts, offset, tail = [], 0, b""
     with dump.open("rb") as file:
-        while offset < stop and (chunk := file.read(min(1 << 24, stop - offset))):
+        while chunk := file.read(1 << 24):
             data = tail + chunk
             starts += [offset - len(tail) + match.start() for match in _MAGIC.finditer(data)]
             offset, tail = offset + len(chunk), data[-9:]
     return sorted(set(starts))
-
-
-def indexed_starts(dump: Path, index: Path, troubles: Counter[str]) -> dict[int, int]:
-    """Pages per stream offset of the index (``offset:page id:title`` lines, bz2 or plain).
-
-    An offset at which no stream begins is counted and left out; its pages are found in the stream before it.
-    """
-    opener = bz2.open if index.suffix == ".bz2" else open
-    pages: Counter[int] = Counter()
-    try:
-        with opener(index, "rb") as lines:
-            for line in lines:
-                offset = line.split(b":", 1)[0]
-                if offset.isdigit() and len(offset) < 19:  # beyond, no file offset
-                    pages[int(offset)] += 1
-                else:
-                    troubles["index: malformed line"] += 1
-    except (OSError, EOFError, ValueError):
-        troubles["index: cut off"] += 1
-    with dump.open("rb") as file:
-        good = {offset: count for offset, count in sorted(pages.items()) if _begins_stream(file, offset)}
-    troubles["index: offset at no stream"] += len(pages) - len(good)
-    return good
-
-
-def _begins_stream(file: BinaryIO, offset: int) -> bool:
-    file.seek(offset)
-    return bool(_MAGIC.match(file.read(10)))
 
 
 class PageScanner:
