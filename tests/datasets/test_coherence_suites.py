@@ -183,7 +183,7 @@ def test_substituted_schemas_are_cut_where_they_differ(tmp_path):
 
 
 def test_a_pair_that_differs_in_nothing_is_refused():
-    with pytest.raises(BadInput, match="do not differ"):
+    with pytest.raises(BadInput, match="have no candidate each"):
         gap(["a", "b", "d"], ["a", "b", "c", "d"])
 
 
@@ -268,7 +268,7 @@ def test_ted_annotations_are_read_with_the_sentence_before(tmp_path):
         ("dialogues.txt", "2 hello\thi\n", "a line is its number"),
         ("dialogues.txt", "1 hello\n", "a turn has an utterance"),
         ("statements.jsonl", '{"label": "negative"}\n{"label": "negative"}\n', "not one JSON array"),
-        ("statements.jsonl", '[{"label": "maybe", "sentence1": "a", "sentence2": "b"}]', "a label of"),
+        ("statements.jsonl", '[{"label": "maybe", "sentence1": "a", "sentence2": "b"}]', "and one of"),
         ("schemas.jsonl", '{"sentence": "no gap", "candidates": ["a", "b"], "correct": 0}', "one mask"),
         ("uses.tsv", "u\twhile\tcontrast\tno such word", "'while' is not in the segment"),
         ("uses.tsv", "u\twhile\tcontrast", "allowed are four"),

@@ -111,5 +111,5 @@ def test_rows_sum_to_one_and_owners_emit_only_their_own():
 def test_impossible_sizes_and_foreign_truth_are_errors():
     with pytest.raises(BadInput, match="subsequences=2 "):
         language(seed=1, temperatures=HEAT, **{**SMALL, "subsequences": 2})
-    with pytest.raises(BadInput, match="point to a synthetic corpus"):
+    with pytest.raises(BadInput, match="name a synthetic corpus"):
         language_from_truth({"other": np.zeros(1)})

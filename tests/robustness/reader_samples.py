@@ -52,7 +52,7 @@ def arrays(**named):
 
 def pages(dump_path):
     """All pages of a dump, parsed; the outcomes are the point of the reader."""
-    shards, _ = dump.plan(dump_path, None, 10)
+    shards = dump.plan(dump_path, 10)
     found = [page for shard in shards for page in dump.raw_pages(dump_path, shard)]
     return Counter(type(dump.parse_page(p) if isinstance(p, bytes) else p).__name__ for p in found)
 
