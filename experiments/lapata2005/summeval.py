@@ -145,7 +145,7 @@ def ranker_values(documents: list[Document], scratch: Path) -> np.ndarray:
     (scratch / "ranker").mkdir()
     made.save(scratch / "ranker")
     splits = ["train", "test"]
-    scored = order_scores.read(documents=documents, reader=scratch / "ranker", name="summeval", tasks=[], splits=splits)
+    scored = order_scores.read(documents=documents, reader=scratch / "ranker", name="summeval", splits=splits)
     return scored.arrays["text_score"]
 
 

@@ -50,18 +50,6 @@ def test_salient_and_other_entities_are_counted_apart():
     assert features.sum() == pytest.approx(2)
 
 
-def test_without_syntax_only_presence_counts():
-    features = TransitionFeatures(lengths=(2,), salience=0, syntax=False)
-    np.testing.assert_array_equal(features.of_texts([grid("SO-")]), features.of_texts([grid("XX-")]))
-
-
-def test_edges_see_the_first_and_the_last_sentence():
-    edged = TransitionFeatures(lengths=(2,), salience=0, edges=True)
-    there, back = grid("SSO-OSS"), grid("OSS-SSO")
-    assert edged.of_texts([there]).sum() == pytest.approx(1)
-    assert np.abs(edged.of_texts([there]) - edged.of_texts([back])).max() > 0.1
-
-
 def test_orders_have_the_features_of_reordered_grids():
     unit = grid("SS--O", "O---X", "-XX--")
     features = TransitionFeatures()

@@ -34,7 +34,7 @@ def test_true_order_is_above_its_shuffles_for_nearly_every_planted_report(report
 
 
 def test_transition_probabilities_near_the_planted_ones(reports):
-    fitted = RoleTransitions(count_end=True).fit(grids_from_readout(reports))
+    fitted = RoleTransitions().fit(grids_from_readout(reports))
     kept = np.exp(fitted.log_probs[:4, :4])
     kept /= kept.sum(axis=1, keepdims=True)
     from longform.datasets.synthetic_world.reports import TRANSITIONS

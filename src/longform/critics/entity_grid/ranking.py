@@ -29,41 +29,26 @@ class TransitionFeatures:
     Attributes:
         lengths: lengths of the transitions counted; the papers tune up to 3 for ordering and 2 for summaries.
         salience: entities with at least this many mentions are salient; 0 makes one class of all entities.
-        syntax: False keeps only present (X) and absent (-), the Syntax- models.
-        edges: whether the text's first and last sentence are seen as such, by one absent-like edge symbol before and
-            after each column. Ours, off by default: the papers' ranking grid has no edge symbols.
     """
 
     lengths: tuple[int, ...] = (2, 3)
     salience: int = 2
-    syntax: bool = True
-    edges: bool = False
 
     def __post_init__(self) -> None:
         if not self.lengths or min(self.lengths) < 1 or max(self.lengths) > 6:
             raise BadInput(f"transition lengths are {self.lengths}, allowed are 1..6; the papers use 2 and 3")
 
     @property
-    def symbols(self) -> int:
-        """Symbols of a column: the four roles, and the edge where it is seen."""
-        return len(ROLES) + self.edges
-
-    @property
     def size(self) -> int:
         """Number of features."""
-        return (2 if self.salience else 1) * sum(self.symbols**length for length in self.lengths)
+        return (2 if self.salience else 1) * sum(len(ROLES) ** length for length in self.lengths)
 
     def of_orders(self, unit: Grid, orders: np.ndarray) -> np.ndarray:
         """Features of a text under each order: float64 (orders, size)."""
-        cells = np.where(unit.cells == ABSENT, ABSENT, unit.cells if self.syntax else ROLES.index("X"))
         salient = (unit.cells != ABSENT).sum(axis=0) >= self.salience
         classes = [salient, ~salient] if self.salience else [np.ones(len(unit.entities), dtype=bool)]
-        blocks = [self._block(cells[:, chosen][orders], length) for chosen in classes for length in self.lengths]
+        blocks = [_frequencies(unit.cells[:, chosen][orders], length) for chosen in classes for length in self.lengths]
         return np.concatenate(blocks, axis=1)
-
-    def _block(self, cells: np.ndarray, length: int) -> np.ndarray:
-        rim = ((0, 0), (int(self.edges), int(self.edges)), (0, 0))
-        return _frequencies(np.pad(cells, rim, constant_values=len(ROLES)), length, self.symbols)
 
     def of_texts(self, units: Sequence[Grid]) -> np.ndarray:
         """Features of texts as they stand: float64 (texts, size)."""
@@ -71,16 +56,16 @@ class TransitionFeatures:
         return np.concatenate(rows) if rows else np.zeros((0, self.size))
 
 
-def _frequencies(cells: np.ndarray, length: int, symbols: int) -> np.ndarray:
-    """Transition frequencies of (orders, sentences, entities) cells: float64 (orders, symbols ** length)."""
+def _frequencies(cells: np.ndarray, length: int) -> np.ndarray:
+    """Transition frequencies of (orders, sentences, entities) cells: float64 (orders, 4 ** length)."""
     orders, sentences, entities = cells.shape
-    kinds = symbols**length
+    kinds = len(ROLES) ** length
     steps = sentences - length + 1
     if steps < 1 or not entities:
         return np.zeros((orders, kinds))
     codes = np.zeros((orders, steps, entities), dtype=np.int64)
     for back in range(length):
-        codes = codes * symbols + cells[:, back : back + steps]
+        codes = codes * len(ROLES) + cells[:, back : back + steps]
     codes += np.arange(orders)[:, None, None] * kinds
     return np.bincount(codes.ravel(), minlength=orders * kinds).reshape(orders, kinds) / (steps * entities)
 
@@ -182,16 +167,9 @@ def rank_weights(differences: np.ndarray, penalty: float) -> np.ndarray:
     return machine.fit(differences * signs[:, None], signs).coef_[0]
 
 
-def ranking(
-    *,
-    lengths: Sequence[int] = (2, 3),
-    salience: int = 2,
-    syntax: bool = True,
-    edges: bool = False,
-    penalty: float = 0.0,
-) -> GridRanker:
-    """A ranking grid from plain settings; see :class:`TransitionFeatures` and :class:`GridRanker`."""
-    return GridRanker(TransitionFeatures(tuple(lengths), salience, syntax, edges), penalty)
+def ranking(*, lengths: Sequence[int] = (2, 3), salience: int = 2) -> GridRanker:
+    """A ranking grid from plain settings; see :class:`TransitionFeatures`."""
+    return GridRanker(TransitionFeatures(tuple(lengths), salience))
 
 
 TASK = "supplied"

@@ -31,13 +31,11 @@ class RoleTransitions(SumScored):
 
     Attributes:
         history: how many earlier sentences a role depends on; the paper tunes it on development texts.
-        count_end: whether the end symbol is scored (and divides) as one more cell of each column.
         log_probs: fitted; float64 (5,) * history + (5,), the context's oldest symbol first.
         fitted_units, fitted_excluded: fitted; grids counted, empty grids left out.
     """
 
     history: int = 1
-    count_end: bool = False
     log_probs: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False, metadata=FITTED)
     fitted_units: int = field(default=0, repr=False, metadata=FITTED)
     fitted_excluded: int = field(default=0, repr=False, metadata=FITTED)
@@ -82,14 +80,12 @@ class RoleTransitions(SumScored):
         """Coherence of a text under each of ``orders`` (orders, sentences); nan for an empty grid."""
         if unit.empty:
             return np.full(len(orders), np.nan)
-        logprobs = self._fitted().ravel()[self._codes(unit.cells[orders], self.count_end)]
+        logprobs = self._fitted().ravel()[self._codes(unit.cells[orders])]
         return logprobs.mean(axis=(1, 2))
 
     def attribute(self, units: Sequence[Grid]) -> list[np.ndarray]:
         flat = self._fitted().ravel()
-        return [
-            np.zeros((0, 0)) if grid.empty else flat[self._codes(grid.cells[None], self.count_end)[0]] for grid in units
-        ]
+        return [np.zeros((0, 0)) if grid.empty else flat[self._codes(grid.cells[None])[0]] for grid in units]
 
     def _fitted(self) -> np.ndarray:
         if not self.log_probs.size:
@@ -98,7 +94,7 @@ class RoleTransitions(SumScored):
             )
         return self.log_probs
 
-    def _codes(self, cells: np.ndarray, end: bool) -> np.ndarray:
+    def _codes(self, cells: np.ndarray, end: bool = False) -> np.ndarray:
         """Index of (history, symbol) for every cell: int64 (texts, sentences [+ 1], entities)."""
         texts, sentences, entities = cells.shape
         shape = (texts, self.history + sentences + end, entities)
