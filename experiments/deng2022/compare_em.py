@@ -23,7 +23,7 @@ from longform.core.resampling import generator, perplexity
 from longform.datasets.hsmm_language import SyntheticLanguage, language
 from longform.language_models.hsmm.compiled import Expectation
 from longform.language_models.hsmm.em import Compute, Fit, Keeper, Plan, expectation, fit_em, iteration_of, maximise
-from longform.language_models.hsmm.growth import compacted, split
+from longform.language_models.hsmm.growth import begun_anew, compacted
 from longform.language_models.hsmm.latent import latent_reading
 from longform.language_models.hsmm.model import SemiMarkovLM
 from longform.language_models.hsmm.train import held_out
@@ -38,9 +38,8 @@ PLANS = {
     "plain": Plan(40),
     "pruned": Plan(40, least=LEAST),
     "found": Plan(46, growth=[(25, 6)], least=LEAST),
-    "grown": Plan(58, growth=[(25, 6), (50, 6), (100, 6)], least=LEAST),
-    "grown slowly": Plan(66, growth=[(25, 8), (50, 8), (100, 10)], least=LEAST),
-}  # pruned: rare n-grams leave the table; found: and few states find the n-grams; grown: and states double
+    "found early": Plan(43, growth=[(25, 3)], least=LEAST),
+}  # pruned: rare n-grams leave the table; found: and few states find the n-grams before all states begin
 BLOCKS = 8  # of stepwise EM
 OTHERS = ("stepwise", "annealed")  # both go on from the first six iterations of "found"
 
@@ -78,7 +77,7 @@ def data(splits: dict[str, int]) -> tuple[SyntheticLanguage, dict[str, list[list
 
 def further(way: str, fit: Fit, encoded: list[np.ndarray], seed: int, curve: Curve) -> SemiMarkovLM:
     """Forty passes with all states by stepwise EM or by annealing; returns the last model."""
-    model, history = split(fit.model, STATES, seed), list(fit.history)
+    model, history = begun_anew(fit.model, STATES, seed), list(fit.history)
     for number in range(len(history), len(history) + 40):
         one_pass = stepwise if way == "stepwise" else annealed
         *_, (expected, model) = one_pass(model, encoded, number)

@@ -1,4 +1,4 @@
-"""Growing: leaving out what has no mass changes nothing, copies of states change nothing, and the fit is as good as plain EM's."""
+"""Growing: leaving out what has no mass changes nothing, states begin anew with known n-grams, and the fit is as good as plain EM's."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from semi_markov_cases import bursts, random_case, without_unigrams
 
-from longform.language_models.hsmm import growth
 from longform.language_models.hsmm.em import Compute, Plan, expectation, fit_em
-from longform.language_models.hsmm.growth import compacted, split, squeezed
+from longform.language_models.hsmm.growth import begun_anew, compacted, squeezed
 from longform.language_models.hsmm.model import SemiMarkovLM
 
 EXACT = Compute(dtype="float64")
@@ -55,23 +54,23 @@ def test_rows_without_mass_leave_the_table_and_single_tokens_stay(seed: int) -> 
     assert small.ngrams.rows + small.ngrams.dropped.sum() == total
 
 
-@pytest.mark.parametrize("num_states", [4, 6, 7])
-def test_copies_of_states_leave_the_likelihood_as_it_is(num_states: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    model, texts = random_case(1)
-    rough = split(model, num_states, seed=1)
-    np.testing.assert_allclose(rough.joint.sum(axis=0), 1, rtol=1e-12)
-    np.testing.assert_allclose(rough.transitions.sum(axis=1), 1, rtol=1e-12)
-    assert len(np.unique(rough.joint, axis=1).T) == num_states
-    monkeypatch.setattr(growth, "UNLIKE", 0.0)
-    np.testing.assert_allclose(split(model, num_states, seed=1).log_likelihood(texts), model.log_likelihood(texts))
+def test_states_begin_anew_with_the_ngrams_that_the_model_knows() -> None:
+    model, _ = _thinned(1)
+    more = begun_anew(model, 300, seed=1)
+    np.testing.assert_allclose(more.joint.sum(axis=0), 1, rtol=1e-12)
+    np.testing.assert_allclose(more.transitions.sum(axis=1), 1, rtol=1e-12)
+    shares = model.joint.mean(axis=1) / model.joint.mean(axis=1).sum()
+    np.testing.assert_allclose(more.joint.mean(axis=1), shares, atol=0.1)
+    np.testing.assert_array_equal(more.joint.any(axis=1), model.joint.any(axis=1))
+    assert len(np.unique(more.joint, axis=1).T) == 300
 
 
 def test_grown_model_is_as_good_as_one_of_plain_em_and_uses_few_ngrams() -> None:
     texts, sizes = bursts(0, texts=200), {"num_states": 4, "max_duration": 3, "seed": 1, "compute": EXACT}
     plain = fit_em(texts, **sizes, plan=Plan(40))
-    grown = fit_em(texts, **sizes, plan=Plan(40, growth=[(1, 5), (2, 5)], least=1e-2))
+    grown = fit_em(texts, **sizes, plan=Plan(40, growth=[(2, 5)], least=1e-2))
     assert grown.history[-1].log_likelihood > 1.01 * plain.history[-1].log_likelihood
-    assert [step.states for step in grown.history[::5]] == [1, 2, 4, 4, 4, 4, 4, 4]
+    assert [step.states for step in grown.history[::5]] == [2, 4, 4, 4, 4, 4, 4, 4]
     assert grown.model.ngrams.rows < plain.model.ngrams.rows and not grown.history[-1].lost
 
 
@@ -80,4 +79,4 @@ def test_em_ends_when_validation_stops_falling() -> None:
     values = iter([5.0, 4.0, 3.0, 2.9, 2.8, 1.0])
     plan = Plan(6, growth=[(1, 1)], until=0.1)
     fit = fit_em(texts, num_states=2, max_duration=3, seed=1, plan=plan, validate=lambda model: next(values))
-    assert [step.validation_ppl for step in fit.history] == [5.0, 4.0, 3.0, 2.9]
+    assert [step.validation_ppl for step in fit.history] == [5.0, 4.0, 3.0, 2.9, 2.8]

@@ -19,12 +19,10 @@ from longform.core.documents import BadInput
 from longform.core.resampling import generator, perplexity
 from longform.language_models.hsmm import compiled, on_device
 from longform.language_models.hsmm.compiled import Expectation
-from longform.language_models.hsmm.growth import compacted, split, squeezed
+from longform.language_models.hsmm.growth import LEAST_SHARE, UNEVENNESS, begun_anew, compacted, near_uniform, squeezed
 from longform.language_models.hsmm.model import SemiMarkovLM
 from longform.language_models.hsmm.ngrams import NgramTable, build_ngrams
 
-UNEVENNESS = 0.1  # ours: 1.0 needed a quarter more iterations on a language of 16 states, 0.03 no fewer
-LEAST_SHARE = 1e-4  # ours: no n-gram starts at zero, from which EM could not move it
 ROWS_PER_SLICE = 65_536  # ours: table rows normalised at once, so that the M-step needs no third table
 MASS_FLOOR = 1e-30  # ours: probabilities below it become 0, which keeps float32 products out of the denormals
 
@@ -104,9 +102,7 @@ def initial_model(ngrams: NgramTable, *, num_states: int, seed: int, dtype: str 
     (one state's n-grams then differ by 0.5 %), so each n-gram's share is uniform times Gamma(``UNEVENNESS``) noise.
     """
     draw = generator("semi-Markov start", seed, num_states)
-    bound = np.sqrt(6 / (2 * num_states))
-    transitions = np.exp(draw.uniform(-bound, bound, (num_states, num_states)))
-    transitions /= transitions.sum(axis=1, keepdims=True)
+    transitions = near_uniform(draw, num_states)
     bound = np.sqrt(6 / (num_states + ngrams.max_duration))
     durations = np.exp(draw.uniform(-bound, bound, (ngrams.max_duration, num_states)))
     durations[np.diff(ngrams.starts) == 0] = 0
@@ -128,7 +124,7 @@ class Plan:
         pretraining: first passes with transitions and lengths frozen (deng2022: one epoch).
         growth: numbers of states to begin with and how many passes each, before the model has all its states.
         least: an n-gram with fewer expected segments than this leaves the table; 0 keeps all.
-        until: with all states, EM ends when the validation PPL falls by less than this share; 0 goes on to the end.
+        until: with all states, EM ends when two iterations lower the validation PPL by less than this share; 0 goes on.
     """
 
     iterations: int
@@ -149,8 +145,8 @@ class Plan:
         """Whether nothing is left to do."""
         if len(history) >= self.iterations:
             return True
-        last = [step.validation_ppl for step in history[-2:] if step.states == num_states]
-        return bool(self.until) and len(last) == 2 and last[1] > (1 - self.until) * last[0]
+        last = [step.validation_ppl for step in history[-3:] if step.states == num_states]
+        return bool(self.until) and len(last) == 3 and last[2] > (1 - self.until) * last[0]
 
 
 class Keeper:
@@ -180,7 +176,7 @@ def fit_em(
     validate: Callable[[SemiMarkovLM], float] | None = None,
     keeper: Keeper | None = None,
 ) -> Fit:
-    """Fit by EM; the log-likelihood never falls, beyond rounding, while the number of states stays.
+    """Fit by EM; the log-likelihood never falls, beyond rounding, while the number of states and all n-grams stay.
 
     Args:
         sequences: tokens of each sequence.
@@ -211,7 +207,7 @@ def fit_em(
     while not plan.ended(fit.history, num_states):
         number, model = len(fit.history), fit.model
         if plan.states(number, num_states) != model.num_states:
-            model = split(model, plan.states(number, num_states), seed)
+            model = begun_anew(model, plan.states(number, num_states), seed)
         expected = expectation(
             model,
             encoded,
