@@ -13,7 +13,7 @@ from longform.pipeline.texts import FROM_FILES, SLOTS
 ROOT = Path(__file__).parents[1]
 Entry = tuple[str, str, Any, dict[str, Any], set[str]]  # place, code, function, settings, given
 TRAIN = {"name", "seed", "base", "scratch", "documents", "titles", "bases"}
-WRITE = {"name", "seed", "model", "scratch", "prefixes", "titles"}
+WRITE = {"name", "seed", "model", "scratch", "prefixes", "titles", "packing"}
 READ = {"documents", "truth", "reader", "reader_truth", "seed", "name", "splits", "titles"}
 
 

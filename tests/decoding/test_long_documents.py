@@ -18,6 +18,8 @@ from longform.core.documents import BadInput
 from longform.decoding import long_documents
 from longform.decoding.certain_draws import Referee, gumbel, keys
 from longform.decoding.long_documents import Draft, Sampling, context_start, generate, sample
+from longform.language_models.checkpoints import load_tokenizer
+from longform.language_models.tokenizers import STARTS, article_ids, document_rows
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS, TOKENS = 64, 40
@@ -34,6 +36,7 @@ def make(model, scratch, **over):
     settings = {
         "documents": DOCUMENTS,
         "titles": False,
+        "packing": "stream",
         "batch": 64,
         "max_tokens": TOKENS,
         "context_overlap": 10,
@@ -49,6 +52,22 @@ def hashes(corpus):
 def whole(model, tmp_path_factory):
     """Hashes of all documents under each protocol, from one batch of 64."""
     return {k: hashes(make(model, tmp_path_factory.mktemp("whole"), context_overlap=k)) for k in PROTOCOLS}
+
+
+def test_a_text_begins_as_the_texts_of_its_training_began(model, tmp_path, monkeypatch):
+    tokenizer, written = load_tokenizer(model), documents()[:2]
+    rows = document_rows(written, tokenizer, False, 10**6)
+    assert all(row[: len(STARTS["documents"](tokenizer))] == STARTS["documents"](tokenizer) for row in rows)
+    first, second = (article_ids(document, tokenizer, False) for document in written)
+    start = STARTS["stream"](tokenizer)
+    assert (first + second)[len(first) + 1 - len(start) :][: len(start)] == start
+    seen = []
+    monkeypatch.setattr(long_documents, "sample", lambda referee, drafts, *_: seen.extend(list(d.ids) for d in drafts))
+    for packing in STARTS:
+        make(model, tmp_path / packing, packing=packing, redraws=0)
+    assert [list(ids) for ids in dict.fromkeys(map(tuple, seen))] == [STARTS[packing](tokenizer) for packing in STARTS]
+    with pytest.raises(BadInput, match="packing 'rows', allowed are"):
+        make(model, tmp_path / "rows", packing="rows")
 
 
 @pytest.mark.parametrize("overlap", PROTOCOLS)

@@ -5,14 +5,14 @@ import pytest
 import torch
 from tiny import lm_folder
 from toy_language import DEPTH, PROMPT, TOKENS, next_log_probs, toy
-from transformers import LogitsProcessorList, StoppingCriteriaList
+from transformers import LogitsProcessorList, StoppingCriteriaList, TopPLogitsWarper
 
 from longform.core.documents import BadInput, Document, Section
 from longform.core.resampling import generator
 from longform.decoding import completions, continuations
 from longform.decoding.beam_search import Beam, Delayed, beam_search, delayed
 from longform.decoding.continuations import generate, prefix_of
-from longform.decoding.sampling import BlockRepeats, Sampled, SentenceEnds, draw, sample
+from longform.decoding.sampling import BlockRepeats, Nucleus, Sampled, SentenceEnds, draws, sample
 from longform.decoding.strategies import KINDS, decode, is_random, settings_of
 
 NEVER = SentenceEnds.of_tokens([], TOKENS)
@@ -65,8 +65,30 @@ def test_the_token_that_crosses_the_mass_is_kept():
 
 
 def test_a_draw_never_takes_a_forbidden_token():
-    scores = np.array([-np.inf, 0.0, -np.inf, -1.0, -np.inf])
-    assert {draw(scores, generator("draw", i)) for i in range(80)} == {1, 3}
+    scores = torch.tensor([[-torch.inf, 0.0, -torch.inf, -1.0, -torch.inf]]).repeat(80, 1)
+    assert set(draws(scores, [generator("draw", i) for i in range(80)])) == {1, 3}
+
+
+def test_draws_invert_the_cumulative_distribution_and_pass_over_a_blocked_row():
+    scores = 3 * torch.randn(200, 40, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    scores[torch.rand(200, 40, generator=torch.Generator().manual_seed(2)) < 0.5] = -torch.inf
+    scores[7] = -torch.inf
+    taken = [generator("inversion", row) for row in range(200)]
+    drawn, uniform = draws(scores, taken), [generator("inversion", row).random() for row in range(200)]
+    assert drawn[7] == -1 and taken[7].random() == uniform[7]
+    for row in np.delete(np.arange(200), 7):
+        below, upto = (float(scores[row].softmax(-1)[: drawn[row] + end].sum()) for end in (0, 1))
+        assert below - 1e-12 <= uniform[row] <= upto + 1e-12 and torch.isfinite(scores[row, drawn[row]])
+
+
+@pytest.mark.parametrize("top_p", [0.01, 0.5, 0.9, 0.999])
+@pytest.mark.parametrize("step", [0.0, 0.25])
+def test_the_nucleus_is_that_of_transformers(top_p, step):
+    scores = 3 * torch.randn(60, 300, generator=torch.Generator().manual_seed(3))
+    scores = (scores / step).round() * step if step else scores  # ties, also at the nucleus's edge
+    scores[:, 5] = -torch.inf
+    ids = torch.zeros(60, 1, dtype=torch.int64)
+    assert torch.equal(Nucleus(top_p)(ids, scores), TopPLogitsWarper(top_p)(ids, scores))
 
 
 @pytest.mark.parametrize("beams", [1, 3])
@@ -97,7 +119,7 @@ def test_delayed_search_is_its_steps_taken_by_hand():
         while len(made) < 18:
             scores = np.array(next_log_probs(network, [*PROMPT, *made]))
             scores[np.argsort(-scores)[3:]] = -np.inf
-            made.append(draw(scores, rng))
+            made.append(int(draws(torch.from_numpy(scores[None]), [rng])[0]))
             if made[-1] != 2 and len(made) < 18:
                 made += beam_search(network, [[*PROMPT, *made]], Beam(2), [18 - len(made)], ends=AT_TWO)[0].tokens
         assert delayed(network, [PROMPT], Delayed(Sampled(3), Beam(2), 1), 18, rngs(), AT_TWO)[0] == made

@@ -23,7 +23,7 @@ from longform.decoding.certain_draws import Referee, Truncation, calibrated, cer
 from longform.decoding.finished_lines import append_lines, read_lines
 from longform.language_models.checkpoints import load_model, load_tokenizer
 from longform.language_models.launching import Launch, predict
-from longform.language_models.tokenizers import encode
+from longform.language_models.tokenizers import STARTS, encode
 from longform.text.rendering import parse, render
 
 REPORT_EVERY = 10.0  # seconds between lines of progress
@@ -53,6 +53,7 @@ def generate(
     prefixes: Sequence[Document],
     documents: int,
     titles: bool,
+    packing: str,
     batch: int,
     max_tokens: int,
     context_overlap: int | None,
@@ -67,6 +68,7 @@ def generate(
 
     Args:
         prefixes: a corpus whose text shows how far float32 is from float64; the texts themselves begin from nothing.
+        packing: how the model met documents in training, which says what stands before one: "stream" or "documents".
         batch: documents at a time and process.
         context_overlap: None is the paper's protocol, slide by one; n re-encodes n tokens of a full window.
         top_k: 0 is no truncation (deng2022 section 4); the authors' code inherits 50.
@@ -75,11 +77,13 @@ def generate(
     Returns:
         The generated corpus; facts count documents, redraws, cut and failed ones.
     """
+    if packing not in STARTS:
+        raise BadInput(f"generate {name}: packing {packing!r}, allowed are {sorted(STARTS)}; fix the entry")
     settings = Sampling(max_tokens, context_overlap, Truncation(top_k, temperature))
     tokenizer = load_tokenizer(model)
     network = load_model(model, AutoModelForCausalLM).float().eval()
     checked(settings, network.config.max_position_embeddings, name, documents=documents, batch=batch, redraws=redraws)
-    job = Job(tokenizer, titles, (seed, name), documents, redraws, scratch)
+    job = Job(tokenizer, STARTS[packing](tokenizer), titles, (seed, name), documents, redraws, scratch)
     text = calibration_text(prefixes, tokenizer, titles, network.config.max_position_embeddings)
     sampler = Sampler(network, job, settings, text)
     for _ in range(redraws + 1):  # every round draws what is still missing or malformed, in full batches
@@ -133,9 +137,10 @@ class Draft:
 
 @dataclass(frozen=True)
 class Job:
-    """What is to be written: names of the drafts, their prefix, and how a finished one becomes a record."""
+    """What is to be written: names of the drafts, the tokens before each, and how a finished one becomes a record."""
 
     tokenizer: Any
+    start: Sequence[int]
     titles: bool
     names: tuple[int, str]
     documents: int
@@ -143,14 +148,12 @@ class Job:
     scratch: Path
 
     def draft(self, index: int, attempt: int) -> Draft:
-        """An empty draft: ``EOT newline EOT``, as between two articles of the training stream."""
-        end = self.tokenizer.eos_token_id
-        ids = [end, *encode("\n", self.tokenizer), end]
-        return Draft(index, attempt, derived_seed(*self.names, index, attempt), ids)
+        """An empty draft."""
+        return Draft(index, attempt, derived_seed(*self.names, index, attempt), list(self.start))
 
     def record(self, draft: Draft, settings: Sampling) -> dict[str, Any]:
         """The line of a finished draft; sections are None where it is malformed, so that it is drawn again."""
-        body = draft.ids[len(self.draft(0, 0).ids) :]
+        body = draft.ids[len(self.start) :]
         sections = parse(self.tokenizer.decode(body, skip_special_tokens=True), self.titles)
         parts = None if sections is None else [[section.title, section.text] for section in sections]
         cut = len(draft.ids) >= settings.max_tokens and draft.ids[-1] != self.tokenizer.eos_token_id

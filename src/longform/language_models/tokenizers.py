@@ -43,6 +43,13 @@ def document_rows(documents: Sequence[Document], tokenizer: Any, titles: bool, c
     return [(end + encode(render(d, titles), tokenizer) + end)[:context] for d in documents]
 
 
+# What stands before a new document, by the packing that the model was trained with: of any other start it has seen nothing.
+STARTS: dict[str, Callable[[Any], list[int]]] = {
+    "stream": lambda tokenizer: [tokenizer.eos_token_id, *encode("\n", tokenizer), tokenizer.eos_token_id],
+    "documents": lambda tokenizer: [tokenizer.eos_token_id],
+}
+
+
 def section_ids(text: str, tokenizer: Any, max_length: int) -> list[int]:
     """Token ids with the tokenizer's control tokens, cut at ``max_length``; never empty, so that any text has a title."""
     ids = tokenizer(text, truncation=True, max_length=max_length, verbose=False)["input_ids"]

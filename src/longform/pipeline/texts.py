@@ -103,6 +103,7 @@ def generate(experiment: Experiment, study: str, corpus: str, model: str) -> Non
     for system in experiment.of_model(study, corpus, model):
         place, checkpoint = f"generate {study} {corpus} {system.folder}", experiment.data / system.checkpoint
         given = _given(experiment, system) | {"model": checkpoint, "prefixes": experiment.documents(real)}
+        given["packing"] = experiment.settings(study).get("training", {}).get("packing")
         inputs = (checkpoint, experiment.data / real.texts)
         with _made(experiment, place, code, "generate", settings, *inputs, **given) as made:
             if made is not None:
