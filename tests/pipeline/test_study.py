@@ -193,6 +193,10 @@ def test_a_study_trains_each_system_as_often_as_it_says():
     assert [system.folder for system in systems] == ["a-with_titles-seed_1", "a-with_titles-seed_2"]
     assert [system.checkpoint for system in systems] == [f"models/articles/wiki/a/with_titles/seed_{n}" for n in (1, 2)]
     assert len({crossed.seed, *(crossed.training_seed(system) for system in systems)}) == 3
+    articles |= {"models": ["a", "b"], "once": ["b"]}
+    assert [(s.model, s.seed) for s in crossed.systems("articles", "wiki")] == [("a", 1), ("a", 2), ("b", 1)]
+    articles["once"] = ["wiki"]
+    assert [(s.model, s.seed) for s in crossed.systems("articles", "wiki")] == [("a", 1), ("b", 1)]
     articles["seeds"] = 0
     with pytest.raises(BadInput, match=r"articles\.seeds is 0"):
         crossed.systems("articles", "wiki")

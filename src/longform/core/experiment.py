@@ -131,13 +131,18 @@ class Experiment:
         return listed + [model for model in sizes.get("models", ()) if corpus in sizes.get("corpora", ())]
 
     def systems(self, study: str, corpus: str) -> list[System]:
-        """Every system of a corpus, in the order of the lists."""
+        """Every system of a corpus, in the order of the lists; a corpus or model of the list ``once`` has the first seed alone."""
         titles, seeds = (self.settings(study).get(name) for name in ("titles", "seeds"))
         if seeds is not None and (type(seeds) is not int or seeds < 1):
             raise BadInput(f"params.yaml: {study}.seeds is {seeds!r:.60}, allowed is a whole number from 1, or none")
         shown: Iterable[bool | None] = [None] if titles is None else [TITLES[name] for name in titles]
-        trained: Iterable[int | None] = [None] if seeds is None else range(1, seeds + 1)
-        return [System(study, corpus, *one) for one in product(self.models(study, corpus), shown, trained)]
+        once = self.settings(study).get("once", ())
+        made = []
+        for model in self.models(study, corpus):
+            last = 1 if corpus in once or model in once else seeds
+            trained: Iterable[int | None] = [None] if seeds is None else range(1, last + 1)
+            made += [System(study, corpus, model, *one) for one in product(shown, trained)]
+        return made
 
     def training_seed(self, system: System) -> int:
         """The seed of a system's training: the run's own where the study trains once."""
