@@ -98,3 +98,11 @@ def test_without_git_and_without_committed_results_there_is_nothing_to_compare_w
         assert main(tmp_path) == 0
         assert capsys.readouterr().out == "no committed results to compare this run with\n"
         assert "no committed results" in (tmp_path / PAGE).read_text()
+
+
+def test_another_checkout_stands_in_for_the_commit(run, tmp_path_factory, capsys):
+    other = tmp_path_factory.mktemp("other")
+    write(other, moved(value=4.0))
+    assert "1 differing, 1 outside the committed interval" in run(moved(value=4.0))
+    assert main(other, other) == 0 and "3 equal" in capsys.readouterr().out
+    assert main(tmp_path_factory.mktemp("none"), other) == 0 and "3 gone" in capsys.readouterr().out

@@ -1,6 +1,7 @@
-"""What a run changed: its numbers and verdicts beside the last commit's, ``python -m longform.pipeline.differences``.
+"""What a run changed: its numbers and verdicts beside the last commit's, ``python -m longform.pipeline.differences [FOLDER]``.
 
-Reads ``data/scores`` and the ledger's claims of the working tree and of HEAD, writes ``data/differences.md``, never fails.
+Reads ``data/scores`` and the ledger's claims of the working tree and of HEAD, or of another checkout (a run of other code, or on another
+machine), writes ``data/differences.md``, never fails.
 """
 
 from __future__ import annotations
@@ -102,11 +103,11 @@ def told(old: Mapping[str, str], new: Mapping[str, str]) -> tuple[list[str], lis
     return [*lines, f"verdicts that differ: {len(turned)} of {len(both)}", *turned], table
 
 
-def main(folder: Path = Path()) -> int:
+def main(folder: Path = Path(), other: Path | None = None) -> int:
     """Write the page and print how it begins."""
-    old = committed(folder)
+    old = committed(folder) if other is None else made(other)
     try:
-        lines, table = told(old, made(folder)) if old else (["no committed results to compare this run with"], [])
+        lines, table = told(old, made(folder)) if old else ([f"no {'committed ' if other is None else ''}results to compare this run with"], [])
     except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
         lines, table = [f"cannot compare this run with the committed one: {type(error).__name__}: {error}"], []
     with whole(folder / PAGE) as partial:
@@ -117,4 +118,4 @@ def main(folder: Path = Path()) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(Path(), *map(Path, sys.argv[1:2])))
