@@ -141,6 +141,24 @@ def test_a_claim_needs_all_rows_a_majority_or_any(tmp_path, needs, verdict):
     assert judged(tmp_path, results, needs=needs, order=[{"system": "data"}, {"titles": True}]).verdict == verdict
 
 
+@pytest.mark.parametrize(
+    ("value", "alone", "among"), [(1.93, "contradicted", "undecided"), (1.88, "contradicted", "contradicted")]
+)
+@pytest.mark.parametrize("form", ["order", "contains"])
+def test_one_row_of_many_refutes_a_claim_only_beyond_chance(tmp_path, value, alone, among, form):
+    corpora = "abcdefghij"
+    claimed = {"order": None, form: [{"system": "data"}, {"titles": True}][:: 1 if form == "order" else -1]}
+    for many, verdict in ((corpora[:1], alone), (corpora, among)):
+        values = [value, *[3.0 if form == "order" else 2.0] * (len(many) - 1)]
+        models = [ppl("gpt2", v, True, corpus=c) for c, v in zip(many, values, strict=True)]
+        found = judged(
+            tmp_path, Results([*(ppl("data", 2.0, corpus=c) for c in many), *models]), for_each=["corpus"], **claimed
+        )
+        assert found.rows[0].verdict == found.verdict == verdict
+        assert {row.verdict for row in found.rows[1:]} <= {"holds"}
+        assert found.rows[0].why == ("contradicted alone, not among 10 comparisons" if verdict == "undecided" else "")
+
+
 def test_what_cannot_be_tested_says_why_and_where(tmp_path):
     everywhere = judged(tmp_path, order=None, not_testable="raters are simulated")
     assert everywhere.verdict == "not testable here" and "raters are simulated" in everywhere.sentence()

@@ -107,7 +107,11 @@ def main(folder: Path = Path(), other: Path | None = None) -> int:
     """Write the page and print how it begins."""
     old = committed(folder) if other is None else made(other)
     try:
-        lines, table = told(old, made(folder)) if old else ([f"no {'committed ' if other is None else ''}results to compare this run with"], [])
+        lines, table = (
+            told(old, made(folder))
+            if old
+            else ([f"no {'committed ' if other is None else ''}results to compare this run with"], [])
+        )
     except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
         lines, table = [f"cannot compare this run with the committed one: {type(error).__name__}: {error}"], []
     with whole(folder / PAGE) as partial:

@@ -8,10 +8,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, pairwise, product
 from pathlib import Path
 from typing import Any
+
+from scipy import stats
 
 from longform.core.documents import BadInput
 from longform.core.results import NAMES, Record, Results
@@ -127,7 +129,25 @@ def _judged(paper: str, claim: Mapping[str, Any], results: Results, facts: Facts
         numbers = [_Numbers(claim.get("where", {}), fields, results, facts, scale).of(step) for step in claim[form]]
         label = _label(fields)
         rows += _FORMS[form](label, claim, numbers, scale)
-    return Judged(paper, claim, scale, rows or [Row("", "", None, ABSENT)])
+    return Judged(paper, claim, scale, _beyond_chance(rows, claim, scale) or [Row("", "", None, ABSENT)])
+
+
+def _beyond_chance(rows: Sequence[Row], claim: Mapping[str, Any], scale: str) -> list[Row]:
+    """The rows; contradictions that an interval at the family's level would not show are undecided."""
+    measured = sum(row.verdict in (HOLDS, CONTRADICTED, UNDECIDED) for row in rows)
+    if claim.get("needs", "all") != "all" or measured < 2:
+        return list(rows)
+    wider = float(stats.norm.isf(0.025 / measured) / stats.norm.isf(0.025))
+    margin = claim.get("margin", 1.0 if scale == "ratio" else 0.0)
+    kept = []
+    for row in rows:
+        if row.verdict == CONTRADICTED and row.contrast is not None and row.contrast.known:
+            found, border = (row.contrast.log(), math.log(margin)) if scale == "ratio" else (row.contrast, margin)
+            nearer: Any = found.high if found.value < border else found.low
+            if (found.value + wider * (nearer - found.value) - border) * (found.value - border) <= 0:
+                row = replace(row, verdict=UNDECIDED, why=f"contradicted alone, not among {measured} comparisons")
+        kept.append(row)
+    return kept
 
 
 def _default_scale(claim: Mapping[str, Any], results: Results) -> str:
