@@ -73,7 +73,8 @@ fit(Path(sys.argv[1]), Path(sys.argv[2]))
 
 
 def test_a_run_killed_by_sigkill_ends_with_the_weights_of_an_unbroken_one(base, tmp_path):
-    unbroken = weights(fit(base, tmp_path / "unbroken"))
+    whole = fit(base, tmp_path / "unbroken")
+    unbroken = weights(whole)
     scratch, environment = tmp_path / "killed", {**os.environ, "PYTHONPATH": "src", "WANDB_MODE": "disabled"}
     run = subprocess.Popen([sys.executable, "-c", SCRIPT, str(base), str(scratch)], cwd=ROOT, env=environment)
     deadline = time.monotonic() + 90
@@ -84,8 +85,26 @@ def test_a_run_killed_by_sigkill_ends_with_the_weights_of_an_unbroken_one(base, 
     run.send_signal(signal.SIGKILL)
     run.wait()
     assert (scratch / "last.ckpt").is_file()
-    resumed = weights(fit(base, scratch))
+    after = fit(base, scratch)
+    resumed = weights(after)
     assert all(torch.equal(unbroken[name], resumed[name]) for name in unbroken)
+    assert after.curve == whole.curve
+
+
+def test_the_learning_curve_has_a_row_for_each_validation(base, tmp_path):
+    made = fit(base, tmp_path / "s")
+    made.save(tmp_path / "model")
+    rows = list(csv.DictReader((tmp_path / "model" / "training.csv").read_text().splitlines()))
+    updates = [int(row["update"]) for row in rows]
+    assert len(rows) == PLAN["validations"] and updates == [updates[0] * n for n in range(1, len(rows) + 1)]
+    assert float(rows[-1]["loss"]) < float(rows[0]["loss"])
+    kept = min(rows, key=lambda row: float(row["validation_loss"]))
+    blocks = causal_lm.stream_blocks([d for d in documents() if d.split == "validation"], made.tokenizer, True, 16)
+    with torch.no_grad():
+        batch = causal_lm.collate(blocks)
+        logits = made.network.eval()(batch["input_ids"]).logits[:, :-1].flatten(0, 1)
+        loss = torch.nn.functional.cross_entropy(logits, batch["labels"][:, 1:].flatten())
+    assert float(kept["validation_loss"]) == pytest.approx(float(loss), abs=1e-4)
 
 
 def test_batches_are_a_function_of_seed_and_step():

@@ -88,8 +88,8 @@ def fit(
     plan = Schedule.from_settings(schedule)
     module = CausalLanguageModel(network, plan, plan.updates(len(blocks["train"])))
     items = Items(blocks["train"], blocks["validation"], collate)
-    fit_module(module, items, plan, seed=seed, name=name, scratch=scratch)
-    return SavedModel(network, tokenizer)
+    curve = fit_module(module, items, plan, seed=seed, name=name, scratch=scratch)
+    return SavedModel(network, tokenizer, (curve.COLUMNS, *curve.rows))
 
 
 def from_scratch(shape: Mapping[str, Any], tokenizer: PreTrainedTokenizerBase, context: int, seed: int) -> Any:

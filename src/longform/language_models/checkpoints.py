@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -46,16 +46,24 @@ logging.set_verbosity_error()
 
 @dataclass(frozen=True)
 class SavedModel:
-    """A network, or none yet, and its tokenizer, saved together in the Hugging Face layout."""
+    """A network, or none yet, and its tokenizer, saved together in the Hugging Face layout.
+
+    Attributes:
+        curve: how the training went, a header and a row at each validation; none where nothing was trained.
+    """
 
     network: Any
     tokenizer: PreTrainedTokenizerBase
+    curve: Sequence[Sequence[Any]] = ()
 
     def save(self, folder: Path) -> None:
-        """Safetensors and configuration where there is a network; the tokenizer."""
+        """Safetensors and configuration where there is a network; the tokenizer; ``training.csv`` where there is a curve."""
         if self.network is not None:
             self.network.save_pretrained(folder)
         self.tokenizer.save_pretrained(folder)
+        if self.curve:
+            lines = (",".join(map(str, row)) for row in self.curve)
+            (folder / "training.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ checkpoints are written at validations, so a run that was killed ends with the w
 from __future__ import annotations
 
 import copy
+import math
 import os
 import time
 import uuid
@@ -26,7 +27,7 @@ from longform.core.documents import BadInput
 from longform.core.resampling import derived_seed
 from longform.language_models.schedule import Schedule, TrainingBatches, ValidationBatches, linear_schedule
 
-__all__ = ["Items", "Learner", "Schedule", "adamw", "fit_module"]
+__all__ = ["Items", "Learner", "LearningCurve", "Schedule", "adamw", "fit_module"]
 
 
 class NamedDraws(pl.Callback):
@@ -71,6 +72,30 @@ class Progress(pl.Callback):
             speed = trainer.world_size * self.tokens / (self.since - self.started)
             done = f"{trainer.global_step}/{self.updates}, loss {float(outputs['loss']):.3f}"
             print(f"train {self.name}: {done}, {speed:,.0f} tokens/s", flush=True)
+
+
+class LearningCurve(pl.Callback):
+    """A row at each validation: updates done, mean training loss since the row before, validation loss, in nats; kept through a kill."""
+
+    COLUMNS = ("update", "loss", "validation_loss")
+
+    def __init__(self) -> None:
+        self.rows: list[tuple[int, float, float]] = []
+        self.losses: list[torch.Tensor] = []
+
+    def on_train_batch_end(self, trainer: pl.Trainer, module: Any, outputs: Any, batch: Any, index: int) -> None:
+        self.losses.append(outputs["loss"].detach())
+
+    def on_validation_end(self, trainer: pl.Trainer, module: Any) -> None:
+        mean = float(torch.stack(self.losses).double().mean()) if self.losses else math.nan
+        self.rows.append((trainer.global_step, mean, float(trainer.callback_metrics["validation_loss"])))
+        self.losses = []
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"rows": self.rows}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        self.rows = [tuple(row) for row in state_dict["rows"]]
 
 
 def adamw(module: torch.nn.Module, schedule: Schedule, updates: int) -> OptimizerLRSchedulerConfig:
@@ -141,7 +166,7 @@ class Items:
 
 def fit_module(
     module: pl.LightningModule, items: Items, schedule: Schedule, *, seed: int, name: str, scratch: Path
-) -> None:
+) -> LearningCurve:
     """Train in place and leave the module with the weights of its best validation loss, on every process.
 
     Raises:
@@ -158,14 +183,14 @@ def fit_module(
     kept: dict[str, Any] = {"monitor": "validation_loss", "save_last": True, "enable_version_counter": False}
     best = ModelCheckpoint(scratch, "best-{epoch}", **kept)
     clipping, progress = Clipping(schedule.clip), Progress(name, updates)
-    loggers = _loggers(name, scratch, tags=[type(module).__name__])
+    loggers, curve = _loggers(name, scratch, tags=[type(module).__name__]), LearningCurve()
     trainer = schedule.launch.trainer(
         module,
         max_epochs=schedule.validations,
         accumulate_grad_batches=schedule.accumulate // schedule.launch.world,
         precision=schedule.precision,
         logger=loggers,
-        callbacks=[best, clipping, NamedDraws(seed), progress, LearningRateMonitor("step")],
+        callbacks=[best, curve, clipping, NamedDraws(seed), progress, LearningRateMonitor("step")],
         log_every_n_steps=50,
         num_sanity_val_steps=0,
     )
@@ -187,6 +212,7 @@ def fit_module(
         states = state["callbacks"].items()
         loss = float(next(value["best_model_score"] for key, value in states if key.startswith("ModelCheckpoint")))
         print(f"train {name}: {updates} updates, best validation loss {loss:.4f} nats", flush=True)
+    return curve
 
 
 def _described(module: pl.LightningModule) -> dict[str, Any]:
