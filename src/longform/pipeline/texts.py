@@ -65,15 +65,15 @@ def language_model(experiment: Experiment, study: str, corpus: str, model: str) 
     """Train a model on a corpus, for each setting of titles and each seed -> ``data/models/<study>/<corpus>/<system>``.
 
     An entry of ``models`` is a shape, trained as the study says: from the pretrained one of ``training.bases`` where
-    the study names them, unless the entry has ``from_scratch: true``; or a published checkpoint (``hub``, ``revision``), finetuned as
-    the study says; or another kind of model (``code``) with its own settings.
+    the study names them, unless the entry has ``from_scratch: true``; or a published checkpoint (``hub`` and ``revision``, or ``package`` and ``file``), finetuned
+    as the study says; or another kind of model (``code``) with its own settings.
     """
     own, base = experiment.settings("models", model), experiment.data / "tokenizers" / study
     own.pop("sampling", None)
     code, settings = str(own.pop("code", "")), own
     if not code:
         alone, code = own.pop("from_scratch", False), "language_models/causal_lm"
-        if published := {key: own.pop(key) for key in ("hub", "revision") if key in own}:
+        if published := {key: own.pop(key) for key in ("hub", "revision", "package", "file") if key in own}:
             base = experiment.home / "scratch" / "published" / model  # a folder that points to the checkpoint
             base.mkdir(parents=True, exist_ok=True)
             call("models", function("models", "language_models/checkpoints", "published"), published).save(base)
