@@ -139,8 +139,8 @@ class Experiment:
         once = self.settings(study).get("once", ())
         made = []
         for model in self.models(study, corpus):
-            last = 1 if corpus in once or model in once else seeds
-            trained: Iterable[int | None] = [None] if seeds is None else range(1, last + 1)
+            single = corpus in once or model in once
+            trained: Iterable[int | None] = [None] if seeds is None else range(1, 2 if single else seeds + 1)
             made += [System(study, corpus, model, *one) for one in product(shown, trained)]
         return made
 

@@ -93,7 +93,7 @@ def certain_draws(
 
 
 @njit(cache=True)
-def _leaders(scores, weights, words):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+def _leaders(scores, weights, words):  # pragma: no cover - compiled
     """Winner of each row of scores (draft, vocabulary) plus the numbers of :func:`gumbel`, and its lead over the next.
 
     A token whose number -log E would not lift it above the second best is passed over before any logarithm is taken:
@@ -125,7 +125,7 @@ def _leaders(scores, weights, words):  # type: ignore[no-untyped-def] # pragma: 
 
 
 @njit(cache=True, inline="always")
-def _mixed_word(bits):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+def _mixed_word(bits):  # pragma: no cover - compiled
     bits = np.uint32((bits ^ (bits >> 16)) * FIRST)  # numba widens to 64 bits; the casts wrap
     bits = np.uint32((bits ^ (bits >> 15)) * SECOND)
     return np.uint32(bits ^ (bits >> 16))

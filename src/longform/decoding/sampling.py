@@ -298,7 +298,7 @@ def draws(scores: torch.Tensor, rngs: Sequence[np.random.Generator]) -> np.ndarr
     """
     values = scores.double().cpu().numpy()
     tops = values.max(1, keepdims=True)
-    open_rows = np.flatnonzero(np.isfinite(tops[:, 0]))
+    open_rows = np.flatnonzero(np.isfinite(tops[:, 0])).tolist()
     cumulative = np.cumsum(np.exp(values[open_rows] - tops[open_rows]), axis=1)
     uniform = np.array([rngs[row].random() for row in open_rows])
     places = (cumulative <= (uniform * cumulative[:, -1])[:, None]).sum(1)

@@ -95,8 +95,8 @@ def published(
     """
     if (
         (hub is None) == (package is None)
-        or (revision is None) == (hub is not None)
-        or (file is None) == (package is not None)
+        or (package is None) != (file is None)
+        or (hub is None and revision is not None)
     ):
         raise BadInput(
             f"models: got hub={hub!r}, revision={revision!r}, package={package!r}, file={file!r}; allowed is a hub with a"

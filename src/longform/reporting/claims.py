@@ -28,8 +28,7 @@ FORMS = ("order", "rising", "contains", "differ")
 OPTIONS = {"id", "source", "says", "exhibit", "where", "for_each", "pairs", "margin", "scale", "needs", "not_testable"}
 OPERATIONS = {"value", "fact", "ratio", "minus", "absolute", "reference", "change"}
 NEEDS = ("all", "majority", "any")
-SHOWN_ROWS = 6  # of a claim in the notes of an exhibit; claims.csv has all
-OURS = "ours"  # the source of a claim that is a check of our own
+SHOWN_ROWS, OURS = 6, "ours"  # rows of a claim in an exhibit's notes (claims.csv has all); the source of our own checks
 
 
 @dataclass(frozen=True)
@@ -134,14 +133,12 @@ def _judged(paper: str, claim: Mapping[str, Any], results: Results, facts: Facts
 
 def _beyond_chance(rows: Sequence[Row], claim: Mapping[str, Any], scale: str) -> list[Row]:
     """The rows; contradictions that an interval at the family's level would not show are undecided."""
-    measured = sum(row.verdict in (HOLDS, CONTRADICTED, UNDECIDED) for row in rows)
-    if claim.get("needs", "all") != "all" or measured < 2:
-        return list(rows)
-    wider = float(stats.norm.isf(0.025 / measured) / stats.norm.isf(0.025))
+    judged = sum(row.verdict in (HOLDS, CONTRADICTED, UNDECIDED) for row in rows)
+    measured = judged if claim.get("needs", "all") == "all" else 1
+    wider, kept = float(stats.norm.isf(0.025 / max(measured, 1)) / stats.norm.isf(0.025)), []
     margin = claim.get("margin", 1.0 if scale == "ratio" else 0.0)
-    kept = []
     for row in rows:
-        if row.verdict == CONTRADICTED and row.contrast is not None and row.contrast.known:
+        if row.verdict == CONTRADICTED and measured > 1 and row.contrast is not None and row.contrast.known:
             found, border = (row.contrast.log(), math.log(margin)) if scale == "ratio" else (row.contrast, margin)
             nearer: Any = found.high if found.value < border else found.low
             if (found.value + wider * (nearer - found.value) - border) * (found.value - border) <= 0:
@@ -212,8 +209,8 @@ class _Numbers:
         if operation == "reference":
             records = select(self.results, {**self.where, **self.fields, **held})
             known = {r.reference for r in records if r.reference is not None}
-            label = step.get("called", "reference")
-            return [_Number(label, self._scaled(constant(value))) for value in known] or [_Number(label, None)]
+            numbers: list[Estimate | None] = [self._scaled(constant(value)) for value in known] or [None]
+            return [_Number(step.get("called", "reference"), number) for number in numbers]
         if operation == "change":
             changes = select(self.results, {**self.where, **self.fields, **held})
             found = [_Number(_label({name: getattr(r, name) for name in held}), _change(r)) for r in changes]
@@ -240,8 +237,8 @@ class _Numbers:
         numbers = []
         for records in groups.values():
             label = _label({name: getattr(records[0], name) for name in differing or own})
-            label = step.get("called", label) if len(groups) == 1 else label
-            numbers.append(_Number(label, of_records(list(records), self.scale == "ratio")))
+            called = step.get("called", label) if len(groups) == 1 else label
+            numbers.append(_Number(called, of_records(list(records), self.scale == "ratio")))
         return numbers
 
 
@@ -325,10 +322,9 @@ def _row(label: str, compared: str, found: Estimate | None, claim: Mapping[str, 
 
 
 def _interval(found: Estimate | None) -> str:
-    if found is None:
-        return ""
-    known = found.low is not None and found.high is not None
-    return short(found.value) + (f" [{short(found.low)}, {short(found.high)}]" if known else "")  # type: ignore[arg-type]
+    if found is None or found.low is None or found.high is None:
+        return "" if found is None else short(found.value)
+    return f"{short(found.value)} [{short(found.low)}, {short(found.high)}]"
 
 
 HEADER = ("paper", "claim", "source", "says", "row", "compared", "scale", "difference", "low", "high", "verdict", "why")
