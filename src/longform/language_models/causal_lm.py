@@ -32,11 +32,8 @@ class CausalLanguageModel(Learner):
         logits = self.network(
             input_ids=batch["input_ids"], attention_mask=batch["attention_mask"], use_cache=False
         ).logits
-        following = torch.nn.functional.pad(
-            batch["labels"][:, 1:], (0, 1), value=IGNORED
-        )  # a slice of logits is a copy
         return torch.nn.functional.cross_entropy(
-            logits.flatten(0, 1).float(), following.flatten(), ignore_index=IGNORED
+            logits[:, :-1].flatten(0, 1).float(), batch["labels"][:, 1:].flatten(), ignore_index=IGNORED
         )
 
     def weight(self, batch: Mapping[str, torch.Tensor]) -> int:
