@@ -28,7 +28,7 @@ from tests.shape import (
     starts,
 )
 
-FLOW = ("text", "datasets", "language_models", "decoding", "critics", "evaluation", "reporting")
+FLOW = ("datasets", "language_models", "decoding", "critics", "evaluation", "reporting")
 STEERING = {Path("core") / name for name in ("experiment.py", "calls.py", "scratch.py")}  # they know params.yaml
 FILES = sorted(
     p.relative_to(ROOT) for folder in ("src", "tests", "benchmarks", "experiments", "notebooks") for p in (ROOT / folder).rglob("*.py")

@@ -21,6 +21,8 @@ from longform.core.artefacts import write_json
 from longform.core.critic import estimate
 from longform.core.resampling import generator
 from longform.core.results import rounded
+from longform.core.text.entity_grids import build, supplied_grid
+from longform.core.text.permutations import permuted_documents
 from longform.critics.entity_grid.ranking import (
     TASK,
     TransitionFeatures,
@@ -30,8 +32,6 @@ from longform.critics.entity_grid.ranking import (
     supplied,
 )
 from longform.evaluation.order_discrimination import PairAccuracy, cross_validated
-from longform.text.entity_grids import build, supplied_grid
-from longform.text.permutations import permuted_documents
 
 FACTORS = (0.1, 1.0, 10.0, 100.0)  # of SVM-light's default C
 LENGTHS = ((2,), (2, 3), (2, 3, 4))

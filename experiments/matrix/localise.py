@@ -22,6 +22,7 @@ import numpy as np
 
 from longform.core.documents import BadInput, Corpus, Document, chains_from_readout
 from longform.core.resampling import generator
+from longform.core.text.sentences import sentences
 from longform.criticize.judging import by_sentence, worst_places
 from longform.criticize.learnt_panels import completion
 from longform.criticize.panel import Options, Panel, section_starts
@@ -33,7 +34,6 @@ from longform.critics.coreference.score import MentionCritic
 from longform.critics.topics.read import read as read_topics
 from longform.datasets.synthetic_world import build
 from longform.evaluation.measurements import wilson
-from longform.text.sentences import sentences
 
 CASES = {
     "section order": ("section_order", "repeated_section"),

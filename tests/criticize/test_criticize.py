@@ -10,12 +10,12 @@ from longform.cli import main
 from longform.core.critic import compare
 from longform.core.documents import BadInput, Document, Section
 from longform.core.resampling import generator
+from longform.core.text.entity_grids import found_grids
+from longform.core.text.nouns import NounRules
+from longform.core.text.sentences import sentence_texts
 from longform.criticize import criticize
 from longform.criticize.texts import read_texts
 from longform.critics.entity_grid.score import RoleTransitions
-from longform.text.entity_grids import found_grids
-from longform.text.nouns import NounRules
-from longform.text.sentences import sentence_texts
 
 LONG = "The town lies on a river. It has old houses. People work in fields. There are hills. It rains in spring."
 

@@ -10,13 +10,13 @@ from own_texts import split, write
 
 from longform.cli import main
 from longform.core.documents import BadInput, Section
+from longform.core.text.sentences import sentence_texts
 from longform.criticize import report
 from longform.criticize.judging import judge, worst_places
 from longform.criticize.panel import Options
 from longform.criticize.panels import panels
 from longform.criticize.report import _half, check, marks, page
 from longform.criticize.texts import read_texts
-from longform.text.sentences import sentence_texts
 
 
 def test_the_report_holds_every_number_and_a_page_per_text(tmp_path, broken):

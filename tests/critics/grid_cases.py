@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from longform.text.entity_grids import Grid
+from longform.core.text.entity_grids import Grid
 
 
 def grid(*columns: str, unit: str = "u", split: str = "test") -> Grid:

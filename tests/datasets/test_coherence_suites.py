@@ -9,6 +9,7 @@ import pytest
 from native_sources import SCHEMA, SOURCES, STORIES, STORY_COLUMNS, build_suites, write_sources
 
 from longform.core.documents import BadInput
+from longform.core.text.permutations import restored
 from longform.datasets.coreference import ReMention, read_re_mentions
 from longform.datasets.test_suites.items import suites_from_documents
 from longform.datasets.test_suites.native import build
@@ -23,7 +24,6 @@ from longform.datasets.test_suites.sources import (
     read_ted_mdb,
     read_uses,
 )
-from longform.text.permutations import restored
 
 
 @pytest.fixture

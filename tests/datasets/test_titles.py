@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from longform.core.documents import BadInput, Document, Section
+from longform.core.text.nouns import lemma
 from longform.datasets.titles import (
     REMOVED,
     Filters,
@@ -16,7 +17,6 @@ from longform.datasets.titles import (
     table_11,
     token_counter,
 )
-from longform.text.nouns import lemma
 
 
 def words(text):

@@ -9,6 +9,8 @@ import pytest
 from longform.core.critic import Tally, resampled_scores
 from longform.core.documents import BadInput
 from longform.core.resampling import generator, sign_flip_test
+from longform.core.text.entity_grids import grid_from_mentions
+from longform.core.text.permutations import ShuffleTask, permuted_documents
 from longform.critics.entity_grid.ranking import GridRanker, TransitionFeatures
 from longform.evaluation.order_discrimination import (
     COLUMNS,
@@ -24,8 +26,6 @@ from longform.evaluation.order_discrimination import (
     preferences,
     roc_points,
 )
-from longform.text.entity_grids import grid_from_mentions
-from longform.text.permutations import ShuffleTask, permuted_documents
 
 NAN, INF = float("nan"), float("inf")
 

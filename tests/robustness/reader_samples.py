@@ -12,6 +12,8 @@ import numpy as np
 
 from longform.core import artefacts
 from longform.core.experiment import Experiment
+from longform.core.text import entity_grids, lexicon
+from longform.core.text import lexicon as lexicons
 from longform.criticize.texts import read_texts
 from longform.datasets import coreference, gcdc, paired_texts, parallel, rated_shuffles, scientific, wikisection
 from longform.datasets import coreference as coreference_annotation
@@ -19,8 +21,6 @@ from longform.datasets import summeval as rated_summaries
 from longform.datasets.test_suites import items, native, sources
 from longform.datasets.wikipedia import dump
 from longform.study.items import load_study
-from longform.text import entity_grids, lexicon
-from longform.text import lexicon as lexicons
 
 DOCUMENT = {"id": "a", "split": "test", "sections": [{"title": None, "text": "One. Two."}], "edits": []}
 

@@ -3,10 +3,10 @@
 import numpy as np
 
 from longform.core.resampling import generator
+from longform.core.text.rendering import TokenText
 from longform.critics.verifiability.reliability import AnnotationSheet, CheckerAccuracy, CorrectedSupports
 from longform.critics.verifiability.score import LABELS, SENTENCE_COLUMNS, UNIT_COLUMNS, CheckedGeneration, CheckedText
 from longform.evaluation.verified_texts import GenerationMean, SentenceMean
-from longform.text.rendering import TokenText
 
 KNOWN = np.array([[8, 1, 1, 1, 7, 2, 1, 1, 8]] * 4, dtype=np.float64)
 

@@ -3,10 +3,10 @@
 import numpy as np
 
 from longform.core.resampling import generator
+from longform.core.text.rendering import TokenText
 from longform.critics.repetition.score import DistinctGrams, GramProportion, RepeatedGrams
 from longform.critics.verifiability.score import CheckedText, SupportedPerGeneration, SupportedPerVerified
 from longform.evaluation.human_study import CoherentShare, Judged
-from longform.text.rendering import TokenText
 
 
 def checked(shift=0):

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from longform.core.documents import BadInput, Document, Readout
+from longform.core.text.sentences import sentences
 from longform.criticize.panel import Options, Panel, Spans, section_starts, splits_of
-from longform.text.sentences import sentences
 
 TOPICS = 10  # ours; the paper's 100 (deng2022 section 6) wants thousands of texts
 TEXTS_PER_TOPIC = 3  # ours: below it the covariance of the topics is a guess

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from longform.core.documents import BadInput, Document
-from longform.text.sentences import SECTION_BREAK
+from longform.core.text.sentences import SECTION_BREAK
 
 Spans = list[tuple[int, int]]
 CONFIGURATIONS = ("config.json", "pointer.json", "modules.json")  # one of them makes a folder a model

@@ -11,11 +11,11 @@ import numpy as np
 
 from longform.core.critic import Better, Tally
 from longform.core.documents import BadInput, Document
+from longform.core.text.entity_grids import ABSENT, Grid
+from longform.core.text.sentences import sentences
 from longform.criticize.learnt_panels import BBSCORE, JOINT_DENSITY, bbscore, joint_density, kept_topics, topics
 from longform.criticize.panel import Options, Panel, Spans, section_starts, splits_of
 from longform.critics.entity_grid.score import RoleTransitions
-from longform.text.entity_grids import ABSENT, Grid
-from longform.text.sentences import sentences
 
 BLOCK = 4  # ours: sentences of a block
 PEOPLED = 4  # ours: texts with persons from which a chain of mentions can be learnt
@@ -109,8 +109,8 @@ def _persons(_: Options) -> Panel:
 
 
 def _grids(documents: Sequence[Document]) -> list[Any]:
-    from longform.text.entity_grids import found_grids
-    from longform.text.nouns import NounRules
+    from longform.core.text.entity_grids import found_grids
+    from longform.core.text.nouns import NounRules
 
     return found_grids(documents, NounRules(None).mentions)
 
@@ -199,8 +199,8 @@ def _space(_: Options) -> Panel:
 
 
 def _repetition(_: Options) -> Panel:
+    from longform.core.text.rendering import TokenText
     from longform.critics.repetition.score import RepeatedGrams
-    from longform.text.rendering import TokenText
 
     def read(documents: Sequence[Document]) -> list[Any]:
         index: dict[str, int] = {}

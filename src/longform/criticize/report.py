@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 from longform import __version__
 from longform.core.artefacts import read_json, whole, write_json
 from longform.core.documents import BadInput, Document
+from longform.core.text.sentences import sentences
 from longform.criticize.panel import section_starts
 from longform.criticize.texts import shortened
 from longform.reporting.table import Cell, Figure, short
-from longform.text.sentences import sentences
 
 if TYPE_CHECKING:
     from longform.core.critic import Estimate

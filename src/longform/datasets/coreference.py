@@ -17,7 +17,7 @@ from xml.etree import ElementTree
 
 from longform.core.documents import BadInput
 from longform.core.malformed import refusing
-from longform.text.sentences import sentences
+from longform.core.text.sentences import sentences
 
 MAX_MEMBER_BYTES = 20_000_000  # a LitBank document is below 200 kB; anything larger is no such document
 GAP_COLUMNS = {"ID", "Text", "Pronoun", "Pronoun-offset", "A", "A-offset", "A-coref", "B", "B-offset", "B-coref"}

@@ -13,7 +13,7 @@ import numpy as np
 from longform.core.artefacts import read_documents
 from longform.core.documents import BadInput, Corpus, Document, Section
 from longform.core.resampling import generator
-from longform.text.sentences import SPLITTERS
+from longform.core.text.sentences import SPLITTERS
 
 BLOCKS = {1: 1, 2: 5, 3: 0}  # sentences of a shuffled block by class, 0 for none; ours
 

@@ -14,8 +14,8 @@ import numpy as np
 from longform.core.artefacts import read_documents
 from longform.core.documents import BadInput, Corpus, Document, Section
 from longform.core.resampling import generator
-from longform.text.permutations import ORIGINAL, TASKS, distinct_orders, numbered, shuffled_orders
-from longform.text.sentences import SPLITTERS
+from longform.core.text.permutations import ORIGINAL, TASKS, distinct_orders, numbered, shuffled_orders
+from longform.core.text.sentences import SPLITTERS
 
 SECTIONS = "section"  # the task that moves whole sections
 

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 from longform.core.documents import BadInput, Corpus, Document, Section
-from longform.text.nouns import AMERICAN, lemma
-from longform.text.sentences import sentence_texts
+from longform.core.text.nouns import AMERICAN, lemma
+from longform.core.text.sentences import sentence_texts
 
 REMOVED = ("see also", "external link", "reference", "further reading", "note", "source")  # deng2022 section 4
 

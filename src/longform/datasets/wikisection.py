@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from longform.core.documents import SPLITS, BadInput, Corpus, Document, Section
+from longform.core.text.sentences import SPLITTERS
 from longform.datasets.splits import SHARES, split_by_seed
-from longform.text.sentences import SPLITTERS
 
 MARKER = re.compile(r"\[ ([A-Z][A-Z /&'-]*) \](?: |$)")  # Wang et al. 2022: upper case, blanks inside the brackets
 ABSTRACT = "abstract"
@@ -43,7 +43,7 @@ def build(
         files: split -> file name below ``raw``. Where it has no validation file, ``shares`` says which part of its
             training articles, drawn by seed, is held out: validation / (train + validation).
         shares: fraction of articles per split; they must sum to one.
-        splitter: a key of :data:`longform.text.sentences.SPLITTERS`; decides what counts as a sentence for
+        splitter: a key of :data:`longform.core.text.sentences.SPLITTERS`; decides what counts as a sentence for
             ``min_sentences`` and facts. BBScore's release has ``full_stops``.
         min_sentences: shorter articles are set aside (released BBScore encoder code: 5).
 

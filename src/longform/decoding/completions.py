@@ -17,10 +17,10 @@ from transformers import AutoModelForCausalLM
 
 from longform.core.documents import BadInput, Corpus, Document, Section
 from longform.core.resampling import generator
+from longform.core.text.sentences import SPLITTERS
 from longform.decoding.sampling import Sampled, sample
 from longform.language_models.checkpoints import chosen_device, load_model, load_tokenizer
 from longform.language_models.tokenizers import encode
-from longform.text.sentences import SPLITTERS
 
 HUMAN = "-human"
 SOURCE = re.compile(r"[a-z0-9_]+")

@@ -28,8 +28,8 @@ from longform.core.critic import (
 from longform.core.documents import BadInput
 from longform.core.resampling import generator, ratio, sign_flip_test
 from longform.core.results import Record
+from longform.core.text.permutations import PermutedDocument, ShuffleTask
 from longform.evaluation.measurements import PERMUTATIONS, Measurement, paired_difference, under
-from longform.text.permutations import PermutedDocument, ShuffleTask
 
 COLUMNS = ("wins", "ties", "pairs", "unscored", "above_mean", "excluded")
 BLOCKS = (1, 2, 5, 10)  # sheng2024 section 4.1

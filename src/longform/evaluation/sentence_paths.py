@@ -15,6 +15,7 @@ import numpy as np
 from longform.core.critic import Better, Tally, signature, unit_scores
 from longform.core.documents import BadInput, Readout
 from longform.core.results import Record
+from longform.core.text.permutations import ShuffleTask
 from longform.critics.bbscore.ranker import BridgeRanker
 from longform.critics.bbscore.score import (
     BridgeCritic,
@@ -43,7 +44,6 @@ from longform.evaluation.order_discrimination import (
     preference_tally,
 )
 from longform.evaluation.text_classification import text_classification
-from longform.text.permutations import ShuffleTask
 
 
 @dataclass(frozen=True)

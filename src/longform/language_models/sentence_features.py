@@ -21,8 +21,8 @@ from transformers import AutoModel
 
 from longform.core.documents import BadInput, Document
 from longform.core.resampling import save_arrays
+from longform.core.text.sentences import SPLITTERS
 from longform.language_models.checkpoints import load_reader, load_tokenizer
-from longform.text.sentences import SPLITTERS
 
 CACHE = "features.npz"
 ENCODER = "encoder"  # the folder of a frozen encoder inside that of what reads its features

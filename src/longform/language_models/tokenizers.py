@@ -11,8 +11,8 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 from longform.core.documents import BadInput, Document
+from longform.core.text.rendering import render
 from longform.language_models.checkpoints import SavedModel, load_tokenizer
-from longform.text.rendering import render
 
 
 def encode(text: str, tokenizer: PreTrainedTokenizerBase) -> list[int]:

@@ -32,10 +32,10 @@ from longform.core.documents import BadInput, Readout
 from longform.core.experiment import Experiment, System, chosen_systems, near
 from longform.core.resampling import generator
 from longform.core.results import Record, Results, read_results, with_fields, write_results
+from longform.core.text.permutations import ShuffleTask, permuted_documents, written
 from longform.evaluation.corruption_response import corruption_response, of_failure, of_severity
 from longform.evaluation.human_ratings import combined_scorers, rating_records
 from longform.evaluation.order_discrimination import TIE, order_discrimination
-from longform.text.permutations import ShuffleTask, permuted_documents, written
 
 METRIC = (
     "code", "titles", "system", "critic", "metric", "variant", "reading", "train", "train_corpus", "of", "corpora", "split",

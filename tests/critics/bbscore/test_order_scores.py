@@ -9,6 +9,7 @@ import pytest
 
 from longform.core.critic import OrderScorer, PairLearner, unit_scores
 from longform.core.documents import BadInput
+from longform.core.text.permutations import ShuffleTask
 from longform.critics.bbscore.bridge import WINDOWS, LatentPath, path
 from longform.critics.bbscore.ranker import BridgeRanker
 from longform.critics.bbscore.score import (
@@ -22,7 +23,6 @@ from longform.critics.bbscore.score import (
     variances,
 )
 from longform.evaluation.order_discrimination import order_areas, order_discrimination
-from longform.text.permutations import ShuffleTask
 from tests.oracles.bridge_loops import bridges
 
 

@@ -9,6 +9,7 @@ from tiny import documents, lm_folder
 from transformers import AutoModel, AutoTokenizer
 
 from longform.core.documents import BadInput, Document, Section
+from longform.core.text.permutations import ShuffleTask
 from longform.critics.bbscore import read as bridge_paths
 from longform.critics.bbscore import train as bridge_encoder
 from longform.critics.bbscore.bridge import corpus_diffusion, units_from_readout
@@ -18,7 +19,6 @@ from longform.datasets.synthetic_world import build
 from longform.evaluation.order_discrimination import order_discrimination
 from longform.language_models import sentence_features
 from longform.language_models.sentence_features import open_encoder, split_sentences
-from longform.text.permutations import ShuffleTask
 
 
 @pytest.fixture(scope="module")

@@ -8,10 +8,10 @@ import pytest
 from longform.core.critic import Critic
 from longform.core.documents import BadInput
 from longform.core.resampling import generator
+from longform.core.text.entity_grids import Grid
+from longform.core.text.permutations import ShuffleTask
 from longform.critics.entity_grid.ranking import GridRanker, TransitionFeatures, rank_weights
 from longform.evaluation.order_discrimination import order_discrimination
-from longform.text.entity_grids import Grid
-from longform.text.permutations import ShuffleTask
 from tests.critics.grid_cases import grid
 
 PLAIN = TransitionFeatures(lengths=(2,), salience=0)

@@ -9,8 +9,8 @@ import pytest
 
 from longform.core.documents import BadInput
 from longform.core.resampling import generator
+from longform.core.text.entity_grids import grids_to_readout
 from longform.critics.entity_grid.score import EDGE, SYMBOLS, RoleTransitions, units_from_readout, witten_bell
-from longform.text.entity_grids import grids_to_readout
 from tests.critics.grid_cases import grid
 
 FITTED = RoleTransitions(history=1).fit([grid("SS--", "O---")])

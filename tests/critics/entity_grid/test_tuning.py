@@ -8,6 +8,8 @@ import pytest
 
 from longform.core.documents import BadInput
 from longform.core.resampling import generator
+from longform.core.text.entity_grids import build, grids_from_readout, parse_grid, printed, read
+from longform.core.text.permutations import permuted_documents
 from longform.critics.entity_grid.ranking import (
     TASK,
     TransitionFeatures,
@@ -17,8 +19,6 @@ from longform.critics.entity_grid.ranking import (
     supplied,
 )
 from longform.evaluation.order_discrimination import PairAccuracy, cross_validated
-from longform.text.entity_grids import build, grids_from_readout, parse_grid, printed, read
-from longform.text.permutations import permuted_documents
 from tests.critics.grid_cases import grid
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from longform.core.documents import BadInput
 from longform.core.resampling import generator
+from longform.core.text.entity_grids import grid_from_mentions
 from longform.critics.lexical.score import (
     AdjacentSimilarity,
     LatentSemantics,
@@ -14,7 +15,6 @@ from longform.critics.lexical.score import (
     term_documents,
     word_vectors,
 )
-from longform.text.entity_grids import grid_from_mentions
 
 
 def unit(*sentences: str, name: str = "u"):

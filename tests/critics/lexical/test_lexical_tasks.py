@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from longform.core.documents import BadInput
+from longform.core.text.entity_grids import grids_from_readout, read
+from longform.core.text.permutations import ShuffleTask
 from longform.critics.entity_grid.score import RoleTransitions
 from longform.critics.lexical.score import LatentSemantics, Overlap
 from longform.critics.lexical.train import fit
@@ -11,8 +13,6 @@ from longform.critics.lexical.wordnet import wordnet
 from longform.datasets.synthetic_world import build
 from longform.datasets.synthetic_world.lexicon import VOCABULARIES, to_lmf, vocabulary
 from longform.evaluation.order_discrimination import order_discrimination
-from longform.text.entity_grids import grids_from_readout, read
-from longform.text.permutations import ShuffleTask
 
 
 @pytest.fixture(scope="module")

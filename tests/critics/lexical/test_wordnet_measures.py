@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from longform.core.documents import BadInput
+from longform.core.text.entity_grids import grid_from_mentions, grids_to_readout
+from longform.core.text.lexicon import Taxonomy, read_lmf, read_wordnet
 from longform.critics.lexical.wordnet import (
     FUNCTIONS,
     Glosses,
@@ -22,8 +24,6 @@ from longform.critics.lexical.wordnet import (
     plain_lesk,
     wordnet,
 )
-from longform.text.entity_grids import grid_from_mentions, grids_to_readout
-from longform.text.lexicon import Taxonomy, read_lmf, read_wordnet
 from tests.critics.lexical.tiny_wordnet import NAMES, write_database, write_lmf
 
 COUNTS = {"dog": 5, "cat": 3, "house": 4, "door": 1, "bank": 2, "day": 6, "puppy": 1, "unheard": 9}

@@ -8,6 +8,7 @@ import torch
 
 from longform.core.documents import BadInput
 from longform.core.resampling import generator
+from longform.core.text.permutations import shuffled_orders
 from longform.critics.neural_ranker.train import (
     CoherenceRanker,
     Features,
@@ -19,7 +20,6 @@ from longform.critics.neural_ranker.train import (
 )
 from longform.language_models.lightning import Schedule
 from longform.language_models.sentence_features import ENCODER, KeptFeatures, open_encoder
-from longform.text.permutations import shuffled_orders
 from tests.tiny import lm_folder
 
 SHAPE = RankerShape(features=6, sentence=8, pair=8)

@@ -2,12 +2,12 @@
 
 import pytest
 
+from longform.core.text.sentences import SPLITTERS
 from longform.critics.verifiability.read import (
     claims_of,
     replace_determiner,
     replace_pronoun,
 )
-from longform.text.sentences import SPLITTERS
 
 
 def split(text):

@@ -9,6 +9,7 @@ from longform.core.critic import clustered
 from longform.core.documents import BadInput
 from longform.core.resampling import generator
 from longform.core.results import Results
+from longform.core.text.rendering import TokenText
 from longform.critics.verifiability.reliability import (
     CheckerAccuracy,
     accuracy_records,
@@ -28,7 +29,6 @@ from longform.critics.verifiability.score import (
     generations_to_readout,
 )
 from longform.evaluation.verified_texts import MEASURES, correlations, decoder_records, pearson
-from longform.text.rendering import TokenText
 
 S, R, N = LABELS
 

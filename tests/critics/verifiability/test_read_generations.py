@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from longform.core.documents import BadInput, Document, Section
+from longform.core.text.sentences import PageSimilarity, conjunctions, entities, link_parser, mean_nats
 from longform.critics.verifiability.checker import SavedChecker
 from longform.critics.verifiability.read import read, read_claims, verifier_of_lines
 from longform.critics.verifiability.score import generations_from_readout
 from longform.critics.verifiability.train import SHAPES, DecomposableAttention, TrainedEntailment, Vocabulary
 from longform.datasets.synthetic_world.fever_corpus import build
-from longform.text.sentences import PageSimilarity, conjunctions, entities, link_parser, mean_nats
 
 PAGES = {
     "Inghaven": ("Inghaven is a town in Quenovia.", "Inghaven was founded in 1456.", "The harpists slept."),

@@ -7,13 +7,13 @@ from collections import Counter
 import pytest
 
 from longform.core.documents import BadInput
+from longform.core.text.permutations import restored
 from longform.datasets.synthetic_world.languages import LANGUAGES
 from longform.datasets.synthetic_world.stories import write_story
 from longform.datasets.test_suites import planted as planted_suites
 from longform.datasets.test_suites import planted_mixture
 from longform.datasets.test_suites.items import suites_from_documents
 from longform.datasets.test_suites.planted import story_text, translated
-from longform.text.permutations import restored
 
 
 @pytest.fixture(scope="module")

@@ -15,9 +15,9 @@ import numpy as np
 from longform.core.documents import BadInput, Chain, Readout, chains_from_readout
 from longform.core.markov_chain import FITTED
 from longform.core.resampling import generator
+from longform.core.text.rendering import unpack
 from longform.critics.coreference.ngrams import count_keys, form_vocabulary, window_keys
 from longform.critics.coreference.score import ORDER, KneserNeyCritic, MentionCritic
-from longform.text.rendering import unpack
 
 NgramCritic = MentionCritic | KneserNeyCritic
 RARE_LOG_PROBABILITY = -7.0  # deng2022 Table 15

@@ -15,6 +15,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from longform.core.documents import BadInput, Chain, Document, Readout, chains_to_readout
+from longform.core.text.rendering import pack
+from longform.core.text.sentences import sentences
 from longform.critics.coreference.person_mentions import (
     FEMALE,
     MALE,
@@ -24,8 +26,6 @@ from longform.critics.coreference.person_mentions import (
     PLURAL,
     VOTES,
 )
-from longform.text.rendering import pack
-from longform.text.sentences import sentences
 
 STOP = "."
 _WORD = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")

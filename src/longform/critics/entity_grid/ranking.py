@@ -12,9 +12,9 @@ from sklearn.svm import LinearSVC
 from longform.core.critic import Better, Sums, SumScored, Tally
 from longform.core.documents import BadInput
 from longform.core.resampling import generator, ratio
+from longform.core.text.entity_grids import ABSENT, ORIGINAL, ROLES, Grid, grids_from_readout
+from longform.core.text.permutations import SHUFFLES, PermutedDocument, shuffled_orders
 from longform.critics.entity_grid.score import RoleTransitions
-from longform.text.entity_grids import ABSENT, ORIGINAL, ROLES, Grid, grids_from_readout
-from longform.text.permutations import SHUFFLES, PermutedDocument, shuffled_orders
 
 units_from_readout = grids_from_readout
 COLUMNS = ("value", "texts", "excluded")

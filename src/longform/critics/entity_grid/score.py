@@ -11,7 +11,7 @@ import numpy as np
 from longform.core.critic import Better, Sums, SumScored, Tally
 from longform.core.documents import BadInput
 from longform.core.resampling import ratio
-from longform.text.entity_grids import Grid, grids_from_readout
+from longform.core.text.entity_grids import Grid, grids_from_readout
 
 units_from_readout = grids_from_readout
 SYMBOLS = 5  # predicted: S, O, X, -, end; in contexts the fifth is the start symbol instead

@@ -17,7 +17,7 @@ from scipy.linalg import eigh
 from longform.core.critic import Better, Sums, SumScored, Tally
 from longform.core.documents import BadInput
 from longform.core.resampling import ratio
-from longform.text.entity_grids import ABSENT, Grid, grids_from_readout
+from longform.core.text.entity_grids import ABSENT, Grid, grids_from_readout
 
 units_from_readout = grids_from_readout
 COLUMNS = ("similarity", "pairs", "bare", "unknown", "excluded")

@@ -20,10 +20,10 @@ import numpy as np
 
 from longform.core.critic import Better
 from longform.core.documents import BadInput, Readout
+from longform.core.text.entity_grids import Grid
+from longform.core.text.lexicon import HORIZONTAL, HYPERNYM, HYPONYM, MERONYM, Lexicon, Taxonomy, lexicon_from_arrays
 from longform.critics.lexical.score import FITTED, AdjacentSimilarity, present
 from longform.critics.lexical.score import units_from_readout as units_from_readout
-from longform.text.entity_grids import Grid
-from longform.text.lexicon import HORIZONTAL, HYPERNYM, HYPONYM, MERONYM, Lexicon, Taxonomy, lexicon_from_arrays
 
 # Pronouns, prepositions, articles, conjunctions.
 FUNCTION_WORDS = tuple(

@@ -16,6 +16,7 @@ from torch import nn
 
 from longform.core.documents import BadInput, Document
 from longform.core.resampling import derived_seed, generator
+from longform.core.text.permutations import TASKS, shuffled_orders
 from longform.language_models.lightning import Items, Schedule, adamw, fit_module
 from longform.language_models.sentence_features import (
     ENCODER,
@@ -24,7 +25,6 @@ from longform.language_models.sentence_features import (
     open_encoder,
     split_sentences,
 )
-from longform.text.permutations import TASKS, shuffled_orders
 
 KERNEL = 5  # width of a convolution, as in Moon et al.'s lightweight ones
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from longform.core.documents import Document, Readout
-from longform.text.rendering import TokenText, texts_to_readout
+from longform.core.text.rendering import TokenText, texts_to_readout
 
 
 def read(*, documents: Sequence[Document], splits: Sequence[str]) -> Readout:

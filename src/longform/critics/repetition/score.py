@@ -15,7 +15,7 @@ import numpy as np
 from longform.core.critic import Better, Sums, SumScored, Tally
 from longform.core.documents import Readout
 from longform.core.resampling import ratio
-from longform.text.rendering import TokenText
+from longform.core.text.rendering import TokenText
 
 N = 4  # massarelli2020, section 5
 
@@ -116,6 +116,6 @@ class GramProportion(SumScored):
 
 
 def units_from_readout(readout: Readout) -> list[TokenText]:
-    """Inverse of :func:`longform.text.rendering.texts_to_readout`."""
+    """Inverse of :func:`longform.core.text.rendering.texts_to_readout`."""
     rows = zip(readout.unit_ids, readout.splits, readout.ragged("token"), readout.ragged("reference"), strict=True)
     return [TokenText(unit, split, tokens, human) for unit, split, tokens, human in rows]

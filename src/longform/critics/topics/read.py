@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 
 from longform.core.documents import SPLITS, BadInput, Document, Readout, Section, of_splits
+from longform.core.text.rendering import pack
+from longform.core.text.sentences import sentence_texts, sentences
 from longform.critics.topics.model import (
     RELEASED_INFERENCE,
     TermCounts,
@@ -26,8 +28,6 @@ from longform.critics.topics.model import (
 )
 from longform.critics.topics.train import Expectation, expectation
 from longform.datasets.synthetic_world.lexicon import plural
-from longform.text.rendering import pack
-from longform.text.sentences import sentence_texts, sentences
 
 TOKEN = re.compile(r"\S+")
 SYNTHETIC = ("word_probabilities", "word_names", "topic_mean", "topic_covariance")  # of the truth of a synthetic corpus

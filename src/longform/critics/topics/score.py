@@ -16,7 +16,7 @@ import numpy as np
 from longform.core.critic import Better, Sums, SumScored, Tally
 from longform.core.documents import BadInput, Readout
 from longform.core.resampling import generator, ratio
-from longform.text.rendering import unpack
+from longform.core.text.rendering import unpack
 
 EXCERPT = 600  # characters of an outlier that are kept (ours)
 COLUMNS = ("nats_at_mean", "nats_of_spread", "documents", "tokens", "excluded")

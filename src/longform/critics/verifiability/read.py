@@ -17,6 +17,17 @@ from pathlib import Path
 import numpy as np
 
 from longform.core.documents import BadInput, Document, Readout
+from longform.core.text.nouns import ADJECTIVE, NOUN, NounRules
+from longform.core.text.rendering import TokenText
+from longform.core.text.sentences import (
+    SPLITTERS,
+    PageSimilarity,
+    conjunctions,
+    entities,
+    link_parser,
+    mean_nats,
+    sentence_texts,
+)
 from longform.critics.verifiability.checker import Checker, Verdict, retrieval_and_selection
 from longform.critics.verifiability.score import (
     LABELS,
@@ -34,17 +45,6 @@ from longform.datasets.fever import claims_of as known_claims
 from longform.datasets.synthetic_world.corruption_corpus import SOUND
 from longform.datasets.synthetic_world.fever_corpus import UNKNOWN, Verifier, read_claim
 from longform.decoding.continuations import CONTINUATION, prefix_of
-from longform.text.nouns import ADJECTIVE, NOUN, NounRules
-from longform.text.rendering import TokenText
-from longform.text.sentences import (
-    SPLITTERS,
-    PageSimilarity,
-    conjunctions,
-    entities,
-    link_parser,
-    mean_nats,
-    sentence_texts,
-)
 
 NEI = LABELS[2]
 Label = tuple[str, Evidence]

@@ -11,7 +11,7 @@ import numpy as np
 from longform.core.critic import Better, Sums, SumScored, Tally
 from longform.core.documents import BadInput, Readout
 from longform.core.resampling import ratio
-from longform.text.rendering import TokenText, texts_to_readout
+from longform.core.text.rendering import TokenText, texts_to_readout
 
 LABELS = ("supported", "refuted", "not_enough_info")
 Evidence = frozenset[tuple[str, int]]  # (page, line)

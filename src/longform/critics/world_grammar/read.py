@@ -9,10 +9,10 @@ import numpy as np
 
 from longform.core.artefacts import read_json
 from longform.core.documents import BadInput, Document, Readout
+from longform.core.text.sentences import sentence_texts
 from longform.critics.world_grammar.recogniser import recogniser
 from longform.critics.world_grammar.score import REFUSED
 from longform.datasets.synthetic_world.domains import DOMAINS
-from longform.text.sentences import sentence_texts
 
 
 def read(*, documents: Sequence[Document], splits: Sequence[str], reader: Path) -> Readout:

@@ -17,6 +17,8 @@ import numpy as np
 from longform.core.documents import BadInput, Corpus
 from longform.core.malformed import refusing
 from longform.core.resampling import generator
+from longform.core.text.permutations import Edit, connective_replaced, context_shuffled, rementioned, shuffled
+from longform.core.text.sentences import sentence_texts
 from longform.datasets.coreference import ReMention, read_re_mentions
 from longform.datasets.test_suites.items import Suite, SuiteItem, checked, pair, read_suite, suites_to_corpus
 from longform.datasets.test_suites.sources import (
@@ -33,8 +35,6 @@ from longform.datasets.test_suites.sources import (
     read_synthetic_persona_chat,
     read_uses,
 )
-from longform.text.permutations import Edit, connective_replaced, context_shuffled, rementioned, shuffled
-from longform.text.sentences import sentence_texts
 
 MARK = "[SEP]"
 SHUFFLES: dict[str, tuple[Callable[[Sequence[str], np.random.Generator], tuple[list[str], Edit]], str]] = {

@@ -19,8 +19,8 @@ from typing import Any
 
 from longform.core.documents import BadInput
 from longform.core.malformed import refusing
+from longform.core.text.sentences import sentences
 from longform.datasets.json_lines import records as json_records
-from longform.text.sentences import sentences
 
 CONTEXT = [f"InputSentence{i}" for i in range(1, 5)]
 ENDINGS = ["RandomFifthSentenceQuiz1", "RandomFifthSentenceQuiz2"]

@@ -11,12 +11,12 @@ from pathlib import Path
 from longform.core.artefacts import read_documents
 from longform.core.documents import BadInput, Document
 from longform.core.results import Record
+from longform.core.text.rendering import SECTION_BREAK
+from longform.core.text.sentences import sentences
 from longform.reporting.papers.deng2022.sections import generated_folder
 from longform.reporting.pivot import SYSTEM, Given
 from longform.reporting.selection import folder_of, select
 from longform.reporting.table import Table
-from longform.text.rendering import SECTION_BREAK
-from longform.text.sentences import sentences
 
 SHARE = {"critic": "world_grammar", "metric": "derivable_share"}
 COLUMNS = {"derivable sentences": SHARE, "followed words": {**SHARE, "metric": "followed_share"}}

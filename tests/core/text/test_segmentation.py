@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from longform.core.documents import BadInput
-from longform.text.sentences import SECTION_BREAK, SPLITTERS, sentence_texts, sentences
+from longform.core.text.sentences import SECTION_BREAK, SPLITTERS, sentence_texts, sentences
 
 CASES = {  # "|" marks the place between two sentences, where the text itself has one space
     "plain": "The town is small.|It has a church!|Does it have a school?",

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from longform.core.documents import BadInput, Document, Section
-from longform.text.entity_grids import (
+from longform.core.text.entity_grids import (
     Grid,
     found_grids,
     grid_from_mentions,
@@ -14,8 +14,8 @@ from longform.text.entity_grids import (
     spacy_mentions,
     spacy_role,
 )
-from longform.text.lexicon import Lexicon, closed_links
-from longform.text.nouns import NounRules
+from longform.core.text.lexicon import Lexicon, closed_links
+from longform.core.text.nouns import NounRules
 
 # The running example of lapata2005 (section 3.1) in its own words and roles; two nouns of sentence 3 have no role in print.
 PINOCHET = [

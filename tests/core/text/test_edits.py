@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from longform.core.documents import BadInput
 from longform.core.resampling import generator
-from longform.text import permutations as edits
+from longform.core.text import permutations as edits
 
 units = st.lists(st.sampled_from("abcdef"), min_size=4, max_size=15).filter(lambda u: len(set(u[:-1])) > 1)
 

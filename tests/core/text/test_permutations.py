@@ -8,7 +8,7 @@ import pytest
 
 from longform.core.documents import BadInput
 from longform.core.resampling import generator
-from longform.text.permutations import (
+from longform.core.text.permutations import (
     ShuffleTask,
     block_orders,
     distinct_orders,

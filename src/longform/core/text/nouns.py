@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from longform.core.artefacts import read_yaml
-from longform.text.lexicon import Lexicon
+from longform.core.text.lexicon import Lexicon
 
 WORDS = read_yaml(Path(__file__).with_name("words.yaml"))
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from longform.core.documents import BadInput
-from longform.text.lexicon import (
+from longform.core.text.lexicon import (
     HOLONYM,
     HORIZONTAL,
     HYPERNYM,

@@ -19,7 +19,7 @@ from functools import cached_property
 from typing import Any
 
 from longform.core.documents import BadInput
-from longform.text.nouns import CLOSED, WORDS
+from longform.core.text.nouns import CLOSED, WORDS
 
 SECTION_BREAK = "\n\n"  # sections joined in a document's text, and in what a model generates (deng2022, released code)
 

@@ -17,9 +17,9 @@ import numpy as np
 
 from longform.core.documents import BadInput, Corpus, Document, Readout, Section
 from longform.core.malformed import refusing
-from longform.text.lexicon import Lexicon, read_lmf, read_wordnet
-from longform.text.nouns import NounRules
-from longform.text.sentences import sentences
+from longform.core.text.lexicon import Lexicon, read_lmf, read_wordnet
+from longform.core.text.nouns import NounRules
+from longform.core.text.sentences import sentences
 
 ROLES = "SOX-"  # cell codes 0..3, highest role first, so that the highest of several mentions is the minimum
 ABSENT = ROLES.index("-")

@@ -3,7 +3,7 @@
 import numpy as np
 
 from longform.core.documents import Readout
-from longform.text.rendering import pack, unpack
+from longform.core.text.rendering import pack, unpack
 
 
 def test_texts_of_any_script_come_back_and_none_are_empty():
