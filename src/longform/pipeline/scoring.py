@@ -320,5 +320,5 @@ def _labelled(record: Record, system: System, variant: str, heads: Sequence[str]
     single = record.variant in heads and record.variant != ""
     seed = list(heads).index(record.variant) if single else record.seed
     fields: dict[str, Any] = {"corpus": record.corpus or system.corpus, "system": record.system or system.model}
-    own = variant if single else "-".join(filter(None, (record.variant, variant)))
+    own = variant if single else "-".join(filter(None, dict.fromkeys((record.variant, variant))))
     return replace(record, **fields, titles=record.titles if record.system else system.titles, variant=own, seed=seed)

@@ -3,8 +3,10 @@
 import json
 import math
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
+import matplotlib.figure
 import numpy as np
 import pytest
 
@@ -368,3 +370,21 @@ def test_table_11_reads_facts_or_counts_documents(tmp_path):
     assert table.notes == ["encyclopedia: lengths in pieces; dropped articles: short 2"]
     with pytest.raises(BadInput, match="has no corpus 'wiki'"):
         draw(EXPECTED, "table_11", Results([]), tmp_path / "none")
+
+
+def test_sizes_have_a_line_for_each_corpus_and_setting_of_titles_with_seeds_averaged(tmp_path):
+    words = {"critic": "perplexity", "metric": "word_ppl"}
+    records = [titled("data", None, 2.0)]
+    for (place, system), titles, seed in product(enumerate(("gpt2", "gpt2_xl")), (True, False), (1, 2)):
+        value = (4.0 if titles else 9.0) / (place + 1) + seed / 10
+        records.append(replace(titled(system, titles, value), seed=seed))
+        records.append(near(value, corpus="wiki", system=system, titles=titles, seed=seed, **words))
+    figure = draw(EXPECTED, "figure_sizes", complete("deng2022", Results(records)), tmp_path)
+    figure.save(tmp_path, "figure_sizes")
+    canvas = matplotlib.figure.Figure()
+    figure.draw(canvas)
+    latent = canvas.axes[1]
+    lines = [line for line in latent.get_lines() if line.get_marker() in ("o", "s")]
+    assert [list(line.get_xdata()) for line in lines] == [[0, 1], [0, 1]]
+    assert list(lines[0].get_ydata()) == pytest.approx([(4.1 * 4.2) ** 0.5, (2.1 * 2.2) ** 0.5], rel=1e-3)
+    assert any(line.get_linestyle() == ":" and line.get_ydata()[0] == 2.0 for line in latent.get_lines())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ from longform.core.results import Record, Results
 from longform.datasets.titles import LOWER_BOUND, Selection, piece_count
 from longform.datasets.titles import table_11 as corpus_statistics
 from longform.evaluation.measurements import wilson
-from longform.reporting.pivot import SYSTEM, Given, panels
+from longform.reporting.estimates import of_records
+from longform.reporting.pivot import COLOURS, SYSTEM, Given, panels
 from longform.reporting.selection import folder_of
 from longform.reporting.table import Cell, Figure, Table, exact
 
@@ -43,6 +45,47 @@ def titles(given: Given, printed: str, caption: str) -> Table:
         *_generated(latent, given),
     ]
     return given.table(f"{caption}, with 95 % intervals", cells, after=notes, columns=list(COLUMNS))
+
+
+def figure_sizes(given: Given) -> Figure:
+    """Word PPL and Latent PPL over the size of the network (ours, after Table 5): a line for each corpus, with and without titles."""
+    columns = {name: COLUMNS[name] for name in ("PPL", "Latent PPL")}
+
+    def draw(canvas: Any) -> None:
+        for axes, (name, wanted) in zip(canvas.subplots(1, len(columns)), columns.items(), strict=True):
+            found = given.select(wanted)
+            sizes = [
+                system
+                for system in found.values("system")
+                if any(r.titles is not None for r in found.where(system=system))
+            ]
+            for (i, corpus), titles in product(enumerate(found.values("corpus")), (True, False)):
+                ours = found.where(corpus=corpus, titles=titles)
+                line = {x: of_records(list(ours.where(system=system)), log=True) for x, system in enumerate(sizes)}
+                kept = {x: number.exp() for x, number in line.items() if number is not None}
+                ends = [(y.value - (y.low or y.value), (y.high or y.value) - y.value) for y in kept.values()]
+                look = {
+                    "color": COLOURS[i],
+                    "linestyle": "-" if titles else "--",
+                    "marker": "o" if titles else "s",
+                    "capsize": 2,
+                }
+                label = f"{given.label('corpus', corpus)}, {given.label('titles', titles)}"
+                axes.errorbar(
+                    list(kept),
+                    [y.value for y in kept.values()],
+                    yerr=np.array(ends).reshape(-1, 2).T,
+                    label=label,
+                    **look,
+                )
+            for record in found.where(system="data", corpus=found.values("corpus")[0]):
+                axes.axhline(record.value, color="0.4", linewidth=0.8, linestyle=":", label="real text")
+            axes.set(xticks=range(len(sizes)), yscale="log", title=name, xlabel="size of the network")
+            axes.set_xticklabels([given.label("system", size) for size in sizes], fontsize=7)
+        canvas.axes[-1].legend(fontsize=6)
+
+    caption = "Word PPL and Latent PPL over the size of the network and the amount of text, with 95 % intervals over documents and trainings"
+    return given.figure(caption, given.pivot(columns), draw, (9.0, 3.8))
 
 
 def generated_folder(data: Path, record: Record) -> Path:
