@@ -172,12 +172,17 @@ class Given:
 
 
 def _over_seeds(records: Results) -> Record:
-    """The mean of records that differ by seed alone, as one record; the record without a seed where there is one."""
+    """The mean of records that differ by seed alone, as one record; the record without a seed where there is one.
+
+    Perplexities are averaged on the log scale, on which claims compare them: the geometric mean.
+    """
     if len({record.seed for record in records}) < len(records):
         raise BadInput(f"{len(records)} records of one seed in one cell: {records[0]}; name more fields in the filter")
     if means := [record for record in records if record.seed is None]:
         return means[0]
-    mean = of_records(list(records))
+    logs = records[0].metric.endswith("ppl")
+    mean = of_records(list(records), logs)
+    mean = mean.exp() if logs and mean is not None else mean
     numbers = {name: getattr(mean, name, None) for name in ("value", "low", "high", "units")}
     excluded, signature = max(r.excluded or 0 for r in records), f"mean of {len(records)} seeds"
     return replace(records[0], seed=None, **numbers, excluded=excluded, p_value=None, signature=signature)
