@@ -1,9 +1,11 @@
 """The shape of the pipeline: which way imports flow, what stages depend on, and that every entry of params.yaml can be called."""
 
+import json
 import os
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ import yaml
 
 from longform.core.calls import arguments
 from longform.core.documents import BadInput
+from longform.pipeline.differences import IDENTITY
 from tests.pipeline_entries import entries
 from tests.shape import (
     MODULES,
@@ -136,3 +139,11 @@ def test_dvc_declares_metrics_that_a_sweep_compares():
     declared = yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))
     scored = [stage["do"] for name, stage in declared["stages"].items() if name.startswith("score_")]
     assert scored and all(stage["metrics"] for stage in scored) and declared["plots"]
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / "data" / "scores").rglob("*.json")), ids=lambda file: file.stem)
+def test_no_two_records_of_a_file_say_that_they_are_the_same_number(file):
+    named = Counter(
+        tuple(record.get(name) for name in IDENTITY) for record in json.loads(file.read_text(encoding="utf-8"))
+    )
+    assert not [name for name, count in named.items() if count > 1]

@@ -51,7 +51,11 @@ def test_seeds_make_one_cell_and_details_and_a_second_record_of_one_seed_is_refu
 def test_perplexities_of_seeds_are_averaged_on_the_log_scale(tmp_path):
     results = Results([record("big", value, "latent_ppl", seed=seed) for seed, value in enumerate((2.0, 8.0))])
     whole = Given(results, EXPECTED, tmp_path).pivot({"PPL": {}}, rows=("system",))[0]
-    assert whole.value == pytest.approx(4.0) and 0 < whole.low < 2 and whole.high * whole.low == pytest.approx(16, rel=1e-2)
+    assert (
+        whole.value == pytest.approx(4.0)
+        and 0 < whole.low < 2
+        and whole.high * whole.low == pytest.approx(16, rel=1e-2)
+    )
 
 
 def test_exact_values_come_from_the_corpora_that_state_them(tmp_path):
