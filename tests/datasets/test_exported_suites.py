@@ -83,5 +83,5 @@ def test_pairs_that_read_alike_are_not_put_before_judges(suites):
 
 def test_a_suite_without_a_simple_contrast_has_no_harness_task(suites):
     odd = suites["N_all"].__class__(**{**suites["N_all"].__dict__, "predictions": ("(2;%shuffled%) > 3",)})
-    with pytest.raises(BadInput, match="is no contrast"):
+    with pytest.raises(BadInput, match="contrast no region in two conditions"):
         suite_exports.harness_task(odd)

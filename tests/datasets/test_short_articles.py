@@ -27,5 +27,5 @@ def test_every_section_is_short_and_every_article_is_a_planted_one():
 
 
 def test_too_few_short_articles_is_a_sentence():
-    with pytest.raises(BadInput, match="raise drawn or short_tokens"):
+    with pytest.raises(BadInput, match="raise drawn"):
         build(short_tokens=40)
