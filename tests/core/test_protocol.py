@@ -14,13 +14,7 @@ import longform.evaluation
 from longform.core import resampling
 from longform.core.critic import Attributing, Critic, Tally, compare, estimate, resampled_scores, signature
 from longform.core.documents import BadInput
-from longform.core.resampling import (
-    generator,
-    logsumexp,
-    percentile_interval,
-    perplexity,
-    resampled_rows,
-)
+from longform.core.resampling import generator, logsumexp, percentile_interval, perplexity, resampled_rows
 from longform.critics.perplexity.score import LogProbs, Perplexity
 
 

@@ -137,20 +137,12 @@ def test_a_language_is_only_text_to_the_order_suites(suites):
     assert suites["zu_all"].meta["excluded"] == {"no other order": 1}
 
 
-def test_the_papers_count_of_dialogues_drops_the_last(raw):
-    assert len(read_persona_chat(raw / "dialogues.txt")) == 3
-    assert len(read_persona_chat(raw / "dialogues.txt", drop_last=True)) == 2
-    assert read_persona_chat(raw / "dialogues.txt")[0].personas == (
-        "your persona: i like cats.",
-        "partner's persona: i like dogs.",
-    )
-
-
-def test_the_comma_separated_release_of_the_stories_reads_alike(raw, tmp_path):
-    path = tmp_path / "stories.csv"
-    with path.open("w", encoding="utf-8", newline="") as file:
+def test_the_papers_count_of_dialogues_drops_the_last_and_stories_may_be_comma_separated(raw):
+    assert [len(read_persona_chat(raw / "dialogues.txt", drop_last=last)) for last in (False, True)] == [3, 2]
+    assert read_persona_chat(raw / "dialogues.txt")[0].personas[1] == "partner's persona: i like dogs."
+    with (raw / "stories.csv").open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([STORY_COLUMNS, *STORIES])
-    assert read_stories(path) == read_stories(raw / "stories.tsv")
+    assert read_stories(raw / "stories.csv") == read_stories(raw / "stories.tsv")
 
 
 def test_synthetic_dialogues_lose_their_speaker_labels(tmp_path):
@@ -174,15 +166,8 @@ def test_substituted_schemas_are_cut_where_they_differ(tmp_path):
     path = tmp_path / "wsc273.json"
     path.write_text(json.dumps(records), encoding="utf-8")
     schema = read_schemas(path)[0]
-    assert (schema.before, schema.candidates, schema.after, schema.right) == (
-        "It fell because The",
-        ("big ball", "box"),
-        "was heavy.",
-        1,
-    )
-
-
-def test_a_pair_that_differs_in_nothing_is_refused():
+    cut = (schema.before, schema.candidates, schema.after, schema.right)
+    assert cut == ("It fell because The", ("big ball", "box"), "was heavy.", 1)
     with pytest.raises(BadInput, match="have no candidate each"):
         gap(["a", "b", "d"], ["a", "b", "c", "d"])
 
@@ -200,13 +185,11 @@ def test_candidates_take_the_case_of_their_place(candidate, before, expected):
     assert in_sentence_case(candidate, before) == expected
 
 
-def test_her_owns_only_what_can_be_owned():
-    def pronoun(text):
-        return ReMention("s", "x", text, text.index("her"), text.index("her") + 3, "Ann")
-
-    assert pronoun("he saw her dog").possessive
-    assert not pronoun("he saw her .").possessive
-    assert not pronoun("he gave her the dog").possessive
+@pytest.mark.parametrize(
+    ("text", "owned"), [("he saw her dog", True), ("he saw her .", False), ("he gave her the dog", False)]
+)
+def test_her_owns_only_what_can_be_owned(text, owned):
+    assert ReMention("s", "x", text, text.index("her"), text.index("her") + 3, "Ann").possessive is owned
 
 
 def test_gap_pairs_need_the_name_in_the_sentence_before(tmp_path):

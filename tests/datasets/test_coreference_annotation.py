@@ -54,10 +54,3 @@ def test_litbank_mentions_nest_and_offsets_point_at_their_words(tmp_path):
 def test_litbank_marks_that_do_not_fit_are_refused(tmp_path, rows):
     with pytest.raises(BadInput):
         read_litbank(archive(tmp_path, rows))
-
-
-def test_an_archive_without_documents_is_refused(tmp_path):
-    path = tmp_path / "empty.tar.gz"
-    tarfile.open(path, "w:gz").close()
-    with pytest.raises(BadInput, match=r"no \.conll"):
-        read_litbank(path)

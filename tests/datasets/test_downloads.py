@@ -90,11 +90,6 @@ def test_offline_refuses_with_the_manual_instruction_and_asks_nobody(server, tmp
     assert server.asked == 0
 
 
-def test_an_address_that_nobody_answers_is_bad_input(tmp_path):
-    with pytest.raises(BadInput, match="at most 1 tries"):
-        fetch(Source("http://127.0.0.1:1/file", "0" * 64, "file"), tmp_path, retries=0)
-
-
 def test_the_command_fetches_and_tells_what_is_wrong(server, tmp_path, capsys):
     assert main([server.url, str(tmp_path / "raw"), "--sha256", DIGEST]) == 0
     assert (tmp_path / "raw" / "file").read_bytes() == CONTENT

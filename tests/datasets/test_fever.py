@@ -31,16 +31,13 @@ def claim(number, label, text, *evidence):
     return {"id": number, "label": label, "claim": text, "evidence": sets}
 
 
+FILM = "Soul_Food_-LRB-film-RRB-"
 PAGES = [
-    {
-        "id": "Soul_Food_-LRB-film-RRB-",
-        "text": "",
-        "lines": "0\tSoul Food is a film .\tfilm\tFilm\n1\t\n2\tIt was -LRB- well -RRB- liked .",
-    },
+    {"id": FILM, "text": "", "lines": "0\tSoul Food is a film .\tfilm\n1\t\n2\tIt was -LRB- well -RRB- liked ."},
     {"id": "Telemundo", "text": "", "lines": "0\tTelemundo is a network ."},
 ]
 CLAIMS = [
-    claim(1, "SUPPORTS", "Soul Food is a film.", ("Soul_Food_-LRB-film-RRB-", 0), ("Soul_Food_-LRB-film-RRB-", 2)),
+    claim(1, "SUPPORTS", "Soul Food is a film.", (FILM, 0), (FILM, 2)),
     claim(2, "REFUTES", "Telemundo is a river.", ("Telemundo", 0)),
     claim(3, "NOT ENOUGH INFO", "Telemundo has a choir."),
     claim(4, "SUPPORTS", "Nobody knows.", ("Lost", 3)),
@@ -112,7 +109,6 @@ def test_readings_hold_train_texts_and_a_few_for_validation(form):
 
 
 def test_readings_of_an_unknown_form_are_named():
-    with pytest.raises(BadInput, match="allowed are"):
-        readings(name="r", seed=1, form="radio", pages={"test": 1}, tellings=1)
-    with pytest.raises(BadInput, match="0 tellings"):
-        readings(name="r", seed=1, form="news", pages={"test": 1}, tellings=0)
+    for form, tellings, told in (("radio", 1, "allowed are"), ("news", 0, "0 tellings")):
+        with pytest.raises(BadInput, match=told):
+            readings(name="r", seed=1, form=form, pages={"test": 1}, tellings=tellings)

@@ -41,13 +41,6 @@ def test_cohans_own_splits_and_sections_come_through(folder):
     assert corpus.facts["table_11"]["train"] == 4
 
 
-def test_one_file_is_split_by_seed(tmp_path):
-    path = tmp_path / "all.jsonl.gz"
-    path.write_bytes(gzip.compress(lines(*(record(f"u{i}") for i in range(20)))))
-    corpus = build(name="p", seed=1, raw=path, filters=LOOSE)
-    assert [sum(d.split == s for d in corpus.documents) for s in ("train", "validation", "test")] == [14, 2, 4]
-
-
 def test_every_bad_line_has_a_named_outcome(tmp_path):
     good, path = record("a"), tmp_path / "train.txt"
     bad = lines(
@@ -79,12 +72,11 @@ def test_a_cut_off_gzip_is_counted_and_what_came_before_is_kept(tmp_path):
     assert articles.outcomes["file cut off"] == 1
 
 
-def test_an_article_without_abstract_is_kept_on_request(tmp_path):
-    (tmp_path / "a.jsonl").write_bytes(lines(record("b", abstract_text=[])))
-    corpus = build(
-        name="p", seed=1, raw=tmp_path / "a.jsonl", filters=LOOSE, require_abstract=False, shares={"train": 1.0}
-    )
-    assert [d.id for d in corpus.documents] == ["b"]
+def test_one_file_is_split_by_seed_and_may_hold_articles_without_abstract(tmp_path):
+    path = tmp_path / "all.jsonl.gz"
+    path.write_bytes(gzip.compress(lines(*(record(f"u{i}", abstract_text=[]) for i in range(20)))))
+    corpus = build(name="p", seed=1, raw=path, filters=LOOSE, require_abstract=False)
+    assert [sum(d.split == s for d in corpus.documents) for s in ("train", "validation", "test")] == [14, 2, 4]
 
 
 @pytest.mark.parametrize(

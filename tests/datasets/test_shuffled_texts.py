@@ -32,13 +32,6 @@ def sentences(document):
     return [s for _, row in cut_sections(document, "rules") for s in row]
 
 
-def test_training_documents_keep_their_name_and_test_documents_bring_their_shuffles(folder):
-    corpus = made(folder)
-    ids = [document.id for document in corpus.documents]
-    assert ids[:3] == ["a-0", "a-1", "a-2/original/0"]
-    assert len(ids) == len(set(ids)) == 4 + sum(corpus.facts["shuffles"].values())
-
-
 def test_a_shuffle_holds_its_originals_sentences_in_an_order_of_its_own(folder):
     seen = set()
     for document in made(folder).documents[2:]:

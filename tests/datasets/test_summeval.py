@@ -27,12 +27,6 @@ def test_summeval_gives_summaries_with_marks_and_references_once(tmp_path):
     assert corpus.truth["system"].tolist() == ["reference", "reference", "M1", "M2"]
 
 
-def test_a_missing_rating_is_named(tmp_path):
-    summeval(tmp_path)
-    with pytest.raises(BadInput, match="no rating 'beauty'"):
-        build(raw=tmp_path, dimension="beauty")
-
-
 def test_bad_files_are_named(tmp_path):
     with pytest.raises(BadInput, match=r"no \*.jsonl"):
         build(raw=tmp_path)

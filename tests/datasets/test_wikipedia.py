@@ -29,6 +29,7 @@ def raw(tmp_path_factory):
         mediawiki.page(46, "Hop", "#REDIRECT [[Town 1]]"),
         mediawiki.page(47, "Film", "'''Film''' is a 1990 film. " + mediawiki.article(47)),
         mediawiki.page(48, "Wide", mediawiki.article(48, words=90)),
+        mediawiki.page(49, "Bare", "{{Infobox}}\n== History ==\nx"),
     ]
     mediawiki.write(folder, pages, 12)
     return folder
@@ -36,7 +37,7 @@ def raw(tmp_path_factory):
 
 def test_pages_and_articles_are_counted_as_planted(raw):
     corpus = build(name="w", seed=1, raw=raw, filters=FILTERS)
-    assert corpus.facts["pages"] == {"article": 46, "redirect": 1, "year": 1}
+    assert corpus.facts["pages"] == {"abstract missing": 1, "article": 46, "redirect": 1, "year": 1}
     assert corpus.facts["dropped"] == {
         "infrequent title": 1,
         "section too long": 1,
@@ -75,6 +76,8 @@ def test_subsets_say_what_they_left_out(raw):
     [
         ({"filters": {"min_section": 3}}, "min_sections"),
         ({"extraction": {"shards": 3}}, "shard_bytes"),
+        ({"extraction": {"page_seconds": 0}}, "fix the entry"),
+        ({"filters": {"min_tokens": 50, "max_tokens": 40}}, "no article can pass"),
         ({"subset": "cities"}, "films"),
         ({"filters": {"min_sections": 99}}, "loosen"),
         ({"tokenizer": "absent.json"}, "no such file"),

@@ -39,15 +39,6 @@ def test_streams_that_cut_pages_anywhere_lose_and_repeat_none(tmp_path, cut):
     assert len(shards) >= len(xml) // cut
 
 
-def test_a_cut_inside_the_tag_that_begins_a_page_loses_nothing(tmp_path):
-    xml = (mediawiki.HEADER + "".join(mediawiki.articles(3)) + mediawiki.FOOTER).encode()
-    middle = xml.index(b"<page>", xml.index(b"</page>"))
-    for cut in range(middle, middle + 7):
-        dump = tmp_path / f"{cut}.xml.bz2"
-        dump.write_bytes(bz2.compress(xml[:cut]) + bz2.compress(xml[cut:]))
-        assert read(dump)[0] == ["Town 1", "Town 2", "Town 3"]
-
-
 def test_a_truncated_dump_gives_the_pages_before_the_cut_and_says_so(tmp_path):
     dump = mediawiki.write(tmp_path, mediawiki.articles(30), 10)
     whole = dump.read_bytes()
@@ -55,13 +46,6 @@ def test_a_truncated_dump_gives_the_pages_before_the_cut_and_says_so(tmp_path):
     titles, outcomes, _ = read(dump)
     assert titles == [f"Town {i}" for i in range(1, 21)]
     assert outcomes["stream: truncated bz2"] == 1
-
-
-def test_a_truncated_plain_dump_says_that_a_page_was_cut(tmp_path):
-    xml = (mediawiki.HEADER + "".join(mediawiki.articles(5))).encode()
-    dump = tmp_path / "cut.xml.bz2"
-    dump.write_bytes(bz2.compress(xml[:-40]))
-    assert read(dump)[1] == {"page": 4, "page cut off": 1}
 
 
 def test_a_corrupt_stream_costs_its_own_pages_only(tmp_path):

@@ -35,24 +35,6 @@ def unbroken(dump, tmp_path_factory):
     return contents(folder)
 
 
-def test_articles_come_back_in_order_with_their_sections(tmp_path, dump):
-    done = extract(dump, tmp_path, extraction=Extraction(shard_bytes=6000))
-    assert done["counts"] == {"article": 60}
-    documents = list(Shards(tmp_path))
-    assert [d.id for d in documents] == [str(i) for i in range(1, 61)]
-    titles = ["abstract", "History", "Geography", "Economy", "Culture", "See also"]
-    assert [s.title for s in documents[0].sections] == titles
-    assert documents[0].sections[0].text.startswith("Town 1 is a town. word1x0 word1x1")
-    assert documents[0].sections[1].text.endswith("word1x39.")
-    assert "ref" not in documents[0].text + documents[0].sections[1].text
-
-
-def test_two_workers_write_the_same_bytes_as_one(tmp_path, dump, unbroken):
-    done = extract(dump, tmp_path, extraction=SMALL, workers=2)
-    assert contents(tmp_path) == unbroken
-    assert done["redone"] == done["shards"] > 10
-
-
 def test_a_rerun_redoes_only_what_is_missing_or_damaged(tmp_path, dump, unbroken):
     extract(dump, tmp_path, extraction=SMALL)
     (tmp_path / "shard-00002.jsonl").unlink()
@@ -79,25 +61,6 @@ def test_other_settings_or_another_dump_redo_what_they_change(tmp_path, dump):
     assert len(list(Shards(folder))) == 59
 
 
-def test_pages_without_introduction_and_pages_that_stall_have_named_outcomes(tmp_path):
-    pages = [
-        *mediawiki.articles(3),
-        mediawiki.page(4, "Bare", "{{Infobox}}\n== History ==\nx"),
-        mediawiki.page(5, "Stall", "Intro. " + "[[a|" * 25_000 + "\n== History ==\nx"),
-        mediawiki.page(6, "1957", "x"),
-        mediawiki.page(7, "A", "#REDIRECT [[B]]"),
-    ]
-    dump = mediawiki.write(tmp_path, pages)
-    done = extract(dump, tmp_path / "shards", extraction=Extraction(page_seconds=1))
-    assert done["counts"] == {
-        "abstract missing": 1,
-        "article": 3,
-        "article, time-out: scanned": 1,
-        "redirect": 1,
-        "year": 1,
-    }
-
-
 def test_unfinished_or_absent_shards_are_bad_input(tmp_path, dump):
     with pytest.raises(BadInput, match="no shard"):
         Shards(tmp_path)
@@ -105,12 +68,6 @@ def test_unfinished_or_absent_shards_are_bad_input(tmp_path, dump):
     (tmp_path / "shard-00003.json").unlink()
     with pytest.raises(BadInput, match="unfinished"):
         Shards(tmp_path)
-
-
-@pytest.mark.parametrize("settings", [{"shard_bytes": 0}, {"page_seconds": 0}])
-def test_a_bad_extraction_setting_is_named(settings):
-    with pytest.raises(BadInput, match="fix the entry"):
-        Extraction(**settings)
 
 
 RUN = """

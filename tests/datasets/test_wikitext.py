@@ -6,9 +6,7 @@ from longform.datasets.wikipedia.wikitext import (
     scanned_sections,
     sections,
     seen_part,
-    tidy,
     without_brackets,
-    without_media,
     without_quotes,
 )
 
@@ -71,19 +69,6 @@ def test_brackets_are_matched_by_kind_and_unclosed_ones_stay(text, expected):
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("a[[File:b|[[c]] d]]e", "ae"),
-        ("[[:Category:A]]b[[c]]", "b[[c]]"),
-        ("a[[Image:b", "a[[Image:b"),
-        ("x]][[file:a]]y", "x]]y"),
-    ],
-)
-def test_links_to_media_go_with_the_links_in_their_captions(text, expected):
-    assert without_media(text) == expected
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
         ("''a'' '''b''' '''''c'''''", "a b c"),
         ("''A Proposal'''s satire and '''bold'''", "A Proposal's satire and bold"),
         ("l''''amour'''", "l'amour"),
@@ -102,14 +87,6 @@ def test_a_heading_after_markup_that_never_closes_still_begins_a_section():
 
 def test_a_level_one_heading_begins_a_section_and_a_level_three_heading_is_dropped():
     assert sections("A.\n=Top=\nB.\n=== Sub ===\nC.") == [("abstract", "A."), ("Top", "B.\nC.")]
-
-
-def test_no_section_holds_a_blank_line():
-    assert "\n\n" not in "".join(text for _, text in sections("A.\n\n\n\nB.\n \nC.\n== D ==\nE.\n\nF."))
-
-
-def test_brackets_left_empty_by_templates_are_tidied():
-    assert tidy("Rome ( ; ) is (, Roma) old ()  .") == "Rome is (Roma) old."
 
 
 @pytest.mark.parametrize(

@@ -23,12 +23,6 @@ def place(edit):
     return edit["section"], edit.get("sentence", -1)
 
 
-def test_there_are_eleven_corruptions_and_each_has_places():
-    assert len(CORRUPTIONS) == 11
-    for corruption in CORRUPTIONS:
-        assert sum(len(eligible_places(page, corruption)) for page in PAGES) >= 10
-
-
 @pytest.mark.parametrize("corruption", CORRUPTIONS)
 def test_severity_zero_is_the_identity(corruption):
     assert all(struck(page, corruption, 0.0) == to_document(page, "wiki") for page in PAGES)
@@ -52,7 +46,7 @@ def test_places_of_a_lower_severity_are_among_those_of_a_higher_one_and_grow_wit
         assert all({place(e) for e in low.edits} <= {place(e) for e in high.edits} for low, high in pairs)
         totals.append(sum(len(low.edits) for low, _ in pairs))
     places = sum(len(eligible_places(page, corruption)) for page in PAGES)
-    assert totals == sorted(totals) and abs(totals[1] - places / 2) < 4 * (places / 4) ** 0.5
+    assert places >= 10 and totals == sorted(totals) and abs(totals[1] - places / 2) < 4 * (places / 4) ** 0.5
 
 
 def test_a_false_fact_parses_to_a_value_that_is_not_the_pages():

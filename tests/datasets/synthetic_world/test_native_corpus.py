@@ -8,15 +8,7 @@ import pytest
 from longform.core.documents import BadInput
 from longform.datasets import scientific
 from longform.datasets.synthetic_world.articles import write
-from longform.datasets.synthetic_world.native_corpus import (
-    FORMS,
-    REMOVED,
-    build,
-    cohan_lines,
-    dump_files,
-    write_page,
-)
-from longform.datasets.titles import normalise
+from longform.datasets.synthetic_world.native_corpus import FORMS, REMOVED, build, cohan_lines, dump_files, write_page
 from longform.datasets.wikipedia import building as wikipedia
 from longform.datasets.wikipedia.building import Extraction, Shards, extract
 
@@ -56,16 +48,6 @@ def test_every_article_comes_out_with_its_sections_word_for_word_whatever_broken
         assert kept == list(page.sections)
 
 
-def test_a_corpus_of_the_dump_drops_what_the_thresholds_say(raw):
-    everything = wikipedia.build(name="w", seed=1, raw=raw, filters=LOOSE | {"min_sections": 0})
-    kept = {d.id: d for d in everything.documents}
-    for page in ARTICLES:
-        titles = [normalise(title) for title, _ in page.sections]
-        assert [s.title for s in kept[str(page.page_id)].sections] == titles
-    few = wikipedia.build(name="w", seed=1, raw=raw, filters=LOOSE | {"min_sections": 5})
-    assert few.facts["dropped"]["too few sections"] == sum(len(d.sections) < 5 for d in everything.documents) > 0
-
-
 @pytest.mark.parametrize("domain", ["pubmed", "arxiv"])
 def test_papers_come_through_cohans_format_with_their_titles(tmp_path, domain):
     articles = [write(3, domain, index) for index in range(40)]
@@ -86,11 +68,6 @@ def test_every_form_is_read_and_says_that_it_is_synthetic(form):
     assert 20 < len(corpus.documents) <= 60
     again = build(name="p", seed=5, form=form, documents=60, reader=settings)
     assert (corpus.documents, corpus.facts) == (again.documents, again.facts)
-
-
-def test_cohans_files_keep_their_own_splits():
-    corpus = build(name="p", seed=5, form="pubmed", documents=50, reader={"filters": LOOSE})
-    assert Counter(document.split for document in corpus.documents) == {"train": 40, "validation": 5, "test": 5}
 
 
 def test_an_unknown_form_or_setting_is_refused():

@@ -28,8 +28,3 @@ def test_the_dump_has_every_kind_of_page_and_unique_ids():
     for mark in ("{{Infobox", "{|", "<ref", "[[File:", "<gallery>", "<!--", "#REDIRECT", "Ørsköping", "{{reflist"):
         assert mark in wikitext
     assert "%(" not in wikitext
-
-
-def test_page_n_is_the_same_in_a_dump_of_any_size():
-    small = dump_files(3, 100)["syntheticwiki-pages-articles-multistream.xml.bz2"]
-    assert DUMP.startswith(small[:-200]) and write_page(3, 7) == PAGES[7]

@@ -6,7 +6,6 @@ Every test of a distribution rejects at ``LEVEL``; every closed form must lie in
 from collections import Counter
 
 import numpy as np
-import pytest
 from scipy import stats
 
 from longform.core.resampling import bootstrap, generator, percentile_interval
@@ -55,13 +54,6 @@ def test_section_latent_ppl_in_closed_form_lies_in_the_interval_of_its_estimate(
     nats = [-log[list(rows), list(columns)].sum() for rows, columns in chains]
     low, high = ratio_interval(nats, [len(rows) for rows, _ in chains])
     assert low <= np.log(WORLD.chain.latent_ppl()) <= high
-
-
-@pytest.mark.parametrize("name", ["wiki", "wikisection", "pubmed", "arxiv"])
-def test_every_domain_has_at_least_three_sections_or_says_why_not(name):
-    chain = domain(name).chain
-    ends = chain.transitions[:, -1]
-    assert ends[0] == 0 and all(ends[chain.transitions[0, :-1].nonzero()[0] + 1] == 0)
 
 
 def windows(symbols):

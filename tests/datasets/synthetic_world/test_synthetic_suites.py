@@ -63,8 +63,3 @@ def test_a_translation_keeps_sentences_and_is_a_function_of_words():
 def test_counts_of_other_kinds_of_source_are_refused(counts):
     with pytest.raises(BadInput, match=r"allowed are those of \['stories', 'dialogues', 'articles'\]"):
         planted_suites.build(name="s", seed=3, counts=counts)
-
-
-def test_a_mixture_counts_by_split():
-    with pytest.raises(BadInput, match=r"\['stories'\] have one count"):
-        planted_mixture.build(name="m", seed=3, counts={"stories": 4})
