@@ -43,7 +43,9 @@ def test_a_few_short_texts_end_in_a_sentence_or_a_report(tmp_path, capsys, count
     real, mine = write(tmp_path / "r.jsonl", rows), write(tmp_path / "g.jsonl", rows[:1])
     code = main(["criticize", str(real), str(mine), "--out", str(tmp_path / "out")])
     told = capsys.readouterr()
-    assert (code, "two are needed" in told.err) == (2, True) if count == 1 else code == 0 and "| repetition |" in told.out
+    assert (
+        (code, "two are needed" in told.err) == (2, True) if count == 1 else code == 0 and "| repetition |" in told.out
+    )
 
 
 def test_a_wrong_path_is_one_sentence(tmp_path, capsys):

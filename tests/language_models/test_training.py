@@ -121,6 +121,21 @@ def test_batches_are_a_function_of_seed_and_step():
     assert len(first) == len(sampler) == plan.updates(10) // 2 * 2
 
 
+@pytest.mark.parametrize("validations", [1, 2, 4])
+def test_a_pass_sees_every_item_once_however_often_it_is_validated(base, tmp_path, monkeypatch, validations):
+    seen, plain = [], causal_lm.collate
+    monkeypatch.setattr(causal_lm, "collate", lambda rows: seen.append([tuple(row) for row in rows]) or plain(rows))
+    fit(base, tmp_path / "s", schedule={**PLAN, "batch": 1, "epochs": 1, "validations": validations})
+    blocks = causal_lm.stream_blocks([d for d in documents() if d.split == "train"], load_tokenizer(base), True, 16)
+    items = [tuple(row) for row in blocks.tolist()]
+    validation = causal_lm.stream_blocks(
+        [d for d in documents() if d.split == "validation"], load_tokenizer(base), True, 16
+    )
+    held = {tuple(row) for row in validation.tolist()}
+    trained = [tuple(map(int, row)) for batch in seen for row in batch if tuple(map(int, row)) not in held]
+    assert len(items) - 4 <= len(set(trained) & set(items)) <= len(items) and set(items) - held <= set(trained)
+
+
 def test_learning_rate_rises_then_falls_to_zero():
     rate = linear_schedule(100, 0.1)
     assert rate(0) == pytest.approx(0.1) and rate(9) == 1.0 and rate(55) == pytest.approx(0.5) and rate(100) == 0
