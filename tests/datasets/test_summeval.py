@@ -30,6 +30,9 @@ def test_summeval_gives_summaries_with_marks_and_references_once(tmp_path):
 def test_bad_files_are_named(tmp_path):
     with pytest.raises(BadInput, match=r"no \*.jsonl"):
         build(raw=tmp_path)
+    summeval(tmp_path)
+    with pytest.raises(BadInput, match="no rating 'beauty'"):
+        build(raw=tmp_path, dimension="beauty")
     (tmp_path / "x.jsonl").write_text("{}\n")
     with pytest.raises(BadInput, match=r"x\.jsonl:1"):
         build(raw=tmp_path)

@@ -77,14 +77,6 @@ def test_lemmas_are_singulars_and_other_words_stay(plural, singular):
     assert lemma(plural) == singular
 
 
-def test_sections_are_deleted_after_normalising_and_before_they_are_counted():
-    article = document("a", ("Abstract", 5), ("References", 99), ("Plot", 5), ("NOTES 1", 0))
-    kept, deleted = cleaned(article, REMOVED)
-    assert [s.title for s in kept.sections] == ["abstract", "plot"]
-    assert deleted == ["reference", "note"]
-    assert len(select([article], LOOSE, words).documents) == 1
-
-
 @pytest.mark.parametrize(
     ("lengths", "reason"),
     [
@@ -130,24 +122,21 @@ def test_kept_and_dropped_add_up_to_what_was_read():
     assert all(row.min() >= 2 and row.max() <= 10 and len(row) >= 2 for row in selection.lengths)
 
 
-def test_a_repeated_id_is_kept_once_and_counted():
-    selection = select([document("a", ("plot", 5)), document("a", ("plot", 6))], LOOSE, words)
-    assert (len(selection.documents), selection.dropped) == (1, {"repeated id": 1})
-
-
 def test_articles_that_can_be_read_only_once_are_refused():
     with pytest.raises(BadInput, match="only once"):
         select(iter([document("a", ("plot", 5))]), LOOSE, words)
 
 
-def test_a_splitter_decides_before_titles_are_counted():
-    articles = [document(str(i), ("plot" if i % 2 else "cast", 5)) for i in range(10)]
+def test_a_repeated_id_is_kept_once_and_counted():
+    selection = select([document("a", ("plot", 5)), document("a", ("plot", 6))], LOOSE, words)
+    assert (len(selection.documents), selection.dropped) == (1, {"repeated id": 1})
 
-    def splitter(ids):
-        return ["train" if int(unit) % 2 else "test" for unit in ids]
 
-    selection = select(articles, LOOSE, words, splitter)
-    assert [d.id for d in selection.documents] == ["1", "3", "5", "7", "9"]
+def test_sections_are_deleted_after_normalising_and_before_they_are_counted():
+    article = document("a", ("Abstract", 5), ("References", 99), ("Plot", 5), ("NOTES 1", 0))
+    kept, deleted = cleaned(article, REMOVED)
+    assert ([s.title for s in kept.sections], deleted) == (["abstract", "plot"], ["reference", "note"])
+    assert len(select([article], LOOSE, words).documents) == 1
 
 
 def test_the_short_subset_keeps_an_article_at_its_limit():
@@ -203,8 +192,3 @@ def test_a_tokenizer_file_counts_its_own_tokens(tmp_path):
     assert token_counter(tmp_path / "tokenizer.json")("a b zzz a") == 4
     with pytest.raises(BadInput, match="no such file"):
         token_counter(tmp_path / "absent.json")
-
-
-def test_thresholds_that_no_article_can_meet_are_bad_input():
-    with pytest.raises(BadInput, match="no article can pass"):
-        Filters(min_tokens=50, max_tokens=40)

@@ -48,6 +48,11 @@ def test_a_truncated_dump_gives_the_pages_before_the_cut_and_says_so(tmp_path):
     assert outcomes["stream: truncated bz2"] == 1
 
 
+def test_a_truncated_plain_dump_says_that_a_page_was_cut(tmp_path):
+    xml = (mediawiki.HEADER + "".join(mediawiki.articles(5))).encode()
+    assert read(_written(tmp_path, bz2.compress(xml[:-40])))[1] == {"page": 4, "page cut off": 1}
+
+
 def test_a_corrupt_stream_costs_its_own_pages_only(tmp_path):
     data = mediawiki.multistream(mediawiki.articles(30), 10)
     shards = plan(_written(tmp_path, data), 1)

@@ -50,6 +50,9 @@ def test_what_cannot_be_used_is_counted_by_reason(tmp_path):
     corpus = build(name="c", seed=1, raw=written(tmp_path, lines), shares={"train": 0.5, "test": 0.5})
     assert [d.id for d in corpus.documents] == ["line-00001", "line-00007"]
     assert corpus.facts["articles_read"] == 7
+    raw = written(tmp_path, [article(1), "[ ABSTRACT ] One. [ HISTORY ] Two."])
+    strict = build(name="c", seed=1, raw=raw, shares={"train": 1.0}, min_sentences=4)
+    assert ([d.id for d in strict.documents], strict.facts["dropped"]) == (["line-00001"], {"too few sentences": 1})
     assert corpus.facts["dropped"] == {
         "abstract missing": 1,
         "blank line": 1,
@@ -57,14 +60,6 @@ def test_what_cannot_be_used_is_counted_by_reason(tmp_path):
         "no sections": 1,
         "text before the first marker": 1,
     }
-
-
-def test_short_articles_are_dropped_only_on_request(tmp_path):
-    raw = written(tmp_path, [article(1), "[ ABSTRACT ] One. [ HISTORY ] Two."])
-    assert len(build(name="c", seed=1, raw=raw, shares={"train": 0.5, "test": 0.5}).documents) == 2
-    strict = build(name="c", seed=1, raw=raw, shares={"train": 1.0}, min_sentences=4)
-    assert [d.id for d in strict.documents] == ["line-00001"]
-    assert strict.facts["dropped"] == {"too few sentences": 1}
 
 
 def test_wikisection_json_gives_the_abstract_and_the_labelled_spans(tmp_path):
@@ -87,12 +82,11 @@ def test_wikisection_json_gives_the_abstract_and_the_labelled_spans(tmp_path):
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("content", [b"", b"\n\n\n", b"\xff\xfe broken"])
+@pytest.mark.parametrize("content", [b"\n\n\n", b"\xff\xfe broken"])
 def test_a_file_without_one_usable_article_is_bad_input(tmp_path, content):
-    path = tmp_path / "city.txt"
-    path.write_bytes(content)
-    with pytest.raises(BadInput):
-        build(name="c", seed=1, raw=path)
+    (tmp_path / "city.txt").write_bytes(content)
+    with pytest.raises(BadInput, match=r"zero of 3|UTF-8"):
+        build(name="c", seed=1, raw=tmp_path / "city.txt")
 
 
 @pytest.mark.parametrize(
@@ -125,15 +119,8 @@ def test_the_papers_own_train_and_test_files_keep_their_splits(tmp_path):
     assert len(texts["validation"]) == round(20 * 0.25 / 0.75)  # held out of the training file
     assert len({d.id for d in corpus.documents}) == 26
     assert corpus.facts["splits"] == {"test": 6, "train": 13, "validation": 7}
-
-
-def test_a_validation_file_takes_the_place_of_the_draw(tmp_path):
-    files = files_of(tmp_path) | {"validation": "city.test.txt"}
-    assert build(name="c", seed=1, raw=tmp_path, files=files).facts["splits"] == {
-        "test": 6,
-        "train": 20,
-        "validation": 6,
-    }
+    given = build(name="c", seed=1, raw=tmp_path, files=files_of(tmp_path) | {"validation": "city.test.txt"})
+    assert given.facts["splits"] == {"test": 6, "train": 20, "validation": 6}
 
 
 @pytest.mark.parametrize("files", [{"test": "city.test.txt"}, {"train": "city.train.txt", "dev": "city.test.txt"}, {}])
