@@ -51,7 +51,7 @@ def test_a_few_short_texts_end_in_a_sentence_or_a_report(tmp_path, capsys, count
 def test_a_wrong_path_is_one_sentence(tmp_path, capsys):
     (tmp_path / "g").mkdir()
     assert main(["criticize", str(tmp_path / "no"), str(tmp_path / "g"), "--out", str(tmp_path / "o")]) == 2
-    assert "give one of these" in capsys.readouterr().err
+    assert "no such file or folder; give a folder" in capsys.readouterr().err
     with pytest.raises(BadInput, match="no text to read"):
         read_texts(tmp_path / "g")
 

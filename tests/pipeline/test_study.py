@@ -200,3 +200,18 @@ def test_a_study_trains_each_system_as_often_as_it_says():
     articles["seeds"] = 0
     with pytest.raises(BadInput, match=r"articles\.seeds is 0"):
         crossed.systems("articles", "wiki")
+
+
+@pytest.mark.parametrize(
+    ("changed", "sentence"),
+    [
+        ({"titles": ["wth"]}, r"articles\.titles has 'wth', allowed are \['with', 'without'\]"),
+        ({"models": "gpt2"}, r"articles\.models is 'gpt2', allowed is a list of names"),
+        ({"once": "gpt2"}, r"articles\.once is 'gpt2', allowed is a list of names"),
+    ],
+)
+def test_a_list_of_a_study_that_is_none_is_refused(changed, sentence):
+    crossed = Experiment(Path())
+    crossed.__dict__["params"] = {"articles": {"corpora": ["wiki"], "models": ["gpt2"], "titles": ["with"], **changed}}
+    with pytest.raises(BadInput, match=sentence):
+        crossed.systems("articles", "wiki")

@@ -126,6 +126,9 @@ class Experiment:
     def models(self, study: str, corpus: str) -> list[str]:
         """The language models that are trained on a corpus: the study's, and those of its ladder of sizes."""
         settings = self.settings(study)
+        for name in ("corpora", "models", "titles", "once"):
+            if not isinstance(settings.get(name) or [], list):
+                raise BadInput(f"params.yaml: {study}.{name} is {settings[name]!r:.60}, allowed is a list of names")
         listed = list(settings.get("models", ())) if corpus in settings.get("corpora", ()) else []
         sizes = settings.get("sizes", {})
         return listed + [model for model in sizes.get("models", ()) if corpus in sizes.get("corpora", ())]
@@ -135,6 +138,8 @@ class Experiment:
         titles, seeds = (self.settings(study).get(name) for name in ("titles", "seeds"))
         if seeds is not None and (type(seeds) is not int or seeds < 1):
             raise BadInput(f"params.yaml: {study}.seeds is {seeds!r:.60}, allowed is a whole number from 1, or none")
+        if unknown := [name for name in titles or () if name not in TITLES]:
+            raise BadInput(f"params.yaml: {study}.titles has {unknown[0]!r:.60}, allowed are {list(TITLES)}")
         shown: Iterable[bool | None] = [None] if titles is None else [TITLES[name] for name in titles]
         once = self.settings(study).get("once", ())
         made = []

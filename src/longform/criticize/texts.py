@@ -54,7 +54,8 @@ def read_texts(given: Path | str | Sequence[str]) -> Texts:
     elif path.suffix == ".jsonl" and path.is_file():
         records = _lines(path)
     else:
-        raise BadInput(f"{path}: not a folder of .txt and .md files, nor a .jsonl file; give one of these")
+        what = "not a folder of .txt and .md files, nor a .jsonl file" if path.exists() else "no such file or folder"
+        raise BadInput(f"{path}: {what}; give a folder of .txt and .md files, or a .jsonl file")
     documents: dict[str, Document] = {}
     aside, bare = [], 0
     for place, found in records:

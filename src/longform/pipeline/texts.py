@@ -73,6 +73,8 @@ def language_model(experiment: Experiment, study: str, corpus: str, model: str) 
     code, settings = str(own.pop("code", "")), own
     if not code:
         alone, code = own.pop("from_scratch", False), "language_models/causal_lm"
+        if not isinstance(alone, bool):
+            raise BadInput(f"params.yaml: models.{model}.from_scratch is {alone!r:.60}, allowed are true and false")
         if published := {key: own.pop(key) for key in ("hub", "revision", "package", "file") if key in own}:
             base = experiment.home / "scratch" / "published" / model  # a folder that points to the checkpoint
             base.mkdir(parents=True, exist_ok=True)
