@@ -2,7 +2,7 @@
 
 A model of few states already finds which n-grams are segments. The others' rows become zero and leave the table; places of a
 text that no path over the rows left can reach leave the text; only then do states, whose number the time is quadratic in, grow.
-They begin anew: states that were split off others took a part of their parents' n-grams each, and the fit was worse on new text.
+They begin anew, each with its own uneven share of what the model knows of n-grams.
 """
 
 from __future__ import annotations
