@@ -111,7 +111,7 @@ class Given:
             chosen = select(self.results if records is None else records, {**where, **filters})
             for own in chosen.groups(*rows).values():
                 rank, row = self._place(own[0], rows), self.labels(own[0], *rows)
-                whole = own[0] if len(own) == 1 else _over_seeds(own)
+                whole = own[0] if len(own) == 1 else mean_over_seeds(own)
                 found.append((rank, number, self.cell(row, column, whole, printed, factor)))
                 found += [
                     (rank, number, cell(f"{row}, seed {r.seed}", column, r, detail=True).times(factor))
@@ -171,7 +171,7 @@ class Given:
         )
 
 
-def _over_seeds(records: Results) -> Record:
+def mean_over_seeds(records: Results) -> Record:
     """The mean of records that differ by seed alone, as one record; the record without a seed where there is one.
 
     Perplexities are averaged on the log scale, on which claims compare them: the geometric mean.

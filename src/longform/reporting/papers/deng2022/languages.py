@@ -10,7 +10,7 @@ import numpy as np
 
 from longform.core.results import Record
 from longform.datasets.synthetic_world.languages import language_of
-from longform.reporting.pivot import COLOURS, SYSTEM, Given
+from longform.reporting.pivot import COLOURS, SYSTEM, Given, mean_over_seeds
 from longform.reporting.table import Figure, Listing, Table, exact, short
 
 LATENT = {"critic": "synthetic_states", "metric": "latent_ppl"}
@@ -46,7 +46,8 @@ def figure_latent_over_word(given: Given) -> Figure:
     """Latent PPL over word PPL of every model (ours, after section 3): HSMMs of several numbers of states, transformers of several sizes."""
     columns = {column: TABLE_1[column] for column in EXACT}
     words, latents = (
-        {record.system: record for record in given.select(columns[column])} for column in ("word PPL", "Latent PPL")
+        {own[0].system: mean_over_seeds(own) for own in given.select(columns[column]).groups("system").values()}
+        for column in ("word PPL", "Latent PPL")
     )
 
     def draw(canvas: Any) -> None:
