@@ -141,7 +141,7 @@ def test_each_text_is_that_of_the_float64_model_read_alone(model, overlap):
     """The definition, replayed draw by draw with a plain forward pass over the context of the protocol."""
     network = AutoModelForCausalLM.from_pretrained(model).eval()
     drafts = [Draft(i, 0, 100 + i, [0, 5, 0]) for i in range(3)]
-    sample(Referee(network, margin=1e-4), drafts, Sampling(50, overlap), end=-1)
+    sample(Referee(network, margin=1e-4), drafts, Sampling(50, overlap, 16), end=-1)
     network = network.double()
     for draft in drafts:
         assert len(draft.ids) == 50
@@ -150,6 +150,22 @@ def test_each_text_is_that_of_the_float64_model_read_alone(model, overlap):
             with torch.no_grad():
                 scores = network(context).logits[0, -1] + gumbel(keys([draft.key], place), 300, torch.float64)[0]
             assert int(scores.argmax()) == draft.ids[place], place
+
+
+def test_a_window_makes_the_texts_of_a_network_of_so_many_positions(tmp_path):
+    long, short = lm_folder(tmp_path / "long", window=32), tmp_path / "short"
+    network = AutoModelForCausalLM.from_pretrained(long)
+    kept = {name: value[:16] if "wpe" in name else value for name, value in network.state_dict().items()}
+    network.config.n_positions = 16
+    cut = GPT2LMHeadModel(network.config)
+    cut.load_state_dict(kept)
+    cut.save_pretrained(short)
+    load_tokenizer(long).save_pretrained(short)
+    few = {"documents": 4, "batch": 4}
+    assert hashes(make(long, tmp_path / "a", window=16, **few)) == hashes(make(short, tmp_path / "b", **few))
+    assert hashes(make(long, tmp_path / "c", **few)) != hashes(make(short, tmp_path / "d", **few))
+    with pytest.raises(BadInput, match="window is 33, allowed is 2 to 32"):
+        make(long, tmp_path / "e", window=33)
 
 
 def rough(monkeypatch, size):

@@ -10,7 +10,7 @@ from tiny import bpe_folder, documents
 from transformers import AutoModelForCausalLM, LlamaConfig, LlamaForCausalLM
 
 from longform.core.documents import BadInput
-from longform.language_models import causal_lm
+from longform.language_models import causal_lm, pretrained, tokenizers
 from longform.language_models.checkpoints import load_model, load_reader, load_tokenizer, published
 
 HEADS, KEYS, WIDTH, LAYERS = 4, 2, 32, 2
@@ -122,6 +122,21 @@ def test_it_is_finetuned_and_saved_with_its_tokenizer(pointer, tmp_path):
     start, end = (load_model(place, AutoModelForCausalLM).state_dict() for place in (pointer, tmp_path / "tuned"))
     assert any(not torch.equal(start[name], end[name]) for name in start)
     assert load_tokenizer(tmp_path / "tuned").eos_token_id is not None
+
+
+def test_a_study_takes_its_tokenizer_and_its_reader_from_the_package(carried, tmp_path):
+    network, tokenizer = carried
+    named = {"package": "tiny_weights", "file": "tiny.gguf"}
+    for made, folder in ((tokenizers.fit(documents=[], **named), "words"), (pretrained.fit(**named), "reader")):
+        (tmp_path / folder).mkdir()
+        made.save(tmp_path / folder)
+        kept = load_tokenizer(tmp_path / folder)
+        assert kept.get_vocab() == tokenizer.get_vocab() and kept.eos_token == tokenizer.eos_token
+    found = load_reader(tmp_path / "reader", AutoModelForCausalLM)
+    assert torch.allclose(found.lm_head.weight, network.lm_head.weight, atol=1e-6)
+    for more in ({"vocab_size": 300}, {"folder": tmp_path}):
+        with pytest.raises(BadInput, match="a package with a file"):
+            tokenizers.fit(documents=[], **named, **more)
 
 
 @pytest.mark.parametrize(

@@ -36,11 +36,13 @@ class Sampling:
     Attributes:
         max_tokens: a document is cut there (counted as ``cut``).
         context_overlap: tokens re-encoded when the window is full; None slides by one token.
+        window: most tokens that a draw sees.
         truncation: what is done to the logits.
     """
 
     max_tokens: int
     context_overlap: int | None
+    window: int
     truncation: Truncation = field(default_factory=Truncation)
 
 
@@ -57,6 +59,7 @@ def generate(
     batch: int,
     max_tokens: int,
     context_overlap: int | None,
+    window: int | None = None,
     top_k: int = 0,
     temperature: float = 1.0,
     redraws: int = 20,
@@ -71,6 +74,7 @@ def generate(
         packing: how the model met documents in training, which says what stands before one: "stream" or "documents".
         batch: documents at a time and process.
         context_overlap: None is the paper's protocol, slide by one; n re-encodes n tokens of a full window.
+        window: most tokens that a draw sees; None for all positions of the network.
         top_k: 0 is no truncation (deng2022 section 4); the authors' code inherits 50.
         devices, nodes, strategy: Lightning's; "ddp_spawn" or "ddp" over several devices.
 
@@ -79,12 +83,15 @@ def generate(
     """
     if packing not in STARTS:
         raise BadInput(f"generate {name}: packing {packing!r}, allowed are {sorted(STARTS)}; fix the entry")
-    settings = Sampling(max_tokens, context_overlap, Truncation(top_k, temperature))
     tokenizer = load_tokenizer(model)
     network = load_model(model, AutoModelForCausalLM).float().eval()
-    checked(settings, network.config.max_position_embeddings, name, documents=documents, batch=batch, redraws=redraws)
+    positions = network.config.max_position_embeddings
+    settings = Sampling(
+        max_tokens, context_overlap, positions if window is None else window, Truncation(top_k, temperature)
+    )
+    checked(settings, positions, name, documents=documents, batch=batch, redraws=redraws)
     job = Job(tokenizer, STARTS[packing](tokenizer), titles, (seed, name), documents, redraws, scratch)
-    text = calibration_text(prefixes, tokenizer, titles, network.config.max_position_embeddings)
+    text = calibration_text(prefixes, tokenizer, titles, settings.window)
     sampler = Sampler(network, job, settings, text)
     for _ in range(redraws + 1):  # every round draws what is still missing or malformed, in full batches
         if left := pending(finished(scratch), documents, redraws):
@@ -92,14 +99,16 @@ def generate(
     return corpus_of(finished(scratch), documents, name)
 
 
-def checked(settings: Sampling, window: int, name: str, **counts: int) -> None:
-    """Refuse settings that cannot sample.
+def checked(settings: Sampling, positions: int, name: str, **counts: int) -> None:
+    """Refuse settings that cannot sample, or that no network of so many positions can see.
 
     Raises:
         BadInput: naming the setting, its value and what is allowed.
     """
+    window = settings.window if isinstance(settings.window, int) else positions
     overlap = window - 1 if settings.context_overlap is None else settings.context_overlap
     ranges = {setting: (value, 0 if setting == "redraws" else 1, 10**9) for setting, value in counts.items()}
+    ranges |= {"window": (settings.window, 2, positions)}
     ranges |= {"max_tokens": (settings.max_tokens, 5, 10**9), "context_overlap": (overlap, 1, window - 1)}
     ranges["top_k"] = (settings.truncation.top_k, 0, 10**9)
     for setting, (value, least, most) in ranges.items():
@@ -175,7 +184,7 @@ class Sampler(pl.LightningModule):
             return
         if self.referee is None:
             self.started = time.monotonic()
-            self.referee = calibrated(self.network, self.text, self.network.config.max_position_embeddings)
+            self.referee = calibrated(self.network, self.text, self.settings.window)
         drafts = [self.job.draft(*one) for one in batch]
         sample(self.referee, drafts, self.settings, self.job.tokenizer.eos_token_id, self._tick)
         lines = [self.job.record(draft, self.settings) for draft in drafts]
@@ -205,7 +214,7 @@ def sample(
 ) -> None:
     """Extend the drafts in place until each has drawn the end token or is full."""
     network = referee.network
-    window, device = network.config.max_position_embeddings, network.device
+    window, device = settings.window, network.device
     length, cache, start = len(drafts[0].ids), None, -1  # active drafts are equally long: one prefix, a token a step
     ids = torch.zeros(len(drafts), settings.max_tokens, dtype=torch.int64, device=device)
     ids[:, :length] = torch.tensor([draft.ids for draft in drafts])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 from longform.core.documents import BadInput, Document
 from longform.core.text.rendering import render
-from longform.language_models.checkpoints import SavedModel, load_tokenizer
+from longform.language_models.checkpoints import SavedModel, load_tokenizer, published
 
 
 def encode(text: str, tokenizer: PreTrainedTokenizerBase) -> list[int]:
@@ -61,7 +62,13 @@ END, PAD, UNKNOWN = "</s>", "<pad>", "<unk>"  # the control tokens of fairseq's 
 
 
 def fit(
-    *, documents: Sequence[Document], kind: str | None = None, vocab_size: int | None = None, folder: Path | None = None
+    *,
+    documents: Sequence[Document],
+    kind: str | None = None,
+    vocab_size: int | None = None,
+    folder: Path | None = None,
+    package: str | None = None,
+    file: str | None = None,
 ) -> SavedModel:
     """Train on the training split, or take a published one.
 
@@ -69,14 +76,22 @@ def fit(
         kind: "byte_pair" or "whitespace".
         vocab_size: of byte pairs; whitespace takes every word.
         folder: of a published tokenizer, instead of a kind.
+        package, file: an installed package and its GGUF file, whose tokenizer is taken, instead of a kind.
 
     Raises:
-        BadInput: an unknown kind, or a size that the kind does not take or lacks.
+        BadInput: an unknown kind, a size that the kind does not take or lacks, or a package that is not installed.
     """
-    if folder is not None and kind is None and vocab_size is None:
+    trained = kind is not None or vocab_size is not None
+    if not trained and folder is not None and package is None and file is None:
         return SavedModel(None, load_tokenizer(folder))
-    if kind not in KINDS or folder is not None:
-        raise BadInput(f"tokenizer kind is {kind!r}, allowed are {sorted(KINDS)}, or a folder alone; fix the entry")
+    if not trained and folder is None and package is not None:
+        with TemporaryDirectory() as place:
+            published(package=package, file=file).save(Path(place))
+            return SavedModel(None, load_tokenizer(Path(place)))
+    if kind not in KINDS or folder is not None or package is not None or file is not None:
+        raise BadInput(
+            f"tokenizer kind is {kind!r}, allowed are {sorted(KINDS)}, or a folder alone, or a package with a file; fix the entry"
+        )
     if (vocab_size is None) == (kind == "byte_pair"):
         raise BadInput(f"tokenizer of kind {kind!r} has vocab_size={vocab_size!r}; byte_pair alone takes one")
     return SavedModel(None, KINDS[kind]([d for d in documents if d.split == "train"], vocab_size))

@@ -46,12 +46,13 @@ def test_long_documents_are_scored_in_windows(tmp_path):
     assert all(np.isfinite(row).all() and len(row) > 16 for row in out.ragged("token_logprob"))
 
 
-@pytest.mark.parametrize("window", [16, 31])
-def test_the_papers_perplexity_is_the_mean_loss_of_the_streams_disjoint_blocks(tmp_path, window):
+@pytest.mark.parametrize(("window", "given"), [(16, None), (31, None), (31, 16)])
+def test_the_papers_perplexity_is_the_mean_loss_of_the_streams_disjoint_blocks(tmp_path, window, given):
     reader = lm_folder(tmp_path, window=window)
     out = token_readout.read(
-        documents=documents(), reader=reader, name="t", titles=True, splits=["test"], preset="paper"
+        documents=documents(), reader=reader, name="t", titles=True, splits=["test"], preset="paper", window=given
     )
+    window = given or window
     network, tokenizer = AutoModelForCausalLM.from_pretrained(reader), AutoTokenizer.from_pretrained(reader)
     blocks = stream_blocks([d for d in documents() if d.split == "test"], tokenizer, True, window)
     module = CausalLanguageModel(network.eval(), Schedule(1e-3, 1, 1), 1)
@@ -64,3 +65,8 @@ def test_the_papers_perplexity_is_the_mean_loss_of_the_streams_disjoint_blocks(t
         token_readout.read(
             documents=documents(), reader=reader, name="t", titles=True, splits=["test"], preset="blocks"
         )
+
+
+def test_a_window_that_the_model_lacks_is_refused(model):
+    with pytest.raises(BadInput, match="window is 257, allowed is 2 to 256"):
+        token_readout.read(documents=documents(), reader=model, name="t", titles=True, splits=["test"], window=257)

@@ -26,23 +26,32 @@ def read(
     splits: Sequence[str],
     batch: int = 16,
     preset: str | None = None,
+    window: int | None = None,
 ) -> Readout:
     """Log-probability of each scored token, ragged over tokens: float32 ``token_logprob``, ``token_logprob_lengths``.
 
     Args:
         batch: full windows that are read at a time.
         preset: "paper", or None for overlapping windows.
+        window: most tokens that the model sees; None for all its positions.
+
+    Raises:
+        BadInput: an unknown preset, or a window that the model does not have.
     """
     if preset not in (None, "paper"):
         raise BadInput(f"infer {name}: preset is {preset!r}, allowed are 'paper' and null; fix the entry")
     tokenizer = load_tokenizer(reader)
     network = load_reader(reader, AutoModelForCausalLM)
+    positions = network.config.max_position_embeddings
+    size = positions if window is None else window
+    if not 2 <= size <= positions:
+        raise BadInput(f"infer {name}: window is {size!r}, allowed is 2 to {positions}; fix the entry")
     chosen = [document for document in documents if document.split in splits]
     if preset == "paper":
         articles = [article_ids(document, tokenizer, titles) for document in chosen]
-        log_probs = score_stream(network, articles, batch, name)
+        log_probs = score_stream(network, articles, batch, size, name)
     else:
-        log_probs = score_rows(network, document_rows(chosen, tokenizer, titles, 10**9), batch, name)
+        log_probs = score_rows(network, document_rows(chosen, tokenizer, titles, 10**9), batch, size, name)
     arrays = {
         "token_logprob": np.concatenate([np.zeros(0, dtype=np.float32), *log_probs]),
         "token_logprob_lengths": np.array([len(row) for row in log_probs], dtype=np.int64),
@@ -63,18 +72,16 @@ def windows(length: int, size: int) -> list[tuple[int, int, int]]:
     return cuts
 
 
-def score_rows(network: Any, rows: Sequence[list[int]], batch: int, name: str) -> list[np.ndarray]:
-    """Float32 log-probabilities of each row's tokens from the second on, by :func:`windows`."""
-    size = network.config.max_position_embeddings
+def score_rows(network: Any, rows: Sequence[list[int]], batch: int, size: int, name: str) -> list[np.ndarray]:
+    """Float32 log-probabilities of each row's tokens from the second on, by :func:`windows` of a size."""
     cuts = [windows(len(row), size) for row in rows]
     pieces = [tuple(row[start:stop]) for row, places in zip(rows, cuts, strict=True) for start, stop, _ in places]
     scored = iter(open_reader(network, batch * size, share=False, label=f"infer {name}").read(pieces))
     return [np.concatenate([next(scored)[first - start - 1 :] for start, _, first in places]) for places in cuts]
 
 
-def score_stream(network: Any, articles: Sequence[list[int]], batch: int, name: str) -> list[np.ndarray]:
+def score_stream(network: Any, articles: Sequence[list[int]], batch: int, size: int, name: str) -> list[np.ndarray]:
     """Float32 log-probabilities of each article's tokens, in disjoint blocks of the stream of all; unscored ones left out."""
-    size = network.config.max_position_embeddings
     stream = [token for ids in articles for token in ids]
     blocks = [tuple(stream[start : start + size]) for start in range(0, len(stream) - size + 1, size)]
     values, scored = np.zeros(len(stream), dtype=np.float32), np.zeros(len(stream), dtype=bool)
