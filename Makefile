@@ -6,8 +6,9 @@ export PATH := $(BIN):$(PATH)
 export PYTHONPATH := src
 export OMP_NUM_THREADS ?= 1
 export WANDB_MODE ?= offline
+REAL ?= real
 WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
-.PHONY: setup repro test smoke scale lint clean
+.PHONY: setup repro test smoke scale real lint clean
 
 repro: $(VENV)/ready ## the default study: corpora, models, generations, critics, tables; WORKERS=1 for one stage at a time
 	python -m longform.pipeline.repro --workers $(WORKERS)
@@ -24,6 +25,11 @@ smoke: scale ## the same pipeline, much smaller
 scale: $(VENV)/ready ## another scale in a folder of its own: make scale SCALE=hsmm_medium
 	python -m longform.pipeline.scale $(SCALE)
 	cd scales/$(SCALE) && PYTHONPATH=src python -m longform.pipeline.repro --workers $(WORKERS) $$(cat targets)
+
+real: $(VENV)/ready ## real text and real models, hours: make real DATA=folder; REAL=real_small for the path alone, in minutes
+	python -m longform.pipeline.real_files $(DATA)
+	python -m longform.pipeline.scale $(REAL)
+	cd scales/$(REAL) && PYTHONPATH=src OMP_NUM_THREADS=2 python -m longform.pipeline.repro --workers 1 $$(cat targets)
 
 lint: $(VENV)/ready-dev ## style and types
 	ruff check . && ruff format --check . && mypy

@@ -8,7 +8,7 @@ from dvc.repo import Repo
 
 from longform.core.artefacts import read_yaml
 from longform.core.experiment import Experiment
-from longform.pipeline.scale import overridden
+from longform.pipeline.scale import parameters
 from tests.pipeline_entries import entries
 
 ROOT = Path(__file__).parents[1]
@@ -19,8 +19,7 @@ MODULES = sorted(p.relative_to(PACKAGE) for p in PACKAGE.rglob("*.py"))
 def experiment(scale: str = "") -> Experiment:
     asked = Experiment(ROOT)
     if scale:
-        overrides = read_yaml(ROOT / "experiments" / "scales" / scale / "overrides.yaml")
-        asked.__dict__["params"] = overridden(asked.params, overrides)
+        asked.__dict__["params"] = parameters(scale, ROOT)["params.yaml"]
     return asked
 
 

@@ -2,7 +2,12 @@
 
 ``python -m longform.pipeline.scale smoke`` makes ``scales/smoke/``, an ordinary DVC project with the cache of this one, so that every
 DVC command works there; ``--results`` copies what it measured back to ``experiments/scales/smoke/``. An override is a dotted key and
-a value: mappings are merged, everything else is replaced.
+a value: mappings are merged, everything else is replaced. Beside overrides a scale may have
+
+- ``extends``: another scale, whose overrides come first;
+- ``without``: names by the dotted key below which they are taken out;
+- ``files``: overrides of other YAML files than ``params.yaml``, by path;
+- ``targets``: the stages that the scale is about; all where it names none.
 """
 
 from __future__ import annotations
@@ -23,7 +28,8 @@ from longform.core.artefacts import read_yaml
 from longform.core.documents import BadInput
 from longform.core.experiment import near
 
-TARGETS = "targets"  # the stages that a scale is about; all where it names none
+TARGETS, EXTENDS, WITHOUT, FILES = OWN = ("targets", "extends", "without", "files")  # keys that are no overrides
+PARAMS = "params.yaml"
 RESULTS = ("data/scores", "data/metrics", "paper_figures")
 BUILT = ("scales/", "dvc.lock", *(f"{name}/" for name in RESULTS))
 
@@ -31,23 +37,64 @@ BUILT = ("scales/", "dvc.lock", *(f"{name}/" for name in RESULTS))
 def overridden(params: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
     """Parameters with a scale's overrides. Raises BadInput: a key that leads nowhere; close names are offered."""
     result = copy.deepcopy(dict(params))
+    for key, names in (overrides.get(WITHOUT) or {}).items():
+        place: Any = result
+        for name in key.split("."):
+            place = _entered(place, name, f"{WITHOUT}.{key}")[name]
+        for name in names:
+            del _entered(place, name, f"{WITHOUT}.{key}")[name]
     for key, value in overrides.items():
-        if key == TARGETS:
+        if key in OWN:
             continue
         *path, last = key.split(".")
-        place: Any = result
+        place = result
         for name in path:
-            place = _entered(place, name, key)
+            place = _entered(place, name, key)[name]
         _entered(place, last, key)
         place[last] = _merged(place[last], value)
     return result
 
 
+def scales(name: str, root: Path) -> list[dict[str, Any]]:
+    """The overrides of a scale, after those of the scales that it extends.
+
+    Raises BadInput: no such scale, or scales that extend each other.
+    """
+    chain: dict[str, dict[str, Any]] = {}
+    wanted: str | None = name
+    while wanted is not None:
+        source = root / "experiments" / "scales" / wanted / "overrides.yaml"
+        if not source.is_file():
+            known = sorted(path.parent.name for path in source.parents[1].glob("*/overrides.yaml"))
+            raise BadInput(f"there is no scale {wanted!r}; allowed are {known}")
+        chain[wanted] = read_yaml(source) or {}
+        wanted = chain[wanted].get(EXTENDS)
+        if wanted in chain:
+            raise BadInput(f"scales {list(chain)} extend each other; fix {EXTENDS} of one")
+    return list(chain.values())[::-1]
+
+
+def parameters(name: str, root: Path) -> dict[str, dict[str, Any]]:
+    """Every YAML file that a scale changes, by its path, with its overrides: ``params.yaml`` first."""
+    files = {PARAMS: read_yaml(root / PARAMS)}
+    for overrides in scales(name, root):
+        files[PARAMS] = overridden(files[PARAMS], overrides)
+        for path, own in (overrides.get(FILES) or {}).items():
+            files[path] = overridden(files[path] if path in files else read_yaml(root / path), own)
+    return files
+
+
+def targets(name: str, root: Path) -> list[str]:
+    """The stages that a scale is about, its own or those of the scale that it extends."""
+    return next((own[TARGETS] for own in reversed(scales(name, root)) if TARGETS in own), [])
+
+
 def _entered(place: Any, name: str, key: str) -> Any:
+    """The mapping that has a name."""
     if not isinstance(place, dict) or name not in place:
         told = f"{name!r}{near(name, place if isinstance(place, dict) else ())}"
         raise BadInput(f"override {key}: params.yaml has no {told}; fix the key")
-    return place[name]
+    return place
 
 
 def _merged(old: Any, new: Any) -> Any:
@@ -61,29 +108,25 @@ def make(name: str, root: Path, folder: Path) -> None:
 
     Raises BadInput: no such scale, or a bad override.
     """
-    source = root / "experiments" / "scales" / name / "overrides.yaml"
-    if not source.is_file():
-        known = sorted(path.parent.name for path in source.parents[1].glob("*/overrides.yaml"))
-        raise BadInput(f"there is no scale {name!r}; allowed are {known}")
-    params = overridden(read_yaml(root / "params.yaml"), read_yaml(source) or {})
+    files = parameters(name, root)
     folder.mkdir(parents=True, exist_ok=True)
     kept = _tracked(root)
     for path in _tracked(folder) if (folder / ".git").is_dir() else []:
         if path not in kept and str(path) != TARGETS and not str(path).startswith(BUILT):
             (folder / path).unlink(missing_ok=True)
     for path in kept:
-        if not str(path).startswith(BUILT) and (root / path).is_file():
+        if not str(path).startswith(BUILT) and str(path) not in files and (root / path).is_file():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             if not (folder / path).is_file() or (folder / path).read_bytes() != (root / path).read_bytes():
                 shutil.copy2(root / path, folder / path)
-    header = (
-        f"# The default parameters with experiments/scales/{name}/overrides.yaml; made by longform.pipeline.scale.\n"
-    )
-    text = header + yaml.safe_dump(dict(params), sort_keys=False, allow_unicode=True, width=120)
-    written = folder / "params.yaml"
-    if not written.is_file() or written.read_text(encoding="utf-8") != text:
-        written.write_text(text, encoding="utf-8")
-    (folder / TARGETS).write_text(" ".join((read_yaml(source) or {}).get(TARGETS, [])), encoding="utf-8")
+    for path, content in files.items():
+        header = f"# {path} with experiments/scales/{name}/overrides.yaml; made by longform.pipeline.scale.\n"
+        text = header + yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=120)
+        written = folder / path
+        if not written.is_file() or written.read_text(encoding="utf-8") != text:
+            written.parent.mkdir(parents=True, exist_ok=True)
+            written.write_text(text, encoding="utf-8")
+    (folder / TARGETS).write_text(" ".join(targets(name, root)), encoding="utf-8")
     if not (folder / ".git").is_dir():
         _run(folder, "git", "init", "--quiet")
         cache = os.path.relpath(root / ".dvc" / "cache", folder / ".dvc")

