@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from longform.core.artefacts import read_yaml
-from longform.core.documents import BadInput
+from longform.core.artefacts import read_yaml, write_documents
+from longform.core.documents import BadInput, Document, Section
 from longform.core.experiment import Experiment
 from longform.pipeline import real_files
-from longform.pipeline.scale import overridden, parameters, targets
+from longform.pipeline.scale import keep_results, overridden, parameters, said
 
 ROOT = Path(__file__).parents[2]
 REAL = ("real", "real_small")
@@ -42,9 +42,9 @@ def root(tmp_path):
 
 def test_a_scale_comes_after_the_one_that_it_extends(root):
     files = parameters("second", root)
-    assert files["params.yaml"] == {"seed": 1, "models": {"a": {"width": 4}, "c": {"width": 6}}}
+    assert files["params.yaml"] == {"seed": 1, "scale": "second", "models": {"a": {"width": 4}, "c": {"width": 6}}}
     assert files["paper.yaml"] == {"reports": {"corpus": "y", "system": "a"}}
-    assert targets("second", root) == ["t"]
+    assert said("second", root, "targets", []) == ["t"]
     assert parameters("first", root)["params.yaml"]["models"]["c"] == {"width": 5}
 
 
@@ -62,7 +62,7 @@ def test_what_is_not_there_cannot_be_taken_out_or_extended(root):
 @pytest.mark.parametrize("name", REAL)
 def test_every_target_of_a_real_scale_is_a_stage_of_its_parameters(name):
     listed, params = read_yaml(ROOT / "dvc.yaml")["stages"], parameters(name, ROOT)["params.yaml"]
-    for target in targets(name, ROOT):
+    for target in said(name, ROOT, "targets", []):
         stage, at, item = target.partition("@")
         assert stage in listed
         if at:
@@ -88,6 +88,22 @@ def test_a_real_scale_writes_with_one_tokenizer_and_keeps_every_name_that_it_use
     for study, models in (("articles", params["articles"]["models"]), ("suites", params["suites"]["models"])):
         for corpus in params[study]["corpora"]:
             assert {system.model for system in asked.systems(study, corpus)} == set(models) <= params["models"].keys()
+
+
+def test_results_come_with_the_first_articles_by_number(root):
+    scale(root, "shown", articles=2)
+    scale(root, "bare")
+    for folder, title in (("with", "history"), ("without", None)):
+        made = [Document(f"a-{i}", "generated", (Section(title, f"Text {i}."),)) for i in range(3)]
+        write_documents(root / "run" / "data" / "generations" / "articles" / "wiki" / folder / "documents.jsonl", made)
+    for name in ("shown", "bare"):
+        keep_results(name, root, root / "run")
+    kept = root / "experiments" / "scales" / "shown" / "articles"
+    texts = {path.name: path.read_text() for path in kept.iterdir()}
+    assert texts.keys() == {"articles-wiki-with.md", "articles-wiki-without.md"}
+    assert "## a-1" in texts["articles-wiki-with.md"] and "a-2" not in texts["articles-wiki-with.md"]
+    assert "\nhistory: Text 0." in texts["articles-wiki-with.md"] and "\nText 1." in texts["articles-wiki-without.md"]
+    assert not (root / "experiments" / "scales" / "bare" / "articles").exists()
 
 
 def packed(files: dict[str, bytes]) -> bytes:

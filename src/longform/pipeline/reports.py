@@ -26,7 +26,7 @@ def report(experiment: Experiment, paper: str, subject: str) -> None:
     place = f"experiments/{paper}/params.yaml: reports.{subject}"
     results = complete(paper, scores(experiment, entry["scores"]))
     chosen = {name: _with_models(experiment, choice or {}) for name, choice in entry["exhibits"].items()}
-    expected = read_expected(EXPERIMENTS / paper, overrides={"exhibits": chosen})
+    expected = read_expected(EXPERIMENTS / paper, scale_of(experiment), {"exhibits": chosen})
     given = Given(results, expected, experiment.data, decoders=_decoders(experiment))
     for exhibit in entry["exhibits"]:
         sheet = drawn(place, entry, replace(given, name=exhibit))
@@ -79,10 +79,15 @@ def scores(experiment: Experiment, places: list[str]) -> Results:
     return read_results(*(experiment.data / "scores" / (f"{p}.json" if "/" in p else p) for p in places))
 
 
+def scale_of(experiment: Experiment) -> str:
+    """The name of the scale that wrote the parameters; the root's own is ``default``."""
+    return str(experiment.params.get("scale", "default"))
+
+
 def ledger(experiment: Experiment) -> None:
     """Every printed number and every claim of the papers, with ours -> ``paper_figures/ledger``."""
     results = read_results(experiment.data / "scores")
-    papers = [read_expected(path.parent) for path in sorted(EXPERIMENTS.glob("*/expected.yaml"))]
+    papers = [read_expected(path.parent, scale_of(experiment)) for path in sorted(EXPERIMENTS.glob("*/expected.yaml"))]
     judged = [claim for paper in papers for claim in paper.judged(complete(paper.paper, results), experiment.data)]
     lines = [line for paper in papers for line in paper.ledger(complete(paper.paper, results), experiment.data)]
     with whole(experiment.home / "paper_figures" / "ledger") as folder:

@@ -7,7 +7,8 @@ a value: mappings are merged, everything else is replaced. Beside overrides a sc
 - ``extends``: another scale, whose overrides come first;
 - ``without``: names by the dotted key below which they are taken out;
 - ``files``: overrides of other YAML files than ``params.yaml``, by path;
-- ``targets``: the stages that the scale is about; all where it names none.
+- ``targets``: the stages that the scale is about; all where it names none;
+- ``articles``: how many of each system's generated articles, the first by number, ``--results`` keeps.
 """
 
 from __future__ import annotations
@@ -24,11 +25,18 @@ from typing import Any
 
 import yaml
 
-from longform.core.artefacts import read_yaml
+from longform.core.artefacts import read_documents, read_yaml
 from longform.core.documents import BadInput
 from longform.core.experiment import near
+from longform.core.text.rendering import render
 
-TARGETS, EXTENDS, WITHOUT, FILES = OWN = ("targets", "extends", "without", "files")  # keys that are no overrides
+TARGETS, EXTENDS, WITHOUT, FILES, ARTICLES = OWN = (
+    "targets",
+    "extends",
+    "without",
+    "files",
+    "articles",
+)  # no overrides
 PARAMS = "params.yaml"
 RESULTS = ("data/scores", "data/metrics", "paper_figures")
 BUILT = ("scales/", "dvc.lock", *(f"{name}/" for name in RESULTS))
@@ -75,8 +83,8 @@ def scales(name: str, root: Path) -> list[dict[str, Any]]:
 
 
 def parameters(name: str, root: Path) -> dict[str, dict[str, Any]]:
-    """Every YAML file that a scale changes, by its path, with its overrides: ``params.yaml`` first."""
-    files = {PARAMS: read_yaml(root / PARAMS)}
+    """Every YAML file that a scale changes, by its path, with its overrides: ``params.yaml`` first, which names the scale."""
+    files = {PARAMS: {**read_yaml(root / PARAMS), "scale": name}}
     for overrides in scales(name, root):
         files[PARAMS] = overridden(files[PARAMS], overrides)
         for path, own in (overrides.get(FILES) or {}).items():
@@ -84,9 +92,9 @@ def parameters(name: str, root: Path) -> dict[str, dict[str, Any]]:
     return files
 
 
-def targets(name: str, root: Path) -> list[str]:
-    """The stages that a scale is about, its own or those of the scale that it extends."""
-    return next((own[TARGETS] for own in reversed(scales(name, root)) if TARGETS in own), [])
+def said(name: str, root: Path, key: str, default: Any) -> Any:
+    """What a scale, or the one that it extends, says under one of the keys that are no overrides."""
+    return next((own[key] for own in reversed(scales(name, root)) if key in own), default)
 
 
 def _entered(place: Any, name: str, key: str) -> Any:
@@ -126,7 +134,7 @@ def make(name: str, root: Path, folder: Path) -> None:
         if not written.is_file() or written.read_text(encoding="utf-8") != text:
             written.parent.mkdir(parents=True, exist_ok=True)
             written.write_text(text, encoding="utf-8")
-    (folder / TARGETS).write_text(" ".join(targets(name, root)), encoding="utf-8")
+    (folder / TARGETS).write_text(" ".join(said(name, root, TARGETS, [])), encoding="utf-8")
     if not (folder / ".git").is_dir():
         _run(folder, "git", "init", "--quiet")
         cache = os.path.relpath(root / ".dvc" / "cache", folder / ".dvc")
@@ -157,6 +165,22 @@ def keep_results(name: str, root: Path, folder: Path) -> None:
         shutil.rmtree(target, ignore_errors=True)
         if (folder / part).is_dir():
             shutil.copytree(folder / part, target, ignore=shutil.ignore_patterns(".gitignore"))
+    kept = root / "experiments" / "scales" / name / ARTICLES
+    shutil.rmtree(kept, ignore_errors=True)
+    count, generations = said(name, root, ARTICLES, 0), folder / "data" / "generations"
+    for file in sorted(generations.rglob("documents.jsonl")) if count else ():
+        kept.mkdir(parents=True, exist_ok=True)
+        place = kept / ("-".join(file.parent.relative_to(generations).parts) + ".md")
+        place.write_text(first_articles(file, count), encoding="utf-8")
+
+
+def first_articles(file: Path, count: int) -> str:
+    """The first generated articles by number, none left out, as they were written, as a page of Markdown."""
+    pages = [f"# The first {count} articles by number, none left out"]
+    for document in read_documents(file)[:count]:
+        titled = all(section.title is not None for section in document.sections)
+        pages += [f"## {document.id}", f"~~~~text\n{render(document, titled)}\n~~~~"]
+    return "\n\n".join(pages) + "\n"
 
 
 def main(arguments: list[str] | None = None) -> int:
