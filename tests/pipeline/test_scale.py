@@ -29,7 +29,12 @@ def scale(root: Path, name: str, **overrides) -> None:
 def root(tmp_path):
     (tmp_path / "params.yaml").write_text(yaml.safe_dump({"seed": 1, "models": {"a": {"width": 2}, "b": {"width": 3}}}))
     (tmp_path / "paper.yaml").write_text(yaml.safe_dump({"reports": {"corpus": "x", "system": "b"}}))
-    own = {"without": {"models": ["b"]}, "files": {"paper.yaml": {"reports": {"system": "a"}}}, "targets": ["t"]}
+    own = {
+        "without": {"models": ["b"]},
+        "files": {"paper.yaml": {"reports": {"system": "a"}}},
+        "targets": ["t"],
+        "claims": "c",
+    }
     scale(tmp_path, "first", **own, models={"a": {"width": 4}, "c": {"width": 5}})
     scale(
         tmp_path,
@@ -42,7 +47,9 @@ def root(tmp_path):
 
 def test_a_scale_comes_after_the_one_that_it_extends(root):
     files = parameters("second", root)
-    assert files["params.yaml"] == {"seed": 1, "scale": "second", "models": {"a": {"width": 4}, "c": {"width": 6}}}
+    assert files["params.yaml"] == {"seed": 1, "scale": "c", "models": {"a": {"width": 4}, "c": {"width": 6}}}
+    scale(root, "bare")
+    assert parameters("bare", root)["params.yaml"] == read_yaml(root / "params.yaml")
     assert files["paper.yaml"] == {"reports": {"corpus": "y", "system": "a"}}
     assert said("second", root, "targets", []) == ["t"]
     assert parameters("first", root)["params.yaml"]["models"]["c"] == {"width": 5}

@@ -164,9 +164,6 @@ def test_what_cannot_be_tested_says_why_and_where(tmp_path):
     assert everywhere.verdict == "not testable here" and "raters are simulated" in everywhere.sentence()
     assert judged(tmp_path, not_testable={"small": "too small"}, scale="small").verdict == "not testable here"
     assert judged(tmp_path, not_testable={"small": "too small"}, scale="large").verdict == "contradicted"
-    reasons = {"default": "too small", "large": "too slow"}
-    assert "too small" in judged(tmp_path, not_testable=reasons, scale="middle").sentence()
-    assert "too slow" in judged(tmp_path, not_testable=reasons, scale="large").sentence()
     assert judged(tmp_path, Results([])).verdict == "not measured here"
 
 

@@ -80,7 +80,7 @@ def scores(experiment: Experiment, places: list[str]) -> Results:
 
 
 def scale_of(experiment: Experiment) -> str:
-    """The name of the scale that wrote the parameters; the root's own is ``default``."""
+    """The name by which claims know the scale that wrote the parameters; the root's own is ``default``."""
     return str(experiment.params.get("scale", "default"))
 
 

@@ -8,7 +8,8 @@ a value: mappings are merged, everything else is replaced. Beside overrides a sc
 - ``without``: names by the dotted key below which they are taken out;
 - ``files``: overrides of other YAML files than ``params.yaml``, by path;
 - ``targets``: the stages that the scale is about; all where it names none;
-- ``articles``: how many of each system's generated articles, the first by number, ``--results`` keeps.
+- ``articles``: how many of each system's generated articles, the first by number, ``--results`` keeps;
+- ``claims``: the name by which claims give reasons why they cannot be tested there; the root's own, ``default``, where it has none.
 """
 
 from __future__ import annotations
@@ -30,13 +31,8 @@ from longform.core.documents import BadInput
 from longform.core.experiment import near
 from longform.core.text.rendering import render
 
-TARGETS, EXTENDS, WITHOUT, FILES, ARTICLES = OWN = (
-    "targets",
-    "extends",
-    "without",
-    "files",
-    "articles",
-)  # no overrides
+OWN = ("targets", "extends", "without", "files", "articles", "claims")  # keys of a scale that are no overrides
+TARGETS, EXTENDS, WITHOUT, FILES, ARTICLES, CLAIMS = OWN
 PARAMS = "params.yaml"
 RESULTS = ("data/scores", "data/metrics", "paper_figures")
 BUILT = ("scales/", "dvc.lock", *(f"{name}/" for name in RESULTS))
@@ -83,8 +79,9 @@ def scales(name: str, root: Path) -> list[dict[str, Any]]:
 
 
 def parameters(name: str, root: Path) -> dict[str, dict[str, Any]]:
-    """Every YAML file that a scale changes, by its path, with its overrides: ``params.yaml`` first, which names the scale."""
-    files = {PARAMS: {**read_yaml(root / PARAMS), "scale": name}}
+    """Every YAML file that a scale changes, by its path, with its overrides: ``params.yaml`` first, with the scale's name for claims."""
+    called = said(name, root, CLAIMS, None)
+    files = {PARAMS: {**read_yaml(root / PARAMS), **({"scale": called} if called else {})}}
     for overrides in scales(name, root):
         files[PARAMS] = overridden(files[PARAMS], overrides)
         for path, own in (overrides.get(FILES) or {}).items():
@@ -127,10 +124,10 @@ def make(name: str, root: Path, folder: Path) -> None:
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             if not (folder / path).is_file() or (folder / path).read_bytes() != (root / path).read_bytes():
                 shutil.copy2(root / path, folder / path)
-    for path, content in files.items():
-        header = f"# {path} with experiments/scales/{name}/overrides.yaml; made by longform.pipeline.scale.\n"
+    for changed, content in files.items():
+        header = f"# {changed} with experiments/scales/{name}/overrides.yaml; made by longform.pipeline.scale.\n"
         text = header + yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=120)
-        written = folder / path
+        written = folder / changed
         if not written.is_file() or written.read_text(encoding="utf-8") != text:
             written.parent.mkdir(parents=True, exist_ok=True)
             written.write_text(text, encoding="utf-8")

@@ -94,8 +94,7 @@ def judge(
     Args:
         claims: of the paper's ``expected.yaml``.
         data: the folder whose ``corpora/<corpus>/facts.json`` hold exact values.
-        scale: the name of the scale of experiment, for claims that are not testable at it; where it has no reason of its own,
-            that of ``default`` stands.
+        scale: the name of the scale of experiment, for claims that are not testable at it.
 
     Raises:
         BadInput: a claim that is written wrongly.
@@ -119,7 +118,7 @@ def _checked(paper: str, claim: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _judged(paper: str, claim: Mapping[str, Any], results: Results, facts: Facts, at: str) -> Judged:
     reason = claim.get("not_testable", "")
-    reason = reason.get(at, reason.get("default", "")) if isinstance(reason, Mapping) else reason
+    reason = reason.get(at or "default", "") if isinstance(reason, Mapping) else reason
     form = next((form for form in FORMS if form in claim), "")
     if reason or not form:
         return Judged(paper, claim, "difference", [Row("", "", None, UNTESTABLE, reason or "not at this scale")])
