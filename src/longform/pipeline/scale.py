@@ -59,8 +59,8 @@ def overridden(params: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[
     return result
 
 
-def scales(name: str, root: Path) -> list[dict[str, Any]]:
-    """The overrides of a scale, after those of the scales that it extends.
+def scales(name: str, root: Path) -> dict[str, dict[str, Any]]:
+    """The overrides of a scale by its name, after those of the scales that it extends.
 
     Raises BadInput: no such scale, or scales that extend each other.
     """
@@ -75,14 +75,14 @@ def scales(name: str, root: Path) -> list[dict[str, Any]]:
         wanted = chain[wanted].get(EXTENDS)
         if wanted in chain:
             raise BadInput(f"scales {list(chain)} extend each other; fix {EXTENDS} of one")
-    return list(chain.values())[::-1]
+    return dict(reversed(chain.items()))
 
 
 def parameters(name: str, root: Path) -> dict[str, dict[str, Any]]:
     """Every YAML file that a scale changes, by its path, with its overrides: ``params.yaml`` first, with the scale's name for claims."""
     called = said(name, root, CLAIMS, None)
     files = {PARAMS: {**read_yaml(root / PARAMS), **({"scale": called} if called else {})}}
-    for overrides in scales(name, root):
+    for overrides in scales(name, root).values():
         files[PARAMS] = overridden(files[PARAMS], overrides)
         for path, own in (overrides.get(FILES) or {}).items():
             files[path] = overridden(files[path] if path in files else read_yaml(root / path), own)
@@ -91,7 +91,7 @@ def parameters(name: str, root: Path) -> dict[str, dict[str, Any]]:
 
 def said(name: str, root: Path, key: str, default: Any) -> Any:
     """What a scale, or the one that it extends, says under one of the keys that are no overrides."""
-    return next((own[key] for own in reversed(scales(name, root)) if key in own), default)
+    return next((own[key] for own in reversed(scales(name, root).values()) if key in own), default)
 
 
 def _entered(place: Any, name: str, key: str) -> Any:

@@ -118,15 +118,15 @@ def _save(model: Any, place: Path) -> None:
         model.save(folder)
 
 
-def complete(experiment: Experiment, study: str) -> None:
-    """Human articles beside machine completions of their own openings -> ``data/corpora/<study>/completions``.
+def complete(experiment: Experiment, study: str, corpus: str) -> None:
+    """Human articles beside machine completions of their own openings -> ``data/corpora/<study>/<corpus>``.
 
     The larger model's completions come first, then the smaller one's join them, so that every side of every article is in one
     corpus.
     """
     folder = experiment.data / "corpora" / study
     source = experiment.data / System("articles", "wiki").texts
-    for part, target in (("larger", "half"), ("smaller", "completions")):
+    for part, target in (("larger", "half"), ("smaller", corpus)):
         settings, place = experiment.settings(study, part), f"complete {study} {part}"
         model = experiment.data / str(settings.pop("model"))
         given = {"name": part, "model": model, "prefixes": read_documents(source / "documents.jsonl")}
