@@ -11,7 +11,7 @@ one product of a matrix of counts and the tally, and one call of the score.
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from abc import ABC
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal, Protocol, Self, TypeVar, runtime_checkable
@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Literal, Protocol, Self, TypeVar, runtime_chec
 import numpy as np
 
 from longform.core.documents import BadInput
-from longform.core.resampling import blocks, occurrences, percentile_interval, resampled_rows
+from longform.core.resampling import blocks, occurrences, percentile_interval, ratio, resampled_rows
 
 TIE = 1e-12  # share of a score within which a permuted difference equals the observed one
 Better = Literal["higher", "lower", "nearer_real"]
@@ -41,6 +41,12 @@ class Tally:
         shape = (len(self.unit_ids), len(self.columns))
         if self.values.shape != shape:
             raise BadInput(f"tally values have shape {self.values.shape}, units x columns is {shape}")
+
+    @classmethod
+    def of(cls, units: Sequence[Any], columns: Sequence[str], rows: Iterable[Sequence[float]]) -> Tally:
+        """From a row of numbers for each unit."""
+        values = np.array(list(rows), dtype=np.float64).reshape(len(units), len(columns))
+        return cls(tuple(unit.unit_id for unit in units), tuple(columns), values)
 
     def column(self, name: str) -> np.ndarray:
         """One column over all units."""
@@ -86,15 +92,21 @@ class Sums:
 
 
 class SumScored(ABC):
-    """A metric whose score is a function of its columns' sums, so that thousands of resamples are scored as one array."""
+    """A metric whose score is a function of its columns' sums, so that thousands of resamples are scored as one array.
+
+    Attributes:
+        divided: the columns whose sums' ratio is the score, unless ``of_sums`` says otherwise.
+    """
+
+    divided: ClassVar[tuple[str, str]]
 
     def fit(self, real: Sequence[Any]) -> Self:
         """Itself: nothing is fitted, unless a subclass says otherwise."""
         return self
 
-    @abstractmethod
     def of_sums(self, sums: Sums) -> Any:
         """The score, a number or one per resample; nan where nothing was scored."""
+        return ratio(*(sums.total(name) for name in self.divided))
 
     def score(self, tally: Tally) -> float:
         """The one number."""

@@ -154,8 +154,7 @@ class BlockedRoles:
         for unit in units:
             own = self.roles.tally(blocks(unit))
             rows.append((own.total("logprob"), own.total("cells"), float(not own.total("cells"))))
-        values = np.array(rows, dtype=np.float64).reshape(len(rows), 3)
-        return Tally(tuple(unit.unit_id for unit in units), ("logprob", "cells", "excluded"), values)
+        return Tally.of(units, ("logprob", "cells", "excluded"), rows)
 
     def score(self, tally: Tally) -> float:
         """Mean log-probability of a cell over all texts, nats; nan without any cell."""

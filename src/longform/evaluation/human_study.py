@@ -22,9 +22,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from longform.core.critic import Better, Sums, SumScored, Tally
+from longform.core.critic import Better, SumScored, Tally
 from longform.core.documents import BadInput, Readout
-from longform.core.resampling import ratio
 from longform.evaluation.agreement import cohen_kappa, krippendorff_alpha
 from longform.evaluation.measurements import NORMAL_95, wilson
 
@@ -131,6 +130,7 @@ class CoherentShare(SumScored):
     """Share of judgements that call the article coherent (Table 4, column Human); the interval resamples articles."""
 
     better: ClassVar[Better] = "higher"
+    divided: ClassVar[tuple[str, str]] = ("coherent", "judgements")
 
     def fit(self, real: Sequence[Judged]) -> CoherentShare:
         """Nothing to fit."""
@@ -141,10 +141,6 @@ class CoherentShare(SumScored):
         rows = [(sum(u.verdicts.values()), len(u.verdicts), not u.verdicts) for u in units]
         columns = ("coherent", "judgements", "excluded")
         return Tally(tuple(u.unit_id for u in units), columns, np.array(rows, dtype=np.float64).reshape(len(rows), 3))
-
-    def of_sums(self, sums: Sums) -> Any:
-        """Share, 0 to 1; nan without a judgement."""
-        return ratio(sums.total("coherent"), sums.total("judgements"))
 
     def describe(self, units: Sequence[Judged]) -> dict[str, Any]:
         """Everything that the study's tables need: Wilson interval, agreement, each annotator, organisations, answers."""

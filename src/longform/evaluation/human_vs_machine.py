@@ -13,9 +13,9 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.stats import wasserstein_distance
 
-from longform.core.critic import Better, PairLearner, Sums, SumScored, Tally, signature, unit_scores
+from longform.core.critic import Better, PairLearner, SumScored, Tally, signature, unit_scores
 from longform.core.documents import BadInput
-from longform.core.resampling import generator, percentile_interval, ratio
+from longform.core.resampling import generator, percentile_interval
 from longform.core.results import Record
 from longform.evaluation.measurements import Measurement, measured, paired_difference
 from longform.evaluation.order_discrimination import Area, PairAccuracy, against_chance, preference_tally
@@ -174,10 +174,7 @@ class MeanValue(SumScored):
 
     name: str = "value"
     better: ClassVar[Better] = "nearer_real"
-
-    def of_sums(self, sums: Sums) -> Any:
-        """The mean; nan without a text."""
-        return ratio(sums.total("value"), sums.total("texts"))
+    divided: ClassVar[tuple[str, str]] = ("value", "texts")
 
 
 def value_tally(values: Sequence[float], unit_ids: Sequence[str]) -> Tally:

@@ -12,9 +12,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from longform.core.critic import Better, Sums, SumScored, Tally, clustered, compare
+from longform.core.critic import Better, SumScored, Tally, clustered, compare
 from longform.core.documents import BadInput
-from longform.core.resampling import generator, ratio
+from longform.core.resampling import generator
 from longform.core.results import Record
 from longform.evaluation.measurements import measured
 
@@ -28,10 +28,7 @@ class ClassAccuracy(SumScored):
 
     classifier: str = "three_layer"
     better: ClassVar[Better] = "higher"
-
-    def of_sums(self, sums: Sums) -> Any:
-        """Accuracy; nan without a text."""
-        return ratio(sums.total("right"), sums.total("texts"))
+    divided: ClassVar[tuple[str, str]] = ("right", "texts")
 
 
 def text_classification(

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from longform.core.critic import Better, Sums, SumScored, Tally
+from longform.core.critic import Better, SumScored, Tally
 from longform.core.documents import BadInput
-from longform.core.resampling import generator, ratio
+from longform.core.resampling import generator
 from longform.critics.bbscore.bridge import (
     FITTED,
     WINDOWS,
@@ -74,6 +74,7 @@ class BridgeCritic(SumScored):
     """
 
     better: ClassVar[Better] = "lower"
+    divided: ClassVar[tuple[str, str]] = ("score", "documents")
     parts: ClassVar[str] = "sentences"
     attributed: ClassVar[tuple[str, ...]] = ("score",)
     blame: ClassVar[int] = 1
@@ -129,10 +130,6 @@ class BridgeCritic(SumScored):
         names = ("score", "documents", "negative", "excluded")
         return Tally(tuple(unit.unit_id for unit in units), names, np.stack(columns, axis=1).astype(np.float64))
 
-    def of_sums(self, sums: Sums) -> Any:
-        """Mean over documents; nan where all were excluded."""
-        return ratio(sums.total("score"), sums.total("documents"))
-
 
 def bridge_scatter(latents: np.ndarray) -> np.ndarray:
     r"""$\sum_i \Delta_i \Delta_i^\top - (s_T - s_1)(s_T - s_1)^\top / (T - 1)$ of one path, (dims, dims)."""
@@ -159,6 +156,7 @@ class JointBridgeCritic(SumScored):
     """
 
     better: ClassVar[Better] = "lower"
+    divided: ClassVar[tuple[str, str]] = ("score", "documents")
     parts: ClassVar[str] = "sentences"
     attributed: ClassVar[tuple[str, ...]] = ("score",)
     blame: ClassVar[int] = 1
@@ -208,10 +206,6 @@ class JointBridgeCritic(SumScored):
         kept = np.isfinite(each)
         values = np.stack([np.where(kept, each, 0.0), kept, ~kept], axis=1).astype(np.float64)
         return Tally(tuple(unit.unit_id for unit in units), ("score", "documents", "excluded"), values)
-
-    def of_sums(self, sums: Sums) -> Any:
-        """Mean over documents; nan where all were excluded."""
-        return ratio(sums.total("score"), sums.total("documents"))
 
     def _fitted(self) -> np.ndarray:
         if self.whitener is None:

@@ -63,6 +63,7 @@ class DirichletCritic(SumScored):
     alpha: np.ndarray | None = field(default=None, repr=False, metadata={"fitted": True})
     top_words: tuple[tuple[str, ...], ...] = field(default=(), repr=False, metadata={"fitted": True})
     better: Better = field(default="nearer_real", init=False, repr=False, metadata={"fitted": True})
+    divided: ClassVar[tuple[str, str]] = ("nats", "documents")
     parts: ClassVar[str] = "languages"
     attributed: ClassVar[tuple[str, ...]] = ("nats",)
     blame: ClassVar[int] = 1
@@ -98,9 +99,6 @@ class DirichletCritic(SumScored):
                 )
             row[:] = (self._nats(unit.posterior), 1, 0) if unit.valid else (0, 0, 1)
         return Tally(tuple(unit.unit_id for unit in units), ("nats", "documents", "excluded"), rows)
-
-    def of_sums(self, sums: Sums) -> Any:
-        return ratio(sums.total("nats"), sums.total("documents"))
 
     def describe(self, units: Sequence[MixtureReading]) -> dict[str, Any]:
         """The Dirichlet, and the words that each language's row of Table 10 shows."""

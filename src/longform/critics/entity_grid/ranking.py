@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from sklearn.svm import LinearSVC
 
-from longform.core.critic import Better, Sums, SumScored, Tally
+from longform.core.critic import Better, SumScored, Tally
 from longform.core.documents import BadInput
-from longform.core.resampling import generator, ratio
+from longform.core.resampling import generator
 from longform.core.text.entity_grids import ABSENT, ORIGINAL, ROLES, Grid, grids_from_readout
 from longform.core.text.permutations import SHUFFLES, PermutedDocument, shuffled_orders
 from longform.critics.entity_grid.score import RoleTransitions
@@ -91,6 +91,7 @@ class GridRanker(SumScored):
     fitted_units: int = field(default=0, repr=False, metadata=FITTED)
     fitted_excluded: int = field(default=0, repr=False, metadata=FITTED)
     better: ClassVar[Better] = "higher"
+    divided: ClassVar[tuple[str, str]] = ("value", "texts")
     parts: ClassVar[str] = "kinds of transition"
     attributed: ClassVar[tuple[str, ...]] = ("value",)
     blame: ClassVar[int] = -1
@@ -137,9 +138,6 @@ class GridRanker(SumScored):
         values = [float(parts.sum()) for parts in self.attribute(units)]
         rows = np.stack([np.array(values), 1 - empty, empty], axis=1) if len(units) else np.zeros((0, 3))
         return Tally(tuple(grid.unit_id for grid in units), COLUMNS, rows)
-
-    def of_sums(self, sums: Sums) -> Any:
-        return ratio(sums.total("value"), sums.total("texts"))
 
     def coherence(self, units: Sequence[Grid]) -> np.ndarray:
         """Value of each text, nan for an empty grid."""

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from longform.core.critic import Better, Sums, SumScored, Tally
+from longform.core.critic import Better, SumScored, Tally
 from longform.core.documents import BadInput
-from longform.core.resampling import ratio
 from longform.core.text.entity_grids import Grid, grids_from_readout
 
 units_from_readout = grids_from_readout
@@ -40,6 +39,7 @@ class RoleTransitions(SumScored):
     fitted_units: int = field(default=0, repr=False, metadata=FITTED)
     fitted_excluded: int = field(default=0, repr=False, metadata=FITTED)
     better: ClassVar[Better] = "higher"
+    divided: ClassVar[tuple[str, str]] = ("logprob", "cells")
     parts: ClassVar[str] = "cells"
     attributed: ClassVar[tuple[str, ...]] = ("logprob",)
     blame: ClassVar[int] = -1
@@ -63,12 +63,7 @@ class RoleTransitions(SumScored):
     def tally(self, units: Sequence[Grid]) -> Tally:
         """Columns: sum of log probabilities (nats), cells scored, and 1 for an empty grid."""
         rows = [(float(parts.sum()), parts.size, not parts.size) for parts in self.attribute(units)]
-        values = np.array(rows, dtype=np.float64).reshape(len(rows), len(COLUMNS))
-        return Tally(tuple(grid.unit_id for grid in units), COLUMNS, values)
-
-    def of_sums(self, sums: Sums) -> Any:
-        """Mean log probability of a cell over all texts, nats; nan without any cell."""
-        return ratio(sums.total("logprob"), sums.total("cells"))
+        return Tally.of(units, COLUMNS, rows)
 
     def coherence(self, units: Sequence[Grid]) -> np.ndarray:
         """$P_{coh}$ of each text, float64 (units,); nan for an empty grid."""

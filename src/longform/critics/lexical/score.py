@@ -9,14 +9,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy.linalg import eigh
 
-from longform.core.critic import Better, Sums, SumScored, Tally
+from longform.core.critic import Better, SumScored, Tally
 from longform.core.documents import BadInput
-from longform.core.resampling import ratio
 from longform.core.text.entity_grids import ABSENT, Grid, grids_from_readout
 
 units_from_readout = grids_from_readout
@@ -28,6 +27,7 @@ class AdjacentSimilarity(SumScored):
     """What all lexical critics share; each says how alike the sentences of a unit are."""
 
     better: ClassVar[Better] = "higher"
+    divided: ClassVar[tuple[str, str]] = ("similarity", "pairs")
     parts: ClassVar[str] = "pairs of sentences"
     attributed: ClassVar[tuple[str, ...]] = ("similarity",)
     blame: ClassVar[int] = -1
@@ -53,12 +53,7 @@ class AdjacentSimilarity(SumScored):
     def tally(self, units: Sequence[Grid]) -> Tally:
         """Columns: summed similarity, adjacent pairs, pairs with a sentence without nouns, unknown entities."""
         rows = [self._row(unit, parts) for unit, parts in zip(units, self.attribute(units), strict=True)]
-        values = np.array(rows, dtype=np.float64).reshape(len(rows), len(COLUMNS))
-        return Tally(tuple(unit.unit_id for unit in units), COLUMNS, values)
-
-    def of_sums(self, sums: Sums) -> Any:
-        """Mean similarity of adjacent sentences over all texts; nan without a pair."""
-        return ratio(sums.total("similarity"), sums.total("pairs"))
+        return Tally.of(units, COLUMNS, rows)
 
     def coherence(self, units: Sequence[Grid]) -> np.ndarray:
         """Mean adjacent similarity of each text, float64 (units,); nan where a text is excluded."""

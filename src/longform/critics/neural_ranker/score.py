@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from longform.core.critic import Better, Sums, SumScored, Tally
+from longform.core.critic import Better, SumScored, Tally
 from longform.core.documents import Readout
-from longform.core.resampling import ratio
 
 
 @dataclass(frozen=True)
@@ -33,6 +32,7 @@ class GivenScore(SumScored):
     """Mean of the numbers that a model gave; higher is more coherent."""
 
     better: ClassVar[Better] = "higher"
+    divided: ClassVar[tuple[str, str]] = ("value", "texts")
 
     def tally(self, units: Sequence[ScoredText]) -> Tally:
         """Columns value, texts, excluded."""
@@ -44,7 +44,3 @@ class GivenScore(SumScored):
     def coherence(self, units: Sequence[ScoredText]) -> np.ndarray:
         """The number of each text, float64 (units,)."""
         return np.array([unit.value for unit in units], dtype=np.float64)
-
-    def of_sums(self, sums: Sums) -> Any:
-        """Mean over texts; nan without any."""
-        return ratio(sums.total("value"), sums.total("texts"))

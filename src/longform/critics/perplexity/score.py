@@ -42,8 +42,7 @@ class Perplexity(SumScored):
     def tally(self, units: Sequence[LogProbs]) -> Tally:
         """Columns logprob (nats), tokens, excluded (no token at all)."""
         rows = [self._row(values) for values in self.attribute(units)]
-        values = np.array(rows, dtype=np.float64).reshape(len(rows), 3)
-        return Tally(tuple(unit.unit_id for unit in units), ("logprob", "tokens", "excluded"), values)
+        return Tally.of(units, ("logprob", "tokens", "excluded"), rows)
 
     @staticmethod
     def _row(values: np.ndarray) -> tuple[float, int, bool]:

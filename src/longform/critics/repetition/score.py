@@ -43,6 +43,7 @@ class DistinctGrams(SumScored):
 
     n: int = N
     better: ClassVar[Better] = "higher"
+    divided: ClassVar[tuple[str, str]] = ("distinct", "generations")
     parts: ClassVar[str] = "n-grams"
     attributed: ClassVar[tuple[str, ...]] = ("distinct",)
     blame: ClassVar[int] = -1
@@ -53,11 +54,7 @@ class DistinctGrams(SumScored):
     def tally(self, units: Sequence[TokenText]) -> Tally:
         """Columns distinct, generations, excluded (never)."""
         rows = [(distinct_grams(unit.tokens, self.n), 1, 0) for unit in units]
-        values = np.array(rows, dtype=np.float64).reshape(len(rows), 3)
-        return Tally(tuple(unit.unit_id for unit in units), ("distinct", "generations", "excluded"), values)
-
-    def of_sums(self, sums: Sums) -> Any:
-        return ratio(sums.total("distinct"), sums.total("generations"))
+        return Tally.of(units, ("distinct", "generations", "excluded"), rows)
 
 
 @dataclass(frozen=True)
@@ -66,6 +63,7 @@ class RepeatedGrams(SumScored):
 
     n: int = N
     better: ClassVar[Better] = "nearer_real"
+    divided: ClassVar[tuple[str, str]] = ("repeated", "grams")
     parts: ClassVar[str] = "n-grams"
     attributed: ClassVar[tuple[str, ...]] = ("repeated",)
     blame: ClassVar[int] = 1
@@ -76,12 +74,7 @@ class RepeatedGrams(SumScored):
     def tally(self, units: Sequence[TokenText]) -> Tally:
         """Columns repeated, grams, excluded (shorter than n)."""
         rows = [(part.sum(), len(part), not len(part)) for part in self.attribute(units)]
-        values = np.array(rows, dtype=np.float64).reshape(len(rows), 3)
-        return Tally(tuple(unit.unit_id for unit in units), ("repeated", "grams", "excluded"), values)
-
-    def of_sums(self, sums: Sums) -> Any:
-        """A share; nan where no text is as long as n."""
-        return ratio(sums.total("repeated"), sums.total("grams"))
+        return Tally.of(units, ("repeated", "grams", "excluded"), rows)
 
 
 @dataclass(frozen=True)
@@ -98,9 +91,8 @@ class GramProportion(SumScored):
 
     def tally(self, units: Sequence[TokenText]) -> Tally:
         """Columns distinct, reference, ratio, generations, excluded (the human text has no n-gram)."""
-        values = np.array([self._row(unit) for unit in units], dtype=np.float64).reshape(len(units), 5)
         columns = ("distinct", "reference", "ratio", "generations", "excluded")
-        return Tally(tuple(unit.unit_id for unit in units), columns, values)
+        return Tally.of(units, columns, [self._row(unit) for unit in units])
 
     def _row(self, unit: TokenText) -> tuple[float, ...]:
         human = distinct_grams(unit.reference, self.n)

@@ -37,6 +37,7 @@ class TitleAccuracy(SumScored):
     """Share of titled sections whose predicted title is the gold one (deng2022 appendix E: 89.48, 72.52, 88.15 %)."""
 
     better: ClassVar[Better] = "higher"
+    divided: ClassVar[tuple[str, str]] = ("correct", "titled")
     parts: ClassVar[str] = "sections"
     attributed: ClassVar[tuple[str, ...]] = ("correct",)
     blame: ClassVar[int] = -1
@@ -47,12 +48,7 @@ class TitleAccuracy(SumScored):
     def tally(self, units: Sequence[TitledArticle]) -> Tally:
         """Columns correct, titled, excluded (documents without any gold title)."""
         rows = [(np.nansum(row), np.sum(~np.isnan(row)), np.isnan(row).all()) for row in self.attribute(units)]
-        values = np.array(rows, dtype=np.float64).reshape(len(units), 3)
-        return Tally(tuple(unit.unit_id for unit in units), ("correct", "titled", "excluded"), values)
-
-    def of_sums(self, sums: Sums) -> Any:
-        """A share between 0 and 1; nan without any gold title."""
-        return ratio(sums.total("correct"), sums.total("titled"))
+        return Tally.of(units, ("correct", "titled", "excluded"), rows)
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.stats import binom
 
-from longform.core.critic import Better, Sums, SumScored, Tally
+from longform.core.critic import Better, SumScored, Tally
 from longform.core.documents import BadInput, Readout
-from longform.core.resampling import ratio
 from longform.datasets.test_suites.prediction_formulas import (
     METRICS,
     Formula,
@@ -93,6 +92,7 @@ class SuiteAccuracy(SumScored):
     suites: tuple[str, ...] = ()
     reference: Mapping[str, bool] = field(default_factory=dict, metadata={"fitted": True}, repr=False)
     better: ClassVar[Better] = "higher"
+    divided: ClassVar[tuple[str, str]] = ("correct", "items")
 
     def __post_init__(self) -> None:
         if self.metric is not None and self.metric not in METRICS:
@@ -105,11 +105,7 @@ class SuiteAccuracy(SumScored):
     def tally(self, units: Sequence[ReadItem]) -> Tally:
         """Per item ``items, correct, gained, lost``; counts of each suite are in :meth:`describe`."""
         chosen = self._chosen(units)
-        values = np.array([self._counts(item) for item in chosen], dtype=np.float64).reshape(-1, len(COLUMNS))
-        return Tally(tuple(item.unit_id for item in chosen), COLUMNS, values)
-
-    def of_sums(self, sums: Sums) -> Any:
-        return ratio(sums.total("correct"), sums.total("items"))
+        return Tally.of(chosen, COLUMNS, [self._counts(item) for item in chosen])
 
     def succeeds(self, item: ReadItem) -> bool:
         """Whether all predictions of the item's suite hold."""

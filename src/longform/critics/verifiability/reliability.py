@@ -16,9 +16,9 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.optimize import nnls
 
-from longform.core.critic import Better, Sums, SumScored, Tally, clustered, estimate
+from longform.core.critic import Better, SumScored, Tally, clustered, estimate
 from longform.core.documents import BadInput
-from longform.core.resampling import generator, percentile_interval, ratio
+from longform.core.resampling import generator, percentile_interval
 from longform.core.results import Record
 from longform.critics.verifiability.score import LABELS, SENTENCES, CheckedGeneration
 
@@ -40,15 +40,12 @@ class AnnotationSheet(SumScored):
     prefixes: int = PREFIXES
     decoders: tuple[str, ...] = DECODERS
     better: ClassVar[Better] = "lower"
+    divided: ClassVar[tuple[str, str]] = ("repeats", "sentences")
 
     def tally(self, units: Sequence[CheckedGeneration]) -> Tally:
         """Columns repeats, sentences, excluded (never): sentences that stand word for word earlier in their text."""
         rows = [(float(repeats(unit).sum()), len(unit.sentences), 0.0) for unit in units]
-        values = np.array(rows, dtype=np.float64).reshape(len(rows), 3)
-        return Tally(tuple(unit.unit_id for unit in units), ("repeats", "sentences", "excluded"), values)
-
-    def of_sums(self, sums: Sums) -> Any:
-        return ratio(sums.total("repeats"), sums.total("sentences"))
+        return Tally.of(units, ("repeats", "sentences", "excluded"), rows)
 
     def describe(self, units: Sequence[CheckedGeneration]) -> dict[str, Any]:
         """``items`` in an order that tells nothing, each with what annotators see and, apart, its ``key``."""
@@ -207,8 +204,7 @@ class CheckerAccuracy:
     def tally(self, units: Sequence[CheckedGeneration]) -> Tally:
         """One column for each true and given label, then how often evidence was found and missing, then excluded."""
         rows = [self._row(unit) for unit in units]
-        values = np.array(rows, dtype=np.float64).reshape(len(rows), len(PAIRS) + 3)
-        return Tally(tuple(u.unit_id for u in units), (*PAIRS, "evidence_found", "evidence_known", "excluded"), values)
+        return Tally.of(units, (*PAIRS, "evidence_found", "evidence_known", "excluded"), rows)
 
     def _row(self, unit: CheckedGeneration) -> tuple[float, ...]:
         if unit.truth is None or not unit.checks.labels:
@@ -332,8 +328,7 @@ class CorrectedSupports:
     def tally(self, units: Sequence[CheckedGeneration]) -> Tally:
         """Columns: a count of each given label, generations, excluded (never)."""
         rows = [[*(unit.checks.labels[: self.sentences].count(label) for label in LABELS), 1, 0] for unit in units]
-        values = np.array(rows, dtype=np.float64).reshape(len(rows), len(LABELS) + 2)
-        return Tally(tuple(unit.unit_id for unit in units), (*LABELS, "generations", "excluded"), values)
+        return Tally.of(units, (*LABELS, "generations", "excluded"), rows)
 
     def score(self, tally: Tally) -> float:
         """Corrected SPG in [0, 1], nan where it cannot be known; the interval beside it holds the known sentences fixed."""

@@ -197,8 +197,7 @@ class SupportedPerGeneration(SumScored):
     def tally(self, units: Sequence[CheckedText]) -> Tally:
         """Columns supported, generations, excluded (never)."""
         found = [verified(unit, self.sentences, self.unique).count("supported") for unit in units]
-        values = np.array([(n, 1, 0) for n in found], dtype=np.float64).reshape(len(found), 3)
-        return Tally(tuple(u.unit_id for u in units), ("supported", "generations", "excluded"), values)
+        return Tally.of(units, ("supported", "generations", "excluded"), [(n, 1, 0) for n in found])
 
     def of_sums(self, sums: Sums) -> Any:
         return ratio(sums.total("supported"), self.sentences * sums.total("generations"))
@@ -219,9 +218,8 @@ class SupportedPerVerified(SumScored):
 
     def tally(self, units: Sequence[CheckedText]) -> Tally:
         """Columns supported, verified, share, generations, excluded (nothing verified)."""
-        values = np.array([self._row(unit) for unit in units], dtype=np.float64).reshape(len(units), 5)
         columns = ("supported", "verified", "share", "generations", "excluded")
-        return Tally(tuple(unit.unit_id for unit in units), columns, values)
+        return Tally.of(units, columns, [self._row(unit) for unit in units])
 
     def _row(self, unit: CheckedText) -> tuple[float, ...]:
         found = verified(unit, self.sentences, self.unique)

@@ -12,9 +12,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from longform.core.critic import Better, Sums, SumScored, Tally
+from longform.core.critic import Better, SumScored, Tally
 from longform.core.documents import Readout
-from longform.core.resampling import ratio
 
 REFUSED = -1  # in place of a frame
 LISTED = 5  # texts whose refused sentences a record lists
@@ -41,6 +40,7 @@ class DerivableShare(SumScored):
     """Share of derivable sentences, over all texts; a text without a sentence is excluded."""
 
     better: ClassVar[Better] = "higher"
+    divided: ClassVar[tuple[str, str]] = ("derivable", "sentences")
     parts: ClassVar[str] = "sentences"
     attributed: ClassVar[tuple[str, ...]] = ("derivable",)
     blame: ClassVar[int] = -1
@@ -51,12 +51,7 @@ class DerivableShare(SumScored):
     def tally(self, units: Sequence[DerivedText]) -> Tally:
         """Columns derivable, sentences, excluded."""
         rows = [(part.sum(), len(part), not len(part)) for part in self.attribute(units)]
-        values = np.array(rows, dtype=np.float64).reshape(len(rows), 3)
-        return Tally(tuple(unit.unit_id for unit in units), ("derivable", "sentences", "excluded"), values)
-
-    def of_sums(self, sums: Sums) -> Any:
-        """A share; nan where no text has a sentence."""
-        return ratio(sums.total("derivable"), sums.total("sentences"))
+        return Tally.of(units, ("derivable", "sentences", "excluded"), rows)
 
     def describe(self, units: Sequence[DerivedText]) -> Mapping[str, Any]:
         """The places of the refused sentences in each of the first texts."""
@@ -68,6 +63,7 @@ class FollowedShare(SumScored):
     """Share of words that the grammar follows from the start of their sentence, over all texts; one without words is excluded."""
 
     better: ClassVar[Better] = "higher"
+    divided: ClassVar[tuple[str, str]] = ("followed", "words")
     parts: ClassVar[str] = "sentences"
     attributed: ClassVar[tuple[str, ...]] = ("followed",)
     blame: ClassVar[int] = -1
@@ -78,12 +74,7 @@ class FollowedShare(SumScored):
     def tally(self, units: Sequence[DerivedText]) -> Tally:
         """Columns followed, words, excluded."""
         rows = [(unit.followed.sum(), unit.words.sum(), not len(unit.words)) for unit in units]
-        values = np.array(rows, dtype=np.float64).reshape(len(rows), 3)
-        return Tally(tuple(unit.unit_id for unit in units), ("followed", "words", "excluded"), values)
-
-    def of_sums(self, sums: Sums) -> Any:
-        """A share; nan where no text has a word."""
-        return ratio(sums.total("followed"), sums.total("words"))
+        return Tally.of(units, ("followed", "words", "excluded"), rows)
 
 
 def units_from_readout(readout: Readout) -> list[DerivedText]:
