@@ -17,7 +17,7 @@ from typing import Any
 
 from longform.core.critic import estimate
 from longform.core.resampling import generator
-from longform.critics.coreference.agreement import ClusterPair, CorefAgreement, clusters
+from longform.critics.coreference.agreement import ChainAgreement, ReadClusters, clusters
 from longform.critics.coreference.chains import CorefResolver, Mention, is_person, root_offset
 from longform.critics.coreference.person_mentions import FEMALE, FIRST_NAMES, MALE, MALE_PRONOUNS
 from longform.critics.coreference.rules import NearestResolver, RuleResolver
@@ -65,12 +65,12 @@ def gap_scores(items: Sequence[GapItem], resolver: CorefResolver) -> dict[str, A
 def litbank_scores(documents: Sequence[AnnotatedText], resolver: CorefResolver, speech: bool) -> dict[str, Any]:
     """MUC, B-cubed, CEAF-e and their mean on clusters of two or more mentions; ``speech`` keeps "I" and "you" in gold."""
     found = resolver.resolve([document.text for document in documents])
-    pairs = [ClusterPair(d.id, _gold(d, speech), _persons(d.text, m)) for d, m in zip(documents, found, strict=True)]
-    critic = CorefAgreement()
-    tally = critic.tally(pairs)
+    units = [ReadClusters(d.id, "test", _persons(d.text, m)) for d, m in zip(documents, found, strict=True)]
+    critic = ChainAgreement({d.id: _gold(d, speech) for d in documents})
+    tally = critic.tally(units)
     interval = estimate(critic, tally, generator("benchmark", "litbank"))
     conll = {"conll": interval.value, "low": interval.low, "high": interval.high, "documents": interval.units}
-    return {**conll, **critic.parts(tally)}
+    return {**conll, **critic.describe(units)}
 
 
 def _gold(document: AnnotatedText, speech: bool) -> tuple[frozenset, ...]:

@@ -11,27 +11,135 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable
-from dataclasses import asdict
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from longform.core.artefacts import write_json
-from longform.core.critic import estimate
+from longform.core.critic import Tally, estimate
+from longform.core.documents import BadInput
 from longform.core.resampling import generator
 from longform.core.results import rounded
-from longform.core.text.entity_grids import build, supplied_grid
-from longform.core.text.permutations import permuted_documents
-from longform.critics.entity_grid.ranking import (
-    TASK,
-    TransitionFeatures,
-    learn_ranking,
-    learn_transitions,
-    learn_tuned,
-    supplied,
-)
-from longform.evaluation.order_discrimination import PairAccuracy, cross_validated
+from longform.core.text.entity_grids import ORIGINAL, build, supplied_grid
+from longform.core.text.permutations import PermutedDocument, permuted_documents
+from longform.critics.entity_grid.ranking import GridRanker, TransitionFeatures, rank_weights
+from longform.critics.entity_grid.score import RoleTransitions
+from longform.evaluation.order_discrimination import COLUMNS, PairAccuracy, preference_tally, written_scores
+
+TASK = "supplied"
+
+
+def supplied(unit_id: str) -> tuple[str, str]:
+    """Place of a grid ``<document>/<number>``, number 1 being the original."""
+    document, _, number = unit_id.rpartition("/")
+    return document, "" if int(number) == ORIGINAL else TASK
+
+
+def learn_transitions(training: Sequence[PermutedDocument], history: int = 1) -> RoleTransitions:
+    """The generative model, fitted on originals alone."""
+    return RoleTransitions(history=history).fit([document.original for document in training])
+
+
+def learn_ranking(
+    training: Sequence[PermutedDocument], features: TransitionFeatures, penalty: float = 0.0
+) -> GridRanker:
+    """The ranking model, fitted on each original against its own permutations."""
+    return GridRanker(features=features, penalty=penalty).fit_pairs(_pairs(training, features))
+
+
+def learn_tuned(
+    training: Sequence[PermutedDocument],
+    choices: Sequence[TransitionFeatures],
+    penalties: Sequence[float],
+    inner: int = 5,
+) -> GridRanker:
+    """The ranking model with features and C chosen by cross-validation inside the training documents alone.
+
+    Args:
+        choices: what the model may see; an earlier one wins a tie, as does an earlier penalty.
+        penalties: factors of SVM-light's default C.
+        inner: folds of the choice.
+    """
+    usable = _usable(training)
+    if len(usable) < inner or inner < 2 or not choices or not penalties:
+        asked = f"{len(usable)} documents, {inner} inner folds, {len(choices)} choices, {len(penalties)} penalties"
+        raise BadInput(
+            f"tuned ranking: {asked}; a document a fold, two folds and one of each are needed; fix the entry"
+        )
+    fold = np.empty(len(usable), dtype=np.int64)
+    order = generator("tuned ranking", *(document.unit_id for document in usable)).permutation(len(usable))
+    fold[order] = np.arange(len(usable)) % inner
+    rows = {features: [better - worse for better, worse in _pairs(usable, features)] for features in choices}
+    tried = [
+        (_inner_accuracy(rows[features], fold, factor), features, factor)
+        for features in choices
+        for factor in penalties
+    ]
+    _, features, factor = max(tried, key=lambda one: one[0])
+    return replace(GridRanker(features), weights=scaled_weights(rows[features], factor))
+
+
+def _usable(training: Sequence[PermutedDocument]) -> list[PermutedDocument]:
+    return [
+        d for d in training if not d.original.empty and any(not grid.empty for grid in d.permutations.get(TASK, ()))
+    ]
+
+
+def _pairs(training: Sequence[PermutedDocument], features: TransitionFeatures) -> list[tuple[np.ndarray, np.ndarray]]:
+    full = [(d.original, [grid for grid in d.permutations[TASK] if not grid.empty]) for d in _usable(training)]
+    return [(features.of_texts([original]), features.of_texts(permutations)) for original, permutations in full]
+
+
+def _inner_accuracy(rows: Sequence[np.ndarray], fold: np.ndarray, factor: float) -> float:
+    wins = pairs = 0
+    for k in range(int(fold.max()) + 1):
+        weights = scaled_weights([row for row, place in zip(rows, fold, strict=True) if place != k], factor)
+        judged = np.concatenate([row for row, place in zip(rows, fold, strict=True) if place == k])
+        wins, pairs = wins + int((judged @ weights > 0).sum()), pairs + len(judged)
+    return wins / pairs
+
+
+def scaled_weights(rows: Sequence[np.ndarray], factor: float) -> np.ndarray:
+    """Weights from differences of each document, C being ``factor`` times SVM-light's default; zeros where none differs."""
+    differences = np.concatenate(rows)
+    if not differences.any():
+        return np.zeros(differences.shape[1])
+    return rank_weights(differences, factor / float(np.mean(np.sum(differences**2, axis=1))))
+
+
+def cross_validated(
+    learn: Callable[[Sequence[PermutedDocument]], Any],
+    documents: Sequence[PermutedDocument],
+    *,
+    task: str,
+    folds: int = 10,
+    name: str = "supplied-orders",
+) -> Tally:
+    """Tally of documents that are all there is: each is judged by a scorer that has learnt from the other folds.
+
+    Args:
+        learn: documents -> fitted scorer of what they hold.
+        name: names the draw of folds.
+
+    Raises:
+        BadInput: fewer documents than folds.
+    """
+    if len(documents) < folds or folds < 2:
+        raise BadInput(f"cross-validation: {len(documents)} documents, {folds} folds; give 2 folds, a document each")
+    fold = np.empty(len(documents), dtype=np.int64)
+    fold[generator(name).permutation(len(documents))] = np.arange(len(documents)) % folds
+    rows = np.zeros((len(documents), len(COLUMNS)))
+    for k in range(folds):
+        inside = np.flatnonzero(fold == k)
+        scorer = learn([documents[i] for i in np.flatnonzero(fold != k).tolist()])
+        held = [documents[i] for i in inside.tolist()]
+        rows[inside] = preference_tally(held, written_scores(scorer, held, task), scorer.better).values
+    return Tally(tuple(document.unit_id for document in documents), COLUMNS, rows)
+
 
 FACTORS = (0.1, 1.0, 10.0, 100.0)  # of SVM-light's default C
 LENGTHS = ((2,), (2, 3), (2, 3, 4))

@@ -5,7 +5,7 @@ import numpy as np
 from longform.core.documents import Chain
 from longform.core.markov_chain import BigramCritic, MarkovCritic
 from longform.core.resampling import generator
-from longform.critics.coreference.agreement import ChainAgreement, ClusterPair, CorefAgreement, ReadClusters
+from longform.critics.coreference.agreement import ChainAgreement, ReadClusters
 from longform.critics.coreference.attribution import AttributionCritic
 from longform.critics.coreference.score import (
     KneserNeyCritic,
@@ -66,18 +66,10 @@ def pronoun_chains(name, count, wrong=0.0):
 
 
 def chain_agreement():
-    pairs = coref_agreement()[1]
-    gold = {u.unit_id: u.gold for u in pairs}
-    real = [ReadClusters(u.unit_id, "test", u.read) for u in pairs]
-    single = tuple(frozenset([mention]) for cluster in pairs[0].gold for mention in cluster)
-    return ChainAgreement(gold), real, [ReadClusters(u.unit_id, "test", single) for u in real]
-
-
-def coref_agreement():
     gold = tuple(frozenset(range(5 * j, 5 * j + 3 + j)) for j in range(3))
     split = tuple(frozenset([mention]) for cluster in gold for mention in cluster)
-    real = [ClusterPair(f"d{i}", gold if i != 4 else (), gold) for i in range(8)]
-    return CorefAgreement(), real, [ClusterPair(u.unit_id, u.gold, split) for u in real]
+    real, worse = ([ReadClusters(f"d{i}", "test", read) for i in range(8)] for read in (gold, split))
+    return ChainAgreement({f"d{i}": gold if i != 4 else () for i in range(8)}), real, worse
 
 
 SAMPLES = {
@@ -86,7 +78,6 @@ SAMPLES = {
     "RandomMentionCritic": lambda: (RandomMentionCritic(), mentions(), pronoun_chains("other", 12)),
     "RandomKneserNeyCritic": lambda: (RandomKneserNeyCritic(), mentions(), pronoun_chains("other", 12)),
     "AttributionCritic": lambda: (AttributionCritic(), mentions(), mentions(shuffled=True)),
-    "CorefAgreement": coref_agreement,
     "ChainAgreement": chain_agreement,
     "BigramCritic": bigram,
     "MarkovCritic": markov,

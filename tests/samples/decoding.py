@@ -4,11 +4,9 @@ import numpy as np
 
 from longform.core.resampling import generator
 from longform.core.text.rendering import TokenText
-from longform.critics.verifiability.reliability import AnnotationSheet, CheckerAccuracy, CorrectedSupports
+from longform.critics.verifiability.reliability import CheckerAccuracy
 from longform.critics.verifiability.score import LABELS, SENTENCE_COLUMNS, UNIT_COLUMNS, CheckedGeneration, CheckedText
 from longform.evaluation.verified_texts import GenerationMean, SentenceMean
-
-KNOWN = np.array([[8, 1, 1, 1, 7, 2, 1, 1, 8]] * 4, dtype=np.float64)
 
 
 def checked(name, split, labels):
@@ -35,6 +33,4 @@ SAMPLES = {
     "SentenceMean": lambda: (SentenceMean("words"), generations(), generations(worse=True)),
     "GenerationMean": lambda: (GenerationMean("tfidf"), generations(), generations(worse=True)),
     "CheckerAccuracy": lambda: (CheckerAccuracy(), generations(), generations(worse=True)),
-    "CorrectedSupports": lambda: (CorrectedSupports(known=KNOWN), generations(), generations(worse=True)),
-    "AnnotationSheet": lambda: (AnnotationSheet(), generations(), generations(worse=True)),
 }

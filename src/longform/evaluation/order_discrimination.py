@@ -8,7 +8,7 @@ Lapata (2005, 2008); sheng2024 sections 4.1, 4.2 and 5.1.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -320,33 +320,3 @@ def _first_permutations(documents: Sequence[Any], scores: Sequence[np.ndarray]) 
     rows = [(*row[:2], 0.0) if len(row) > 1 and not np.isnan(row[:2]).any() else (0.0, 0.0, 1.0) for row in scores]
     names = ("original", "permuted", "excluded")
     return Tally(tuple(d.unit_id for d in documents), names, np.array(rows, dtype=np.float64).reshape(len(rows), 3))
-
-
-def cross_validated(
-    learn: Callable[[Sequence[PermutedDocument]], Any],
-    documents: Sequence[PermutedDocument],
-    *,
-    task: str,
-    folds: int = 10,
-    name: str = "supplied-orders",
-) -> Tally:
-    """Tally of documents that are all there is: each is judged by a scorer that has learnt from the other folds.
-
-    Args:
-        learn: documents -> fitted scorer of what they hold.
-        name: names the draw of folds.
-
-    Raises:
-        BadInput: fewer documents than folds.
-    """
-    if len(documents) < folds or folds < 2:
-        raise BadInput(f"cross-validation: {len(documents)} documents, {folds} folds; give 2 folds, a document each")
-    fold = np.empty(len(documents), dtype=np.int64)
-    fold[generator(name).permutation(len(documents))] = np.arange(len(documents)) % folds
-    rows = np.zeros((len(documents), len(COLUMNS)))
-    for k in range(folds):
-        inside = np.flatnonzero(fold == k)
-        scorer = learn([documents[i] for i in np.flatnonzero(fold != k).tolist()])
-        held = [documents[i] for i in inside.tolist()]
-        rows[inside] = preference_tally(held, written_scores(scorer, held, task), scorer.better).values
-    return Tally(tuple(document.unit_id for document in documents), COLUMNS, rows)

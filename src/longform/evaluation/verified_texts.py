@@ -17,12 +17,7 @@ from longform.core.documents import Readout
 from longform.core.resampling import generator, ratio
 from longform.core.results import Record
 from longform.critics.repetition.score import DistinctGrams, GramProportion
-from longform.critics.verifiability.reliability import (
-    AnnotationSheet,
-    accuracy_records,
-    corrected_records,
-    sheet_record,
-)
+from longform.critics.verifiability.reliability import accuracy_records, corrected_records, sheet_record
 from longform.critics.verifiability.score import (
     UNIT_COLUMNS,
     CheckedGeneration,
@@ -213,15 +208,15 @@ def decoders(*, texts: Readout, correlations: Sequence[str] = (), resamples: int
 
 def sheet(*, texts: Readout, prefixes: int) -> list[Record]:
     """The sheet that people fill in (section 6), of the first ``prefixes`` prefixes, with exact repeats by decoder."""
-    return [sheet_record(generations_from_readout(texts), corpus="", sheet=AnnotationSheet(prefixes))]
+    return [sheet_record(generations_from_readout(texts), prefixes)]
 
 
 def checker(*, texts: Readout) -> list[Record]:
     """The checker's labels against known ones: accuracy, and precision and recall of each label."""
-    return accuracy_records(generations_from_readout(texts), corpus="")
+    return accuracy_records(generations_from_readout(texts))
 
 
 def corrected(*, train: Readout, texts: Readout, variant: str, resamples: int = 500) -> list[Record]:
     """Supported sentences per generation, corrected for the checker's errors on the known labels of ``train``."""
     known, units = generations_from_readout(train), generations_from_readout(texts)
-    return corrected_records(units, known, corpus="", variant=variant, resamples=resamples)
+    return corrected_records(units, known, variant, resamples)

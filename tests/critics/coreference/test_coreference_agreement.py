@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from longform.core.resampling import generator
-from longform.critics.coreference.agreement import ClusterPair, CorefAgreement, b_cubed, ceaf_e, clusters, muc
+from longform.critics.coreference.agreement import ChainAgreement, ReadClusters, b_cubed, ceaf_e, clusters, muc
 
 
 def sets(*rows: str):
@@ -44,24 +44,28 @@ def test_ceaf_takes_the_best_of_all_alignments():
             assert ceaf_e(gold, found)[0] == pytest.approx(max(every))
 
 
+def judged(**documents):
+    """The critic of gold clusters and its tally of the found ones, from (gold, found) by document."""
+    critic = ChainAgreement({name: gold for name, (gold, _) in documents.items()})
+    return critic, [ReadClusters(name, "test", found) for name, (_, found) in documents.items()]
+
+
 def test_a_perfect_resolver_scores_one_and_swapping_sides_swaps_recall_and_precision():
-    critic = CorefAgreement()
-    assert critic.score(critic.tally([ClusterPair("d", GOLD, GOLD)])) == pytest.approx(1.0)
+    critic, units = judged(d=(GOLD, GOLD))
+    assert critic.score(critic.tally(units)) == pytest.approx(1.0)
     for score in (muc, b_cubed, ceaf_e):
         assert score(GOLD, FOUND)[:2] == score(FOUND, GOLD)[2:]
 
 
 def test_nothing_found_scores_zero_and_no_gold_is_excluded():
-    critic = CorefAgreement()
-    tally = critic.tally([ClusterPair("none", GOLD, ()), ClusterPair("empty", (), FOUND)])
+    critic, units = judged(none=(GOLD, ()), empty=((), FOUND))
+    tally = critic.tally(units)
     assert critic.score(tally) == 0.0
     assert tally.column("excluded").tolist() == [0, 1] and not tally.values[1, :-1].any()
 
 
 def test_corpus_score_comes_from_sums_over_documents():
-    critic = CorefAgreement()
-    both = critic.tally([ClusterPair("a", GOLD, FOUND)]) + critic.tally([ClusterPair("b", sets("xy"), sets("xy"))])
-    assert critic.parts(both)["muc"]["recall"] == pytest.approx(3 / 6)
-    np.testing.assert_array_equal(
-        both.values, critic.tally([ClusterPair("a", GOLD, FOUND), ClusterPair("b", sets("xy"), sets("xy"))]).values
-    )
+    critic, units = judged(a=(GOLD, FOUND), b=(sets("xy"), sets("xy")))
+    assert critic.describe(units)["muc"]["recall"] == pytest.approx(3 / 6)
+    apart = critic.tally(units[:1]) + critic.tally(units[1:])
+    np.testing.assert_array_equal(apart.values, critic.tally(units).values)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from longform.critics.coreference.agreement import ClusterPair, CorefAgreement, clusters
+from longform.critics.coreference.agreement import ChainAgreement, ReadClusters, clusters
 from longform.critics.coreference.chains import gold_chains, gold_mentions, is_person, read_chains
 from longform.critics.coreference.rules import RuleResolver
 from longform.critics.coreference.score import KneserNeyCritic, MentionCritic
@@ -24,14 +24,14 @@ def test_chains_made_of_gold_mentions_are_the_gold_chains(corpus):
 def test_rules_agree_with_the_planted_truth(corpus):
     resolver = RuleResolver(subject=0.0, parallel=0.0)
     gold = gold_mentions(corpus.documents, corpus.truth)
-    pairs = []
+    units, true = [], {}
     for document, mentions in zip(corpus.documents, resolver.resolve([d.text for d in corpus.documents]), strict=True):
         persons = {m.entity for m in mentions if m.named or is_person(document.text[m.start : m.end], False)}
         found = clusters([((m.start, m.end), m.entity) for m in mentions if m.entity in persons])
-        true = clusters([((m.start, m.end), m.entity) for m in gold.by_text[document.text]])
-        pairs.append(ClusterPair(document.id, true, found))
-    critic = CorefAgreement()
-    assert critic.score(critic.tally(pairs)) > 0.8
+        true[document.id] = clusters([((m.start, m.end), m.entity) for m in gold.by_text[document.text]])
+        units.append(ReadClusters(document.id, "test", found))
+    critic = ChainAgreement(true)
+    assert critic.score(critic.tally(units)) > 0.8
 
 
 @pytest.mark.parametrize("critic", [MentionCritic(), KneserNeyCritic()])

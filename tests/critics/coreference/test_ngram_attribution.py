@@ -31,9 +31,9 @@ CRITIC = MentionCritic().fit(REAL)
 def test_contributions_of_all_windows_sum_to_the_gap_per_token():
     rows = gap_rows(CRITIC, HELD_OUT, WRONG, top=None)
     nll = [-t.total("logprob") / t.total("transitions") for t in (CRITIC.tally(HELD_OUT), CRITIC.tally(WRONG))]
-    assert math.fsum(row.contribution for row in rows) == pytest.approx(nll[1] - nll[0], abs=1e-12)
-    assert sum(row.percent_real for row in rows) == pytest.approx(100)
-    assert [r.contribution for r in rows] == sorted((r.contribution for r in rows), reverse=True)
+    assert math.fsum(row["contribution"] for row in rows) == pytest.approx(nll[1] - nll[0], abs=1e-12)
+    assert sum(row["percent_real"] for row in rows) == pytest.approx(100)
+    assert [r["contribution"] for r in rows] == sorted((r["contribution"] for r in rows), reverse=True)
     assert len(gap_rows(CRITIC, HELD_OUT, WRONG)) == 10
 
 
@@ -42,17 +42,17 @@ def test_percentages_are_those_of_a_plain_count():
         windows = [(("",) * 4 + u.symbols)[i : i + 5] for u in units for i in range(len(u.symbols))]
         return 100 * Counter(windows)[("", "", "", "", ".")] / len(windows)
 
-    row = next(r for r in gap_rows(CRITIC, HELD_OUT, WRONG, top=None) if r.window == ("", "", "", "", "."))
-    assert row.percent_real == pytest.approx(window_share(HELD_OUT))
+    row = next(r for r in gap_rows(CRITIC, HELD_OUT, WRONG, top=None) if r["window"] == ("", "", "", "", "."))
+    assert row["percent_real"] == pytest.approx(window_share(HELD_OUT))
 
 
 def test_rare_windows_are_below_the_threshold_and_the_expected_symbol_is_the_observed_best():
     rows = rare_rows(CRITIC, WRONG, generator("test", "15"), rows=6, threshold=-3.0)
-    assert 0 < len(rows) <= 6 and all(row.log_probability < -3.0 for row in rows)
+    assert 0 < len(rows) <= 6 and all(row["log_probability"] < -3.0 for row in rows)
     for row in rows:
-        unit = next(u for u in WRONG if u.unit_id == row.unit_id)
-        assert CRITIC.attribute([unit])[0][row.position] == row.log_probability
-        assert row.best != "." and row.best_log_probability > row.log_probability
+        unit = next(u for u in WRONG if u.unit_id == row["unit_id"])
+        assert CRITIC.attribute([unit])[0][row["position"]] == row["log_probability"]
+        assert row["best"] != "." and row["best_log_probability"] > row["log_probability"]
     assert rare_rows(CRITIC, WRONG, generator("test", "15"), rows=6, threshold=-3.0) == rows
 
 
@@ -68,12 +68,12 @@ def test_best_successor_is_the_arg_max_over_successors_seen_after_the_history():
 
 def test_ratio_tables_rank_frequent_windows_by_two_separate_fits():
     high, low = ratio_rows(CRITIC, HELD_OUT, WRONG)
-    assert high[0].log_ratio >= high[-1].log_ratio > low[-1].log_ratio >= low[0].log_ratio
+    assert high[0]["log_ratio"] >= high[-1]["log_ratio"] > low[-1]["log_ratio"] >= low[0]["log_ratio"]
     for row in (*high, *low):
-        assert row.log_ratio == pytest.approx(math.log(row.probability_generated / row.probability_real))
-        assert 0 < row.probability_real <= 1 and 0 < row.probability_generated <= 1
+        assert row["log_ratio"] == pytest.approx(math.log(row["probability_generated"] / row["probability_real"]))
+        assert 0 < row["probability_real"] <= 1 and 0 < row["probability_generated"] <= 1
     alone = MentionCritic().fit(HELD_OUT)
-    assert low[0].window in {alone.packing.names(int(k), alone.forms, "", "?") for k in alone.orders[-1].keys}
+    assert low[0]["window"] in {alone.packing.names(int(k), alone.forms, "", "?") for k in alone.orders[-1].keys}
 
 
 def test_tables_of_chains_without_tokens_are_refused():
@@ -86,7 +86,7 @@ def test_the_attribution_critic_scores_as_the_released_one_and_lists_the_same_ro
     critic = ngram_attribution(real=chains_to_readout([*train, *HELD_OUT])).fit(train)
     assert critic.score(critic.tally(WRONG)) == CRITIC.score(CRITIC.tally(WRONG))
     found = critic.describe(WRONG)
-    assert [row["window"] for row in found["gap"]] == [row.window for row in gap_rows(CRITIC, HELD_OUT, WRONG)]
+    assert found["gap"] == gap_rows(CRITIC, HELD_OUT, WRONG)
     rare = np.concatenate(CRITIC.attribute(WRONG)) < critic.threshold
     assert found["rare_share"]["judged"] == {"rare": rare.sum(), "windows": len(rare)}
     assert found["articles"] == []  # chains without their text make no page

@@ -6,19 +6,20 @@ from functools import partial
 import numpy as np
 import pytest
 
-from longform.core.documents import BadInput
-from longform.core.resampling import generator
-from longform.core.text.entity_grids import build, grids_from_readout, parse_grid, printed, read
-from longform.core.text.permutations import permuted_documents
-from longform.critics.entity_grid.ranking import (
+from experiments.lapata2005.accidents import (
     TASK,
-    TransitionFeatures,
+    cross_validated,
     learn_ranking,
     learn_transitions,
     learn_tuned,
     supplied,
 )
-from longform.evaluation.order_discrimination import PairAccuracy, cross_validated
+from longform.core.documents import BadInput
+from longform.core.resampling import generator
+from longform.core.text.entity_grids import build, grids_from_readout, parse_grid, printed, read
+from longform.core.text.permutations import permuted_documents
+from longform.critics.entity_grid.ranking import TransitionFeatures
+from longform.evaluation.order_discrimination import PairAccuracy
 from tests.critics.grid_cases import grid
 
 

@@ -7,7 +7,7 @@ import pytest
 from test_decoder_tables import generation
 
 from longform.core.documents import BadInput
-from longform.critics.verifiability.reliability import AnnotationSheet, agreement, cohen, judged, sheet_record
+from longform.critics.verifiability.reliability import agreement, cohen, judged, sheet_record
 from longform.critics.verifiability.score import LABELS
 
 S, R, N = LABELS
@@ -30,16 +30,16 @@ UNITS = [
 
 
 def test_the_sheet_hides_who_wrote_a_sentence_and_holds_each_once():
-    made = AnnotationSheet().describe(UNITS)
+    record = sheet_record(UNITS)
+    made = record.details
     assert len(made["items"]) == 6 and made["prefixes"] == 1  # the first generation of two decoders of the table
     assert sorted(i["key"]["decoder"] for i in made["items"]) == ["beam"] * 3 + ["top_k"] * 3
     third = next(i for i in made["items"] if i["key"]["generation"] == "b" and i["key"]["sentence"] == 2)
     assert (third["claim"], third["before"], third["evidence"]) == ("four", "one three", "P: four")
     assert made["exact_repeats"]["beam"] == pytest.approx(1 / 3) and made["exact_repeats"]["top_k"] == 0
     assert len({i["item"] for i in made["items"]}) == 6
-    assert AnnotationSheet(prefixes=0, decoders=("beam",)).describe(UNITS)["items"] == []
-    record = sheet_record(UNITS, corpus="test")
-    assert (record.value, record.units, record.details["items"]) == (pytest.approx(1 / 8), 4, made["items"])
+    assert sheet_record(UNITS, 0, ("beam",)).details["items"] == []
+    assert (record.value, record.units) == (pytest.approx(1 / 8), 4)
 
 
 def items(*sentences):

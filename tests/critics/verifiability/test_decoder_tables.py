@@ -14,8 +14,8 @@ from longform.critics.verifiability.reliability import (
     CheckerAccuracy,
     accuracy_records,
     confusion_of,
-    corrected_by,
     corrected_records,
+    corrected_spg,
     true_shares,
 )
 from longform.critics.verifiability.score import (
@@ -83,19 +83,6 @@ def test_records_hold_every_measure_of_every_decoder_and_the_correlations():
     assert len(records.where(metric="correlation")) == 14
 
 
-def test_records_of_a_checker_say_what_its_descriptions_say():
-    units = noisy(40, [0.3, 0.3, 0.4], "known")
-    accuracy = Results(accuracy_records(units, corpus="claims"))
-    described = CheckerAccuracy().describe(units)
-    assert accuracy.one(metric="checker_accuracy").value == described["accuracy"]["value"]
-    assert accuracy.one(metric="checker_accuracy").details["majority"] == described["majority"]
-    assert accuracy.one(metric="checker_recall", task=R).high == described[f"recall of {R}"]["high"]
-    (one,) = corrected_records(UNITS[:2], units, corpus="test", variant="corrected_by_claims", resamples=20)
-    wanted = corrected_by(units, resamples=20).describe(UNITS[:2])["beam"]
-    assert (one.system, one.value, one.low) == ("beam", wanted["value"], wanted["low"])
-    assert one.details["unknown_labels"] == [] and one.variant == "corrected_by_claims"
-
-
 def test_without_planted_truth_its_measures_are_left_out():
     made, _ = table([generation("a", [S])])
     assert not any(name.startswith("true_") for _, name in made) and made["beam", "SPG"].value == 0.2
@@ -141,8 +128,10 @@ def test_accuracy_precision_and_recall_by_hand():
     assert confusion_of(tally).tolist() == [[1, 0, 1], [1, 1, 0], [0, 0, 1]]
     values = {name: CheckerAccuracy(name).score(tally) for name in ("accuracy", f"precision of {S}", f"recall of {R}")}
     assert values == {"accuracy": 3 / 5, f"precision of {S}": 1 / 2, f"recall of {R}": 1 / 2}
-    made = CheckerAccuracy().describe(units)
-    assert made["confusion"]["refuted as supported"] == 1 and made["majority"] == 2 / 5
+    records = Results(accuracy_records(units))
+    about = records.one(metric="checker_accuracy")
+    assert about.value == 3 / 5 and records.one(metric="checker_recall", task=R).value == 1 / 2
+    assert about.details["confusion"]["refuted as supported"] == 1 and about.details["majority"] == 2 / 5
     assert math.isnan(CheckerAccuracy(f"precision of {S}").score(CheckerAccuracy().tally(units[1:])))
     with pytest.raises(BadInput, match="allowed are"):
         CheckerAccuracy("recall")
@@ -175,14 +164,14 @@ def noisy(count, true_rate, name):
 def test_corrected_support_covers_the_truth_where_the_raw_one_does_not():
     known = noisy(300, [0.3, 0.3, 0.4], "known")
     units = noisy(300, [0.1, 0.2, 0.7], "new")
-    made = corrected_by(known, resamples=200).describe(units)["beam"]
-    assert made["low"] < made["true"] < made["high"] and made["low"] < made["value"] < made["high"]
-    assert abs(made["value"] - made["true"]) < abs(made["given"] - made["true"]) and made["given"] > made["high"]
+    (made,) = corrected_records(units, known, "corrected_by_claims", resamples=200)
+    true, given = made.details["true"], made.details["given"]
+    assert made.low < true < made.high and made.low < made.value < made.high
+    assert abs(made.value - true) < abs(given - true) and given > made.high
+    assert (made.system, made.variant) == ("beam", "corrected_by_claims")
 
 
 def test_without_a_known_sentence_of_each_label_nothing_is_corrected():
-    known = [generation("a", [S, N], [S, N])]
-    made = corrected_by(known, resamples=10).describe(UNITS)["beam"]
-    assert math.isnan(made["value"]) and made["labels_without_known_sentences"] == [R] and made["given"] == 0.3
-    empty = corrected_by([generation("a", [S, R, N], [S, R, N])])
-    assert math.isnan(empty.score(empty.tally([generation("x", [])])))
+    made, _ = corrected_records(UNITS, [generation("a", [S, N], [S, N])], "claims", resamples=10)
+    assert math.isnan(made.value) and made.details["unknown_labels"] == [R] and made.details["given"] == 0.3
+    assert math.isnan(corrected_spg(np.array([0.0, 0, 0, 1]), np.ones(9)))

@@ -25,11 +25,11 @@ COLUMNS = (*(f"{score}_{part}" for score in SCORES for part in PARTS), "excluded
 
 
 @dataclass(frozen=True)
-class ClusterPair:
-    """One document's gold clusters and the resolver's."""
+class ReadClusters:
+    """One document's clusters as a reader of mention chains found them: spans of head words, or of whole pronouns."""
 
     unit_id: str
-    gold: tuple[Cluster, ...]
+    split: str
     read: tuple[Cluster, ...]
 
 
@@ -93,31 +93,36 @@ def _owners(read: Sequence[Cluster]) -> dict[Hashable, int]:
 
 
 @dataclass(frozen=True)
-class CorefAgreement(SumScored):
-    """CoNLL score of a resolver: mean F1 of MUC, B-cubed and entity CEAF, each from sums over documents."""
+class ChainAgreement(SumScored):
+    """CoNLL score of a resolver: mean F1 of MUC, B-cubed and entity CEAF, each from sums over documents.
+
+    Attributes:
+        gold: the true clusters by document, from other chains of the same documents.
+    """
 
     better: ClassVar[Better] = "higher"
+    gold: Mapping[str, tuple[Cluster, ...]] = field(default_factory=dict, repr=False, metadata={"fitted": True})
 
-    def tally(self, units: Sequence[Any]) -> Tally:
-        """Hits and totals, of :class:`ClusterPair` units, of recall and precision of the three scores; a document without gold mentions is excluded."""
-        rows = [self._row(unit) if unit.gold else [0.0] * (len(COLUMNS) - 1) + [1.0] for unit in units]
-        return Tally(tuple(u.unit_id for u in units), COLUMNS, np.array(rows).reshape(len(rows), len(COLUMNS)))
+    def tally(self, units: Sequence[ReadClusters]) -> Tally:
+        """Hits and totals of recall and precision of the three scores; a document without gold mentions is excluded."""
+        if missing := [unit.unit_id for unit in units if unit.unit_id not in self.gold]:
+            raise BadInput(
+                f"agreement: document {missing[0]!r} has no gold chain; give slot fit the gold reading of it"
+            )
+        return Tally.of(units, COLUMNS, [self._row(self.gold[unit.unit_id], unit.read) for unit in units])
+
+    def _row(self, gold: tuple[Cluster, ...], read: tuple[Cluster, ...]) -> list[float]:
+        if not gold:
+            return [0.0] * (len(COLUMNS) - 1) + [1.0]
+        return [number for score in (muc, b_cubed, ceaf_e) for number in score(gold, read)] + [0.0]
 
     def of_sums(self, sums: Sums) -> Any:
         return np.mean([_f1(sums, name)["f1"] for name in SCORES], axis=0)
 
-    def describe(self, units: Sequence[Any]) -> Mapping[str, Any]:
+    def describe(self, units: Sequence[ReadClusters]) -> Mapping[str, Any]:
         """Recall, precision and F1 of each of the three scores."""
-        return self.parts(self.tally(units))
-
-    def parts(self, tally: Tally) -> Mapping[str, Mapping[str, float]]:
-        """Recall, precision and F1 of each score."""
-        sums = sums_of(tally)
+        sums = sums_of(self.tally(units))
         return {name: {part: float(value) for part, value in _f1(sums, name).items()} for name in SCORES}
-
-    def _row(self, unit: ClusterPair) -> list[float]:
-        scores = (muc, b_cubed, ceaf_e)
-        return [number for score in scores for number in score(unit.gold, unit.read)] + [0.0]
 
 
 def _f1(sums: Sums, name: str) -> dict[str, Any]:
@@ -128,35 +133,6 @@ def _f1(sums: Sums, name: str) -> dict[str, Any]:
     )
     f1 = np.nan_to_num(ratio(2 * recall * precision, recall + precision))
     return {"recall": recall, "precision": precision, "f1": f1}
-
-
-@dataclass(frozen=True)
-class ReadClusters:
-    """One document's clusters as a reader of mention chains found them: spans of head words, or of whole pronouns."""
-
-    unit_id: str
-    split: str
-    read: tuple[Cluster, ...]
-
-
-@dataclass(frozen=True)
-class ChainAgreement(CorefAgreement):
-    """The same score where the gold clusters come from other chains of the same documents.
-
-    Attributes:
-        gold: clusters by document.
-    """
-
-    gold: Mapping[str, tuple[Cluster, ...]] = field(default_factory=dict, repr=False, metadata={"fitted": True})
-
-    def tally(self, units: Sequence[Any]) -> Tally:
-        """As of pairs, from :class:`ReadClusters` units."""
-        missing = [unit.unit_id for unit in units if unit.unit_id not in self.gold]
-        if missing:
-            raise BadInput(
-                f"agreement: document {missing[0]!r} has no gold chain; give slot fit the gold reading of it"
-            )
-        return super().tally([ClusterPair(u.unit_id, self.gold[u.unit_id], u.read) for u in units])
 
 
 def against_gold(*, real: Readout) -> ChainAgreement:

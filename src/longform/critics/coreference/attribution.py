@@ -7,7 +7,7 @@ is what those tables and pages show, so that reports need no text of their own.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,7 @@ from longform.core.documents import BadInput, Chain, Readout, chains_from_readou
 from longform.core.markov_chain import FITTED
 from longform.core.resampling import generator
 from longform.core.text.rendering import unpack
-from longform.critics.coreference.ngrams import count_keys, form_vocabulary, window_keys
-from longform.critics.coreference.score import ORDER, KneserNeyCritic, MentionCritic
+from longform.critics.coreference.score import ORDER, KneserNeyCritic, MentionCritic, form_vocabulary, window_keys
 
 NgramCritic = MentionCritic | KneserNeyCritic
 RARE_LOG_PROBABILITY = -7.0  # deng2022 Table 15
@@ -27,36 +26,7 @@ MIN_SYMBOLS = 20  # ours: shorter chains make a page only where there are too fe
 BEGIN_NAME, UNKNOWN_NAME = "", "<unk>"  # the paper prints padding as a blank
 
 
-@dataclass(frozen=True)
-class GapRow:
-    """One 5-gram of Table 6: shares in percent of windows, and nats per token that it adds to the gap."""
-
-    window: tuple[str, ...]
-    percent_real: float
-    percent_generated: float
-    contribution: float
-
-
-@dataclass(frozen=True)
-class RareRow:
-    """One improbable 5-gram of Table 15 and what the critic expected instead."""
-
-    window: tuple[str, ...]
-    log_probability: float
-    best: str
-    best_log_probability: float
-    unit_id: str
-    position: int
-
-
-@dataclass(frozen=True)
-class RatioRow:
-    """One 5-gram of Tables 16 and 17: conditional probability of its last symbol in real and in generated text."""
-
-    window: tuple[str, ...]
-    probability_real: float
-    probability_generated: float
-    log_ratio: float
+Row = dict[str, Any]  # of a table, ready for JSON; ``window`` is its 5-gram
 
 
 def _names(critic: NgramCritic, key: int) -> tuple[str, ...]:
@@ -65,16 +35,14 @@ def _names(critic: NgramCritic, key: int) -> tuple[str, ...]:
 
 
 def _shares(critic: NgramCritic, units: Sequence[Chain]) -> tuple[np.ndarray, np.ndarray]:
-    keys, counts = count_keys(window_keys(critic.read(units), critic.packing))
+    keys, counts = np.unique(window_keys(critic.read(units), critic.packing), return_counts=True)
     if not len(keys):
         raise BadInput("5-gram table: the chains hold no token; check the reader and the film filter")
     return keys, counts / counts.sum()
 
 
-def gap_rows(
-    critic: NgramCritic, real: Sequence[Chain], generated: Sequence[Chain], top: int | None = 10
-) -> list[GapRow]:
-    r"""5-grams by their part of the Latent NLL gap, largest first (deng2022 Table 6).
+def gap_rows(critic: NgramCritic, real: Sequence[Chain], generated: Sequence[Chain], top: int | None = 10) -> list[Row]:
+    r"""5-grams by their part of the Latent NLL gap, largest first, with their shares in percent of windows (deng2022 Table 6).
 
     $(\hat P_{LM}(g) - \hat P_{data}(g)) \cdot (-\log P_c(z_5 \mid z_{<5}))$; over all g (``top=None``) the parts sum
     to the difference of Latent NLL per token. The paper prints the table, not this formula.
@@ -88,8 +56,12 @@ def gap_rows(
     order = np.argsort(-parts, kind="stable")[:top]
     percent = 100 * shares
     return [
-        GapRow(_names(critic, int(keys[i])), float(percent[0, i]), float(percent[1, i]), float(parts[i])) for i in order
-    ]
+        {
+            "window": _names(critic, int(keys[i])), "percent_real": float(percent[0, i]),
+            "percent_generated": float(percent[1, i]), "contribution": float(parts[i]),
+        }
+        for i in order
+    ]  # fmt: skip
 
 
 def best_successor(critic: NgramCritic, key: int, stop: str = ".") -> tuple[str, float] | None:
@@ -117,7 +89,7 @@ def rare_rows(
     rng: np.random.Generator,
     rows: int = 13,
     threshold: float = RARE_LOG_PROBABILITY,
-) -> list[RareRow]:
+) -> list[Row]:
     r"""A random subset of the windows with $\log P_c(z_5 \mid z_{<5})$ below ``threshold``, in reading order (Table 15)."""
     tokens = critic.read(generated)
     keys = window_keys(tokens, critic.packing)
@@ -125,19 +97,18 @@ def rare_rows(
     rare = np.flatnonzero(log_probs < threshold)
     chosen = np.sort(rng.choice(rare, min(rows, len(rare)), replace=False))
     unit = np.repeat(np.arange(len(generated)), tokens.lengths)
-    return [
-        RareRow(
-            _names(critic, int(keys[i])), float(log_probs[i]),
-            *(best_successor(critic, int(keys[i])) or ("", float("nan"))),
-            generated[unit[i]].unit_id, int(i - tokens.starts[i]),
-        )
-        for i in chosen.tolist()
-    ]  # fmt: skip
+    made = []
+    for i in chosen.tolist():
+        best, log_prob = best_successor(critic, int(keys[i])) or ("", float("nan"))
+        row = {"window": _names(critic, int(keys[i])), "log_probability": float(log_probs[i])}
+        row |= {"best": best, "best_log_probability": log_prob}
+        made.append(row | {"unit_id": generated[unit[i]].unit_id, "position": int(i - tokens.starts[i])})
+    return made
 
 
 def ratio_rows(
     critic: NgramCritic, real: Sequence[Chain], generated: Sequence[Chain], rows: int = 5, min_count: int = MIN_COUNT
-) -> tuple[list[RatioRow], list[RatioRow]]:
+) -> tuple[list[Row], list[Row]]:
     r"""5-grams whose $P_{LM}(z_5 \mid z_{<5})$ is largest and smallest against $P_{data}$ (Tables 16 and 17)."""
     blank = replace(critic, forms=form_vocabulary([u for u in [*real, *generated] if u.valid]))
     fitted = [blank.fit_tokens(blank.read(units)) for units in (real, generated)]
@@ -146,16 +117,17 @@ def ratio_rows(
     ratio = generated_log - real_log
     order = np.argsort(-ratio, kind="stable")
     made = [
-        RatioRow(
-            _names(blank, int(keys[i])), float(np.exp(real_log[i])), float(np.exp(generated_log[i])), float(ratio[i])
-        )
+        {
+            "window": _names(blank, int(keys[i])), "probability_real": float(np.exp(real_log[i])),
+            "probability_generated": float(np.exp(generated_log[i])), "log_ratio": float(ratio[i]),
+        }
         for i in order
-    ]
+    ]  # fmt: skip
     return made[:rows], made[::-1][:rows]
 
 
 def _frequent(critic: NgramCritic, units: Sequence[Chain], min_count: int) -> np.ndarray:
-    keys, counts = count_keys(window_keys(critic.read(units), critic.packing))
+    keys, counts = np.unique(window_keys(critic.read(units), critic.packing), return_counts=True)
     return keys[counts >= min_count]
 
 
@@ -167,42 +139,16 @@ class ChainInText(Chain):
     text: str = ""
 
 
-@dataclass(frozen=True)
-class Mark:
-    """One symbol of the chain in the text.
-
-    Attributes:
-        start, end: character offsets; equal for a sentence stop.
-        symbol: as in the chain, e.g. ``he:3``.
-        log_probability: given the four symbols before it.
-        bad: whether that is below the threshold.
-        best, best_log_probability: the likeliest successor met in training, for a bad symbol.
-    """
-
-    start: int
-    end: int
-    symbol: str
-    log_probability: float
-    bad: bool
-    best: str = ""
-    best_log_probability: float | None = None
-
-    @property
-    def note(self) -> str:
-        """What the page says when the pointer rests on a bad symbol."""
-        expected = f"; expected {self.best} at {self.best_log_probability:.2f}" if self.best else ""
-        return f"{self.symbol}: log P = {self.log_probability:.2f}{expected}"
-
-
-def marks(item: ChainInText, critic: NgramCritic, threshold: float = RARE_LOG_PROBABILITY) -> list[Mark]:
-    """The chain's symbols with what the critic says of each, in reading order."""
+def marks(item: ChainInText, critic: NgramCritic, threshold: float = RARE_LOG_PROBABILITY) -> list[Row]:
+    """The chain's symbols with what the critic says of each, as ``reporting.papers.deng2022.pages.Mark`` has them."""
     keys = window_keys(critic.read([item]), critic.packing)
     log_probs = critic.score_windows(keys)
     made = []
     for (start, end), symbol, key, log_prob in zip(item.spans, item.symbols, keys, log_probs, strict=False):
         bad = bool(log_prob < threshold)
-        best = (best_successor(critic, int(key)) if bad else None) or ("", None)
-        made.append(Mark(start, end, symbol, float(log_prob), bad, *best))
+        best, best_log = (best_successor(critic, int(key)) if bad else None) or ("", None)
+        row = {"start": start, "end": end, "symbol": symbol, "log_probability": float(log_prob), "bad": bad}
+        made.append(row | {"best": best, "best_log_probability": best_log})
     return made
 
 
@@ -225,11 +171,9 @@ class AttributionCritic(MentionCritic):
             return {}
         high, low = ratio_rows(self, self.held_out, kept)
         rare = rare_rows(self, kept, generator("deng2022", "table 15"), threshold=self.threshold)
-        tables: dict[str, Sequence[Any]] = {"rare": rare, "high": high, "low": low}
-        tables["gap"] = gap_rows(self, self.held_out, kept)
+        tables = {"rare": rare, "high": high, "low": low, "gap": gap_rows(self, self.held_out, kept)}
         shares = {name: self._rare_share(chains) for name, chains in (("real", self.held_out), ("judged", kept))}
-        listed = {name: [asdict(row) for row in rows] for name, rows in tables.items()}
-        return {**listed, "rare_share": shares, "articles": self._articles(kept)}
+        return {**tables, "rare_share": shares, "articles": self._articles(kept)}
 
     def _rare_share(self, units: Sequence[Chain]) -> dict[str, float]:
         log_probs = self.score_tokens(self.read(units))
@@ -241,15 +185,9 @@ class AttributionCritic(MentionCritic):
         shares = [float(np.mean(row < self.threshold)) for row in log_probs]
         order = sorted(
             range(len(shown)), key=lambda i: (len(shown[i].symbols) < MIN_SYMBOLS, -shares[i], shown[i].unit_id)
-        )[:ARTICLES]
-        return [
-            {
-                "unit_id": shown[i].unit_id,
-                "text": shown[i].text,
-                "marks": [asdict(mark) for mark in marks(shown[i], self, self.threshold)],
-            }
-            for i in order
-        ]
+        )
+        chosen = [shown[i] for i in order[:ARTICLES]]
+        return [{"unit_id": c.unit_id, "text": c.text, "marks": marks(c, self, self.threshold)} for c in chosen]
 
 
 def ngram_attribution(

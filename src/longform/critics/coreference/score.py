@@ -6,9 +6,10 @@ modified Kneser-Ney (Chen and Goodman 1998). Both keep a log probability per n-g
 
 from __future__ import annotations
 
+import itertools
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
@@ -18,23 +19,129 @@ from longform.core.critic import Better, Sums, SumScored, Tally
 from longform.core.documents import BadInput, Chain, chains_from_readout
 from longform.core.markov_chain import COLUMNS, FITTED, drawn_at_random
 from longform.core.resampling import perplexity
-from longform.critics.coreference.ngrams import (
-    Packing,
-    TokenStream,
-    build_table,
-    count_keys,
-    form_vocabulary,
-    group_contexts,
-    read_tokens,
-    score_keys,
-    shorten,
-    sum_shorter,
-    window_keys,
-)
 
 ORDER = 5  # deng2022 section 5
 UNSEEN_PROBABILITY = 1e-20  # released code: probability of a symbol that the training chains never hold
 FALLBACK = (0.5, 1.0, 1.5)  # discounts where counts of counts give none (KenLM's --discount_fallback)
+
+
+NOBODY = -1  # entity of a token that mentions none
+MAX_ORDER = 8  # windows longer than this have no room in a key, whatever the vocabulary
+
+
+@dataclass(frozen=True)
+class TokenStream:
+    """Tokens of many chains, flat.
+
+    Attributes:
+        forms: (tokens,) row of each token's form in the vocabulary, -1 where unknown.
+        entities: (tokens,) an integer per mentioned entity, ``NOBODY`` for none; comparable within a chain only.
+        starts: (tokens,) position where the token's chain begins.
+        lengths: (units,) tokens per chain.
+    """
+
+    forms: np.ndarray
+    entities: np.ndarray
+    starts: np.ndarray
+    lengths: np.ndarray
+
+
+@dataclass(frozen=True)
+class Packing:
+    """How forms and relabelled entities become codes, and codes keys: side by side, the latest lowest."""
+
+    order: int  # symbols in a window
+    forms: int  # number of known forms
+    padding: int  # begin symbols put before a chain; further places stay empty
+
+    def __post_init__(self) -> None:
+        if not 2 <= self.order <= MAX_ORDER or self.bits * self.order > 62:
+            raise BadInput(
+                f"{self.forms} forms at order {self.order} need {self.bits * self.order} bits, 62 are there; "
+                f"allowed is an order of 2 to {MAX_ORDER} with fewer forms: check that entity numbers follow a colon"
+            )
+
+    @property
+    def stride(self) -> int:
+        """Codes per form: no entity, or the first, second, ... entity of the window."""
+        return self.order + 1
+
+    @property
+    def begin(self) -> int:
+        """Code of the begin symbol, the largest, so that n-grams that begin a chain sort last within their order."""
+        return self.forms * self.stride + 1
+
+    @property
+    def bits(self) -> int:
+        """Bits per code."""
+        return int(self.begin).bit_length()
+
+    def mask(self, order: int) -> int:
+        """Keeps the last ``order`` codes of a key."""
+        return (1 << (self.bits * order)) - 1
+
+    def names(self, key: int, forms: Sequence[str], begin: str, unknown: str) -> tuple[str, ...]:
+        """The symbols of a key, earliest first."""
+        symbols = []
+        while key:
+            form, label = divmod((key & self.mask(1)) - 1, self.stride)  # code 0: form -1
+            entity = f":{label - 1}" if label else ""
+            symbols.append(unknown if form < 0 else begin if form == len(forms) else f"{forms[form]}{entity}")
+            key >>= self.bits
+        return tuple(reversed(symbols))
+
+
+def split_symbol(symbol: str) -> tuple[str, str | None]:
+    """Form and entity of a mention tag: ``"he:12"`` is ``("he", "12")``, ``"."`` is ``(".", None)``."""
+    form, colon, entity = symbol.rpartition(":")
+    return (form, entity) if colon and form and entity else (symbol, None)
+
+
+def form_vocabulary(chains: Sequence[Chain]) -> tuple[str, ...]:
+    """Forms in alphabetical order."""
+    distinct = set(itertools.chain.from_iterable(chain.symbols for chain in chains))
+    return tuple(sorted({split_symbol(symbol)[0] for symbol in distinct}))
+
+
+def read_tokens(chains: Sequence[Chain], forms: Mapping[str, int]) -> TokenStream:
+    """Flatten chains; invalid ones keep a length of zero. Distinct tags are split once, not once per token."""
+    rows = [chain.symbols if chain.valid else () for chain in chains]
+    distinct = dict.fromkeys(itertools.chain.from_iterable(rows))
+    entities: dict[str | None, int] = {None: NOBODY}
+    pairs = np.empty((len(distinct) + 1, 2), dtype=np.int32)
+    for i, symbol in enumerate(distinct):
+        distinct[symbol] = i
+        form, entity = split_symbol(symbol)
+        pairs[i] = forms.get(form, -1), entities.setdefault(entity, len(entities) - 1)
+    lengths = np.array([len(row) for row in rows], dtype=np.int64)
+    rank = np.fromiter(map(distinct.__getitem__, itertools.chain.from_iterable(rows)), np.int64, lengths.sum())
+    ends = np.cumsum(lengths)
+    return TokenStream(pairs[rank, 0], pairs[rank, 1], np.repeat(ends - lengths, lengths), lengths)
+
+
+def window_keys(tokens: TokenStream, packing: Packing) -> np.ndarray:
+    """(tokens,) key of the window that ends at each token.
+
+    Entities are renumbered 0, 1, ... by first appearance within each window (deng2022 section 5, released code),
+    once, at the highest order: its lower orders are cut from it and not renumbered again.
+    """
+    keys, met = np.zeros((2, len(tokens.forms)), dtype=np.int64)
+    labelled: list[tuple[np.ndarray, np.ndarray]] = []
+    for back in range(packing.order - 1, -1, -1):
+        place = np.arange(len(keys)) - back
+        inside, source = place >= tokens.starts, np.maximum(place, 0)
+        entity = np.where(inside, tokens.entities[source], NOBODY)
+        new, label = entity != NOBODY, np.zeros(len(keys), dtype=np.int64)
+        for earlier, number in labelled:
+            same = (entity == earlier) & (entity != NOBODY)
+            label, new = np.where(same, number, label), new & ~same
+        met = met + new
+        labelled.append((entity, np.where(new, met, label)))
+        form = tokens.forms[source].astype(np.int64)
+        code = np.where(form >= 0, 1 + form * packing.stride + labelled[-1][1], 0)
+        begin = np.where(tokens.starts - place <= packing.padding, packing.begin, 0)
+        keys = keys << packing.bits | np.where(inside, code, begin)
+    return keys
 
 
 @dataclass(frozen=True)
@@ -60,7 +167,6 @@ class _NgramScores(SumScored):
     order: int = ORDER
     forms: tuple[str, ...] = field(default=(), repr=False, metadata=FITTED)
     orders: tuple[NgramOrder, ...] = field(default=(), repr=False, metadata=FITTED)
-    table: np.ndarray = field(default_factory=lambda: np.zeros((0, 3), np.int64), repr=False, metadata=FITTED)
     log_unknown: float = field(default=-math.inf, repr=False, metadata=FITTED)
     fitted_discounts: tuple[tuple[float, ...], ...] = field(default=(), repr=False, metadata=FITTED)
     fitted_units: int = field(default=0, repr=False, metadata=FITTED)
@@ -88,9 +194,7 @@ class _NgramScores(SumScored):
         if not len(tokens.forms):
             raise BadInput(f"{type(self).__name__}: no token in the real chains; check the reader and its filter")
         orders, log_unknown, discounts = self._estimate(window_keys(tokens, self.packing))
-        entries = [(o.keys, 1, o.log_probs) for o in orders] + [(o.context_keys, 2, o.log_weights) for o in orders]
-        table = build_table(entries)
-        return replace(self, orders=orders, table=table, log_unknown=log_unknown, fitted_discounts=discounts)
+        return replace(self, orders=orders, log_unknown=log_unknown, fitted_discounts=discounts)
 
     def read(self, units: Sequence[Chain]) -> TokenStream:
         """Tokens of chains under this critic's vocabulary, the end symbol added where it is used."""
@@ -104,7 +208,15 @@ class _NgramScores(SumScored):
         """(windows,) log probability of each window's last symbol."""
         if not self.orders:
             raise BadInput(f"{type(self).__name__} has no counts yet; call fit(real chains) and use what it returns")
-        return score_keys(self.table, keys, self.order, self.packing.bits, self.log_unknown)
+        scores, left = np.zeros(len(keys)), np.arange(len(keys))
+        for n in range(self.order, 0, -1):
+            own, fitted = keys[left] & self.packing.mask(n), self.orders[n - 1]
+            whole = (own >> (self.packing.bits * (n - 1)) != 0) | (n == 1)  # else the same n-gram as one order below
+            met = whole & _add(scores, left, fitted.keys, fitted.log_probs, own, whole)
+            _add(scores, left, fitted.context_keys, fitted.log_weights, own >> self.packing.bits, whole & ~met)
+            left = left[~met]
+        scores[left] += self.log_unknown
+        return scores
 
     def attribute(self, units: Sequence[Chain]) -> list[np.ndarray]:
         tokens = self.read(units)
@@ -148,7 +260,7 @@ class MentionCritic(_NgramScores):
         orders: list[NgramOrder] = []
         lower = np.zeros(1)
         for (keys_n, counts, suffix), discount in zip(counted, discounts, strict=True):
-            context_keys, context = group_contexts(keys_n, self.packing.bits)
+            context_keys, context = np.unique(keys_n >> self.packing.bits, return_inverse=True)
             total = np.bincount(context, counts)
             weight = discount * np.bincount(context) / total
             lower = np.maximum(counts - discount, 0.0) / total[context] + weight[context] * lower[suffix]
@@ -174,7 +286,7 @@ class KneserNeyCritic(_NgramScores):
         left = np.array([0.0, *discounts[0]])[np.minimum(counted[0][1], 3)].sum() / counted[0][1].sum()
         orders: list[NgramOrder] = []
         for (keys_n, counts, suffix), discount in zip(counted, discounts, strict=True):
-            context_keys, context = group_contexts(keys_n, self.packing.bits)
+            context_keys, context = np.unique(keys_n >> self.packing.bits, return_inverse=True)
             total = np.bincount(context, counts)
             taken = np.array([0.0, *discount])[np.minimum(counts, 3)]
             weight = np.bincount(context, taken) / total
@@ -188,11 +300,8 @@ class KneserNeyCritic(_NgramScores):
 class _RandomMentions(_NgramScores):
     """The same critic on symbols drawn at random: as many a text, each with its share among the training chains.
 
-    The chance row of a table of Latent PPL: mentions that are no likelier than these tell of no persons. A symbol is
-    drawn whole, with its entity's number, and sentence stops are among the symbols.
-
-    Attributes:
-        symbols: of the valid training chains, from which symbols are drawn.
+    The chance row of a table of Latent PPL: mentions that are no likelier than these tell of no persons. A symbol of the valid
+    training chains is drawn whole, with its entity's number, and sentence stops are among the symbols.
     """
 
     symbols: tuple[str, ...] = field(default=(), repr=False, metadata=FITTED)
@@ -223,6 +332,17 @@ class RandomKneserNeyCritic(_RandomMentions, KneserNeyCritic):
     """Chance for :class:`KneserNeyCritic`."""
 
 
+def _add(
+    scores: np.ndarray, rows: np.ndarray, known: np.ndarray, values: np.ndarray, keys: np.ndarray, wanted: np.ndarray
+) -> np.ndarray:
+    """Add to the wanted rows of ``scores`` the values of those keys that are known; which keys are."""
+    place = np.searchsorted(known, keys)
+    found = np.append(known, -1)[place] == keys
+    chosen = found & wanted
+    scores[rows[chosen]] += values[place[chosen]]
+    return found
+
+
 def _order(keys: np.ndarray, probs: np.ndarray, context_keys: np.ndarray, weights: np.ndarray) -> NgramOrder:
     with np.errstate(divide="ignore"):
         log_probs, log_weights = np.log(probs), np.log(weights)
@@ -233,24 +353,24 @@ def _order(keys: np.ndarray, probs: np.ndarray, context_keys: np.ndarray, weight
 
 def _raw_counts(keys: np.ndarray, packing: Packing) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """(keys, counts, row of the suffix one order below) for orders 1 up: each order is the last symbols of the windows."""
-    keys, counts = count_keys(keys)
+    keys, counts = np.unique(keys, return_counts=True)
     orders = []
     for n in range(packing.order - 1, 0, -1):
-        short, suffix = shorten(keys, packing.mask(n))
+        short, suffix = np.unique(keys & packing.mask(n), return_inverse=True)
         orders.append((keys, counts, suffix))
-        keys, counts = short, sum_shorter(counts, suffix, len(short))
+        keys, counts = short, np.bincount(suffix, counts).astype(np.int64)
     orders.append((keys, counts, np.zeros(len(keys), dtype=np.int64)))
     return orders[::-1]
 
 
 def _continuation_counts(keys: np.ndarray, packing: Packing) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    windows, raw = count_keys(keys)
+    windows, raw = np.unique(keys, return_counts=True)
     cuts = np.searchsorted(windows, [1 << (packing.bits * n) for n in range(packing.order)])
     pieces = [slice(a, b) for a, b in zip(cuts, [*cuts[1:], len(windows)], strict=True)]
     keys, counts = windows[pieces[-1]], raw[pieces[-1]]
     orders = []
     for n in range(packing.order - 1, 0, -1):
-        short, suffix = shorten(keys, packing.mask(n))
+        short, suffix = np.unique(keys & packing.mask(n), return_inverse=True)
         orders.append((keys, counts, suffix))
         begin = pieces[n - 1]
         counts = np.concatenate([np.bincount(suffix, minlength=len(short)), raw[begin]])

@@ -12,9 +12,8 @@ from sklearn.svm import LinearSVC
 from longform.core.critic import Better, SumScored, Tally
 from longform.core.documents import BadInput
 from longform.core.resampling import generator
-from longform.core.text.entity_grids import ABSENT, ORIGINAL, ROLES, Grid, grids_from_readout
-from longform.core.text.permutations import SHUFFLES, PermutedDocument, shuffled_orders
-from longform.critics.entity_grid.score import RoleTransitions
+from longform.core.text.entity_grids import ABSENT, ROLES, Grid, grids_from_readout
+from longform.core.text.permutations import SHUFFLES, shuffled_orders
 
 units_from_readout = grids_from_readout
 COLUMNS = ("value", "texts", "excluded")
@@ -168,84 +167,3 @@ def rank_weights(differences: np.ndarray, penalty: float) -> np.ndarray:
 def ranking(*, lengths: Sequence[int] = (2, 3), salience: int = 2) -> GridRanker:
     """A ranking grid from plain settings; see :class:`TransitionFeatures`."""
     return GridRanker(TransitionFeatures(tuple(lengths), salience))
-
-
-TASK = "supplied"
-
-
-def supplied(unit_id: str) -> tuple[str, str]:
-    """Place of a grid ``<document>/<number>``, number 1 being the original."""
-    document, _, number = unit_id.rpartition("/")
-    return document, "" if int(number) == ORIGINAL else TASK
-
-
-def learn_transitions(training: Sequence[PermutedDocument], history: int = 1) -> RoleTransitions:
-    """The generative model, fitted on originals alone."""
-    return RoleTransitions(history=history).fit([document.original for document in training])
-
-
-def learn_ranking(
-    training: Sequence[PermutedDocument], features: TransitionFeatures, penalty: float = 0.0
-) -> GridRanker:
-    """The ranking model, fitted on each original against its own permutations."""
-    return GridRanker(features=features, penalty=penalty).fit_pairs(_pairs(training, features))
-
-
-def learn_tuned(
-    training: Sequence[PermutedDocument],
-    choices: Sequence[TransitionFeatures],
-    penalties: Sequence[float],
-    inner: int = 5,
-) -> GridRanker:
-    """The ranking model with features and C chosen by cross-validation inside the training documents alone.
-
-    Args:
-        choices: what the model may see; an earlier one wins a tie, as does an earlier penalty.
-        penalties: factors of SVM-light's default C.
-        inner: folds of the choice.
-    """
-    usable = _usable(training)
-    if len(usable) < inner or inner < 2 or not choices or not penalties:
-        asked = f"{len(usable)} documents, {inner} inner folds, {len(choices)} choices, {len(penalties)} penalties"
-        raise BadInput(
-            f"tuned ranking: {asked}; a document a fold, two folds and one of each are needed; fix the entry"
-        )
-    fold = np.empty(len(usable), dtype=np.int64)
-    order = generator("tuned ranking", *(document.unit_id for document in usable)).permutation(len(usable))
-    fold[order] = np.arange(len(usable)) % inner
-    rows = {features: [better - worse for better, worse in _pairs(usable, features)] for features in choices}
-    tried = [
-        (_inner_accuracy(rows[features], fold, factor), features, factor)
-        for features in choices
-        for factor in penalties
-    ]
-    _, features, factor = max(tried, key=lambda one: one[0])
-    return replace(GridRanker(features), weights=scaled_weights(rows[features], factor))
-
-
-def _usable(training: Sequence[PermutedDocument]) -> list[PermutedDocument]:
-    return [
-        d for d in training if not d.original.empty and any(not grid.empty for grid in d.permutations.get(TASK, ()))
-    ]
-
-
-def _pairs(training: Sequence[PermutedDocument], features: TransitionFeatures) -> list[tuple[np.ndarray, np.ndarray]]:
-    full = [(d.original, [grid for grid in d.permutations[TASK] if not grid.empty]) for d in _usable(training)]
-    return [(features.of_texts([original]), features.of_texts(permutations)) for original, permutations in full]
-
-
-def _inner_accuracy(rows: Sequence[np.ndarray], fold: np.ndarray, factor: float) -> float:
-    wins = pairs = 0
-    for k in range(int(fold.max()) + 1):
-        weights = scaled_weights([row for row, place in zip(rows, fold, strict=True) if place != k], factor)
-        judged = np.concatenate([row for row, place in zip(rows, fold, strict=True) if place == k])
-        wins, pairs = wins + int((judged @ weights > 0).sum()), pairs + len(judged)
-    return wins / pairs
-
-
-def scaled_weights(rows: Sequence[np.ndarray], factor: float) -> np.ndarray:
-    """Weights from differences of each document, C being ``factor`` times SVM-light's default; zeros where none differs."""
-    differences = np.concatenate(rows)
-    if not differences.any():
-        return np.zeros(differences.shape[1])
-    return rank_weights(differences, factor / float(np.mean(np.sum(differences**2, axis=1))))

@@ -9,14 +9,14 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy.optimize import nnls
 
-from longform.core.critic import Better, SumScored, Tally, clustered, estimate
+from longform.core.critic import Better, Tally, clustered, estimate
 from longform.core.documents import BadInput
 from longform.core.resampling import generator, percentile_interval
 from longform.core.results import Record
@@ -28,64 +28,43 @@ FLAGS = ("repetition", "not_a_claim", "ungrammatical")
 NEI = LABELS[2]
 
 
-@dataclass(frozen=True)
-class AnnotationSheet(SumScored):
-    """Exact repeats among the first sentences as the one number; the sheet is in ``describe``.
+def sheet_record(
+    units: Sequence[CheckedGeneration], prefixes: int = PREFIXES, decoders: Sequence[str] = DECODERS
+) -> Record:
+    """Exact repeats among all first sentences, and the sheet as ``details``: items in an order that tells nothing.
 
-    Attributes:
+    Args:
         prefixes: drawn at random, the same ones for every decoder.
         decoders: whose first continuation of each prefix is judged.
     """
-
-    prefixes: int = PREFIXES
-    decoders: tuple[str, ...] = DECODERS
-    better: ClassVar[Better] = "lower"
-    divided: ClassVar[tuple[str, str]] = ("repeats", "sentences")
-
-    def tally(self, units: Sequence[CheckedGeneration]) -> Tally:
-        """Columns repeats, sentences, excluded (never): sentences that stand word for word earlier in their text."""
-        rows = [(float(repeats(unit).sum()), len(unit.sentences), 0.0) for unit in units]
-        return Tally.of(units, ("repeats", "sentences", "excluded"), rows)
-
-    def describe(self, units: Sequence[CheckedGeneration]) -> dict[str, Any]:
-        """``items`` in an order that tells nothing, each with what annotators see and, apart, its ``key``."""
-        chosen = [unit for unit in units if unit.setting in self.decoders and unit.about[2] == 0]
-        pages = list(dict.fromkeys(unit.page for unit in chosen))
-        drawn = generator("annotation sheet").permutation(len(pages))[: self.prefixes]
-        kept = {pages[place] for place in drawn}
-        items = [item for unit in chosen if unit.page in kept for item in _items(unit)]
-        order = generator("annotation sheet", "order").permutation(len(items))
-        shares = {name: self.score(self.tally([u for u in chosen if u.setting == name])) for name in self.decoders}
-        return {
-            "items": [{"item": f"s{number:05d}", **items[place]} for number, place in enumerate(order)],
-            "exact_repeats": shares,
-            "prefixes": len(kept),
-        }
+    chosen = [unit for unit in units if unit.setting in decoders and unit.about[2] == 0]
+    pages = list(dict.fromkeys(unit.page for unit in chosen))
+    kept = {pages[place] for place in generator("annotation sheet").permutation(len(pages))[:prefixes]}
+    items = [item for unit in chosen if unit.page in kept for item in _items(unit)]
+    order = generator("annotation sheet", "order").permutation(len(items))
+    details = {
+        "items": [{"item": f"s{number:05d}", **items[place]} for number, place in enumerate(order)],
+        "exact_repeats": {name: _repeated([u for u in chosen if u.setting == name]) for name in decoders},
+        "prefixes": len(kept),
+    }
+    signature = "sentences equal to an earlier one of the text"
+    fields: dict[str, Any] = {"better": "lower", "signature": signature, "details": details}
+    return Record("verifiability", "exact_repeats", value=_repeated(units), units=len(units), **fields)
 
 
-def sheet_record(units: Sequence[CheckedGeneration], *, corpus: str, sheet: AnnotationSheet | None = None) -> Record:
-    """Exact repeats, with the whole sheet as ``details``."""
-    sheet = sheet or AnnotationSheet()
-    tally = sheet.tally(units)
-    return Record(
-        "verifiability", "exact_repeats", corpus, value=sheet.score(tally), units=len(units), better=sheet.better,
-        signature="sentences equal to an earlier one of the text", details=sheet.describe(units),
-    )  # fmt: skip
-
-
-def repeats(unit: CheckedGeneration) -> np.ndarray:
-    """bool (sentences,): an equal sentence stands before this one."""
-    return unit.column("same_as") < np.arange(len(unit.sentences))
+def _repeated(units: Sequence[CheckedGeneration]) -> float:
+    """The share of sentences that stand word for word earlier in their text."""
+    repeats = sum(int((unit.column("same_as") < np.arange(len(unit.sentences))).sum()) for unit in units)
+    return _ratio(repeats, sum(len(unit.sentences) for unit in units))
 
 
 def _items(unit: CheckedGeneration) -> list[dict[str, Any]]:
-    before: list[str] = []
-    made = []
-    for place, (claim, lines) in enumerate(zip(unit.texts, unit.lines, strict=True)):
-        key = {"decoder": unit.setting, "page": unit.page, "generation": unit.unit_id, "sentence": place}
-        made.append({"claim": claim, "before": " ".join(before), "evidence": lines, "key": key})
-        before.append(claim)
-    return made
+    """What annotators see of each sentence and, apart, its ``key``."""
+    keys = {"decoder": unit.setting, "page": unit.page, "generation": unit.unit_id}
+    return [
+        {"claim": claim, "before": " ".join(unit.texts[:place]), "evidence": lines, "key": {**keys, "sentence": place}}
+        for place, (claim, lines) in enumerate(zip(unit.texts, unit.lines, strict=True))
+    ]
 
 
 Answers = Sequence[Mapping[str, Any]]
@@ -185,11 +164,7 @@ MEASURES = {"accuracy": None} | {f"{kind} of {label}": label for label in LABELS
 
 @dataclass(frozen=True)
 class CheckerAccuracy:
-    """Share of sentences with the right label; precision and recall of each label in ``describe``.
-
-    Attributes:
-        measure: "accuracy", or "precision of <label>" or "recall of <label>".
-    """
+    """Share of sentences with the right label, or ``precision of <label>``, or ``recall of <label>``."""
 
     measure: str = "accuracy"
     better: ClassVar[Better] = "higher"
@@ -203,18 +178,15 @@ class CheckerAccuracy:
 
     def tally(self, units: Sequence[CheckedGeneration]) -> Tally:
         """One column for each true and given label, then how often evidence was found and missing, then excluded."""
-        rows = [self._row(unit) for unit in units]
-        return Tally.of(units, (*PAIRS, "evidence_found", "evidence_known", "excluded"), rows)
+        return Tally.of(units, (*PAIRS, "evidence_found", "evidence_known", "excluded"), map(self._row, units))
 
     def _row(self, unit: CheckedGeneration) -> tuple[float, ...]:
         if unit.truth is None or not unit.checks.labels:
             return (0.0,) * (len(PAIRS) + 2) + (1.0,)
-        counts = dict.fromkeys(PAIRS, 0.0)
-        for true, said in zip(unit.truth.labels, unit.checks.labels, strict=True):
-            counts[f"{true} as {said}"] += 1
+        counts = Counter(zip(unit.truth.labels, unit.checks.labels, strict=True))
         found = unit.column("found")
         known = found[~np.isnan(found)]
-        return (*counts.values(), float(known.sum()), float(len(known)), 0.0)
+        return (*(counts[true, said] for true in LABELS for said in LABELS), known.sum(), len(known), 0.0)
 
     def score(self, tally: Tally) -> float:
         """The measure; nan where nothing has (precision: was given) the label."""
@@ -226,55 +198,22 @@ class CheckerAccuracy:
         whole = matrix[:, place] if kind == "precision" else matrix[place]
         return _ratio(float(matrix[place, place]), float(whole.sum()))
 
-    def groups(self, units: Sequence[CheckedGeneration]) -> list[str]:
-        return [unit.page for unit in units]
 
-    def describe(self, units: Sequence[CheckedGeneration]) -> dict[str, Any]:
-        """Accuracy, precision and recall with intervals, the confusion, and the share of evidence that was retrieved."""
-        tally = clustered(self.tally(units), self.groups(units))
-        made: dict[str, Any] = {}
-        for measure in MEASURES:
-            critic = CheckerAccuracy(measure)
-            made[measure] = asdict(estimate(critic, tally, generator("checker accuracy", measure), 500))
-        matrix = confusion_of(tally)
-        made["confusion"] = {name: int(n) for name, n in zip(PAIRS, matrix.flatten(), strict=True)}
-        made["evidence retrieved"] = _ratio(tally.total("evidence_found"), tally.total("evidence_known"))
-        made["majority"] = _ratio(float(matrix.sum(1).max()), float(matrix.sum()))
-        return made
-
-
-def accuracy_records(units: Sequence[CheckedGeneration], *, corpus: str) -> list[Record]:
-    """Accuracy (with the evidence found and the majority's share), and precision and recall of each label, the task."""
-    held = CheckerAccuracy().describe(units)
-    about = {"retrieved": held["evidence retrieved"], "majority": held["majority"], "confusion": held["confusion"]}
+def accuracy_records(units: Sequence[CheckedGeneration]) -> list[Record]:
+    """Accuracy (with the evidence found, the majority's share and the confusion), and precision and recall of each label, the task."""
+    tally = clustered(CheckerAccuracy().tally(units), [unit.page for unit in units])
+    matrix = confusion_of(tally)
+    about = {
+        "retrieved": _ratio(tally.total("evidence_found"), tally.total("evidence_known")),
+        "majority": _ratio(float(matrix.sum(1).max()), float(matrix.sum())),
+        "confusion": {name: int(n) for name, n in zip(PAIRS, matrix.flatten(), strict=True)},
+    }
     records = []
     for measure in MEASURES:
         kind, _, label = measure.partition(" of ")
-        estimated = held[measure]
-        records.append(
-            Record("verifiability", f"checker_{kind}", corpus, task=label, better="higher",
-                   details={} if label else about, **estimated)
-        )  # fmt: skip
-    return records
-
-
-def corrected_records(
-    units: Sequence[CheckedGeneration],
-    known: Sequence[CheckedGeneration],
-    *,
-    corpus: str,
-    variant: str,
-    resamples: int = 500,
-) -> list[Record]:
-    """Corrected SPG of each decoder, with the error rates of ``known`` sentences, which ``variant`` names."""
-    records = []
-    for name, held in corrected_by(known, resamples).describe(units).items():
-        about = {"given": held["given"], "true": held["true"], "unknown_labels": held["labels_without_known_sentences"]}
-        fields = {key: held[key] for key in ("value", "low", "high", "units")}
-        records.append(
-            Record("verifiability", "SPG", corpus, name, variant=variant, better="higher",
-                   signature="CorrectedSupports", details=about, **fields)
-        )  # fmt: skip
+        found = estimate(CheckerAccuracy(measure), tally, generator("checker accuracy", measure), 500)
+        fields = {**asdict(found), "task": label, "better": "higher", "details": {} if label else about}
+        records.append(Record("verifiability", f"checker_{kind}", **fields))
     return records
 
 
@@ -308,69 +247,48 @@ def missing_labels(known: np.ndarray) -> list[str]:
     return [label for label, count in zip(LABELS, counts, strict=True) if not count]
 
 
-@dataclass(frozen=True)
-class CorrectedSupports:
-    """Corrected SPG: the corrected share of supported sentences, times sentences per generation, over k.
+def corrected_records(
+    units: Sequence[CheckedGeneration], known: Sequence[CheckedGeneration], variant: str, resamples: int = 500
+) -> list[Record]:
+    """Corrected SPG of each decoder: the corrected share of supported sentences, times sentences per generation, over k.
 
-    Attributes:
-        resamples: of the intervals in ``describe``, which resample generations and known sentences alike.
-        known: counts (units, labels squared) of the known sentences; set by :func:`corrected_by`.
+    The error rates are those of the ``known`` sentences that no person wrote; generations (by page) and known sentences are
+    resampled alike. ``details``: SPG as given, true SPG where truth is planted, and the labels that no known sentence has.
     """
-
-    sentences: int = SENTENCES
-    resamples: int = 500
-    known: np.ndarray = field(metadata={"fitted": True}, default_factory=lambda: np.zeros((0, 9)), repr=False)
-    better: ClassVar[Better] = "higher"
-
-    def fit(self, real: Sequence[CheckedGeneration]) -> CorrectedSupports:
-        return self
-
-    def tally(self, units: Sequence[CheckedGeneration]) -> Tally:
-        """Columns: a count of each given label, generations, excluded (never)."""
-        rows = [[*(unit.checks.labels[: self.sentences].count(label) for label in LABELS), 1, 0] for unit in units]
-        return Tally.of(units, (*LABELS, "generations", "excluded"), rows)
-
-    def score(self, tally: Tally) -> float:
-        """Corrected SPG in [0, 1], nan where it cannot be known; the interval beside it holds the known sentences fixed."""
-        return self._spg(tally.values.sum(0), self.known.sum(0))
-
-    def _spg(self, counts: np.ndarray, known: np.ndarray) -> float:
-        given, generations = counts[: len(LABELS)], counts[len(LABELS)]
-        if not given.sum() or not generations or missing_labels(known):
-            return math.nan
-        share = true_shares(given / given.sum(), known.reshape(len(LABELS), -1))[0]
-        return float(share * given.sum() / (generations * self.sentences))
-
-    def groups(self, units: Sequence[CheckedGeneration]) -> list[str]:
-        return [unit.page for unit in units]
-
-    def describe(self, units: Sequence[CheckedGeneration]) -> dict[str, Any]:
-        """By decoder: SPG as given, corrected with its interval, and true where truth is planted."""
-        groups: dict[str, list[CheckedGeneration]] = {}
-        for unit in units:
-            groups.setdefault(unit.setting, []).append(unit)
-        return {name: self._described(name, group) for name, group in groups.items()}
-
-    def _described(self, name: str, units: Sequence[CheckedGeneration]) -> dict[str, Any]:
-        rows = clustered(self.tally(units), self.groups(units)).values
-        rng = generator("corrected", name)
-        draws = []
-        for _ in range(self.resamples):
-            counts = rows[rng.integers(0, len(rows), len(rows))].sum(0)
-            known = self.known[rng.integers(0, len(self.known), len(self.known))].sum(0)
-            draws.append(self._spg(counts, known))
-        low, high = percentile_interval(np.array(draws))
-        given = rows[:, 0].sum() / (rows[:, len(LABELS)].sum() * self.sentences)
-        truths = [u.truth.labels[: self.sentences].count(LABELS[0]) for u in units if u.truth is not None]
-        true = sum(truths) / (len(units) * self.sentences) if len(truths) == len(units) else None
-        value = self._spg(rows.sum(0), self.known.sum(0))
-        missing = missing_labels(self.known.sum(0))
-        found = {"given": float(given), "value": value, "low": low, "high": high, "true": true, "units": len(units)}
-        return found | {"labels_without_known_sentences": missing}
+    told = [unit for unit in known if unit.setting != "human"]
+    rows = clustered(CheckerAccuracy().tally(told), [unit.page for unit in told]).values[:, : len(PAIRS)]
+    groups: dict[str, list[CheckedGeneration]] = {}
+    for unit in units:
+        groups.setdefault(unit.setting, []).append(unit)
+    return [_corrected(name, own, rows, variant, resamples) for name, own in groups.items()]
 
 
-def corrected_by(known: Sequence[CheckedGeneration], resamples: int = 500) -> CorrectedSupports:
-    """The measure with the error rates of sentences whose labels are known; those that people wrote are left out."""
-    units = [unit for unit in known if unit.setting != "human"]
-    tally = clustered(CheckerAccuracy().tally(units), CheckerAccuracy().groups(units))
-    return CorrectedSupports(resamples=resamples, known=tally.values[:, : len(PAIRS)])
+def _corrected(
+    name: str, units: Sequence[CheckedGeneration], known: np.ndarray, variant: str, resamples: int
+) -> Record:
+    counts = [[*(unit.checks.labels[:SENTENCES].count(label) for label in LABELS), 1] for unit in units]
+    rows = clustered(Tally.of(units, (*LABELS, "generations"), counts), [unit.page for unit in units]).values
+    rng, draws = generator("corrected", name), []
+    for _ in range(resamples):
+        drawn = rows[rng.integers(0, len(rows), len(rows))].sum(0)
+        draws.append(corrected_spg(drawn, known[rng.integers(0, len(known), len(known))].sum(0)))
+    low, high = percentile_interval(np.array(draws))
+    truths = [unit.truth.labels[:SENTENCES].count(LABELS[0]) for unit in units if unit.truth is not None]
+    details = {
+        "given": float(rows[:, 0].sum() / (rows[:, -1].sum() * SENTENCES)),
+        "true": sum(truths) / (len(units) * SENTENCES) if len(truths) == len(units) else None,
+        "unknown_labels": missing_labels(known.sum(0)),
+    }
+    value = corrected_spg(rows.sum(0), known.sum(0))
+    fields: dict[str, Any] = {"variant": variant, "better": "higher", "signature": "CorrectedSupports"}
+    fields |= {"value": value, "low": low, "high": high, "units": len(units), "details": details}
+    return Record("verifiability", "SPG", system=name, **fields)
+
+
+def corrected_spg(counts: np.ndarray, known: np.ndarray) -> float:
+    """SPG from counts of given labels and of generations, and of (true, given) labels; nan where it cannot be known."""
+    given, generations = counts[: len(LABELS)], counts[len(LABELS)]
+    if not given.sum() or not generations or missing_labels(known):
+        return math.nan
+    share = true_shares(given / given.sum(), known.reshape(len(LABELS), -1))[0]
+    return float(share * given.sum() / (generations * SENTENCES))
