@@ -47,6 +47,18 @@ def clustered_draw(rng, clusters, size):
     return [side.ravel() for side in (first, second, people)], np.repeat(np.arange(clusters), size)
 
 
+def test_two_scorers_of_twelve_versions_of_an_article_are_known_no_better_than_articles_are_many():
+    sides, clusters = clustered_draw(generator("versions"), 30, 12)
+    widths = []
+    for groups in (clusters, np.arange(360)):
+        columns = {"one": sides[0], "other": sides[1]}
+        records = rating_records(columns, sides[2][:, None], groups.astype(str).tolist())
+        found = Results(records).one(metric="intercorrelation")
+        assert found.low < found.value < found.high
+        widths.append(found.high - found.low)
+    assert widths[0] > 2 * widths[1]
+
+
 @pytest.mark.parametrize("size", [1, 12])
 def test_a_comparison_of_two_scorers_keeps_its_level_whatever_the_clusters(size):
     """Twelve summaries of one article are not twelve texts, and the better scorer is not known before the data."""

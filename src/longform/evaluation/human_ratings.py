@@ -148,8 +148,9 @@ def rating_records(
                 found = correlate(kind, *_by_system(values, people, systems))
                 records.append(_record(key, kind, found, task="system", better=better, signature=label))
     for one, other in combinations(columns, 2):
-        found = correlate("pearson", columns[one], columns[other])
-        records.append(_record(other, "intercorrelation", found, variant=one))
+        pair, rng = (columns[one], columns[other]), generator(name, one, other, "intercorrelation")
+        low, high = clustered_interval("pearson", *pair, clusters, rng, RESAMPLES)
+        records.append(_record(other, "intercorrelation", correlate("pearson", *pair), variant=one, low=low, high=high))
         turned = {key: columns[key] * (1 if told.get(key, ("higher",))[0] == "higher" else -1) for key in (one, other)}
         records.append(_difference(one, other, turned, people, clusters, name))
     if marks.shape[1] > 1:

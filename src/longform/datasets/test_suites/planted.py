@@ -1,7 +1,7 @@
 """The suites of the default run: sources of the planted world in their native formats, read by the very readers of real ones.
 
-All from split test, which no model has met. Winograd schemas are cut from stories: the gap stands for the story's thing, its place
-is the other candidate, and only one of the two can be for sale, lie in the grass or fall to pieces.
+All from split test, which no model has met. Winograd schemas are cut from stories: the gap stands for the story's thing or its place,
+each right equally often, and what follows decides: one is for sale or lies in the grass, the other is closed or swept.
 """
 
 from __future__ import annotations
@@ -23,10 +23,15 @@ from longform.datasets.test_suites import native
 from longform.datasets.test_suites.sources import CONTEXT, ENDINGS
 
 PRONOUNS = {form.lower() for forms in (SUBJECT, OBJECT, POSSESSIVE) for form in forms.values()}
-PLACES = (re.compile(r"to the ([a-z]+) in "), re.compile(r"looked behind the ([a-z]+)\."))
-GAPS = (
-    re.compile(r"^()The ([a-z]+) ((?:was still for sale|had been sold that morning|was lying in the grass)\.)$"),
-    re.compile(r"^(In the end )the ([a-z]+) (fell to pieces\.)$"),
+CANDIDATES = [  # the thing and the place of a story, by its opening
+    re.compile(pattern)
+    for pattern in (
+        r" (?:wanted|lost) an? \S+ ([a-z]+)(?:\.| near )",
+        r"(?:to the ([a-z]+) in |looked behind the ([a-z]+)\.)",
+    )
+]
+GAP = re.compile(
+    r"^The ([a-z]+) ((?:was still for sale|was lying in the grass|was closed that morning|had been swept at dawn)\.)$"
 )
 KINDS = ("stories", "dialogues", "articles")
 LANGUAGE = "kothic"  # the planted language whose word order is furthest from English
@@ -86,13 +91,14 @@ def _statements(dialogue: Dialogue, seed: int) -> Iterator[dict[str, str]]:
 def _schemas(story: Story) -> Iterator[dict[str, object]]:
     """Trinh and Le's layout: two substituted texts, the right one first, as in WSC273."""
     last, before = story.context[3], story.context[:3]
-    found = next(filter(None, (gap.match(last) for gap in GAPS)), None)
-    place = next(filter(None, (pattern.search(text) for pattern in PLACES for text in before)), None)
-    if found is None or place is None or found.group(2) == place.group(1):
+    gap = GAP.match(last)
+    found = [pattern.search(" ".join(before)) for pattern in CANDIDATES]
+    nouns = {next(filter(None, match.groups())) for match in found if match}
+    if gap is None or len(nouns) < len(CANDIDATES):
         return
-    for candidate, correct in ((found.group(2), True), (place.group(1), False)):
-        text = " ".join((*before, f"{found.group(1)}The {candidate} {found.group(3)}"))
-        yield {"question_id": f"planted-{story.index}", "substitution": text, "correctness": correct}
+    for candidate in sorted(nouns, key=gap.group(1).__ne__):  # the right one first
+        text = " ".join((*before, f"The {candidate} {gap.group(2)}"))
+        yield {"question_id": f"planted-{story.index}", "substitution": text, "correctness": candidate == gap.group(1)}
 
 
 def conll(article: Article) -> str:
