@@ -26,8 +26,7 @@ from longform.core.text.entity_grids import (
 )
 from longform.core.text.lexicon import Lexicon, Taxonomy
 from longform.core.text.permutations import ShuffleTask
-from longform.critics.entity_grid.ranking import GridRanker
-from longform.critics.entity_grid.score import RoleTransitions
+from longform.critics.entity_grid.score import GridRanker, RoleTransitions
 from longform.critics.lexical.score import LatentSemantics, Overlap
 from longform.critics.lexical.train import fit
 from longform.critics.lexical.wordnet import MEASURES, Lesk

@@ -26,8 +26,7 @@ from longform.core.resampling import generator
 from longform.core.results import rounded
 from longform.core.text.entity_grids import ORIGINAL, build, supplied_grid
 from longform.core.text.permutations import PermutedDocument, permuted_documents
-from longform.critics.entity_grid.ranking import GridRanker, TransitionFeatures, rank_weights
-from longform.critics.entity_grid.score import RoleTransitions
+from longform.critics.entity_grid.score import GridRanker, RoleTransitions, TransitionFeatures, rank_weights
 from longform.evaluation.order_discrimination import COLUMNS, PairAccuracy, preference_tally, written_scores
 
 TASK = "supplied"

@@ -34,12 +34,11 @@ from longform.critics.bbscore.score import units_from_readout as paths
 from longform.critics.coreference import rules
 from longform.critics.coreference.score import MentionCritic
 from longform.critics.coreference.score import units_from_readout as chains
-from longform.critics.entity_grid.ranking import GridRanker, TransitionFeatures
-from longform.critics.entity_grid.score import RoleTransitions
+from longform.critics.entity_grid.score import GridRanker, RoleTransitions, TransitionFeatures
 from longform.critics.lexical.score import LatentSemantics, Overlap
-from longform.critics.neural_ranker import read as order_scores
 from longform.critics.neural_ranker import train as coherence_ranker
-from longform.critics.repetition import read as word_tokens
+from longform.critics.neural_ranker import train as order_scores
+from longform.critics.repetition import score as word_tokens
 from longform.critics.repetition.score import DistinctGrams, RepeatedGrams
 from longform.critics.repetition.score import units_from_readout as words
 from longform.datasets.summeval import build

@@ -12,7 +12,7 @@ from native_sources import STORIES, build_suites, write_sources
 
 from longform.core.documents import BadInput
 from longform.datasets.test_suites.items import pair
-from longform.reporting.papers import suite_files as suite_exports
+from longform.reporting.papers import beyer2021 as suite_exports
 
 
 @pytest.fixture

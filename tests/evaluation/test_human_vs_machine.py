@@ -15,8 +15,8 @@ from longform.evaluation.human_vs_machine import (
     sides_of,
     source_classification,
     source_detection,
+    text_classification,
 )
-from longform.evaluation.text_classification import text_classification
 from tests.oracles.bridge_loops import bridges, loop_score
 
 OWN = {"length": lambda unit: len(unit.latents)}

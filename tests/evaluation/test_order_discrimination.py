@@ -11,7 +11,7 @@ from longform.core.documents import BadInput
 from longform.core.resampling import generator, sign_flip_test
 from longform.core.text.entity_grids import grid_from_mentions
 from longform.core.text.permutations import ShuffleTask, permuted_documents
-from longform.critics.entity_grid.ranking import GridRanker, TransitionFeatures
+from longform.critics.entity_grid.score import GridRanker, TransitionFeatures
 from longform.evaluation.order_discrimination import (
     COLUMNS,
     Area,

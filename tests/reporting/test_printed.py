@@ -6,8 +6,8 @@ import pytest
 
 from longform.core.documents import BadInput
 from longform.core.results import Record, Results
+from longform.reporting.estimates import Facts
 from longform.reporting.printed import Expected, ledger_markdown, read_expected, steps_of, write_ledger
-from longform.reporting.selection import Facts
 
 CONTENT = {
     "kinds": {"table_1": "trained", "sizes": "setting", "table_2": "lost"},

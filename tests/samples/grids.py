@@ -10,8 +10,7 @@ import numpy as np
 from longform.core.resampling import generator
 from longform.core.text.entity_grids import grid_from_mentions
 from longform.core.text.lexicon import Taxonomy, read_lmf
-from longform.critics.entity_grid.ranking import GridRanker
-from longform.critics.entity_grid.score import RoleTransitions
+from longform.critics.entity_grid.score import GridRanker, RoleTransitions
 from longform.critics.lexical.score import LatentSemantics, Overlap
 from longform.critics.lexical.wordnet import HirstStOnge, JiangConrath, Lesk, Lin, Resnik
 from longform.critics.neural_ranker.score import GivenScore, ScoredText

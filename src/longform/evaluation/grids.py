@@ -8,8 +8,7 @@ from typing import Any
 from longform.core.documents import BadInput, Readout
 from longform.core.results import Record
 from longform.core.text.permutations import ShuffleTask
-from longform.critics.entity_grid.ranking import ranking
-from longform.critics.entity_grid.score import RoleTransitions, units_from_readout
+from longform.critics.entity_grid.score import RoleTransitions, ranking, units_from_readout
 from longform.evaluation.human_vs_machine import human_vs_machine, sides_of
 from longform.evaluation.order_discrimination import BLOCKS, WINDOWS, order_discrimination
 

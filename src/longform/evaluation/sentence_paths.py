@@ -31,6 +31,7 @@ from longform.critics.bbscore.score import (
 )
 from longform.evaluation import human_vs_machine as sides
 from longform.evaluation.agreement import value_of, weighted_values
+from longform.evaluation.human_vs_machine import text_classification
 from longform.evaluation.measurements import Measurement, paired_difference, under
 from longform.evaluation.order_discrimination import (
     BLOCKS,
@@ -43,7 +44,6 @@ from longform.evaluation.order_discrimination import (
     order_discrimination,
     preference_tally,
 )
-from longform.evaluation.text_classification import text_classification
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,17 @@ from scipy import stats
 
 from longform.core.documents import BadInput
 from longform.core.results import NAMES, Record, Results
-from longform.reporting.estimates import FEWEST_UNITS, Estimate, constant, contrast, of_records, slope
-from longform.reporting.selection import ANY, Facts, select
+from longform.reporting.estimates import (
+    ANY,
+    FEWEST_UNITS,
+    Estimate,
+    Facts,
+    constant,
+    contrast,
+    of_records,
+    select,
+    slope,
+)
 from longform.reporting.table import short, write_rows
 
 HOLDS, CONTRADICTED, UNDECIDED = "holds", "contradicted", "undecided"

@@ -11,9 +11,8 @@ from typing import Any
 
 from longform.core.documents import BadInput
 from longform.core.results import Record, Results
-from longform.reporting.estimates import FEWEST_UNITS, of_records
+from longform.reporting.estimates import ANY, DEFAULTS, FEWEST_UNITS, Facts, of_records, select
 from longform.reporting.printed import Expected, Printed
-from longform.reporting.selection import ANY, DEFAULTS, Facts, select
 from longform.reporting.table import Cell, Figure, Table, cell, exact
 
 SYSTEM = ("corpus", "system", "titles")

@@ -17,8 +17,7 @@ from longform.core.artefacts import read_yaml
 from longform.core.documents import BadInput
 from longform.core.results import NAMES, Record, Results
 from longform.reporting.claims import Judged, judge
-from longform.reporting.estimates import Estimate, contrast, of_records
-from longform.reporting.selection import Facts, select
+from longform.reporting.estimates import Estimate, Facts, contrast, of_records, select
 from longform.reporting.table import Cell, cell, write_rows
 
 WITHIN, DIFFERS, ABSENT = "within interval", "differs", "not measured here"

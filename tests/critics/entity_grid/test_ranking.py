@@ -10,7 +10,7 @@ from longform.core.documents import BadInput
 from longform.core.resampling import generator
 from longform.core.text.entity_grids import Grid
 from longform.core.text.permutations import ShuffleTask
-from longform.critics.entity_grid.ranking import GridRanker, TransitionFeatures, rank_weights
+from longform.critics.entity_grid.score import GridRanker, TransitionFeatures, rank_weights
 from longform.evaluation.order_discrimination import order_discrimination
 from tests.critics.grid_cases import grid
 

@@ -18,7 +18,7 @@ from longform.core.documents import BadInput
 from longform.core.resampling import generator
 from longform.core.text.entity_grids import build, grids_from_readout, parse_grid, printed, read
 from longform.core.text.permutations import permuted_documents
-from longform.critics.entity_grid.ranking import TransitionFeatures
+from longform.critics.entity_grid.score import TransitionFeatures
 from longform.evaluation.order_discrimination import PairAccuracy
 from tests.critics.grid_cases import grid
 

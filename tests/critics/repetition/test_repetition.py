@@ -10,8 +10,7 @@ from samples.verifiability import texts
 from longform.core.documents import Document, Section
 from longform.core.resampling import generator
 from longform.core.text.rendering import TokenText, texts_to_readout
-from longform.critics.repetition.read import read
-from longform.critics.repetition.score import DistinctGrams, GramProportion, distinct_grams, units_from_readout
+from longform.critics.repetition.score import DistinctGrams, GramProportion, distinct_grams, read, units_from_readout
 
 EXPECTED = Path(__file__).parents[3] / "experiments" / "massarelli2020" / "expected.yaml"
 

@@ -7,7 +7,7 @@ import pytest
 from longform.core.artefacts import write_documents
 from longform.core.documents import BadInput, Document, Section
 from longform.core.results import Record, Results
-from longform.reporting.papers.deng2022.articles import escaped
+from longform.reporting.papers.deng2022.pages import escaped
 from longform.reporting.papers.deng2022.sections import generated_folder
 from longform.reporting.printed import read_expected
 from tests.reporting.papers.exhibits import draw

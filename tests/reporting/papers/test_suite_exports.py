@@ -11,7 +11,7 @@ import yaml
 from longform.core.documents import BadInput
 from longform.core.results import Results
 from longform.datasets.test_suites.items import Suite, pair, suites_to_corpus
-from longform.reporting.papers import suite_files
+from longform.reporting.papers import beyer2021
 from longform.reporting.pivot import Given
 from longform.reporting.printed import Expected
 
@@ -35,7 +35,7 @@ def data(tmp_path):
 
 
 def test_every_suite_is_a_task_of_the_group(data, tmp_path):
-    suite_files.harness_tasks(given(data), texts="corpora/toy").save(tmp_path, "x")
+    beyer2021.harness_tasks(given(data), texts="corpora/toy").save(tmp_path, "x")
     group = yaml.safe_load((tmp_path / "_coherencegym.yaml").read_text(encoding="utf-8"))
     assert group["task"] == ["coherencegym_one", "coherencegym_two"]
     for suite in SUITES:
@@ -46,18 +46,18 @@ def test_every_suite_is_a_task_of_the_group(data, tmp_path):
 
 
 def test_the_human_sheet_names_suites_that_exist(data):
-    files = suite_files.human_sheet(given(data), texts="corpora/toy", suites=["one"], per_suite=5, seed=1)
+    files = beyer2021.human_sheet(given(data), texts="corpora/toy", suites=["one"], per_suite=5, seed=1)
     assert files.contents["sheet.csv"].count("\n") == 2
     assert "left" not in files.contents["sheet.csv"].splitlines()[1]
     with pytest.raises(BadInput, match="no suites"):
-        suite_files.human_sheet(given(data), texts="corpora/toy", suites=["three"], per_suite=5, seed=1)
+        beyer2021.human_sheet(given(data), texts="corpora/toy", suites=["three"], per_suite=5, seed=1)
 
 
 def test_a_sheet_of_nothing_and_a_corpus_of_something_else_are_refused(data):
     with pytest.raises(BadInput, match="per_suite is 0"):
-        suite_files.human_sheet(given(data), texts="corpora/toy", suites=["one"], per_suite=0, seed=1)
+        beyer2021.human_sheet(given(data), texts="corpora/toy", suites=["one"], per_suite=0, seed=1)
     with pytest.raises(BadInput, match="no such file"):
-        suite_files.harness_tasks(given(data), texts="corpora/absent")
+        beyer2021.harness_tasks(given(data), texts="corpora/absent")
     np.savez(data / "corpora" / "toy" / "truth.npz", other=np.zeros(1))
     with pytest.raises(BadInput, match="no suites"):
-        suite_files.harness_tasks(given(data), texts="corpora/toy")
+        beyer2021.harness_tasks(given(data), texts="corpora/toy")

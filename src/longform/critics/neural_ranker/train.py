@@ -14,7 +14,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import nn
 
-from longform.core.documents import BadInput, Document
+from longform.core.documents import BadInput, Document, Readout
 from longform.core.resampling import derived_seed, generator
 from longform.core.text.permutations import TASKS, shuffled_orders
 from longform.language_models.lightning import Items, Schedule, adamw, fit_module
@@ -187,3 +187,18 @@ def fit(
     items = Items(*ranges, lambda labels: {"labels": torch.tensor(labels)})
     fit_module(module, items, plan, seed=seed, name=name, scratch=scratch)
     return TrainedRanker(module.network, KeptFeatures(base, encoder), splitter)
+
+
+@torch.no_grad()
+def read(*, documents: Sequence[Document], reader: Path, name: str, splits: Sequence[str]) -> Readout:
+    """``text_score`` float64 (units,): nan for a text of fewer than two sentences."""
+    ranker = open_ranker(reader)
+    chosen = [document for document in documents if document.split in splits]
+    features = document_features(chosen, ranker.frozen.encoder, ranker.splitter, f"infer {name}")
+    scores = [
+        ranker.network(torch.from_numpy(rows[None])).double().item() if len(rows) > 1 else np.nan
+        for rows in features.rows
+    ]
+    return Readout(
+        tuple(d.id for d in chosen), tuple(d.split for d in chosen), {"text_score": np.array(scores, dtype=np.float64)}
+    )

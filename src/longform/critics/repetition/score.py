@@ -13,9 +13,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from longform.core.critic import Better, Sums, SumScored, Tally
-from longform.core.documents import Readout
+from longform.core.documents import Document, Readout
 from longform.core.resampling import ratio
-from longform.core.text.rendering import TokenText
+from longform.core.text.rendering import TokenText, texts_to_readout
 
 N = 4  # massarelli2020, section 5
 
@@ -111,3 +111,15 @@ def units_from_readout(readout: Readout) -> list[TokenText]:
     """Inverse of :func:`longform.core.text.rendering.texts_to_readout`."""
     rows = zip(readout.unit_ids, readout.splits, readout.ragged("token"), readout.ragged("reference"), strict=True)
     return [TokenText(unit, split, tokens, human) for unit, split, tokens, human in rows]
+
+
+def read(*, documents: Sequence[Document], splits: Sequence[str]) -> Readout:
+    """One number per different word, in the order in which the texts bring them up; no reference text."""
+    numbers: dict[str, int] = {}
+    nothing = np.zeros(0, dtype=np.int64)
+    units = []
+    for document in documents:
+        if document.split in splits:
+            row = [numbers.setdefault(word, len(numbers)) for word in document.text.split()]
+            units.append(TokenText(document.id, document.split, np.array(row, dtype=np.int64), nothing))
+    return texts_to_readout(units)

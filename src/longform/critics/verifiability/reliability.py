@@ -6,11 +6,13 @@ $q = C^\top \pi$; $\hat\pi = \arg\min_{\pi \ge 0, \sum \pi = 1} \lVert C^\top \p
 
 from __future__ import annotations
 
+import csv
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -68,6 +70,39 @@ def _items(unit: CheckedGeneration) -> list[dict[str, Any]]:
 
 
 Answers = Sequence[Mapping[str, Any]]
+
+
+CHOICES = {  # what the study app offers, one choice an item: a flag alone says nothing of support
+    "supported": {"label": LABELS[0]},
+    "refuted": {"label": LABELS[1]},
+    "not enough information": {"label": LABELS[2]},
+    "repetition": {"label": LABELS[2], "repetition": "1"},
+    "not a claim": {"label": LABELS[2], "not_a_claim": "1"},
+    "ungrammatical": {"label": LABELS[2], "ungrammatical": "1"},
+}
+
+
+def read_answers(path: Path) -> list[dict[str, str]]:
+    """Rows of a filled form, or of the study app's export, of which the last answer to each item counts.
+
+    Raises BadInput: no such file, columns are missing, or a choice that the app does not have.
+    """
+    if not path.is_file():
+        raise BadInput(f"{path}: no such file; put the answers there, or leave `answers` out")
+    with path.open(encoding="utf-8", newline="") as file:
+        reader = csv.DictReader(file)
+        columns, rows = set(reader.fieldnames or ()), list(reader)
+    if {"item", "annotator", "answer"} <= columns:
+        return [_chosen(row, path) for row in rows if row.get("last", "True") == "True"]
+    if missing := {"item", "label"} - columns:
+        raise BadInput(f"{path}: columns {sorted(missing)} are missing; it has {sorted(columns)}")
+    return rows
+
+
+def _chosen(row: Mapping[str, str], path: Path) -> dict[str, str]:
+    if row["answer"] not in CHOICES:
+        raise BadInput(f"{path}: answer {row['answer']!r} of item {row['item']!r}; allowed are {list(CHOICES)}")
+    return {"item": row["item"], "annotator": row["annotator"], **CHOICES[row["answer"]]}
 
 
 def judged(items: Sequence[Mapping[str, Any]], answers: Answers) -> dict[str, Any]:

@@ -13,9 +13,9 @@ import numpy as np
 
 from longform.core.results import Record, Results
 from longform.evaluation.measurements import NORMAL_95
+from longform.reporting.estimates import ANY, select
 from longform.reporting.pivot import COLOURS, Given, panels
 from longform.reporting.printed import Printed
-from longform.reporting.selection import ANY, select
 from longform.reporting.table import Cell, Figure, Table, cell, exact
 
 STROKES = ("-", "--", "-.", ":")

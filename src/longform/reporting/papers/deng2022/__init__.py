@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from longform.core.results import Record, Results
+from longform.reporting.estimates import select
 from longform.reporting.papers.deng2022.human import correlation_records, expected_share_records
 from longform.reporting.papers.deng2022.mentions import ngram_records
 from longform.reporting.papers.deng2022.sections import LATENT
 from longform.reporting.papers.deng2022.transitions import blank, share_records, wilson_fields
-from longform.reporting.selection import select
 
 
 def derived(results: Results) -> list[Record]:

@@ -16,8 +16,8 @@ from longform.core.documents import BadInput
 from longform.core.results import Record, Results
 from longform.evaluation.agreement import correlate
 from longform.evaluation.human_study import SIGNATURE, expected_alpha, expected_share, mixed_effects
+from longform.reporting.estimates import select
 from longform.reporting.pivot import SYSTEM, Given
-from longform.reporting.selection import select
 from longform.reporting.table import Cell, Table, cell, exact
 
 HUMAN = {"critic": "human_study", "metric": "coherent_share"}

@@ -16,9 +16,8 @@ from longform.core.results import Record, Results
 from longform.datasets.titles import LOWER_BOUND, Selection, piece_count
 from longform.datasets.titles import table_11 as corpus_statistics
 from longform.evaluation.measurements import wilson
-from longform.reporting.estimates import of_records
+from longform.reporting.estimates import folder_of, of_records
 from longform.reporting.pivot import COLOURS, SYSTEM, Given, panels
-from longform.reporting.selection import folder_of
 from longform.reporting.table import Cell, Figure, Table, exact
 
 LATENT = {"critic": "section_order", "metric": "latent_ppl"}
