@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from longform.core.documents import BadInput
-from longform.critics.bbscore.bridge import LatentPath, path
-from longform.critics.bbscore.ranker import BridgeRanker
+from longform.critics.bbscore.bridge import BridgeRanker, LatentPath, path
 from longform.critics.bbscore.score import BridgeCritic, BridgeFeatures, JointBridgeCritic, identity, text_diffusion
 from longform.evaluation.human_vs_machine import (
     Sides,

@@ -62,8 +62,8 @@ def notes(found: Criticism) -> list[str]:
     told = []
     fitted, compared = len(found.real.documents) // 2, len(found.real.documents) - len(found.real.documents) // 2
     told.append(
-        f"{fitted} real texts fit the critics, {compared} others are compared with {len(found.generated.documents)} "
-        "generated ones; intervals are 95 % bootstraps over texts, p-values permutation tests"
+        f"{fitted} real texts fit the critics, {compared} others are compared with those generated "
+        f"({len(found.generated.documents)}); intervals are 95 % bootstraps over texts, p-values permutation tests"
     )
     if min(fitted, len(found.generated.documents)) < FEW:
         told.append(f"fewer than {FEW} texts on a side: intervals are rough, and small differences cannot be seen")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -82,8 +82,7 @@ def corruption_response(
 
 def _record(judge: Critic[Any], tally: Tally, names: Sequence[object], **fields: Any) -> Record:
     found = estimate(judge, tally, generator(*names, "estimate"), RESAMPLES)
-    shown = {key: getattr(found, key) for key in ("value", "low", "high", "units", "excluded", "signature")}
-    return Record(metric="score", better=judge.better, **fields, **shown)
+    return Record(metric="score", better=judge.better, **fields, **asdict(found))
 
 
 def _difference(critic: Critic[Any], tally: Tally, sound: Tally, names: Sequence[object]) -> dict[str, Any]:

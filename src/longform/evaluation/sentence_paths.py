@@ -16,7 +16,7 @@ from longform.core.critic import Better, Tally, signature, unit_scores
 from longform.core.documents import BadInput, Readout
 from longform.core.results import Record
 from longform.core.text.permutations import ShuffleTask
-from longform.critics.bbscore.ranker import BridgeRanker
+from longform.critics.bbscore.bridge import BridgeRanker
 from longform.critics.bbscore.score import (
     BridgeCritic,
     BridgeFeatures,

@@ -152,7 +152,7 @@ class Given:
     def comparisons(self, results: Iterable[Record]) -> list[str]:
         """One sentence for each permutation test against held-out real text."""
         return [
-            f"{self.labels(r, *SYSTEM, 'variant')}: minus real text's own score {r.difference:+.2f}, p = {r.p_value:.4f}"
+            f"{self.labels(r, *SYSTEM, 'variant')}{'' if r.seed is None else f', seed {r.seed}'}: minus real text's own score {r.difference:+.2f}, p = {r.p_value:.4f}"
             for r in results
             if r.p_value is not None and r.difference is not None and not math.isnan(r.difference)
             if (r.units or 0) >= FEWEST_UNITS

@@ -10,8 +10,7 @@ import pytest
 from longform.core.critic import OrderScorer, PairLearner, unit_scores
 from longform.core.documents import BadInput
 from longform.core.text.permutations import ShuffleTask
-from longform.critics.bbscore.bridge import WINDOWS, LatentPath, path
-from longform.critics.bbscore.ranker import BridgeRanker
+from longform.critics.bbscore.bridge import WINDOWS, BridgeRanker, LatentPath, path
 from longform.critics.bbscore.score import (
     BridgeCritic,
     BridgeFeatures,

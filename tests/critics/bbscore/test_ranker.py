@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from longform.core.documents import BadInput
-from longform.critics.bbscore.ranker import BridgeRanker, held_out, train_network
+from longform.critics.bbscore.bridge import BridgeRanker, held_out, train_network
 
 
 def rng(seed: int = 0) -> np.random.Generator:

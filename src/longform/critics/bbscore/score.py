@@ -13,54 +13,16 @@ from longform.core.documents import BadInput
 from longform.core.resampling import generator
 from longform.critics.bbscore.bridge import (
     FITTED,
-    WINDOWS,
+    BridgeFeatures,
     LatentPath,
     OrderedGram,
     Terms,
-    corpus_diffusion,
     diffusion,
+    identity,
     inner_gaps,
     signed_scores,
 )
 from longform.critics.bbscore.bridge import units_from_readout as units_from_readout
-
-
-@dataclass(frozen=True)
-class BridgeFeatures:
-    r"""Global score and window scores, encode once and permute.
-
-    Attributes:
-        windows: 0 is the global score.
-        sigma2: fitted $\sigma_m^2$.
-        signed: fitted; most real documents' sums are negative, so that the printed absolute value would turn the order round.
-    """
-
-    windows: tuple[int, ...] = WINDOWS
-    sigma2: float | None = field(default=None, repr=False, metadata=FITTED)
-    signed: bool = field(default=False, repr=False, metadata=FITTED)
-
-    def fit(self, real: Sequence[LatentPath]) -> BridgeFeatures:
-        r"""Estimate $\sigma_m^2$ on the paths as they are, and see whether most of their sums are negative."""
-        fitted = replace(self, sigma2=corpus_diffusion(real))
-        sums = np.array([fitted.sums(unit, identity(unit))[0, 0] for unit in real])
-        return replace(fitted, signed=bool(np.mean(sums[np.isfinite(sums)] < 0) > 0.5))
-
-    def sums(self, unit: LatentPath, orders: np.ndarray) -> np.ndarray:
-        """Features before their absolute value, (orders, windows); nan where the document is too short for a window."""
-        if self.sigma2 is None:
-            raise BadInput("bridge features have no sigma2 yet; call fit(real paths) and use what it returns")
-        seen = OrderedGram(unit.latents, orders)
-        return np.stack([signed_scores(seen.terms(window), self.sigma2) for window in self.windows], axis=1)
-
-    def values(self, unit: LatentPath, orders: np.ndarray) -> np.ndarray:
-        """Features, (orders, windows): absolute as printed, signed where that would turn the order round."""
-        sums = self.sums(unit, orders)
-        return sums if self.signed else np.abs(sums)
-
-
-def identity(unit: LatentPath) -> np.ndarray:
-    """The original order, (1, sentences)."""
-    return np.arange(len(unit.latents))[None]
 
 
 @dataclass(frozen=True)

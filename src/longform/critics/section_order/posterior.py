@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from longform.core.critic import Sums, Tally
-from longform.core.documents import Readout
 from longform.core.markov_chain import END, FITTED
 from longform.core.resampling import logsumexp, perplexity, ratio
 from longform.critics.section_order.score import (
@@ -176,21 +176,8 @@ class ChainEntropy(TitleCritic):
         return {}
 
 
-def expected(*, real: Readout, deltas: Sequence[float]) -> ExpectedTitleCritic:
-    """Term (1) with the full posterior."""
-    return with_validated_delta(ExpectedTitleCritic, real, deltas)
-
-
-def likelihood_term(*, real: Readout, deltas: Sequence[float]) -> LikelihoodTerm:
-    """Term (2)."""
-    return with_validated_delta(LikelihoodTerm, real, deltas)
-
-
-def entropy_term(*, real: Readout, deltas: Sequence[float]) -> EntropyTerm:
-    """Term (3)."""
-    return with_validated_delta(EntropyTerm, real, deltas)
-
-
-def chain_entropy(*, real: Readout, deltas: Sequence[float]) -> ChainEntropy:
-    """Diversity of a set of chains."""
-    return with_validated_delta(ChainEntropy, real, deltas)
+# critics with the smoothing chosen on validation text: terms (1) to (3), and the diversity of a set of chains
+expected = partial(with_validated_delta, ExpectedTitleCritic)
+likelihood_term = partial(with_validated_delta, LikelihoodTerm)
+entropy_term = partial(with_validated_delta, EntropyTerm)
+chain_entropy = partial(with_validated_delta, ChainEntropy)

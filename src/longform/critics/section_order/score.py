@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import pairwise
 from typing import Any, Self, TypeVar
 
@@ -191,19 +192,9 @@ def with_validated_delta(kind: type[AnyTitleCritic], real: Readout, deltas: Sequ
     return replace(critic, true_names=tuple(real.arrays["section_symbol_names"].tolist()), true_transitions=process)
 
 
-def validated(*, real: Readout, deltas: Sequence[float]) -> TitleCritic:
-    """The critic of predicted titles."""
-    return with_validated_delta(TitleCritic, real, deltas)
-
-
-def validated_gold(*, real: Readout, deltas: Sequence[float]) -> GoldTitleCritic:
-    """The critic that :func:`validated` makes, scoring gold titles: the same prior on both sides of the Data row."""
-    return with_validated_delta(GoldTitleCritic, real, deltas)
-
-
-def random_titles(*, real: Readout, deltas: Sequence[float]) -> RandomTitleCritic:
-    """The critic that :func:`validated` makes, scoring titles drawn at random: chance."""
-    return with_validated_delta(RandomTitleCritic, real, deltas)
+validated = partial(with_validated_delta, TitleCritic)  # judges predicted titles
+validated_gold = partial(with_validated_delta, GoldTitleCritic)  # the same prior on both sides of the Data row
+random_titles = partial(with_validated_delta, RandomTitleCritic)  # chance
 
 
 def units_from_readout(readout: Readout) -> list[TitledArticle]:

@@ -9,8 +9,9 @@ import csv
 import io
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
+from string import Template
 from textwrap import fill
 from typing import Any
 
@@ -138,17 +139,8 @@ SPEAKERS = "[SEP]"
 SHEET = ("item", "left", "right", "more_coherent", "comment")
 
 
-@dataclass(frozen=True)
-class Contrast:
-    """A prediction of the form "this region is more surprising in ``worse`` than in ``better``"."""
-
-    region: int | None
-    better: str
-    worse: str
-
-
-def contrast(suite: Suite) -> Contrast:
-    """The contrast of a suite with one prediction between the same region of two conditions.
+def contrast(suite: Suite) -> tuple[int | None, str, str]:
+    """Region, better and worse condition of a suite with one prediction: the region is more surprising in the worse one.
 
     Raises BadInput: the suite predicts something else.
     """
@@ -157,7 +149,7 @@ def contrast(suite: Suite) -> Contrast:
     if len(formulas) == 1 and isinstance(formula, Binary) and formula.symbol in "<>":
         left, right = (formula.left, formula.right) if formula.symbol == ">" else (formula.right, formula.left)
         if isinstance(left, RegionValue) and isinstance(right, RegionValue) and left.region == right.region:
-            return Contrast(left.region, right.condition, left.condition)
+            return left.region, right.condition, left.condition
     raise BadInput(f"suite {suite.name}: {suite.predictions} contrast no region in two conditions; leave it out")
 
 
@@ -165,30 +157,36 @@ def harness_task(suite: Suite) -> dict[str, str]:
     """A task of lm-evaluation-harness: a YAML file and its documents as JSON lines.
 
     Where both conditions of every item share what follows, the model chooses between contexts; where they share what
-    comes before, between continuations; else between whole texts. ``acc`` compares sums of log-probabilities, which is
-    the suite's decision under metric "sum"; neither of the harness's accuracies is the mean over tokens. A mark
-    ``[SEP]`` stays in the text: the harness has no notion of a change of speaker.
+    comes before, between continuations; else between whole texts, behind an empty context. ``acc`` compares sums of
+    log-probabilities, which is the suite's decision under metric "sum"; neither of the harness's accuracies is the mean over
+    tokens. A mark ``[SEP]`` stays in the text: the harness has no notion of a change of speaker.
     """
-    sides = contrast(suite)
-    documents = [_harness_document(item, sides) for item in suite.items]
-    if all(len(set(one["continuations"])) == 1 for one in documents):
-        form = "contexts"
+    region, better, worse = contrast(suite)
+    rows: list[
+        Any
+    ] = []  # contexts, continuations and the better one's place, in the order in which an item writes its conditions
+    for item in suite.items:
+        chosen = [condition for condition in item.conditions if condition.name in (better, worse)]
+        sides = zip(*(_parts(condition, region) for condition in chosen), strict=True)
+        rows.append((*map(list, sides), [condition.name for condition in chosen].index(better)))
+    if all(len(set(continuations)) == 1 for _, continuations, _ in rows):
+        # the right context's number stands in ``doc_to_text``, as in the harness's own wsc273
+        text, target, delimiter = "{{target}}", "{{continuation}}", " "
+        lines = [{"choices": before, "target": n, "continuation": after[0]} for before, after, n in rows]
     else:
-        alike = all(len(set(one["contexts"])) == 1 and one["contexts"][0] for one in documents)
-        form = "continuations" if alike else "texts"
-    lines = (json.dumps(_harness_line(one, form), ensure_ascii=False, sort_keys=True) for one in documents)
-    return {
-        f"{suite.name}.yaml": _harness_yaml(suite, form),
-        f"{suite.name}.jsonl": "".join(f"{line}\n" for line in lines),
-    }
+        text, target, delimiter = "{{context}}", "{{target}}", " "
+        lines = [{"context": before[0], "choices": after, "target": n} for before, after, n in rows]
+        if not all(len(set(contexts)) == 1 and contexts[0] for contexts, _, _ in rows):
+            wholes = [[" ".join(filter(None, two)) for two in zip(b, a, strict=True)] for b, a, _ in rows]
+            lines = [{"context": "", "choices": w, "target": n} for w, (_, _, n) in zip(wholes, rows, strict=True)]
+            delimiter = ""
+    named = {"name": suite.name, "text": text, "target": target, "delimiter": delimiter}
+    task = Template(Path(__file__).with_name("harness_task.yaml").read_text(encoding="utf-8")).substitute(named)
+    return {f"{suite.name}.yaml": task, f"{suite.name}.jsonl": "".join(f"{_json(line)}\n" for line in lines)}
 
 
-def _harness_document(item: SuiteItem, sides: Contrast) -> dict[str, Any]:
-    """Context and continuation of each side, in the order in which the item writes its conditions, and the better one's place."""
-    chosen = [condition for condition in item.conditions if condition.name in (sides.better, sides.worse)]
-    contexts, continuations = zip(*(_parts(condition, sides.region) for condition in chosen), strict=True)
-    target = [condition.name for condition in chosen].index(sides.better)
-    return {"contexts": list(contexts), "continuations": list(continuations), "target": target}
+def _json(record: Mapping[str, Any]) -> str:
+    return json.dumps(record, ensure_ascii=False, sort_keys=True)
 
 
 def _parts(condition: Condition, region: int | None) -> tuple[str, str]:
@@ -198,93 +196,37 @@ def _parts(condition: Condition, region: int | None) -> tuple[str, str]:
     return " ".join(before), " ".join(judged)
 
 
-def _harness_line(one: Mapping[str, Any], form: str) -> dict[str, object]:
-    if form == "contexts":
-        return {"choices": one["contexts"], "target": one["target"], "continuation": one["continuations"][0]}
-    if form == "continuations":
-        return {"context": one["contexts"][0], "choices": one["continuations"], "target": one["target"]}
-    whole = [" ".join(filter(None, parts)) for parts in zip(one["contexts"], one["continuations"], strict=True)]
-    return {"context": "", "choices": whole, "target": one["target"]}
+def judgement_sheet(suites: Sequence[Suite], per_suite: int, seed: int) -> dict[str, str]:
+    """Pairs of texts with items, sides and order drawn by seed, as files; pairs whose two sides read alike are never drawn.
 
-
-def _harness_yaml(suite: Suite, form: str) -> str:
-    """Choices between contexts put the right context's number in ``doc_to_text``, as the harness's own wsc273 does.
-
-    Whole texts stand behind an empty context, so no blank goes between the two.
-    """
-    places = ("{{target}}", "{{continuation}}") if form == "contexts" else ("{{context}}", "{{target}}")
-    return f"""task: coherencegym_{suite.name}
-dataset_path: json
-dataset_kwargs:
-  data_files:
-    test: {suite.name}.jsonl
-test_split: test
-output_type: multiple_choice
-doc_to_text: "{places[0]}"
-doc_to_target: "{places[1]}"
-doc_to_choice: "{{{{choices}}}}"
-target_delimiter: "{"" if form == "texts" else " "}"
-metric_list:
-  - metric: acc
-    aggregation: mean
-    higher_is_better: true
-metadata:
-  version: 1.0
-"""
-
-
-@dataclass(frozen=True)
-class Judgement:
-    """A pair of texts for a human judge; ``gold_side`` is the side of the coherent one, ``condition`` what spoilt the other."""
-
-    item_id: str
-    left: str
-    right: str
-    gold_side: str
-    suite: str
-    condition: str
-
-
-def judgements(suites: Sequence[Suite], per_suite: int, seed: int) -> list[Judgement]:
-    """Pairs with items, sides and order drawn by seed; pairs whose two sides read alike are never drawn.
+    ``sheet.csv``: item, left, right, and two empty columns for the judge; ``key.csv``: item and the coherent side, apart
+    from it. ``study.jsonl`` and ``study.csv``: all fields, with the condition that spoilt the other side, for a program that
+    shows the pairs.
 
     Raises BadInput: a suite that is no contrast, or of which all pairs read alike; no pair asked for.
     """
     if per_suite < 1:
         raise BadInput(f"judgement sheet: per_suite is {per_suite!r}, allowed is a whole number from 1; fix the entry")
     drawn = [(suite, item) for suite in suites for item in _drawn(suite, per_suite, seed)]
-    order = generator(seed, "judgement order").permutation(len(drawn))
-    return [_judgement(*drawn[int(place)], seed) for place in order]
-
-
-def _judgement(suite: Suite, item: SuiteItem, seed: int) -> Judgement:
-    sides, unit = contrast(suite), f"{suite.name}/{item.number}"
-    swap = bool(generator(seed, "judgement side", unit).integers(2))
-    names = [sides.worse, sides.better] if swap else [sides.better, sides.worse]
-    left, right = (_shown(item.condition(name)) for name in names)
-    return Judgement(unit, left, right, "right" if swap else "left", suite.name, sides.worse)
-
-
-def judgement_sheet(suites: Sequence[Suite], per_suite: int, seed: int) -> dict[str, str]:
-    """The pairs of :func:`judgements` as files.
-
-    ``sheet.csv``: item, left, right, and two empty columns for the judge; ``key.csv``: item and the coherent side, apart
-    from it. ``study.jsonl`` and ``study.csv``: all fields of :class:`Judgement`, for a program that shows the pairs.
-    """
-    pairs = judgements(suites, per_suite, seed)
-    fields = tuple(Judgement.__annotations__)
-    lines = "".join(json.dumps(asdict(pair), ensure_ascii=False, sort_keys=True) + "\n" for pair in pairs)
+    pairs = []
+    for place in generator(seed, "judgement order").permutation(len(drawn)):
+        suite, item = drawn[int(place)]
+        (_, better, worse), unit = contrast(suite), f"{suite.name}/{item.number}"
+        swap = bool(generator(seed, "judgement side", unit).integers(2))
+        left, right = (_shown(item.condition(name)) for name in ((worse, better) if swap else (better, worse)))
+        pairs.append((unit, left, right, "right" if swap else "left", suite.name, worse))
+    fields = ("item_id", "left", "right", "gold_side", "suite", "condition")
     return {
-        "sheet.csv": _csv(SHEET, [(p.item_id, p.left, p.right, "", "") for p in pairs]),
-        "key.csv": _csv(("item", "coherent"), [(p.item_id, p.gold_side) for p in pairs]),
-        "study.csv": _csv(fields, [[getattr(p, field) for field in fields] for p in pairs]),
-        "study.jsonl": lines,
+        "sheet.csv": _csv(SHEET, [(*pair[:3], "", "") for pair in pairs]),
+        "key.csv": _csv(("item", "coherent"), [(pair[0], pair[3]) for pair in pairs]),
+        "study.csv": _csv(fields, pairs),
+        "study.jsonl": "".join(f"{_json(dict(zip(fields, pair, strict=True)))}\n" for pair in pairs),
     }
 
 
 def _drawn(suite: Suite, count: int, seed: int) -> list[SuiteItem]:
-    sides = contrast(suite)
-    unlike = [i for i in suite.items if _shown(i.condition(sides.better)) != _shown(i.condition(sides.worse))]
+    _, *sides = contrast(suite)
+    unlike = [item for item in suite.items if len({_shown(item.condition(side)) for side in sides}) > 1]
     if not unlike:
         raise BadInput(f"suite {suite.name}: both sides of every item read alike, so no one can judge; leave it out")
     rng = generator(seed, "judgement items", suite.name)
