@@ -19,13 +19,23 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from latent_reading import latent_reading
 
 from longform.core.resampling import generator, perplexity
 from longform.datasets.hsmm_language import SyntheticLanguage, language
 from longform.language_models.hsmm.compiled import Expectation
-from longform.language_models.hsmm.em import Compute, Fit, Keeper, Plan, expectation, fit_em, iteration_of, maximise
-from longform.language_models.hsmm.growth import begun_anew, compacted
-from longform.language_models.hsmm.latent import latent_reading
+from longform.language_models.hsmm.em import (
+    Compute,
+    Fit,
+    Keeper,
+    Plan,
+    begun_anew,
+    compacted,
+    expectation,
+    fit_em,
+    iteration_of,
+    maximise,
+)
 from longform.language_models.hsmm.model import SemiMarkovLM
 from longform.language_models.hsmm.train import held_out
 

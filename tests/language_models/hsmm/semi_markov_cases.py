@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from longform.language_models.hsmm.model import SemiMarkovLM
-from longform.language_models.hsmm.ngrams import build_ngrams
+from longform.language_models.hsmm.model import SemiMarkovLM, build_ngrams
 
 
 def random_case(seed: int, *, dtype: str = "float64"):

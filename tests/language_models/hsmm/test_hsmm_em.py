@@ -12,9 +12,8 @@ from semi_markov_cases import bursts, random_case
 from longform.core.documents import BadInput
 from longform.language_models.hsmm import em
 from longform.language_models.hsmm.em import Compute, Fit, Keeper, Plan, expectation, fit_em, maximise
-from longform.language_models.hsmm.model import SemiMarkovLM
-from longform.language_models.hsmm.ngrams import build_ngrams
-from longform.language_models.hsmm.resuming import load_fit, save_fit
+from longform.language_models.hsmm.model import SemiMarkovLM, build_ngrams
+from longform.language_models.hsmm.train import load_fit, save_fit
 
 EXACT = Compute(dtype="float64")
 SMALL = {"num_states": 4, "max_duration": 3, "seed": 1}

@@ -9,7 +9,7 @@ from semi_markov_cases import bursts, random_case
 
 from longform.core.documents import BadInput
 from longform.language_models.hsmm.gradient import FactoredTables, GradientSettings, LogPartition, Plateau, fit_gradient
-from longform.language_models.hsmm.ngrams import build_ngrams
+from longform.language_models.hsmm.model import build_ngrams
 
 
 @pytest.mark.parametrize("seed", range(3))

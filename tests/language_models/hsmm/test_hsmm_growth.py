@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from semi_markov_cases import bursts, random_case, without_unigrams
 
-from longform.language_models.hsmm import growth
-from longform.language_models.hsmm.em import Compute, Plan, expectation, fit_em
-from longform.language_models.hsmm.growth import begun_anew, compacted, squeezed
+from longform.language_models.hsmm import em
+from longform.language_models.hsmm.em import Compute, Plan, begun_anew, compacted, expectation, fit_em, squeezed
 from longform.language_models.hsmm.model import SemiMarkovLM
 
 EXACT = Compute(dtype="float64")
@@ -18,7 +17,7 @@ EXACT = Compute(dtype="float64")
 
 @pytest.fixture(autouse=True)
 def _spelt_in_single_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(growth, "SPELLING", 1)  # these texts have segments of up to three
+    monkeypatch.setattr(em, "SPELLING", 1)  # these texts have segments of up to three
 
 
 def _thinned(seed: int) -> tuple[SemiMarkovLM, list[list[str]]]:

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from longform.core.documents import BadInput
-from longform.language_models.hsmm import ngrams
-from longform.language_models.hsmm.ngrams import build_ngrams
+from longform.language_models.hsmm import model
+from longform.language_models.hsmm.model import build_ngrams
 
 
 def _texts(seed: int) -> list[list[str]]:
@@ -26,7 +26,7 @@ def _counted(texts: list[list[str]], n: int) -> Counter:
 def test_most_frequent_ngrams_are_kept_with_ties_in_lexicographic_order(
     seed: int, chunk: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ngrams, "WINDOWS_PER_CHUNK", chunk)
+    monkeypatch.setattr(model, "WINDOWS_PER_CHUNK", chunk)
     texts = _texts(seed)
     table = build_ngrams(texts, max_duration=4, max_ngrams=12)
     for n in range(1, 5):

@@ -7,11 +7,10 @@ import pytest
 from semi_markov_cases import bursts, random_case
 
 from longform.core.documents import BadInput, Document, Section
-from longform.language_models.hsmm import compiled, referee
+from longform.language_models.hsmm import compiled, gradient
 from longform.language_models.hsmm.em import initial_model
-from longform.language_models.hsmm.model import SemiMarkovLM
-from longform.language_models.hsmm.ngrams import build_ngrams
-from longform.language_models.hsmm.referee import TOLERANCE, against_torch_struct
+from longform.language_models.hsmm.gradient import TOLERANCE, against_torch_struct
+from longform.language_models.hsmm.model import SemiMarkovLM, build_ngrams
 from longform.language_models.hsmm.train import fit
 
 SIZES = {"num_states": 4, "max_duration": 3, "max_ngrams": 100}
@@ -20,7 +19,7 @@ SIZES = {"num_states": 4, "max_duration": 3, "max_ngrams": 100}
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("seed", range(3))
 def test_torch_struct_gives_our_likelihood_and_gradient(seed: int, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(referee, "TEXTS", 6)
+    monkeypatch.setattr(gradient, "TEXTS", 6)
     model, texts = random_case(seed, dtype=dtype)
     facts = against_torch_struct(model, texts)
     assert facts["tokens"] == sum(map(len, texts)) and facts["states"] == 3
@@ -32,7 +31,7 @@ def test_a_sample_of_states_is_compared_where_there_are_many() -> None:
     texts = bursts(0)
     model = initial_model(build_ngrams(texts, max_duration=3), num_states=20, seed=0)
     facts = against_torch_struct(model, texts)
-    kept = np.unique(np.linspace(0, 19, referee.STATES).astype(int))
+    kept = np.unique(np.linspace(0, 19, gradient.STATES).astype(int))
     part = SemiMarkovLM(model.ngrams, model.transitions[kept][:, kept], np.ascontiguousarray(model.joint[:, kept]))
     assert facts["states"] == len(kept) == 6
     assert facts["nats_ours"] == pytest.approx(part.log_likelihood(texts[:3]).sum(), rel=1e-6)

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from semi_markov_cases import bursts
 
-from longform.language_models.hsmm import resuming
+from longform.language_models.hsmm import train
 from longform.language_models.hsmm.compiled import Expectation
 from longform.language_models.hsmm.em import Compute, Fit, Plan, fit_em
 from longform.language_models.hsmm.model import SemiMarkovLM
-from longform.language_models.hsmm.resuming import Kept, load_fit, save_fit
+from longform.language_models.hsmm.train import Kept, load_fit, save_fit
 
 TEXTS = bursts(1)
 PLANS = {
@@ -65,7 +65,7 @@ def _fit(kind: type[Kept], folder: Path, plan: Plan, threads: int) -> None:
 def test_killed_and_resumed_fit_has_the_bytes_of_an_unbroken_one(
     name: str, threads: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(resuming, "EVERY", 0.0)
+    monkeypatch.setattr(train, "EVERY", 0.0)
     deaths = [("after block", 2), ("before block", 9), ("after block", 19), ("before iteration", 3)]
     deaths += [("after iteration", 3)]
     monkeypatch.setattr(Dying, "deaths", deaths)
@@ -81,7 +81,7 @@ def test_killed_and_resumed_fit_has_the_bytes_of_an_unbroken_one(
 
 
 def test_a_killed_iteration_goes_on_where_its_sums_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(resuming, "EVERY", 0.0)
+    monkeypatch.setattr(train, "EVERY", 0.0)
     monkeypatch.setattr(Dying, "deaths", [("after block", 3)])
     monkeypatch.setattr(Dying, "calls", {})
     with pytest.raises(Killed):

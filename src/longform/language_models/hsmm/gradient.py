@@ -3,6 +3,10 @@ r"""Fit the hidden semi-Markov language model by gradient, as deng2022 does thro
 The log partition is one differentiable function of the factored log-potentials: its gradient with respect
 to log A and log W is the expected counts of the scan, so no potential of T K C C entries is made.
 Separate tables for transitions, lengths and the n-grams of each length are softmax-normalised in torch.
+
+torch-struct is the referee. Its semi-Markov model needs time and memory cubic in states times lengths, a second per token at 48
+states and 7 lengths, so it cannot fit the model; on the beginnings of a few texts, with all but a few states made unreachable, it
+gives the log-likelihood and its gradient in under two seconds.
 """
 
 from __future__ import annotations
@@ -10,16 +14,19 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
+import torch_struct
+from torch import Tensor, nn
 
 from longform.core.documents import BadInput
 from longform.core.resampling import derived_seed, generator, perplexity
 from longform.language_models.hsmm import compiled, on_device
-from longform.language_models.hsmm.model import SemiMarkovLM
-from longform.language_models.hsmm.ngrams import RESERVED_ROWS, NgramTable
+from longform.language_models.hsmm.compiled import renumbered
+from longform.language_models.hsmm.model import RESERVED_ROWS, NgramTable, SemiMarkovLM
 
 
 class LogPartition(torch.autograd.Function):
@@ -216,3 +223,82 @@ def _perplexity(model: SemiMarkovLM, indices: list[np.ndarray]) -> float:
     if not indices:
         return float("nan")
     return perplexity(float(compiled.log_partitions(indices, model.tables).sum()), sum(map(len, indices)))
+
+
+STATES = 6  # ours: states that stay reachable, state 0 among them, where all texts begin
+TEXTS = 3  # ours
+PRODUCTS = 1e7  # tokens x (states x lengths)^3 that torch-struct may multiply: about a second
+TOLERANCE = 1e-6  # nats per token, and expected transitions per token; float32 was seen up to 3e-8
+NEVER = -1e6  # log-potential of what cannot be
+torch_struct.StructDistribution.arg_constraints = {}  # 0.5 declares none, of which torch 2.13 warns
+
+
+def against_torch_struct(
+    model: SemiMarkovLM, sequences: Sequence[Sequence[str]], device: str = "cpu"
+) -> dict[str, Any]:
+    """Compare our log-likelihood and its gradient with respect to log A with torch-struct's.
+
+    Args:
+        sequences: tokens of each; the beginnings of the first ``TEXTS`` are used.
+        device: where our scan runs.
+
+    Returns:
+        what was compared: nats by both programs, the distances per token, and the sizes of the sample.
+
+    Raises:
+        BadInput: the two differ by more than ``TOLERANCE``.
+    """
+    states = np.unique(np.linspace(0, model.num_states - 1, STATES).astype(np.int64))
+    length = max(1, int(PRODUCTS / (len(states) * model.max_duration) ** 3) // TEXTS)
+    indices = [model.ngrams.index(model.ngrams.encode(text[:length])) for text in sequences[:TEXTS]]
+    indices, rows = renumbered(indices)
+    with np.errstate(divide="ignore"):
+        tables = np.log(model.transitions), np.log(model.joint[rows])
+    log_transitions, log_joint = (torch.from_numpy(table).to(device) for table in tables)
+    reachable = torch.full_like(log_transitions, -torch.inf)
+    reachable[:, states] = log_transitions[:, states]
+    ours = _value_and_gradient(reachable, lambda a: LogPartition.apply(a, log_joint, indices))
+    few = [table[..., states].cpu().double().clamp(min=NEVER) for table in (log_transitions[states], log_joint)]
+    theirs = _value_and_gradient(few[0], lambda a: sum(_by_torch_struct(a, few[1], index) for index in indices))
+    tokens = sum(map(len, indices))
+    value_gap = abs(ours[0] - theirs[0]) / tokens
+    gradient_gap = float((ours[1].cpu()[states][:, states] - theirs[1]).abs().max()) / tokens
+    if not max(value_gap, gradient_gap) <= TOLERANCE:
+        raise BadInput(
+            f"semi-Markov fit: our scan gives {ours[0]:.6f} nats over {tokens} tokens, torch-struct gives {theirs[0]:.6f}; "
+            f"they differ by {value_gap:.2g} nats and {gradient_gap:.2g} expected transitions a token, allowed is "
+            f"{TOLERANCE:g}; run the tests of language_models/hsmm and compare the installed versions with requirements.txt"
+        )
+    return {
+        "nats_ours": round(ours[0], 6),
+        "nats_torch_struct": round(theirs[0], 6),
+        "nats_apart_per_token": float(f"{value_gap:.2g}"),
+        "transitions_apart_per_token": float(f"{gradient_gap:.2g}"),
+        "allowed_per_token": TOLERANCE,
+        "tokens": tokens,
+        "texts": len(indices),
+        "states": len(states),
+        "version": version("torch-struct"),
+    }
+
+
+def _value_and_gradient(log_transitions: Tensor, log_likelihood: Any) -> tuple[float, Tensor]:
+    leaf = log_transitions.clone().requires_grad_(True)
+    value = log_likelihood(leaf)
+    value.backward()
+    return float(value.detach()), leaf.grad
+
+
+def _by_torch_struct(log_transitions: Tensor, log_joint: Tensor, index: np.ndarray) -> Tensor:
+    """log P of one text: potentials (1, T, K + 1, state here, state before), where duration 0 is void.
+
+    One text at a time: torch-struct 0.5 fills its chart up to the shortest text of a batch only.
+    """
+    rows = torch.from_numpy(index).long()
+    emitted = log_joint[rows.clamp(min=0)].masked_fill((rows < 0)[..., None], NEVER)
+    edges = emitted[..., :, None] + log_transitions.t()
+    edges = torch.cat([torch.full_like(edges[:, :1], NEVER), edges], dim=1)
+    begins_in_0 = torch.full_like(edges[:1], NEVER)
+    begins_in_0[..., 0] = 0
+    edges = torch.cat([edges[:1] + begins_in_0, edges[1:]])
+    return torch_struct.SemiMarkovCRF(edges[None]).partition[0]
