@@ -2,7 +2,7 @@
 
 ``PYTHONPATH=src python -m benchmarks.startup [--json FILE]``, about two minutes on one core. CPU seconds: a module is imported
 once in a fresh process and, where its stage may need torch, once in a child of a process that holds the heavy libraries
-(:mod:`longform.pipeline.warm`); an entry of ``params.yaml`` costs what its module costs. Loading those libraries is told apart.
+(:mod:`longform.pipeline.workers`); an entry of ``params.yaml`` costs what its module costs. Loading those libraries is told apart.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 
 from longform.core.stages import STAGES
 from longform.pipeline.repro import ON_GPU
-from longform.pipeline.warm import LIBRARIES
+from longform.pipeline.workers import LIBRARIES
 
 ROOT = Path(__file__).parents[1]
 HEAVY = ("tokenizer", *ON_GPU)

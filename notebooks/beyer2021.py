@@ -20,7 +20,7 @@
 # in `experiments/beyer2021/deviations.md`.
 
 # %%
-from longform.pipeline.exhibits import Exhibits
+from exhibits import Exhibits
 
 exhibits = Exhibits("beyer2021")
 

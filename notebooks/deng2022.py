@@ -20,7 +20,7 @@
 # in `experiments/deng2022/deviations.md`.
 
 # %%
-from longform.pipeline.exhibits import Exhibits
+from exhibits import Exhibits
 
 exhibits = Exhibits("deng2022")
 

@@ -20,7 +20,7 @@
 # in `experiments/lapata2005/deviations.md`.
 
 # %%
-from longform.pipeline.exhibits import Exhibits
+from exhibits import Exhibits
 
 exhibits = Exhibits("lapata2005")
 

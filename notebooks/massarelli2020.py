@@ -20,7 +20,7 @@
 # in `experiments/massarelli2020/deviations.md`.
 
 # %%
-from longform.pipeline.exhibits import Exhibits
+from exhibits import Exhibits
 
 exhibits = Exhibits("massarelli2020")
 

@@ -19,7 +19,7 @@
 # `experiments/matrix/README.md`.
 
 # %%
-from longform.pipeline.exhibits import Exhibits
+from exhibits import Exhibits
 
 exhibits = Exhibits("matrix")
 

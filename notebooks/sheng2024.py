@@ -20,7 +20,7 @@
 # in `experiments/sheng2024/deviations.md`.
 
 # %%
-from longform.pipeline.exhibits import Exhibits
+from exhibits import Exhibits
 
 exhibits = Exhibits("sheng2024")
 

@@ -22,8 +22,15 @@ def entries(experiment: Experiment) -> Iterator[Entry]:
     params = experiment.params
     for listed, given in (("corpora", set()), (FROM_FILES, {"raw"})):
         for name, entry in params[listed].items():
-            code = f"datasets/{entry['dataset'].removesuffix('.py')}"
-            yield _entry(f"{listed}.{name}", code, "build", entry, SLOTS, {"name", "seed", "scratch"} | given)
+            module, _, wanted = entry["dataset"].removesuffix(".py").partition(".")
+            yield _entry(
+                f"{listed}.{name}",
+                f"datasets/{module}",
+                wanted or "build",
+                entry,
+                SLOTS,
+                {"name", "seed", "scratch"} | given,
+            )
     for name, entry in params["models"].items():
         if "code" in entry:
             yield _entry(f"models.{name}", entry["code"], "fit", entry, ("code", "sampling"), TRAIN)

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from longform.core.documents import Corpus
-from longform.datasets.synthetic_world import ARTICLE_DOMAINS, DOMAINS, build
 from longform.datasets.synthetic_world.articles import write
+from longform.datasets.synthetic_world.corpora import ARTICLE_DOMAINS, DOMAINS, build
 from longform.datasets.synthetic_world.corruptions import CORRUPTIONS, corrupt
 
 SEED, EXAMPLE = 1, 2  # the wiki page that the corruptions are shown on

@@ -24,7 +24,7 @@ from longform.core.documents import Chain, Corpus, Readout, chains_to_readout
 from longform.core.resampling import generator
 from longform.critics.section_order.classifier_errors import corrected
 from longform.critics.section_order.score import GoldTitleCritic, TitleCritic, TitledArticle, units_from_readout
-from longform.datasets import synthetic_world as planted
+from longform.datasets.synthetic_world import corpora as planted
 
 DOMAINS = ("wiki", "pubmed", "arxiv")
 DOCUMENTS = {"train": 300, "validation": 150, "test": 200}  # as the default run's planted_pubmed

@@ -27,7 +27,7 @@ from longform.critics.code_mixing import read as language_mixture
 from longform.critics.code_mixing import train as language_lda
 from longform.critics.code_mixing.score import DirichletCritic, LanguageDispersion, MixtureReading, units_from_readout
 from longform.critics.code_mixing.train import LanguageModel
-from longform.datasets import parallel
+from longform.datasets.text_files import parallel
 from longform.decoding import translations
 from longform.language_models import translation
 
@@ -89,7 +89,7 @@ def translated(kind: str, documents: Sequence[Document], epochs: float, work: Pa
 
 def measure(raw: Path, epochs: float, work: Path) -> dict[str, Any]:
     """Everything about one folder of parallel text."""
-    corpus = parallel.build(raw=raw, name="pud", seed=SEED)
+    corpus = parallel(raw=raw, name="pud", seed=SEED)
     documents = list(corpus.documents)
     begin = time.process_time()
     model = language_lda.fit(documents, seed=SEED)

@@ -41,7 +41,7 @@ from longform.critics.neural_ranker import train as order_scores
 from longform.critics.repetition import score as word_tokens
 from longform.critics.repetition.score import DistinctGrams, RepeatedGrams
 from longform.critics.repetition.score import units_from_readout as words
-from longform.datasets.summeval import build
+from longform.datasets.rated_texts import summeval as build
 from longform.evaluation.agreement import (
     clustered_interval,
     compare_correlations,

@@ -31,7 +31,7 @@ from longform.critics.bbscore.score import units_from_readout as paths_from_read
 from longform.critics.coreference import rules
 from longform.critics.coreference.score import MentionCritic
 from longform.critics.topics.read import read as read_topics
-from longform.datasets.synthetic_world import build
+from longform.datasets.synthetic_world.corpora import build
 from longform.evaluation.measurements import wilson
 
 CASES = {

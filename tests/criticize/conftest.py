@@ -4,7 +4,7 @@ import pytest
 from own_texts import records, write
 
 from longform.criticize import criticize
-from longform.datasets.synthetic_world import build
+from longform.datasets.synthetic_world.corpora import build
 
 
 @pytest.fixture(scope="module")

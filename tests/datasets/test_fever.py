@@ -8,11 +8,10 @@ import pytest
 from longform.core.documents import BadInput
 from longform.datasets.fever import build, claims_of, pages_of, title_of
 from longform.datasets.synthetic_world.articles import write
+from longform.datasets.synthetic_world.corpora import FORMS, readings
 from longform.datasets.synthetic_world.corpus import indices
 from longform.datasets.synthetic_world.fever_corpus import UNKNOWN, Verifier
 from longform.datasets.synthetic_world.fever_corpus import build as planted
-from longform.datasets.synthetic_world.reading_corpus import FORMS
-from longform.datasets.synthetic_world.reading_corpus import build as readings
 
 COUNTS = {"train": 24, "validation": 6, "test": 6}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from longform.core.documents import BadInput
-from longform.datasets.paired_texts import build
+from longform.datasets.text_files import paired as build
 
 
 def folder(tmp_path, human, machine):

@@ -3,8 +3,7 @@
 import pytest
 
 from longform.core.documents import BadInput
-from longform.datasets import short_articles
-from longform.datasets import synthetic_world as planted
+from longform.datasets.synthetic_world import corpora as planted
 from longform.datasets.titles import piece_count
 
 WANTED = {"train": 12, "validation": 4, "test": 4}
@@ -12,7 +11,7 @@ WANTED = {"train": 12, "validation": 4, "test": 4}
 
 def build(**over):
     settings = {"name": "b", "seed": 3, "domain": "wiki", "documents": WANTED, "short_tokens": 110, "drawn": 5} | over
-    return short_articles.build(**settings)
+    return planted.short_articles(**settings)
 
 
 def test_every_section_is_short_and_every_article_is_a_planted_one():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from longform.core.documents import BadInput
-from longform.datasets.summeval import build
+from longform.datasets.rated_texts import summeval as build
 
 
 def summeval(folder, **changes):

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from longform.core.documents import BadInput
-from longform.datasets.splits import split_by_seed
+from longform.core.resampling import split_by_seed
 from longform.datasets.wikisection import build
 
 SHARES = {"train": 0.5, "validation": 0.25, "test": 0.25}

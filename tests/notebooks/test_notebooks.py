@@ -9,15 +9,16 @@ import matplotlib
 import matplotlib.pyplot as plt
 import pytest
 
-from longform.pipeline.exhibits import ROOT, Exhibits
+from notebooks.exhibits import ROOT, Exhibits
 
-NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.py"))
+NOTEBOOKS = sorted(p for p in (ROOT / "notebooks").glob("*.py") if p.stem != "exhibits")
 GUIDES = [path for path in NOTEBOOKS if path.stem != "synthetic_world"]
 PAPERS = {"deng2022", "sheng2024", "beyer2021", "lapata2005", "massarelli2020", "matrix"}
 
 
 @pytest.fixture(autouse=True)
-def no_window():
+def no_window(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "notebooks")
     matplotlib.use("Agg")
     yield
     plt.close("all")

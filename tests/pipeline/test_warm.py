@@ -14,8 +14,7 @@ import pytest
 
 from longform.core.stages import STAGES
 from longform.pipeline.repro import ON_GPU
-from longform.pipeline.warm import Warm
-from longform.pipeline.workers import HEAVY
+from longform.pipeline.workers import HEAVY, Warm
 
 ROOT = Path(__file__).parents[2]
 MODULE = """
@@ -130,7 +129,7 @@ def test_the_stages_that_need_the_libraries_go_there_and_no_other_command():
 
 def test_the_heavy_libraries_start_no_thread_before_the_fork():
     """A forked child has none but the calling thread, so a lock that another one held would stay locked."""
-    code = "import importlib, os\nfrom longform.pipeline.warm import LIBRARIES\n"
+    code = "import importlib, os\nfrom longform.pipeline.workers import LIBRARIES\n"
     code += "[importlib.import_module(name) for name in LIBRARIES]\nprint(len(os.listdir('/proc/self/task')))"
     found = subprocess.run(
         [sys.executable, "-c", code],

@@ -15,9 +15,8 @@ from longform.core.experiment import Experiment
 from longform.core.text import entity_grids, lexicon
 from longform.core.text import lexicon as lexicons
 from longform.criticize.texts import read_texts
-from longform.datasets import coreference, gcdc, paired_texts, parallel, rated_shuffles, scientific, wikisection
+from longform.datasets import coreference, rated_texts, scientific, shuffled_texts, text_files, wikisection
 from longform.datasets import coreference as coreference_annotation
-from longform.datasets import summeval as rated_summaries
 from longform.datasets.test_suites import items, native, sources
 from longform.datasets.wikipedia import dump
 from longform.study.items import load_study
@@ -155,22 +154,30 @@ READERS = {
         gzip.compress(lines(COHAN, COHAN, COHAN, COHAN)),
     ),
     "wikipedia dump": ("d.xml.bz2", pages, bz2.compress(PAGE)),
-    "parallel json lines": ("p.jsonl", built(parallel), lines({"id": "1", "en": "Yes.", "de": "Ja."})),
-    "parallel gzip": ("p.jsonl.gz", built(parallel), gzip.compress(lines({"id": "1", "en": "Yes.", "de": "Ja."}))),
+    "parallel json lines": (
+        "p.jsonl",
+        lambda path: text_files.parallel(name="x", seed=1, raw=path),
+        lines({"id": "1", "en": "Yes.", "de": "Ja."}),
+    ),
+    "parallel gzip": (
+        "p.jsonl.gz",
+        lambda path: text_files.parallel(name="x", seed=1, raw=path),
+        gzip.compress(lines({"id": "1", "en": "Yes.", "de": "Ja."})),
+    ),
     "paired texts": (
         "t/human/a.txt",
-        lambda path: paired_texts.build(name="x", seed=1, raw=path.parents[1]),
+        lambda path: text_files.paired(name="x", seed=1, raw=path.parents[1]),
         b"Some words.\n",
     ),
     "gcdc": (
         "g/x_test.csv",
-        lambda path: gcdc.build(name="x", raw=path.parent),
+        lambda path: rated_texts.gcdc(name="x", raw=path.parent),
         table(",", ["text_id", "text", "labelA"], ["1", "Some words.", "2"]),
     ),
-    "rated summaries": ("r/M1.jsonl", lambda path: rated_summaries.build(raw=path.parent), lines(RATED)),
+    "rated summaries": ("r/M1.jsonl", lambda path: rated_texts.summeval(raw=path.parent), lines(RATED)),
     "rated shuffles": (
         "c/documents.jsonl",
-        lambda path: rated_shuffles.build(name="x", seed=1, raw=path.parent),
+        lambda path: shuffled_texts.rated(name="x", seed=1, raw=path.parent),
         lines(DOCUMENT),
     ),
     "grids": ("g.jsonl", entity_grids.read_grids, lines({"doc": "1", "perm": 1, "grid": {"CAT": "S-O"}})),

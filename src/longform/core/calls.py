@@ -23,8 +23,7 @@ def module(place: str, code: Any) -> Any:
         place: where in ``params.yaml`` the name stands.
         code: the path below ``src/longform``, dots or slashes between its parts, without ``.py``.
 
-    Raises:
-        BadInput: no such module.
+    Raises BadInput: no such module.
     """
     if not isinstance(code, str) or not code:
         raise BadInput(f"{place}: got {code!r:.60} for a module; name a file or folder of src/longform/")

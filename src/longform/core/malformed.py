@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import csv
 import functools
+import gzip
 import inspect
+import json
 import lzma
 import tarfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Any, TypeVar
 from xml.etree.ElementTree import ParseError
 
@@ -61,3 +64,22 @@ def _refusal(place: Any, form: str, error: Exception) -> BadInput:
     return BadInput(
         f"{str(place)[:200]}: not {form} ({told}); fetch or export it again, or fix the entry that names it"
     )
+
+
+def records(path: Path, needed: Iterable[str] = ()) -> Iterator[tuple[str, dict[str, Any]]]:
+    """``file:line`` and the object of every line of a file, packed (``.gz``) or plain, in UTF-8.
+
+    Raises BadInput: a line that is no JSON object, or one without a needed field.
+    """
+    with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as lines:
+        for number, line in enumerate(lines, 1):
+            where = f"{path}:{number}"
+            try:
+                record = json.loads(line)
+            except (ValueError, RecursionError) as error:
+                raise BadInput(f"{where}: not JSON ({error}); fix or drop the line") from error
+            if not isinstance(record, dict):
+                raise BadInput(f"{where}: got {line[:40]!r}, allowed is a JSON object; fix or drop the line")
+            if missing := sorted({*needed} - record.keys()):
+                raise BadInput(f"{where}: lacks {missing}, got {sorted(record)}; add what is missing")
+            yield where, record

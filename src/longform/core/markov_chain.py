@@ -217,8 +217,7 @@ def _log_rows(weights: np.ndarray) -> np.ndarray:
 def delta_scores(real: Sequence[Any], validation: Sequence[Any], critics: Sequence[BigramCritic]) -> dict[float, float]:
     """Latent PPL of the validation units under each critic, fitted on ``real``, by its delta.
 
-    Raises:
-        BadInput: none is finite (every delta meets an impossible transition, or no validation transition is known).
+    Raises BadInput: none is finite (every delta meets an impossible transition, or no validation transition is known).
     """
     fitted = [critic.fit(real) for critic in critics]
     scores = {critic.delta: critic.score(critic.tally(validation)) for critic in fitted}

@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import math
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from longform.core.documents import BadInput
 
 PLACES = 1 << 20  # drawn at a time
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest date that a zip entry can carry: a clock must not reach the bytes
@@ -25,6 +27,24 @@ def derived_seed(*names: object) -> int:
     """A 63-bit seed for libraries that want an integer; depends only on the names."""
     digest = hashlib.blake2b("\x1f".join(map(str, names)).encode(), digest_size=8).digest()
     return int.from_bytes(digest, "little") >> 1
+
+
+SHARES = {"train": 0.7, "validation": 0.1, "test": 0.2}  # Arnold et al. 2019, section 3
+
+
+def split_by_seed(ids: Sequence[str], shares: Mapping[str, float], seed: int) -> list[str]:
+    """One split per id: ids are ranked by a draw named after seed and id, and the ranking is cut at the shares.
+
+    Raises BadInput: the shares are not positive or do not sum to one.
+    """
+    if any(share <= 0 for share in shares.values()) or abs(sum(shares.values()) - 1) > 1e-9:
+        raise BadInput(f"shares are {dict(shares)}, allowed are positive fractions that sum to 1; fix the entry")
+    draws = np.array([generator(seed, "split", unit).random() for unit in ids])
+    ends = np.round(np.cumsum(list(shares.values())) * len(ids)).astype(int)
+    of_rank = np.repeat(list(shares), np.diff(ends, prepend=0))
+    splits = np.empty(len(ids), dtype=of_rank.dtype)
+    splits[np.argsort(draws, kind="stable")] = of_rank
+    return splits.tolist()
 
 
 def logsumexp(values: np.ndarray, axis: int = -1) -> np.ndarray:

@@ -59,8 +59,7 @@ class TokenMention:
 def read_gap(path: Path) -> list[GapItem]:
     """Items of a GAP file, e.g. ``gap-development.tsv``.
 
-    Raises:
-        BadInput: a column is missing, or an offset does not point at its words.
+    Raises BadInput: a column is missing, or an offset does not point at its words.
     """
     with path.open(encoding="utf-8", newline="") as lines:
         rows = list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
@@ -81,8 +80,7 @@ def read_gap(path: Path) -> list[GapItem]:
 def read_brackets(lines: Iterable[str], where: str) -> tuple[list[list[str]], list[TokenMention]]:
     """Sentences and mentions of CoNLL columns: the token in the fourth, coreference brackets such as ``(3|4)`` in the last.
 
-    Raises:
-        BadInput: a bracket of another form, or one that closes what was not opened.
+    Raises BadInput: a bracket of another form, or one that closes what was not opened.
     """
     texts: list[list[str]] = [[]]
     opened: dict[str, list[tuple[int, int]]] = {}
@@ -113,8 +111,7 @@ def read_litbank(path: Path) -> list[AnnotatedText]:
 
     Tokens are joined by one space, sentences by one line break.
 
-    Raises:
-        BadInput: a mention is closed that was not opened, or the archive holds no document.
+    Raises BadInput: a mention is closed that was not opened, or the archive holds no document.
     """
     with tarfile.open(path, "r:*") as archive:
         members = sorted((m for m in archive if m.isfile() and m.name.endswith(".conll")), key=lambda m: m.name)
@@ -213,8 +210,7 @@ def read_re_mentions(path: Path) -> list[ReMention]:
 def read_conll(path: Path) -> list[ReMention]:
     """CoNLL-2012 columns; mentions that cross a sentence's end are left out.
 
-    Raises:
-        BadInput: a bracket that closes what was not opened.
+    Raises BadInput: a bracket that closes what was not opened.
     """
     texts, found = read_brackets(path.read_text(encoding="utf-8").splitlines(), str(path))
     within = [m for m in found if m.first[0] == m.last[0]]
@@ -236,8 +232,7 @@ def _gap_pair(item: GapItem) -> Iterator[ReMention]:
 def read_arrau(folder: Path) -> list[ReMention]:
     """Every document of an ARRAU sub-corpus in MMAX2: ``Basedata/*_words.xml`` and ``*_level.xml`` markables.
 
-    Raises:
-        BadInput: no document, or one without its sentence or coreference level.
+    Raises BadInput: no document, or one without its sentence or coreference level.
     """
     words = sorted(folder.rglob("*_words.xml"))
     if not words:

@@ -44,8 +44,7 @@ def fetch(source: Source, folder: Path, *, offline: bool = False, retries: int =
         retries: further tries after a cut, a busy server or a wrong hash, after 1, 2, 3 ... seconds.
         seconds: without a byte before a try counts as cut.
 
-    Raises:
-        BadInput: offline, a wrong hash, a refusal of the server, or too many cuts.
+    Raises BadInput: offline, a wrong hash, a refusal of the server, or too many cuts.
     """
     target = folder / source.name
     by_hand = f"fetch {source.url} by other means and put it at {target}"

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from longform.core.documents import BadInput, Corpus, Document, Section
-from longform.datasets.json_lines import records
-from longform.datasets.splits import split_by_seed
+from longform.core.malformed import records
+from longform.core.resampling import split_by_seed
 
 LABELS = {"SUPPORTS": "supported", "REFUTES": "refuted", "NOT ENOUGH INFO": "not_enough_info"}
 SHARES = {"train": 0.8, "validation": 0.1, "test": 0.1}
@@ -36,8 +36,7 @@ class FeverClaim:
 def build(*, name: str, seed: int, raw: Path, shares: Mapping[str, float] = SHARES) -> Corpus:
     """Pages and claims of a folder; claims of a page go to one split, drawn for the page.
 
-    Raises:
-        BadInput: no claims, no pages, or a line that is not in FEVER's format.
+    Raises BadInput: no claims, no pages, or a line that is not in FEVER's format.
     """
     pages = dict(read_pages(sorted((raw / "wiki-pages").glob("*.jsonl"))))
     claims = [claim for file in sorted(raw.glob("*.jsonl")) for claim in read_claims(file)]
@@ -101,8 +100,7 @@ def pages_of(documents: Iterable[Document]) -> dict[str, tuple[str, ...]]:
 def read_claims(path: Path) -> Iterator[FeverClaim]:
     """Claims of one file; the first evidence set of each stands for it.
 
-    Raises:
-        BadInput: a line without claim or label.
+    Raises BadInput: a line without claim or label.
     """
     for where, record in records(path):
         if record.get("label") not in LABELS or not isinstance(record.get("claim"), str):

@@ -96,8 +96,7 @@ def language(
 ) -> SyntheticLanguage:
     """Draw the language. Lengths count tokens including the delimiter; temperatures divide N(0, 1) logits.
 
-    Raises:
-        BadInput: more subsequences asked for than the lengths allow, or states without a subsequence to emit.
+    Raises BadInput: more subsequences asked for than the lengths allow, or states without a subsequence to emit.
     """
     if subsequences > sum(52 ** (n - 1) for n in range(min_length, max_length + 1)) // 2 or subsequences < num_states:
         raise BadInput(
@@ -186,8 +185,7 @@ def _facts(made: SyntheticLanguage) -> dict[str, float | int]:
 def language_from_truth(truth: dict[str, np.ndarray]) -> SyntheticLanguage:
     """The language that wrote a corpus, from the corpus's truth arrays.
 
-    Raises:
-        BadInput: the arrays are not those of a synthetic corpus.
+    Raises BadInput: the arrays are not those of a synthetic corpus.
     """
     needed = {"transitions", "emissions", "owners", "subsequence_names", "states"}
     if not needed <= truth.keys():

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from longform.core.documents import BadInput, Corpus, Document, Section
-from longform.datasets.splits import SHARES, split_by_seed
+from longform.core.resampling import SHARES, split_by_seed
 from longform.datasets.titles import Filters, filtered_corpus, select, settings, token_counter
 
 PUBMED = {"min_sections": 3, "min_title_count": 500}  # deng2022 section 4
@@ -47,8 +47,7 @@ def build(
         require_abstract: set aside an article without abstract, as the abstract makes it a research article.
         shares: of the split by seed; unused where the file names give the split.
 
-    Raises:
-        BadInput: nothing to read, a file of unknown form, a misspelt setting, or no article left.
+    Raises BadInput: nothing to read, a file of unknown form, a misspelt setting, or no article left.
     """
     articles = CohanArticles(raw, files, require_abstract)
     thresholds = settings(Filters, PUBMED | dict(filters or {}))
@@ -62,8 +61,7 @@ def build(
 class CohanArticles:
     """The articles of a file or folder, re-iterable; ``outcomes`` counts the lines of the latest reading by outcome.
 
-    Raises:
-        BadInput: no file, or one whose form is unknown.
+    Raises BadInput: no file, or one whose form is unknown.
     """
 
     def __init__(self, raw: Path, files: str = "*", require_abstract: bool = True) -> None:

@@ -41,8 +41,7 @@ def build(
     Returns:
         A corpus whose facts count the distinct shuffles of each task, and the documents that had none.
 
-    Raises:
-        BadInput: no such corpus, unknown task or splitter, or fewer documents than asked for.
+    Raises BadInput: no such corpus, unknown task or splitter, or fewer documents than asked for.
     """
     if splitter not in SPLITTERS:
         raise BadInput(f"splitter {splitter!r}; allowed are {sorted(SPLITTERS)}; fix the entry")
@@ -58,11 +57,7 @@ def build(
 
 
 def checked(tasks: Sequence[tuple[str, int]]) -> None:
-    """Refuse a task that does not exist.
-
-    Raises:
-        BadInput: naming it.
-    """
+    """Refuse a task that does not exist. Raises BadInput: naming it."""
     for task, size in tasks:
         if task not in (*TASKS, SECTIONS) or size < 1 or (task == SECTIONS and size != 1):
             raise BadInput(f"task {(task, size)}; allowed are {sorted(TASKS)} with a size from 1, ({SECTIONS}, 1)")
@@ -115,3 +110,40 @@ def shuffled_cuts(cut: Cut, task: str, size: int, shuffles: int, rng: np.random.
     moved = [[pieces[i] for i in order] for order in orders]
     places = [(title, end - len(row), end) for (title, row), end in zip(cut, ends, strict=True)]
     return [[(title, row[start:end]) for title, start, end in places] for row in moved]
+
+
+BLOCKS = {1: 1, 2: 5, 3: 0}  # sentences of a shuffled block by class, 0 for none; ours
+
+
+def rated(*, name: str, seed: int, raw: Path, splitter: str = "rules") -> Corpus:
+    """A planted stand-in for rated texts: three classes of coherence made by shuffling, so that the right class is known.
+
+    3 is a text as it was, 2 has its blocks of five sentences shuffled, 1 has all its sentences shuffled; each document of the prepared
+    corpus is in one class only. Sections are joined: the order of the whole text is what is damaged.
+
+    Args:
+        raw: its folder below ``data/``.
+
+    Returns:
+        ``truth["rating"]`` int64 (units,); each edit is recorded with its document.
+
+    Raises BadInput: no such corpus, or an unknown splitter.
+    """
+    if splitter not in SPLITTERS:
+        raise BadInput(f"splitter {splitter!r}; allowed are {sorted(SPLITTERS)}; fix the entry")
+    documents = read_documents(raw / "documents.jsonl")
+    ratings = [1 + int(generator(seed, name, "rating", d.id).integers(3)) for d in documents]
+    rated = [_damaged(d, rating, splitter, (seed, name)) for d, rating in zip(documents, ratings, strict=True)]
+    counts = {str(k): ratings.count(k) for k in BLOCKS}
+    return Corpus(rated, {"rating": np.array(ratings, dtype=np.int64)}, {"corpus": name, "ratings": counts})
+
+
+def _damaged(document: Document, rating: int, splitter: str, names: tuple[object, ...]) -> Document:
+    pieces = [p for section in document.sections for p in SPLITTERS[splitter](section.text)]
+    block = BLOCKS[rating]
+    if block:
+        starts = range(0, len(pieces), block)
+        order = generator(*names, "shuffle", document.id).permutation(len(starts))
+        pieces = [p for place in order for p in pieces[starts[place] : starts[place] + block]]
+    edit = {"edit": "rated shuffle", "rating": rating, "block": block}
+    return Document(document.id, document.split, (Section(None, " ".join(pieces)),), (*document.edits, edit))

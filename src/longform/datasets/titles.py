@@ -50,8 +50,7 @@ def piece_count(text: str) -> int:
 def token_counter(tokenizer: Path | None) -> Callable[[str], int]:
     """A counter from a ``tokenizer.json`` (GPT-2's for the paper's thresholds); without one, :func:`piece_count`.
 
-    Raises:
-        BadInput: there is no such file.
+    Raises BadInput: there is no such file.
     """
     if tokenizer is None:
         return piece_count
@@ -116,8 +115,7 @@ def select(
         count: tokens of a section text.
         splitter: gives the split of each surviving id before titles are counted; None keeps the articles' own.
 
-    Raises:
-        BadInput: ``articles`` can be read only once.
+    Raises BadInput: ``articles`` can be read only once.
     """
     if isinstance(articles, Iterator):
         raise BadInput("articles can be read only once, two passes are needed; pass a list or a re-iterable reader")
@@ -239,8 +237,7 @@ def filtered_corpus(selection: Selection, count: Callable[[str], int], raw: Path
         ``truth["section_tokens"]`` is int64, flat over documents, with ``section_tokens_lengths``; facts hold articles
         by reason of dropping, deleted sections by title, and the row of Table 11.
 
-    Raises:
-        BadInput: nothing was kept.
+    Raises BadInput: nothing was kept.
     """
     if not selection.documents:
         raise BadInput(f"{raw}: no article left ({dict(read)}, dropped {dict(selection.dropped)}); loosen the filters")
@@ -259,11 +256,7 @@ def filtered_corpus(selection: Selection, count: Callable[[str], int], raw: Path
 
 
 def settings(kind: type, given: Mapping[str, Any] | None) -> Any:
-    """A dataclass of settings from an entry's mapping.
-
-    Raises:
-        BadInput: a key that the dataclass does not have.
-    """
+    """A dataclass of settings from an entry's mapping. Raises BadInput: a key that the dataclass does not have."""
     allowed = sorted(kind.__dataclass_fields__)
     unknown = sorted(set(given or {}) - set(allowed))
     if unknown:

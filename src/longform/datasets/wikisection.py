@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from longform.core.documents import SPLITS, BadInput, Corpus, Document, Section
+from longform.core.resampling import SHARES, split_by_seed
 from longform.core.text.sentences import SPLITTERS
-from longform.datasets.splits import SHARES, split_by_seed
 
 MARKER = re.compile(r"\[ ([A-Z][A-Z /&'-]*) \](?: |$)")  # Wang et al. 2022: upper case, blanks inside the brackets
 ABSTRACT = "abstract"
@@ -50,8 +50,7 @@ def build(
     Returns:
         documents in file order; ``truth["sentences"]`` is int64 (units,); facts count what was read and dropped.
 
-    Raises:
-        BadInput: no such file, not UTF-8, not JSON, an unknown splitter or split, bad shares, or nothing left.
+    Raises BadInput: no such file, not UTF-8, not JSON, an unknown splitter or split, bad shares, or nothing left.
     """
     if splitter not in SPLITTERS:
         raise BadInput(f"splitter is {splitter!r}, allowed are {sorted(SPLITTERS)}; fix the entry")

@@ -105,8 +105,7 @@ class Pipeline:
 def opened(folder: Path, targets: Sequence[str]) -> Iterator[Pipeline]:
     """The pipeline with DVC's lock held: one run per repository, and no other ``dvc`` in the middle of a stage of it.
 
-    Raises:
-        DvcException: another ``dvc`` is at work, or a file of the pipeline is wrong.
+    Raises DvcException: another ``dvc`` is at work, or a file of the pipeline is wrong.
     """
     repo = Repo(str(folder))
     with closing(repo), lock_repo(repo), repo.scm_context():
@@ -166,8 +165,7 @@ class Kept:
 def _at(parsed: Any, key: str) -> Any:
     """What ``dpath.get`` finds, as DVC asks it to; a plain path is walked, where dpath looks at every path there is.
 
-    Raises:
-        KeyError: nothing.
+    Raises KeyError: nothing.
     """
     place = parsed
     for part in key.split("."):

@@ -71,8 +71,8 @@ def score(experiment: Experiment, study: str, critic: str) -> None:
 def check(experiment: Experiment, study: str, critic: str) -> None:
     """Every entry of a critic's ``scores``, before any file is read.
 
-    Raises:
-        BadInput: a question that is none, or an entry whose function is not there, lacks a setting or does not take one.
+    Raises BadInput: a question that is none, or an entry whose function is not there, lacks a setting or does not take
+    one.
     """
     keys = (study, "critics", critic, "scores")
     for kind in experiment.settings(*keys):

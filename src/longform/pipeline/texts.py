@@ -35,8 +35,9 @@ def corpus(experiment: Experiment, name: str) -> None:
     """Raw files or a seeded world -> ``data/corpora/<study>/<name>``."""
     listed = FROM_FILES if name in experiment.params.get(FROM_FILES, {}) else "corpora"
     entry, place = experiment.settings(listed, name), f"{listed}.{name}"
-    code = f"datasets/{str(entry.get('dataset')).removesuffix('.py')}"
-    build = function(place, code, "build")
+    module, _, wanted = str(entry.get("dataset")).removesuffix(".py").partition(".")
+    code, wanted = f"datasets/{module}", wanted or "build"
+    build = function(place, code, wanted)
     reads, named = "raw" in inspect.signature(build).parameters, "source" in entry
     if not reads == named == (listed == FROM_FILES):
         raise BadInput(
@@ -45,7 +46,7 @@ def corpus(experiment: Experiment, name: str) -> None:
         )
     raw = {"raw": experiment.data / str(entry["source"])} if named else {}
     settings = {key: value for key, value in entry.items() if key not in SLOTS}
-    with _made(experiment, place, code, "build", settings, *raw.values(), name=name, **raw) as made:
+    with _made(experiment, place, code, wanted, settings, *raw.values(), name=name, **raw) as made:
         count = write_corpus(experiment.data / "corpora" / str(entry["study"]) / name, made)
     print(f"corpus {name}: {count} documents")
 

@@ -1,10 +1,21 @@
-"""Dask's side of a parallel run: workers that run the commands of stages, here or on a cluster."""
+"""Dask's side of a parallel run: workers that run the commands of stages, here or on a cluster.
+
+A worker keeps a process that has the heavy libraries loaded and forks one child a stage: importing them costs seconds, forking does not.
+It runs nothing itself and starts no thread, so a child, which forgets our own modules, is what a fresh ``python -m longform.pipeline``
+would be after its imports. A request is one line of JSON on standard input, its answer the child's exit status on standard output.
+"""
 
 from __future__ import annotations
 
+import ctypes
+import gc
+import importlib
+import json
 import os
 import queue
 import re
+import runpy
+import signal
 import subprocess
 import sys
 import time
@@ -14,7 +25,6 @@ from pathlib import Path
 from typing import Any
 
 from longform.core.documents import BadInput
-from longform.pipeline.warm import Warm, die_with_parent
 
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 NOT_PLAIN = re.compile(r"[;&|<>()$`\\*?\n]")  # needs a shell that stays
@@ -26,6 +36,101 @@ QUIET = {
     "distributed.admin.tick.interval": "1s",
     "distributed.admin.system-monitor.interval": "60s",
 }  # a worker waits for one stage: profiling itself and ticking took 4 % of its core
+LIBRARIES = ("torch", "transformers", "pytorch_lightning")
+TIE_TO_PARENT = 1  # PR_SET_PDEATHSIG, linux/prctl.h
+_libc = ctypes.CDLL(None) if sys.platform == "linux" else None
+
+
+def die_with_parent() -> None:
+    """Have the kernel end this process when its parent ends (Linux)."""
+    if _libc is not None:
+        _libc.prctl(TIE_TO_PARENT, signal.SIGKILL)
+
+
+class Warm:
+    """The process, seen from a worker; it starts with the first stage.
+
+    Args:
+        environment: of the process; a library may read its variables when it is loaded.
+        libraries: what to load.
+    """
+
+    def __init__(self, environment: Mapping[str, str], libraries: Sequence[str] = LIBRARIES) -> None:
+        self._environment, self._libraries = dict(environment), libraries
+        self._process: subprocess.Popen[str] | None = None
+
+    def run(self, arguments: Sequence[str], folder: str, environment: Mapping[str, str], log: str) -> int | None:
+        """Run ``python -m longform.pipeline ARGUMENTS``; its exit status, or None where the process is gone.
+
+        Args:
+            folder: to run in, with ``src``.
+            log: a file that the stage's output is added to.
+        """
+        request = {"arguments": list(arguments), "folder": folder, "environment": dict(environment), "log": log}
+        try:
+            process = self._started()
+            assert process.stdin and process.stdout
+            process.stdin.write(json.dumps(request) + "\n")
+            process.stdin.flush()
+            answer = process.stdout.readline()
+        except BrokenPipeError:
+            answer = ""
+        if not answer:
+            self.close()
+            return None
+        return int(answer)
+
+    def close(self) -> None:
+        """End the process."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+    def _started(self) -> subprocess.Popen[str]:
+        if self._process is None:
+            command = [sys.executable, "-m", "longform.pipeline.workers", *self._libraries]
+            pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+            self._process = subprocess.Popen(command, env=self._environment, preexec_fn=die_with_parent, **pipes)
+        return self._process
+
+
+def serve(libraries: Sequence[str]) -> None:
+    """Load the libraries, then fork a child for every request until standard input ends."""
+    answers = os.dup(1)
+    os.dup2(2, 1)  # what a library prints is no answer
+    for library in libraries:
+        importlib.import_module(library)
+    gc.freeze()  # so that a child's collector does not copy what it shares
+    for line in sys.stdin:
+        request = json.loads(line)
+        child = os.fork()
+        if not child:
+            os.close(answers)
+            return _stage(request)
+        _, status = os.waitpid(child, 0)
+        os.write(answers, f"{os.waitstatus_to_exitcode(status)}\n".encode())
+
+
+def _stage(request: Mapping[str, Any]) -> None:
+    """In the child: stand where a fresh process would stand, and run the stage."""
+    die_with_parent()
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    log = os.open(request["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    os.dup2(nothing, 0)
+    os.dup2(log, 1)
+    os.dup2(log, 2)
+    os.chdir(request["folder"])
+    os.environ.clear()
+    os.environ.update(request["environment"])
+    sys.argv = ["longform.pipeline", *request["arguments"]]
+    sys.path[0] = request["folder"]
+    sys.path.insert(1, os.path.join(request["folder"], "src"))
+    for name in [name for name in sys.modules if name.split(".")[0] == "longform"]:
+        del sys.modules[name]  # the stage's own folder names the source that it runs
+    runpy.run_module("longform.pipeline", run_name="__main__", alter_sys=True)
+
+
 _warm: list[Warm] = []  # this worker's; it runs one stage at a time
 
 
@@ -162,3 +267,7 @@ def _local(count: int, gpus: int) -> Any:
         workers[index] = {"cls": Nanny, "options": {**settings, "env": seen, "resources": resources}}
     scheduler = {"cls": Scheduler, "options": {"dashboard": False, "dashboard_address": None, "host": "127.0.0.1"}}
     return SpecCluster(workers=workers, scheduler=scheduler, silence_logs=50)
+
+
+if __name__ == "__main__":
+    serve(sys.argv[1:])

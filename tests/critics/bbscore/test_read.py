@@ -15,7 +15,7 @@ from longform.critics.bbscore import train as bridge_encoder
 from longform.critics.bbscore.bridge import corpus_diffusion, units_from_readout
 from longform.critics.bbscore.read import read_gold
 from longform.critics.bbscore.score import BridgeCritic, JointBridgeCritic
-from longform.datasets.synthetic_world import build
+from longform.datasets.synthetic_world.corpora import build
 from longform.evaluation.order_discrimination import order_discrimination
 from longform.language_models import sentence_features
 from longform.language_models.sentence_features import open_encoder, split_sentences

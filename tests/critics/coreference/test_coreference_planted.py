@@ -8,7 +8,7 @@ from longform.critics.coreference.agreement import ChainAgreement, ReadClusters,
 from longform.critics.coreference.chains import gold_chains, gold_mentions, is_person, read_chains
 from longform.critics.coreference.rules import RuleResolver
 from longform.critics.coreference.score import KneserNeyCritic, MentionCritic
-from longform.datasets.synthetic_world import build
+from longform.datasets.synthetic_world.corpora import build
 
 
 @pytest.fixture(scope="module")

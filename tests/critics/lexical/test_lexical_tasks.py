@@ -10,7 +10,7 @@ from longform.critics.entity_grid.score import RoleTransitions
 from longform.critics.lexical.score import LatentSemantics, Overlap
 from longform.critics.lexical.train import fit
 from longform.critics.lexical.wordnet import wordnet
-from longform.datasets.synthetic_world import build
+from longform.datasets.synthetic_world.corpora import build
 from longform.datasets.synthetic_world.lexicon import VOCABULARIES, to_lmf, vocabulary
 from longform.evaluation.order_discrimination import order_discrimination
 

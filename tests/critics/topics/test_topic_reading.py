@@ -19,7 +19,7 @@ from longform.critics.topics.model import TopicModel, TopicSettings
 from longform.critics.topics.read import read, synthetic_words
 from longform.critics.topics.score import LogisticNormalCritic, released, units_from_readout
 from longform.critics.topics.train import fit
-from longform.datasets.synthetic_world import build
+from longform.datasets.synthetic_world.corpora import build
 
 WORDS = ("ash", "birch", "cod", "dace", "eel", "unspoken")
 

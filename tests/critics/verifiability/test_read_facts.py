@@ -5,12 +5,11 @@ import pytest
 from longform.core.documents import BadInput, Document, Section
 from longform.critics.verifiability.read import read_facts, verifier_of
 from longform.critics.verifiability.score import units_from_readout
-from longform.datasets import synthetic_world
-from longform.datasets.synthetic_world.corruption_corpus import build
+from longform.datasets.synthetic_world import corpora
 
 
 def test_false_facts_are_refuted_and_sound_ones_supported():
-    corpus = build(
+    corpus = corpora.corrupted(
         name="m", seed=3, domain="wiki", documents={"test": 12}, severities=[1.0], corruptions=["false_fact"]
     )
     labels = {
@@ -26,7 +25,7 @@ def test_false_facts_are_refuted_and_sound_ones_supported():
 
 
 def test_the_facts_read_back_are_those_that_the_world_wrote():
-    corpus = synthetic_world.build(name="pages", seed=1, domain="encyclopedia", documents=40)
+    corpus = corpora.build(name="pages", seed=1, domain="encyclopedia", documents=40)
     found = verifier_of(corpus.documents, "encyclopedia", "full_stops", "definition").stated
     truth = {page["title"]: page["facts"] for page in corpus.facts["pages"].values()}
     assert len(found) > 100

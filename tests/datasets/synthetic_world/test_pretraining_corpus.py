@@ -5,8 +5,8 @@ from collections import Counter
 import pytest
 
 from longform.core.documents import BadInput
-from longform.datasets.synthetic_world import build as build_world
-from longform.datasets.synthetic_world.pretraining_corpus import build
+from longform.datasets.synthetic_world.corpora import build as build_world
+from longform.datasets.synthetic_world.corpora import pretraining as build
 
 COUNTS = {
     "wiki": {"train": 60, "validation": 4},

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from longform.core.documents import BadInput, Corpus
-from longform.datasets.synthetic_world import DOMAINS, build
+from longform.datasets.synthetic_world.corpora import DOMAINS, build
 from longform.datasets.synthetic_world.corruptions import CORRUPTIONS
 from longform.datasets.synthetic_world.draws import FOLDER
 

@@ -8,10 +8,10 @@ import pytest
 
 from longform.core.documents import BadInput
 from longform.core.text.permutations import restored
+from longform.datasets.synthetic_world.corpora import mixture as mixture_of
 from longform.datasets.synthetic_world.languages import LANGUAGES
 from longform.datasets.synthetic_world.stories import write_story
 from longform.datasets.test_suites import planted as planted_suites
-from longform.datasets.test_suites import planted_mixture
 from longform.datasets.test_suites.items import suites_from_documents
 from longform.datasets.test_suites.planted import story_text, translated
 
@@ -61,12 +61,12 @@ def test_every_order_item_differs_and_its_record_undoes_it(suites):
 
 def test_models_read_other_stories_than_the_suites_ask_about(suites):
     counts = {kind: {"train": 30, "validation": 5} for kind in ("stories", "dialogues", "articles", "translations")}
-    mixture = planted_mixture.build(name="m", seed=3, counts=counts)
+    mixture = mixture_of(name="m", seed=3, counts=counts)
     asked = {" ".join(r.content for r in item.condition("original").regions) for item in suites["N_all"].items}
     assert not asked & {document.text for document in mixture.documents}
     assert Counter(document.split for document in mixture.documents) == {"train": 120, "validation": 20}
     with pytest.raises(BadInput, match="poems"):
-        planted_mixture.build(name="m", seed=3, counts={"poems": {"train": 1}})
+        mixture_of(name="m", seed=3, counts={"poems": {"train": 1}})
 
 
 def test_a_translation_keeps_sentences_and_is_a_function_of_words():

@@ -9,7 +9,7 @@ from scipy import stats
 
 from longform.core.documents import BadInput
 from longform.core.resampling import bootstrap, generator, percentile_interval
-from longform.datasets.synthetic_world import DOMAINS, build
+from longform.datasets.synthetic_world.corpora import DOMAINS, build
 from longform.datasets.synthetic_world.languages import LANGUAGES, language_of
 from longform.datasets.synthetic_world.reports import (
     ABSENT,

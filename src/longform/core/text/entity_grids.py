@@ -6,8 +6,6 @@ sentence the highest role counts, S > O > X; passives enter their deep role. Rol
 
 from __future__ import annotations
 
-import gzip
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from longform.core.documents import BadInput, Corpus, Document, Readout, Section
-from longform.core.malformed import refusing
+from longform.core.malformed import records, refusing
 from longform.core.text.lexicon import Lexicon, read_lmf, read_wordnet
 from longform.core.text.nouns import NounRules
 from longform.core.text.sentences import sentences
@@ -237,11 +235,7 @@ class PublishedGrid:
 
 @refusing("a printed grid")
 def parse_grid(text: str, where: str = "grid") -> dict[str, str]:
-    """Entity -> roles of one printed grid.
-
-    Raises:
-        BadInput: a role is unknown, or lines differ in length.
-    """
+    """Entity -> roles of one printed grid. Raises BadInput: a role is unknown, or lines differ in length."""
     rows: dict[str, str] = {}
     for line in text.splitlines():
         fields = line.split()
@@ -264,18 +258,8 @@ def checked(rows: Mapping[str, str], where: str) -> dict[str, str]:
 @refusing("JSON lines of grids in UTF-8")
 def read_grids(path: Path) -> list[PublishedGrid]:
     """Read JSON lines of grids, gzipped or not; empty grids are kept, so that whoever scores can count them."""
-    opener = gzip.open if path.suffix == ".gz" else open
-    with opener(path, "rt", encoding="utf-8") as lines:
-        return [_grid(line, f"{path}:{number}") for number, line in enumerate(lines, 1)]
-
-
-def _grid(line: str, where: str) -> PublishedGrid:
-    try:
-        record = json.loads(line)
-        document, permutation, rows = record["doc"], int(record["perm"]), record["grid"]
-    except (ValueError, KeyError, TypeError) as error:
-        raise BadInput(f"{where}: not a grid record ({error!r}); needed are doc, perm and grid") from error
-    return PublishedGrid(document, permutation, checked(rows, where))
+    found = records(path, ("doc", "perm", "grid"))
+    return [PublishedGrid(one["doc"], int(one["perm"]), checked(one["grid"], where)) for where, one in found]
 
 
 def published_cells(rows: Mapping[str, str]) -> np.ndarray:

@@ -127,8 +127,7 @@ def full_stop_sentences(text: str) -> list[str]:
 def spacy_sentences(text: str) -> list[str]:
     """Sentences by the parser of spaCy's ``en_core_web_sm``, as massarelli2020 cut its texts.
 
-    Raises:
-        BadInput: spaCy or the model is not installed.
+    Raises BadInput: spaCy or the model is not installed.
     """
     return [piece for sentence in _spacy_parser()(text).sents if (piece := sentence.text.strip())]
 

@@ -42,7 +42,7 @@ from longform.critics.verifiability.score import (
 )
 from longform.critics.verifiability.train import open_entailment
 from longform.datasets.fever import claims_of as known_claims
-from longform.datasets.synthetic_world.corruption_corpus import SOUND
+from longform.datasets.synthetic_world.corruptions import SOUND
 from longform.datasets.synthetic_world.fever_corpus import UNKNOWN, Verifier, read_claim
 from longform.decoding.continuations import CONTINUATION, prefix_of
 

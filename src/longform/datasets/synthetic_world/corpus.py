@@ -24,8 +24,7 @@ def split_of(index: int) -> str:
 def indices(documents: int | Mapping[str, int]) -> list[int]:
     """Document numbers: the first ``documents``, or the first so many of each split.
 
-    Raises:
-        BadInput: a split that is not train, validation or test, or a negative count.
+    Raises BadInput: a split that is not train, validation or test, or a negative count.
     """
     if isinstance(documents, int):
         documents = {"all": documents}

@@ -23,6 +23,7 @@ from longform.datasets.synthetic_world.languages import LANGUAGES, translate_wor
 from longform.datasets.synthetic_world.lexicon import TABLE_SIZE, article, plural
 from longform.datasets.synthetic_world.mentions import FORMS, GENDER_OF, GENDERS, WRONG_GENDER
 
+SOUND = "sound@0"  # in ids, what others have as corruption@severity
 DONOR_OFFSET = 1_000_003  # the article that lends off-topic sentences is another one of the same world
 PROPER = frozenset(lexicon.PLACES + lexicon.COMPANIES)
 Place = tuple[int, int]  # (section, sentence); a corruption of whole sections has sentence -1
@@ -66,8 +67,7 @@ class Corruption:
 def corrupt(article: Article, *, domain_name: str, corruption: str, severity: float, seed: int) -> Document:
     """The article with one corruption at a severity; ``Document.edits`` has one record per struck place.
 
-    Raises:
-        BadInput: an unknown corruption, or a severity outside [0, 1].
+    Raises BadInput: an unknown corruption, or a severity outside [0, 1].
     """
     if corruption not in CORRUPTIONS:
         raise BadInput(f"corruption {corruption!r} is unknown, allowed are {sorted(CORRUPTIONS)}; choose one of them")

@@ -226,11 +226,7 @@ def _encyclopedic(name: str) -> Domain:
 
 @cache
 def domain(name: str) -> Domain:
-    """The domain of that name, built once.
-
-    Raises:
-        BadInput: no such domain of articles.
-    """
+    """The domain of that name, built once. Raises BadInput: no such domain of articles."""
     if name not in DOMAINS:
         raise BadInput(f"domain {name!r} has no articles, allowed are {sorted(DOMAINS)}; choose one of them")
     return _scientific(name, SCIENTIFIC[name]) if name in SCIENTIFIC else _encyclopedic(name)

@@ -220,11 +220,7 @@ def _part(text: str) -> Part:
 
 
 def compile_frame(source: str) -> Frame:
-    """Split a frame at its slots.
-
-    Raises:
-        KeyError: a slot that the grammar does not know.
-    """
+    """Split a frame at its slots. Raises KeyError: a slot that the grammar does not know."""
     parts = tuple(_part(text) for text in re.split(r"(\{\w+\})", source) if text)
     return Frame(source, parts, tuple(re.findall(r"\{F_(\w+)\}", source)), "{year" in source)
 

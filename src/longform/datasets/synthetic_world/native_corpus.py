@@ -148,8 +148,7 @@ def build(*, name: str, seed: int, form: str, documents: int, reader: Mapping[st
         form: one of ``FORMS``.
         reader: settings of the reader's ``build`` (:mod:`wikipedia`, :mod:`scientific`).
 
-    Raises:
-        BadInput: an unknown form, or what the reader raises.
+    Raises BadInput: an unknown form, or what the reader raises.
     """
     if form not in FORMS:
         raise BadInput(f"form is {form!r}, allowed are {sorted(FORMS)}; fix form")

@@ -89,8 +89,7 @@ def pair(number: int, conditions: Mapping[str, Sequence[str]], edits: Sequence[M
 def read_suite(path: Path) -> Suite:
     """One suite file.
 
-    Raises:
-        BadInput: absent, not JSON, or not a suite; the message names item, condition and what is wrong.
+    Raises BadInput: absent, not JSON, or not a suite; the message names item, condition and what is wrong.
     """
     if not path.is_file():
         raise BadInput(f"{path}: no such file; name a suite in SyntaxGym's JSON")
@@ -158,8 +157,7 @@ def _condition(record: Any, where: str) -> Condition:
 def checked(suite: Suite) -> Suite:
     """The suite itself, if every item has every condition and every region that a prediction names.
 
-    Raises:
-        BadInput: an unknown metric, a missing condition or region, a repeated item.
+    Raises BadInput: an unknown metric, a missing condition or region, a repeated item.
     """
     place = f"suite {suite.name}"
     if suite.metric not in METRICS:
@@ -205,11 +203,7 @@ def _condition_record(condition: Condition) -> dict[str, Any]:
 
 
 def suites_to_corpus(suites: Sequence[Suite], facts: Mapping[str, object] | None = None) -> Corpus:
-    """Pack suites; ``facts`` gains the number of items of each.
-
-    Raises:
-        BadInput: two suites share a name.
-    """
+    """Pack suites; ``facts`` gains the number of items of each. Raises BadInput: two suites share a name."""
     names = [suite.name for suite in suites]
     if len(set(names)) < len(names):
         raise BadInput(f"suites: names repeat in {sorted(names)}; results are kept per name, rename one")
@@ -233,11 +227,7 @@ def _document(suite: Suite, item: SuiteItem) -> Document:
 
 
 def suites_from_documents(documents: Sequence[Document], truth: Mapping[str, np.ndarray]) -> list[Suite]:
-    """Inverse of :func:`suites_to_corpus`.
-
-    Raises:
-        BadInput: the corpus holds no suites.
-    """
+    """Inverse of :func:`suites_to_corpus`. Raises BadInput: the corpus holds no suites."""
     if "suite_heads" not in truth:
         raise BadInput("the texts carry no suite_heads, so they are no suites; name a corpus of suites")
     items: dict[str, list[SuiteItem]] = {}

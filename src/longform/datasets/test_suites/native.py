@@ -213,8 +213,7 @@ def build(
         least: fewest uses of a connective in a sense for which suites are built.
         match_case: of :func:`longform.datasets.test_suites.native.connectives`.
 
-    Raises:
-        BadInput: an unknown kind of source, or a file that its reader refuses.
+    Raises BadInput: an unknown kind of source, or a file that its reader refuses.
     """
     draws = (seed, name)
     builders: dict[str, Callable[..., Iterator[Suite]]] = {

@@ -89,11 +89,7 @@ ARITHMETIC, COMPARISON, LOGIC = "+-", "<>=", "&|"
 
 
 def parse(text: str, where: str = "formula") -> Formula:
-    """Read one prediction.
-
-    Raises:
-        BadInput: with the place and what was expected there.
-    """
+    """Read one prediction. Raises BadInput: with the place and what was expected there."""
     formula = _Reader(text, where).whole()
     if _kind(formula, where) != "truth":
         raise BadInput(f"{where}: {text!r} is a number, a prediction is true or false; compare it with <, > or =")

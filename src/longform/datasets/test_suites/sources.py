@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from longform.core.documents import BadInput
+from longform.core.malformed import records as json_records
 from longform.core.malformed import refusing
 from longform.core.text.sentences import sentences
-from longform.datasets.json_lines import records as json_records
 
 CONTEXT = [f"InputSentence{i}" for i in range(1, 5)]
 ENDINGS = ["RandomFifthSentenceQuiz1", "RandomFifthSentenceQuiz2"]
@@ -100,8 +100,7 @@ def _content(path: Path, what: str) -> str:
 def read_stories(path: Path) -> list[Story]:
     """The cloze test file of spring 2016, tab- or comma-separated.
 
-    Raises:
-        BadInput: absent, without the columns, or an answer that is not 1 or 2; by line.
+    Raises BadInput: absent, without the columns, or an answer that is not 1 or 2; by line.
     """
     lines = _content(path, "the Story Cloze test file of spring 2016").splitlines(keepends=True)
     tabs = bool(lines) and "\t" in lines[0]  # the tab-separated release quotes nothing; the comma-separated one does
@@ -127,8 +126,7 @@ def read_persona_chat(path: Path, drop_last: bool = False) -> list[Dialogue]:
         drop_last: leave out the last dialogue, as a parser does that emits one only when the next begins: the paper
             has 967 items where the test file has 968 dialogues.
 
-    Raises:
-        BadInput: a line without number or without an answer, by line.
+    Raises BadInput: a line without number or without an answer, by line.
     """
     dialogues: list[tuple[list[str], list[str]]] = []
     for place, line in enumerate(_content(path, "a file such as test_both_original.txt").splitlines(), 1):
@@ -169,8 +167,7 @@ def read_synthetic_persona_chat(path: Path) -> list[Dialogue]:
 def read_dialogue_nli(path: Path) -> list[StatementPair]:
     """DialogueNLI: one JSON array, whatever the file's suffix says.
 
-    Raises:
-        BadInput: not such an array, or a record without its fields.
+    Raises BadInput: not such an array, or a record without its fields.
     """
     try:
         records = json.loads(_content(path, "dialogue_nli_verified_test.jsonl"))
@@ -192,8 +189,7 @@ def read_schemas(path: Path) -> list[Schema]:
     Records of a JSON-lines file have ``sentence`` with a mask and ``candidates``; Trinh and Le's file is one JSON
     array of substituted sentences, two consecutive ones to a schema.
 
-    Raises:
-        BadInput: neither of the two.
+    Raises BadInput: neither of the two.
     """
     text = _content(path, "wsc273.json or a JSON-lines version of it")
     try:
@@ -229,8 +225,7 @@ def _substitutions(records: list[Mapping[str, Any]], where: str) -> Iterator[Sch
 def gap(first: list[str], second: list[str]) -> tuple[str, tuple[str, str], str]:
     """What two sentences share in front, in what they differ, and what they share behind.
 
-    Raises:
-        BadInput: they are equal, or one of them is nothing but the other's frame.
+    Raises BadInput: they are equal, or one of them is nothing but the other's frame.
     """
     shorter = min(len(first), len(second))
     before = next((i for i in range(shorter) if first[i] != second[i]), shorter)
@@ -256,8 +251,7 @@ def read_disco_annotation(path: Path) -> list[ConnectiveUse]:
     The corpus is distributed on request, and its layout could not be checked against a copy: this reader is the only
     place that knows it.
 
-    Raises:
-        BadInput: too few columns, or a connective that the segment does not hold; by line.
+    Raises BadInput: too few columns, or a connective that the segment does not hold; by line.
     """
     uses = []
     for place, line in enumerate(_content(path, "a file of Disco-Annotation").splitlines(), 1):
@@ -284,8 +278,7 @@ def read_disco_annotation(path: Path) -> list[ConnectiveUse]:
 def read_connective_lines(path: Path) -> list[ConnectiveUse]:
     """``sentence``, ``begin``, ``end`` and ``sense``; a previous sentence (``prev_sentence``) is put in front as context.
 
-    Raises:
-        BadInput: a record without its fields, by line.
+    Raises BadInput: a record without its fields, by line.
     """
     uses = []
     for place, (_, record) in enumerate(json_records(path, ("sentence", "begin", "end", "sense")), 1):

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from longform.core.documents import BadInput, Corpus, Document, Section
-from longform.datasets.splits import split_by_seed
+from longform.core.resampling import split_by_seed
 from longform.datasets.titles import Filters, films, filtered_corpus, select, settings, shortened, token_counter
 from longform.datasets.wikipedia.dump import MAX_PAGE_BYTES, Page, Shard, parse_page, plan, raw_pages
 from longform.datasets.wikipedia.wikitext import GuardedParser
@@ -75,8 +75,7 @@ def extract(dump: Path, folder: Path, *, extraction: Extraction | None = None, w
     Args:
         workers: processes; they change no byte of the result.
 
-    Raises:
-        BadInput: no dump, no stream in it, or a worker that died (finished shards are kept).
+    Raises BadInput: no dump, no stream in it, or a worker that died (finished shards are kept).
     """
     asked = extraction or Extraction()
     folder.mkdir(parents=True, exist_ok=True)
@@ -168,8 +167,7 @@ def _article(page: Page, parser: GuardedParser) -> tuple[dict[str, Any] | None, 
 class Shards:
     """The articles of a folder of shards, in plan order; can be iterated any number of times.
 
-    Raises:
-        BadInput: the folder has no shards, or one of them lacks its record (an unfinished run).
+    Raises BadInput: the folder has no shards, or one of them lacks its record (an unfinished run).
     """
 
     def __init__(self, folder: Path) -> None:
@@ -228,8 +226,7 @@ def build(
     Returns:
         As :func:`longform.datasets.titles.filtered_corpus`; facts hold pages by outcome besides.
 
-    Raises:
-        BadInput: nothing to read, a misspelt setting, lost shards, or no article left.
+    Raises BadInput: nothing to read, a misspelt setting, lost shards, or no article left.
     """
     if subset not in SUBSETS:
         raise BadInput(f"subset is {subset!r}, allowed are {sorted(SUBSETS, key=str)}; fix the entry")
@@ -251,8 +248,7 @@ def build(
 def dump_in(raw: Path) -> Path:
     """The dump: the file itself, or the one in a folder, where an index (a file with "index" in its name) is passed over.
 
-    Raises:
-        BadInput: no dump, or more than one.
+    Raises BadInput: no dump, or more than one.
     """
     if raw.is_file():
         return raw

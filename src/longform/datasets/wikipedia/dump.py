@@ -43,8 +43,7 @@ class Shard:
 def plan(dump: Path, shard_bytes: int) -> list[Shard]:
     """Shards of at least ``shard_bytes`` compressed bytes each; a function of the two arguments alone.
 
-    Raises:
-        BadInput: the dump is absent or holds no bz2 stream.
+    Raises BadInput: the dump is absent or holds no bz2 stream.
     """
     if not dump.is_file():
         raise BadInput(f"{dump}: no such file; docs/data_cards/wikipedia.md says where dumps are published")

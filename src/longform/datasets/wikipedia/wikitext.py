@@ -48,8 +48,7 @@ _LINK_BRACKETS = re.compile(r"\[\[|\]\]")
 def sections(wikitext: str) -> list[tuple[str, str]]:
     """Title and plain text of the introduction and of every level-two section, in order; headings inside are dropped.
 
-    Raises:
-        Exception: whatever the parser raises; the caller falls back to :func:`scanned_sections`.
+    Raises Exception: whatever the parser raises; the caller falls back to :func:`scanned_sections`.
     """
     import mwparserfromhell
 

@@ -190,8 +190,7 @@ def fit_em(
         validate: the validation PPL of a model.
         keeper: told of each block of an E-step and of each iteration; what it saves there can be resumed from.
 
-    Raises:
-        BadInput: no sequences, or a start of another shape.
+    Raises BadInput: no sequences, or a start of another shape.
     """
     if not len(sequences):
         raise BadInput("semi-Markov fit: got 0 sequences, allowed is one or more; check the corpus and its split")

@@ -172,8 +172,7 @@ def fit_gradient(
         sequences, validation: token strings or ids; without validation texts the last epoch is kept.
         device: "cpu" for the compiled scan, or a torch device.
 
-    Raises:
-        BadInput: no sequences.
+    Raises BadInput: no sequences.
     """
     if not len(sequences):
         raise BadInput("semi-Markov fit: got 0 sequences, allowed is one or more; check the corpus and its split")
@@ -245,8 +244,7 @@ def against_torch_struct(
     Returns:
         what was compared: nats by both programs, the distances per token, and the sizes of the sample.
 
-    Raises:
-        BadInput: the two differ by more than ``TOLERANCE``.
+    Raises BadInput: the two differ by more than ``TOLERANCE``.
     """
     states = np.unique(np.linspace(0, model.num_states - 1, STATES).astype(np.int64))
     length = max(1, int(PRODUCTS / (len(states) * model.max_duration) ** 3) // TEXTS)

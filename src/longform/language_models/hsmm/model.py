@@ -148,8 +148,7 @@ class SemiMarkovLM:
     def load(cls, folder: Path, *, num_states: int | None = None, max_duration: int | None = None) -> SemiMarkovLM:
         """Read what :meth:`save` wrote, and check it against the shape that the caller expects.
 
-        Raises:
-            BadInput: no such model, another format, or another ``num_states`` or ``max_duration``.
+        Raises BadInput: no such model, another format, or another ``num_states`` or ``max_duration``.
         """
         try:
             config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
@@ -238,8 +237,7 @@ class NgramTable:
     def encode(self, sequence: Sequence | np.ndarray, where: str = "sequence") -> np.ndarray:
         """Token ids of a sequence given as token strings or as ids; (T,), int64.
 
-        Raises:
-            BadInput: the sequence is empty, or holds a token or an id that the table does not know.
+        Raises BadInput: the sequence is empty, or holds a token or an id that the table does not know.
         """
         if len(sequence) == 0:
             raise BadInput(f"{where}: got no tokens, allowed is one or more; drop the empty document")
@@ -294,8 +292,7 @@ def build_ngrams(sequences: Sequence[Sequence[str]], *, max_duration: int, max_n
         max_ngrams: rows per length, counting deng2022's two reserved ones, so ``max_ngrams - 2`` n-grams are kept;
             ties are broken lexicographically (released code).
 
-    Raises:
-        BadInput: no sequences, or n-grams that do not fit a 64-bit key.
+    Raises BadInput: no sequences, or n-grams that do not fit a 64-bit key.
     """
     if not len(sequences):
         raise BadInput("n-grams: got a corpus of 0 sequences, allowed is one or more; check the split")

@@ -68,8 +68,7 @@ def fit(
         gradient: fields of :class:`GradientSettings`; exactly one of ``em`` and ``gradient`` is given.
         threads: blocks that EM's compiled scan works on at once; changes no bit of the result.
 
-    Raises:
-        BadInput: no texts, both or neither of ``em`` and ``gradient``, or torch-struct disagrees.
+    Raises BadInput: no texts, both or neither of ``em`` and ``gradient``, or torch-struct disagrees.
     """
     texts = {s: [d.text.split() for d in documents if d.split == s] for s in ("train", "validation")}
     if not texts["train"] or not texts["validation"]:
@@ -170,8 +169,7 @@ def save_fit(fit: Fit, folder: Path) -> None:
 def load_fit(folder: Path, *, num_states: int | None = None, max_duration: int | None = None) -> Fit:
     """Read what :func:`save_fit` wrote, also when it was killed between its two renames.
 
-    Raises:
-        BadInput: no checkpoint, or one of another shape.
+    Raises BadInput: no checkpoint, or one of another shape.
     """
     stale = folder.with_name(folder.name + ".old")
     folder = folder if folder.exists() or not stale.exists() else stale

@@ -12,7 +12,7 @@ from typing import Any
 from longform.core.artefacts import read_yaml
 from longform.core.results import read_results
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[1]
 
 
 @dataclass

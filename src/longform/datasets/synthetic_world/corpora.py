@@ -1,0 +1,287 @@
+"""Corpora of the synthetic world: sound, damaged, short, for pretraining, mixed, and of what is read about its pages.
+
+The world is seeded text whose latent structure is drawn from known distributions; it never stands for Wikipedia or any other real text.
+Everything is a function of (seed, domain, index): document 7 is document 7 whatever else is generated.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from longform.core.documents import BadInput, Corpus, Document, Section
+from longform.core.resampling import derived_seed, generator
+from longform.datasets.synthetic_world.articles import write
+from longform.datasets.synthetic_world.corpus import article_corpus, indices, split_of, to_document
+from longform.datasets.synthetic_world.corruptions import CORRUPTIONS, SOUND, corrupt
+from longform.datasets.synthetic_world.domains import DOMAINS as ARTICLE_DOMAINS
+from longform.datasets.synthetic_world.draws import stream
+from longform.datasets.synthetic_world.grammar import claim
+from longform.datasets.synthetic_world.languages import parallel_corpus, write_translation
+from longform.datasets.synthetic_world.reports import rating_corpus, report_corpus, write_cluster, write_report
+from longform.datasets.synthetic_world.stories import dialogue_corpus, story_corpus, write_dialogue, write_story
+from longform.datasets.test_suites.planted import LANGUAGE, story_text, translated
+from longform.datasets.titles import piece_count
+
+Writer = tuple[Callable[..., Any], Callable[[Sequence[Any], Sequence[str], dict[str, object]], Corpus]]
+OTHERS: Mapping[str, Writer] = {
+    "dialogues": (write_dialogue, dialogue_corpus),
+    "parallel": (write_translation, parallel_corpus),
+    "reports": (write_report, report_corpus),
+    "stories": (write_story, story_corpus),
+    "summaries": (write_cluster, rating_corpus),
+}
+DOMAINS = (*ARTICLE_DOMAINS, *OTHERS)
+
+
+def build(
+    *,
+    name: str,
+    seed: int,
+    domain: str,
+    documents: int | Mapping[str, int],
+    corruption: str = "",
+    severity: float = 0.0,
+) -> Corpus:
+    """A synthetic corpus with its truth, sound or with one corruption at a severity.
+
+    Args:
+        name: recorded in the facts; no draw depends on it.
+        seed: of the whole world.
+        domain: one of ``DOMAINS``.
+        documents: how many, or how many of each split; document i belongs to one split whatever the count. In
+            ``summaries`` they are clusters of six versions, each at its own severity.
+        corruption: one of ``CORRUPTIONS`` for articles; ``parallel`` has ``mixed_language`` alone, word by word.
+        severity: share of the eligible places that are struck; the truth arrays stay those of the sound text.
+
+    Raises BadInput: an unknown domain, split or corruption, a severity outside [0, 1], or no documents at all.
+    """
+    if domain not in DOMAINS:
+        raise BadInput(f"domain is {domain!r}, allowed are {sorted(DOMAINS)}; choose one of them")
+    allowed = ["mixed_language"] if domain == "parallel" else sorted(CORRUPTIONS) if domain in ARTICLE_DOMAINS else []
+    if (corruption or severity) and corruption not in allowed:
+        raise BadInput(f"corruption is {corruption!r} in {domain!r}, allowed are {allowed}; fix it or set no severity")
+    if not 0.0 <= severity <= 1.0:
+        raise BadInput(f"severity is {severity}, allowed is 0 to 1; give the share of places to strike")
+    numbers = indices(documents)
+    if not numbers:
+        raise BadInput(f"corpus {name!r} has no documents, at least one is needed; raise the count")
+    facts = {"name": name, "domain": domain, "seed": seed, "synthetic": True, "documents": len(numbers)}
+    facts |= {"corruption": corruption, "severity": severity}
+    if domain in ARTICLE_DOMAINS:
+        damage = partial(corrupt, domain_name=domain, corruption=corruption, severity=severity, seed=seed)
+        articles = [write(seed, domain, number) for number in numbers]
+        return article_corpus(articles, domain, facts, damage if corruption else None)
+    write_one, pack = OTHERS[domain]
+    settings = {"mixing": severity} if domain == "parallel" else {}
+    splits = [split_of(number) for number in numbers]
+    return pack([write_one(seed, number, **settings) for number in numbers], splits, facts)
+
+
+def corrupted(
+    *,
+    name: str,
+    seed: int,
+    domain: str,
+    documents: int | Mapping[str, int],
+    severities: Sequence[float],
+    corruption: str | None = None,
+    corruptions: Sequence[str] = tuple(CORRUPTIONS),
+) -> Corpus:
+    """Every article under each corruption at every severity; a lower one strikes among the places of a higher one.
+
+    Args:
+        severities: shares of the eligible places that are struck; with one corruption 0 is among them, with many the sound
+            articles stand beside them.
+        corruption: the only one, ids ``<article>@<severity>``.
+        corruptions: where None is the only one, ids ``<corruption>@<severity>/<article>`` and ``sound@0/<article>``.
+
+    Raises BadInput: severities or corruptions that repeat, 0 where it may not stand, or what :func:`build` refuses.
+    """
+    given = severities if isinstance(severities, list | tuple) else ()
+    if not given or len(set(given)) < len(given) or (0 in given) == (corruption is None):
+        allowed = "distinct ones above 0" if corruption is None else "distinct ones with 0 among them"
+        raise BadInput(f"corpus {name!r}: severities are {severities!r}, allowed are {allowed}; fix params.yaml")
+    if len(set(corruptions)) < len(corruptions):
+        raise BadInput(f"corpus {name!r}: corruptions {list(corruptions)} repeat; name each once")
+    world = {"name": name, "seed": seed, "domain": domain, "documents": documents}
+    facts = {"name": name, "domain": domain, "seed": seed, "synthetic": True}
+    if corruption:
+        struck = {"corruption": corruption}
+        corpora = {f"{s:g}": build(**world, **struck, severity=s) for s in severities}
+        texts = [replace(d, id=f"{d.id}@{severity}") for severity, corpus in corpora.items() for d in corpus.documents]
+    else:
+        struck, corpora = {}, {SOUND: build(**world)}
+        for kind, severity in ((kind, severity) for kind in corruptions for severity in severities):
+            corpora[f"{kind}@{severity:g}"] = build(**world, corruption=kind, severity=severity)
+        texts = [replace(d, id=f"{case}/{d.id}") for case, corpus in corpora.items() for d in corpus.documents]
+    edits = {case: sum(len(d.edits) for d in corpus.documents) for case, corpus in corpora.items()}
+    key = "edits_by_severity" if corruption else "edits"
+    return Corpus(texts, facts={**facts, **struck, "documents": len(texts), key: edits})
+
+
+def short_articles(
+    *, name: str, seed: int, domain: str, documents: Mapping[str, int], short_tokens: int, drawn: int = 10
+) -> Corpus:
+    """The first ``documents[split]`` articles of each split whose sections are all short, out of ``drawn`` times as many.
+
+    What WIKI-SHORT is to WIKI (deng2022 section 4, Table 3). The chain of the kept ones leans to fewer sections, so no exact
+    value is claimed.
+
+    Args:
+        short_tokens: longest section allowed, in the pieces of GPT-2's own splitting rule (a lower bound of its tokens).
+        drawn: articles written for each article wanted; the share that is short must reach one in ``drawn``.
+
+    Raises BadInput: too few of the drawn articles are short.
+    """
+    world = build(name=name, seed=seed, domain=domain, documents={s: n * drawn for s, n in documents.items()})
+    short = [d for d in world.documents if max(piece_count(section.text) for section in d.sections) <= short_tokens]
+    kept = [d for split, wanted in documents.items() for d in [d for d in short if d.split == split][:wanted]]
+    found = Counter(d.split for d in kept)
+    if any(found[split] < wanted for split, wanted in documents.items()):
+        raise BadInput(f"corpus {name}: got {dict(found)} short articles of {dict(documents)}; raise drawn")
+    facts = {"name": name, "domain": domain, "seed": seed, "planted": True, "documents": len(kept)}
+    facts |= {"short_tokens": short_tokens, "drawn": len(world.documents), "short": len(short)}
+    return Corpus(kept, {}, facts)
+
+
+SPEAKER = (
+    "<|endoftext|>"  # between turns: DialoGPT's sign for a change of speaker, which the suites' ``[SEP]`` then means
+)
+WRITERS: dict[str, Callable[[int, int], str]] = {  # texts by kind, from the world's seed and a number
+    "stories": lambda seed, index: story_text(write_story(seed, index)),
+    "dialogues": lambda seed, index: SPEAKER.join(write_dialogue(seed, index).turns),
+    "translations": lambda seed, index: translated(story_text(write_story(seed, index)), LANGUAGE),
+}
+
+
+def mixture(*, name: str, seed: int, counts: Mapping[str, Mapping[str, int]]) -> Corpus:
+    """Stories, dialogues, articles and stories in another language: what a model reads before it meets the suites.
+
+    ``counts`` maps stories, dialogues, articles and translations to counts by split.
+
+    Raises BadInput: an unknown kind.
+    """
+    unknown = sorted(counts.keys() - {*WRITERS, "articles"})
+    if unknown:
+        raise BadInput(f"prepare {name}: kinds {unknown}; allowed are {sorted({*WRITERS, 'articles'})}; fix the entry")
+    plain = sorted(kind for kind, splits in counts.items() if not isinstance(splits, Mapping))
+    if plain:
+        raise BadInput(f"prepare {name}: {plain} have one count, allowed are counts by split; fix the entry")
+    prefix = {"translations": LANGUAGE}
+    documents = [
+        to_document(write(seed, "wiki", i), "wiki")
+        if kind == "articles"
+        else text_of(kind, prefix.get(kind, kind), seed, i)
+        for kind, splits in counts.items()
+        for i in indices(splits)
+    ]
+    facts = {"planted": True, "documents": {kind: dict(splits) for kind, splits in counts.items()}}
+    return Corpus(documents, {}, facts)
+
+
+def text_of(kind: str, prefix: str, seed: int, index: int) -> Document:
+    """One text of ``WRITERS``, its id with a prefix."""
+    return Document(f"{prefix}-{index:06d}", split_of(index), (Section(None, WRITERS[kind](seed, index)),))
+
+
+def pretraining(*, name: str, seed: int, documents: Mapping[str, Mapping[str, int]]) -> Corpus:
+    """What a pretrained model has read before it meets any corpus of a run: texts of each kind, shuffled, sections in no order.
+
+    So nothing here says which section follows which; every second article shows its titles.
+
+    Args:
+        name: recorded in the facts.
+        seed: of the run; the texts are drawn from one derived from it.
+        documents: kind -> split -> how many; kinds are the domains of articles, and of ``WRITERS``.
+
+    Raises BadInput: an unknown kind, or no documents.
+    """
+    unknown = sorted(documents.keys() - {*ARTICLE_DOMAINS, *WRITERS})
+    if unknown:
+        raise BadInput(
+            f"corpus {name!r}: kinds {unknown}; allowed are {sorted({*ARTICLE_DOMAINS, *WRITERS})}; fix documents"
+        )
+    world = derived_seed(seed, "pretraining")
+    made = [
+        _reordered(to_document(write(world, kind, i), kind), world, titles=i % 2 == 0)
+        if kind in ARTICLE_DOMAINS
+        else text_of(kind, kind, world, i)
+        for kind, counts in documents.items()
+        for i in indices(counts)
+    ]
+    if not made:
+        raise BadInput(f"corpus {name!r} has no documents, at least one is needed; raise the count")
+    order = generator(world, "order").permutation(len(made))
+    facts = {"name": name, "synthetic": True, "documents": {kind: dict(counts) for kind, counts in documents.items()}}
+    return Corpus([made[i] for i in order], {}, facts)
+
+
+def _reordered(article: Document, seed: int, titles: bool) -> Document:
+    """The article's sections in random order, each under its title in one text where titles are shown."""
+    order = generator(seed, "sections", article.id).permutation(len(article.sections))
+    chosen = [article.sections[i] for i in order]
+    parts = [f"{section.title}: {section.text}" if titles else section.text for section in chosen]
+    return Document(article.id, article.split, tuple(Section(None, part) for part in parts))
+
+
+ENCYCLOPEDIA = "encyclopedia"
+REWORDED = 0.5  # a fact is told as a plain claim this often, else in the page's own sentence
+FORMS = ("wiki", "books", "web", "news")
+
+
+def _news(seed: int, number: int, telling: int, fillers: int) -> str:
+    """One telling: the page's first sentence, then its stated facts in a new order with ``fillers`` other sentences."""
+    article = write(seed, ENCYCLOPEDIA, number)
+    rng = stream("news", seed, number, telling)
+    first, *others = article.sentences
+    facts = []
+    for sentence in others:
+        if sentence.relations and rng.random() < REWORDED:
+            facts += [claim(article.kind, article.title, r, article.facts[r]) for r in sentence.relations]
+        elif sentence.relations:
+            facts.append(sentence.text)
+    plain = [s.text for s in others if not s.relations]
+    rest = facts + [plain[i] for i in rng.permutation(len(plain))[:fillers]]
+    return " ".join([first.text, *(rest[i] for i in rng.permutation(len(rest)))])
+
+
+def readings(
+    *, name: str, seed: int, form: str, pages: Mapping[str, int], tellings: int, fillers: int = 4, validation: int = 20
+) -> Corpus:
+    """What a language model may have read about the encyclopedia's pages before it is asked about them (massarelli2020 section 5).
+
+    Texts of one form about the pages of the named splits, all of them in split train. Facts that no page states are told nowhere.
+
+    Args:
+        form: ``wiki`` (the page as it stands in every telling), ``books`` (stories), ``news``, or ``web`` (news in even
+            tellings, stories in odd ones).
+        pages: how many pages of each split of the encyclopedia are told.
+        tellings: texts a page.
+        fillers: sentences of a telling that state no fact.
+        validation: one more telling of so many pages, in split validation: the model is to know the pages, so the
+            round that is kept is the one that knows best what it was told (for ``wiki`` this is the page once more).
+
+    Raises BadInput: an unknown form, or no pages or tellings.
+    """
+    if form not in FORMS:
+        raise BadInput(f"form is {form!r}, allowed are {sorted(FORMS)}; fix the entry")
+    numbers = indices(pages)
+    if not numbers or tellings < 1:
+        raise BadInput(f"corpus {name!r}: {len(numbers)} pages, {tellings} tellings; at least one of each is needed")
+    rows = [(number, telling, "train") for telling in range(tellings) for number in numbers]
+    rows += [(number, tellings, "validation") for number in numbers[:validation]]
+    documents = []
+    for number, telling, split in rows:
+        if form == "wiki":
+            text = " ".join(sentence.text for sentence in write(seed, ENCYCLOPEDIA, number).sentences)
+        elif form == "books" or (form == "web" and telling % 2):
+            text = story_text(write_story(seed, 1000 * number + telling))
+        else:
+            text = _news(seed, number, telling, fillers)
+        documents.append(Document(f"{form}-{number:06d}-{telling}", split, (Section(None, text),)))
+    facts = {"corpus": name, "form": form, "synthetic": True, "pages": len(numbers), "tellings": tellings}
+    return Corpus(documents, facts=facts)
