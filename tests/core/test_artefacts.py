@@ -17,7 +17,7 @@ from longform.core.documents import BadInput, Readout
         ('{"id": 7, "sections": [{"text": "t"}]}', "id is 7"),
         ('{"id": "a"}', "lacks ['sections']"),
         ('{"id": "a", "split": "dev", "sections": [{"text": "t"}]}', "split 'dev' is not one of"),
-        ("[1]", "a document is an object"),
+        ("[1]", "allowed is a JSON object"),
         ('{"id": "a", ', "not JSON"),
         ("", "not JSON"),
     ],

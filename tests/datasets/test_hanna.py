@@ -5,7 +5,7 @@ import csv
 import pytest
 
 from longform.core.documents import BadInput
-from longform.datasets.hanna import build
+from longform.datasets.text_files import hanna as build
 
 COLUMNS = ("", "Prompt", "Human", "Story", "Model")
 

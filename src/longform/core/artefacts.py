@@ -20,6 +20,7 @@ import numpy as np
 import yaml
 
 from longform.core.documents import BadInput, Corpus, Document, Readout
+from longform.core.malformed import records
 from longform.core.resampling import save_arrays
 
 _YAML: Any = getattr(
@@ -93,16 +94,12 @@ def write_documents(path: Path, documents: Iterable[Document]) -> int:
     count = 0
     with whole(path) as partial, partial.open("w", encoding="utf-8") as lines:
         for document in documents:
-            lines.write(_line(path, document))
+            line = json.dumps(_plain(document.to_record()), sort_keys=True, ensure_ascii=False)
+            if _UNPAIRED.search(line):
+                raise BadInput(f"{path}: document {document.id!r} has half a surrogate pair; fix its source")
+            lines.write(line + "\n")
             count += 1
     return count
-
-
-def _line(path: Path, document: Document) -> str:
-    line = json.dumps(_plain(document.to_record()), sort_keys=True, ensure_ascii=False) + "\n"
-    if _UNPAIRED.search(line):
-        raise BadInput(f"{path}: document {document.id!r} has half a surrogate pair, which is no text; fix its source")
-    return line
 
 
 def read_documents(path: Path) -> list[Document]:
@@ -110,14 +107,7 @@ def read_documents(path: Path) -> list[Document]:
 
     Raises BadInput: naming file, line and what is wrong with it.
     """
-    documents = []
-    with _existing(path).open("rb") as lines:
-        for number, line in enumerate(lines, 1):
-            try:
-                record = json.loads(line.decode("utf-8"))
-            except (ValueError, RecursionError) as error:
-                raise BadInput(f"{path}:{number}: not JSON in UTF-8 ({error}); fix or drop the line") from error
-            documents.append(Document.from_record(record, f"{path}:{number}"))
+    documents = [Document.from_record(record, where) for where, record in records(_existing(path))]
     if not documents:
         raise BadInput(f"{path}: got zero documents, one is needed; check the filters of its entry")
     return documents

@@ -71,15 +71,25 @@ def records(path: Path, needed: Iterable[str] = ()) -> Iterator[tuple[str, dict[
 
     Raises BadInput: a line that is no JSON object, or one without a needed field.
     """
-    with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as lines:
+    with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as lines:
         for number, line in enumerate(lines, 1):
             where = f"{path}:{number}"
             try:
-                record = json.loads(line)
+                record = json.loads(line.decode("utf-8"))
             except (ValueError, RecursionError) as error:
-                raise BadInput(f"{where}: not JSON ({error}); fix or drop the line") from error
+                raise BadInput(f"{where}: not JSON in UTF-8 ({error}); fix or drop the line") from error
             if not isinstance(record, dict):
-                raise BadInput(f"{where}: got {line[:40]!r}, allowed is a JSON object; fix or drop the line")
+                raise BadInput(f"{where}: got {record!r:.40}, allowed is a JSON object; fix or drop the line")
             if missing := sorted({*needed} - record.keys()):
                 raise BadInput(f"{where}: lacks {missing}, got {sorted(record)}; add what is missing")
             yield where, record
+
+
+@refusing("a CSV file in UTF-8 with a header")
+def rows(path: Path, needed: Iterable[str]) -> list[dict[str, str]]:
+    """The rows of a CSV file. Raises BadInput: its header lacks a needed column."""
+    with path.open(encoding="utf-8", newline="") as lines:
+        reader = csv.DictReader(lines)
+        if missing := [name for name in needed if name not in (reader.fieldnames or ())]:
+            raise BadInput(f"{path}: header {reader.fieldnames} lacks {missing}; needed are {list(needed)}")
+        return list(reader)

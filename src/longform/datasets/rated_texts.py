@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from longform.core.documents import BadInput, Corpus, Document, Section
-from longform.core.malformed import records, refusing
+from longform.core.malformed import records, refusing, rows
 
 CLASSES = (1, 2, 3)
 NEEDED = ("text_id", "text", "labelA")
@@ -33,7 +32,7 @@ def gcdc(*, name: str, raw: Path, validation: float = 0.1) -> Corpus:
     documents, ratings, dropped = [], [], Counter[str]()
     for file in files:
         split = "train" if "train" in file.stem.lower() else "test"
-        for number, row in enumerate(_gcdc_rows(file)):
+        for number, row in enumerate(rows(file, NEEDED)):
             made = _gcdc_document(row, split, number, validation)
             if isinstance(made, str):
                 dropped[made] += 1
@@ -48,16 +47,6 @@ def gcdc(*, name: str, raw: Path, validation: float = 0.1) -> Corpus:
         "dropped": dict(sorted(dropped.items())),
     }
     return Corpus(documents, {"rating": np.array(ratings, dtype=np.int64)}, facts)
-
-
-@refusing("a GCDC CSV file in UTF-8")
-def _gcdc_rows(file: Path) -> list[dict[str, str]]:
-    with file.open(encoding="utf-8", newline="") as lines:
-        reader = csv.DictReader(lines)
-        missing = [name for name in NEEDED if name not in (reader.fieldnames or ())]
-        if missing:
-            raise BadInput(f"{file}: header {reader.fieldnames} lacks {missing}; GCDC's files have {list(NEEDED)}")
-        return list(reader)
 
 
 def _gcdc_document(row: dict[str, str], split: str, number: int, validation: float) -> Document | str:

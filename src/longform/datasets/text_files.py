@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -9,7 +11,7 @@ import numpy as np
 
 from longform.core.artefacts import read_documents
 from longform.core.documents import BadInput, Corpus, Document, Section
-from longform.core.malformed import records, refusing
+from longform.core.malformed import records, refusing, rows
 from longform.core.resampling import SHARES, generator, split_by_seed
 
 
@@ -50,6 +52,44 @@ def _paragraphs(file: Path) -> tuple[Section, ...]:
     except UnicodeDecodeError as error:
         raise BadInput(f"{file}: not UTF-8 at byte {error.start}; save it again as UTF-8") from error
     return tuple(Section(None, block.strip()) for block in text.split("\n\n") if block.strip())
+
+
+HANNA = ("Prompt", "Human", "Story", "Model")
+
+
+def hanna(*, name: str, seed: int, raw: Path, shares: Mapping[str, float] = SHARES) -> Corpus:
+    """HANNA's stories of large language models (Chhun et al. 2024), a CSV file: for each prompt the human story and one of every model.
+
+    Documents ``<prompt>-human`` and ``<prompt>-<model>``; all stories of a prompt are in one split.
+
+    Raises BadInput: no such file, other columns, or no prompt that has a human story and one of every model.
+    """
+    stories: dict[str, dict[str, tuple[Section, ...]]] = {}
+    dropped: Counter[str] = Counter()
+    for row in rows(raw, HANNA):
+        told = stories.setdefault(row["Prompt"], {"human": _blocks(row["Human"])})
+        told[re.sub(r"\W+", "_", row["Model"].lower())] = _blocks(row["Story"])
+    writers = sorted({writer for told in stories.values() for writer in told} - {"human"})
+    kept = {}
+    for number, told in enumerate(stories.values(), 1):
+        if missing := [writer for writer in ("human", *writers) if not told.get(writer)]:
+            dropped.update(f"prompt without a story of {writer}" for writer in missing)
+            continue
+        kept[f"prompt_{number:03d}"] = told
+    if not kept:
+        raise BadInput(f"{raw}: 0 of {len(stories)} prompts have all stories ({dict(dropped)}); fetch the file again")
+    splits = dict(zip(kept, split_by_seed(list(kept), shares, seed), strict=True))
+    documents = [
+        Document(f"{prompt}-{writer}", splits[prompt], told[writer])
+        for prompt, told in kept.items()
+        for writer in ("human", *writers)
+    ]
+    facts = {"corpus": name, "prompts": len(kept), "writers": writers, "dropped": dict(sorted(dropped.items()))}
+    return Corpus(documents, facts=facts)
+
+
+def _blocks(text: str | None) -> tuple[Section, ...]:
+    return tuple(Section(None, " ".join(b.split())) for b in re.split(r"\n\s*\n", text or "") if b.strip())
 
 
 PARALLEL_SHARES = (0.8, 0.1, 0.1)  # train, validation, test (deng2022, appendix C)
