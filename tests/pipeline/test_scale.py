@@ -182,7 +182,7 @@ def test_every_list_names_what_the_parameters_read(name):
     corpora = parameters(name, ROOT)["params.yaml"]["corpora_from_files"]
     raw = {e["source"].removeprefix("raw/").replace("_small", "") for e in corpora.values() if "raw/" in e["source"]}
     assert {to.split("/")[0] for to in listed} == raw
-    assert all(entry["terms"] and ("pinned" in entry or "by_hand" in entry) for entry in listed.values())
+    assert all(entry["terms"] and ("url" in entry or "by_hand" in entry) for entry in listed.values())
 
 
 def test_the_list_names_every_file_of_the_suites():

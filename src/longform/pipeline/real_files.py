@@ -17,9 +17,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import pooch
+from requests import RequestException
+
 from longform.core.artefacts import read_yaml, whole
 from longform.core.documents import BadInput
-from longform.datasets.downloads import PINNED, fetch
 from longform.pipeline.scale import scales
 
 SMALL = ("cities.txt", "cities_small.txt", 40)  # the first lines of the former, for the scale `real_small`
@@ -55,8 +57,8 @@ def place(listed: Sequence[Mapping[str, str]], raw: Path, folder: Path | None) -
         if target.exists():
             continue
         source = _found(entry, folder)
-        if source is None and "pinned" in entry:
-            source = fetch(PINNED[entry["pinned"]], raw)
+        if source is None and "url" in entry:
+            source = fetch(entry["url"], entry["sha256"], raw / entry["name"])
         if source is None:
             missing.append(f"{entry['name']} ({entry['by_hand']})")
             continue
@@ -73,6 +75,37 @@ def place(listed: Sequence[Mapping[str, str]], raw: Path, folder: Path | None) -
             "put them into one folder and run make real DATA=that folder"
         )
     return made
+
+
+class _Download(pooch.HTTPDownloader):
+    """pooch tries again after errors of requests; a refusal for good (status 4xx) is raised as another error."""
+
+    def __call__(self, url: str, *more: Any, **settings: Any) -> Any:
+        try:
+            return super().__call__(url, *more, **settings)
+        except RequestException as error:
+            status = getattr(error.response, "status_code", None)
+            if status in range(400, 500) and status not in (408, 425, 429):
+                raise FileNotFoundError(f"the server says {status}; fix the address") from error
+            raise
+
+
+def fetch(url: str, sha256: str, target: Path, *, retries: int = 4, seconds: float = 60.0) -> Path:
+    """The file, fetched if it is not there with the right hash; a cut or wrong download leaves nothing behind.
+
+    Args:
+        retries: further tries after a cut, a busy server or a wrong hash, after 1, 2, 3 ... seconds.
+        seconds: without a byte before a try counts as cut.
+
+    Raises BadInput: a wrong hash, a refusal of the server, or too many cuts.
+    """
+    registry, urls = {target.name: f"sha256:{sha256}"}, {target.name: url}
+    files = pooch.create(target.parent, base_url="", registry=registry, urls=urls, retry_if_failed=retries)
+    try:
+        return Path(files.fetch(target.name, downloader=_Download(timeout=seconds)))
+    except (ValueError, OSError) as error:  # ValueError: a wrong hash; requests' errors are kinds of OSError
+        told = f"{error} (at most {retries + 1} tries); fetch it by other means and put it at {target}"
+        raise BadInput(f"{url}: {told}") from error
 
 
 def _found(entry: Mapping[str, str], folder: Path | None) -> Path | None:

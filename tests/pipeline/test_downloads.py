@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from longform.core.documents import BadInput
-from longform.datasets.downloads import PINNED, Source, fetch, main
+from longform.pipeline.real_files import fetch
 
 CONTENT = bytes(range(256)) * 400
 DIGEST = hashlib.sha256(CONTENT).hexdigest()
@@ -22,9 +22,6 @@ class Server(ThreadingHTTPServer):
         self.script, self.asked, self.content = [], 0, CONTENT
         self.url = f"http://127.0.0.1:{self.server_port}/file"
         threading.Thread(target=self.serve_forever, daemon=True).start()
-
-    def source(self, digest=DIGEST):
-        return Source(self.url, digest, "file")
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -53,16 +50,16 @@ def server(monkeypatch):
 
 
 def test_a_file_is_fetched_once_and_found_again(server, tmp_path):
-    path = fetch(server.source(), tmp_path)
+    path = fetch(server.url, DIGEST, tmp_path / "file")
     assert path.read_bytes() == CONTENT
-    assert fetch(server.source(), tmp_path) == path
+    assert fetch(server.url, DIGEST, tmp_path / "file") == path
     assert server.asked == 1
 
 
 @pytest.mark.parametrize("script", [[50_000, 30_000], ["503", "429"]])
 def test_a_cut_connection_or_a_busy_server_is_asked_again(server, tmp_path, script):
     server.script = script
-    assert fetch(server.source(), tmp_path).read_bytes() == CONTENT
+    assert fetch(server.url, DIGEST, tmp_path / "file").read_bytes() == CONTENT
     assert server.asked == 3
 
 
@@ -72,29 +69,8 @@ def test_a_cut_connection_or_a_busy_server_is_asked_again(server, tmp_path, scri
 )
 def test_what_cannot_be_fetched_is_told_and_leaves_nothing(server, tmp_path, script, digest, asked, message):
     server.script = script
-    source = server.source(digest) if digest else server.source()
     with pytest.raises(BadInput, match=message) as refused:
-        fetch(source, tmp_path, retries=1)
+        fetch(server.url, digest or DIGEST, tmp_path / "file", retries=1)
     assert server.asked == asked
     assert f"put it at {tmp_path / 'file'}" in str(refused.value)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_offline_refuses_with_the_manual_instruction_and_asks_nobody(server, tmp_path):
-    with pytest.raises(BadInput) as refused:
-        fetch(server.source(), tmp_path, offline=True)
-    for told in ("offline", server.source().url, server.source().sha256, str(tmp_path / "file")):
-        assert told in str(refused.value)
-    (tmp_path / "file").write_bytes(CONTENT)
-    assert fetch(server.source(), tmp_path, offline=True).read_bytes() == CONTENT
-    assert server.asked == 0
-
-
-def test_the_command_fetches_and_tells_what_is_wrong(server, tmp_path, capsys):
-    assert main([server.url, str(tmp_path / "raw"), "--sha256", DIGEST]) == 0
-    assert (tmp_path / "raw" / "file").read_bytes() == CONTENT
-    assert main(["no such name", str(tmp_path)]) == 1
-    assert "wikisection" in capsys.readouterr().err
-    for name, source in PINNED.items():
-        assert main([name, str(tmp_path), "--offline"]) == 1
-        assert source.url in capsys.readouterr().err
