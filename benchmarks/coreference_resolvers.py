@@ -10,18 +10,22 @@ from __future__ import annotations
 
 import argparse
 import json
+import tarfile
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 from longform.core.critic import estimate
+from longform.core.documents import BadInput
 from longform.core.resampling import generator
 from longform.critics.coreference.agreement import ChainAgreement, ReadClusters, clusters
 from longform.critics.coreference.chains import CorefResolver, Mention, is_person, root_offset
 from longform.critics.coreference.person_mentions import FEMALE, FIRST_NAMES, MALE, MALE_PRONOUNS
 from longform.critics.coreference.rules import NearestResolver, RuleResolver
-from longform.datasets.coreference import AnnotatedText, GapItem, read_gap, read_litbank
+from longform.datasets.coreference import GapItem, read_brackets, read_gap
 
 THEY = {"they", "them", "their", "theirs", "themselves"}
 SPEECH = {"i", "me", "my", "mine", "myself", "we", "us", "our", "ours", "ourselves", "you", "your", "yours", "yourself"}
@@ -32,6 +36,41 @@ SPEECH |= {
     "thy",
     "thine",
 }  # speakers and hearers: the resolver leaves them out, as the paper's
+
+
+@dataclass(frozen=True)
+class AnnotatedText:
+    """A text with gold mentions: (start, end, entity), half-open character offsets, nested mentions allowed."""
+
+    id: str
+    text: str
+    mentions: tuple[tuple[int, int, int], ...]
+
+
+def read_litbank(path: Path) -> list[AnnotatedText]:
+    """Documents of LitBank's ``litbank_coref_conll.tar.gz``; members are read in memory, none is unpacked.
+
+    Tokens are joined by one space, sentences by one line break.
+
+    Raises BadInput: a mention is closed that was not opened, or the archive holds no document.
+    """
+    with tarfile.open(path, "r:*") as archive:
+        members = sorted((m for m in archive if m.isfile() and m.name.endswith(".conll")), key=lambda m: m.name)
+        texts = [(m.name, archive.extractfile(m)) for m in members if m.size <= 20_000_000]
+        documents = [_annotated(name, stream.read().decode("utf-8")) for name, stream in texts if stream]
+    if not documents:
+        raise BadInput(f"{path}: no .conll member in the archive; give LitBank's coref/conll folder as a tar file")
+    return documents
+
+
+def _annotated(name: str, content: str) -> AnnotatedText:
+    texts, found = read_brackets(content.splitlines(), name)
+    starts, at = [], 0
+    for words in texts:
+        starts.append(list(accumulate((len(word) + 1 for word in words), initial=at)))
+        at = starts[-1][-1]
+    mentions = [(starts[m.first[0]][m.first[1]], starts[m.last[0]][m.last[1] + 1] - 1, int(m.chain)) for m in found]
+    return AnnotatedText(name.removesuffix(".conll"), "\n".join(map(" ".join, texts)), tuple(sorted(mentions)))
 
 
 def gap_scores(items: Sequence[GapItem], resolver: CorefResolver) -> dict[str, Any]:

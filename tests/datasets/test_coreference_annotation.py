@@ -1,14 +1,11 @@
-"""GAP and LitBank readers on files made here in the published forms."""
+"""GAP and bracket readers on files made here in the published forms."""
 
 from __future__ import annotations
-
-import io
-import tarfile
 
 import pytest
 
 from longform.core.documents import BadInput
-from longform.datasets.coreference import read_gap, read_litbank
+from longform.datasets.coreference import read_brackets, read_gap
 
 HEADER = "ID\tText\tPronoun\tPronoun-offset\tA\tA-offset\tA-coref\tB\tB-offset\tB-coref\tURL\n"
 
@@ -30,27 +27,23 @@ def test_a_gap_offset_that_misses_its_words_is_refused(tmp_path):
         read_gap(path)
 
 
-def archive(tmp_path, rows: list[tuple[str, str]]):
+def brackets(rows):
     lines = ["#begin document (x); part 0"]
-    lines += ["" if not word else f"x\t0\t0\t{word}\t_\t_\t_\t_\t_\t_\t_\t_\t{mark}" for word, mark in rows]
-    content = "\n".join([*lines, "#end document", ""]).encode()
-    path = tmp_path / "litbank.tar.gz"
-    with tarfile.open(path, "w:gz") as made:
-        entry = tarfile.TarInfo("x_brat.conll")
-        entry.size = len(content)
-        made.addfile(entry, io.BytesIO(content))
-    return path
+    return read_brackets(lines + ["" if not word else f"x\t0\t0\t{word}\t_\t{mark}" for word, mark in rows], "x")
 
 
-def test_litbank_mentions_nest_and_offsets_point_at_their_words(tmp_path):
+def test_brackets_nest_and_point_at_their_words():
     rows = [("The", "(1"), ("son", ""), ("of", ""), ("Ann", "(2)|1)"), ("", ""), ("He", "(1)"), ("ran", "")]
-    (document,) = read_litbank(archive(tmp_path, rows))
-    assert document.text == "The son of Ann\nHe ran"
-    found = {(document.text[a:b], entity) for a, b, entity in document.mentions}
-    assert found == {("The son of Ann", 1), ("Ann", 2), ("He", 1)}
+    texts, found = brackets(rows)
+    assert texts == [["The", "son", "of", "Ann"], ["He", "ran"]]
+    assert {(m.first, m.last, m.chain) for m in found} == {
+        ((0, 0), (0, 3), "1"),
+        ((0, 3), (0, 3), "2"),
+        ((1, 0), (1, 0), "1"),
+    }
 
 
-@pytest.mark.parametrize("rows", [[("Ann", "1)")], [("Ann", "(x)")]])
-def test_litbank_marks_that_do_not_fit_are_refused(tmp_path, rows):
-    with pytest.raises(BadInput):
-        read_litbank(archive(tmp_path, rows))
+@pytest.mark.parametrize("rows", [[("Ann", "1)")], [("Ann", "(1))")]])
+def test_brackets_that_do_not_fit_are_refused(rows):
+    with pytest.raises(BadInput, match="x:2"):
+        brackets(rows)

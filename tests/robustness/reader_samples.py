@@ -5,7 +5,6 @@ import csv
 import gzip
 import io
 import json
-import tarfile
 from collections import Counter
 
 import numpy as np
@@ -32,15 +31,6 @@ def table(delimiter, *rows):
     text = io.StringIO()
     csv.writer(text, delimiter=delimiter, lineterminator="\n").writerows(rows)
     return text.getvalue().encode()
-
-
-def tarred(content):
-    packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w") as tar:
-        entry = tarfile.TarInfo("a.conll")
-        entry.size = len(content)
-        tar.addfile(entry, io.BytesIO(content))
-    return packed.getvalue()
 
 
 def arrays(**named):
@@ -188,7 +178,6 @@ READERS = {
     ),
     "lexicon": ("l.xml", lexicons.read_lmf, LMF),
     "wordnet": ("w/data.noun", lambda path: lexicon.read_wordnet(path.parent), b"00001740 03 n 01 cat 0 000 | a cat\n"),
-    "litbank": ("l.tar", coreference_annotation.read_litbank, tarred(CONLL.encode())),
     "gap": ("g.tsv", coreference_annotation.read_gap, GAP),
     "gap pairs": ("g.tsv", coreference.read_re_mentions, GAP),
     "conll": ("a.conll", coreference.read_conll, CONLL.encode()),

@@ -8,7 +8,6 @@ import gzip
 import inspect
 import json
 import lzma
-import tarfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -20,7 +19,7 @@ from longform.core.documents import BadInput
 # ValueError: JSON, numbers and UTF-8; LookupError: fields that are not there; OSError: absent, or no gzip
 TRIPPED = (
     ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError, OSError, EOFError,
-    csv.Error, tarfile.TarError, zlib.error, lzma.LZMAError, ParseError,
+    csv.Error, zlib.error, lzma.LZMAError, ParseError,
 )  # fmt: skip
 
 Reader = TypeVar("Reader", bound=Callable[..., Any])

@@ -1,4 +1,4 @@
-"""Coreference annotation as published (GAP, LitBank, CoNLL-2012, ARRAU in MMAX2), and entities that a pronoun takes up next.
+"""Coreference annotation as published (GAP, CoNLL-2012, ARRAU in MMAX2), and entities that a pronoun takes up next.
 
 Rules of re-mentions are ours where beyer2021 (section 4.4) has none: the antecedent is the latest mention of the chain, no pronoun,
 in the sentence before; one pair for each sentence pair and chain, the first pronoun of the third person.
@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import csv
 import re
-import tarfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -19,7 +17,6 @@ from longform.core.documents import BadInput
 from longform.core.malformed import refusing
 from longform.core.text.sentences import sentences
 
-MAX_MEMBER_BYTES = 20_000_000  # a LitBank document is below 200 kB; anything larger is no such document
 GAP_COLUMNS = {"ID", "Text", "Pronoun", "Pronoun-offset", "A", "A-offset", "A-coref", "B", "B-offset", "B-coref"}
 
 
@@ -35,15 +32,6 @@ class GapItem:
     pronoun: tuple[int, int]
     names: tuple[tuple[int, int], tuple[int, int]]
     labels: tuple[bool, bool]
-
-
-@dataclass(frozen=True)
-class AnnotatedText:
-    """A text with gold mentions: (start, end, entity), half-open character offsets, nested mentions allowed."""
-
-    id: str
-    text: str
-    mentions: tuple[tuple[int, int, int], ...]
 
 
 @dataclass(frozen=True)
@@ -105,33 +93,6 @@ def read_brackets(lines: Iterable[str], where: str) -> tuple[list[list[str]], li
     return texts[: -1 if not texts[-1] else None], mentions
 
 
-@refusing("a tar archive of LitBank")
-def read_litbank(path: Path) -> list[AnnotatedText]:
-    """Documents of LitBank's ``litbank_coref_conll.tar.gz``; members are read in memory, none is unpacked.
-
-    Tokens are joined by one space, sentences by one line break.
-
-    Raises BadInput: a mention is closed that was not opened, or the archive holds no document.
-    """
-    with tarfile.open(path, "r:*") as archive:
-        members = sorted((m for m in archive if m.isfile() and m.name.endswith(".conll")), key=lambda m: m.name)
-        texts = [(m.name, archive.extractfile(m)) for m in members if m.size <= MAX_MEMBER_BYTES]
-        documents = [_annotated(name, stream.read().decode("utf-8")) for name, stream in texts if stream]
-    if not documents:
-        raise BadInput(f"{path}: no .conll member in the archive; give LitBank's coref/conll folder as a tar file")
-    return documents
-
-
-def _annotated(name: str, content: str) -> AnnotatedText:
-    texts, found = read_brackets(content.splitlines(), name)
-    starts, at = [], 0
-    for words in texts:
-        starts.append(list(accumulate((len(word) + 1 for word in words), initial=at)))
-        at = starts[-1][-1]
-    mentions = [(starts[m.first[0]][m.first[1]], starts[m.last[0]][m.last[1] + 1] - 1, int(m.chain)) for m in found]
-    return AnnotatedText(name.removesuffix(".conll"), "\n".join(map(" ".join, texts)), tuple(sorted(mentions)))
-
-
 POSSESSIVE = frozenset(["his", "her", "its", "their"])
 PRONOUNS = POSSESSIVE | {"he", "him", "she", "it", "they", "them"}
 OTHER_PRONOUNS = """
@@ -166,33 +127,24 @@ class ReMention:
         return following is not None and following.group(1).lower() not in NOT_OWNED
 
 
-@dataclass(frozen=True)
-class Mention:
-    """Tokens ``start`` to ``end`` (exclusive) of one sentence, in a chain."""
-
-    sentence: int
-    start: int
-    end: int
-    chain: str
-
-
-def pairs_from_chains(source: str, texts: Sequence[Sequence[str]], mentions: Sequence[Mention]) -> list[ReMention]:
-    """Every re-mention in tokenised sentences, tokens joined by blanks."""
-    ordered = sorted(mentions, key=lambda m: (m.sentence, m.start, -m.end))
-    words = {mention: list(texts[mention.sentence][mention.start : mention.end]) for mention in ordered}
-    named = {(m.sentence, m.chain): m for m in ordered if len(words[m]) > 1 or words[m][0].lower() not in NAMELESS}
+def pairs_from_chains(source: str, texts: Sequence[Sequence[str]], mentions: Sequence[TokenMention]) -> list[ReMention]:
+    """Every re-mention in tokenised sentences, tokens joined by blanks; mentions that cross a sentence's end are left out."""
+    within = [m for m in mentions if m.first[0] == m.last[0]]
+    ordered = sorted(within, key=lambda m: (*m.first, -m.last[1]))
+    words = {m: list(texts[m.first[0]][m.first[1] : m.last[1] + 1]) for m in ordered}
+    named = {(m.first[0], m.chain): m for m in ordered if len(words[m]) > 1 or words[m][0].lower() not in NAMELESS}
     pairs: dict[tuple[int, str], ReMention] = {}
     for mention in ordered:
-        place, text = (mention.sentence, mention.chain), texts[mention.sentence]
-        antecedent = named.get((mention.sentence - 1, mention.chain))
+        number, at = mention.first
+        place, text, antecedent = (number, mention.chain), texts[number], named.get((number - 1, mention.chain))
         if antecedent and place not in pairs and len(words[mention]) == 1 and words[mention][0].lower() in PRONOUNS:
-            start = len(" ".join([*text[: mention.start], ""]))
+            start = len(" ".join([*text[:at], ""]))
             pairs[place] = ReMention(
-                f"{source}:{mention.sentence}:{mention.chain}",
-                " ".join(texts[antecedent.sentence]),
+                f"{source}:{number}:{mention.chain}",
+                " ".join(texts[number - 1]),
                 " ".join(text),
                 start,
-                start + len(text[mention.start]),
+                start + len(text[at]),
                 " ".join(words[antecedent]),
             )
     return list(pairs.values())
@@ -208,13 +160,12 @@ def read_re_mentions(path: Path) -> list[ReMention]:
 
 @refusing("a CoNLL file")
 def read_conll(path: Path) -> list[ReMention]:
-    """CoNLL-2012 columns; mentions that cross a sentence's end are left out.
+    """CoNLL-2012 columns.
 
     Raises BadInput: a bracket that closes what was not opened.
     """
     texts, found = read_brackets(path.read_text(encoding="utf-8").splitlines(), str(path))
-    within = [m for m in found if m.first[0] == m.last[0]]
-    return pairs_from_chains(path.stem, texts, [Mention(*m.first, m.last[1] + 1, m.chain) for m in within])
+    return pairs_from_chains(path.stem, texts, found)
 
 
 def _gap_pair(item: GapItem) -> Iterator[ReMention]:
@@ -255,7 +206,8 @@ def _arrau_document(folder: Path, path: Path) -> list[ReMention]:
         start, end = _span(text, index)
         sentence = next((i for i, (first, last) in enumerate(cuts) if first <= start and end <= last), None)
         if sentence is not None:
-            mentions.append(Mention(sentence, start - cuts[sentence][0], end - cuts[sentence][0], chain))
+            first = cuts[sentence][0]
+            mentions.append(TokenMention((sentence, start - first), (sentence, end - first - 1), chain))
     return pairs_from_chains(name, texts, mentions)
 
 

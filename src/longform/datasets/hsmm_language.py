@@ -103,33 +103,24 @@ def language(
             f"synthetic language: subsequences={subsequences} with lengths {min_length}..{max_length} and "
             f"{num_states} states; allowed is num_states up to half of all strings; change the entry"
         )
-    texts = _distinct_subsequences(generator(seed, "subsequences"), subsequences, min_length, max_length)
-    owners = _owners(generator(seed, "owners"), subsequences, num_states)
+    texts: dict[str, None] = {}
+    rng = generator(seed, "subsequences")
+    while len(texts) < subsequences:
+        letters = rng.integers(0, len(LETTERS), rng.integers(min_length, max_length + 1) - 1)
+        texts[" ".join([*(LETTERS[i] for i in letters), DELIMITER])] = None
+    rng, owners = generator(seed, "owners"), np.zeros(0, np.int64)
+    while len(np.unique(owners)) < num_states:  # small languages can leave a state without a text
+        owners = rng.integers(0, num_states, subsequences)
     logits = generator(seed, "transitions").standard_normal((num_states, num_states)) / temperatures["transition"]
     emitting = generator(seed, "emissions").standard_normal((num_states, subsequences)) / temperatures["emission"]
     emitting[owners[None, :] != np.arange(num_states)[:, None]] = -np.inf
-    return SyntheticLanguage(softmax_rows(logits), softmax_rows(emitting), texts, owners, steps)
+    return SyntheticLanguage(softmax_rows(logits), softmax_rows(emitting), tuple(texts), owners, steps)
 
 
 def softmax_rows(logits: np.ndarray) -> np.ndarray:
     """Row softmax in float64; minus infinity gives exact zeros."""
     shifted = np.exp(logits - logits.max(axis=1, keepdims=True))
     return shifted / shifted.sum(axis=1, keepdims=True)
-
-
-def _distinct_subsequences(rng: np.random.Generator, count: int, low: int, high: int) -> tuple[str, ...]:
-    texts: dict[str, None] = {}
-    while len(texts) < count:
-        letters = rng.integers(0, len(LETTERS), rng.integers(low, high + 1) - 1)
-        texts[" ".join([*(LETTERS[i] for i in letters), DELIMITER])] = None
-    return tuple(texts)
-
-
-def _owners(rng: np.random.Generator, count: int, num_states: int) -> np.ndarray:
-    while True:  # small languages can leave a state without a text; the paper's size never does
-        owners = rng.integers(0, num_states, count)
-        if len(np.unique(owners)) == num_states:
-            return owners
 
 
 def build(
@@ -158,11 +149,7 @@ def build(
         Document(f"{name}-{split}-{index}", split, (Section(None, text),))
         for (split, index), text in zip(names, texts, strict=True)
     ]
-    return Corpus(records, _truth(made, states, emitted), _facts(made))
-
-
-def _truth(made: SyntheticLanguage, states: np.ndarray, emitted: np.ndarray) -> dict[str, np.ndarray]:
-    return {
+    truth = {
         "transitions": made.transitions,
         "emissions": made.emissions,
         "owners": made.owners,
@@ -170,16 +157,14 @@ def _truth(made: SyntheticLanguage, states: np.ndarray, emitted: np.ndarray) -> 
         "states": states.astype(np.int32),
         "emitted": emitted.astype(np.int32),
     }
-
-
-def _facts(made: SyntheticLanguage) -> dict[str, float | int]:
-    return {
+    facts = {
         "latent_ppl": made.latent_ppl(),
         "word_ppl": made.word_ppl(),
         "steps": made.steps,
         "num_states": len(made.transitions),
         "parameters": made.transitions.size + made.emissions.size,
     }
+    return Corpus(records, truth, facts)
 
 
 def language_from_truth(truth: dict[str, np.ndarray]) -> SyntheticLanguage:

@@ -47,7 +47,10 @@ def build(
         raise BadInput(f"splitter {splitter!r}; allowed are {sorted(SPLITTERS)}; fix the entry")
     checked(tasks)
     read = read_documents(raw / "documents.jsonl")
-    chosen = [document for split, count in documents.items() for document in _first(read, split, count, raw)]
+    chosen = [d for split, count in documents.items() for d in [d for d in read if d.split == split][:count]]
+    for split, count in documents.items():
+        if (found := sum(document.split == split for document in chosen)) < count:
+            raise BadInput(f"{raw} has {found} documents of split {split!r}, the entry asks for {count}; fix it")
     cut = {document.id: cut_sections(document, splitter) for document in chosen}
     families = [_family(document, cut[document.id], tasks, shuffles, (seed, name)) for document in chosen]
     made = [member for family in families for member in family]
@@ -61,13 +64,6 @@ def checked(tasks: Sequence[tuple[str, int]]) -> None:
     for task, size in tasks:
         if task not in (*TASKS, SECTIONS) or size < 1 or (task == SECTIONS and size != 1):
             raise BadInput(f"task {(task, size)}; allowed are {sorted(TASKS)} with a size from 1, ({SECTIONS}, 1)")
-
-
-def _first(documents: Sequence[Document], split: str, count: int, raw: Path) -> list[Document]:
-    found = [document for document in documents if document.split == split][:count]
-    if len(found) < count:
-        raise BadInput(f"{raw} has {len(found)} documents of split {split!r}, the entry asks for {count}; fix it")
-    return found
 
 
 Cut = list[tuple[str | None, list[str]]]  # title and sentences of each section

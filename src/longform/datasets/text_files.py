@@ -92,7 +92,7 @@ def _blocks(text: str | None) -> tuple[Section, ...]:
     return tuple(Section(None, " ".join(b.split())) for b in re.split(r"\n\s*\n", text or "") if b.strip())
 
 
-PARALLEL_SHARES = (0.8, 0.1, 0.1)  # train, validation, test (deng2022, appendix C)
+PARALLEL_ENDS = np.cumsum((0.8, 0.1))  # of train, then validation; the rest is test (deng2022, appendix C)
 TARGETS = ("de", "es", "fr")  # deng2022, appendix C
 
 
@@ -113,7 +113,8 @@ def parallel(*, raw: Path, name: str, seed: int, source: str = "en", targets: Se
     spoken: list[int] = []
     dropped = 0
     for key, sentence in sentences(raw, (source, *targets)):
-        split = ("train", "validation", "test")[_place(seed, key)]
+        draw = generator("parallel split", seed, key).random()
+        split = ("train", "validation", "test")[int(np.searchsorted(PARALLEL_ENDS, draw, side="right"))]
         for number, language in enumerate(targets):
             sides = sentence.get(source, "").strip(), sentence.get(language, "").strip()
             if not all(sides):
@@ -126,12 +127,6 @@ def parallel(*, raw: Path, name: str, seed: int, source: str = "en", targets: Se
         raise BadInput(f"{raw}: no pair of {source} with {list(targets)}; fix the languages or the folder")
     truth = {"language": np.array(spoken, np.int32), "language_names": np.array(list(targets), dtype=np.str_)}
     return Corpus(documents, truth, {"name": name, "documents": len(documents), "pairs_without_a_side": dropped})
-
-
-def _place(seed: int, key: str) -> int:
-    return int(
-        np.searchsorted(np.cumsum(PARALLEL_SHARES)[:-1], generator("parallel split", seed, key).random(), side="right")
-    )
 
 
 @refusing("parallel text: JSON lines by language, or aligned files, in UTF-8")

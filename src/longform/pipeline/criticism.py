@@ -103,11 +103,8 @@ def _reader(experiment: Experiment, critic: str, reader: str, system: System) ->
     if reader == "corpus":
         return experiment.data / System(system.study, system.corpus).texts
     if reader == "critic":
-        corpus = _trained_on(experiment, system.study, system.corpus)
-        return experiment.data / "critics" / system.study / critic / corpus
+        read_as = experiment.settings(system.study).get(
+            "read_as", {}
+        )  # another corpus whose trained critic reads this one
+        return experiment.data / "critics" / system.study / critic / str(read_as.get(system.corpus, system.corpus))
     return experiment.data / reader.format(corpus=system.corpus)
-
-
-def _trained_on(experiment: Experiment, study: str, corpus: str) -> str:
-    """The corpus whose trained critics read a corpus: itself, unless ``read_as`` names another."""
-    return str(experiment.settings(study).get("read_as", {}).get(corpus, corpus))

@@ -17,7 +17,7 @@ from longform.core.documents import BadInput, Corpus, Document, Readout, Section
 from longform.core.malformed import records, refusing
 from longform.core.text.lexicon import Lexicon, read_lmf, read_wordnet
 from longform.core.text.nouns import NounRules
-from longform.core.text.sentences import sentences
+from longform.core.text.sentences import sentence_texts
 
 ROLES = "SOX-"  # cell codes 0..3, highest role first, so that the highest of several mentions is the minimum
 ABSENT = ROLES.index("-")
@@ -169,14 +169,12 @@ def supplied_grid(document: Document) -> Grid:
 
 def found_grids(documents: Sequence[Document], finder: Callable[[str], Sequence[tuple[str, str]]]) -> list[Grid]:
     """Grids from a function that finds (noun, role) in a sentence."""
-    return [_found_grid(document, finder) for document in documents]
-
-
-def _found_grid(document: Document, finder: Callable[[str], Sequence[tuple[str, str]]]) -> Grid:
-    text = document.text
-    found = [finder(text[start:end]) for start, end in sentences(text)]
-    mentions = [(i, noun, role) for i, row in enumerate(found) for noun, role in row]
-    return grid_from_mentions(document.id, document.split, len(found), mentions)
+    grids = []
+    for document in documents:
+        found = [finder(sentence) for sentence in sentence_texts(document.text)]
+        mentions = [(i, noun, role) for i, row in enumerate(found) for noun, role in row]
+        grids.append(grid_from_mentions(document.id, document.split, len(found), mentions))
+    return grids
 
 
 SPACY_SUBJECTS, SPACY_OBJECTS = (
@@ -272,17 +270,13 @@ def published_cells(rows: Mapping[str, str]) -> np.ndarray:
 
 def build(*, raw: Path, file: str, split: str = "test") -> Corpus:
     """Published grids as documents whose text is the printed grid; ids read ``document/permutation``."""
-    grids = read_grids(raw / file)
-    documents = [
-        Document(f"{grid.document}/{grid.permutation}", split, (Section(None, printed(grid.rows)),), _edit(grid))
-        for grid in grids
-    ]
-    empty = sum(grid.empty for grid in grids)
+    grids, documents = read_grids(raw / file), []
+    for grid in grids:
+        edits = () if grid.permutation == ORIGINAL else ({"kind": "supplied_permutation", "of": grid.document},)
+        text = Section(None, printed(grid.rows))
+        documents.append(Document(f"{grid.document}/{grid.permutation}", split, (text,), edits))
+    empty = sum(not grid.rows for grid in grids)
     return Corpus(documents, {}, {"grids": len(grids), "empty": empty, "documents": len({g.document for g in grids})})
-
-
-def _edit(grid: PublishedGrid) -> tuple[Mapping[str, object], ...]:
-    return () if grid.permutation == ORIGINAL else ({"kind": "supplied_permutation", "of": grid.document},)
 
 
 def printed(rows: Mapping[str, str]) -> str:

@@ -97,24 +97,17 @@ class NounRules:
             return "number" if word[0].isdigit() else "mark"
         weights = self._weights(lower)
         if word[0].isupper() and place and words[place - 1] not in "\"“‘'(":
-            return (
-                ADJECTIVE
-                if weights.get(ADJECTIVE, 0) > weights.get(NOUN, 0) and self._may_continue(words, place)
-                else NOUN
-            )
+            more_often = weights.get(ADJECTIVE, 0) > weights.get(NOUN, 0)
+            return ADJECTIVE if more_often and self._may_continue(words, place) else NOUN
         if before == "auxiliary" and (lower in PARTICIPLES or lower.endswith("ed")):
             return VERB
-        if (
-            before == NOUN
-            and NOUN in weights
-            and place + 1 < len(words)
-            and CLOSED.get(words[place + 1].lower()) == "auxiliary"
-        ):
+        following = words[place + 1].lower() if place + 1 < len(words) else "."
+        if before == NOUN and NOUN in weights and CLOSED.get(following) == "auxiliary":
             return NOUN
         follows_to = place > 0 and words[place - 1].lower() == "to"
         if before in BEFORE_VERBS or (follows_to and weights.get(VERB, 0) > weights.get(NOUN, 0)):
             order = (VERB, ADJECTIVE, ADVERB, NOUN) if VERB in weights else (ADJECTIVE, ADVERB, NOUN)
-            return _first(weights, order)
+            return next((part for part in order if part in weights), max(weights, key=weights.__getitem__))
         if before in BEFORE_NOUNS:
             noun, adjective = weights.get(NOUN, 0), weights.get(ADJECTIVE, 0)
             if noun >= adjective or not self._may_continue(words, place):
@@ -143,16 +136,12 @@ class NounRules:
         return weights
 
 
+VERB_ENDINGS = (("ing", ("", "e")), ("ed", ("", "e")), ("ies", ("y",)), ("ied", ("y",)), ("es", ("",)), ("s", ("",)))
+
+
 def _forms(lexicon: Lexicon, lower: str) -> list[tuple[str, str]]:
     forms = [(lower, "nvar"), *((lemma, NOUN) for lemma in lexicon.noun_lemmas(lower) if lemma != lower)]
-    for ending, stems in (
-        ("ing", ("", "e")),
-        ("ed", ("", "e")),
-        ("ies", ("y",)),
-        ("ied", ("y",)),
-        ("es", ("",)),
-        ("s", ("",)),
-    ):
+    for ending, stems in VERB_ENDINGS:
         if lower.endswith(ending) and len(lower) > len(ending) + 1:
             forms += [(lower[: -len(ending)] + stem, VERB) for stem in stems]
     return list(dict.fromkeys(forms))
@@ -168,10 +157,6 @@ def _by_ending(lower: str) -> dict[str, float]:
     if lower.endswith(("ed", "ing")):
         return {VERB: 2.0, NOUN: 0.5}
     return {NOUN: 1.5, VERB: 1.0}
-
-
-def _first(weights: dict[str, float], order: Sequence[str]) -> str:
-    return next((part for part in order if part in weights), max(weights, key=weights.__getitem__))
 
 
 AGENT = "agent"  # a by-phrase of a passive, until its clause is closed
@@ -193,12 +178,13 @@ def _roles(words: Sequence[str], classes: Sequence[str]) -> list[tuple[str, str]
         elif kind == "mark":
             preposition = ""
         elif kind == NOUN:
-            clause.append((_stripped(word.lower()), _role(verb, passive, preposition)))
+            clause.append(
+                (
+                    word.lower().removesuffix("'s").removesuffix("’s").removesuffix("'"),
+                    _role(verb, passive, preposition),
+                )
+            )
     return found + _deep(clause, passive)
-
-
-def _stripped(noun: str) -> str:
-    return noun.removesuffix("'s").removesuffix("’s").removesuffix("'")
 
 
 def _role(verb: bool, passive: bool, preposition: str) -> str:

@@ -195,12 +195,9 @@ def _cohan_files(domain: str, seed: int, documents: int) -> Mapping[str, bytes]:
     files = {}
     for split, file in COHAN_FILES.items():
         numbers = [number for number in indices({split: documents}) if number < documents]
-        files[file] = _joined(cohan_lines((write(seed, domain, number) for number in numbers), domain))
+        lines = cohan_lines((write(seed, domain, number) for number in numbers), domain)
+        files[file] = "".join(line + "\n" for line in lines).encode()
     return files
-
-
-def _joined(lines: Iterable[str]) -> bytes:
-    return "".join(line + "\n" for line in lines).encode()
 
 
 FORMS: Mapping[str, tuple[Callable[[int, int], Mapping[str, bytes]], Callable[..., Corpus]]] = {

@@ -62,14 +62,15 @@ def scanned_sections(wikitext: str) -> list[tuple[str, str]]:
 
 def _split(wikitext: str, strip) -> list[tuple[str, str]]:
     pieces = list(_top_level(seen_part(wikitext)))
-    return [(tidy(strip(title)) or "", tidy(strip(_without_headings(body)))) for title, body in pieces]
+    return [(tidy(strip(title)) or "", tidy(strip(_HEADING.sub("", body)))) for title, body in pieces]
 
 
 def seen_part(wikitext: str) -> str:
     """The wikitext without comments, references, templates, tables, files and categories."""
     text = _COMMENT.sub("", wikitext)
     text = _EMPTY_TAG.sub("", text)
-    text = _repeated(_UNSEEN_TAG, text)
+    for _ in range(4):  # innermost pairs first; four rounds undo deeper nesting than any tag of the list allows
+        text = _UNSEEN_TAG.sub("", text)
     return without_quotes(_INTERLANGUAGE.sub("", without_media(without_brackets(text))))
 
 
@@ -85,15 +86,6 @@ def _line_without_quotes(line: str) -> str:
     if bold % 2 and italic % 2:
         line = re.sub(r"(?<=\w)'''(?=s?\b|\s)", "'", line, count=1)
     return _QUOTES.sub("", _FOUR.sub("'", line))
-
-
-def _repeated(pattern: re.Pattern[str], text: str, rounds: int = 4) -> str:
-    """Cut a tag's innermost pairs first; four rounds undo deeper nesting than any tag of the list allows."""
-    for _ in range(rounds):
-        text, cuts = pattern.subn("", text)
-        if not cuts:
-            break
-    return text
 
 
 def without_brackets(text: str) -> str:
@@ -149,10 +141,6 @@ def _top_level(text: str) -> Iterator[tuple[str, str]]:
     ends = [*(match.start() for match in headings), len(text)]
     titles = [ABSTRACT, *(match[2].strip() for match in headings)]
     return ((title, text[start:end]) for title, start, end in zip(titles, starts, ends, strict=True))
-
-
-def _without_headings(body: str) -> str:
-    return _HEADING.sub("", body)
 
 
 _TAG = re.compile(r"</?[a-zA-Z][^<>]*>|__[A-Z]+__")
