@@ -1,6 +1,6 @@
 """Pairwise accuracy on the published accident grids, cross-validated over documents; writes measured/accidents.json.
 
-``PYTHONPATH=src python experiments/lapata2005/accidents.py grids_train.jsonl.gz``
+``PYTHONPATH=src:. python experiments/lapata2005/accidents.py grids_train.jsonl.gz``
 
 Every choice is made before a judged document is seen: ``published`` rows take the settings of the papers, ``tuned`` rows choose C,
 or features and C, by cross-validation inside each fold's training documents.
@@ -19,12 +19,12 @@ from typing import Any
 
 import numpy as np
 
+from experiments.lapata2005.published_grids import ORIGINAL, read_grids
 from longform.core.artefacts import write_json
 from longform.core.critic import Tally, estimate
 from longform.core.documents import BadInput
 from longform.core.resampling import generator
 from longform.core.results import rounded
-from longform.core.text.entity_grids import ORIGINAL, build, supplied_grid
 from longform.core.text.permutations import PermutedDocument, permuted_documents
 from longform.critics.entity_grid.score import GridRanker, RoleTransitions, TransitionFeatures, rank_weights
 from longform.evaluation.order_discrimination import COLUMNS, PairAccuracy, preference_tally, written_scores
@@ -165,10 +165,11 @@ def measured(learn: Callable[..., Any], units: list[Any]) -> dict[str, Any]:
 
 def main(file: Path) -> None:
     """Measure every model and write the figures beside this script."""
-    corpus = build(raw=file.parent, file=file.name, split="train")
-    units = permuted_documents([supplied_grid(document) for document in corpus.documents], supplied)
-    command = f"PYTHONPATH=src python experiments/lapata2005/accidents.py {file.name}"
-    record: dict[str, Any] = {"command": command, "facts": dict(corpus.facts), "models": {}}
+    grids = read_grids(file)
+    units = permuted_documents(grids, supplied)
+    facts = {"grids": len(grids), "empty": sum(grid.empty for grid in grids), "documents": len(units)}
+    command = f"PYTHONPATH=src:. python experiments/lapata2005/accidents.py {file.name}"
+    record: dict[str, Any] = {"command": command, "facts": facts, "models": {}}
     folder = Path(__file__).parent / "measured"
     folder.mkdir(exist_ok=True)
     for name, learn in MODELS.items():

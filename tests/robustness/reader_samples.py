@@ -11,7 +11,7 @@ import numpy as np
 
 from longform.core import artefacts
 from longform.core.experiment import Experiment
-from longform.core.text import entity_grids, lexicon
+from longform.core.text import lexicon
 from longform.core.text import lexicon as lexicons
 from longform.criticize.texts import read_texts
 from longform.datasets import coreference, rated_texts, scientific, shuffled_texts, text_files, wikisection
@@ -169,12 +169,6 @@ READERS = {
         "c/documents.jsonl",
         lambda path: shuffled_texts.rated(name="x", seed=1, raw=path.parent),
         lines(DOCUMENT),
-    ),
-    "grids": ("g.jsonl", entity_grids.read_grids, lines({"doc": "1", "perm": 1, "grid": {"CAT": "S-O"}})),
-    "grids gzip": (
-        "g.jsonl.gz",
-        entity_grids.read_grids,
-        gzip.compress(lines({"doc": "1", "perm": 1, "grid": {"CAT": "S-O"}})),
     ),
     "lexicon": ("l.xml", lexicons.read_lmf, LMF),
     "wordnet": ("w/data.noun", lambda path: lexicon.read_wordnet(path.parent), b"00001740 03 n 01 cat 0 000 | a cat\n"),

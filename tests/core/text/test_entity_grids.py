@@ -1,4 +1,4 @@
-"""Grids: the paper's example, the highest role, and the four places that roles come from."""
+"""Grids: the paper's example, the highest role, and the three places that roles come from."""
 
 import numpy as np
 import pytest
@@ -8,8 +8,6 @@ from longform.core.text.entity_grids import (
     Grid,
     found_grids,
     grid_from_mentions,
-    parse_grid,
-    published_cells,
     read,
     spacy_mentions,
     spacy_role,
@@ -60,29 +58,10 @@ def test_a_bad_mention_is_named(mention):
         grid_from_mentions("d", "test", 3, [mention])
 
 
-def test_printed_grids_are_read_in_both_spacings_and_always():
-    rows = parse_grid("% a comment\nPINOCHET  O S - O S -\n\nARREST --s--o\n")
-    assert rows == {"PINOCHET": "OS-OS-", "ARREST": "--S--O"}
-    assert published_cells(rows).shape == (6, 2)
-    text = "PINOCHET O S -\nARREST - - S"
-    readout = read(documents=[document(text)], truth={}, reader=_nowhere(), roles="supplied")
-    assert readout.arrays["sentences"].tolist() == [3]
-
-
 def _nowhere():
     from pathlib import Path
 
     return Path("no-such-folder")
-
-
-@pytest.mark.parametrize("text", ["A S Q", "A S -\nB S", "A"])
-def test_a_broken_printed_grid_is_named(text):
-    with pytest.raises(BadInput, match=r"grid|entit"):
-        parse_grid(text)
-
-
-def test_a_published_grid_without_entities_is_an_empty_grid():
-    assert published_cells({}).shape == (0, 0)
 
 
 def test_known_roles_come_from_the_truth_of_the_corpus():

@@ -14,9 +14,9 @@ from experiments.lapata2005.accidents import (
     learn_tuned,
     supplied,
 )
+from experiments.lapata2005.published_grids import parse_grid, read_grids
 from longform.core.documents import BadInput
 from longform.core.resampling import generator
-from longform.core.text.entity_grids import build, grids_from_readout, parse_grid, printed, read
 from longform.core.text.permutations import permuted_documents
 from longform.critics.entity_grid.score import TransitionFeatures
 from longform.evaluation.order_discrimination import PairAccuracy
@@ -82,12 +82,22 @@ def test_empty_permutations_are_counted_and_give_no_pair():
 def test_published_files_become_documents_and_families(tmp_path):
     rows = ['{"doc": "a", "perm": 1, "grid": {"DOG": "S-", "CAT": "-O"}}', '{"doc": "a", "perm": 2, "grid": {}}']
     (tmp_path / "grids.jsonl").write_text("\n".join(rows))
-    corpus = build(raw=tmp_path, file="grids.jsonl")
-    assert corpus.facts == {"grids": 2, "empty": 1, "documents": 1}
-    readout = read(documents=corpus.documents, truth={}, reader=tmp_path, roles="supplied")
-    [document] = families(grids_from_readout(readout))
+    grids = read_grids(tmp_path / "grids.jsonl")
+    assert [grid.empty for grid in grids] == [False, True]
+    [document] = families(grids)
     assert (document.unit_id, len(document.permutations[TASK])) == ("a", 1)
-    assert parse_grid(printed({"DOG": "S-"})) == {"DOG": "S-"}
+
+
+def test_printed_grids_are_read_in_both_spacings():
+    found = parse_grid("% a comment\nPINOCHET  O S - O S -\n\nARREST --s--o\n")
+    assert found.entities == ("PINOCHET", "ARREST") and found.cells.shape == (6, 2)
+    assert found.cells[:, 1].tolist() == [3, 3, 0, 3, 3, 1]
+
+
+@pytest.mark.parametrize("text", ["A S Q", "A S -\nB S", "A"])
+def test_a_broken_printed_grid_is_named(text):
+    with pytest.raises(BadInput, match=r"grid|entit"):
+        parse_grid(text)
 
 
 def test_bad_input_is_named(tmp_path):
@@ -97,4 +107,4 @@ def test_bad_input_is_named(tmp_path):
         cross_validated(learn_transitions, families(documents(2)), task=TASK, folds=5)
     (tmp_path / "x.jsonl").write_text('{"doc": "a"}\n')
     with pytest.raises(BadInput, match=r"x\.jsonl:1"):
-        build(raw=tmp_path, file="x.jsonl")
+        read_grids(tmp_path / "x.jsonl")

@@ -1,7 +1,7 @@
 """Entity grids: sentences x entities with the role of each entity in each sentence (lapata2005 section 3.1).
 
 Every noun is an entity of its own, known by its string; all nouns of a phrase bear the role of its head; of several mentions in a
-sentence the highest role counts, S > O > X; passives enter their deep role. Roles come from a corpus's truth, a file, spaCy or rules.
+sentence the highest role counts, S > O > X; passives enter their deep role. Roles come from a corpus's truth, spaCy or rules.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from longform.core.documents import BadInput, Corpus, Document, Readout, Section
-from longform.core.malformed import records, refusing
+from longform.core.documents import BadInput, Document, Readout
 from longform.core.text.lexicon import Lexicon, read_lmf, read_wordnet
 from longform.core.text.nouns import NounRules
 from longform.core.text.sentences import sentence_texts
@@ -115,14 +114,13 @@ def read(
     Args:
         truth: of the texts; ``roles: truth`` wants the arrays named in :data:`TRUTH`.
         reader: a folder; its ``lexicon.xml`` (WN-LMF) or WordNet database files travel in the readout and help the rules.
-        roles: ``truth``, ``supplied`` (a document's text is a printed grid), ``spacy`` or ``rules``.
+        roles: ``truth``, ``spacy`` or ``rules``.
         splits: which splits to read; none named means all.
         model: name of an installed spaCy model, for ``roles: spacy``.
     """
     lexicon = folder_lexicon(reader)
     sources: Mapping[str, Callable[[], list[Grid]]] = {
         "truth": lambda: grids_from_truth(documents, truth),
-        "supplied": lambda: [supplied_grid(document) for document in documents],
         "spacy": lambda: found_grids(documents, spacy_mentions(model)),
         "rules": lambda: found_grids(documents, NounRules(lexicon).mentions),
     }
@@ -161,12 +159,6 @@ def grids_from_truth(documents: Sequence[Document], truth: Mapping[str, np.ndarr
     ]
 
 
-def supplied_grid(document: Document) -> Grid:
-    """The grid that a document's text prints, one entity a line."""
-    rows = parse_grid(document.text, f"document {document.id!r}")
-    return Grid(document.id, document.split, tuple(rows), published_cells(rows))
-
-
 def found_grids(documents: Sequence[Document], finder: Callable[[str], Sequence[tuple[str, str]]]) -> list[Grid]:
     """Grids from a function that finds (noun, role) in a sentence."""
     grids = []
@@ -191,7 +183,7 @@ def spacy_mentions(model: str) -> Callable[[str], list[tuple[str, str]]]:
         pipeline = spacy.load(model)
     except (ImportError, OSError) as error:
         raise BadInput(
-            f"spaCy model {model!r} is not installed ({error}); install it, or use roles truth, supplied or rules"
+            f"spaCy model {model!r} is not installed ({error}); install it, or use roles truth or rules"
         ) from error
 
     def found(sentence: str) -> list[tuple[str, str]]:
@@ -211,74 +203,3 @@ def spacy_role(token: Any) -> str:
     if token.dep_ == "pobj" and token.head.dep_ == "agent":
         return "S"
     return "S" if token.dep_ in SPACY_SUBJECTS else "O" if token.dep_ in SPACY_OBJECTS else "X"
-
-
-# Published grids: as the archives of Barzilay and Lapata print them, one entity a line (``PINOCHET O S - O S -``; ``%`` is a comment),
-# collections as JSON lines with ``doc``, ``perm`` (1 is the original) and ``grid`` = {entity: run of roles}.
-ORIGINAL = 1
-
-
-@dataclass(frozen=True)
-class PublishedGrid:
-    """One supplied grid: entity -> its roles, one character of ``SOX-`` per sentence."""
-
-    document: str
-    permutation: int
-    rows: Mapping[str, str]
-
-    @property
-    def empty(self) -> bool:
-        return not self.rows
-
-
-@refusing("a printed grid")
-def parse_grid(text: str, where: str = "grid") -> dict[str, str]:
-    """Entity -> roles of one printed grid. Raises BadInput: a role is unknown, or lines differ in length."""
-    rows: dict[str, str] = {}
-    for line in text.splitlines():
-        fields = line.split()
-        if fields and not fields[0].startswith("%"):
-            rows[fields[0]] = "".join(fields[1:])
-    return checked(rows, where)
-
-
-def checked(rows: Mapping[str, str], where: str) -> dict[str, str]:
-    """Roles in capitals, after the checks of :func:`parse_grid`."""
-    upper = {entity: roles.upper() for entity, roles in rows.items()}
-    for entity, roles in upper.items():
-        if not roles or set(roles) - set("SOX-"):
-            raise BadInput(f"{where}: entity {entity!r} has roles {roles!r}; allowed is one of S, O, X, - per sentence")
-    if len({len(roles) for roles in upper.values()}) > 1:
-        raise BadInput(f"{where}: entities span different numbers of sentences; every line needs one role a sentence")
-    return upper
-
-
-@refusing("JSON lines of grids in UTF-8")
-def read_grids(path: Path) -> list[PublishedGrid]:
-    """Read JSON lines of grids, gzipped or not; empty grids are kept, so that whoever scores can count them."""
-    found = records(path, ("doc", "perm", "grid"))
-    return [PublishedGrid(one["doc"], int(one["perm"]), checked(one["grid"], where)) for where, one in found]
-
-
-def published_cells(rows: Mapping[str, str]) -> np.ndarray:
-    """uint8 (sentences, entities) codes into ``SOX-``; (0, 0) for an empty grid."""
-    if not rows:
-        return np.zeros((0, 0), dtype=np.uint8)
-    codes = [["SOX-".index(role) for role in roles] for roles in rows.values()]
-    return np.array(codes, dtype=np.uint8).T.copy()
-
-
-def build(*, raw: Path, file: str, split: str = "test") -> Corpus:
-    """Published grids as documents whose text is the printed grid; ids read ``document/permutation``."""
-    grids, documents = read_grids(raw / file), []
-    for grid in grids:
-        edits = () if grid.permutation == ORIGINAL else ({"kind": "supplied_permutation", "of": grid.document},)
-        text = Section(None, printed(grid.rows))
-        documents.append(Document(f"{grid.document}/{grid.permutation}", split, (text,), edits))
-    empty = sum(not grid.rows for grid in grids)
-    return Corpus(documents, {}, {"grids": len(grids), "empty": empty, "documents": len({g.document for g in grids})})
-
-
-def printed(rows: Mapping[str, str]) -> str:
-    """One entity a line; inverse of :func:`parse_grid`."""
-    return "\n".join(f"{entity} {roles}" for entity, roles in rows.items()) or "% no entity"
