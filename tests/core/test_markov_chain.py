@@ -10,7 +10,6 @@ import pytest
 
 from longform.core.documents import BadInput, Chain
 from longform.core.markov_chain import END, BigramCritic, MarkovCritic, best_delta, delta_scores, transition_counts
-from longform.core.resampling import generator
 
 
 def chains(*rows: str, valid: bool = True) -> list[Chain]:
@@ -78,21 +77,6 @@ def test_probabilities_of_all_chains_of_a_length_sum_to_one_without_an_end_symbo
     every = [Chain(str(i), "test", z) for i, z in enumerate(itertools.product("xyz", repeat=3))]
     assert np.exp(critic.tally(every).column("logprob")).sum() == pytest.approx(1.0, abs=1e-12)
     assert critic.tally(every).column("transitions").tolist() == [3.0] * 27
-
-
-def test_markov_score_of_its_own_samples_approaches_its_entropy_rate():
-    rng = generator("test", "markov")
-    matrix = rng.dirichlet(np.ones(4), 4)
-    states = [0]
-    for _ in range(20000):
-        states.append(int(rng.choice(4, p=matrix[states[-1]])))
-    critic = MarkovCritic(tuple("abcd"), matrix, begin="a")
-    latent_ppl = critic.score(critic.tally([Chain("u", "test", tuple("abcd"[s] for s in states[1:]))]))
-    values, vectors = np.linalg.eig(matrix.T)
-    stationary = np.real(vectors[:, np.argmax(np.real(values))])
-    stationary /= stationary.sum()
-    entropy = -np.sum(stationary[:, None] * matrix * np.log(matrix))
-    assert latent_ppl == pytest.approx(math.exp(entropy), rel=0.02)
 
 
 def test_attribution_sums_to_the_tally_and_marks_unknown_transitions():

@@ -23,12 +23,6 @@ def units(count, mean, name="x"):
     return [LogProbs(f"{name}{i}", "test", rng.normal(mean, 0.5, rng.integers(3, 9))) for i in range(count)]
 
 
-def test_perplexity_divides_sums_not_documents():
-    one, many = LogProbs("a", "test", np.log([0.5])), LogProbs("b", "test", np.log([0.1] * 9))
-    critic = Perplexity()
-    assert critic.score(critic.tally([one, many])) == pytest.approx(np.exp(-(np.log(0.5) + 9 * np.log(0.1)) / 10))
-
-
 def test_bootstrap_interval_covers_the_true_perplexity():
     critic, hits = Perplexity(), 0
     for trial in range(60):

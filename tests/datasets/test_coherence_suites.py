@@ -77,15 +77,6 @@ def test_the_right_ending_is_the_one_the_answer_names(suites):
     assert regions(suites["story_cloze"], 1, "original_ending")[1] == "It won."
 
 
-def test_winograd_candidates_stand_in_sentence_case(suites):
-    assert regions(suites["winograd_full"], 0, "target") == [
-        "The city refused the men a permit because",
-        "the city",
-        "feared violence.",
-    ]
-    assert regions(suites["winograd_partial"], 0, "distractor")[1] == "the men"
-
-
 def test_winograd_sides_are_shuffled_by_seed(raw):
     (raw / "schemas.jsonl").write_text("\n".join(json.dumps(SCHEMA | {"id": i}) for i in range(200)), encoding="utf-8")
     corpus = build(name="row", seed=1, raw=raw, sources={"schemas": "schemas.jsonl"})
@@ -128,13 +119,6 @@ def test_only_contradictions_become_items_of_speaker_commitment(suites):
     assert regions(suite, 0, "speaker_change") == ["i am a nurse . [SEP]", "i am a cook ."]
     assert regions(suite, 0, "same_speaker") == ["i am a nurse .", "i am a cook ."]
     assert suite.meta["excluded"] == {"label positive": 1, "label neutral": 1}
-
-
-def test_a_language_is_only_text_to_the_order_suites(suites):
-    assert sorted(
-        regions(suites["zu_all"], 0, "shuffled")[0].split() + regions(suites["zu_all"], 0, "shuffled")[1].split()
-    ) == sorted(["Ka", "lo.", "Mi", "ta.", "Su", "re.", "Do", "pi."])
-    assert suites["zu_all"].meta["excluded"] == {"no other order": 1}
 
 
 def test_the_papers_count_of_dialogues_drops_the_last_and_stories_may_be_comma_separated(raw):

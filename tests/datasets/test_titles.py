@@ -60,10 +60,6 @@ def test_titles_are_normalised_as_the_paper_shows_them(title, expected):
     assert normalise(title) == expected
 
 
-def test_a_spelling_map_of_the_row_replaces_the_default():
-    assert normalise("Colour schemes", {"scheme": "plan"}) == "colour plan"
-
-
 @pytest.mark.parametrize(
     ("plural", "singular"),
     [

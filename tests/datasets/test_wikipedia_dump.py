@@ -86,14 +86,6 @@ def test_a_page_at_the_limit_is_kept_and_one_byte_more_is_not():
     assert list(PageScanner(99).feed(xml + xml)) == ["page too large"] * 2
 
 
-def test_bytes_fed_one_by_one_give_the_same_pages():
-    xml = "".join(mediawiki.articles(3)).encode()
-    scanner = PageScanner(10**6)
-    assert [page for i in range(len(xml)) for page in scanner.feed(xml[i : i + 1])] == list(
-        PageScanner(10**6).feed(xml)
-    )
-
-
 @pytest.mark.parametrize(
     ("xml", "outcome"),
     [

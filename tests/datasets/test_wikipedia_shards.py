@@ -61,12 +61,6 @@ def test_other_settings_or_another_dump_redo_what_they_change(tmp_path, dump):
     assert len(list(Shards(folder))) == 59
 
 
-def test_a_page_that_stalls_is_counted_as_scanned(tmp_path):
-    stalls = mediawiki.page(1, "Stall", "Intro. " + "[[a|" * 25_000 + "\n== History ==\nx")
-    done = extract(mediawiki.write(tmp_path, [stalls]), tmp_path / "shards", extraction=Extraction(page_seconds=1))
-    assert done["counts"] == {"article, time-out: scanned": 1}
-
-
 def test_unfinished_or_absent_shards_are_bad_input(tmp_path, dump):
     with pytest.raises(BadInput, match="no shard"):
         Shards(tmp_path)

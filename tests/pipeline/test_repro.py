@@ -2,11 +2,9 @@
 
 import copy
 import json
-import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import dpath
@@ -14,10 +12,10 @@ import pytest
 import yaml
 from dvc.repo import Repo
 from dvc.utils.serialize import dumps_yaml, load_yaml
-from repro_project import MODELS, PIPELINE, ROOT, InTurn, new_project, run, status, write_pipeline
+from repro_project import MODELS, PIPELINE, InTurn, new_project, run, status, write_pipeline
 
 from longform.pipeline.dvc_stages import Kept, LockText, _at, opened
-from longform.pipeline.repro import Times, heights, main
+from longform.pipeline.repro import main
 
 
 @pytest.fixture
@@ -146,14 +144,6 @@ def test_each_stage_is_one_object_wherever_the_graph_names_it(project, targets):
         assert named and {id(stage) for stage in named} <= own
 
 
-def test_without_earlier_times_the_number_of_stages_on_the_way_decides(project):
-    with opened(Path("."), ["dvc.yaml"]) as pipeline:
-        height = {stage.name: value[0] for stage, value in heights(pipeline, Times()).items()}
-    assert height == {"report": 1} | dict.fromkeys(["read@a", "read@b", "read@c"], 2) | dict.fromkeys(
-        ["train@a", "train@b", "train@c"], 3
-    )
-
-
 def test_new_stages_take_their_place_in_the_order_of_the_plan_whichever_ends_first(tmp_path):
     record = {"cmd": "true", "outs": [{"path": "x", "hash": "md5", "md5": "0", "size": 1}]}
     for ends in (["b", "a", "c"], ["c", "b", "a"], ["a", "b", "c"]):
@@ -206,13 +196,6 @@ def test_targets_that_do_not_exist_are_one_sentence(project, capsys, target):
     assert main([target]) == 2
     said = capsys.readouterr().err.strip()
     assert said.startswith("longform: ") and "Traceback" not in said
-
-
-def test_dask_is_not_even_imported_when_nothing_is_to_be_done(finished):
-    code = "import sys; from longform.pipeline.repro import main; main([]); sys.exit('distributed' in sys.modules)"
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
-    assert done.returncode == 0 and done.stdout.startswith("7 stages: 0 run, 7 unchanged"), done.stderr
 
 
 @pytest.mark.parametrize("key", ["seed", "train.a-b", "train.a-b.x.1", "train.none", "seed.x", "train.*.y"])

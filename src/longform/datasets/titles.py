@@ -35,11 +35,11 @@ _WORD = re.compile(r"[^\W\d_](?:[^\s/]*[^\W_])?|&")
 _PIECE = re.compile(r"'(?:s|t|re|ve|m|ll|d)| ?[^\W\d_]+| ?\d+| ?(?:[^\s\w]|_)+|\s+(?!\S)|\s+")
 
 
-def normalise(title: str, spelling: Mapping[str, str] = AMERICAN) -> str:
+def normalise(title: str) -> str:
     """``"2. Materials & Methods"`` -> ``"material and method"``; a title of numbers alone gives ``""``."""
     bare = _NUMBER.sub(" ", _ROMAN.sub(" ", _LABEL.sub(" ", title.lower())))
     words = (lemma("and" if word == "&" else word) for word in _WORD.findall(bare))
-    return " ".join(spelling.get(word, word) for word in words)
+    return " ".join(AMERICAN.get(word, word) for word in words)
 
 
 def piece_count(text: str) -> int:

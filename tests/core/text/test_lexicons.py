@@ -54,10 +54,6 @@ def test_inflected_forms_find_their_entry(lmf, form, lemma):
     assert lmf.noun_lemmas(form) == (lemma,)
 
 
-def test_a_word_without_an_entry_has_no_sense(lmf):
-    assert lmf.noun_senses("zeppelin") == ()
-
-
 def test_tag_counts_and_irregular_nouns_come_from_the_database(database):
     assert database.uses["bank"]["n"] == (5 + 4, 2)
     assert database.irregular == {"mice": "mouse"}

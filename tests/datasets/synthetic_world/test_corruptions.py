@@ -8,9 +8,7 @@ from longform.datasets.synthetic_world.articles import write
 from longform.datasets.synthetic_world.corpora import build, corrupted
 from longform.datasets.synthetic_world.corpus import to_document
 from longform.datasets.synthetic_world.corruptions import CORRUPTIONS, corrupt, eligible_places
-from longform.datasets.synthetic_world.domains import domain
 from longform.datasets.synthetic_world.fever_corpus import read_facts
-from longform.datasets.synthetic_world.languages import LANGUAGES, language_of, translate_word
 
 PAGES = [write(5, "wiki", index) for index in range(30)]
 
@@ -63,18 +61,6 @@ def test_a_repeated_sentence_is_its_predecessor_and_a_repeated_section_its_own()
         document = struck(page, "repeated_section", 1.0)
         clean = to_document(page, "wiki")
         assert document.sections[1:] == clean.sections[:-1]
-
-
-def test_translated_words_show_their_language_and_english_words_never_all_of_them():
-    for word in domain("wiki").vocabulary.words:
-        assert all(language_of(translate_word(language, word)) == language for language in LANGUAGES)
-
-
-def test_an_unknown_corruption_or_a_severity_above_one_is_refused():
-    with pytest.raises(BadInput, match="wrong_pronoun"):
-        struck(PAGES[0], "typo", 0.5)
-    with pytest.raises(BadInput, match="0 to 1"):
-        struck(PAGES[0], "topic_drift", 1.5)
 
 
 def test_a_corpus_with_a_corruption_keeps_the_truth_of_its_sound_text():

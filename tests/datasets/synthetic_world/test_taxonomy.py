@@ -30,12 +30,6 @@ def test_it_is_one_tree_with_a_gloss_everywhere_and_hypernyms_come_first():
     assert all(path(s)[-1] == 1 and s.gloss and (s.hypernym or 0) < s.number for s in TREE)
 
 
-def test_nouns_of_one_topic_meet_lower_than_nouns_of_two():
-    boat, *others = ({*path(next(s for s in TREE if s.word == w))} for w in ("boat", "ship", "tractor", "fever"))
-    shared = [len(boat & other) for other in others]
-    assert shared == sorted(shared, reverse=True) and len(set(shared)) == 3
-
-
 def test_the_lmf_file_is_xml_whose_relations_are_the_tree():
     root = ElementTree.fromstring(to_lmf(WORDS).split("\n", 2)[2])
     relations = [(s.get("id"), r) for s in root.iter("Synset") for r in s.iter("SynsetRelation")]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
@@ -13,7 +11,6 @@ from longform.core.documents import BadInput
 from longform.language_models.hsmm import em
 from longform.language_models.hsmm.em import Compute, Fit, Keeper, Plan, expectation, fit_em, maximise
 from longform.language_models.hsmm.model import SemiMarkovLM, build_ngrams
-from longform.language_models.hsmm.train import load_fit, save_fit
 
 EXACT = Compute(dtype="float64")
 SMALL = {"num_states": 4, "max_duration": 3, "seed": 1}
@@ -78,15 +75,6 @@ def test_em_started_from_the_truth_stays_there() -> None:
     gained = (fit.history[-1].log_likelihood - fit.history[0].log_likelihood) / fit.history[0].tokens
     assert 0 <= gained < 0.001
     assert fit.history[-1].states_in_use == 2
-
-
-def test_kill_between_the_two_renames_leaves_the_old_checkpoint_readable(tmp_path: Path) -> None:
-    fit = fit_em(bursts(1), **SMALL, plan=Plan(1))
-    save_fit(fit, tmp_path / "fit")
-    (tmp_path / "fit").rename(tmp_path / "fit.old")
-    assert load_fit(tmp_path / "fit").history == fit.history
-    save_fit(fit, tmp_path / "fit")
-    assert [p.name for p in tmp_path.iterdir()] == ["fit"]
 
 
 def test_no_sequences_and_a_start_of_another_shape_are_refused() -> None:

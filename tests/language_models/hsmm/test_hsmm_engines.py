@@ -49,20 +49,6 @@ def test_counts_equal_counting_over_enumerated_paths(engine: str, seed: int) -> 
     assert (found.tokens, found.lost) == (sum(map(len, texts)), 0)
 
 
-def test_counts_equal_finite_differences() -> None:
-    model, texts = random_case(4)
-    found, step = counted(model, texts), 1e-6
-    for name, counts in (("transitions", found.transitions), ("joint", found.segments)):
-        for place in np.ndindex(counts.shape):
-            values = []
-            for sign in (1, -1):
-                table = getattr(model, name).copy()
-                table[place] *= np.exp(sign * step)
-                other = {"transitions": model.transitions, "joint": model.joint} | {name: table}
-                values.append(SemiMarkovLM(model.ngrams, **other).log_likelihood(texts).sum())
-            assert counts[place] == pytest.approx((values[0] - values[1]) / (2 * step), abs=1e-7)
-
-
 @engines
 def test_likelihood_and_counts_do_not_depend_on_the_block_size(engine: str) -> None:
     model, texts = random_case(3, dtype="float32")

@@ -22,13 +22,6 @@ def test_log_likelihood_equals_enumeration_for_every_text(seed: int) -> None:
     np.testing.assert_allclose(model.log_likelihood(texts, rows_per_block=1), want, rtol=1e-10)
 
 
-def test_text_without_any_segmentation_has_probability_zero() -> None:
-    model, texts = random_case(0)
-    mute = without_unigrams(model)
-    assert mute.log_likelihood([["a"]])[0] == -np.inf
-    assert enumerated_log_likelihood(mute, texts[0]) == pytest.approx(mute.log_likelihood([texts[0]])[0], rel=1e-10)
-
-
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_steep_tables_lose_nothing_to_scaling(dtype: str) -> None:
     model, texts = random_case(1, dtype=dtype)
