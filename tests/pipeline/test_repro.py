@@ -7,14 +7,13 @@ import shutil
 import subprocess
 from pathlib import Path
 
-import dpath
 import pytest
 import yaml
 from dvc.repo import Repo
 from dvc.utils.serialize import dumps_yaml, load_yaml
 from repro_project import MODELS, PIPELINE, InTurn, new_project, run, status, write_pipeline
 
-from longform.pipeline.dvc_stages import Kept, LockText, _at, opened
+from longform.pipeline.dvc_stages import Kept, LockText, opened
 from longform.pipeline.repro import main
 
 
@@ -196,16 +195,3 @@ def test_targets_that_do_not_exist_are_one_sentence(project, capsys, target):
     assert main([target]) == 2
     said = capsys.readouterr().err.strip()
     assert said.startswith("longform: ") and "Traceback" not in said
-
-
-@pytest.mark.parametrize("key", ["seed", "train.a-b", "train.a-b.x.1", "train.none", "seed.x", "train.*.y"])
-def test_a_parameter_is_what_dpath_finds(key):
-    parsed = {"seed": 7, "train": {"a-b": {"x": [1, 2], "y": None}}}
-
-    def found(get):
-        try:
-            return get()
-        except KeyError:
-            return "nothing"
-
-    assert found(lambda: _at(parsed, key)) == found(lambda: dpath.get(parsed, key, separator="."))

@@ -11,11 +11,10 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from functools import partial
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 
-import dpath
 from dvc.dependency import ParamsDependency
 from dvc.repo import Repo, lock_repo
 from dvc.repo.reproduce import collect_stages, get_active_graph, plan_repro
@@ -151,8 +150,8 @@ class Kept:
         parsed = self._once((path, "parsed"), path, lambda: load_path(path, dependency.fs))
         found = {}
         for key in dependency.params:
-            with suppress(KeyError):
-                found[key] = _at(parsed, key)
+            with suppress(KeyError, TypeError):
+                found[key] = reduce(lambda place, part: place[part], key.split("."), parsed)
         return found
 
     def _once(self, key: tuple[Any, ...], path: str, make: Any) -> Any:
@@ -160,19 +159,6 @@ class Kept:
         if key not in self._kept or self._kept[key][0] != state:
             self._kept[key] = (state, make())
         return self._kept[key][1]
-
-
-def _at(parsed: Any, key: str) -> Any:
-    """What ``dpath.get`` finds, as DVC asks it to; a plain path is walked, where dpath looks at every path there is.
-
-    Raises KeyError: nothing.
-    """
-    place = parsed
-    for part in key.split("."):
-        if not isinstance(place, dict) or part not in place:
-            return dpath.get(parsed, key, separator=".")
-        place = place[part]
-    return place
 
 
 def _state(path: str) -> tuple[Any, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import csv
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -153,8 +153,6 @@ def _measured(
 ) -> list[Record]:
     place = f"{study}.critics.{critic}.scores.metrics.{name}"
     reading = str(settings.get("reading", "text"))
-    code = str(settings.get("code", "score"))
-    source = source_of(critic, code)
     trained_on = System(study, settings.get("train_corpus", corpus))
     systems = [System(study, corpus), *experiment.systems(study, corpus)]
     named = chosen_systems(settings.get("of", "all"), systems)
@@ -163,9 +161,7 @@ def _measured(
     if not learned.is_file() and "train" not in settings:  # real text is not read: the metric learns nothing
         learned = experiment.data / chosen[0].reading(critic, reading)
     train_reading = read_readout(learned)
-    own = {key: value for key, value in settings.items() if key not in METRIC}
-    made = call(place, function(place, source, str(settings["critic"])), own, real=train_reading)
-    units_of = module(place, source).units_from_readout
+    made, units_of = _scorer(place, critic, settings, METRIC, train_reading)
     fitted = made.fit([unit for unit in units_of(train_reading) if unit.split == "train"])
     split = settings.get("split", "test")
     reference: Sequence[Any] | None = None
@@ -185,6 +181,16 @@ def _measured(
         records.append(Record(**label, **fields, **record))
         print(f"score {critic} {name}: {system.corpus} {system.folder} {record['value']:.4f}", flush=True)
     return records
+
+
+def _scorer(
+    place: str, critic: str, settings: Mapping[str, Any], own: Sequence[str], real: Readout
+) -> tuple[Any, Callable[[Readout], Sequence[Any]]]:
+    """What an entry scores with, and how its module makes units of a reading."""
+    source = source_of(critic, str(settings.get("code", "score")))
+    passed = {key: value for key, value in settings.items() if key not in own}
+    made = call(place, function(place, source, str(settings["critic"])), passed, real=real)
+    return made, module(place, source).units_from_readout
 
 
 def judged(
@@ -244,11 +250,7 @@ def _answer(
     read = str(settings["reading"])
     train = _reading(experiment, System(study, trained_on), critic, str(settings.get("train", read)))
     texts = _reading(experiment, System(study, corpus), critic, read)
-    code = str(settings.get("code", "score"))
-    source = source_of(critic, code)
-    own = {key: value for key, value in settings.items() if key not in OWN}
-    scorer = call(place, function(place, source, str(settings["critic"])), own, real=train)
-    units_of = module(place, source).units_from_readout
+    scorer, units_of = _scorer(place, critic, settings, OWN, train)
     learnt = [unit for unit in units_of(train) if unit.split == "train"]
     units = [unit for unit in units_of(texts) if unit.split == "test"]
     names = (experiment.seed, place)

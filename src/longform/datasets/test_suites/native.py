@@ -218,9 +218,11 @@ def build(
     draws = (seed, name)
     builders: dict[str, Callable[..., Iterator[Suite]]] = {
         "stories": lambda path: _stories(path, draws),
-        "dialogues": lambda path: _dialogues(path, draws, speakers, drop_last),
+        "dialogues": lambda path: _orders("D", _dialogues(path, drop_last), draws, speakers),
         "schemas": lambda path: _schemas(path, draws, lower),
-        "re_mentions": lambda **paths: _re_mentions(paths),
+        "re_mentions": lambda **paths: (
+            entity_re_mention(f"coreference_{genre}", read_re_mentions(path)) for genre, path in paths.items()
+        ),
         "connectives": lambda path: iter(connectives(read_uses(path), "connective_", least, match_case)),
         "statements": lambda path: iter([speaker_commitment("speaker_commitment", read_dialogue_nli(path))]),
         "texts": lambda **paths: _texts(paths, draws),
@@ -250,20 +252,14 @@ def _stories(path: Path, draws: object) -> Iterator[Suite]:
     yield story_cloze("story_cloze", stories)
 
 
-def _dialogues(path: Path, draws: object, speakers: bool, drop_last: bool) -> Iterator[Suite]:
+def _dialogues(path: Path, drop_last: bool) -> list[tuple[str, Sequence[str]]]:
     dialogues = read_synthetic_persona_chat(path) if path.suffix == ".csv" else read_persona_chat(path, drop_last)
-    texts = [(dialogue.dialogue_id, dialogue.utterances) for dialogue in dialogues]
-    return _orders("D", texts, draws, speakers)
+    return [(dialogue.dialogue_id, dialogue.utterances) for dialogue in dialogues]
 
 
 def _schemas(path: Path, draws: object, lower: bool) -> Iterator[Suite]:
     schemas = read_schemas(path)
     return (winograd(f"winograd_{kind}", schemas, kind, draws, lower) for kind in ("full", "partial"))
-
-
-def _re_mentions(paths: Mapping[str, Path]) -> Iterator[Suite]:
-    for genre, path in paths.items():
-        yield entity_re_mention(f"coreference_{genre}", read_re_mentions(path))
 
 
 def _texts(paths: Mapping[str, Path], draws: object) -> Iterator[Suite]:
