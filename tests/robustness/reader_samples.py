@@ -218,7 +218,6 @@ RECORDS = {
     "rated shuffles": DOCUMENT,
     "cohan json lines": COHAN,
     "wikisection json": WIKISECTION,
-    "grids": {"doc": "1", "perm": 1, "grid": {"CAT": "S-O"}},
     "parallel json lines": {"id": "1", "en": "Yes.", "de": "Ja."},
     "schemas": {"sentence": "A [MASK] ran.", "candidates": ["cat", "dog"], "correct": 1},
     "dialogue nli": [{"label": "negative", "sentence1": "a", "sentence2": "b"}],
