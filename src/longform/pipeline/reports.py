@@ -27,7 +27,8 @@ def report(experiment: Experiment, paper: str, subject: str) -> None:
     results = complete(paper, scores(experiment, entry["scores"]))
     chosen = {name: _with_models(experiment, choice or {}) for name, choice in entry["exhibits"].items()}
     expected = read_expected(EXPERIMENTS / paper, scale_of(experiment), {"exhibits": chosen})
-    given = Given(results, expected, experiment.data, decoders=_decoders(experiment))
+    decoders = {name: settings for listed in experiment.decoders("facts").values() for name, settings in listed.items()}
+    given = Given(results, expected, experiment.data, decoders=decoders)
     for exhibit in entry["exhibits"]:
         sheet = drawn(place, entry, replace(given, name=exhibit))
         with whole(experiment.home / "paper_figures" / paper / exhibit) as folder:
@@ -55,12 +56,6 @@ def _with_models(experiment: Experiment, choice: Mapping[str, Any]) -> dict[str,
         listed = listed.get("sizes", {}) if part == "sizes" else listed
         names += listed["models"] if dot else [name]
     return {**choice, "system": list(dict.fromkeys(names))}
-
-
-def _decoders(experiment: Experiment) -> dict[str, Any]:
-    """Every decoder of a run by name, with its settings."""
-    lists = experiment.decoders("facts").values()
-    return {name: settings for decoders in lists for name, settings in decoders.items()}
 
 
 def _subject(paper: str, subject: str) -> Mapping[str, Any]:

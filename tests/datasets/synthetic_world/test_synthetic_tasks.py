@@ -145,8 +145,8 @@ def test_mixing_replaces_that_share_of_words_and_nothing_else():
 
 def test_a_corruption_that_a_domain_does_not_have_is_refused():
     for wrong in ({"corruption": "mixed_language"}, {"severity": 0.1}):
-        with pytest.raises(BadInput, match="stories"):
-            build(name="t", seed=1, domain="stories", documents=2, **wrong)
+        with pytest.raises(BadInput, match="reports"):
+            build(name="t", seed=1, domain="reports", documents=2, **wrong)
 
 
 def test_rater_agreement_in_closed_form_is_that_of_many_items():

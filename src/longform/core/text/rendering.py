@@ -19,12 +19,11 @@ SECTION_BREAK = "\n\n"
 
 def render(document: Document, titles: bool) -> str:
     """The body of one article; blank lines inside a section are closed up, as they would read as section breaks."""
-    return SECTION_BREAK.join(_section(section, titles) for section in document.sections)
-
-
-def _section(section: Section, titles: bool) -> str:
-    text = "\n".join(line for line in section.text.splitlines() if line.strip()) or section.text.strip()
-    return f"{section.title}: {text}" if titles else text
+    parts = []
+    for section in document.sections:
+        text = "\n".join(line for line in section.text.splitlines() if line.strip()) or section.text.strip()
+        parts.append(f"{section.title}: {text}" if titles else text)
+    return SECTION_BREAK.join(parts)
 
 
 def parse(body: str, titles: bool) -> tuple[Section, ...] | None:

@@ -22,16 +22,14 @@ from longform.datasets.synthetic_world.draws import stream
 from longform.datasets.synthetic_world.grammar import claim
 from longform.datasets.synthetic_world.languages import parallel_corpus, write_translation
 from longform.datasets.synthetic_world.reports import rating_corpus, report_corpus, write_cluster, write_report
-from longform.datasets.synthetic_world.stories import dialogue_corpus, story_corpus, write_dialogue, write_story
+from longform.datasets.synthetic_world.stories import write_dialogue, write_story
 from longform.datasets.test_suites.planted import LANGUAGE, story_text, translated
 from longform.datasets.titles import piece_count
 
 Writer = tuple[Callable[..., Any], Callable[[Sequence[Any], Sequence[str], dict[str, object]], Corpus]]
 OTHERS: Mapping[str, Writer] = {
-    "dialogues": (write_dialogue, dialogue_corpus),
     "parallel": (write_translation, parallel_corpus),
     "reports": (write_report, report_corpus),
-    "stories": (write_story, story_corpus),
     "summaries": (write_cluster, rating_corpus),
 }
 DOMAINS = (*ARTICLE_DOMAINS, *OTHERS)

@@ -8,11 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
-from longform.core.documents import Corpus, Document, Section
 from longform.datasets.synthetic_world import lexicon
-from longform.datasets.synthetic_world.corpus import ragged
 from longform.datasets.synthetic_world.draws import Draws, stream, table
 from longform.datasets.synthetic_world.lexicon import TABLE_SIZE, article, plural, vocabulary
 
@@ -57,22 +53,6 @@ def _words(draws: Draws) -> dict[str, str]:
         "Town": draws.pick(lexicon.PLACES),
     }
     return words | {"small": str(draws.integer(3, 60))} | (HE if male else SHE)
-
-
-def story_corpus(stories: Sequence[Story], splits: Sequence[str], facts: dict[str, object]) -> Corpus:
-    """Stories with their right ending as documents; the wrong ending and the outcome are truth."""
-    documents = [
-        Document(f"stories-{s.index:06d}", split, (Section(None, " ".join((*s.context, s.endings[s.right]))),))
-        for s, split in zip(stories, splits, strict=True)
-    ]
-    truth = {
-        "wrong_ending": np.array([s.endings[1 - s.right] for s in stories], dtype=np.str_),
-        "right_ending": np.array([s.endings[s.right] for s in stories], dtype=np.str_),
-        "right_index": np.array([s.right for s in stories], dtype=np.int64),
-        "schema": np.array([s.schema for s in stories], dtype=np.int64),
-        "outcome": np.array([s.outcome for s in stories], dtype=np.int64),
-    }
-    return Corpus(documents, truth, facts)
 
 
 ATTRIBUTES: Mapping[str, Mapping[str, object]] = table("dialogues")["attributes"]
@@ -176,14 +156,3 @@ def make_pairs(dialogue: Dialogue, seed: int) -> Iterator[Pair]:
         neutral = Fact(apart, draws.pick(VALUES[apart]))
         for label, second in ((POSITIVE, fact), (NEGATIVE, other), (NEUTRAL, neutral)):
             yield Pair(text, second.line, label, (fact, second))
-
-
-def dialogue_corpus(dialogues: Sequence[Dialogue], splits: Sequence[str], facts: dict[str, object]) -> Corpus:
-    """Dialogues as documents of one section, one turn a line; persona lines and sources are truth."""
-    documents = [
-        Document(f"dialogues-{d.index:06d}", split, (Section(None, "\n".join(d.turns)),))
-        for d, split in zip(dialogues, splits, strict=True)
-    ]
-    lines = [[[fact.line for fact in persona] for persona in d.personas] for d in dialogues]
-    truth = ragged("turn_source", [d.sources for d in dialogues])
-    return Corpus(documents, truth | {"persona_lines": np.array(lines, dtype=np.str_)}, facts)

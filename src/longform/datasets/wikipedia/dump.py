@@ -205,7 +205,11 @@ def parse_page(xml: bytes) -> Page | str:
         return "no wikitext"
     if not text or not text.strip():
         return "no text"
-    return _title_or_text_exclusion(title, text) or Page(element.findtext("id") or title, title, text)
+    if _YEAR.fullmatch(title):
+        return "year"
+    if title.lower().endswith("(disambiguation)") or _DISAMBIGUATION.search(text):
+        return "disambiguation"
+    return Page(element.findtext("id") or title, title, text)
 
 
 _REDIRECT = re.compile(r"\s*#\s*redirect", re.IGNORECASE)
@@ -215,11 +219,3 @@ _DISAMBIGUATION = re.compile(
     r"|numberdis|roaddis|shipdis|letter-numbercombdisambig)\s*(?:\||\}\})",
     re.IGNORECASE,
 )
-
-
-def _title_or_text_exclusion(title: str, text: str) -> str | None:
-    if _YEAR.fullmatch(title):
-        return "year"
-    if title.lower().endswith("(disambiguation)") or _DISAMBIGUATION.search(text):
-        return "disambiguation"
-    return None

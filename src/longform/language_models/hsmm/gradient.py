@@ -183,7 +183,10 @@ def fit_gradient(
     history: list[Epoch] = []
     for number in range(settings.pretraining_epochs + settings.epochs):
         if number in (0, settings.pretraining_epochs):
-            plateau = _phase(tables, settings, frozen=number < settings.pretraining_epochs)
+            frozen = number < settings.pretraining_epochs
+            parameters = list(tables.emissions) if frozen else list(tables.parameters())
+            rate = settings.pretraining_rate if frozen else settings.rate
+            plateau = Plateau(settings, torch.optim.Adam(parameters, lr=rate))
         train_ppl = _epoch(tables, plateau, indices, generator("semi-Markov batches", settings.seed, number))
         rate = plateau.optimiser.param_groups[0]["lr"]
         history.append(Epoch(number, train_ppl, _perplexity(tables.model(ngrams), held_out), rate))
@@ -192,12 +195,6 @@ def fit_gradient(
         if not held_out or history[-1].validation_ppl < lowest:
             best, lowest = tables.model(ngrams), history[-1].validation_ppl
     return best, tuple(history)
-
-
-def _phase(tables: FactoredTables, settings: GradientSettings, *, frozen: bool) -> Plateau:
-    parameters = list(tables.emissions) if frozen else list(tables.parameters())
-    rate = settings.pretraining_rate if frozen else settings.rate
-    return Plateau(settings, torch.optim.Adam(parameters, lr=rate))
 
 
 def _epoch(tables: FactoredTables, plateau: Plateau, indices: list[np.ndarray], draw: np.random.Generator) -> float:
