@@ -115,8 +115,7 @@ def criticize(
         encoder: folder of a sentence encoder; by default the optional extra's, where it is installed.
         progress: wraps the critics, (name, maker) each, and shows how far it is: a progress bar.
 
-    Raises:
-        BadInput: no texts, or fewer than two real ones; a model or an encoder that is named and cannot be read.
+    Raises BadInput: no texts, or fewer than two real ones; a model or an encoder that is named and cannot be read.
     """
     sides = read_texts(real), read_texts(generated)
     documents = [replace(d, id=f"real/{d.id}") for d in halves(sides[0].documents)]

@@ -60,8 +60,7 @@ def corruption_response(
         texts' score, ``difference`` from it with a paired test, and in ``details`` the interval (``difference_low``,
         ``difference_high``) and standard error (``difference_spread``) of the difference over documents.
 
-    Raises:
-        BadInput: an id of another form, no sound text, or a case that holds other documents than the sound ones.
+    Raises BadInput: an id of another form, no sound text, or a case that holds other documents than the sound ones.
     """
     cases: dict[tuple[str, float], list[Any]] = {}
     for unit in units:

@@ -56,8 +56,7 @@ def text_classification(
     Returns:
         A record with metric ``class_accuracy``; ``reference`` is the accuracy of the commonest class.
 
-    Raises:
-        BadInput: fewer than two classes to learn from, or an unknown classifier.
+    Raises BadInput: fewer than two classes to learn from, or an unknown classifier.
     """
     tally = class_tally(features, label, train, evaluate, classifier, document)
     metric, baseline = ClassAccuracy(classifier), tally.values.copy()
@@ -329,8 +328,7 @@ def source_detection(
         ``own_top_two`` first, then ``distance`` of each tested source (``system``) to each known one (``variant``) with an
         interval over documents; ``details`` scale the distances of a tested source to [1, 2], as the figure draws them.
 
-    Raises:
-        BadInput: a source without a known text.
+    Raises BadInput: a source without a known text.
     """
     names = (HUMAN, *sources)
     known = {name: np.array([value(document.text(name)) for document in train]) for name in names}

@@ -123,8 +123,7 @@ def shuffle_tasks(
         areas: add the area under the ROC curve of each block task, and for the first head its course over the variance.
         learned: so many training documents for the classifiers; all by default.
 
-    Raises:
-        BadInput: an unknown judge.
+    Raises BadInput: an unknown judge.
     """
     if not judges or set(judges) - set(JUDGES):
         raise BadInput(f"judges {list(judges)}; allowed are {list(JUDGES)}; fix params.yaml")

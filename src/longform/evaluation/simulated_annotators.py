@@ -98,8 +98,7 @@ def answer_rows(
         chains: item of the system -> its true section types.
         checks: attention checks beside them.
 
-    Raises:
-        BadInput: two annotators of one name, or none.
+    Raises BadInput: two annotators of one name, or none.
     """
     names = [annotator.name for annotator in annotators]
     if not names or len(set(names)) < len(names):

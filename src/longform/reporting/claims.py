@@ -105,8 +105,7 @@ def judge(
         data: the folder whose ``corpora/<corpus>/facts.json`` hold exact values.
         scale: the name of the scale of experiment, for claims that are not testable at it.
 
-    Raises:
-        BadInput: a claim that is written wrongly.
+    Raises BadInput: a claim that is written wrongly.
     """
     facts = Facts(data)
     return [_judged(paper, _checked(paper, claim), results, facts, scale) for claim in claims]

@@ -27,8 +27,7 @@ def select(results: Iterable[Record], filters: Mapping[str, Any]) -> Results:
         filters: field -> the wanted value, a list of values, or a pattern with ``*``. A filter that does not name
             ``variant``, ``task`` or ``severity`` wants the default reader, no task and undamaged text.
 
-    Raises:
-        BadInput: no such field.
+    Raises BadInput: no such field.
     """
     unknown = sorted(filters.keys() - set(NAMES))
     if unknown:

@@ -101,8 +101,7 @@ class Given:
             where: a filter of all columns; the exhibit's choice by default.
             factor: what our numbers are multiplied by, 100 for percent.
 
-        Raises:
-            BadInput: several records of one seed in one place.
+        Raises BadInput: several records of one seed in one place.
         """
         where = self.where if where is None else where
         found: list[tuple[tuple[int, ...], int, Cell]] = []

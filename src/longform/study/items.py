@@ -138,8 +138,7 @@ def sections_study(
         training: real articles with titles, shown with their gold titles on request.
         testing: system -> its articles; ``per_system`` of each are drawn, none of them a training article's text.
 
-    Raises:
-        BadInput: no titled training article, no article of a system left, none asked for, or an id that comes twice.
+    Raises BadInput: no titled training article, no article of a system left, none asked for, or an id that comes twice.
     """
     if per_system < 1:
         raise BadInput(f"study {name!r}: {per_system} articles per system; ask for 1 or more")

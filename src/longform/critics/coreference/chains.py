@@ -222,8 +222,7 @@ def read_gold(
 def gold_chains(documents: Sequence[Document], truth: Mapping[str, np.ndarray]) -> list[Chain]:
     """Chains of the documents, from ``mention_chain`` (indices into ``mention_symbol_names``) and its lengths.
 
-    Raises:
-        BadInput: an array is missing, or there are not as many lengths as documents.
+    Raises BadInput: an array is missing, or there are not as many lengths as documents.
     """
     _demand(truth, CHAIN_ARRAYS, len(documents))
     names = truth["mention_symbol_names"].tolist()
@@ -235,8 +234,7 @@ def gold_chains(documents: Sequence[Document], truth: Mapping[str, np.ndarray]) 
 def gold_mentions(documents: Sequence[Document], truth: Mapping[str, np.ndarray]) -> GivenMentions:
     """Mentions behind the resolvers' protocol, keyed by ``Document.text``, from spans in that text and persons.
 
-    Raises:
-        BadInput: an array is missing, the lengths do not fit, or a span lies outside its text.
+    Raises BadInput: an array is missing, the lengths do not fit, or a span lies outside its text.
     """
     _demand(truth, SPAN_ARRAYS, len(documents))
     spans = np.stack([truth[name] for name in SPAN_ARRAYS[:3]], axis=1)

@@ -180,8 +180,7 @@ class _NgramScores(SumScored):
     def fit(self, real: Sequence[Chain]) -> Self:
         """Count the windows of the valid chains of ``real``.
 
-        Raises:
-            BadInput: no chain is valid or none has a token, or a chain holds the end symbol.
+        Raises BadInput: no chain is valid or none has a token, or a chain holds the end symbol.
         """
         forms = form_vocabulary([unit for unit in real if unit.valid])
         blank = replace(self, forms=forms)

@@ -202,8 +202,7 @@ class GridRanker(SumScored):
     def fit(self, real: Sequence[Grid]) -> GridRanker:
         """Learn from each real text against its own shuffles.
 
-        Raises:
-            BadInput: no text gives a pair.
+        Raises BadInput: no text gives a pair.
         """
         pairs = [self._pair(grid) for grid in real if not grid.empty]
         return self.fit_pairs([pair for pair in pairs if len(pair[1])], len(real))

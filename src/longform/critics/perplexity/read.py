@@ -35,8 +35,7 @@ def read(
         preset: "paper", or None for overlapping windows.
         window: most tokens that the model sees; None for all its positions.
 
-    Raises:
-        BadInput: an unknown preset, or a window that the model does not have.
+    Raises BadInput: an unknown preset, or a window that the model does not have.
     """
     if preset not in (None, "paper"):
         raise BadInput(f"infer {name}: preset is {preset!r}, allowed are 'paper' and null; fix the entry")

@@ -72,8 +72,7 @@ class TitleCritic(BigramCritic):
     def fit(self, real: Sequence[Any]) -> Self:
         """Count the gold titles of :class:`TitledArticle` units; an article without them is excluded and counted.
 
-        Raises:
-            BadInput: no article has gold titles.
+        Raises BadInput: no article has gold titles.
         """
         return super().fit([unit.gold_chain() for unit in real])
 

@@ -189,8 +189,7 @@ def read(
 def condition_bits(suites: Sequence[Suite], encoder: Encoder, reader: LogProbReader) -> list[ConditionBits]:
     """Every condition of every item of every suite, in that order.
 
-    Raises:
-        BadInput: an item without tokens or longer than the model's window, by name.
+    Raises BadInput: an item without tokens or longer than the model's window, by name.
     """
     places = [(s, item, condition) for s in suites for item in s.items for condition in item.conditions]
     rows = encoder.rows([[region.content for region in condition.regions] for _, _, condition in places])

@@ -84,8 +84,7 @@ def read(
         truth: of the generations, as ``continuations.py`` writes it.
         domain: the planted domain of the pages, where exact verdicts are wanted too.
 
-    Raises:
-        BadInput: texts that ``continuations.py`` did not write.
+    Raises BadInput: texts that ``continuations.py`` did not write.
     """
     checker = open_checker(reader)
     marker = Marker(checker, verifier_of_lines(checker.pages, domain) if domain else None, splitter)

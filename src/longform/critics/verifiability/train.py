@@ -249,8 +249,7 @@ def premise(pair: Pair) -> str:
 def brought_entailment(folder: Path) -> Entailment:
     """The model of a folder (or of a pinned hub id in its ``pointer.json``).
 
-    Raises:
-        BadInput: labels that are neither two nor named like the three.
+    Raises BadInput: labels that are neither two nor named like the three.
     """
     config = load_config(folder)
     tokenizer = load_tokenizer(folder)
