@@ -1,9 +1,10 @@
-"""Human against machine: pairs against loops, planted differences found, lengths controlled, sources known by their texts."""
+"""Human against machine texts from planted sides, and how far scores follow length."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import spearmanr
 
 from longform.core.documents import BadInput
 from longform.critics.bbscore.bridge import BridgeRanker, LatentPath, path
@@ -16,6 +17,7 @@ from longform.evaluation.human_vs_machine import (
     source_detection,
     text_classification,
 )
+from longform.evaluation.sentence_paths import length_confound
 from tests.oracles.bridge_loops import bridges, loop_score
 
 OWN = {"length": lambda unit: len(unit.latents)}
@@ -139,3 +141,25 @@ def test_broken_sides_are_excluded_and_missing_ones_named():
         sides_of([path(np.eye(5), "a-human"), path(np.eye(5), "b-machine")])
     with pytest.raises(BadInput, match="no source"):
         human_vs_machine({"b": critic}, [broken], [], **OWN)
+
+
+def texts(seed: int) -> list[LatentPath]:
+    """True bridges of 6 to 60 sentences."""
+    return [path(bridges(1, n, 4, 1.0, seed + n)[0], f"{n}") for n in range(6, 61)]
+
+
+def test_length_moves_bbscore_as_scipy_says_and_not_the_joint_density():
+    train, test = texts(0), texts(1000)
+    own, joint = length_confound({"bbscore": BridgeCritic(), "joint": JointBridgeCritic()}, test, train=train, **OWN)
+    critic = BridgeCritic().fit(train)
+    values = [critic.score(critic.tally([unit])) for unit in test]
+    assert own.value == pytest.approx(spearmanr(values, range(6, 61)).statistic) and own.low > 0.3
+    assert joint.low < 0 < joint.high
+
+
+def test_short_texts_are_excluded_and_equal_lengths_are_undefined():
+    fitted = BridgeCritic().fit(texts(0))
+    (found,) = length_confound({"": fitted}, [path(np.eye(2), "two"), *texts(0)[:4]], **OWN)
+    assert (found.units, found.excluded) == (4, 1)
+    alike = [path(np.eye(5, 4) * k, str(k)) for k in (1, 2, 3)]
+    assert np.isnan(length_confound({"": fitted}, alike, **OWN)[0].value)

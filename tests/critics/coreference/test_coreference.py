@@ -1,4 +1,4 @@
-"""Chains of persons from mentions: the released rules one by one, gold truth, film filters, optional readers."""
+"""Chains of persons from mentions; resolvers by rules, by the nearest mention and brought from outside."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from longform.core.documents import BadInput, Document, Section, chains_from_readout
+from longform.critics.coreference.agreement import against_gold, units_from_readout
 from longform.critics.coreference.chains import (
     GivenMentions,
     Mention,
@@ -20,11 +23,20 @@ from longform.critics.coreference.chains import (
     person_chain,
     person_chains_to_readout,
     read_chains,
+    read_with,
     root_offset,
 )
 from longform.critics.coreference.chains import read_gold as gold_read
 from longform.critics.coreference.person_mentions import FIRST_NAMES
-from longform.critics.coreference.rules import FcorefResolver, load_fcoref, patch_tied_weights, person_name_spans
+from longform.critics.coreference.rules import (
+    FcorefResolver,
+    NearestResolver,
+    RuleResolver,
+    load_fcoref,
+    patch_tied_weights,
+    person_name_spans,
+    read_nearest,
+)
 from longform.critics.coreference.rules import read as rules_read
 
 
@@ -213,3 +225,138 @@ def test_a_readout_of_gold_mentions_holds_the_gold_chains():
 
 ONE = TRUTH | {name: TRUTH[name][:1] for name in ("mention_chain_lengths", "mention_start_lengths")}
 ONE |= {"mention_chain": TRUTH["mention_chain"][:3]}
+
+
+RESOLVER = RuleResolver()
+
+
+def groups(text: str, resolver: RuleResolver = RESOLVER) -> set[frozenset[str]]:
+    """Sets of words that corefer, each with its rank among equals: "he", "he/1"."""
+    seen: dict[str, int] = {}
+    found: dict[int, set[str]] = {}
+    for m in resolver.resolve([text])[0]:
+        words = text[m.start : m.end]
+        rank = seen.setdefault(words, -1) + 1
+        seen[words] = rank
+        found.setdefault(m.entity, set()).add(f"{words}/{rank}" if rank else words)
+    return {frozenset(words) for words in found.values() if len(words) > 1}
+
+
+CASES = {
+    "gender": ("Mary met John. She liked him.", {("Mary", "She"), ("John", "him")}),
+    "surname": ("Mary Jones came. Jones sang.", {("Mary Jones", "Jones")}),
+    "initials": ("George Bush spoke. G. Bush left.", {("George Bush", "G. Bush")}),
+    "titles": ("Mr. Hale met Mrs. Hale. He saw her.", {("Mr. Hale", "He"), ("Mrs. Hale", "her")}),
+    "reflexive": ("John hurt himself.", {("John", "himself")}),
+    "object is not the subject": ("John came. Peter saw him.", {("John", "him")}),
+    "possessive may be the subject": ("Peter sold his house.", {("Peter", "his")}),
+    "family": ("The Lamberts came. They hid their money.", {("The Lamberts", "They", "their")}),
+    "two joined": ("Mary and John came. They sang.", {("Mary and John", "They")}),
+    "cataphora": ("After his death, Peter was mourned.", {("his", "Peter")}),
+    "noun": ("A woman came in. The woman sat. She slept.", {("A woman", "The woman", "She")}),
+    "title decides": ("Lady Sarn met Lord Vok. He bowed to her.", {("Lady Sarn", "her"), ("Lord Vok", "He")}),
+    "pronoun makes a person of a name": ("Vanitha is an artist. She sings.", {("Vanitha", "She")}),
+    "curly quotes": ("“Go,” said John. “I won’t,” he added.", {("John", "he")}),
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), CASES.values(), ids=CASES.keys())
+def test_sentences_with_one_reading_are_read_so(text, expected):
+    assert groups(text) == {frozenset(words) for words in expected}
+
+
+def test_places_months_and_plain_words_are_no_persons():
+    text = "In March, Oxford University moved to Paris. However, the River Thames rose. Rain fell."
+    assert not [m for m in RESOLVER.resolve([text])[0] if m.named]
+
+
+def test_pronouns_do_not_reach_beyond_their_window():
+    near, far = "Mary sang. " + "It rained. " * 2 + "She left.", "Mary sang. " + "It rained. " * 6 + "She left."
+    assert groups(near) and not groups(far)
+
+
+def test_recency_alone_is_one_setting():
+    text = "Peter saw John in his garden."
+    assert groups(text) == {frozenset({"Peter", "his"})}
+    assert groups(text, RuleResolver(subject=0.0, parallel=0.0)) == {frozenset({"John", "his"})}
+
+
+def test_names_from_outside_decide_gender():
+    names = {"anmund": "MALE", "belsia": "FEMALE"}
+    text = "Anmund Balow met Belsia Dalick. She smiled at him."
+    assert groups(text, RuleResolver(first_names=names)) == {
+        frozenset({"Anmund Balow", "him"}),
+        frozenset({"Belsia Dalick", "She"}),
+    }
+
+
+def test_offsets_point_at_the_words_and_names_carry_gender():
+    text = "Yesterday Mrs. Mary O'Brien, 30, met Kofi."
+    found = {text[m.start : m.end]: m.gender for m in RESOLVER.resolve([text])[0]}
+    assert found["Mrs. Mary O'Brien"] == "FEMALE" and "Kofi" in found
+
+
+@given(st.text(alphabet="aAMry heHim.,'\"“”’()\n-éЖ東0", max_size=120))
+@settings(max_examples=200, deadline=None)
+def test_any_text_gives_ordered_spans_inside_it(text):
+    found = RESOLVER.resolve([text])[0]
+    assert all(0 <= m.start <= (m.root or 0) < m.end <= len(text) for m in found)
+    assert [(m.start, m.end) for m in found] == sorted((m.start, m.end) for m in found)
+
+
+def test_every_mention_of_a_long_text_with_many_people_is_found():
+    text = " ".join(f"Mary Name{i} met John Other{i}. She saw him." for i in range(400))
+    assert len(RESOLVER.resolve([text])[0]) >= 1600
+
+
+def entities(text):
+    (found,) = NearestResolver().resolve([text])
+    return [(text[m.start : m.end], m.entity) for m in found]
+
+
+def test_a_pronoun_is_the_person_mentioned_last_whatever_its_gender():
+    assert entities("Anna Lee met Tom Reed. She smiled. Lee left. He waved.") == [
+        ("Anna Lee", 0), ("Tom Reed", 1), ("She", 1), ("Lee", 0), ("He", 0),
+    ]  # fmt: skip
+
+
+def test_plural_pronouns_share_an_entity_of_their_own():
+    assert entities("They met Tom Reed. He left them.") == [("They", 0), ("Tom Reed", 1), ("He", 1), ("them", 0)]
+
+
+@pytest.mark.parametrize("text", ["", "Nobody was there.", "Он пришёл. 彼は来た。", "He.", "she " * 500])
+def test_odd_texts_give_mentions_in_order(text):
+    (found,) = NearestResolver().resolve([text])
+    assert found == sorted(found, key=lambda m: (m.start, m.end)) and len({m.entity for m in found}) <= 1
+
+
+def documents(*texts):
+    return [Document(f"d{i}", "test", (Section(None, text),)) for i, text in enumerate(texts)]
+
+
+def test_agreement_of_chains_is_one_with_itself_and_falls_with_a_wrong_link():
+    pages = documents("Anna Lee met Tom Reed. She smiled. He waved. Reed left.")
+    spans = [(0, 8, 0), (13, 21, 1), (23, 26, 0), (35, 37, 1), (45, 49, 1)]
+    gold = GivenMentions({pages[0].text: [Mention(a, b, e, True) for a, b, e in spans]})
+    truth = read_with(gold, pages, False, None)
+    critic = against_gold(real=truth)
+    assert critic.score(critic.tally(units_from_readout(truth))) == 1.0
+    nearest = units_from_readout(read_nearest(documents=pages, splits=["test"]))
+    parts = critic.describe(nearest)
+    # found: {Reed, She, He, Reed} alone, Lee being mentioned once; gold: {Lee, She}, {Reed, He, Reed}
+    assert parts["muc"] == {
+        "recall": pytest.approx(2 / 3),
+        "precision": pytest.approx(2 / 3),
+        "f1": pytest.approx(2 / 3),
+    }
+    assert parts["b3"]["recall"] == pytest.approx((1 / 2 + 9 / 3) / 5)
+
+
+def test_a_document_without_gold_is_refused():
+    critic = against_gold(real=read_nearest(documents=documents("Tom Reed left. He ran."), splits=["test"]))
+    with pytest.raises(BadInput, match="no gold chain"):
+        critic.tally(
+            units_from_readout(
+                read_nearest(documents=[Document("z", "test", (Section(None, "He ran."),))], splits=["test"])
+            )
+        )

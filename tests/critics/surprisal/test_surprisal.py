@@ -1,4 +1,4 @@
-"""The surprisal engine against a plain loop over the network's own logits, for tokenizers and architectures of several kinds."""
+"""Surprisal by region: alignment of tokens, conventions of encoders, and runs over suites."""
 
 from __future__ import annotations
 
@@ -9,10 +9,169 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from surprisal_cases import NETWORKS, TOKENIZERS, network, suite
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+from transformers import (
+    GPT2Config,
+    GPT2LMHeadModel,
+    GPTNeoConfig,
+    GPTNeoForCausalLM,
+    GPTNeoXConfig,
+    GPTNeoXForCausalLM,
+    LlamaConfig,
+    LlamaForCausalLM,
+    PreTrainedTokenizerFast,
+)
 
-from longform.critics.surprisal.read import Encoder, condition_bits
+from longform.core.documents import BadInput
+from longform.critics.surprisal.read import (
+    ENDS,
+    Encoder,
+    RegionText,
+    condition_bits,
+    joined,
+    read,
+    suite_readout,
+    token_regions,
+)
+from longform.datasets.test_suites.items import Suite, pair, suites_to_corpus
 from longform.language_models.log_probs import batches, common_prefix, grow, open_reader
+
+TEXT = "the cat sat on the mat . the naïve dog ’s ball rolled away , however the cat ran ; since then the dog ran too ."
+CONTEXT = "the cat sat on the mat . the naïve dog ’s ball rolled away"
+END = "<|endoftext|>"
+
+
+def byte_level(**ends) -> PreTrainedTokenizerFast:
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    trainer = trainers.BpeTrainer(vocab_size=300, special_tokens=[END], initial_alphabet=alphabet, show_progress=False)
+    tokenizer.train_from_iterator([TEXT], trainer)
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, **(ends or {"eos_token": END, "bos_token": END, "pad_token": END})
+    )
+
+
+def sentencepiece_like() -> PreTrainedTokenizerFast:
+    tokenizer = Tokenizer(models.Unigram())
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="first")
+    trainer = trainers.UnigramTrainer(
+        vocab_size=80, special_tokens=["<s>", "</s>", "<unk>"], unk_token="<unk>", show_progress=False
+    )
+    tokenizer.train_from_iterator([TEXT], trainer)
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>", unk_token="<unk>", pad_token="</s>"
+    )
+
+
+TOKENIZERS = {"byte-level": byte_level(), "sentencepiece-like": sentencepiece_like()}
+SHAPE = {"vocab_size": 320, "max_position_embeddings": 128, "bos_token_id": 0, "eos_token_id": 0}
+NETWORKS = {
+    "gpt2": lambda: GPT2LMHeadModel(
+        GPT2Config(vocab_size=320, n_positions=128, n_embd=32, n_layer=2, n_head=2, bos_token_id=0, eos_token_id=0)
+    ),
+    "gpt_neox": lambda: GPTNeoXForCausalLM(
+        GPTNeoXConfig(**SHAPE, hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64)
+    ),
+    "llama": lambda: LlamaForCausalLM(
+        LlamaConfig(**SHAPE, hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64)
+    ),
+    "gpt_neo": lambda: GPTNeoForCausalLM(
+        GPTNeoConfig(
+            **SHAPE,
+            hidden_size=32,
+            num_layers=2,
+            num_heads=2,
+            attention_types=[[["global", "local"], 1]],
+            window_size=4,
+        )
+    ),
+}
+
+
+def network(kind: str = "gpt2"):
+    torch.manual_seed(0)
+    made = NETWORKS[kind]().double().eval()
+    with torch.no_grad():
+        for parameter in made.parameters():
+            if parameter.ndim == 2:
+                parameter.mul_(5.0)  # far from uniform, so that a wrong context shows
+    return made
+
+
+def suite(metric: str = "mean") -> Suite:
+    items = [
+        pair(1, {"a": [CONTEXT, ", however", "the cat ran ."], "b": [CONTEXT, ", since", "the cat ran ."]}),
+        pair(2, {"a": ["", "the cat", "ran"], "b": ["the dog", "", "ran ; ran ."]}),
+        pair(3, {"a": ["the naïve dog ’s ball", "sat", "."], "b": ["the naïve dog", "ran", "too ."]}),
+        pair(4, {"a": [CONTEXT, ", however", "the cat ran ."], "b": [CONTEXT, ", while", "the cat ran ."]}),
+    ]
+    return Suite("toy", metric, ("(3;%a%) > (3;%b%)",), tuple(items), {"1": "x"})
+
+
+def plain_byte_level() -> Tokenizer:
+    tokenizer = Tokenizer(
+        models.BPE(vocab={c: i for i, c in enumerate(sorted(pre_tokenizers.ByteLevel.alphabet()))}, merges=[])
+    )
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    return tokenizer
+
+
+def unigram_like() -> Tokenizer:
+    pieces = [("<unk>", 0.0), ("▁", -1.0), *((c, -2.0) for c in "abcdefé ▁日"), ("▁a", -1.5), ("▁ab", -1.6)]
+    pieces += [(f"<0x{byte:02X}>", -9.0) for byte in range(256)]
+    tokenizer = Tokenizer(models.Unigram(list(dict.fromkeys(pieces)), unk_id=0, byte_fallback=True))
+    tokenizer.normalizer = normalizers.NFKC()
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always")
+    return tokenizer
+
+
+ALIGNED = {"byte-level": plain_byte_level(), "sentencepiece-like": unigram_like()}
+characters = st.characters(codec="utf-8", exclude_categories=("Cs", "Cc"))
+texts = st.one_of(st.text(characters, max_size=40), st.text(st.sampled_from("ab é日\u00a0'’🙂"), max_size=40))
+
+
+@pytest.mark.parametrize("kind", ALIGNED)
+@settings(max_examples=150, deadline=None)
+@given(texts, st.lists(st.integers(0, 40), max_size=5))
+def test_regions_partition_any_text_and_every_token_has_exactly_one(kind, text, cuts):
+    ends = (*tuple(sorted(min(cut, len(text)) for cut in cuts)), len(text))
+    source = RegionText(text, ends)
+    assert "".join(source.regions()) == text
+    encoded = ALIGNED[kind].encode(text, add_special_tokens=False)
+    regions = token_regions(source, [start for start, _ in encoded.offsets])
+    assert regions.shape == (len(encoded.ids),)
+    assert ((regions >= 0) & (regions < len(ends))).all() or not len(regions)
+    assert (np.diff(regions) >= 0).all()
+    spans = np.cumsum([0, *map(len, source.regions())])
+    for region, (start, end) in zip(regions, encoded.offsets, strict=True):
+        visible = next((i for i in range(start, end) if not text[i].isspace()), None)
+        if visible is not None:
+            assert spans[region] <= visible < spans[region + 1]
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.text(st.sampled_from("ab é日’🙂\t"), max_size=8), min_size=1, max_size=5))
+def test_joined_contents_are_their_words_and_bytes_count_up(contents):
+    source = joined(contents)
+    assert source.text == " ".join(" ".join(content.split()) for content in contents if content.split())
+    assert [region.split() for region in source.regions()] == [content.split() for content in contents]
+    encoded = ALIGNED["byte-level"].encode(source.text)
+    counts = np.bincount(token_regions(source, [start for start, _ in encoded.offsets]), minlength=len(contents))
+    assert counts.tolist() == [len(region.encode()) for region in source.regions()]
+
+
+def test_the_blank_before_a_region_belongs_to_it_and_empty_regions_own_nothing():
+    source = joined(["", "how are", "", "you ?", ""])
+    assert source.regions() == ["", "how are", "", " you ?", ""]
+    assert token_regions(source, [0, 3, 4, 7, 8, 11]).tolist() == [1, 1, 1, 3, 3, 3]
+
+
+def test_trailing_blanks_go_with_the_last_region_that_has_text():
+    source = RegionText("ab  ", (1, 4, 4))
+    assert token_regions(source, [0, 1, 2, 3, 4]).tolist() == [0, 1, 1, 1, 1]
 
 
 def by_hand(model, ids: list[int]) -> np.ndarray:
@@ -136,3 +295,59 @@ def test_no_batch_is_wider_than_the_budget_unless_one_row_is():
     planned = list(batches(grow(made, False), 12))
     assert sum(len(batch) for batch in planned) == 6
     assert all(len(batch) * max(len(t.tokens) for t in batch) <= 12 or len(batch) == 1 for batch in planned)
+
+
+def test_a_row_runs_from_files(tmp_path):
+    network().float().save_pretrained(tmp_path)
+    TOKENIZERS["byte-level"].save_pretrained(tmp_path)
+    corpus = suites_to_corpus([suite()])
+    readout = read(documents=corpus.documents, truth=corpus.truth, reader=tmp_path, name="row")
+    encoder = Encoder(TOKENIZERS["byte-level"])
+    direct = suite_readout([suite()], encoder, open_reader(network().float()))
+    assert readout.unit_ids == ("toy/1", "toy/2", "toy/3", "toy/4")
+    np.testing.assert_allclose(readout.arrays["token_bits"], direct.arrays["token_bits"], atol=1e-4)
+    assert sum(readout.arrays["region_tokens"]) == len(readout.arrays["token_bits"])
+
+
+def test_an_item_longer_than_the_window_is_refused_by_name():
+    long = Suite("long", "sum", ("(1;%a%) > (1;%b%)",), (pair(7, {"a": ["the cat " * 80], "b": ["the"]}),))
+    with pytest.raises(BadInput, match=r"suite long, item 7, condition a: \d+ tokens, the model reads 128"):
+        condition_bits([long], Encoder(TOKENIZERS["byte-level"]), open_reader(network()))
+
+
+def test_an_item_without_tokens_is_refused_by_name():
+    empty = Suite("none", "sum", ("(1;%a%) > (1;%b%)",), (pair(7, {"a": [""], "b": ["the"]}),))
+    with pytest.raises(BadInput, match="suite none, item 7, condition a: the tokenizer gives no token"):
+        condition_bits([empty], Encoder(TOKENIZERS["byte-level"], "legacy_none"), open_reader(network()))
+
+
+def test_a_tokenizer_without_ends_serves_only_the_legacy_convention():
+    bare = byte_level(pad_token=END)
+    assert Encoder(bare, "legacy_none", "strip").rows([["the cat", "ran"]])
+    for ends in set(ENDS) - {"legacy_none"}:
+        with pytest.raises(BadInput, match="no begin or end token"):
+            Encoder(bare, ends)
+    with pytest.raises(BadInput, match="no begin or end token"):
+        Encoder(bare, "legacy_none").rows([["the cat [SEP]", "ran"]])
+
+
+def test_unknown_conventions_are_refused():
+    with pytest.raises(BadInput, match="ends is 'cls'"):
+        Encoder(TOKENIZERS["byte-level"], "cls")
+    with pytest.raises(BadInput, match="separator is 'tab'"):
+        Encoder(TOKENIZERS["byte-level"], separator="tab")
+
+
+def test_tokens_equal_minicons_on_the_same_texts(tmp_path):
+    scorer = pytest.importorskip("minicons.scorer")
+    texts = [TEXT[i:].lstrip() for i in range(0, 100, 9)]
+    for kind, tokens in TOKENIZERS.items():
+        model = network().float()
+        theirs = scorer.IncrementalLMScorer(model, "cpu", tokenizer=tokens).token_score(
+            texts, surprisal=True, base_two=True
+        )
+        one = Suite("t", "sum", ("(1;%a%) > 0",), tuple(pair(i, {"a": [text]}) for i, text in enumerate(texts)))
+        ours = condition_bits([one], Encoder(tokens, "legacy_none", "literal"), open_reader(model))
+        for expected, found in zip(theirs, ours, strict=True):
+            assert len(expected) == len(found.bits), kind
+            np.testing.assert_allclose(found.bits, [value for _, value in expected], atol=1e-4)

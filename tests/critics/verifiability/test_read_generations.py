@@ -1,4 +1,4 @@
-"""Generations through the trained checker's reader: truth beside verdicts, counts, bad input, and no socket."""
+"""From generations to claims and verdicts, facts of damaged articles, and shares of what is supported."""
 
 import json
 import math
@@ -10,11 +10,28 @@ import numpy as np
 import pytest
 
 from longform.core.documents import BadInput, Document, Section
-from longform.core.text.sentences import PageSimilarity, conjunctions, entities, link_parser, mean_nats
+from longform.core.text.sentences import SPLITTERS, PageSimilarity, conjunctions, entities, link_parser, mean_nats
 from longform.critics.verifiability.checker import SavedChecker
-from longform.critics.verifiability.read import read, read_claims, verifier_of_lines
-from longform.critics.verifiability.score import generations_from_readout
+from longform.critics.verifiability.read import (
+    claims_of,
+    read,
+    read_claims,
+    read_facts,
+    replace_determiner,
+    replace_pronoun,
+    verifier_of,
+    verifier_of_lines,
+)
+from longform.critics.verifiability.score import (
+    CheckedText,
+    SupportedPerGeneration,
+    SupportedPerVerified,
+    checks_to_readout,
+    generations_from_readout,
+    units_from_readout,
+)
 from longform.critics.verifiability.train import SHAPES, DecomposableAttention, TrainedEntailment, Vocabulary
+from longform.datasets.synthetic_world import corpora
 from longform.datasets.synthetic_world.fever_corpus import build
 
 PAGES = {
@@ -160,3 +177,165 @@ def test_link_grammar_is_asked_where_it_is_installed(monkeypatch):
 
 def test_the_folder_is_json_and_safetensors(folder):
     assert json.loads((folder / "checker.json").read_text())["sure"] == 0.5
+
+
+def split(text):
+    return [part + "." for part in text.split(".") if part.strip()]
+
+
+def texts(text):
+    return [claim.text for claim in claims_of(text, "Ulm", split)]
+
+
+def test_only_the_first_five_sentences_become_claims():
+    made = texts("A is. B is. C is. D is. E is. F is.")
+    assert made == ["A is.", "B is.", "C is.", "D is.", "E is."]
+    assert len(texts("A is. B is.")) == 2
+
+
+def test_an_opening_determiner_and_its_noun_become_the_title():
+    assert texts("The town lies on a river. The war ended.") == ["Ulm lies on a river.", "Ulm ended."]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The United States won.",
+        "A town lies here.",
+        "In the town he fell.",
+        "The famous town lies.",
+        "The",
+        "The Town x.",
+    ],
+)
+def test_the_determiner_rule_leaves_names_adjectives_and_other_places_alone(sentence):
+    assert replace_determiner(sentence, "Ulm") is None
+
+
+def test_possessives_keep_their_case():
+    assert replace_pronoun("Her mayor saw him.", "Ada") == ("Ada's mayor saw him.", 1)
+    assert replace_pronoun("Her, he saw.", "Ada")[0] == "Ada, he saw." and replace_pronoun("Rain fell.", "Ada")[1] == 0
+
+
+def test_the_baseline_resolver_names_the_page_where_a_pronoun_opens():
+    made = claims_of("It lies. Rain fell on it. Its town is old.", "Ulm", split)
+    assert [claim.text for claim in made] == ["Ulm lies.", "Rain fell on it.", "Ulm's town is old."]
+    assert [claim.pronouns for claim in made] == [1, 0, 1] and not any(claim.named for claim in made)
+
+
+def test_fifty_tokens_can_be_verified_and_fifty_one_cannot():
+    fifty = " ".join(["word"] * 49) + "."
+    made = claims_of(f"{fifty} more {fifty}", "Ulm", split)
+    assert [claim.verifiable for claim in made] == [True, False]
+
+
+def test_an_endless_sentence_is_one_claim_that_is_marked():
+    (claim,) = claims_of("and so on " * 80, "Ulm", lambda text: [text])
+    assert not claim.verifiable and claim.cut
+
+
+def test_an_empty_generation_makes_no_claim():
+    assert claims_of("", "Ulm", SPLITTERS["full_stops"]) == [] == claims_of(" \n ", "Ulm", lambda text: [text])
+
+
+def test_the_repositorys_own_rules_find_common_nouns():
+    (claim,) = claims_of("The town lies on a river.", "Ulm", SPLITTERS["full_stops"])
+    assert claim.text == "Ulm lies on a river." and claim.named and claim.source == "The town lies on a river."
+
+
+def test_false_facts_are_refuted_and_sound_ones_supported():
+    corpus = corpora.corrupted(
+        name="m", seed=3, domain="wiki", documents={"test": 12}, severities=[1.0], corruptions=["false_fact"]
+    )
+    labels = {
+        unit.unit_id: unit.labels
+        for unit in units_from_readout(read_facts(documents=corpus.documents, name="x", domain="wiki"))
+    }
+    sound = [label for key, row in labels.items() if key.startswith("sound") for label in row]
+    false = [label for key, row in labels.items() if key.startswith("false") for label in row]
+    assert sound.count("refuted") == 0 < sound.count("supported")
+    assert false.count("refuted") > 0.8 * sound.count("supported")
+    with pytest.raises(BadInput, match="0 sound articles"):
+        read_facts(documents=[d for d in corpus.documents if d.id.startswith("false")], name="x", domain="wiki")
+
+
+def test_the_facts_read_back_are_those_that_the_world_wrote():
+    corpus = corpora.build(name="pages", seed=1, domain="encyclopedia", documents=40)
+    found = verifier_of(corpus.documents, "encyclopedia", "full_stops", "definition").stated
+    truth = {page["title"]: page["facts"] for page in corpus.facts["pages"].values()}
+    assert len(found) > 100
+    assert all(truth[title][relation] == value for (title, relation), (value, _) in found.items())
+
+
+def test_of_pages_in_conflict_the_first_one_counts():
+    town = [Section("place", "Ulm is a town in Quenovia. Ulm was founded in 1456.")]
+    other = [Section("place", "Ulm is a town in Quenovia. Ulm was founded in 1900.")]
+    both = [Document("a", "test", tuple(town)), Document("b", "test", tuple(other))]
+    found = verifier_of(both, "encyclopedia", "full_stops", "definition")
+    assert found.stated["Ulm", "founded"] == ("1456", ("Ulm", 1)) and found.dropped == 1
+
+
+A, B = frozenset({("Town", 0)}), frozenset({("Town", 0), ("River", 3)})
+S, R, N = "supported", "refuted", "not_enough_info"
+
+
+def unit(*pairs, name="g"):
+    return CheckedText(name, "generated", tuple(label for label, _ in pairs), tuple(e for _, e in pairs))
+
+
+def scores(*units):
+    critics = [
+        SupportedPerGeneration(),
+        SupportedPerVerified(),
+        SupportedPerGeneration(unique=True),
+        SupportedPerVerified(unique=True),
+    ]
+    return [critic.score(critic.tally(units)) for critic in critics]
+
+
+def test_the_four_numbers_by_hand():
+    text = unit((S, A), (S, A), (S, B), (R, A), (N, A))
+    assert scores(text) == pytest.approx([3 / 5, 3 / 4, 2 / 5, 2 / 3])
+
+
+def test_the_same_evidence_with_another_label_is_another_class():
+    assert scores(unit((S, A), (R, A), (R, A), (S, A))) == pytest.approx([2 / 5, 2 / 4, 1 / 5, 1 / 2])
+
+
+def test_sentences_without_enough_information_are_no_class():
+    assert scores(unit((N, A), (N, A), (S, A))) == pytest.approx([1 / 5, 1, 1 / 5, 1])
+
+
+def test_missing_sentences_count_against_a_generation_and_those_past_the_fifth_do_not_count():
+    assert scores(unit((S, A)))[0] == pytest.approx(1 / 5)
+    assert scores(unit(*[(S, A)] * 9))[0] == 1
+
+
+def test_a_generation_without_verified_sentences_is_left_out_and_counted():
+    nothing, half = unit((N, A), name="n"), unit((S, A), (R, B), name="h")
+    assert scores(nothing, half) == pytest.approx([1 / 10, 1 / 2, 1 / 10, 1 / 2])
+    assert SupportedPerVerified().tally([nothing, half]).total("excluded") == 1
+    assert all(math.isnan(scores(nothing)[i]) for i in (1, 3))
+
+
+def test_an_empty_generation_supports_nothing():
+    assert scores(unit(), unit((S, A)))[:2] == pytest.approx([1 / 10, 1])
+
+
+def test_pooling_divides_sums():
+    units = unit((S, A), name="a"), unit((R, A), (R, B), (S, B), name="b")
+    pooled, averaged = SupportedPerVerified(pooled=True), SupportedPerVerified()
+    assert pooled.score(pooled.tally(units)) == pytest.approx(2 / 4)
+    assert averaged.score(averaged.tally(units)) == pytest.approx((1 + 1 / 3) / 2)
+
+
+def test_verdicts_survive_the_readout():
+    units = [unit((S, B), (N, frozenset()), name="a"), unit(name="b"), unit((R, frozenset({("A\tb", 2)})), name="c")]
+    assert units_from_readout(checks_to_readout(units)) == units
+
+
+def test_unusable_verdicts_are_named():
+    with pytest.raises(BadInput, match="SUPPORTS"):
+        CheckedText("g", "generated", ("SUPPORTS",), (A,))
+    with pytest.raises(BadInput, match="2 labels and 1"):
+        CheckedText("g", "generated", (S, S), (A,))

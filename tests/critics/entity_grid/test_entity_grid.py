@@ -1,0 +1,315 @@
+"""Entity grids: role transitions worked by hand, the ranking machine, and supplied grids under cross-validation."""
+
+import itertools
+import math
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pytest
+
+from experiments.lapata2005.accidents import (
+    TASK,
+    cross_validated,
+    learn_ranking,
+    learn_transitions,
+    learn_tuned,
+    supplied,
+)
+from experiments.lapata2005.published_grids import parse_grid, read_grids
+from longform.core.critic import Critic
+from longform.core.documents import BadInput
+from longform.core.resampling import generator
+from longform.core.text.entity_grids import Grid, grids_to_readout
+from longform.core.text.permutations import ShuffleTask, permuted_documents
+from longform.critics.entity_grid.score import (
+    EDGE,
+    SYMBOLS,
+    GridRanker,
+    RoleTransitions,
+    TransitionFeatures,
+    rank_weights,
+    units_from_readout,
+    witten_bell,
+)
+from longform.evaluation.order_discrimination import PairAccuracy, order_discrimination
+from tests.critics.grid_cases import grid
+
+FITTED = RoleTransitions(history=1).fit([grid("SS--", "O---")])
+FIXTURE = {  # by hand: counts + kinds x lower order, over counts + kinds
+    "unigram": [0.2, 0.128571, 0.057143, 0.414286, 0.2],
+    "S": [0.35, 0.064286, 0.028571, 0.457143, 0.1],
+    "O": [0.1, 0.064286, 0.028571, 0.707143, 0.1],
+    "-": [0.057143, 0.036735, 0.016327, 0.546939, 0.342857],
+    "start": [0.35, 0.314286, 0.028571, 0.207143, 0.1],
+}
+
+
+@pytest.mark.parametrize(("context", "row"), [("S", 0), ("O", 1), ("unigram", 2), ("-", 3), ("start", 4)])
+def test_witten_bell_rows_equal_the_hand_worked_ones(context, row):
+    # X never occurs, so its row is the unigram row
+    np.testing.assert_allclose(np.exp(FITTED.log_probs[row]), FIXTURE[context], atol=1e-6)
+
+
+@pytest.mark.parametrize(("column", "value"), [("S--", -2.436000), ("-S-", -5.219307), ("X--", -5.039966)])
+def test_columns_have_the_hand_worked_log_probabilities(column, value):
+    assert FITTED.tally([grid(column)]).values[0].tolist() == pytest.approx([value, 3, 0], abs=1e-6)
+
+
+def test_the_pinochet_column_is_the_product_that_the_paper_prints():
+    # lapata2005 section 3.1: P(O) P(S|O) P(-|S) P(O|-) P(S|O) P(-|S)
+    s, o, gap, start = 0, 1, 3, EDGE
+    table = FITTED.log_probs
+    product = table[start, o] + table[o, s] + table[s, gap] + table[gap, o] + table[o, s] + table[s, gap]
+    assert FITTED.tally([grid("OS-OS-")]).total("logprob") == pytest.approx(product)
+
+
+def naive_witten_bell(columns: list[str], history: tuple[str, ...], symbol: str) -> float:
+    """The recursion, counting strings: (c(h r) + N(h) P(r | h')) / (c(h) + N(h))."""
+    sequences = [("<", *column, ">") for column in columns]
+    size = len(history)
+    following = [
+        seq[i + size]
+        for seq in sequences
+        for i in range(len(seq) - size)
+        if seq[i : i + size] == history and seq[i + size] != "<"
+    ]
+    lower = naive_witten_bell(columns, history[1:], symbol) if history else 1 / 5
+    kinds = len(set(following))
+    return (following.count(symbol) + kinds * lower) / (len(following) + kinds) if following else lower
+
+
+@pytest.mark.parametrize("history", [0, 1, 2, 3])
+def test_any_history_equals_the_recursion_over_strings(history):
+    rng = generator("witten-bell", history)
+    columns = ["".join(rng.choice(list("SOX-"), 5, p=[0.2, 0.2, 0.1, 0.5])) for _ in range(6)]
+    critic = RoleTransitions(history=history).fit([grid(*columns)])
+    for column in ("SO-XS", "-----", "XOXOX"):
+        padded = ("<", *column, ">")
+        by_hand = sum(
+            math.log(naive_witten_bell(columns, padded[max(0, i - history) : i], padded[i])) for i in range(1, 6)
+        )
+        assert critic.tally([grid(column)]).total("logprob") == pytest.approx(by_hand)
+
+
+def test_every_reachable_context_is_a_distribution():
+    critic = RoleTransitions(history=2).fit([grid("SS--O", "O---X", "-S-S-")])
+    sums = np.exp(critic.log_probs).sum(axis=-1)
+    np.testing.assert_allclose(sums, 1.0, atol=1e-12)
+
+
+def test_without_counts_everything_is_uniform():
+    np.testing.assert_allclose(witten_bell(np.zeros((SYMBOLS, SYMBOLS))), 1 / SYMBOLS)
+
+
+def test_coherence_divides_by_sentences_and_entities():
+    once, twice = grid("S--"), grid("S--", "S--")
+    assert FITTED.coherence([once])[0] == pytest.approx(-2.436 / 3, abs=1e-6)
+    assert FITTED.coherence([twice])[0] == pytest.approx(FITTED.coherence([once])[0])
+
+
+def test_orders_score_as_reordered_grids():
+    unit = grid("SS--O", "O---X")
+    orders = np.array(list(itertools.permutations(range(5))))
+    fast = FITTED.order_scores(unit, orders)
+    slow = FITTED.coherence([replace(unit, cells=unit.cells[order]) for order in orders])
+    np.testing.assert_allclose(fast, slow, atol=1e-12)
+
+
+def test_empty_grids_are_counted_and_never_scored():
+    critic = RoleTransitions().fit([grid("SS--"), grid(unit="none")])
+    assert (critic.fitted_units, critic.fitted_excluded) == (1, 1)
+    tally = critic.tally([grid("SS--", unit="a"), grid(unit="none")])
+    assert tally.column("excluded").tolist() == [0, 1]
+    assert np.isnan(critic.coherence([grid(unit="none")])[0])
+    assert np.isnan(critic.order_scores(grid(unit="none"), np.zeros((2, 0), dtype=int))).all()
+
+
+def test_bad_input_is_named():
+    with pytest.raises(BadInput, match="0 with entities"):
+        RoleTransitions().fit([grid(unit="none")])
+    with pytest.raises(BadInput, match="history is 9"):
+        RoleTransitions(history=9)
+    with pytest.raises(BadInput, match="call fit"):
+        RoleTransitions().tally([grid("SS")])
+
+
+def test_grids_survive_the_readout():
+    grids = [grid("SS--", "O---", unit="a"), grid(unit="b", split="train"), grid("X", unit="c")]
+    back = units_from_readout(grids_to_readout(grids))
+    assert [(g.unit_id, g.split, g.entities) for g in back] == [(g.unit_id, g.split, g.entities) for g in grids]
+    for mine, theirs in zip(grids, back, strict=True):
+        np.testing.assert_array_equal(mine.cells, theirs.cells)
+
+
+PLAIN = TransitionFeatures(lengths=(2,), salience=0)
+
+
+def index(transition: str) -> int:
+    code = 0
+    for role in transition:
+        code = 4 * code + "SOX-".index(role)
+    return code
+
+
+def test_six_sentences_and_fifteen_entities_have_75_transitions_of_length_two():
+    # Barzilay and Lapata 2008 section 3.2: six of 75 are [S -], frequency 0.08
+    columns = ["S-----"] * 6 + ["------"] * 9
+    features = PLAIN.of_texts([grid(*columns)])[0]
+    assert features[index("S-")] == pytest.approx(6 / 75)
+    assert features.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("length", [1, 2, 3])
+def test_frequencies_equal_a_count_of_substrings(length):
+    rng = generator("features", length)
+    columns = ["".join(rng.choice(list("SOX-"), 6)) for _ in range(4)]
+    pieces = [column[i : i + length] for column in columns for i in range(6 - length + 1)]
+    features = TransitionFeatures(lengths=(length,), salience=0).of_texts([grid(*columns)])[0]
+    for piece in set(pieces):
+        assert features[index(piece)] == pytest.approx(pieces.count(piece) / len(pieces))
+    assert np.count_nonzero(features) == len(set(pieces))
+
+
+def test_salient_and_other_entities_are_counted_apart():
+    features = TransitionFeatures(lengths=(2,), salience=2).of_texts([grid("SS", "O-")])[0]
+    salient, others = features[:16], features[16:]
+    assert (salient[index("SS")], others[index("O-")]) == (1, 1)
+    assert features.sum() == pytest.approx(2)
+
+
+def test_orders_have_the_features_of_reordered_grids():
+    unit = grid("SS--O", "O---X", "-XX--")
+    features = TransitionFeatures()
+    rng = generator("orders")
+    orders = np.stack([rng.permutation(5) for _ in range(6)])
+    slow = features.of_texts([replace(unit, cells=unit.cells[order]) for order in orders])
+    np.testing.assert_allclose(features.of_orders(unit, orders), slow)
+
+
+def runs(count: int, name: str) -> list[Grid]:
+    """Texts whose entities live in runs of sentences, as in coherent text."""
+    made = []
+    for i in range(count):
+        rng = generator("runs", name, i)
+        columns = []
+        for _ in range(6):
+            start, length = rng.integers(0, 6), rng.integers(2, 4)
+            columns.append("".join("S" if start <= k < start + length else "-" for k in range(8)))
+        made.append(grid(*columns, unit=f"{name}{i}", split=name))
+    return made
+
+
+def test_it_learns_from_shuffles_and_prefers_unseen_originals():
+    ranker = GridRanker(features=PLAIN).fit(runs(12, "train"))
+    (found,) = order_discrimination({"grid": ranker}, runs(12, "test"), [ShuffleTask("block", (1,), 10)])
+    assert found.value > 0.9 and isinstance(ranker, Critic)
+
+
+def test_one_pair_decides_the_direction():
+    weights = rank_weights(np.array([[1.0, -2.0]]), 10.0)
+    assert weights @ np.array([1.0, -2.0]) > 0
+
+
+def test_texts_that_give_no_pair_are_counted():
+    ranker = GridRanker(features=PLAIN).fit([*runs(3, "train"), grid(unit="none"), grid("SS", unit="same")])
+    assert (ranker.fitted_units, ranker.fitted_excluded) == (3, 2)
+    tally = ranker.tally([grid(unit="none")])
+    assert tally.column("excluded").tolist() == [1]
+    assert np.isnan(ranker.order_scores(grid(unit="none"), np.zeros((1, 0), dtype=int))).all()
+
+
+def test_bad_input_is_named_of_ranking():
+    with pytest.raises(BadInput, match="no pair"):
+        GridRanker().fit([grid(unit="none")])
+    with pytest.raises(BadInput, match="lengths"):
+        TransitionFeatures(lengths=())
+    with pytest.raises(BadInput, match="call fit"):
+        GridRanker().tally([grid("SS")])
+
+
+def documents(count: int):
+    """Runs of mentions, and five permutations of each."""
+    made = []
+    for d in range(count):
+        rng = generator("supplied", d)
+        columns = []
+        for _ in range(6):
+            start = int(rng.integers(0, 6))
+            columns.append("".join("S" if start <= k < start + 3 else "-" for k in range(8)))
+        original = grid(*columns, unit=f"doc{d}/1")
+        shuffled = [replace(original, cells=original.cells[rng.permutation(8)]) for _ in range(5)]
+        made += [original, *(grid_named(g, f"doc{d}/{k}") for k, g in enumerate(shuffled, 2))]
+    return made
+
+
+def grid_named(unit, name):
+    return replace(unit, unit_id=name)
+
+
+def families(grids):
+    return permuted_documents(grids, supplied)
+
+
+def test_both_models_prefer_originals_of_documents_they_have_not_seen():
+    units = families(documents(20))
+    seen = TransitionFeatures((2,), 0)
+    for learn in (
+        learn_transitions,
+        partial(learn_ranking, features=seen),
+        partial(learn_tuned, choices=[seen], penalties=[1.0]),
+    ):
+        tally = cross_validated(learn, units, task=TASK, folds=5)
+        assert PairAccuracy().score(tally) > 0.85 and tally.total("pairs") == 100
+
+
+def test_settings_are_chosen_inside_the_training_documents():
+    units = families(documents(20))
+    blind, seeing = TransitionFeatures((1,), 0), TransitionFeatures((2,), 0)  # one cell at a time sees no order
+    judge, only = (learn_tuned(units, choices, [1.0], inner=4) for choices in ([blind, seeing], [seeing]))
+    grids = [units[0].original, *units[0].permutations[TASK]]
+    np.testing.assert_allclose(judge.coherence(grids), only.coherence(grids))
+    first = learn_tuned(units, [blind], [1.0, 10.0], inner=4).coherence(grids)
+    np.testing.assert_allclose(first, first[0])
+    for bad in ({"inner": 21}, {"inner": 1}, {"choices": []}, {"penalties": []}):
+        with pytest.raises(BadInput, match="tuned ranking"):
+            learn_tuned(units, **{"choices": [seeing], "penalties": [1.0], "inner": 4, **bad})
+
+
+def test_empty_permutations_are_counted_and_give_no_pair():
+    empty = grid(unit="doc0/7")
+    units = families([*documents(4), empty, grid(unit="gone/1"), grid("SS", unit="gone/2")])
+    tally = cross_validated(learn_transitions, units, task=TASK, folds=5)
+    assert tally.column("unscored").tolist() == [1, 0, 0, 0, 0] and tally.column("excluded").tolist() == [0, 0, 0, 0, 1]
+    assert tally.column("pairs").tolist() == [5, 5, 5, 5, 0]
+
+
+def test_published_files_become_documents_and_families(tmp_path):
+    rows = ['{"doc": "a", "perm": 1, "grid": {"DOG": "S-", "CAT": "-O"}}', '{"doc": "a", "perm": 2, "grid": {}}']
+    (tmp_path / "grids.jsonl").write_text("\n".join(rows))
+    grids = read_grids(tmp_path / "grids.jsonl")
+    assert [grid.empty for grid in grids] == [False, True]
+    [document] = families(grids)
+    assert (document.unit_id, len(document.permutations[TASK])) == ("a", 1)
+
+
+def test_printed_grids_are_read_in_both_spacings():
+    found = parse_grid("% a comment\nPINOCHET  O S - O S -\n\nARREST --s--o\n")
+    assert found.entities == ("PINOCHET", "ARREST") and found.cells.shape == (6, 2)
+    assert found.cells[:, 1].tolist() == [3, 3, 0, 3, 3, 1]
+
+
+@pytest.mark.parametrize("text", ["A S Q", "A S -\nB S", "A"])
+def test_a_broken_printed_grid_is_named(text):
+    with pytest.raises(BadInput, match=r"grid|entit"):
+        parse_grid(text)
+
+
+def test_bad_input_is_named_of_tuning(tmp_path):
+    with pytest.raises(BadInput, match="0 originals"):
+        families([grid("S-", unit="d/2")])
+    with pytest.raises(BadInput, match="folds"):
+        cross_validated(learn_transitions, families(documents(2)), task=TASK, folds=5)
+    (tmp_path / "x.jsonl").write_text('{"doc": "a"}\n')
+    with pytest.raises(BadInput, match=r"x\.jsonl:1"):
+        read_grids(tmp_path / "x.jsonl")

@@ -1,0 +1,386 @@
+"""Section titles: the critic, the classifier's errors, the terms of appendix A, and readings."""
+
+from dataclasses import replace
+from itertools import pairwise, product
+
+import numpy as np
+import pytest
+import torch
+from samples.titles import CHAIN, TITLES, articles, channel
+from tiny import TITLES as TINY_TITLES
+from tiny import classifier_folder, documents
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+from longform.core.critic import estimate
+from longform.core.documents import BadInput, Chain, Document, Readout, Section, chains_from_readout, chains_to_readout
+from longform.core.markov_chain import BEGIN, END, BigramCritic
+from longform.core.resampling import generator, perplexity
+from longform.critics.section_order import read as section_titles
+from longform.critics.section_order.classifier_errors import (
+    CalibrationError,
+    CorrectedTitleCritic,
+    TitleAccuracy,
+    confusion,
+    corrected,
+)
+from longform.critics.section_order.posterior import (
+    ChainEntropy,
+    EntropyTerm,
+    ExpectedTitleCritic,
+    LikelihoodTerm,
+    chain_entropy,
+    entropy_term,
+    expected,
+    likelihood_term,
+    terms,
+)
+from longform.critics.section_order.read import read_gold
+from longform.critics.section_order.score import (
+    GoldTitleCritic,
+    TitleCritic,
+    TitledArticle,
+    random_titles,
+    units_from_readout,
+    validated,
+    validated_gold,
+)
+
+
+def readout(units, process=True):
+    """What the title reader writes of these units."""
+    base = chains_to_readout([Chain(u.unit_id, u.split, u.symbols) for u in units])
+    lengths = np.array([len(u.symbols) for u in units])
+    arrays = {
+        "gold": np.array([TITLES.index(t) for u in units for t in u.gold], dtype=np.int32),
+        "gold_lengths": lengths,
+        "gold_names": np.array(TITLES),
+        "log_posterior": np.concatenate([u.log_posterior for u in units]),
+        "log_posterior_lengths": lengths,
+        "confidence": np.exp(np.concatenate([u.log_posterior for u in units]).max(axis=1)),
+        "confidence_lengths": lengths,
+        "title_names": np.array(TITLES),
+    }
+    if process:
+        arrays |= {"section_transitions": CHAIN, "section_symbol_names": np.array(TITLES)}
+    return Readout(base.unit_ids, base.splits, {**base.arrays, **arrays})
+
+
+def real(error=0.1, train=200):
+    splits = {"train": train, "validation": 60, "test": 60}
+    return [unit for split, count in splits.items() for unit in articles(count, "world", split, error)]
+
+
+def of(units, split):
+    return [unit for unit in units if unit.split == split]
+
+
+def test_the_prior_comes_from_gold_and_the_score_from_predicted_titles():
+    units = real()
+    critic = TitleCritic(delta=1).fit(of(units, "train"))
+    plain = BigramCritic(delta=1).fit([Chain(u.unit_id, u.split, u.gold) for u in of(units, "train")])
+    test = [Chain(u.unit_id, u.split, u.symbols) for u in of(units, "test")]
+    np.testing.assert_allclose(critic.log_transitions, plain.log_transitions)
+    assert critic.score(critic.tally(of(units, "test"))) == pytest.approx(plain.score(plain.tally(test)))
+    gold = GoldTitleCritic(delta=1).fit(of(units, "train"))
+    assert gold.score(gold.tally(of(units, "test"))) < critic.score(critic.tally(of(units, "test")))
+
+
+def test_titles_at_random_have_training_shares_and_are_worse_than_any_order():
+    units, test = real(train=2000), of(real(), "test")
+    chance = random_titles(real=readout(units), deltas=[0.1, 1]).fit(of(units, "train"))
+    read = validated(real=readout(units), deltas=[0.1, 1]).fit(of(units, "train"))
+    assert chance.score(chance.tally(test)) > read.score(read.tally(test))
+    drawn = [chain.symbols for chain in chance.judged(of(units, "train"))]
+    assert [len(row) for row in drawn] == [len(u.symbols) for u in of(units, "train")]
+    gold = [title for unit in of(units, "train") for title in unit.gold]
+    flat = [title for row in drawn for title in row]
+    for title in TITLES:
+        assert flat.count(title) / len(flat) == pytest.approx(gold.count(title) / len(gold), abs=0.03)
+    assert drawn == [chain.symbols for chain in chance.judged(of(units, "train"))]
+
+
+def test_delta_is_the_best_on_predicted_validation_titles_and_an_infinite_one_is_never_chosen():
+    units = real()
+    chosen = validated(real=readout(units), deltas=[0, 0.1, 1, 10])
+    scores = dict(chosen.validation)
+    assert chosen.delta == min(scores, key=scores.get) and chosen.delta > 0
+    assert scores[0] == np.inf and np.isfinite(scores[chosen.delta])
+    assert validated_gold(real=readout(units), deltas=[0, 0.1, 1, 10]).delta == chosen.delta
+
+
+def test_the_exact_value_is_the_limit_of_many_gold_chains():
+    fitted = validated(real=readout(real()), deltas=[0.1, 1]).fit(of(real(), "train"))
+    many = GoldTitleCritic(delta=fitted.delta).fit(of(real(), "train"))
+    drawn = many.score(many.tally(articles(6000, "many")))
+    assert fitted.exact_latent_ppl() == pytest.approx(drawn, rel=0.01)
+
+
+def test_the_exact_value_by_enumeration_of_a_chain_of_two():
+    # begin -> abstract surely; abstract -> career 1/2, end 1/2; career -> end
+    process = np.zeros((5, 5))
+    process[0, 0], process[1, 1], process[1, 4], process[2, 4], process[3, 4], process[4, 4] = 1, 0.5, 0.5, 1, 1, 1
+    critic = TitleCritic(true_names=TITLES, true_transitions=process).fit(of(real(), "train"))
+    log = {(a, b): critic.log_transitions[critic.names.index(a), critic.names.index(b)]
+           for a in critic.names for b in critic.names}  # fmt: skip
+    short = log[BEGIN, "abstract"] + log["abstract", END]
+    long = log[BEGIN, "abstract"] + log["abstract", "career"] + log["career", END]
+    assert critic.exact_latent_ppl() == pytest.approx(perplexity(0.5 * short + 0.5 * long, 2.5))
+
+
+def test_no_exact_value_without_a_known_process():
+    assert (
+        validated(real=readout(real(), process=False), deltas=[1]).fit(of(real(), "train")).exact_latent_ppl() is None
+    )
+
+
+def test_the_description_counts_every_transition_and_finds_a_repetition():
+    units = of(real(0.0), "test")
+    critic = TitleCritic(delta=0.1).fit(of(real(0.0), "train"))
+    bad = [*units[:5], TitledArticle("bad", "test", ("abstract",) * 3, gold=(None,) * 3)]
+    found = critic.describe(bad)
+    assert sum(row[2] for row in found["transitions"]) == critic.tally(bad).total("transitions")
+    assert found["worst"][0]["unit"] == "bad" == found["repeating"][0]["unit"]
+    assert found["worst"][0]["titles"] == ["abstract"] * 3 and len(found["worst"][0]["log_probs"]) == 4
+    assert found["likeliest"][BEGIN] == "abstract"
+
+
+def test_a_readout_without_a_needed_split_is_refused():
+    with pytest.raises(BadInput, match="split 'validation'"):
+        validated(real=readout(of(real(), "train")), deltas=[1])
+    with pytest.raises(BadInput, match="none is finite"):
+        validated(real=readout(real(0.2)), deltas=[0])
+
+
+def article(predicted, gold, split="test", number=0):
+    return TitledArticle(f"{split}-{number}", split, tuple(predicted), gold=tuple(gold))
+
+
+def with_channel(critic, rows):
+    full = np.eye(len(critic.names))
+    place = [critic.names.index(title) for title in TITLES]
+    full[np.ix_(place, place)] = rows
+    return replace(critic, channel=full)
+
+
+def test_expected_counts_of_noisy_titles_give_back_the_gold_score_exactly():
+    train = of(real(0.0), "train")
+    fitted = CorrectedTitleCritic(confusion_names=TITLES, confusion_counts=np.eye(4)).fit(train)
+    critic = with_channel(fitted, channel(0.2))
+    gold = GoldTitleCritic().fit(train)
+    # every reading of abstract, history, people, weighted by its probability
+    chain, noisy = (0, 2, 3), channel(0.2)
+    total = np.zeros(critic.tally([article(["abstract"], ["abstract"])]).values.shape[1])
+    for first in range(4):
+        for second in range(4):
+            for third in range(4):
+                reading = [TITLES[z] for z in (first, second, third)]
+                weight = noisy[chain[0], first] * noisy[chain[1], second] * noisy[chain[2], third]
+                total += weight * critic.tally([article(reading, reading)]).values[0]
+    tally = critic.tally([article(["abstract"], ["abstract"])])
+    found = critic.score(replace(tally, values=total[None, :]))
+    names = [TITLES[z] for z in chain]
+    assert found == pytest.approx(gold.score(gold.tally([article(names, names)])), rel=1e-10)
+
+
+def test_a_perfect_channel_changes_nothing():
+    train, test = of(real(0.1), "train"), of(real(0.1), "test")
+    fitted = CorrectedTitleCritic(confusion_names=TITLES, confusion_counts=np.eye(4)).fit(train)
+    plain = TitleCritic().fit(train)
+    assert with_channel(fitted, np.eye(4)).score(fitted.tally(test)) == pytest.approx(plain.score(plain.tally(test)))
+
+
+def test_the_confusion_matrix_counts_sections_by_gold_and_predicted_title():
+    units = [article(["career", "people"], ["abstract", "people"]), article(["abstract"], [None])]
+    counts = confusion(units, TITLES)
+    assert counts.sum() == 2 and counts[0, 1] == 1 and counts[3, 3] == 1
+
+
+def test_the_corrected_interval_covers_the_exact_value_over_seeds():
+    """Four titles, 5 % errors (which the critic punishes by a third of the score): 40 worlds, validation drawn anew."""
+    hits, naive, wide = 0, 0, []
+    for seed in range(40):
+        train = articles(300, seed, "train")
+        counts = confusion(articles(100, seed, "validation", 0.05), TITLES)
+        known = {"true_names": TITLES, "true_transitions": CHAIN}
+        critic = CorrectedTitleCritic(delta=0.1, confusion_names=TITLES, confusion_counts=counts, **known).fit(train)
+        test = articles(150, seed, "test", 0.05)
+        found = estimate(critic, critic.tally(test), generator("covers", seed), resamples=100)
+        exact = critic.exact_latent_ppl()
+        hits += found.low <= exact <= found.high
+        wide.append((found.high - found.low) / exact)
+        plain = TitleCritic(delta=0.1).fit(train)
+        naive += abs(plain.score(plain.tally(test)) - exact) < (found.high - found.low) / 2
+    assert hits >= 33  # 95 % of 40 is 38; fewer than 33 has probability below 1e-3
+    assert (
+        naive <= 13 and np.median(wide) < 0.5
+    )  # the uncorrected value is mostly outside, and the interval is no blank
+
+
+def test_a_channel_without_errors_is_still_uncertain():
+    counts = 50.0 * np.eye(4)
+    critic = CorrectedTitleCritic(delta=0.1, confusion_names=TITLES, confusion_counts=counts).fit(of(real(), "train"))
+    tally, rng = critic.tally(of(real(0.0), "test")), generator("draws")
+    drawn = [critic.redrawn(rng).score(tally) for _ in range(20)]
+    assert np.std(drawn) > 0 and 0.9 < np.diag(critic.channel).min() < 1
+
+
+def test_the_factory_counts_validation_sections_and_refuses_an_impossible_transition():
+    found = corrected(real=readout(real()), deltas=[0.1, 1])
+    sections = sum(len(unit.gold) for unit in of(real(), "validation"))
+    assert found.confusion_counts.sum() == sections and found.confusion_names == TITLES
+    sure = corrected(real=readout(real(0.01)), deltas=[0.1, 1]).fit(of(real(0.01), "train"))
+    assert sure.describe([])["reliable"] and not found.fit(of(real(), "train")).describe([])["reliable"]
+    with pytest.raises(BadInput, match="above 0"):
+        replace(found, delta=0).fit(of(real(), "train"))
+
+
+def confident(confidence, correct, name="a"):
+    titles = ["abstract" if right else "career" for right in correct]
+    return replace(article(titles, ["abstract"] * len(titles), number=name), confidence=np.array(confidence, float))
+
+
+def test_calibration_of_two_bins_by_hand():
+    metric = CalibrationError(bins=2)
+    units = [confident([0.2, 0.4], [1, 0]), confident([0.9, 0.7, 0.8, 1.0], [1, 1, 1, 0], "b")]
+    # (0, 0.5]: 1 right of 2 at 0.3; (0.5, 1]: 3 right of 4 at 0.85
+    assert metric.score(metric.tally(units)) == pytest.approx((2 * 0.2 + 4 * 0.10) / 6)
+
+
+def test_a_calibrated_reader_is_near_what_chance_gives_and_an_overconfident_one_is_not():
+    rng = generator("calibrated")
+    confidence = rng.uniform(0.3, 1.0, 3000)
+    good = [confident(confidence, rng.random(3000) < confidence)]
+    over = [confident(np.sqrt(confidence), rng.random(3000) < confidence)]
+    metric = CalibrationError()
+    chance = metric.describe(good)["expected_by_chance"]
+    assert 0.3 * chance < metric.score(metric.tally(good)) < 2 * chance < metric.score(metric.tally(over))
+
+
+def test_the_edges_of_confidence_fall_into_the_first_and_last_bin():
+    bins = CalibrationError(bins=4).describe([confident([1e-9, 0.25, 1.0], [1, 1, 1])])["bins"]
+    assert [(low, count) for low, _, count, _, _ in bins] == [(0.0, 2.0), (0.75, 1.0)]
+
+
+def test_sections_without_gold_titles_are_left_out_and_documents_without_any_are_counted():
+    mixed = replace(article(["abstract", "people"], ["abstract", None]), confidence=np.array([0.9, 0.1]))
+    blank = replace(article(["people"], [None], number=1), confidence=np.array([0.5]))
+    for metric, value in ((CalibrationError(), pytest.approx(0.1)), (TitleAccuracy(), 1.0)):
+        tally = metric.tally([blank, mixed])
+        assert tally.total("excluded") == 1 and metric.score(tally) == value
+        assert np.isnan(metric.score(metric.tally([blank])))
+    with pytest.raises(BadInput, match="whole number from 1"):
+        CalibrationError(bins=0)
+
+
+@pytest.mark.parametrize("sections", [1, 2, 4])
+def test_the_terms_are_those_of_enumeration(sections):
+    rng = generator("enumeration", sections)
+    initial, final = np.log(rng.dirichlet(np.ones(3))), np.log(rng.random(3))
+    inner, emissions = np.log(rng.dirichlet(np.ones(3), 3)), rng.normal(size=(sections, 3))
+    paths = list(product(range(3), repeat=sections))
+    prior = np.array([initial[p[0]] + sum(inner[a, b] for a, b in pairwise(p)) + final[p[-1]]
+                      for p in paths])  # fmt: skip
+    likelihood = np.array([sum(emissions[m, z] for m, z in enumerate(p)) for p in paths])
+    joint = prior + likelihood
+    posterior = np.exp(joint - np.log(np.exp(joint).sum()))
+    found = terms(initial, inner, final, emissions)
+    assert found.prior.sum() == pytest.approx(posterior @ prior, abs=1e-10)
+    assert found.likelihood.sum() == pytest.approx(posterior @ likelihood, abs=1e-10)
+    assert found.entropy.sum() == pytest.approx(-(posterior @ np.log(posterior)), abs=1e-10)
+    assert found.evidence == pytest.approx(found.prior.sum() + found.likelihood.sum() + found.entropy.sum(), abs=1e-10)
+
+
+def test_impossible_transitions_carry_no_weight():
+    inner = np.log(np.array([[0.5, 0.5], [1.0, 0.0]]) + 0.0, where=np.array([[True, True], [True, False]]),
+                   out=np.full((2, 2), -np.inf))  # fmt: skip
+    found = terms(np.log([0.5, 0.5]), inner, np.log([1.0, 1.0]), np.zeros((3, 2)))
+    assert np.isfinite([*found.prior, *found.entropy, found.evidence]).all()
+    assert found.evidence == pytest.approx(found.prior.sum() + found.likelihood.sum() + found.entropy.sum(), abs=1e-10)
+
+
+def test_the_three_terms_of_a_set_add_up_to_its_evidence():
+    units = real(0.1)
+    fitted = ExpectedTitleCritic().fit(of(units, "train"))
+    tally = fitted.tally(of(units, "test"))
+    parts = sum(tally.total(name) for name in ("prior", "likelihood", "entropy"))
+    assert parts == pytest.approx(tally.total("evidence"), rel=1e-10)
+    assert LikelihoodTerm().score(tally) == tally.total("likelihood") / tally.total("transitions")
+    assert EntropyTerm().score(tally) == tally.total("entropy") / tally.total("transitions")
+
+
+def test_a_certain_reader_has_no_entropy_and_the_latent_ppl_of_its_arg_max():
+    units = articles(30, "certain", error=0.0)
+    fitted = ExpectedTitleCritic().fit(of(real(0.0), "train"))
+    tally = fitted.tally(units)
+    plain = TitleCritic().fit(of(real(0.0), "train"))
+    assert EntropyTerm().score(tally) < 1e-3
+    assert fitted.score(tally) == pytest.approx(plain.score(plain.tally(units)), rel=1e-3)
+
+
+def test_the_diversity_of_many_true_chains_is_the_process_own_latent_ppl():
+    fitted = ChainEntropy().fit(of(real(), "train"))
+    found = fitted.score(fitted.tally(articles(4000, "many")))
+    visits = np.linalg.solve((np.eye(5) - np.hstack([np.zeros((5, 1)), CHAIN[:, :-1]])).T, np.eye(5)[0])
+    entropy = -np.where(CHAIN > 0, CHAIN * np.log(np.where(CHAIN > 0, CHAIN, 1)), 0).sum(axis=1)
+    assert found == pytest.approx(np.exp(visits @ entropy / visits.sum()), rel=0.02)
+
+
+def test_one_chain_over_and_over_has_no_diversity_whatever_its_latent_ppl():
+    units = [u for u in articles(200, "many") if u.symbols == articles(1, "many")[0].symbols]
+    fitted = ChainEntropy().fit(of(real(), "train"))
+    once = len(set(units[0].symbols)) == len(units[0].symbols)
+    assert once and fitted.score(fitted.tally(units)) == pytest.approx(1.0)
+
+
+def test_the_interval_of_a_diversity_holds_its_value():
+    fitted = ChainEntropy().fit(of(real(), "train"))
+    wild = articles(60, "wild", transitions=np.full((5, 5), 0.2))
+    found = estimate(fitted, fitted.tally(wild), generator("diversity"), resamples=200)
+    assert found.low < found.value < found.high
+
+
+def test_unknown_titles_and_unread_articles_are_counted():
+    fitted = ChainEntropy().fit(of(real(), "train"))
+    odd = TitledArticle("o", "test", ("abstract", "nowhere"), gold=(None, None))
+    tally = fitted.tally([odd])
+    assert tally.total("unknown") == 2 and tally.total("<bos>|abstract") == 1 and tally.total(f"abstract|{END}") == 0
+
+
+def test_the_factories_share_one_smoothing():
+    made = [f(real=readout(real()), deltas=[0.1, 1]) for f in (expected, likelihood_term, entropy_term, chain_entropy)]
+    assert len({one.delta for one in made}) == 1
+    assert [type(one).__name__ for one in made] == [
+        "ExpectedTitleCritic", "LikelihoodTerm", "EntropyTerm", "ChainEntropy",
+    ]  # fmt: skip
+
+
+def test_titles_equal_a_plain_forward_pass_and_keep_gold(tmp_path):
+    reader = classifier_folder(tmp_path)
+    out = section_titles.read(documents=documents(), reader=reader, name="t", splits=["test"], max_length=16, batch=2)
+    network, tokenizer = (
+        AutoModelForSequenceClassification.from_pretrained(reader).eval(),
+        AutoTokenizer.from_pretrained(reader),
+    )
+    for chain, document in zip(chains_from_readout(out), [d for d in documents() if d.split == "test"], strict=True):
+        for title, section in zip(chain.symbols, document.sections, strict=True):
+            ids = tokenizer(section.text, truncation=True, max_length=16, return_tensors="pt")["input_ids"]
+            with torch.no_grad():
+                assert title == TINY_TITLES[int(network(ids).logits.argmax())]
+    units = units_from_readout(out)
+    assert all(unit.gold == TINY_TITLES for unit in units)
+
+
+def test_an_empty_section_still_gets_a_title(tmp_path):
+    lone = [Document("x", "generated", (Section(None, ""),))]
+    reader = classifier_folder(tmp_path)
+    out = section_titles.read(documents=lone, reader=reader, name="t", splits=["generated"], max_length=16)
+    assert len(chains_from_readout(out)[0].symbols) == 1
+    assert units_from_readout(out)[0].gold == (None,)
+    with pytest.raises(BadInput, match="no document of splits"):
+        section_titles.read(documents=lone, reader=reader, name="t", splits=["test"], max_length=16)
+
+
+def test_gold_chains_with_an_untitled_section_are_invalid_not_shortened():
+    mixed = Document("x", "test", (Section("abstract", "a"), Section(None, "b")))
+    chains = chains_from_readout(read_gold(documents=[*documents(4), mixed], splits=["test"]))
+    assert [chain.valid for chain in chains] == [True, False] and chains[0].symbols == TINY_TITLES
