@@ -92,7 +92,7 @@ def scored(critic, task="block_1", value=0.8, **more):
     return Record(critic, "accuracy", task=task, value=value, low=value - 0.1, high=value + 0.1, units=30, **more)
 
 
-RESULTS = Results([scored("bb"), record_1("bb", variant="head_0"), record_1("grid", value=0.5)])
+RESULTS = Results([scored("bb"), scored("bb", variant="head_0"), scored("grid", value=0.5)])
 GIVEN = Given(RESULTS, SMALL, Path())
 
 

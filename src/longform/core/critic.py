@@ -24,6 +24,7 @@ from longform.core.resampling import blocks, occurrences, percentile_interval, r
 TIE = 1e-12  # share of a score within which a permuted difference equals the observed one
 Better = Literal["higher", "lower", "nearer_real"]
 Unit_contra = TypeVar("Unit_contra", contravariant=True)
+FITTED = {"fitted": True}  # metadata of a field that fitting sets: no setting, so no part of a signature
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from longform.core.critic import Better, Sums, SumScored, Tally
+from longform.core.critic import FITTED, Better, Sums, SumScored, Tally
 from longform.core.documents import BadInput, Chain, Readout, chains_from_readout
 from longform.core.resampling import generator, perplexity
 
@@ -22,7 +22,6 @@ BEGIN, END = "<bos>", "<eos>"
 COLUMNS = ("logprob", "transitions", "unknown", "excluded")
 FAILURE_PROBABILITY = 0.01  # deng2022 Table 12: a transition fails where P_c(z_m | z_{m-1}) is below this
 UNKNOWN = -1
-FITTED = {"fitted": True}
 
 
 class _MarkovScores(SumScored):

@@ -132,10 +132,6 @@ class CoherentShare(SumScored):
     better: ClassVar[Better] = "higher"
     divided: ClassVar[tuple[str, str]] = ("coherent", "judgements")
 
-    def fit(self, real: Sequence[Judged]) -> CoherentShare:
-        """Nothing to fit."""
-        return self
-
     def tally(self, units: Sequence[Judged]) -> Tally:
         """Columns: coherent judgements, judgements, excluded (an article that nobody judged)."""
         rows = [(sum(u.verdicts.values()), len(u.verdicts), not u.verdicts) for u in units]

@@ -14,7 +14,17 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.stats import wasserstein_distance
 
-from longform.core.critic import Better, PairLearner, SumScored, Tally, clustered, compare, signature, unit_scores
+from longform.core.critic import (
+    FITTED,
+    Better,
+    PairLearner,
+    SumScored,
+    Tally,
+    clustered,
+    compare,
+    signature,
+    unit_scores,
+)
 from longform.core.documents import BadInput
 from longform.core.resampling import generator, percentile_interval
 from longform.core.results import Record
@@ -299,7 +309,7 @@ class SourceDetection:
         known: values of known texts by source.
     """
 
-    known: Mapping[str, np.ndarray] = field(repr=False, metadata={"fitted": True})
+    known: Mapping[str, np.ndarray] = field(repr=False, metadata=FITTED)
     better: ClassVar[Better] = "higher"
 
     def distances(self, tally: Tally) -> np.ndarray:

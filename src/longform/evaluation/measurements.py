@@ -9,12 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from longform.core.critic import Better, Tally, compare, estimate, resampled_difference, signature, weighted_scores
+from longform.core.critic import (
+    FITTED,
+    Better,
+    Tally,
+    compare,
+    estimate,
+    resampled_difference,
+    signature,
+    weighted_scores,
+)
 from longform.core.documents import BadInput
 from longform.core.resampling import generator, percentile_interval
 from longform.core.results import Record
 
-FITTED = {"fitted": True}
 PERMUTATIONS = 1000  # of one paired test: a table has dozens of them
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -36,10 +36,6 @@ class _Mean(SumScored):
     column: str
     better: ClassVar[Better] = "nearer_real"
     counted: ClassVar[str]
-
-    def fit(self, real: Units) -> Self:
-        """Nothing is fitted."""
-        return self
 
     def tally(self, units: Units) -> Tally:
         """Columns sum, what is counted, and excluded (a generation without any value)."""

@@ -106,17 +106,6 @@ def test_probabilities_equal_the_plain_dictionary_version_on_seen_and_unseen_cha
     assert [d for (d,) in critic.fitted_discounts] == pytest.approx([plain.discount[n] for n in range(1, 6)])
 
 
-def test_discount_and_probability_of_a_hand_counted_bigram():
-    critic = MentionCritic(order=2).fit([chain("a b"), chain("a b"), chain("a c")])
-    # bigrams: (bos,a) 3, (a,b) 2, (a,c) 1: n1 = 1, n2 = 1, D = 1/3; unigrams a 3, b 2, c 1 of 6
-    assert critic.fitted_discounts == ((0.0,), (pytest.approx(1 / 3),))
-    after_a = {s: math.exp(critic.attribute([chain(f"a {s}")])[0][1]) for s in "abc"}
-    assert after_a["b"] == pytest.approx((2 - 1 / 3) / 3 + (1 / 3) * 2 / 3 * 2 / 6)
-    assert after_a["c"] == pytest.approx((1 - 1 / 3) / 3 + (1 / 3) * 2 / 3 * 1 / 6)
-    assert after_a["a"] == pytest.approx((1 / 3) * 2 / 3 * 3 / 6)
-    assert sum(after_a.values()) == pytest.approx(1.0, abs=1e-12)
-
-
 def test_modified_discounts_of_hand_made_counts_of_counts():
     counts = np.array([1] * 8 + [2] * 4 + [3] * 2 + [4] * 1 + [9])
     y = 8 / (8 + 2 * 4)
@@ -194,38 +183,6 @@ def test_an_unseen_symbol_costs_the_floor_and_is_counted_as_unknown():
     for order in range(5, 1, -1):
         reserved += math.log(critic.fitted_discounts[order - 1][0])
     assert tally.total("logprob") == pytest.approx(math.log(UNSEEN_PROBABILITY) + reserved)
-
-
-def test_an_unseen_history_is_shortened_without_penalty():
-    critic = MentionCritic(order=3).fit([chain("a b c d"), chain("d c b a")])
-    assert critic.attribute([chain("zz yy xx b")])[0][3] == pytest.approx(math.log(2 / 8))
-
-
-def test_entity_names_do_not_matter_only_who_is_whom():
-    real = drawn_chains("names", 20)
-    critic = MentionCritic().fit(real)
-    one = critic.tally([chain("M:1 he:1 . F:2 he:1")])
-    np.testing.assert_array_equal(one.values, critic.tally([chain("M:x he:x . F:900 he:x")]).values)
-    assert one.total("logprob") != critic.tally([chain("M:1 he:1 . F:2 he:2")]).total("logprob")
-
-
-@pytest.mark.parametrize("critic", [MentionCritic(), KneserNeyCritic()])
-def test_score_approaches_the_closed_form_of_a_known_process(critic):
-    rng = generator("test", "known", type(critic).__name__)
-    matrix = np.array([[0.1, 0.6, 0.3], [0.5, 0.3, 0.2], [0.7, 0.1, 0.2]])
-
-    def walk(tokens: int) -> tuple[str, ...]:
-        states = [0]
-        for u in rng.random(tokens):
-            states.append(int(np.searchsorted(matrix[states[-1]].cumsum()[:2], u)))
-        return tuple("abc"[s] for s in states[1:])
-
-    stationary = np.linalg.matrix_power(matrix, 200)[0]
-    entropy = -np.sum(stationary[:, None] * matrix * np.log(matrix))
-    fitted = critic.fit([Chain("real", "train", walk(40_000))])
-    assert fitted.score(fitted.tally([Chain("held", "test", walk(20_000))])) == pytest.approx(
-        math.exp(entropy), rel=0.015
-    )
 
 
 @pytest.mark.parametrize(

@@ -24,13 +24,11 @@ from longform.core.text.entity_grids import Grid, grids_to_readout
 from longform.core.text.permutations import ShuffleTask, permuted_documents
 from longform.critics.entity_grid.score import (
     EDGE,
-    SYMBOLS,
     GridRanker,
     RoleTransitions,
     TransitionFeatures,
     rank_weights,
     units_from_readout,
-    witten_bell,
 )
 from longform.evaluation.order_discrimination import PairAccuracy, order_discrimination
 from tests.critics.grid_cases import grid
@@ -90,16 +88,6 @@ def test_any_history_equals_the_recursion_over_strings(history):
             math.log(naive_witten_bell(columns, padded[max(0, i - history) : i], padded[i])) for i in range(1, 6)
         )
         assert critic.tally([grid(column)]).total("logprob") == pytest.approx(by_hand)
-
-
-def test_every_reachable_context_is_a_distribution():
-    critic = RoleTransitions(history=2).fit([grid("SS--O", "O---X", "-S-S-")])
-    sums = np.exp(critic.log_probs).sum(axis=-1)
-    np.testing.assert_allclose(sums, 1.0, atol=1e-12)
-
-
-def test_without_counts_everything_is_uniform():
-    np.testing.assert_allclose(witten_bell(np.zeros((SYMBOLS, SYMBOLS))), 1 / SYMBOLS)
 
 
 def test_coherence_divides_by_sentences_and_entities():

@@ -10,13 +10,7 @@ from longform.core.resampling import generator
 from longform.core.text.entity_grids import grid_from_mentions, grids_from_readout, read
 from longform.core.text.permutations import ShuffleTask
 from longform.critics.entity_grid.score import RoleTransitions
-from longform.critics.lexical.score import (
-    AdjacentSimilarity,
-    LatentSemantics,
-    Overlap,
-    term_documents,
-    word_vectors,
-)
+from longform.critics.lexical.score import AdjacentSimilarity, LatentSemantics, Overlap, term_documents, word_vectors
 from longform.critics.lexical.train import fit
 from longform.critics.lexical.wordnet import wordnet
 from longform.datasets.synthetic_world.corpora import build

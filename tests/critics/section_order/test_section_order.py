@@ -182,13 +182,6 @@ def test_expected_counts_of_noisy_titles_give_back_the_gold_score_exactly():
     assert found == pytest.approx(gold.score(gold.tally([article(names, names)])), rel=1e-10)
 
 
-def test_a_perfect_channel_changes_nothing():
-    train, test = of(real(0.1), "train"), of(real(0.1), "test")
-    fitted = CorrectedTitleCritic(confusion_names=TITLES, confusion_counts=np.eye(4)).fit(train)
-    plain = TitleCritic().fit(train)
-    assert with_channel(fitted, np.eye(4)).score(fitted.tally(test)) == pytest.approx(plain.score(plain.tally(test)))
-
-
 def test_the_confusion_matrix_counts_sections_by_gold_and_predicted_title():
     units = [article(["career", "people"], ["abstract", "people"]), article(["abstract"], [None])]
     counts = confusion(units, TITLES)

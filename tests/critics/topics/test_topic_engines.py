@@ -12,7 +12,6 @@ from scipy.stats import multivariate_normal
 from topic_cases import simulated, small_model
 
 from longform.core.resampling import generator
-from longform.critics.topics import kernels as topic_kernels
 from longform.critics.topics.model import RELEASED, TermCounts, TopicModel, TopicSettings, from_rows, gaussian, inverse
 from longform.critics.topics.score import LogisticNormalCritic, TopicReading
 from longform.critics.topics.train import (
@@ -64,27 +63,6 @@ def test_the_bound_is_the_direct_sum_of_its_terms(seed):
     for d, row in enumerate(counts.rows()):
         direct = direct_bound(row, found.logits[d], found.variances[d], model)
         assert found.bounds[d] == pytest.approx(direct, abs=1e-8)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_no_coordinate_can_raise_the_bound_at_its_end(seed):
-    model, counts = small_model(seed), small_counts(seed)
-    found = expectation(counts, model, EXACT)
-    for d, row in enumerate(counts.rows()):
-        logits, variances = found.logits[d], found.variances[d]
-        phi = assignments(row[0], logits, model)
-        zeta = np.exp(np.append(logits, 0) + np.append(variances, 0) / 2).sum()
-        fixed = {"phi": phi, "zeta": zeta}
-        for i in range(len(logits)):
-            nudge = 1e-5 * np.eye(len(logits))[i]
-            up, down = (direct_bound(row, logits + s * nudge, variances, model, **fixed) for s in (1, -1))
-            assert (up - down) / 2e-5 == pytest.approx(0, abs=1e-4), "lambda"
-            up, down = (direct_bound(row, logits, variances + s * nudge, model, **fixed) for s in (1, -1))
-            assert (up - down) / 2e-5 == pytest.approx(0, abs=1e-4), "nu"
-        up, down = (direct_bound(row, logits, variances, model, phi, zeta + s * 1e-5) for s in (1, -1))
-        assert (up - down) / 2e-5 == pytest.approx(0, abs=1e-4), "zeta"
-        mixed = 0.99 * phi + 0.01 / len(phi)
-        assert direct_bound(row, logits, variances, model, mixed, zeta) <= found.bounds[d] + 1e-9
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -246,24 +224,6 @@ def test_the_m_step_maximises_the_bound_over_the_gaussian():
     for _ in range(20):
         nudge = rng.normal(size=(3, 3)) * 0.01
         assert part(mean + rng.normal(size=3) * 0.01, precision + nudge + nudge.T) < best
-
-
-def test_the_newton_system_is_solved_to_its_drop():
-    rng = generator("newton system")
-    width, mass = 16, 30.0
-    root = rng.normal(size=(width, width))
-    precision = root @ root.T / width + np.eye(width)
-    scratch = np.zeros((topic_kernels.SCRATCH_ROWS, width))
-    share = rng.dirichlet(np.ones(width)) * mass
-    scratch[topic_kernels.CURVE], scratch[topic_kernels.GRADIENT] = share, rng.normal(size=width)
-    topic_kernels._solve(scratch, precision, mass)
-    hessian = precision + np.diag(share) - np.outer(share, share) / mass
-    step, gradient = scratch[topic_kernels.STEP], scratch[topic_kernels.GRADIENT]
-    np.testing.assert_allclose(scratch[topic_kernels.STEP_PULL], precision @ step, atol=1e-10)
-    scale = np.diag(hessian)
-    rest = gradient - hessian @ step
-    assert rest @ (rest / scale) <= topic_kernels.CG_DROP * (gradient @ (gradient / scale)) * 1.0001
-    assert np.linalg.norm(step - np.linalg.solve(hessian, gradient)) < 0.05 * np.linalg.norm(step)
 
 
 def test_uniform_numbers_are_those_of_the_scientific_library():

@@ -11,13 +11,7 @@ from longform.core.documents import BadInput
 from longform.core.results import Record, Results
 from longform.critics.verifiability.reliability import CHOICES, read_answers
 from longform.reporting.claims import HOLDS, UNTESTABLE
-from longform.reporting.papers.massarelli2020 import (
-    TABLE_1,
-    chosen,
-    in_order,
-    label,
-    strategy,
-)
+from longform.reporting.papers.massarelli2020 import TABLE_1, chosen, in_order, label, strategy
 from longform.reporting.pivot import Given
 from longform.reporting.printed import read_expected
 from longform.study.items import CLAIM_LABELS

@@ -13,14 +13,13 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from longform.core.critic import Better
+from longform.core.critic import FITTED, Better
 from longform.core.documents import BadInput, Readout
 from longform.core.resampling import derived_seed, generator
 
 SLOPE = 0.01  # of the leaky ReLU of networks over features, BBScore release
 Layers = tuple[tuple[np.ndarray, np.ndarray], ...]  # weights and biases
 WINDOWS = (0, 1, 2, 4, 8)  # sheng2024 appendix D: the global score and four window sizes, the five features
-FITTED = {"fitted": True}
 
 
 @dataclass(frozen=True)

@@ -14,12 +14,7 @@ from safetensors.torch import load_file, save_file
 
 from longform.core.documents import BadInput, Document, Readout
 from longform.core.text.permutations import numbered
-from longform.language_models.sentence_features import (
-    ENCODER,
-    KeptFeatures,
-    open_encoder,
-    split_sentences,
-)
+from longform.language_models.sentence_features import ENCODER, KeptFeatures, open_encoder, split_sentences
 
 
 @dataclass(frozen=True)

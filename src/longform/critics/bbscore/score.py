@@ -8,11 +8,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from longform.core.critic import Better, SumScored, Tally
+from longform.core.critic import FITTED, Better, SumScored, Tally
 from longform.core.documents import BadInput
 from longform.core.resampling import generator
 from longform.critics.bbscore.bridge import (
-    FITTED,
     BridgeFeatures,
     LatentPath,
     OrderedGram,

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import digamma, gammaln, polygamma
 
-from longform.core.critic import Better, Sums, SumScored, Tally
+from longform.core.critic import FITTED, Better, Sums, SumScored, Tally
 from longform.core.documents import BadInput, Readout
 from longform.core.resampling import ratio
 
@@ -60,9 +60,9 @@ class DirichletCritic(SumScored):
     """
 
     own_prior: bool = True
-    alpha: np.ndarray | None = field(default=None, repr=False, metadata={"fitted": True})
-    top_words: tuple[tuple[str, ...], ...] = field(default=(), repr=False, metadata={"fitted": True})
-    better: Better = field(default="nearer_real", init=False, repr=False, metadata={"fitted": True})
+    alpha: np.ndarray | None = field(default=None, repr=False, metadata=FITTED)
+    top_words: tuple[tuple[str, ...], ...] = field(default=(), repr=False, metadata=FITTED)
+    better: Better = field(default="nearer_real", init=False, repr=False, metadata=FITTED)
     divided: ClassVar[tuple[str, str]] = ("nats", "documents")
     parts: ClassVar[str] = "languages"
     attributed: ClassVar[tuple[str, ...]] = ("nats",)
@@ -129,7 +129,7 @@ class LanguageDispersion(SumScored):
     """
 
     corners: bool = False
-    better: Better = field(default="nearer_real", init=False, repr=False, metadata={"fitted": True})
+    better: Better = field(default="nearer_real", init=False, repr=False, metadata=FITTED)
     parts: ClassVar[str] = "languages"
     attributed: ClassVar[tuple[str, ...]] = ("dispersion",)
     blame: ClassVar[int] = 1

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from longform.core.critic import Better, Sums, SumScored, Tally, sums_of
+from longform.core.critic import FITTED, Better, Sums, SumScored, Tally, sums_of
 from longform.core.documents import BadInput, Readout, chains_from_readout
 from longform.core.resampling import ratio
 
@@ -101,7 +101,7 @@ class ChainAgreement(SumScored):
     """
 
     better: ClassVar[Better] = "higher"
-    gold: Mapping[str, tuple[Cluster, ...]] = field(default_factory=dict, repr=False, metadata={"fitted": True})
+    gold: Mapping[str, tuple[Cluster, ...]] = field(default_factory=dict, repr=False, metadata=FITTED)
 
     def tally(self, units: Sequence[ReadClusters]) -> Tally:
         """Hits and totals of recall and precision of the three scores; a document without gold mentions is excluded."""

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from longform.core.critic import FITTED
 from longform.core.documents import BadInput, Chain, Readout, chains_from_readout
-from longform.core.markov_chain import FITTED
 from longform.core.resampling import generator
 from longform.core.text.rendering import unpack
 from longform.critics.coreference.score import ORDER, KneserNeyCritic, MentionCritic, form_vocabulary, window_keys

@@ -263,11 +263,7 @@ def _new(names: list[set[str]]) -> int:
 
 
 def read_nearest(
-    *,
-    documents: Sequence[Document],
-    splits: Sequence[str],
-    singletons: bool = False,
-    film_filter: str | None = None,
+    *, documents: Sequence[Document], splits: Sequence[str], singletons: bool = False, film_filter: str | None = None
 ) -> Readout:
     """Chains of persons by the nearest mention."""
     chosen = [document for document in documents if document.split in splits]

@@ -15,9 +15,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from longform.core.critic import Better, Sums, SumScored, Tally
+from longform.core.critic import FITTED, Better, Sums, SumScored, Tally
 from longform.core.documents import BadInput, Chain, chains_from_readout
-from longform.core.markov_chain import COLUMNS, FITTED, drawn_at_random
+from longform.core.markov_chain import COLUMNS, drawn_at_random
 from longform.core.resampling import perplexity
 
 ORDER = 5  # deng2022 section 5

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from sklearn.svm import LinearSVC
 
-from longform.core.critic import Better, SumScored, Tally
+from longform.core.critic import FITTED, Better, SumScored, Tally
 from longform.core.documents import BadInput
 from longform.core.resampling import generator
 from longform.core.text.entity_grids import ABSENT, ROLES, Grid, grids_from_readout
@@ -20,7 +20,6 @@ SYMBOLS = 5  # predicted: S, O, X, -, end; in contexts the fifth is the start sy
 EDGE = 4
 MAX_HISTORY = 6
 COLUMNS = ("logprob", "cells", "excluded")
-FITTED = {"fitted": True}
 
 
 @dataclass(frozen=True)

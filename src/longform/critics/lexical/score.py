@@ -14,13 +14,12 @@ from typing import ClassVar
 import numpy as np
 from scipy.linalg import eigh
 
-from longform.core.critic import Better, SumScored, Tally
+from longform.core.critic import FITTED, Better, SumScored, Tally
 from longform.core.documents import BadInput
 from longform.core.text.entity_grids import ABSENT, Grid, grids_from_readout
 
 units_from_readout = grids_from_readout
 COLUMNS = ("similarity", "pairs", "bare", "unknown", "excluded")
-FITTED = {"fitted": True}
 
 
 class AdjacentSimilarity(SumScored):

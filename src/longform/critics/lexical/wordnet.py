@@ -18,11 +18,11 @@ from typing import Any, ClassVar
 import numba
 import numpy as np
 
-from longform.core.critic import Better
+from longform.core.critic import FITTED, Better
 from longform.core.documents import BadInput, Readout
 from longform.core.text.entity_grids import Grid
 from longform.core.text.lexicon import HORIZONTAL, HYPERNYM, HYPONYM, MERONYM, Lexicon, Taxonomy, lexicon_from_arrays
-from longform.critics.lexical.score import FITTED, AdjacentSimilarity, present
+from longform.critics.lexical.score import AdjacentSimilarity, present
 from longform.critics.lexical.score import units_from_readout as units_from_readout
 
 # Pronouns, prepositions, articles, conjunctions.

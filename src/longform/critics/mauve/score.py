@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import normalize
 
-from longform.core.critic import Better, Tally
+from longform.core.critic import FITTED, Better, Tally
 from longform.core.documents import BadInput, Readout
 from longform.core.resampling import percentile_interval
 
@@ -26,7 +26,6 @@ EDGE = 1e-6  # of the mixture weights, as in the published program
 KEPT_VARIANCE = 0.9  # Pillutla et al. 2021, section 4
 SMOOTHING = 0.5  # Krichevsky and Trofimov's, for the starred variant (Pillutla et al. 2023)
 MOST = 1.0  # MAUVE of equal histograms
-FITTED = {"fitted": True}
 
 
 @dataclass(frozen=True)

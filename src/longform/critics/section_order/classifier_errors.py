@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from longform.core.critic import Better, Sums, SumScored, Tally
+from longform.core.critic import FITTED, Better, Sums, SumScored, Tally
 from longform.core.documents import BadInput, Readout
-from longform.core.markov_chain import END, FITTED, UNKNOWN
+from longform.core.markov_chain import END, UNKNOWN
 from longform.core.resampling import perplexity, ratio
 from longform.critics.section_order.score import (
     TitleCritic,

@@ -10,8 +10,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from longform.core.critic import Sums, Tally
-from longform.core.markov_chain import END, FITTED
+from longform.core.critic import FITTED, Sums, Tally
+from longform.core.markov_chain import END
 from longform.core.resampling import logsumexp, perplexity, ratio
 from longform.critics.section_order.score import (
     TitleCritic,

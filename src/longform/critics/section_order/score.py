@@ -15,12 +15,11 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 
-from longform.core.critic import Sums, Tally
+from longform.core.critic import FITTED, Sums, Tally
 from longform.core.documents import BadInput, Chain, Readout
 from longform.core.markov_chain import (
     END,
     FAILURE_PROBABILITY,
-    FITTED,
     BigramCritic,
     best_delta,
     delta_scores,

@@ -204,11 +204,7 @@ def condition_bits(suites: Sequence[Suite], encoder: Encoder, reader: LogProbRea
     return bits
 
 
-def suite_readout(
-    suites: Sequence[Suite],
-    encoder: Encoder,
-    reader: LogProbReader,
-) -> Readout:
+def suite_readout(suites: Sequence[Suite], encoder: Encoder, reader: LogProbReader) -> Readout:
     """One unit per item, id ``suite/item``.
 
     Arrays:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.stats import binom
 
-from longform.core.critic import Better, SumScored, Tally
+from longform.core.critic import FITTED, Better, SumScored, Tally
 from longform.core.documents import BadInput, Readout
 from longform.datasets.test_suites.prediction_formulas import (
     METRICS,
@@ -90,7 +90,7 @@ class SuiteAccuracy(SumScored):
     metric: str | None = None
     star_of_regions: bool = False
     suites: tuple[str, ...] = ()
-    reference: Mapping[str, bool] = field(default_factory=dict, metadata={"fitted": True}, repr=False)
+    reference: Mapping[str, bool] = field(default_factory=dict, metadata=FITTED, repr=False)
     better: ClassVar[Better] = "higher"
     divided: ClassVar[tuple[str, str]] = ("correct", "items")
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from longform.core.critic import Better, Sums, SumScored, Tally
+from longform.core.critic import FITTED, Better, Sums, SumScored, Tally
 from longform.core.documents import BadInput, Readout
 from longform.core.resampling import generator, ratio
 from longform.core.text.rendering import unpack
@@ -69,9 +69,9 @@ class LogisticNormalCritic(SumScored):
 
     full_expectation: bool = False
     own_prior: bool = True
-    mean: np.ndarray | None = field(default=None, repr=False, metadata={"fitted": True})
-    precision: np.ndarray | None = field(default=None, repr=False, metadata={"fitted": True})
-    better: Better = field(default="nearer_real", init=False, repr=False, metadata={"fitted": True})
+    mean: np.ndarray | None = field(default=None, repr=False, metadata=FITTED)
+    precision: np.ndarray | None = field(default=None, repr=False, metadata=FITTED)
+    better: Better = field(default="nearer_real", init=False, repr=False, metadata=FITTED)
     parts: ClassVar[str] = "topics"
     blame: ClassVar[int] = 1
 
@@ -168,8 +168,8 @@ class RandomTopicCritic(LogisticNormalCritic):
         logits, variances: (documents, topics - 1) of the valid training documents, from which logits are drawn.
     """
 
-    logits: np.ndarray | None = field(default=None, repr=False, metadata={"fitted": True})
-    variances: np.ndarray | None = field(default=None, repr=False, metadata={"fitted": True})
+    logits: np.ndarray | None = field(default=None, repr=False, metadata=FITTED)
+    variances: np.ndarray | None = field(default=None, repr=False, metadata=FITTED)
 
     def fit(self, real: Sequence[TopicReading]) -> Self:
         kept = [unit for unit in real if unit.valid]

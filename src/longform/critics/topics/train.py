@@ -177,10 +177,7 @@ class Expectation:
 
 
 def expectation(
-    counts: TermCounts,
-    model: TopicModel,
-    settings: TopicSettings,
-    start: Expectation | None = None,
+    counts: TermCounts, model: TopicModel, settings: TopicSettings, start: Expectation | None = None
 ) -> Expectation:
     """Posteriors of every document under ``model``.
 
@@ -270,11 +267,7 @@ def word_counts(found: Expectation, columns: Columns, model: TopicModel, threads
 
 
 def maximise(
-    counts: TermCounts,
-    start: TopicModel,
-    *,
-    settings: TopicSettings = RELEASED,
-    checkpoint: Checkpoint | None = None,
+    counts: TermCounts, start: TopicModel, *, settings: TopicSettings = RELEASED, checkpoint: Checkpoint | None = None
 ) -> TopicModel:
     """EM from ``start`` until the bound stands still; a model with a history goes on where that history ends."""
     columns = columns_of(counts)

@@ -43,7 +43,7 @@ def corruption_matrix(given: Given, severity: float = 0.2) -> Table:
     tally = Counter((bool(c.why), c.verdict == "seen") for c in cells)
     notes = [
         f"p < {LEVEL:g}: {tally[True, True]} of {tally[True, True] + tally[True, False]} critics see a corruption that they are "
-        f"meant for, {tally[False, True]} of {tally[False, True] + tally[False, False]} one that they are not",
+        f"meant for, {tally[False, True]} of {tally[False, True] + tally[False, False]} one that they are not"
     ]
     caption = f"What each critic sees: score of damaged minus sound text at severity {severity:g}, with 95 % intervals"
     return given.table(caption, cells, notes)

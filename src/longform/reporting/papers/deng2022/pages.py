@@ -345,13 +345,7 @@ LEGEND = (
 )
 
 
-def generated_articles(
-    given: Given,
-    corpus: str,
-    system: str,
-    generated: int = 5,
-    real: int = 2,
-) -> ArticlePages:
+def generated_articles(given: Given, corpus: str, system: str, generated: int = 5, real: int = 2) -> ArticlePages:
     """The share of derivable sentences of real text and of every system; the first articles of one, beside real ones.
 
     Args:
