@@ -356,10 +356,14 @@ def claims_markdown(judged: Sequence[Judged]) -> str:
     """Claims by paper and verdict; our own checks, whose source is ``ours``, in rows of their own."""
     own = {True: ", our own checks", False: ""}
     named = [(one.paper + own[one.claim.get("source") == OURS], one.verdict) for one in judged]
+    return counts_markdown("claims", named, VERDICTS)
+
+
+def counts_markdown(what: str, named: Sequence[tuple[str, str]], verdicts: Sequence[str]) -> str:
+    """(paper, verdict) pairs counted: a row for each paper."""
     counts = Counter(named)
-    lines = ["| | claims | " + " | ".join(VERDICTS) + " |", "|---" * (len(VERDICTS) + 2) + "|"]
+    lines = [f"| | {what} | " + " | ".join(verdicts) + " |", "|---" * (len(verdicts) + 2) + "|"]
     for paper in dict.fromkeys(paper for paper, _ in named):
-        cells = [str(counts[paper, verdict] or "") for verdict in VERDICTS]
-        total = sum(counts[paper, verdict] for verdict in VERDICTS)
-        lines.append(f"| {paper} | {total} | " + " | ".join(cells) + " |")
+        cells = [str(counts[paper, verdict] or "") for verdict in verdicts]
+        lines.append(f"| {paper} | {sum(counts[paper, v] for v in verdicts)} | " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -16,7 +15,7 @@ from typing import Any
 from longform.core.artefacts import read_yaml
 from longform.core.documents import BadInput
 from longform.core.results import NAMES, Record, Results
-from longform.reporting.claims import Judged, judge
+from longform.reporting.claims import Judged, counts_markdown, judge
 from longform.reporting.estimates import Estimate, Facts, contrast, of_records, select
 from longform.reporting.table import Cell, cell, write_rows
 
@@ -280,10 +279,4 @@ def write_ledger(path: Path, lines: Sequence[Line]) -> None:
 
 def ledger_markdown(lines: Sequence[Line]) -> str:
     """Printed numbers by paper and verdict."""
-    papers = list(dict.fromkeys(one.paper for one in lines))
-    counts = Counter((one.paper, one.verdict) for one in lines)
-    shown = ["| | printed | " + " | ".join(VERDICTS) + " |", "|---" * (len(VERDICTS) + 2) + "|"]
-    for paper in papers:
-        cells = [str(counts[paper, verdict] or "") for verdict in VERDICTS]
-        shown.append(f"| {paper} | {sum(one.paper == paper for one in lines)} | " + " | ".join(cells) + " |")
-    return "\n".join(shown) + "\n"
+    return counts_markdown("printed", [(one.paper, one.verdict) for one in lines], VERDICTS)

@@ -54,15 +54,15 @@ def test_equals_the_published_program_on_the_same_features_buckets_and_seeds(shi
             p_features=real, q_features=other, seed=seed, num_buckets=buckets or "auto", verbose=False
         )
         ours = mauve(real, other, generator("b"), seeds=[seed], buckets=buckets, resamples=2)
-        assert ours.buckets == theirs.num_buckets
-        assert ours.value == pytest.approx(theirs.mauve, abs=1e-3)
-        assert ours.smoothed[0] == pytest.approx(theirs.mauve_star, abs=1e-3)
+        assert ours["buckets"] == theirs.num_buckets
+        assert ours["mauve"] == pytest.approx(theirs.mauve, abs=1e-3)
+        assert ours["smoothed"] == pytest.approx(theirs.mauve_star, abs=1e-3)
 
 
 def test_the_spread_of_seeds_is_reported_and_the_interval_holds_the_value():
     found = mauve(features(100, 0, "a"), features(100, 0.5, "b"), generator("b"), resamples=100)
-    assert len(found.values) == len(SEEDS) >= 5 and found.spread > 0
-    assert 0 < found.low < found.value < found.high <= 1
+    assert len(found["per_seed"]) == len(SEEDS) >= 5 and found["spread"] > 0
+    assert 0 < found["low"] < found["mauve"] < found["high"] <= 1
 
 
 @pytest.mark.parametrize("shift", [0.0, 0.3])

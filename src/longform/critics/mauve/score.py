@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.decomposition import PCA
@@ -111,34 +111,6 @@ def area(real: np.ndarray, generated: np.ndarray) -> float:
     return sum(sides) / 2
 
 
-@dataclass(frozen=True)
-class MauveResult:
-    """MAUVE over seeds.
-
-    Attributes:
-        values, smoothed: one per seed, plain and with Krichevsky-Trofimov smoothing.
-        low, high: 95 % bootstrap over each side's texts of the mean over seeds, clusters held fixed, centred on the value:
-            a resample is rougher than its sample, so every draw lies below it.
-        buckets: clusters.
-    """
-
-    values: tuple[float, ...]
-    smoothed: tuple[float, ...]
-    low: float
-    high: float
-    buckets: int
-
-    @property
-    def value(self) -> float:
-        """Mean over seeds."""
-        return float(np.mean(self.values))
-
-    @property
-    def spread(self) -> float:
-        """Standard deviation over seeds."""
-        return float(np.std(self.values, ddof=1)) if len(self.values) > 1 else 0.0
-
-
 def mauve(
     real: np.ndarray,
     generated: np.ndarray,
@@ -147,8 +119,12 @@ def mauve(
     seeds: Sequence[int] = SEEDS,
     buckets: int | None = None,
     resamples: int = 200,
-) -> MauveResult:
-    """MAUVE with its seed spread and an interval over texts."""
+) -> dict[str, Any]:
+    """MAUVE over seeds, ready for JSON: its mean and spread, each seed's, their mean smoothed, clusters.
+
+    The interval is a bootstrap over each side's texts of the mean over seeds, clusters held fixed, centred on the value: a
+    resample is rougher than its sample, so every draw lies below it.
+    """
     found = [quantise(real, generated, seed, buckets) for seed in seeds]
     plain, smoothed = ([area(*one.histograms(s)) for one in found] for s in (0.0, SMOOTHING))
 
@@ -158,7 +134,10 @@ def mauve(
 
     draws = np.array([again() for _ in range(resamples)])
     low, high = percentile_interval(np.minimum(draws + (np.mean(plain) - draws.mean()), MOST))
-    return MauveResult(tuple(plain), tuple(smoothed), low, high, found[0].buckets)
+    return {
+        "mauve": float(np.mean(plain)), "spread": float(np.std(plain, ddof=1)) if len(plain) > 1 else 0.0,
+        "low": low, "high": high, "per_seed": plain, "smoothed": float(np.mean(smoothed)), "buckets": found[0].buckets,
+    }  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -225,13 +204,9 @@ class Mauve:
             areas.append(area(shares, part / part.sum()) if part.sum() else float("nan"))
         return float(np.mean(areas))
 
-    def describe(self, units: Sequence[TextFeature]) -> dict[str, object]:
+    def describe(self, units: Sequence[TextFeature]) -> dict[str, Any]:
         """The published measure, both sides clustered together: its value and spread over seeds, and its starred kin."""
         points = np.array([unit.values for unit in units if unit.valid], dtype=np.float64)
         if len(points) < 2:
             return {}
-        found = mauve(self.real, points, np.random.default_rng(0), seeds=self.seeds, buckets=self.buckets or None)
-        return {
-            "mauve": found.value, "spread": found.spread, "low": found.low, "high": found.high,
-            "per_seed": list(found.values), "smoothed": float(np.mean(found.smoothed)), "buckets": found.buckets,
-        }  # fmt: skip
+        return mauve(self.real, points, np.random.default_rng(0), seeds=self.seeds, buckets=self.buckets or None)

@@ -70,8 +70,17 @@ def fit(
     check_sizes(topics, len(names))
     plan = settings if isinstance(settings, TopicSettings) else TopicSettings(**settings)
     used, start = _start(chosen, names, topics, seed)
-    keeper = _Keeper(name, scratch, plan.lag, checkpoint)
-    return maximise(used, keeper.begun() or start, settings=plan, checkpoint=keeper)
+
+    def keep(model: TopicModel, step: Progress) -> None:
+        text = f"ELBO {step.bound:.1f}, {step.rounds:.1f} rounds a document, {step.converged:.0%} converged"
+        print(f"train {name}: iteration {step.iteration}, {text}", flush=True)
+        if scratch is not None and step.iteration % plan.lag == 0:
+            model.save(scratch)
+        if checkpoint is not None:
+            checkpoint(model, step)
+
+    begun = scratch is not None and (scratch / "topics.json").is_file()
+    return maximise(used, TopicModel.load(scratch) if begun and scratch else start, settings=plan, checkpoint=keep)
 
 
 def _start(
@@ -90,29 +99,6 @@ def _start(
         "seed": seed,
     }
     return used, replace(seeded_model(used, topics=topics, seed=seed), vocabulary=names).with_facts(**facts)
-
-
-@dataclass(frozen=True)
-class _Keeper:
-    """Prints the bound of every iteration and keeps a checkpoint every ``lag`` iterations."""
-
-    name: str
-    scratch: Path | None
-    lag: int
-    after: Checkpoint | None
-
-    def begun(self) -> TopicModel | None:
-        if self.scratch is None or not (self.scratch / "topics.json").is_file():
-            return None
-        return TopicModel.load(self.scratch)
-
-    def __call__(self, model: TopicModel, step: Progress) -> None:
-        text = f"ELBO {step.bound:.1f}, {step.rounds:.1f} rounds a document, {step.converged:.0%} converged"
-        print(f"train {self.name}: iteration {step.iteration}, {text}", flush=True)
-        if self.scratch is not None and step.iteration % self.lag == 0:
-            model.save(self.scratch)
-        if self.after is not None:
-            self.after(model, step)
 
 
 def seeded_model(counts: TermCounts, *, topics: int, seed: int = RELEASED_SEED) -> TopicModel:
