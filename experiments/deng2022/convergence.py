@@ -1,0 +1,45 @@
+"""Validation loss over updates of every network of the scale `sizes`: has the finetuning of Tables 2 and 5 converged?
+
+    PYTHONPATH=src python experiments/deng2022/convergence.py scales/sizes --out experiments/deng2022/measured/convergence.json
+
+Means over seeds at each of the six validations, nats a token, and what the last of them still gained.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+
+
+def main() -> None:
+    """Read ``training.csv`` beside each network's weights; one entry for each corpus, model and setting of titles."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("scale", type=Path)
+    parser.add_argument("--out", type=Path, required=True)
+    given = parser.parse_args()
+    curves: dict[str, list[list[tuple[int, float]]]] = {}
+    for path in sorted((given.scale / "data" / "models" / "articles").glob("*/*/*/seed_*/training.csv")):
+        with path.open(encoding="utf-8", newline="") as file:
+            points = [(int(row["update"]), float(row["validation_loss"])) for row in csv.DictReader(file)]
+        curves.setdefault("/".join(path.parts[-5:-2]), []).append(points)
+    found = {}
+    for name, runs in curves.items():
+        losses = np.array([[loss for _, loss in run] for run in runs])
+        mean, spread = losses.mean(axis=0), losses.std(axis=0, ddof=1) if len(runs) > 1 else np.zeros(losses.shape[1])
+        found[name] = {
+            "updates": [update for update, _ in runs[0]],
+            "validation_loss": np.round(mean, 4).tolist(),
+            "deviation_of_seeds": np.round(spread, 4).tolist(),
+            "seeds": len(runs),
+            "last_gain": round(float(mean[-2] - mean[-1]), 4),
+        }
+        print(f"{name}: {mean[0]:.3f} -> {mean[-1]:.3f} nats a token, the last validation gained {found[name]['last_gain']}")
+    given.out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
