@@ -1,12 +1,16 @@
-"""Files of a run: what is written comes back, nothing is left half-written, and a bad file is one sentence."""
+"""Files of a run: what is written comes back, nothing is left half-written, bytes hang on the arrays alone, and a bad file is one sentence."""
 
 import json
+import time
+import zipfile
 
 import numpy as np
 import pytest
 
 from longform.core.artefacts import read_arrays, read_corpus, read_documents, read_json, whole, write_arrays, write_json
 from longform.core.documents import BadInput, Readout
+from longform.core.resampling import save_arrays
+from longform.core.text.rendering import pack, unpack
 
 
 @pytest.mark.parametrize(
@@ -67,3 +71,20 @@ def test_json_keeps_infinities_and_drops_nan(tmp_path):
 def test_readouts_refuse_repeated_units():
     with pytest.raises(BadInput, match="repeated unit ids"):
         Readout(("a", "a"), ("test", "test"), {})
+
+
+def test_bytes_do_not_depend_on_the_clock_or_the_order(tmp_path, monkeypatch):
+    arrays = {"b": np.arange(5), "a": np.array(["x", "yy"])}
+    save_arrays(tmp_path / "one.npz", arrays)
+    monkeypatch.setattr(time, "time", lambda: 2.0e9)
+    save_arrays(tmp_path / "two.npz", dict(reversed(arrays.items())))
+    assert (tmp_path / "one.npz").read_bytes() == (tmp_path / "two.npz").read_bytes()
+    with zipfile.ZipFile(tmp_path / "one.npz") as archive:
+        assert {entry.date_time[0] for entry in archive.infolist()} == {1980}
+
+
+def test_texts_of_any_script_come_back_and_none_are_empty():
+    texts = ["Zoë 彼は", "", "half \ud800 a pair"]
+    readout = Readout(("a", "b", "c"), ("test",) * 3, pack(texts))
+    assert unpack(readout) == texts
+    assert unpack(Readout(("a",), ("test",), {"x": np.zeros(1)})) == [""]

@@ -3,10 +3,12 @@
 import json
 from collections import Counter
 
+import numpy as np
 import pytest
+from tiny import documents
 
 from longform.core.documents import BadInput, Document, Section
-from longform.datasets.shuffled_texts import build, cut_sections
+from longform.datasets.shuffled_texts import build, cut_sections, rated
 
 TASKS = [["block", 1], ["block", 5], ["window", 2], ["section", 1]]
 
@@ -81,3 +83,21 @@ def test_rows_that_cannot_be_made_are_refused(folder, changed, told):
         made(folder, **changed)
     with pytest.raises(BadInput, match="no such file"):
         made(folder / "absent")
+
+
+def test_planted_ratings_say_how_a_text_was_shuffled(tmp_path):
+    texts = documents(90)
+    lines = [json.dumps(d.to_record()) for d in texts]
+    (tmp_path / "documents.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    corpus = rated(name="rated", seed=1, raw=tmp_path, splitter="full_stops")
+    for before, after, rating in zip(texts, corpus.documents, corpus.truth["rating"], strict=True):
+        original = " ".join(section.text for section in before.sections)
+        assert Counter(original.split()) == Counter(after.text.split())
+        if rating >= 2:  # three sentences are one block of five
+            assert after.text == original
+        assert after.edits[-1]["rating"] == rating and after.split == before.split
+    assert set(corpus.truth["rating"].tolist()) == {1, 2, 3}
+    again = rated(name="rated", seed=1, raw=tmp_path, splitter="full_stops")
+    assert np.array_equal(again.truth["rating"], corpus.truth["rating"]) and again.documents == corpus.documents
+    with pytest.raises(BadInput, match="no such file"):
+        rated(name="rated", seed=1, raw=tmp_path / "absent")

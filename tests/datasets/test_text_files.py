@@ -1,0 +1,117 @@
+"""Texts in plain forms: pairs share a split, what has no partner is counted, and what cannot be used is named."""
+
+import csv
+import gzip
+import json
+
+import pytest
+
+from longform.core.documents import BadInput
+from longform.datasets.text_files import hanna, paired, parallel
+
+
+def folder(tmp_path, human, machine):
+    for side, texts in (("human", human), ("machine", machine)):
+        (tmp_path / side).mkdir()
+        for stem, text in texts.items():
+            (tmp_path / side / f"{stem}.txt").write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+def test_pairs_share_a_split_and_paragraphs_become_sections(tmp_path):
+    human = {f"t{i}": "One. Two.\n\nThree." for i in range(10)} | {"alone": "Four."}
+    machine = {f"t{i}": "Five." for i in range(10)} | {"blank": " \n"}
+    corpus = paired(name="x", seed=1, raw=folder(tmp_path, human, machine))
+    assert corpus.facts["pairs"] == 10
+    assert corpus.facts["dropped"] == {"human without its other side": 1, "machine without its other side": 1}
+    for one, other in zip(corpus.documents[::2], corpus.documents[1::2], strict=True):
+        assert one.id.removesuffix("-human") == other.id.removesuffix("-machine") and one.split == other.split
+        assert [s.text for s in one.sections] == ["One. Two.", "Three."]
+    assert {d.split for d in corpus.documents} == {"train", "validation", "test"}
+
+
+def test_folders_without_a_pair_and_bad_encodings_are_explained(tmp_path):
+    raw = folder(tmp_path, {"a": "One."}, {"b": "Two."})
+    with pytest.raises(BadInput, match="0 pairs"):
+        paired(name="x", seed=1, raw=raw)
+    (raw / "human" / "b.txt").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(BadInput, match="not UTF-8"):
+        paired(name="x", seed=1, raw=raw)
+
+
+COLUMNS = ("", "Prompt", "Human", "Story", "Model")
+
+
+def table(path, rows, columns=COLUMNS):
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([columns, *rows])
+    return path
+
+
+def test_all_stories_of_a_prompt_are_in_one_split_and_paragraphs_are_sections(tmp_path):
+    rows = [
+        (i, f"Prompt, {i % 10}", f"Human {i % 10}.\n\n  It\nends.", f"Told by {model}.", model)
+        for model in ("Llama-7b", "Big-70B")
+        for i in range(10)
+    ]
+    corpus = hanna(name="h", seed=1, raw=table(tmp_path / "h.csv", rows))
+    assert corpus.facts["writers"] == ["big_70b", "llama_7b"] and corpus.facts["prompts"] == 10
+    for first in range(0, 30, 3):
+        human, *machines = corpus.documents[first : first + 3]
+        assert [s.text for s in human.sections][1] == "It ends." and human.id.endswith("-human")
+        assert [m.id.rpartition("-")[2] for m in machines] == ["big_70b", "llama_7b"]
+        assert {m.split for m in machines} == {human.split}
+    assert {d.split for d in corpus.documents} == {"train", "validation", "test"}
+
+
+def test_a_prompt_that_lacks_a_story_is_counted_and_another_file_refused(tmp_path):
+    rows = [(0, "a", "One.", "Two.", "m"), (1, "b", "One.", " ", "m")]
+    assert hanna(name="h", seed=1, raw=table(tmp_path / "h.csv", rows)).facts["dropped"] == {
+        "prompt without a story of m": 1
+    }
+    with pytest.raises(BadInput, match="0 of 1 prompts"):
+        hanna(name="h", seed=1, raw=table(tmp_path / "h.csv", rows[1:]))
+    with pytest.raises(BadInput, match=r"lacks \['Model'\]"):
+        hanna(name="h", seed=1, raw=table(tmp_path / "h.csv", [], COLUMNS[:-1]))
+    with pytest.raises(BadInput, match=r"h2\.csv"):
+        hanna(name="h", seed=1, raw=tmp_path / "h2.csv")
+
+
+def test_json_lines_give_one_pair_per_target_language_in_one_split(tmp_path):
+    rows = [{"id": f"s{i}", "en": f"house {i}", "de": f"Haus {i}", "fr": f"maison {i}", "es": ""} for i in range(40)]
+    with gzip.open(tmp_path / "all.jsonl.gz", "wt") as file:
+        file.write("".join(json.dumps(row) + "\n" for row in rows))
+    corpus = parallel(raw=tmp_path, name="r", seed=1)
+    assert len(corpus.documents) == 80
+    assert corpus.facts["pairs_without_a_side"] == 40
+    assert [d.id for d in corpus.documents[:2]] == ["s0-de", "s0-fr"]
+    assert corpus.documents[1].sections[1].text == "maison 0"
+    assert corpus.truth["language"][:2].tolist() == [0, 2]
+    splits = {}
+    for document in corpus.documents:
+        splits.setdefault(document.id.split("-")[0], set()).add(document.split)
+    assert all(len(found) == 1 for found in splits.values())
+    assert 24 <= sum(found == {"train"} for found in splits.values()) <= 39
+
+
+def test_aligned_files_are_read_line_by_line(tmp_path):
+    (tmp_path / "talks.en").write_text("one\ntwo\n")
+    (tmp_path / "talks.de").write_text("eins\nzwei\n")
+    corpus = parallel(raw=tmp_path, name="r", seed=1, targets=["de"])
+    assert [d.sections[1].text for d in corpus.documents] == ["eins", "zwei"]
+    assert corpus.documents[0].id == "talks-000000-de"
+
+
+def test_parallel_text_that_cannot_be_used_is_named(tmp_path):
+    with pytest.raises(BadInput, match="no such file or folder"):
+        parallel(raw=tmp_path / "none", name="r", seed=1)
+    with pytest.raises(BadInput, match="no pair of en"):
+        parallel(raw=tmp_path, name="r", seed=1)
+    (tmp_path / "a.jsonl").write_text("nonsense\n")
+    with pytest.raises(BadInput, match=r"a\.jsonl:1"):
+        parallel(raw=tmp_path, name="r", seed=1)
+    (tmp_path / "a.jsonl").unlink()
+    (tmp_path / "t.en").write_text("one\ntwo\n")
+    (tmp_path / "t.de").write_text("eins\n")
+    with pytest.raises(BadInput, match="sentence i must stand on line i"):
+        parallel(raw=tmp_path, name="r", seed=1, targets=["de"])
