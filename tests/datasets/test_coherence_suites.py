@@ -1,6 +1,4 @@
-"""The seven suites from tiny native files: what each condition reads, which edit made it, what is left out."""
-
-from __future__ import annotations
+"""The seven suites from tiny native files: what each reader gives, what each condition reads, which edit made it, what is left out."""
 
 import csv
 import json
@@ -10,7 +8,7 @@ from native_sources import SCHEMA, SOURCES, STORIES, STORY_COLUMNS, build_suites
 
 from longform.core.documents import BadInput
 from longform.core.text.permutations import restored
-from longform.datasets.coreference import ReMention, read_re_mentions
+from longform.datasets.coreference import ReMention, read_brackets, read_gap, read_re_mentions
 from longform.datasets.test_suites.items import suites_from_documents
 from longform.datasets.test_suites.native import build
 from longform.datasets.test_suites.sources import (
@@ -255,3 +253,45 @@ def test_an_unknown_source_and_a_missing_file_are_refused(raw):
     with pytest.raises(BadInput, match="no such file"):
         build(name="row", seed=1, raw=raw, sources={"statements": "absent.jsonl"})
     assert read_dialogue_nli(raw / "statements.jsonl")[0].label == "negative"
+
+
+HEADER = "ID\tText\tPronoun\tPronoun-offset\tA\tA-offset\tA-coref\tB\tB-offset\tB-coref\tURL\n"
+
+
+def test_gap_rows_become_spans_and_labels(tmp_path):
+    path = tmp_path / "gap.tsv"
+    path.write_text(
+        HEADER + 'd-1\tAnn met "Bea. She left.\tShe\t14\tAnn\t0\tFALSE\tBea\t9\tTRUE\thttp://x\n', encoding="utf-8"
+    )
+    (item,) = read_gap(path)
+    assert item.text[slice(*item.pronoun)] == "She" and item.labels == (False, True)
+    assert [item.text[slice(*span)] for span in item.names] == ["Ann", "Bea"]
+
+
+def test_a_gap_offset_that_misses_its_words_is_refused(tmp_path):
+    path = tmp_path / "gap.tsv"
+    path.write_text(HEADER + "d-1\tAnn ran.\tShe\t1\tAnn\t0\tTRUE\tAnn\t0\tTRUE\tx\n", encoding="utf-8")
+    with pytest.raises(BadInput, match="line 2"):
+        read_gap(path)
+
+
+def brackets(rows):
+    lines = ["#begin document (x); part 0"]
+    return read_brackets(lines + ["" if not word else f"x\t0\t0\t{word}\t_\t{mark}" for word, mark in rows], "x")
+
+
+def test_brackets_nest_and_point_at_their_words():
+    rows = [("The", "(1"), ("son", ""), ("of", ""), ("Ann", "(2)|1)"), ("", ""), ("He", "(1)"), ("ran", "")]
+    texts, found = brackets(rows)
+    assert texts == [["The", "son", "of", "Ann"], ["He", "ran"]]
+    assert {(m.first, m.last, m.chain) for m in found} == {
+        ((0, 0), (0, 3), "1"),
+        ((0, 3), (0, 3), "2"),
+        ((1, 0), (1, 0), "1"),
+    }
+
+
+@pytest.mark.parametrize("rows", [[("Ann", "1)")], [("Ann", "(1))")]])
+def test_brackets_that_do_not_fit_are_refused(rows):
+    with pytest.raises(BadInput, match="x:2"):
+        brackets(rows)

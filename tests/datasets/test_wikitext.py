@@ -1,8 +1,11 @@
-"""Wikitext to sections: what is seen stays, what is unseen goes, headings are never lost, and nothing is quadratic."""
+"""Wikitext to sections: what is seen stays, headings are never lost, nothing is quadratic, and a page that stalls or dies costs its own tree alone."""
+
+import signal
 
 import pytest
 
 from longform.datasets.wikipedia.wikitext import (
+    GuardedParser,
     scanned_sections,
     sections,
     seen_part,
@@ -95,3 +98,38 @@ def test_a_level_one_heading_begins_a_section_and_a_level_three_heading_is_dropp
 @pytest.mark.timeout(120)  # a scan that is quadratic takes many minutes
 def test_the_scanner_is_linear_in_markup_that_never_closes(unit):
     assert len(seen_part(unit * 40_000)) <= len(unit) * 40_000
+
+
+GOOD = "Zürich \U0001f600 東京.\n== Ω ==\nx"  # survives the pipe
+SECTIONS = [("abstract", "Zürich \U0001f600 東京."), ("Ω", "x")]
+
+
+def test_a_page_that_stalls_the_tree_is_scanned_within_its_cpu_seconds_and_the_next_page_is_parsed():
+    with GuardedParser(page_seconds=1) as parser:
+        stalled, outcome = parser.read("Intro. " + "[[a|" * 25_000 + "\n== One ==\nText.")
+        assert outcome == "time-out: scanned"
+        assert [title for title, _ in stalled] == ["abstract", "One"]
+        assert parser.read(GOOD) == (SECTIONS, "parsed")
+
+
+def test_a_killed_parser_is_replaced_and_its_page_scanned():
+    with GuardedParser(page_seconds=5) as parser:
+        assert parser.read(GOOD)[1] == "parsed"
+        parser._child.send_signal(signal.SIGKILL)
+        parser._child.wait()
+        assert parser.read(GOOD) == (SECTIONS, "parser died: scanned")
+        assert parser.read(GOOD) == (SECTIONS, "parsed")
+
+
+def test_a_parser_that_sleeps_is_ended_by_the_wall_clock():
+    with GuardedParser(page_seconds=1, wall_factor=8) as parser:
+        parser.read(GOOD)
+        parser._child.send_signal(signal.SIGSTOP)
+        assert parser.read(GOOD) == (SECTIONS, "time-out: scanned")
+
+
+def test_the_tree_of_a_page_that_needs_too_much_memory_is_given_up():
+    with GuardedParser(page_seconds=30, memory=70 * 2**20) as parser:
+        found, outcome = parser.read("[[a]] <b>b</b> " * 40_000)
+    assert outcome != "parsed"
+    assert found is None or found[0][0] == "abstract"

@@ -1,19 +1,27 @@
-"""Permutations: what an order may move, what counts as a copy, and which texts belong together."""
+"""Permutations and other edits: what an order may move, what counts as a copy, which texts belong together; one record each, undone by it."""
 
 import itertools
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from longform.core.documents import BadInput
 from longform.core.resampling import generator
 from longform.core.text.permutations import (
     ShuffleTask,
     block_orders,
+    connective_replaced,
+    context_shuffled,
     distinct_orders,
     local_orders,
     permuted_documents,
+    rementioned,
+    restored,
+    shuffled,
     shuffled_orders,
 )
 
@@ -132,3 +140,61 @@ def test_permuted_documents_are_read_from_ids_and_want_one_original():
     for wrong in (["c/block_1/0"], ["c/original/0", "c/original/1"]):
         with pytest.raises(BadInput, match="'c' has"):
             permuted_documents([Unit(name) for name in wrong])
+
+
+units = st.lists(st.sampled_from("abcdef"), min_size=4, max_size=15).filter(lambda u: len(set(u[:-1])) > 1)
+
+
+@given(units, st.integers(0, 10**6))
+def test_every_shuffle_differs_keeps_the_units_and_is_undone_by_its_record(text, seed):
+    rng = generator("test", seed)
+    for changed, edit in (shuffled(text, rng), context_shuffled(text, rng)):
+        assert changed != text
+        assert sorted(changed) == sorted(text)
+        assert restored(changed, edit) == text
+
+
+def test_all_other_orders_are_equally_likely():
+    rng = generator("uniform")
+    counts = Counter("".join(shuffled("abc", rng)[0]) for _ in range(5000))
+    assert set(counts) == {"acb", "bac", "bca", "cab", "cba"}
+    assert max(abs(count - 1000) for count in counts.values()) < 140  # 5 standard deviations
+
+
+def test_a_text_that_no_order_changes_is_refused():
+    for text in (["a"], ["a", "a", "a"], []):
+        with pytest.raises(BadInput, match="at least two must differ"):
+            shuffled(text, generator(0))
+
+
+@pytest.mark.parametrize(
+    ("text", "pronoun", "antecedent", "possessive", "result"),
+    [
+        (
+            "you can't see him yet",
+            "him",
+            "a man at the top of the ladder",
+            False,
+            "you can't see the man at the top of the ladder yet",
+        ),
+        ("His dog barked", "His", "an old farmer", True, "The old farmer's dog barked"),
+        ("and their dog barked", "their", "The farmers", True, "and the farmers' dog barked"),
+        ("then she left", "she", "Ann Smith", False, "then Ann Smith left"),
+    ],
+)
+def test_a_re_mention_puts_the_antecedent_in_the_pronouns_place(text, pronoun, antecedent, possessive, result):
+    start = text.index(pronoun)
+    changed, edit = rementioned(text, start, start + len(pronoun), antecedent, possessive)
+    assert changed == result
+    assert changed[: edit["start"]] + edit["old"] + changed[edit["start"] + len(edit["new"]) :] == text
+
+
+def test_an_edit_that_changes_nothing_is_refused():
+    with pytest.raises(BadInput, match="must lie inside and change it"):
+        connective_replaced("a while b", 2, 7, "While")
+
+
+@pytest.mark.parametrize(("match_case", "new"), [(False, "while"), (True, "While")])
+def test_a_connective_is_put_in_in_lower_case_or_in_the_case_of_the_place(match_case, new):
+    assert connective_replaced("He left. However, she", 9, 16, "while", match_case)[0] == f"He left. {new}, she"
+    assert connective_replaced("He left, yet she", 9, 12, "while", match_case)[0] == "He left, while she"

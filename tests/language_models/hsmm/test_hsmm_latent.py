@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from experiments.deng2022.latent_reading import emitted_owners, latent_reading
-from longform.core.documents import BadInput
 from longform.datasets.hsmm_language import SyntheticLanguage, language
 from longform.language_models.hsmm.model import SemiMarkovLM, build_ngrams
 
@@ -57,12 +56,3 @@ def test_closed_form_equals_enumeration_over_model_and_true_states() -> None:
     reading = latent_reading(model, made)
     assert reading.survival == pytest.approx(survived, rel=1e-10)
     assert reading.latent_ppl == pytest.approx(np.exp(nats / survived / 3), rel=1e-10)
-
-
-def test_a_model_that_emits_nothing_valid_is_refused() -> None:
-    made = _language()
-    truth = _truth(made)
-    joint = np.zeros_like(truth.joint)
-    joint[0] = 1
-    with pytest.raises(BadInput, match="3 valid subsequences have probability 0; fit the model longer"):
-        latent_reading(SemiMarkovLM(truth.ngrams, truth.transitions, joint), made)
