@@ -4,14 +4,7 @@ import numpy as np
 import pytest
 
 from longform.core.documents import BadInput, Document, Section
-from longform.core.text.entity_grids import (
-    Grid,
-    found_grids,
-    grid_from_mentions,
-    read,
-    spacy_mentions,
-    spacy_role,
-)
+from longform.core.text.entity_grids import Grid, found_grids, grid_from_mentions, read, spacy_mentions, spacy_role
 from longform.core.text.lexicon import Lexicon, closed_links
 from longform.core.text.nouns import NounRules
 

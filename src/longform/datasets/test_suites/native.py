@@ -44,11 +44,7 @@ SHUFFLES: dict[str, tuple[Callable[[Sequence[str], np.random.Generator], tuple[l
 
 
 def sentence_order(
-    name: str,
-    texts: Sequence[tuple[str, Sequence[str]]],
-    kind: str,
-    seed: object,
-    speakers: bool = False,
+    name: str, texts: Sequence[tuple[str, Sequence[str]]], kind: str, seed: object, speakers: bool = False
 ) -> Suite:
     """Units in their order against a shuffle of all of them or of all but the last (section 4.1).
 

@@ -191,11 +191,7 @@ class Shards:
 
 
 SHARES = {"train": 0.8, "validation": 0.1, "test": 0.1}  # deng2022 Table 11: 111.40k, 13.97k and 13.98k articles
-SUBSETS = {
-    None: lambda selection, _: selection,
-    "short": shortened,
-    "films": lambda selection, _: films(selection),
-}
+SUBSETS = {None: lambda selection, _: selection, "short": shortened, "films": lambda selection, _: films(selection)}
 
 
 def build(
