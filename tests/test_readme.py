@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from longform.pipeline.readme import fill
+from longform.pipeline.readme import MARK, fill
 
 ROOT = Path(__file__).parents[1]
 
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-MARKS = re.findall(r"<!-- (\w+(?:/\w+)?)(?: \w+)? -->", README)
+MARKS = [mark["place"] for mark in re.finditer(MARK, README)]
 
 
 def test_the_readme_shows_tables():
@@ -23,7 +23,7 @@ def test_the_readme_shows_tables():
 
 def test_committed_readme_tables_are_the_ones_that_the_committed_run_wrote(tmp_path):
     """A run on another processor, or an edit of the README, changes the working tree and leaves both as committed."""
-    archive = ["git", "archive", "HEAD", "README.md", "paper_figures/*.md"]
+    archive = ["git", "archive", "HEAD", "README.md", "experiments/scales", "paper_figures/*.md"]
     try:
         committed = subprocess.run(archive, cwd=ROOT, capture_output=True, check=True).stdout
     except (OSError, subprocess.CalledProcessError) as error:
@@ -31,17 +31,18 @@ def test_committed_readme_tables_are_the_ones_that_the_committed_run_wrote(tmp_p
     with tarfile.open(fileobj=io.BytesIO(committed)) as files:
         files.extractall(tmp_path, filter="data")
     readme = (tmp_path / "README.md").read_text(encoding="utf-8")
-    assert fill(readme, tmp_path / "paper_figures") == readme, "copy them: python -m longform.pipeline.readme"
+    assert fill(readme, tmp_path) == readme, "copy them: python -m longform.pipeline.readme"
 
 
-def test_a_mark_may_name_the_rows_to_show(tmp_path):
-    (tmp_path / "p" / "t").mkdir(parents=True)
-    (tmp_path / "p" / "t" / "t.md").write_text(
-        "**T**\n\n| | x |\n|---|---|\n| wiki a | 1 |\n| arxiv | 2 |\n\n- finding\n"
-    )
-    whole, part = (f"<!-- p/t{begin} -->\nold\n<!-- end -->" for begin in ("", " wiki"))
-    assert "finding" in fill(whole, tmp_path) and "arxiv" in fill(whole, tmp_path)
-    assert fill(part, tmp_path) == "<!-- p/t wiki -->\n**T**\n\n| | x |\n|---|---|\n| wiki a | 1 |\n<!-- end -->"
+def test_a_mark_may_name_a_scale_and_the_rows_to_show(tmp_path):
+    for place, value in ((tmp_path, 1), (tmp_path / "experiments" / "scales" / "s", 2)):
+        (place / "paper_figures" / "p" / "t").mkdir(parents=True)
+        (place / "paper_figures" / "p" / "t" / "t.md").write_text(
+            f"**T**\n\n| | x |\n|---|---|\n| wiki a | {value} |\n| arxiv | 2 |\n\n- finding\n"
+        )
+    whole, part = (f"<!-- {head} -->\nold\n<!-- end -->" for head in ("p/t", "s:p/t wiki"))
+    assert "finding" in fill(whole, tmp_path) and "| wiki a | 1 |\n| arxiv" in fill(whole, tmp_path)
+    assert fill(part, tmp_path) == "<!-- s:p/t wiki -->\n**T**\n\n| | x |\n|---|---|\n| wiki a | 2 |\n<!-- end -->"
 
 
 def test_files_that_the_readme_links_to_exist():

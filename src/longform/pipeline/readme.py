@@ -1,6 +1,7 @@
-"""Copy the tables of the default run into the README between their marks: ``python -m longform.pipeline.readme``.
+"""Copy tables of runs into the README between their marks: ``python -m longform.pipeline.readme``.
 
-A mark names a table below ``paper_figures/`` and, where that is too long, what the rows to show begin with.
+A mark names a table below ``paper_figures/``, ``scale:`` before it one that ``experiments/scales/<scale>`` keeps; and, where it is too
+long, what the rows to show begin with.
 """
 
 from __future__ import annotations
@@ -11,16 +12,19 @@ from pathlib import Path
 ROOT = Path(__file__).parents[3]
 
 
-def fill(text: str, figures: Path) -> str:
-    """The README's text with every marked table as ``report`` last wrote it."""
+MARK = r"<!-- (?P<head>(?:(?P<scale>\w+):)?(?P<place>\w+(?:/\w+)?)(?: (?P<begin>\w+))?) -->"
+
+
+def fill(text: str, root: Path) -> str:
+    """The README's text with every marked table as ``report`` last wrote it, below a copy of the repository."""
 
     def table(mark: re.Match[str]) -> str:
-        place, begin = mark.group("place"), mark.group("begin")
+        place, begin, scale = mark["place"], mark["begin"], mark["scale"]
+        figures = (root / "experiments" / "scales" / scale if scale else root) / "paper_figures"
         written = (figures / place / f"{place.rpartition('/')[2]}.md").read_text(encoding="utf-8")
-        shown = cut(written, begin) if begin else written.strip()
-        return f"<!-- {place}{f' {begin}' if begin else ''} -->\n{shown}\n<!-- end -->"
+        return f"<!-- {mark['head']} -->\n{cut(written, begin) if begin else written.strip()}\n<!-- end -->"
 
-    return re.sub(r"<!-- (?P<place>\w+(?:/\w+)?)(?: (?P<begin>\w+))? -->\n.*?<!-- end -->", table, text, flags=re.S)
+    return re.sub(MARK + r"\n.*?<!-- end -->", table, text, flags=re.S)
 
 
 def cut(written: str, begin: str) -> str:
@@ -33,4 +37,4 @@ def cut(written: str, begin: str) -> str:
 
 if __name__ == "__main__":
     path = ROOT / "README.md"
-    path.write_text(fill(path.read_text(encoding="utf-8"), ROOT / "paper_figures"), encoding="utf-8")
+    path.write_text(fill(path.read_text(encoding="utf-8"), ROOT), encoding="utf-8")
