@@ -3,8 +3,16 @@
 import pytest
 from own_texts import records, write
 
-from longform.criticize import criticize
+from longform.criticize import criticize, panels
 from longform.datasets.synthetic_world.corpora import build
+
+
+@pytest.fixture(scope="session", autouse=True)
+def bare():
+    """No packaged model, whether it is installed or not: it would read for minutes."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(panels, "SMOLLM2", {"package": "no_such_package", "file": "model.gguf"})
+        yield
 
 
 @pytest.fixture(scope="module")

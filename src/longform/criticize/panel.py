@@ -57,11 +57,16 @@ def splits_of(documents: Sequence[Document]) -> list[str]:
 
 @dataclass(frozen=True)
 class Options:
-    """What a person may bring beside the texts: a language model, a sentence encoder; and the seed of every draw."""
+    """What a person may bring beside the texts: a language model, a sentence encoder; and the seed of every draw.
+
+    Attributes:
+        packaged: without a model, take SmolLM2 where the optional extra is installed.
+    """
 
     model: Path | None = None
     encoder: Path | None = None
     seed: int = 1234
+    packaged: bool = True
 
 
 def check(options: Options) -> None:
