@@ -28,10 +28,6 @@ from longform.critics.section_order.posterior import (
     EntropyTerm,
     ExpectedTitleCritic,
     LikelihoodTerm,
-    chain_entropy,
-    entropy_term,
-    expected,
-    likelihood_term,
     terms,
 )
 from longform.critics.section_order.read import read_gold
@@ -106,13 +102,6 @@ def test_delta_is_the_best_on_predicted_validation_titles_and_an_infinite_one_is
     assert chosen.delta == min(scores, key=scores.get) and chosen.delta > 0
     assert scores[0] == np.inf and np.isfinite(scores[chosen.delta])
     assert validated_gold(real=readout(units), deltas=[0, 0.1, 1, 10]).delta == chosen.delta
-
-
-def test_the_exact_value_is_the_limit_of_many_gold_chains():
-    fitted = validated(real=readout(real()), deltas=[0.1, 1]).fit(of(real(), "train"))
-    many = GoldTitleCritic(delta=fitted.delta).fit(of(real(), "train"))
-    drawn = many.score(many.tally(articles(6000, "many")))
-    assert fitted.exact_latent_ppl() == pytest.approx(drawn, rel=0.01)
 
 
 def test_the_exact_value_by_enumeration_of_a_chain_of_two():
@@ -337,14 +326,6 @@ def test_unknown_titles_and_unread_articles_are_counted():
     odd = TitledArticle("o", "test", ("abstract", "nowhere"), gold=(None, None))
     tally = fitted.tally([odd])
     assert tally.total("unknown") == 2 and tally.total("<bos>|abstract") == 1 and tally.total(f"abstract|{END}") == 0
-
-
-def test_the_factories_share_one_smoothing():
-    made = [f(real=readout(real()), deltas=[0.1, 1]) for f in (expected, likelihood_term, entropy_term, chain_entropy)]
-    assert len({one.delta for one in made}) == 1
-    assert [type(one).__name__ for one in made] == [
-        "ExpectedTitleCritic", "LikelihoodTerm", "EntropyTerm", "ChainEntropy",
-    ]  # fmt: skip
 
 
 def test_titles_equal_a_plain_forward_pass_and_keep_gold(tmp_path):
