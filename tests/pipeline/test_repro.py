@@ -146,7 +146,7 @@ def test_each_stage_is_one_object_wherever_the_graph_names_it(project, targets):
 def test_new_stages_take_their_place_in_the_order_of_the_plan_whichever_ends_first(tmp_path):
     record = {"cmd": "true", "outs": [{"path": "x", "hash": "md5", "md5": "0", "size": 1}]}
     for ends in (["b", "a", "c"], ["c", "b", "a"], ["a", "b", "c"]):
-        lock = LockText(tmp_path / "dvc.lock", {}, ["a", "b", "c"])
+        lock = LockText(tmp_path / "dvc.lock", {"stages": {"gone": record}}, ["a", "b", "c"], {"a", "b", "c"})
         for name in ends:
             lock.put(name, record)
         whole = {"schema": "2.0", "stages": {name: copy.deepcopy(record) for name in "abc"}}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import partial, reduce
 from pathlib import Path
@@ -96,7 +96,8 @@ class Pipeline:
         path = stage.dvcfile._lockfile.path
         if path not in self._locks:
             order = [s.name for s in self.stages if s.path == stage.path]
-            self._locks[path] = LockText(Path(path), stage.dvcfile.lockfile_contents, order)
+            known = {s.name for s in self.repo.index.stages if s.path == stage.path and isinstance(s, PipelineStage)}
+            self._locks[path] = LockText(Path(path), stage.dvcfile.lockfile_contents, order, known)
         return self._locks[path]
 
 
@@ -183,14 +184,16 @@ def _stamp(path: str) -> tuple[int, ...]:
 class LockText:
     """``dvc.lock`` as one text per stage: the bytes that DVC writes, replaced whole, so that a kill leaves old or new.
 
-    DVC parses and formats the file anew for each stage, about a second for a hundred stages.
+    DVC parses and formats the file anew for each stage, about a second for a hundred stages. It keeps a stage that is in
+    ``dvc.yaml`` no longer; here only the ``known`` ones stay.
     """
 
-    def __init__(self, path: Path, contents: Mapping[str, Any], order: Sequence[str]) -> None:
+    def __init__(self, path: Path, contents: Mapping[str, Any], order: Sequence[str], known: Collection[str]) -> None:
         self.path = path
         self._order = list(order)
         self._head = {"schema": "2.0"} | {name: value for name, value in contents.items() if name != "stages"}
-        self._stages = {name: _block(name, record) for name, record in contents.get("stages", {}).items()}
+        recorded = contents.get("stages", {}).items()
+        self._stages = {name: _block(name, record) for name, record in recorded if name in known}
 
     def put(self, name: str, record: Mapping[str, Any]) -> None:
         """Write the file with this stage; a new one comes after the one before it in the pipeline."""
