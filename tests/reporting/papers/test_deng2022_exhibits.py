@@ -264,7 +264,7 @@ def study(system, titles, share):
     answers = [[1, 0, 1, 1, 0] * 4, [1, 1, 1, 0, 0] * 4, [1, 0, 1, 1, 1] * 4]
     details = {
         "agreement": {"alpha": 0.2, "kappa": {"a b": 0.3, "a c": None}}, "annotators": ["a", "b", "c"], "answers": answers, "dropped": ["d"],
-        "incoherent": [[["x", "y"], 4], [["x"], 1]], "judgements": 60, "known": {"coherent": 0.7, "flips": {"a": 0.1, "b": 0.1, "c": 0.1}},
+        "incoherent": [[["x", "y"], 4], [["x"], 1]], "judgements": 60, "known": {"coherent": 0.7, "rates": {name: {"flips": 0.1} for name in "abc"}},
         "majority": 0.6, "simulated": True, "unit_ids": [str(i) for i in range(20)], "wilson": [share - 0.1, share + 0.1],
     }  # fmt: skip
     place = {

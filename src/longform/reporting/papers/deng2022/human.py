@@ -7,7 +7,7 @@ that the analysis recovers what was put in, and nothing about people.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -104,7 +104,7 @@ def _chain(chain: Sequence[str]) -> str:
 def human_study(given: Given) -> Table:
     """Share coherent with both intervals, majority, alpha and kappa beside what was put in; mixed effects.
 
-    What is expected of simulated annotators follows from their error rates, ``details.known.flips`` of a record.
+    What is expected of simulated annotators follows from their error rates, ``details.known.rates`` of a record.
     """
     people = given.select(HUMAN)
     cells = [one for record in people for one in _study_cells(given.labels(record, *SYSTEM), record)]
@@ -126,22 +126,26 @@ def _study_cells(row: str, record: Record) -> list[Cell]:
     ]
     if kappas:
         cells.append(exact(row, "mean kappa", float(np.mean(kappas)), "Cohen, pairs", units=len(kappas)))
-    flips = (found.get("known") or {}).get("flips")
-    if flips:
-        rates, truth = [flips[name] for name in found["annotators"]], found["known"]["coherent"]
+    if rates := _flips(found):
+        truth = found["known"]["coherent"]
         cells.append(exact(row, "share by the rule", truth, "the rule"))
         cells.append(exact(row, "expected share", expected_share(truth, rates)))
         cells.append(exact(row, "expected alpha", expected_alpha(truth, rates), "closed form, many articles"))
     return cells
 
 
+def _flips(details: Mapping[str, Any]) -> list[float]:
+    """How often each simulated annotator says the other of the two verdicts; none of people, whose errors nobody knows."""
+    rates = (details.get("known") or {}).get("rates", {})
+    return [rates[name]["flips"] for name in details["annotators"] if name in rates]
+
+
 def expected_share_records(results: Results) -> Iterator[Record]:
     """The share that simulated annotators should call coherent, and theirs with Wilson's interval, one trial a judgement."""
     for record in select(results, HUMAN):
         found = record.details
-        flips = (found.get("known") or {}).get("flips")
-        if flips:
-            share = expected_share(found["known"]["coherent"], [flips[name] for name in found["annotators"]])
+        if rates := _flips(found):
+            share = expected_share(found["known"]["coherent"], rates)
             same = {name: getattr(record, name) for name in ("critic", "corpus", "system", "titles", "seed")}
             low, high = found["wilson"]
             yield Record(metric="expected_share", value=share, low=share, high=share, **same)
