@@ -10,8 +10,7 @@ from study_server import article, small_study
 
 from longform.core.documents import BadInput, Section
 from longform.evaluation.simulated_annotators import Annotator, ChainRule, answer_rows
-from longform.study.__main__ import COLUMNS, main
-from longform.study.analysis import analyse, read_export
+from longform.study.__main__ import COLUMNS, analyse, main, read_export
 from longform.study.items import load_study, sections_study
 from longform.study.store import Store
 

@@ -74,7 +74,7 @@ def records(path: Path, needed: Iterable[str] = ()) -> Iterator[tuple[str, dict[
         for number, line in enumerate(lines, 1):
             where = f"{path}:{number}"
             try:
-                record = json.loads(line.decode("utf-8"))
+                record = json.loads(line.decode("utf-8-sig"))  # a spreadsheet writes a byte-order mark
             except (ValueError, RecursionError) as error:
                 raise BadInput(f"{where}: not JSON in UTF-8 ({error}); fix or drop the line") from error
             if not isinstance(record, dict):

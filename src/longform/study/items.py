@@ -17,6 +17,7 @@ from typing import Any
 
 from longform.core.artefacts import read_documents
 from longform.core.documents import BadInput, Document
+from longform.core.malformed import records, refusing
 from longform.core.resampling import generator
 
 KINDS = ("sections", "claim", "pair")
@@ -82,21 +83,15 @@ class Study:
         write(path, json.dumps(asdict(self), ensure_ascii=False, indent=1) + "\n")
 
 
+@refusing("a study, as `python -m longform.study make` writes one")
 def load_study(path: Path) -> Study:
     """A study as :meth:`Study.save` wrote it. Raises BadInput: no such file, not JSON, or an item that is not whole."""
-    try:
-        held = json.loads(path.read_text(encoding="utf-8"))
-        items = tuple(_item(one, place) for place, one in enumerate(held["items"]))
-        study = Study(held["name"], held["title"], held["consent"], held["instructions"], items)
-        told = [study.name, study.title, study.consent, *study.instructions.values()]
-        if not all(isinstance(text, str) for text in told):
-            raise BadInput(f"{path}: name, title, consent and instructions must be strings; make the study anew")
-    except FileNotFoundError as error:
-        raise BadInput(f"{path}: no such file; make one with `python -m longform.study make`") from error
-    except BadInput:
-        raise
-    except (ValueError, KeyError, TypeError, AttributeError, OSError, RecursionError) as error:
-        raise BadInput(f"{path}: not a study ({type(error).__name__}: {error}); make one anew") from error
+    held = json.loads(path.read_text(encoding="utf-8"))
+    items = tuple(_item(one, place) for place, one in enumerate(held["items"]))
+    study = Study(held["name"], held["title"], held["consent"], held["instructions"], items)
+    told = [study.name, study.title, study.consent, *study.instructions.values()]
+    if not all(isinstance(text, str) for text in told):
+        raise BadInput(f"{path}: name, title, consent and instructions must be strings; make the study anew")
     ids = [item.id for item in items]
     if not ids or len(set(ids)) < len(ids):
         raise BadInput(f"{path}: a study needs items, each with an id of its own; got {len(ids)}, {len(set(ids))} ids")
@@ -232,38 +227,19 @@ def sheet(path: Path) -> list[dict[str, Any]]:
     """
     if not path.is_file():
         raise BadInput(f"{path}: no such file; name a .jsonl or .csv sheet")
-    held = path.read_bytes()
+    if path.suffix != ".csv":
+        return [row for _, row in records(path)]
     try:
-        text = held.decode("utf-8-sig")
+        text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         number = error.object.count(b"\n", 0, error.start) + 1
         raise BadInput(f"{path}:{number}: not UTF-8 ({error.reason}); save the sheet as UTF-8") from error
-    return _table(path, text) if path.suffix == ".csv" else _lines(path, text)
-
-
-def _table(path: Path, text: str) -> list[dict[str, Any]]:
-    head = text.split("\n", 1)[0]
-    delimiter = max(",;\t", key=head.count)  # spreadsheets of many countries write semicolons
+    delimiter = max(",;\t", key=text.split("\n", 1)[0].count)  # spreadsheets of many countries write semicolons
     rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter)
     try:
         return list(rows)
     except csv.Error as error:
         raise BadInput(f"{path}:{rows.reader.line_num}: no row of a table ({error}); fix it") from error
-
-
-def _lines(path: Path, text: str) -> list[dict[str, Any]]:
-    rows = []
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise BadInput(f"{path}:{number}: not JSON ({error}); fix or drop the line") from error
-        if not isinstance(row, dict):
-            raise BadInput(f"{path}:{number}: got {type(row).__name__}, a row is a JSON object; fix or drop the line")
-        rows.append(row)
-    return rows
 
 
 def write(path: Path, text: str) -> None:
