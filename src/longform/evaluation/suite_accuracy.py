@@ -12,7 +12,7 @@ from typing import Any
 
 from longform.core.documents import Readout
 from longform.core.results import Record
-from longform.critics.surprisal.score import mcnemar, suite_accuracy, units_from_readout
+from longform.critics.surprisal.score import SuiteAccuracy, mcnemar, units_from_readout
 from longform.evaluation.measurements import wilson
 
 POOLS = {"connectives": "connective_*", "re-mention": "coreference_*", "all suites": "*"}
@@ -21,7 +21,7 @@ COUNTS = ("items", "correct", "gained", "lost")
 
 def model_accuracy(*, train: Readout, texts: Readout) -> list[Record]:
     """Accuracy of the model that read ``texts``, tested against the one that read ``train``."""
-    critic = suite_accuracy(real=train)
+    critic = SuiteAccuracy().against(units_from_readout(train))
     return suite_accuracy_records(critic.describe(units_from_readout(texts)))
 
 

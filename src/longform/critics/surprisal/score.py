@@ -79,33 +79,20 @@ def _head(text: str) -> tuple[str, str, tuple[Formula, ...]]:
 class SuiteAccuracy(SumScored):
     """Accuracy over items; its description counts each suite apart, so that one score row fills a table.
 
-    Attributes:
-        metric: of a region, overriding the suites' own; None takes theirs.
-        star_of_regions: read ``*`` as SyntaxGym does.
-        suites: begin of the names of the suites to judge; empty for all.
-        reference: whether another model succeeds, by item; gains and losses against it are counted for McNemar's
-            test. Nothing is fitted: :func:`suite_accuracy` sets it.
+    ``reference``: whether another model succeeds, by item; gains and losses against it are counted for McNemar's test.
     """
 
-    metric: str | None = None
-    star_of_regions: bool = False
-    suites: tuple[str, ...] = ()
     reference: Mapping[str, bool] = field(default_factory=dict, metadata=FITTED, repr=False)
     better: ClassVar[Better] = "higher"
     divided: ClassVar[tuple[str, str]] = ("correct", "items")
 
-    def __post_init__(self) -> None:
-        if self.metric is not None and self.metric not in METRICS:
-            raise BadInput(f"suite accuracy: metric {self.metric!r} is not one of {sorted(METRICS)}; fix the entry")
-
     def against(self, items: Sequence[ReadItem]) -> SuiteAccuracy:
         """A copy that knows on which items another model succeeds."""
-        return replace(self, reference={item.unit_id: self.succeeds(item) for item in self._chosen(items)})
+        return replace(self, reference={item.unit_id: self.succeeds(item) for item in items})
 
     def tally(self, units: Sequence[ReadItem]) -> Tally:
         """Per item ``items, correct, gained, lost``; counts of each suite are in :meth:`describe`."""
-        chosen = self._chosen(units)
-        return Tally.of(chosen, COLUMNS, [self._counts(item) for item in chosen])
+        return Tally.of(units, COLUMNS, [self._counts(item) for item in units])
 
     def succeeds(self, item: ReadItem) -> bool:
         """Whether all predictions of the item's suite hold."""
@@ -113,22 +100,18 @@ class SuiteAccuracy(SumScored):
 
     def value(self, item: ReadItem, named: RegionValue) -> float:
         """The value of a region."""
-        name = self.metric or item.metric
-        if named.region is None and self.star_of_regions:
-            numbers = [number for condition, number in item.regions if condition == named.condition]
-            return sum(self.value(item, RegionValue(number, named.condition)) for number in numbers)
         bits = item.bits(named.condition, named.region)
-        if not len(bits) and name != "sum":
+        if not len(bits) and item.metric != "sum":
+            place = f"{item.unit_id}: region {named.region} of condition {named.condition!r}"
             raise BadInput(
-                f"{item.unit_id}: region {named.region} of condition {named.condition!r} has no token, so it has no {name}; "
-                "take metric 'sum' or give the region text"
+                f"{place} has no token, so it has no {item.metric}; take metric 'sum' or give the region text"
             )
-        return METRICS[name](bits)
+        return METRICS[item.metric](bits)
 
     def describe(self, units: Sequence[ReadItem]) -> dict[str, Any]:
         """Counts of each suite, and the means and population deviations that the paper's plots show."""
         suites: dict[str, list[ReadItem]] = {}
-        for item in self._chosen(units):
+        for item in units:
             suites.setdefault(item.suite, []).append(item)
         return {name: self._described(items) for name, items in sorted(suites.items())}
 
@@ -151,17 +134,6 @@ class SuiteAccuracy(SumScored):
         correct = self.succeeds(item)
         before = self.reference.get(item.unit_id, correct)
         return 1.0, float(correct), float(correct and not before), float(before and not correct)
-
-    def _chosen(self, units: Sequence[ReadItem]) -> list[ReadItem]:
-        starts = tuple(self.suites)
-        return [item for item in units if not starts or item.suite.startswith(starts)]
-
-
-def suite_accuracy(
-    *, real: Readout, metric: str | None = None, star_of_regions: bool = False, suites: Sequence[str] = ()
-) -> SuiteAccuracy:
-    """The metric with ``real``, another model's readout of the same suites, as its reference."""
-    return SuiteAccuracy(metric, star_of_regions, tuple(suites)).against(units_from_readout(real))
 
 
 def _mean_and_deviation(values: np.ndarray) -> list[float] | None:
