@@ -41,7 +41,7 @@ from longform.critics.neural_ranker import train as order_scores
 from longform.critics.repetition import score as word_tokens
 from longform.critics.repetition.score import DistinctGrams, RepeatedGrams
 from longform.critics.repetition.score import units_from_readout as words
-from longform.datasets.rated_texts import summeval as build
+from longform.datasets.text_files import summeval as build
 from longform.evaluation.agreement import (
     clustered_interval,
     compare_correlations,
@@ -125,7 +125,7 @@ def better(columns: Mapping[str, np.ndarray], people: np.ndarray, clusters: np.n
         kept = ~np.isnan(turned[one] + turned[other] + people)
         gaps = [correlate("pearson", turned[key][kept], people[kept]).value for key in (one, other)]
         rng = generator("summeval", one, other, "permutation")
-        p_value = compare_correlations("pearson", turned[one], turned[other], people, clusters, rng)
+        p_value = compare_correlations(turned[one], turned[other], people, clusters, rng)
         if not np.isnan(p_value):
             tests.append([*((one, other) if gaps[0] >= gaps[1] else (other, one)), p_value, int(kept.sum())])
     corrected = multipletests([p for _, _, p, _ in tests], method="holm")[1]

@@ -79,7 +79,7 @@ def test_a_comparison_of_two_scorers_keeps_its_level_whatever_the_clusters(size)
     rng, rejected = generator("level", size), 0
     for trial in range(150):
         sides, clusters = clustered_draw(rng, 20, size)
-        rejected += compare_correlations("pearson", *sides, clusters, generator("trial", size, trial), 200) < 0.05
+        rejected += compare_correlations(*sides, clusters, generator("trial", size, trial), 200) < 0.05
     assert rejected <= 17  # 5 % of 150 is 7.5; more than 17 has probability below 1e-3
 
 

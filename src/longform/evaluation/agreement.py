@@ -136,14 +136,12 @@ class Agreement:
     Attributes:
         value: mean over raters of the correlation of each with the mean of the others.
         low, high: 95 % percentile interval over resampled items.
-        per_rater: float64 (raters,), nan for a rater who is constant or shares fewer than three items.
-        raters, excluded: raters with and without a coefficient.
+        raters, excluded: raters with a coefficient, and without one (constant, or fewer than three shared items).
     """
 
     value: float
     low: float
     high: float
-    per_rater: np.ndarray
     raters: int
     excluded: int
 
@@ -168,7 +166,7 @@ def leave_one_out(ratings: np.ndarray, rng: np.random.Generator, resamples: int 
     size = ratings.shape[1]
     draws = [_mean_agreement(ratings[:, rng.integers(0, size, size)]) for _ in range(resamples)]
     low, high = percentile_interval(np.array(draws)) if draws else (math.nan, math.nan)
-    return Agreement(float(per_rater[kept].mean()), low, high, per_rater, int(kept.sum()), int((~kept).sum()))
+    return Agreement(float(per_rater[kept].mean()), low, high, int(kept.sum()), int((~kept).sum()))
 
 
 def _mean_agreement(ratings: np.ndarray) -> float:
@@ -225,7 +223,6 @@ def cohen_kappa(first: Sequence, second: Sequence) -> float:
 
 
 def compare_correlations(
-    kind: str,
     first: np.ndarray,
     second: np.ndarray,
     ratings: np.ndarray,
@@ -235,20 +232,18 @@ def compare_correlations(
 ) -> float:
     r"""Two-sided p that two scorers correlate differently with ratings: their standardised values exchanged cluster by cluster.
 
-    With z-scores $z$ (of ranks for Spearman) the difference of correlations is a sum over clusters of
+    With z-scores $z$ the difference of Pearson's correlations is a sum over clusters of
     $\sum_i (z_{1i} - z_{2i}) z_{ri}$, and exchanging both scorers' values of a whole cluster turns its sign. Items of one cluster
     (summaries of one article) need not be independent. nan where a correlation is undefined.
 
-    Raises BadInput: an unknown kind, or sides of different length.
+    Raises BadInput: sides of different length.
     """
-    first, ratings = _paired(kind, first, ratings)
-    second, _ = _paired(kind, second, ratings)
+    first, ratings = _paired("pearson", first, ratings)
+    second, _ = _paired("pearson", second, ratings)
     kept = ~(np.isnan(first) | np.isnan(second) | np.isnan(ratings))
     columns = [column[kept] for column in (first, second, ratings)]
     if any(_shapeless(column, column) for column in columns):
         return math.nan
-    if kind == "spearman":
-        columns = [stats.rankdata(column) for column in columns]
     one, two, rated = (stats.zscore(column) for column in columns)
     _, places = np.unique(np.asarray(clusters)[kept], return_inverse=True)
     return sign_flip_test(np.bincount(places, (one - two) * rated), rng, flips)

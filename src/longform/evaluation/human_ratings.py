@@ -18,6 +18,7 @@ from longform.core.documents import BadInput
 from longform.core.resampling import generator, percentile_interval
 from longform.core.results import Record
 from longform.evaluation.agreement import (
+    KINDS,
     Correlation,
     clustered_counts,
     clustered_interval,
@@ -108,7 +109,6 @@ def least_squares(table: np.ndarray, response: np.ndarray) -> tuple[np.ndarray, 
     return fitted.params, fitted.pvalues
 
 
-KINDS = ("pearson", "spearman")
 RESAMPLES = 1000
 
 
@@ -183,7 +183,7 @@ def _difference(
     draws = [np.subtract(*(weighted_values("pearson", side, rated, counts) for side in sides)) for counts in drawn]
     low, high = percentile_interval(np.concatenate([np.zeros(0), *draws]))
     rng = generator(name, one, other, "permutation")
-    p_value = compare_correlations("pearson", *sides, rated, places.tolist(), rng)
+    p_value = compare_correlations(*sides, rated, places.tolist(), rng)
     counts: dict[str, Any] = {"units": int(kept.sum()), "excluded": int((~kept).sum()), "paired": True}
     value = gaps[0] - gaps[1]
     return Record(one, "pearson_difference", variant=other, value=value, low=low, high=high, p_value=p_value, **counts)

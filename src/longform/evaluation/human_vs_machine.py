@@ -68,7 +68,22 @@ def text_classification(
 
     Raises BadInput: fewer than two classes to learn from, or an unknown classifier.
     """
-    tally = class_tally(features, label, train, evaluate, classifier, document)
+    known = [(seen, label(unit)) for unit in train if label(unit) is not None and (seen := features(unit)) is not None]
+    if len({kind for _, kind in known}) < 2:
+        raise BadInput(f"text classification: {len(known)} texts in {len({k for _, k in known})} classes; give two")
+    table, kinds = np.array([seen for seen, _ in known]), [kind for _, kind in known]
+    there = np.isfinite(table)
+    filling = np.where(there, table, 0.0).sum(0) / np.maximum(there.sum(0), 1)  # for a window that does not fit
+    model = _classifier(classifier).fit(np.where(there, table, filling), kinds)
+    commonest = Counter(kinds).most_common(1)[0][0]
+    rows = np.tile([0.0, 0.0, 0.0, 1.0], (len(evaluate), 1))
+    for row, unit in zip(rows, evaluate, strict=True):
+        seen, kind = features(unit), label(unit)
+        if seen is not None and kind is not None:
+            guess = model.predict(np.where(np.isfinite(seen), seen, filling)[None])[0]
+            row[:] = guess == kind, 1.0, commonest == kind, 0.0
+    each = Tally.of(evaluate, ("right", "texts", "majority", "excluded"), rows)
+    tally = clustered(each, [document(unit) for unit in evaluate])
     metric, baseline = ClassAccuracy(classifier), tally.values.copy()
     baseline[:, 0] = tally.column("majority")
     names = ("text classification", classifier, *fields.values())
@@ -80,33 +95,6 @@ def text_classification(
         reference=tally.total("majority") / texts if texts else None,
         details={"classes": dict(sorted(classes.items()))}, **fields,
     )  # fmt: skip
-
-
-def class_tally(
-    features: Features,
-    label: Callable[[Any], Any],
-    train: Sequence[Any],
-    evaluate: Sequence[Any],
-    classifier: str,
-    document: Callable[[Any], str] = lambda unit: unit.unit_id,
-) -> Tally:
-    """Columns right, texts, majority (right by the training texts' commonest class) and excluded, one row a document."""
-    known = [(seen, label(unit)) for unit in train if label(unit) is not None and (seen := features(unit)) is not None]
-    if len({kind for _, kind in known}) < 2:
-        raise BadInput(f"text classification: {len(known)} texts in {len({k for _, k in known})} classes; give two")
-    table, kinds = np.array([seen for seen, _ in known]), [kind for _, kind in known]
-    there = np.isfinite(table)
-    filling = np.where(there, table, 0.0).sum(0) / np.maximum(there.sum(0), 1)  # for a window that does not fit
-    model = _classifier(classifier).fit(np.where(there, table, filling), kinds)
-    majority = Counter(kinds).most_common(1)[0][0]
-    rows = np.tile([0.0, 0.0, 0.0, 1.0], (len(evaluate), 1))
-    for row, unit in zip(rows, evaluate, strict=True):
-        seen, kind = features(unit), label(unit)
-        if seen is not None and kind is not None:
-            guess = model.predict(np.where(np.isfinite(seen), seen, filling)[None])[0]
-            row[:] = guess == kind, 1.0, majority == kind, 0.0
-    ids = tuple(unit.unit_id for unit in evaluate)
-    return clustered(Tally(ids, ("right", "texts", "majority", "excluded"), rows), [document(u) for u in evaluate])
 
 
 def _classifier(name: str) -> Any:

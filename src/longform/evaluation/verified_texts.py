@@ -25,6 +25,7 @@ from longform.critics.verifiability.score import (
     SupportedPerVerified,
     generations_from_readout,
 )
+from longform.evaluation.agreement import value_of
 
 Units = Sequence[CheckedGeneration]
 
@@ -172,25 +173,16 @@ def _rows(unit: CheckedGeneration) -> np.ndarray:
 def _correlation(
     values: np.ndarray, hits: np.ndarray, places: Sequence[np.ndarray], name: str, resamples: int
 ) -> dict[str, Any]:
-    rng = generator("correlation", name)
+    rng, known = generator("correlation", name), ~np.isnan(values)
     draws = []
     for _ in range(resamples):
         chosen = np.concatenate([places[i] for i in rng.integers(0, len(places), len(places))])
-        draws.append(pearson(values[chosen], hits[chosen]))
+        chosen = chosen[known[chosen]]
+        draws.append(value_of("pearson", values[chosen], hits[chosen]))
     kept = [draw for draw in draws if not math.isnan(draw)]
     low, high = np.quantile(kept, [0.025, 0.975]).tolist() if kept else (math.nan, math.nan)
-    excluded = int(np.isnan(values).sum())
-    counts = {"units": len(values) - excluded, "excluded": excluded}
-    return {"value": pearson(values, hits), "low": low, "high": high, **counts}
-
-
-def pearson(values: np.ndarray, hits: np.ndarray) -> float:
-    r"""$r = \frac{\sum (x - \bar x)(y - \bar y)}{\sqrt{\sum (x - \bar x)^2 \sum (y - \bar y)^2}}$; rows with nan left out."""
-    kept = ~np.isnan(values)
-    x, y = values[kept] - values[kept].mean() if kept.any() else values[kept], hits[kept]
-    y = y - y.mean() if len(y) else y
-    scale = math.sqrt(float(x @ x) * float(y @ y))
-    return float(x @ y) / scale if scale > 0 else math.nan
+    counts = {"units": int(known.sum()), "excluded": int((~known).sum())}
+    return {"value": value_of("pearson", values[known], hits[known]), "low": low, "high": high, **counts}
 
 
 def decoders(*, texts: Readout, correlations: Sequence[str] = (), resamples: int = 500) -> list[Record]:
