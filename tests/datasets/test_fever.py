@@ -10,8 +10,9 @@ from longform.datasets.fever import build, claims_of, pages_of, title_of
 from longform.datasets.synthetic_world.articles import write
 from longform.datasets.synthetic_world.corpora import FORMS, readings
 from longform.datasets.synthetic_world.corpus import indices
-from longform.datasets.synthetic_world.fever_corpus import UNKNOWN, Verifier
+from longform.datasets.synthetic_world.fever_corpus import UNKNOWN
 from longform.datasets.synthetic_world.fever_corpus import build as planted
+from tests.samples.claims import true_verifier
 
 COUNTS = {"train": 24, "validation": 6, "test": 6}
 
@@ -65,7 +66,7 @@ def test_claims_about_one_page_share_a_split(tmp_path):
 
 def test_planted_labels_are_what_the_rules_of_the_world_say(tmp_path):
     corpus = planted(name="c", seed=1, pages=COUNTS)
-    verifier = Verifier.from_articles([write(1, "encyclopedia", n) for n in indices(COUNTS)], "encyclopedia")
+    verifier = true_verifier([write(1, "encyclopedia", n) for n in indices(COUNTS)])
     rows = [(one, verifier.check(one.text)) for _, one in claims_of(corpus.documents)]
     assert len(rows) > 300
     for one, verdict in rows:
@@ -90,7 +91,7 @@ def test_an_empty_folder_and_a_page_without_lines_are_named(tmp_path):
 
 def test_news_tell_what_a_page_states_and_no_other_fact():
     pages = {"test": 6}
-    verifier = Verifier.from_articles([write(1, "encyclopedia", n) for n in indices(pages)], "encyclopedia")
+    verifier = true_verifier([write(1, "encyclopedia", n) for n in indices(pages)])
     corpus = readings(name="r", seed=1, form="news", pages=pages, tellings=3, validation=2)
     sentences = [s for d in corpus.documents for s in d.text.replace(". ", ".\n").split("\n")]
     labels = [verifier.check(sentence).label for sentence in sentences]

@@ -5,7 +5,7 @@ import pytest
 from longform.datasets.synthetic_world.articles import write
 from longform.datasets.synthetic_world.corpus import to_document
 from longform.datasets.synthetic_world.corruptions import CORRUPTIONS, corrupt, eligible_places
-from longform.datasets.synthetic_world.fever_corpus import read_facts
+from tests.samples.claims import stated_in
 
 PAGES = [write(5, "wiki", index) for index in range(30)]
 
@@ -47,8 +47,8 @@ def test_places_of_a_lower_severity_are_among_those_of_a_higher_one_and_grow_wit
 def test_a_false_fact_parses_to_a_value_that_is_not_the_pages():
     for page in PAGES:
         for edit in struck(page, "false_fact", 1.0).edits:
-            assert all(t.value != page.facts[t.relation] for t in read_facts(edit["after"], "wiki"))
-            assert len(read_facts(edit["after"], "wiki")) == len(read_facts(edit["before"], "wiki"))
+            assert all(t.value != page.facts[t.relation] for t in stated_in(edit["after"], "wiki"))
+            assert len(stated_in(edit["after"], "wiki")) == len(stated_in(edit["before"], "wiki"))
 
 
 def test_a_repeated_sentence_is_its_predecessor_and_a_repeated_section_its_own():

@@ -2,10 +2,11 @@
 
 from longform.datasets.synthetic_world.articles import write
 from longform.datasets.synthetic_world.domains import domain
-from longform.datasets.synthetic_world.fever_corpus import SUPPORTED, UNKNOWN, Verifier, make_claims, read_facts
+from longform.datasets.synthetic_world.fever_corpus import SUPPORTED, UNKNOWN, make_claims
+from tests.samples.claims import stated_in, true_verifier
 
 PAGES = [write(2, "encyclopedia", index) for index in range(200)]
-VERIFIER = Verifier.from_articles(PAGES, "encyclopedia")
+VERIFIER = true_verifier(PAGES)
 CLAIMS = list(make_claims(PAGES, domain("encyclopedia").vocabulary, seed=4))
 
 
@@ -25,7 +26,7 @@ def test_every_fact_sentence_parses_back_to_its_triples_and_no_other_sentence_do
     stated = 0
     for article in articles[:800]:
         for sentence in article.sentences:
-            triples = read_facts(sentence.text, "wiki")
+            triples = stated_in(sentence.text, "wiki")
             due = [(article.title, relation, article.facts[relation]) for relation in sentence.relations]
             assert [(t.title, t.relation, t.value) for t in triples] == due, sentence.text
             stated += len(due)

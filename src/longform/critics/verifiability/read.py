@@ -104,7 +104,7 @@ def open_checker(folder: Path) -> Checker:
     return Checker(pages, retrieval, selection, open_entailment(folder, record), record["sure"])
 
 
-def verifier_of_lines(pages: Mapping[str, Sequence[str]], domain: str, repeated: int = 0) -> Verifier:
+def verifier_of_lines(pages: Mapping[str, Sequence[str]], domain: str) -> Verifier:
     """What frozen pages state, by the rules that their sentences were made with; the first statement counts."""
     stated: dict[tuple[str, str], tuple[str, tuple[str, int]]] = {}
     for title, lines in pages.items():
@@ -112,7 +112,7 @@ def verifier_of_lines(pages: Mapping[str, Sequence[str]], domain: str, repeated:
             for triple in read_claim(line, domain):
                 if triple.title == title:
                     stated.setdefault((title, triple.relation), (triple.value, (title, number)))
-    return Verifier(domain, stated, repeated)
+    return Verifier(domain, stated)
 
 
 def written_of(documents: Sequence[Document], truth: Mapping[str, np.ndarray], name: str) -> list[Written]:
@@ -343,9 +343,7 @@ def read_facts(*, documents: Sequence[Document], name: str, domain: str, title_f
 def verifier_of(pages: Iterable[Document], domain: str, splitter: str, title_from: str) -> Verifier:
     """What the pages of a corpus state, read back from their texts; of pages with one title the first one counts."""
     lines: dict[str, Sequence[str]] = {}
-    repeated = 0
     for page in pages:
         title = prefix_of(page, splitter, title_from)[0]
-        repeated += title in lines
         lines.setdefault(title, SPLITTERS[splitter](" ".join(page.text.split())))
-    return verifier_of_lines(lines, domain, repeated)
+    return verifier_of_lines(lines, domain)

@@ -68,7 +68,8 @@ def _pattern(kind: str, frame: Frame, subject: str) -> Pattern:
 
 
 @cache
-def _page_patterns(name: str) -> tuple[Pattern, ...]:
+def page_patterns(name: str) -> tuple[Pattern, ...]:
+    """Of the fact sentences of a domain's pages."""
     world, patterns = domain(name), []
     for kind, settings in world.kinds.items():
         style = world.styles.get(f"abstract/{kind}")
@@ -86,24 +87,15 @@ def _claim_patterns() -> tuple[Pattern, ...]:
     return tuple(_pattern(kind, compile_frame(source), "{T}") for kind, source in rows)
 
 
-def _read(sentence: str, patterns: Iterable[Pattern]) -> list[Triple]:
-    for pattern, relations in patterns:
-        if match := pattern.match(sentence):
-            return [Triple(match["title"], relation, match[relation]) for relation in relations]
-    return []
-
-
-def read_facts(sentence: str, domain_name: str) -> list[Triple]:
-    """Triples that a sentence of a domain states; an empty list where it states none.
+def read_claim(sentence: str, domain_name: str) -> list[Triple]:
+    """Triples of a claim or of any fact sentence of a domain; empty where it states none.
 
     The pattern of each fact frame is tried in turn; what follows a stated fact (a connective's clause) is ignored.
     """
-    return _read(sentence, _page_patterns(domain_name))
-
-
-def read_claim(sentence: str, domain_name: str) -> list[Triple]:
-    """Triples of a claim or of any fact sentence of a domain; empty where it states none."""
-    return _read(sentence, _claim_patterns() + _page_patterns(domain_name))
+    for pattern, relations in _claim_patterns() + page_patterns(domain_name):
+        if match := pattern.match(sentence):
+            return [Triple(match["title"], relation, match[relation]) for relation in relations]
+    return []
 
 
 @dataclass(frozen=True)
@@ -113,23 +105,10 @@ class Verifier:
     Attributes:
         domain: whose fact sentences are understood.
         stated: value and evidence by (title, relation).
-        dropped: pages left out because an earlier page has their title.
     """
 
     domain: str
     stated: Mapping[tuple[str, str], tuple[str, Evidence]]
-    dropped: int = 0
-
-    @classmethod
-    def from_articles(cls, articles: Iterable[Article], domain_name: str) -> Verifier:
-        """Read every stated fact with the sentence that states it."""
-        pages = {article.title: article for article in reversed(list(articles))}  # the first of a title counts
-        stated: dict[tuple[str, str], tuple[str, Evidence]] = {}
-        for title, page in pages.items():
-            for line, sentence in enumerate(page.sentences):
-                for relation in sentence.relations:
-                    stated.setdefault((title, relation), (page.facts[relation], (title, line)))
-        return cls(domain_name, stated)
 
     def check(self, sentence: str) -> Verdict:
         """Label one sentence: refuted if any triple is, supported if all are, unknown otherwise.
