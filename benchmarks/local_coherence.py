@@ -28,8 +28,8 @@ from longform.core.text.lexicon import Lexicon, Taxonomy
 from longform.core.text.permutations import ShuffleTask
 from longform.critics.entity_grid.score import GridRanker, RoleTransitions
 from longform.critics.lexical.score import LatentSemantics, Overlap
-from longform.critics.lexical.train import fit
 from longform.critics.lexical.wordnet import MEASURES, Lesk
+from longform.datasets.synthetic_world.lexicon import fit
 from longform.evaluation.order_discrimination import order_measurements
 
 DOCUMENTS, SENTENCES, NOUNS = 1000, 11, 5  # 1,000 documents of ten sentence pairs are 10,000 pairs
@@ -43,7 +43,7 @@ TARGETS = {"word net measures": 20.0, "grids": 60.0}  # seconds
 def planted_lexicon() -> Lexicon:
     """The planted word net, through its file."""
     with tempfile.TemporaryDirectory() as folder:
-        fit(documents=[], world="everyday").save(Path(folder))
+        fit(world="everyday").save(Path(folder))
         lexicon = folder_lexicon(Path(folder))
     assert lexicon is not None
     return lexicon

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from longform.pipeline.readme import MARK, fill
+from experiments.readme import MARK, fill
 
 ROOT = Path(__file__).parents[1]
 
@@ -31,7 +31,7 @@ def test_committed_readme_tables_are_the_ones_that_the_committed_run_wrote(tmp_p
     with tarfile.open(fileobj=io.BytesIO(committed)) as files:
         files.extractall(tmp_path, filter="data")
     readme = (tmp_path / "README.md").read_text(encoding="utf-8")
-    assert fill(readme, tmp_path) == readme, "copy them: python -m longform.pipeline.readme"
+    assert fill(readme, tmp_path) == readme, "copy them: python experiments/readme.py"
 
 
 def test_a_mark_may_name_a_scale_and_the_rows_to_show(tmp_path):

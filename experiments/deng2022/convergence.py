@@ -37,7 +37,9 @@ def main() -> None:
             "seeds": len(runs),
             "last_gain": round(float(mean[-2] - mean[-1]), 4),
         }
-        print(f"{name}: {mean[0]:.3f} -> {mean[-1]:.3f} nats a token, the last validation gained {found[name]['last_gain']}")
+        print(
+            f"{name}: {mean[0]:.3f} -> {mean[-1]:.3f} nats a token, the last validation gained {found[name]['last_gain']}"
+        )
     given.out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
 

@@ -24,9 +24,7 @@ from longform.core.critic import compare, estimate
 from longform.core.documents import Corpus, Document
 from longform.core.resampling import generator
 from longform.critics.code_mixing import read as language_mixture
-from longform.critics.code_mixing import train as language_lda
 from longform.critics.code_mixing.score import DirichletCritic, LanguageDispersion, MixtureReading, units_from_readout
-from longform.critics.code_mixing.train import LanguageModel
 from longform.datasets.text_files import parallel
 from longform.decoding import translations
 from longform.language_models import translation
@@ -38,7 +36,7 @@ SUBWORDS = 3000  # ours
 RATE, BATCH = 2.0e-3, 32  # ours
 
 
-def named(model: LanguageModel, corpus: Corpus) -> tuple[list[str], float]:
+def named(model: language_mixture.LanguageModel, corpus: Corpus) -> tuple[list[str], float]:
     """Language of each component, and the share of test sentences whose largest component is their language's."""
     documents, truth = list(corpus.documents), corpus.truth["language"]
     names = corpus.truth["language_names"].tolist()
@@ -92,7 +90,7 @@ def measure(raw: Path, epochs: float, work: Path) -> dict[str, Any]:
     corpus = parallel(raw=raw, name="pud", seed=SEED)
     documents = list(corpus.documents)
     begin = time.process_time()
-    model = language_lda.fit(documents, seed=SEED)
+    model = language_mixture.fit(documents, seed=SEED)
     seconds = time.process_time() - begin
     names, accuracy = named(model, corpus)
     read = language_mixture.read(documents, reader=model, seed=SEED, splits=["test"])

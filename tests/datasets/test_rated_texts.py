@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from longform.core.documents import BadInput
-from longform.datasets.rated_texts import gcdc, summeval
+from longform.datasets.text_files import gcdc, summeval
 
 HEADER = "text_id,subject,text,ratingA1,labelA\n"
 

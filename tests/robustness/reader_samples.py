@@ -14,7 +14,7 @@ from longform.core.experiment import Experiment
 from longform.core.text import lexicon
 from longform.core.text import lexicon as lexicons
 from longform.criticize.texts import read_texts
-from longform.datasets import coreference, rated_texts, scientific, shuffled_texts, text_files, wikisection
+from longform.datasets import coreference, scientific, shuffled_texts, text_files, wikisection
 from longform.datasets import coreference as coreference_annotation
 from longform.datasets.test_suites import items, native, sources
 from longform.datasets.wikipedia import dump
@@ -161,10 +161,10 @@ READERS = {
     ),
     "gcdc": (
         "g/x_test.csv",
-        lambda path: rated_texts.gcdc(name="x", raw=path.parent),
+        lambda path: text_files.gcdc(name="x", raw=path.parent),
         table(",", ["text_id", "text", "labelA"], ["1", "Some words.", "2"]),
     ),
-    "rated summaries": ("r/M1.jsonl", lambda path: rated_texts.summeval(raw=path.parent), lines(RATED)),
+    "rated summaries": ("r/M1.jsonl", lambda path: text_files.summeval(raw=path.parent), lines(RATED)),
     "rated shuffles": (
         "c/documents.jsonl",
         lambda path: shuffled_texts.rated(name="x", seed=1, raw=path.parent),

@@ -212,16 +212,10 @@ def _space(_: Options) -> Panel:
 
 
 def _repetition(_: Options) -> Panel:
-    from longform.core.text.rendering import TokenText
-    from longform.critics.repetition.score import RepeatedGrams
+    from longform.critics.repetition.score import RepeatedGrams, read, units_from_readout
 
-    def read(documents: Sequence[Document]) -> list[Any]:
-        index: dict[str, int] = {}
-        rows = [[index.setdefault(word, len(index)) for word in d.text.split()] for d in documents]
-        empty = np.zeros(0, dtype=np.int64)
-        return [
-            TokenText(d.id, d.split, np.array(r, dtype=np.int64), empty) for d, r in zip(documents, rows, strict=True)
-        ]
+    def words(documents: Sequence[Document]) -> list[Any]:
+        return units_from_readout(read(documents=documents, splits=splits_of(documents)))
 
     def places(document: Document, parts: np.ndarray) -> Spans:
         found = sentences(document.text)
@@ -229,7 +223,7 @@ def _repetition(_: Options) -> Panel:
         return [found[bisect(begins, start) - 1] for start, _ in _words(document.text)[: parts.size]]
 
     question = "What share of the word 4-grams was said before in the same text?"
-    return Panel("repetition", question, read, RepeatedGrams(), places, needs="four words with blanks between them")
+    return Panel("repetition", question, words, RepeatedGrams(), places, needs="four words with blanks between them")
 
 
 def _words(text: str) -> Spans:

@@ -24,14 +24,14 @@ def train(experiment: Experiment, study: str, critic: str) -> None:
     """What a critic learns from every corpus that it is trained on -> ``data/critics/<study>/<critic>/<corpus>``."""
     entry = experiment.settings(study, "critics", critic, "train")
     corpora = entry.pop("corpora", experiment.corpora_of(study, critic))
-    code, base = str(entry.pop("code", "train")), entry.pop("base", f"tokenizers/{study}")
+    code, base = source_of(critic, str(entry.pop("code", "train"))), entry.pop("base", f"tokenizers/{study}")
     with whole(experiment.data / "critics" / study / critic) as folder:
         folder.mkdir()
         for corpus in corpora:
             place = f"train {study} {critic} {corpus}"
             real = System(study, corpus)
             start = experiment.data / base.format(corpus=corpus)
-            work = Work(experiment, place, {**entry, "code": f"critics/{critic}/{code}"})
+            work = Work(experiment, place, {**entry, "code": code})
             with resumable(work, experiment.data / real.texts, start) as scratch:
                 given = {
                     "name": f"{corpus}-{critic}",
@@ -40,7 +40,7 @@ def train(experiment: Experiment, study: str, critic: str) -> None:
                     "scratch": scratch,
                     "documents": experiment.documents(real),
                 }
-                trained = call(place, function(place, f"critics/{critic}/{code}", "fit"), entry, **given)
+                trained = call(place, function(place, code, "fit"), entry, **given)
                 if first_process(work):
                     (folder / corpus).mkdir()
                     trained.save(folder / corpus)
@@ -103,8 +103,6 @@ def _reader(experiment: Experiment, critic: str, reader: str, system: System) ->
     if reader == "corpus":
         return experiment.data / System(system.study, system.corpus).texts
     if reader == "critic":
-        read_as = experiment.settings(system.study).get(
-            "read_as", {}
-        )  # another corpus whose trained critic reads this one
+        read_as = experiment.settings(system.study).get("read_as", {})  # another corpus whose critic reads this one
         return experiment.data / "critics" / system.study / critic / str(read_as.get(system.corpus, system.corpus))
     return experiment.data / reader.format(corpus=system.corpus)

@@ -12,7 +12,7 @@ from scipy.stats import dirichlet
 from longform.core.critic import estimate
 from longform.core.documents import BadInput, Document, Readout, Section
 from longform.core.resampling import generator
-from longform.critics.code_mixing.read import assign, read
+from longform.critics.code_mixing.read import LanguageModel, assign, fit, read, words_of
 from longform.critics.code_mixing.score import (
     DirichletCritic,
     LanguageDispersion,
@@ -23,7 +23,6 @@ from longform.critics.code_mixing.score import (
     released,
     units_from_readout,
 )
-from longform.critics.code_mixing.train import LanguageModel, fit, words_of
 
 TONGUES = ("ba be bi bo bu by", "ka ke ki ko ku ky", "ma me mi mo mu my")
 

@@ -18,7 +18,6 @@ from longform.critics.coreference.chains import (
     gold_chains,
     gold_mentions,
     is_film_paper,
-    is_film_released,
     is_person,
     person_chain,
     person_chains_to_readout,
@@ -38,6 +37,7 @@ from longform.critics.coreference.rules import (
     read_nearest,
 )
 from longform.critics.coreference.rules import read as rules_read
+from longform.datasets.titles import is_film
 
 
 def mention(text: str, words: str, entity: int, nth: int = 0, **more) -> Mention:
@@ -132,9 +132,9 @@ def test_film_filter_reads_the_first_sentence_and_the_papers_reads_the_section()
     born = document("Lee (born 1950) is a film director.")
     broken = document("Alien is a\nhorror film. It won.")
     films = document("Kino is a studio for films. More.")
-    assert [is_film_released(d) for d in (film, later, born, broken, films)] == [True, False, False, True, False]
+    assert [is_film(d) for d in (film, later, born, broken, films)] == [True, False, False, True, False]
     assert [is_film_paper(d) for d in (film, later, born, broken, films)] == [True, True, True, True, True]
-    assert not is_film_released(document("", "It is a film."))
+    assert not is_film(document("", "It is a film."))
 
 
 TRUTH = {

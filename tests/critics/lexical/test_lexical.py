@@ -11,10 +11,9 @@ from longform.core.text.entity_grids import grid_from_mentions, grids_from_reado
 from longform.core.text.permutations import ShuffleTask
 from longform.critics.entity_grid.score import RoleTransitions
 from longform.critics.lexical.score import AdjacentSimilarity, LatentSemantics, Overlap, term_documents, word_vectors
-from longform.critics.lexical.train import fit
 from longform.critics.lexical.wordnet import wordnet
 from longform.datasets.synthetic_world.corpora import build
-from longform.datasets.synthetic_world.lexicon import VOCABULARIES, to_lmf, vocabulary
+from longform.datasets.synthetic_world.lexicon import VOCABULARIES, fit, to_lmf, vocabulary
 from longform.evaluation.order_discrimination import order_discrimination
 
 
@@ -114,7 +113,7 @@ def test_word_vectors_equal_the_decomposition_and_do_not_move_with_equal_singula
 def reports(tmp_path_factory):
     corpus = build(name="reports", seed=7, domain="reports", documents={"train": 300, "test": 80})
     folder = tmp_path_factory.mktemp("net")
-    fit(documents=[], world="everyday").save(folder)
+    fit(world="everyday").save(folder)
     return read(documents=corpus.documents, truth=corpus.truth, reader=folder, roles="truth")
 
 
@@ -147,9 +146,9 @@ def test_lexical_models_beat_chance_on_planted_shuffles(reports):
 
 def test_the_planted_word_net_is_the_planted_taxonomy():
     for world in VOCABULARIES:
-        assert fit(documents=[], world=world).text == to_lmf(vocabulary(world))
+        assert fit(world=world).text == to_lmf(vocabulary(world))
 
 
 def test_an_unknown_world_is_named():
     with pytest.raises(BadInput, match="allowed are"):
-        fit(documents=[], world="moon")
+        fit(world="moon")

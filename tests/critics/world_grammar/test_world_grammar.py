@@ -9,8 +9,7 @@ import pytest
 
 from longform.core.documents import BadInput, Document, Section
 from longform.core.resampling import generator
-from longform.critics.world_grammar.read import read
-from longform.critics.world_grammar.recogniser import recogniser
+from longform.critics.world_grammar.recogniser import read, recogniser
 from longform.critics.world_grammar.score import REFUSED, DerivableShare, DerivedText, FollowedShare, units_from_readout
 from longform.critics.world_grammar.slots import Person, State
 from longform.datasets.synthetic_world import lexicon

@@ -26,6 +26,7 @@ from longform.critics.coreference.person_mentions import (
     PLURAL,
     VOTES,
 )
+from longform.datasets.titles import is_film
 
 STOP = "."
 _WORD = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")
@@ -164,23 +165,12 @@ def person_chains_to_readout(
     return Readout(packed.unit_ids, packed.splits, {**packed.arrays, **arrays})
 
 
-def is_film_released(document: Document) -> bool:
-    """The released film filter, on the first sentence of the first section."""
-    text = document.sections[0].text if document.sections else ""
-    spans = sentences(text)
-    if not spans:
-        return False
-    first = text[slice(*spans[0])]
-    words = set(_WORD.findall(first))
-    return "film" in words and "born" not in words and re.match(r".*is a.*film.*", first, re.DOTALL) is not None
-
-
 def is_film_paper(document: Document) -> bool:
     """The paper's film filter (appendix G): ``is a.*film`` somewhere in the first section."""
     return bool(document.sections) and re.search(r"is a.*film", document.sections[0].text, re.DOTALL) is not None
 
 
-FILM_FILTERS = {"released": is_film_released, "paper": is_film_paper}
+FILM_FILTERS = {"released": is_film, "paper": is_film_paper}
 
 
 def read_with(

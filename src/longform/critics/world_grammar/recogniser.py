@@ -6,11 +6,18 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import product
+from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
+from longform.core.artefacts import read_json
+from longform.core.documents import BadInput, Document, Readout
+from longform.core.text.sentences import sentence_texts
+from longform.critics.world_grammar.score import REFUSED
 from longform.critics.world_grammar.slots import LaterYear, Mentioned, Number, Slot, State, Title, Words, mentions
 from longform.datasets.synthetic_world import grammar, lexicon
-from longform.datasets.synthetic_world.domains import Domain, domain
+from longform.datasets.synthetic_world.domains import DOMAINS, Domain, domain
 from longform.datasets.synthetic_world.grammar import CLAUSES, RELATIONS, THIRD, WORD_SLOTS, Frame, Relation, Style
 from longform.datasets.synthetic_world.lexicon import article, plural
 
@@ -321,3 +328,31 @@ def _style(world: Domain, kind: str, title: str) -> Style:
 
 def _styles(world: Domain, pages: Iterable[tuple[str, str]]) -> list[Style]:
     return list({id(style): style for style in (_style(world, *page) for page in pages)}.values())
+
+
+def read(*, documents: Sequence[Document], splits: Sequence[str], reader: Path) -> Readout:
+    """The frame of each sentence's main clause as a place in ``frame_names``, or ``REFUSED``; its words, and how many are followed.
+
+    ``reader``: the folder of the corpus that the texts are, or are to look like; its facts name the domain.
+    """
+    name = read_json(reader / "facts.json").get("domain")
+    if name not in DOMAINS:
+        raise BadInput(
+            f"{reader}: domain is {name!r}, allowed are {sorted(DOMAINS)}, whose grammar is known; name another corpus"
+        )
+    derive = recogniser(name).read
+    chosen = [document for document in documents if document.split in splits]
+    rows = [[derive(text) for text in sentence_texts(document.text)] for document in chosen]
+    lengths = np.array([len(row) for row in rows], dtype=np.int64)
+    found = [derivation for row in rows for derivation in row]
+    names = sorted({derivation.frame for derivation in found if derivation.frame is not None})
+    places: dict[str | None, int] = {None: REFUSED} | {name: place for place, name in enumerate(names)}
+    arrays: dict[str, np.ndarray] = {"frame_names": np.array(names, dtype=np.str_)}
+    columns = {
+        "frame": [places[one.frame] for one in found],
+        "words": [one.words for one in found],
+        "followed": [one.followed for one in found],
+    }
+    for name, values in columns.items():
+        arrays |= {name: np.array(values, dtype=np.int32), f"{name}_lengths": lengths}
+    return Readout(tuple(d.id for d in chosen), tuple(d.split for d in chosen), arrays)

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
+from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 
+from longform.core.documents import BadInput
 from longform.datasets.synthetic_world.draws import lists, stream, table
 
 _SYLLABLES = lists(table("names"))
@@ -265,3 +267,20 @@ def to_lmf(vocabulary: Vocabulary) -> str:
             f"<Definition>{escape(synset.gloss)}</Definition>{rows}</Synset>"
         )
     return "\n".join([*lines, "</Lexicon>", "</LexicalResource>"]) + "\n"
+
+
+@dataclass(frozen=True)
+class WordNet:
+    """What a reader of grids may have beside it; in place of this one, any folder with a real net's ``lexicon.xml``."""
+
+    text: str
+
+    def save(self, folder: Path) -> None:
+        (folder / "lexicon.xml").write_text(self.text, encoding="utf-8")
+
+
+def fit(*, world: str) -> WordNet:
+    """The nouns of one vocabulary as a word net; nothing is learnt. Raises BadInput: no such vocabulary."""
+    if world not in VOCABULARIES:
+        raise BadInput(f"word net of world {world!r}; allowed are {sorted(VOCABULARIES)}; fix the entry")
+    return WordNet(to_lmf(vocabulary(world)))

@@ -190,7 +190,6 @@ def build(
     raw: Path,
     sources: Mapping[str, str | Mapping[str, str]],
     metric: str = "mean",
-    speakers: bool = True,
     drop_last: bool = False,
     lower: bool = True,
     least: int = 1,
@@ -203,7 +202,6 @@ def build(
         sources: path below ``raw`` by kind: ``stories``, ``dialogues``, ``schemas``, ``connectives``, ``statements``,
             and ``re_mentions`` (by genre), ``texts`` (by language), ``suites`` (a folder of SyntaxGym files).
         metric: of a region; the paper takes the mean.
-        speakers: ``[SEP]`` between the utterances of a dialogue.
         drop_last: the paper's count of dialogues, one short.
         lower: articles of Winograd candidates in lower case inside a sentence.
         least: fewest uses of a connective in a sense for which suites are built.
@@ -214,7 +212,7 @@ def build(
     draws = (seed, name)
     builders: dict[str, Callable[..., Iterator[Suite]]] = {
         "stories": lambda path: _stories(path, draws),
-        "dialogues": lambda path: _orders("D", _dialogues(path, drop_last), draws, speakers),
+        "dialogues": lambda path: _orders("D", _dialogues(path, drop_last), draws, speakers=True),
         "schemas": lambda path: _schemas(path, draws, lower),
         "re_mentions": lambda **paths: (
             entity_re_mention(f"coreference_{genre}", read_re_mentions(path)) for genre, path in paths.items()

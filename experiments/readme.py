@@ -1,4 +1,4 @@
-"""Copy tables of runs into the README between their marks: ``python -m longform.pipeline.readme``.
+"""Copy tables of runs into the README between their marks: ``python experiments/readme.py``.
 
 A mark names a table below ``paper_figures/``, ``scale:`` before it one that ``experiments/scales/<scale>`` keeps; and, where it is too
 long, what the rows to show begin with.
@@ -9,9 +9,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-ROOT = Path(__file__).parents[3]
-
-
+ROOT = Path(__file__).parents[1]
 MARK = r"<!-- (?P<head>(?:(?P<scale>\w+):)?(?P<place>\w+(?:/\w+)?)(?: (?P<begin>\w+))?) -->"
 
 
