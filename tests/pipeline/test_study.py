@@ -1,5 +1,6 @@
 """A whole small study, stage by stage: from nothing to a table; the same bytes twice; bad settings are one sentence."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from longform.core.documents import BadInput
 from longform.core.experiment import Experiment
 from longform.core.results import read_results
 from longform.core.stages import main
+from longform.pipeline import criticism
 
 STAGES = (
     "corpus synthetic", "tokenizer synthetic", "language_model synthetic synthetic tiny",
@@ -94,6 +96,30 @@ def test_the_same_parameters_give_the_same_bytes(study, tmp_path):
         assert first == {
             p.relative_to(again): p.read_bytes() for p in (again / "data" / place).rglob("*") if p.is_file()
         }
+
+
+def test_a_killed_reading_goes_on_with_the_text_that_it_was_at(study, tmp_path, monkeypatch):
+    folder = tmp_path / "killed"
+    shutil.copytree(study, folder)
+    place = folder / "data/readings/synthetic/synthetic_states"
+    whole = {p.relative_to(place): p.read_bytes() for p in place.rglob("*.npz")}
+    shutil.rmtree(folder / "data/readings")
+    asked, read_one = [], criticism._read
+
+    def dies_at_the_second(experiment, critic, name, settings, system):
+        asked.append(system.model)
+        if len(asked) == 2:
+            raise KeyboardInterrupt
+        return read_one(experiment, critic, name, settings, system)
+
+    monkeypatch.setattr(criticism, "_read", dies_at_the_second)
+    with pytest.raises(KeyboardInterrupt):
+        criticism.read(Experiment(folder), "synthetic", "synthetic_states")
+    assert len(whole) == 2 and not place.exists()
+    criticism.read(Experiment(folder), "synthetic", "synthetic_states")
+    assert asked == ["data", "tiny", "tiny"]
+    assert {p.relative_to(place): p.read_bytes() for p in place.rglob("*.npz")} == whole
+    assert not list((folder / "scratch").rglob("*.npz"))
 
 
 def scored(**scores) -> dict:

@@ -7,7 +7,9 @@ An entry of ``<study>.critics`` has ``train`` (what the critic learns, with its 
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -47,35 +49,49 @@ def train(experiment: Experiment, study: str, critic: str) -> None:
 
 
 def read(experiment: Experiment, study: str, critic: str) -> None:
-    """Every reading of every text that the critic judges -> ``data/readings/<study>/<critic>``."""
+    """Every reading of every text that the critic judges -> ``data/readings/<study>/<critic>``; a kill costs one text's reading."""
     entry = experiment.critic(study, critic)
-    with whole(experiment.data / "readings" / study / critic) as folder:
-        folder.mkdir()
+    with whole(experiment.data / "readings" / study / critic) as folder, ExitStack() as finished:
         for name in entry["readings"]:
             settings = experiment.settings(study, "critics", critic, "readings", name)
-            for corpus in settings.get("corpora", experiment.corpora_of(study, critic)):
-                systems = [System(study, corpus), *experiment.systems(study, corpus)]
-                for system in chosen_systems(settings.get("of", "all"), systems):
-                    readout = _read(experiment, critic, name, settings, system)
-                    place = folder / system.corpus / system.folder / f"{settings.get('as', name)}.npz"
-                    place.parent.mkdir(parents=True, exist_ok=True)
-                    write_readout(place, readout)
-                    print(
-                        f"read {critic} {name}: {system.corpus} {system.folder}, {len(readout.unit_ids)} units",
-                        flush=True,
-                    )
+            systems = [
+                system
+                for corpus in settings.get("corpora", experiment.corpora_of(study, critic))
+                for system in chosen_systems(
+                    settings.get("of", "all"), [System(study, corpus), *experiment.systems(study, corpus)]
+                )
+            ]
+            places = [place for system in systems for place in _inputs(experiment, critic, settings, system)]
+            code = source_of(critic, str(settings.get("code", "read")).partition(".")[0])
+            work = Work(experiment, f"read {study} {critic} {name}", {**settings, "code": code})
+            kept = finished.enter_context(resumable(work, *dict.fromkeys(places)))
+            for system in systems:
+                readout = Path(system.corpus, system.folder, f"{settings.get('as', name)}.npz")
+                if not (kept / readout).is_file():
+                    (kept / readout).parent.mkdir(parents=True, exist_ok=True)
+                    write_readout(kept / readout, _read(experiment, critic, name, settings, system))
+                    print(f"read {critic} {name}: {system.corpus} {system.folder}", flush=True)
+                (folder / readout).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(kept / readout, folder / readout)
+
+
+def _inputs(experiment: Experiment, critic: str, settings: Mapping[str, Any], system: System) -> tuple[Path, Path]:
+    """The folders of the texts and of what reads them; where the reader is the system itself it reads the corpus that it was trained on."""
+    by_system = settings.get("reader") == "system"
+    source = System(system.study, system.corpus).texts if by_system else system.texts
+    text = experiment.data / str(settings.get("texts", source)).format(corpus=system.corpus)
+    return text, _reader(experiment, critic, str(settings.get("reader", "critic")), system)
 
 
 def _read(experiment: Experiment, critic: str, name: str, settings: Mapping[str, Any], system: System) -> Readout:
-    """One reading of one system's texts; where the reader is the system itself it reads the corpus that it was trained on."""
+    """One reading of one system's texts."""
     place = f"{system.study}.critics.{critic}.readings.{name}"
     by_system = settings.get("reader") == "system"
-    source = System(system.study, system.corpus).texts if by_system else system.texts
-    text = read_corpus(experiment.data / str(settings.get("texts", source)).format(corpus=system.corpus))
+    texts, reader = _inputs(experiment, critic, settings, system)
+    text = read_corpus(texts)
     splits = settings.get("splits", ["test"]) if by_system or system.model == "data" else ["generated"]
     if not isinstance(splits, list) or not splits or not set(splits) <= set(SPLITS):
         raise BadInput(f"{place}: splits is {splits!r}, allowed is a list out of {list(SPLITS)}")
-    reader = _reader(experiment, critic, str(settings.get("reader", "critic")), system)
     truth = reader / "truth.npz"
     code, _, wanted = str(settings.get("code", "read")).partition(".")
     given = {
