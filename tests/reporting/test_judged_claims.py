@@ -71,6 +71,17 @@ def test_an_order_is_judged_row_by_row_from_the_intervals_of_ratios(tmp_path):
     assert few.why == "19 units, fewer than 20" and few.contrast.low is None
 
 
+def test_a_verdict_on_one_training_says_that_its_interval_covers_documents_alone(tmp_path):
+    trained = [ppl("gpt2", 2.5, True, seed=1), ppl("gpt2", 3.0, False, seed=1)]
+    once = judged(tmp_path, Results([ppl("data", 2.0), *trained]))
+    assert [(row.verdict, row.why) for row in once.rows] == [("holds", "one training")] * 2
+    assert "intervals cover documents alone" in once.sentence()
+    again = [ppl("gpt2", 2.501, True, seed=2), ppl("gpt2", 3.001, False, seed=2)]
+    twice = judged(tmp_path, Results([ppl("data", 2.0), *trained, *again]))
+    assert [(row.verdict, row.why) for row in twice.rows] == [("holds", "")] * 2
+    assert "documents alone" not in twice.sentence()
+
+
 def test_a_margin_states_that_something_does_not_get_worse_by_as_much(tmp_path):
     sizes = Results([ppl("small", 2.0, True), ppl("large", 1.97, True)])
     order = [{"system": "small"}, {"system": "large"}]

@@ -37,6 +37,7 @@ FORMS = ("order", "rising", "contains", "differ")
 OPTIONS = {"id", "source", "says", "exhibit", "where", "for_each", "pairs", "margin", "scale", "needs", "not_testable"}
 OPERATIONS = {"value", "fact", "ratio", "minus", "absolute", "reference", "change"}
 NEEDS = ("all", "majority", "any")
+ONCE = "one training"  # the interval covers documents, not trainings
 SHOWN_ROWS, OURS = 6, "ours"  # rows of a claim in an exhibit's notes (claims.csv has all); the source of our own checks
 
 
@@ -91,6 +92,8 @@ class Judged:
         elif len(self.rows) <= SHOWN_ROWS:
             rows = [f"{r.fields} {r.compared} {_interval(r.contrast)} {r.verdict}".strip() for r in self.rows]
             counts = f"{self.scale}s: {'; '.join(rows)}"
+        if any(row.why == ONCE for row in self.rows):
+            counts += "; one training of each system, so that intervals cover documents alone"
         source = f" ({self.claim['source']})" if self.claim.get("source") else ""
         return f"{self.claim['says']}{source} **{self.verdict}**" + (f"; {counts}" if counts else "")
 
@@ -188,8 +191,11 @@ def _combinations(claim: Mapping[str, Any], form: str, results: Results) -> list
 
 @dataclass(frozen=True)
 class _Number:
+    """What stands on one side of a comparison; ``once`` where it is one training of a system that has a seed."""
+
     label: str
     estimate: Estimate | None
+    once: bool = False
 
 
 @dataclass(frozen=True)
@@ -225,12 +231,13 @@ class _Numbers:
             return found or [_Number(_label(held), None)]
         if operation == "absolute":
             (inner,) = self.of(held)
-            return [_Number(step.get("called", f"|{inner.label}|"), inner.estimate and inner.estimate.absolute())]
+            size = inner.estimate and inner.estimate.absolute()
+            return [_Number(step.get("called", f"|{inner.label}|"), size, inner.once)]
         if (operation == "ratio") != (self.scale == "ratio"):
             raise BadInput(f"{operation} at scale {self.scale}; ratio is of scale ratio, minus of scale difference")
         (first,), (second,) = (self.of(part) for part in held)
         label = f"{first.label} {'/' if operation == 'ratio' else '-'} {second.label}"
-        return [_Number(step.get("called", label), _less(first, second))]
+        return [_Number(step.get("called", label), _less(first, second), first.once or second.once)]
 
     def _scaled(self, estimate: Estimate) -> Estimate:
         return estimate.log() if self.scale == "ratio" else estimate
@@ -246,7 +253,8 @@ class _Numbers:
         for records in groups.values():
             label = _label({name: getattr(records[0], name) for name in differing or own})
             called = step.get("called", label) if len(groups) == 1 else label
-            numbers.append(_Number(called, of_records(list(records), self.scale == "ratio")))
+            once = len(records) == 1 and records[0].seed is not None
+            numbers.append(_Number(called, of_records(list(records), self.scale == "ratio"), once))
         return numbers
 
 
@@ -274,29 +282,29 @@ def _order(label: str, claim: Mapping[str, Any], numbers: Sequence[Sequence[_Num
     pairs = combinations(numbers, 2) if claim.get("pairs") == "all" else pairwise(numbers)
     for earlier, later in pairs:
         for a, b in product(earlier, later):
-            yield _row(label, f"{a.label} < {b.label}", _less(b, a), claim, scale)
+            yield _row(label, f"{a.label} < {b.label}", _less(b, a), claim, scale, (a, b))
 
 
 def _rising(label: str, claim: Mapping[str, Any], numbers: Sequence[Sequence[_Number]], scale: str) -> Iterator[Row]:
     singles = [_single(claim, number) for number in numbers]
     estimates = [number.estimate for number in singles if number.estimate is not None]
     found = slope(estimates) if len(estimates) == len(singles) else None
-    yield _row(label, "rising: " + ", ".join(number.label for number in singles), found, claim, scale)
+    yield _row(label, "rising: " + ", ".join(number.label for number in singles), found, claim, scale, singles)
 
 
 def _contains(label: str, claim: Mapping[str, Any], numbers: Sequence[Sequence[_Number]], scale: str) -> Iterator[Row]:
     first, second = (_single(claim, number) for number in numbers)
-    row = _row(label, f"{first.label} covers {second.label}", _less(first, second), claim, scale)
+    row = _row(label, f"{first.label} covers {second.label}", _less(first, second), claim, scale, (first, second))
     if row.contrast is not None and row.contrast.low is not None and row.contrast.high is not None:
         inside = row.contrast.low <= (1.0 if scale == "ratio" else 0.0) <= row.contrast.high
-        row = Row(row.fields, row.compared, row.contrast, HOLDS if inside else CONTRADICTED)
+        row = replace(row, verdict=HOLDS if inside else CONTRADICTED)
     yield row
 
 
 def _differ(label: str, claim: Mapping[str, Any], numbers: Sequence[Sequence[_Number]], scale: str) -> Iterator[Row]:
     first, second = (_single(claim, number) for number in numbers)
-    row = _row(label, f"{first.label} differs from {second.label}", _less(first, second), claim, scale)
-    yield Row(row.fields, row.compared, row.contrast, HOLDS if row.verdict == CONTRADICTED else row.verdict, row.why)
+    row = _row(label, f"{first.label} differs from {second.label}", _less(first, second), claim, scale, (first, second))
+    yield replace(row, verdict=HOLDS if row.verdict == CONTRADICTED else row.verdict)
 
 
 _FORMS = {"order": _order, "rising": _rising, "contains": _contains, "differ": _differ}
@@ -315,7 +323,14 @@ def _less(first: _Number, second: _Number) -> Estimate | None:
     return contrast((1, -1), (first.estimate, second.estimate))
 
 
-def _row(label: str, compared: str, found: Estimate | None, claim: Mapping[str, Any], scale: str) -> Row:
+def _row(
+    label: str,
+    compared: str,
+    found: Estimate | None,
+    claim: Mapping[str, Any],
+    scale: str,
+    numbers: Sequence[_Number],
+) -> Row:
     """The verdict on a contrast that is claimed to be above the margin."""
     if found is None:
         return Row(label, compared, None, ABSENT)
@@ -326,7 +341,7 @@ def _row(label: str, compared: str, found: Estimate | None, claim: Mapping[str, 
         why = f"{found.units} units, fewer than {FEWEST_UNITS}" if few else "no interval"
         return Row(label, compared, shown, UNDECIDED, why)
     verdict = HOLDS if shown.low > margin else CONTRADICTED if shown.high < margin else UNDECIDED
-    return Row(label, compared, shown, verdict)
+    return Row(label, compared, shown, verdict, ONCE if any(number.once for number in numbers) else "")
 
 
 def _interval(found: Estimate | None) -> str:
