@@ -12,10 +12,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.special import rel_entr
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import normalize
 
-from longform.core.critic import FITTED, Better, Tally
+from longform.core.critic import FITTED, Better, Sums, SumScored, Tally
 from longform.core.documents import BadInput, Readout
 from longform.core.resampling import percentile_interval
 
@@ -25,6 +26,7 @@ MIXTURES = 25  # Pillutla et al. 2021, section 4
 EDGE = 1e-6  # of the mixture weights, as in the published program
 KEPT_VARIANCE = 0.9  # Pillutla et al. 2021, section 4
 SMOOTHING = 0.5  # Krichevsky and Trofimov's, for the starred variant (Pillutla et al. 2023)
+AT_ONCE = 256  # resamples whose curves are in memory together
 MOST = 1.0  # MAUVE of equal histograms
 
 
@@ -90,25 +92,27 @@ def quantise(real: np.ndarray, generated: np.ndarray, seed: int, buckets: int | 
 
 
 def divergence_curve(real: np.ndarray, generated: np.ndarray) -> np.ndarray:
-    """Points of the curve with both its ends, (MIXTURES + 2, 2), from histograms."""
+    """Points of the curve with both its ends, (..., MIXTURES + 2, 2), from histograms (..., buckets)."""
     weights = np.linspace(EDGE, 1 - EDGE, MIXTURES)[:, None]
-    points = np.empty((MIXTURES + 2, 2))
-    points[0], points[-1] = (0.0, np.inf), (np.inf, 0.0)
-    for side, column in ((generated, 0), (real, 1)):
-        inside = side > 0
-        mixtures = weights * real[inside] + (1 - weights) * generated[inside]
-        points[1:-1, column] = (side[inside] * np.log(side[inside] / mixtures)).sum(axis=1)
+    sides = [np.asarray(side, dtype=np.float64)[..., None, :] for side in np.broadcast_arrays(generated, real)]
+    mixtures = weights * sides[1] + (1 - weights) * sides[0]
+    points = np.empty((*sides[0].shape[:-2], MIXTURES + 2, 2))
+    points[..., 0, :], points[..., -1, :] = (0.0, np.inf), (np.inf, 0.0)
+    for column, side in enumerate(sides):
+        points[..., 1:-1, column] = rel_entr(side, mixtures).sum(axis=-1)
     return np.exp(-SCALE * points)
 
 
-def area(real: np.ndarray, generated: np.ndarray) -> float:
-    """MAUVE of two histograms: 1 for equal ones, near 0 for disjoint ones."""
+def area(real: np.ndarray, generated: np.ndarray) -> np.ndarray:
+    """MAUVE of two histograms (..., buckets): 1 for equal ones, near 0 for disjoint ones."""
     curve = divergence_curve(real, generated)
     sides = []
-    for x, y in (curve.T, curve.T[::-1]):
+    for axes in (curve, curve[..., ::-1, ::-1]):
+        x, y = axes[..., 0], axes[..., 1]
         order = np.lexsort((-y, x))  # of equal x the upper end first, which belongs to the curve before it falls
-        sides.append(float(np.trapezoid(y[order], x[order])))
-    return sum(sides) / 2
+        x, y = (np.take_along_axis(values, order, axis=-1) for values in (x, y))
+        sides.append(np.asarray(np.trapezoid(y, x, axis=-1)))
+    return (sides[0] + sides[1]) / 2
 
 
 def mauve(
@@ -126,13 +130,17 @@ def mauve(
     resample is rougher than its sample, so every draw lies below it.
     """
     found = [quantise(real, generated, seed, buckets) for seed in seeds]
-    plain, smoothed = ([area(*one.histograms(s)) for one in found] for s in (0.0, SMOOTHING))
+    plain, smoothed = ([float(area(*one.histograms(s))) for one in found] for s in (0.0, SMOOTHING))
 
-    def again() -> float:
-        first, second = (rng.integers(0, len(side), len(side)) for side in (real, generated))
-        return float(np.mean([area(one.shares(one.real[first]), one.shares(one.generated[second])) for one in found]))
-
-    draws = np.array([again() for _ in range(resamples)])
+    index = [[rng.integers(0, len(side), len(side)) for side in (real, generated)] for _ in range(resamples)]
+    drawn = [
+        area(
+            np.array([one.shares(one.real[first]) for first, _ in index]),
+            np.array([one.shares(one.generated[second]) for _, second in index]),
+        )
+        for one in found
+    ]
+    draws = np.mean(drawn, axis=0)
     low, high = percentile_interval(np.minimum(draws + (np.mean(plain) - draws.mean()), MOST))
     return {
         "mauve": float(np.mean(plain)), "spread": float(np.std(plain, ddof=1)) if len(plain) > 1 else 0.0,
@@ -141,7 +149,7 @@ def mauve(
 
 
 @dataclass(frozen=True)
-class Mauve:
+class Mauve(SumScored):
     """MAUVE with clusters held fixed, so that it can be resampled and tested as every other metric.
 
     The clusters are those of the real texts alone (one k-means per seed), where the published program clusters both
@@ -195,14 +203,19 @@ class Mauve:
             start += len(centres)
         return found
 
-    def score(self, tally: Tally) -> float:
-        """Mean area over seeds; nan without a text."""
-        counts, start, areas = tally.values[:, :-1].sum(axis=0), 0, []
+    def of_sums(self, sums: Sums) -> Any:
+        """Mean area over seeds, a number or one per resample; nan without a text."""
+        counts, start, areas = sums.values[..., :-1], 0, []
         for shares in self.shares:
-            part = counts[start : start + len(shares)]
+            part = counts[..., start : start + len(shares)]
             start += len(shares)
-            areas.append(area(shares, part / part.sum()) if part.sum() else float("nan"))
-        return float(np.mean(areas))
+            rows = part.reshape(-1, len(shares))
+            found = []
+            for chunk in np.array_split(rows, range(AT_ONCE, len(rows), AT_ONCE)):
+                texts = chunk.sum(axis=1)
+                found.append(np.where(texts > 0, area(shares, chunk / np.maximum(texts, 1)[:, None]), np.nan))
+            areas.append(np.concatenate(found).reshape(part.shape[:-1]))
+        return np.mean(areas, axis=0)[()]
 
     def describe(self, units: Sequence[TextFeature]) -> dict[str, Any]:
         """The published measure, both sides clustered together: its value and spread over seeds, and its starred kin."""
