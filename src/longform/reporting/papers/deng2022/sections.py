@@ -77,7 +77,7 @@ def figure_sizes(given: Given) -> Figure:
                     label=label,
                     **look,
                 )
-            for record in found.where(system="data", corpus=found.values("corpus")[0]):
+            for record in found.where(system="data", corpus=found.values("corpus")[:1]):
                 axes.axhline(record.value, color="0.4", linewidth=0.8, linestyle=":", label="real text")
             axes.set(xticks=range(len(sizes)), yscale="log", title=name, xlabel="size of the network")
             axes.set_xticklabels([given.label("system", size) for size in sizes], fontsize=7)
