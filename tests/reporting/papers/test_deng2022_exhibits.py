@@ -388,3 +388,7 @@ def test_sizes_have_a_line_for_each_corpus_and_setting_of_titles_with_seeds_aver
     assert [list(line.get_xdata()) for line in lines] == [[0, 1], [0, 1]]
     assert list(lines[0].get_ydata()) == pytest.approx([(4.1 * 4.2) ** 0.5, (2.1 * 2.2) ** 0.5], rel=1e-3)
     assert any(line.get_linestyle() == ":" and line.get_ydata()[0] == 2.0 for line in latent.get_lines())
+    alone = draw(
+        EXPECTED, "figure_sizes", complete("deng2022", Results([near(2.0, corpus="pubmed", **words)])), tmp_path
+    )
+    alone.draw(matplotlib.figure.Figure())  # a scale may have none of its corpora

@@ -83,7 +83,7 @@ def figure_sizes(given: Given) -> Figure:
             axes.set_xticklabels([given.label("system", size) for size in sizes], fontsize=7)
         canvas.axes[-1].legend(fontsize=6)
 
-    caption = "Word PPL and Latent PPL over the size of the network and the amount of text, with 95 % intervals over documents and trainings"
+    caption = "Word PPL and Latent PPL over the size of the network and the amount of text, with 95 % intervals"
     return given.figure(caption, given.pivot(columns), draw, (9.0, 3.8))
 
 
