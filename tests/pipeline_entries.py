@@ -23,14 +23,8 @@ def entries(experiment: Experiment) -> Iterator[Entry]:
     for listed, given in (("corpora", set()), (FROM_FILES, {"raw"})):
         for name, entry in params[listed].items():
             module, _, wanted = entry["dataset"].removesuffix(".py").partition(".")
-            yield _entry(
-                f"{listed}.{name}",
-                f"datasets/{module}",
-                wanted or "build",
-                entry,
-                SLOTS,
-                {"name", "seed", "scratch"} | given,
-            )
+            yield _entry(f"{listed}.{name}", f"datasets/{module}", wanted or "build", entry, SLOTS,
+                         {"name", "seed", "scratch"} | given)  # fmt: skip
     for name, entry in params["models"].items():
         if "code" in entry:
             yield _entry(f"models.{name}", entry["code"], "fit", entry, ("code", "sampling"), TRAIN)

@@ -23,18 +23,8 @@ MADE = (
     "criticism/",
 )  # what runs write, and what only some machines have
 TOP = ("src", "docs", "experiments", "tests", "benchmarks", "notebooks")
-SOURCE = (
-    "core",
-    "text",
-    "datasets",
-    "language_models",
-    "decoding",
-    "critics",
-    "evaluation",
-    "reporting",
-    "pipeline",
-    "study",
-)
+SOURCE = ("core", "text", "datasets", "language_models", "decoding", "critics", "evaluation", "reporting",
+          "pipeline", "study")  # fmt: skip
 MODEL = "gpt2_wide"  # of the examples
 CRITIC = "word_recurrence"
 

@@ -34,7 +34,7 @@ def home(tmp_path):
     return folder
 
 
-def test_the_pages_stages_run_in_a_folder_of_ones_own(home):
+def test_the_pages_stages_run_in_a_folder_of_ones_own_and_its_document_is_one(home):
     stages = re.findall(r"^stage (.*)$", block("sh"), re.M)
     assert len(stages) == 8
     for stage in stages:
@@ -44,6 +44,7 @@ def test_the_pages_stages_run_in_a_folder_of_ones_own(home):
     assert order.value > order.reference and order.p_value < 0.01  # every text is the wrong way round
     assert words.units == 8 and words.value > 1
     assert len(read_documents(home / "data/generations/mine/articles/small/documents.jsonl")) == 8
+    assert Document.from_record(json.loads(block("json"))).sections[0].title == "History"
 
 
 def test_a_published_model_is_finetuned(home, tmp_path):
@@ -60,7 +61,3 @@ def test_a_published_model_is_finetuned(home, tmp_path):
 def test_a_branch_or_no_revision_is_refused(revision):
     with pytest.raises(BadInput, match="a commit of 40 hexadecimal digits; copy the one"):
         published(hub="openai-community/gpt2", revision=revision)
-
-
-def test_the_pages_document_is_one():
-    assert Document.from_record(json.loads(block("json"))).sections[0].title == "History"

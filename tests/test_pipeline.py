@@ -99,11 +99,15 @@ def test_every_entry_has_settings_that_its_function_takes(scale):
             raise AssertionError(f"{scale or 'the default'}: {error}") from error
 
 
-def test_a_scale_says_only_what_differs():
+def test_a_scale_says_only_what_differs_and_every_value_of_the_parameters_has_a_source():
     for path in (ROOT / "experiments" / "scales").glob("*/overrides.yaml"):
         assert len(path.read_text(encoding="utf-8").splitlines()) <= 60, path
     for name in ("params.yaml", "dvc.yaml"):
         assert not list((ROOT / "experiments" / "scales").rglob(name))
+    slots = "study|dataset|source|corpora|models|critic|reading|readings|metrics|train|inputs|code|kind|domain|form"
+    for number, line in enumerate((ROOT / "params.yaml").read_text(encoding="utf-8").splitlines(), 1):
+        block = re.match(rf"(  |    )(?!({slots}):)\w+: [^{{\[&\s]", line)
+        assert not block or "#" in line, f"params.yaml:{number}: no source: {line.strip()}"
 
 
 def test_every_stage_lists_the_modules_that_it_runs():
@@ -116,31 +120,18 @@ def test_every_stage_lists_the_modules_that_it_runs():
             assert known or silent, f"{stage.addressing} runs {module}, but dvc.yaml does not list it"
 
 
-def test_the_repository_stays_small():
+def test_the_repository_stays_small_and_an_edit_in_a_critic_reaches_that_critic_alone():
     found = figures()
     assert found["stages"] <= 150 and found["lines of parameters"] <= 900 and found["lines of dvc.lock"] <= 10_000
     assert len(behind_a_cell_of_table_2()) <= 40
-
-
-def test_the_lock_file_holds_no_stage_that_is_gone():
-    recorded = yaml.load((ROOT / "dvc.lock").read_text(encoding="utf-8"), yaml.CSafeLoader)["stages"]
-    assert recorded.keys() <= {stage.name for stage in stages()}
-
-
-def test_an_edit_in_a_critic_reaches_that_critic_alone():
     for folder in (path for path in (PACKAGE / "critics").iterdir() if (path / "__init__.py").is_file()):
         stale = stale_after_an_edit(folder.relative_to(PACKAGE))
         assert 0 < len(stale) <= 0.15 * len(stages()), f"{folder.name}: {stale}"
 
 
-def test_every_value_of_the_parameters_has_a_source():
-    slots = "study|dataset|source|corpora|models|critic|reading|readings|metrics|train|inputs|code|kind|domain|form"
-    for number, line in enumerate((ROOT / "params.yaml").read_text(encoding="utf-8").splitlines(), 1):
-        block = re.match(rf"(  |    )(?!({slots}):)\w+: [^{{\[&\s]", line)
-        assert not block or "#" in line, f"params.yaml:{number}: no source: {line.strip()}"
-
-
-def test_dvc_declares_metrics_that_a_sweep_compares():
+def test_the_lock_file_holds_no_stage_that_is_gone_and_dvc_declares_metrics():
+    recorded = yaml.load((ROOT / "dvc.lock").read_text(encoding="utf-8"), yaml.CSafeLoader)["stages"]
+    assert recorded.keys() <= {stage.name for stage in stages()}
     declared = yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))
     scored = [stage["do"] for name, stage in declared["stages"].items() if name.startswith("score_")]
     assert scored and all(stage["metrics"] for stage in scored) and declared["plots"]

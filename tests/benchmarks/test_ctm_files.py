@@ -1,7 +1,5 @@
 """Files of the original program: their exact text, and the way back."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -17,9 +15,9 @@ from benchmarks.ctm_files import (
     write_posteriors,
     write_settings,
 )
-from longform.core.documents import BadInput
 from longform.critics.topics.model import RELEASED, RELEASED_INFERENCE, TopicModel, from_rows, inverse
 from longform.critics.topics.train import expectation
+from tests.refusals import refuses
 
 SHIPPED = """em max iter 1000
 var max iter 20
@@ -56,11 +54,9 @@ def test_the_shipped_settings_are_the_released_preset(tmp_path):
         write_settings(tmp_path / "again.txt", settings)
         assert read_settings(tmp_path / "again.txt") == settings
     (tmp_path / "settings.txt").write_text(SHIPPED.replace("mle", "shrinkage"))
-    with pytest.raises(BadInput, match="allowed is 'mle'"):
-        read_settings(tmp_path / "settings.txt")
+    refuses("allowed is 'mle'", read_settings, tmp_path / "settings.txt")
     (tmp_path / "settings.txt").write_text(SHIPPED.replace("lag 10\n", ""))
-    with pytest.raises(BadInput, match="missing or unknown"):
-        read_settings(tmp_path / "settings.txt")
+    refuses("missing or unknown", read_settings, tmp_path / "settings.txt")
 
 
 def test_model_files_hold_one_number_a_line_with_six_decimals(tmp_path):

@@ -1,7 +1,5 @@
 """The benchmark compares like with like: all sides compute the same value and gradients, and it prints what it promises."""
 
-from __future__ import annotations
-
 import json
 import sys
 

@@ -1,7 +1,5 @@
 """A small MediaWiki export, plain or multistream, for tests of the dump reader."""
 
-from __future__ import annotations
-
 import bz2
 from xml.sax.saxutils import escape
 

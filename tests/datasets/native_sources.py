@@ -1,7 +1,5 @@
 """Tiny native files of the seven suites, and the suites built from them."""
 
-from __future__ import annotations
-
 import json
 
 from longform.datasets.test_suites.items import suites_from_documents
@@ -43,13 +41,8 @@ def write_sources(folder):
     (folder / "statements.jsonl").write_text(json.dumps(STATEMENTS), encoding="utf-8")
     (folder / "schemas.jsonl").write_text(json.dumps(SCHEMA) + "\n", encoding="utf-8")
     (folder / "uses.tsv").write_text("\n".join(USES) + "\n", encoding="utf-8")
-    conll = [
-        "#begin document (d); part 0",
-        *lines("A woman sang .", "(1 1) - -"),
-        "",
-        *lines("Then she bowed .", "- (1) - -"),
-        "#end document",
-    ]
+    conll = ["#begin document (d); part 0", *lines("A woman sang .", "(1 1) - -"), "",
+             *lines("Then she bowed .", "- (1) - -"), "#end document"]  # fmt: skip
     (folder / "d.conll").write_text("\n".join(conll) + "\n", encoding="utf-8")
     (folder / "zu.txt").write_text("Ka lo. Mi ta. Su re. Do pi.\nKa lo.\n", encoding="utf-8")
     return folder

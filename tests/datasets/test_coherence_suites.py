@@ -22,6 +22,7 @@ from longform.datasets.test_suites.sources import (
     read_ted_mdb,
     read_uses,
 )
+from tests.refusals import refuses
 
 
 @pytest.fixture
@@ -38,7 +39,7 @@ def regions(suite, item: int, condition: str) -> list[str]:
     return [region.content for region in suite.items[item].condition(condition).regions]
 
 
-def test_every_suite_of_the_paper_is_built(suites):
+def test_every_suite_of_the_paper_is_built_and_what_is_left_out_is_counted(suites):
     connectives = {
         f"connective_while_{sense}_as_{other}"
         for sense in ("contrast", "temporal")
@@ -46,45 +47,9 @@ def test_every_suite_of_the_paper_is_built(suites):
     }
     others = {"N_all", "N_context", "story_cloze", "D_all", "D_context", "winograd_full", "winograd_partial"}
     assert set(suites) == others | connectives | {"speaker_commitment", "coreference_tiny", "zu_all", "zu_context"}
-
-
-def test_order_suites_hold_the_same_units_and_their_edit_restores_them(suites):
-    original = [*STORIES[0][1:5], "She slept."]
-    assert regions(suites["N_all"], 0, "original") == [" ".join(original[:4]), "She slept."]
-    for name in ("N_all", "N_context"):
-        edit = suites[name].items[0].edits[0]
-        order = [original[i] for i in edit["order"]]
-        assert regions(suites[name], 0, "shuffled") == [" ".join(order[:4]), order[4]]
-        assert order != original
-        assert restored(order, edit) == original
-    assert regions(suites["N_context"], 0, "shuffled")[1] == "She slept."
-
-
-def test_speakers_are_parted_in_region_one_and_dialogues_of_one_line_are_counted_out(suites):
-    assert regions(suites["D_all"], 0, "original") == [
-        "hello , how are you ? [SEP] i am fine . [SEP] good . [SEP]",
-        "yes .",
-    ]
-    assert [item.number for item in suites["D_all"].items] == [1, 3]
-    assert suites["D_all"].meta["excluded"] == {"no other order": 1}
-
-
-def test_the_right_ending_is_the_one_the_answer_names(suites):
     assert regions(suites["story_cloze"], 0, "original_ending")[1] == "She slept."
     assert regions(suites["story_cloze"], 0, "distractor_ending")[1] == "She sang."
     assert regions(suites["story_cloze"], 1, "original_ending")[1] == "It won."
-
-
-def test_winograd_sides_are_shuffled_by_seed(raw):
-    (raw / "schemas.jsonl").write_text("\n".join(json.dumps(SCHEMA | {"id": i}) for i in range(200)), encoding="utf-8")
-    corpus = build(name="row", seed=1, raw=raw, sources={"schemas": "schemas.jsonl"})
-    suite = suites_from_documents(corpus.documents, corpus.truth)[0]
-    first = sum(item.conditions[0].name == "target" for item in suite.items)
-    assert 65 < first < 135
-    assert corpus.documents == build(name="row", seed=1, raw=raw, sources={"schemas": "schemas.jsonl"}).documents
-
-
-def test_connectives_that_open_a_segment_are_left_out_and_counted(suites):
     suite = suites["connective_while_contrast_as_yet"]
     assert [regions(suite, i, "manipulated") for i in range(len(suite.items))] == [
         ["I like tea ,", "yet", "you like coffee ."]
@@ -95,6 +60,39 @@ def test_connectives_that_open_a_segment_are_left_out_and_counted(suites):
         "while",
         "we danced .",
     ]
+    assert regions(suites["coreference_tiny"], 0, "pronoun") == ["A woman sang .", "Then she bowed ."]
+    assert regions(suites["coreference_tiny"], 0, "repetition") == ["A woman sang .", "Then the woman bowed ."]
+    suite = suites["speaker_commitment"]
+    assert regions(suite, 0, "speaker_change") == ["i am a nurse . [SEP]", "i am a cook ."]
+    assert regions(suite, 0, "same_speaker") == ["i am a nurse .", "i am a cook ."]
+    assert suite.meta["excluded"] == {"label positive": 1, "label neutral": 1}
+
+
+def test_order_suites_hold_the_same_units_and_their_edits_restore_them(suites):
+    original = [*STORIES[0][1:5], "She slept."]
+    assert regions(suites["N_all"], 0, "original") == [" ".join(original[:4]), "She slept."]
+    for name in ("N_all", "N_context"):
+        edit = suites[name].items[0].edits[0]
+        order = [original[i] for i in edit["order"]]
+        assert regions(suites[name], 0, "shuffled") == [" ".join(order[:4]), order[4]]
+        assert order != original
+        assert restored(order, edit) == original
+    assert regions(suites["N_context"], 0, "shuffled")[1] == "She slept."
+    assert regions(suites["D_all"], 0, "original") == [
+        "hello , how are you ? [SEP] i am fine . [SEP] good . [SEP]",
+        "yes .",
+    ]
+    assert [item.number for item in suites["D_all"].items] == [1, 3]
+    assert suites["D_all"].meta["excluded"] == {"no other order": 1}
+
+
+def test_winograd_sides_are_shuffled_by_seed(raw):
+    (raw / "schemas.jsonl").write_text("\n".join(json.dumps(SCHEMA | {"id": i}) for i in range(200)), encoding="utf-8")
+    corpus = build(name="row", seed=1, raw=raw, sources={"schemas": "schemas.jsonl"})
+    suite = suites_from_documents(corpus.documents, corpus.truth)[0]
+    first = sum(item.conditions[0].name == "target" for item in suite.items)
+    assert 65 < first < 135
+    assert corpus.documents == build(name="row", seed=1, raw=raw, sources={"schemas": "schemas.jsonl"}).documents
 
 
 @pytest.mark.parametrize(("settings", "put_in"), [({}, "yet"), ({"match_case": True}, "Yet")])
@@ -107,27 +105,12 @@ def test_a_replacement_may_take_the_case_of_its_place(raw, settings, put_in):
     assert suite.items[0].edits[0]["new"] == put_in
 
 
-def test_re_mentions_repeat_the_antecedent(suites):
-    assert regions(suites["coreference_tiny"], 0, "pronoun") == ["A woman sang .", "Then she bowed ."]
-    assert regions(suites["coreference_tiny"], 0, "repetition") == ["A woman sang .", "Then the woman bowed ."]
-
-
-def test_only_contradictions_become_items_of_speaker_commitment(suites):
-    suite = suites["speaker_commitment"]
-    assert regions(suite, 0, "speaker_change") == ["i am a nurse . [SEP]", "i am a cook ."]
-    assert regions(suite, 0, "same_speaker") == ["i am a nurse .", "i am a cook ."]
-    assert suite.meta["excluded"] == {"label positive": 1, "label neutral": 1}
-
-
-def test_the_papers_count_of_dialogues_drops_the_last_and_stories_may_be_comma_separated(raw):
+def test_dialogues_may_drop_the_last_or_be_synthetic_and_stories_comma_separated(raw, tmp_path):
     assert [len(read_persona_chat(raw / "dialogues.txt", drop_last=last)) for last in (False, True)] == [3, 2]
     assert read_persona_chat(raw / "dialogues.txt")[0].personas[1] == "partner's persona: i like dogs."
     with (raw / "stories.csv").open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([STORY_COLUMNS, *STORIES])
     assert read_stories(raw / "stories.csv") == read_stories(raw / "stories.tsv")
-
-
-def test_synthetic_dialogues_lose_their_speaker_labels(tmp_path):
     path = tmp_path / "synthetic.csv"
     with path.open("w", encoding="utf-8", newline="") as file:
         rows = [
@@ -150,19 +133,12 @@ def test_substituted_schemas_are_cut_where_they_differ(tmp_path):
     schema = read_schemas(path)[0]
     cut = (schema.before, schema.candidates, schema.after, schema.right)
     assert cut == ("It fell because The", ("big ball", "box"), "was heavy.", 1)
-    with pytest.raises(BadInput, match="have no candidate each"):
-        gap(["a", "b", "d"], ["a", "b", "c", "d"])
+    refuses("have no candidate each", gap, ["a", "b", "d"], ["a", "b", "c", "d"])
 
 
-@pytest.mark.parametrize(
-    ("candidate", "before", "expected"),
-    [
-        ("The city", "because", "the city"),
-        ("the city", "", "The city"),
-        ("the city", "It fell.", "The city"),
-        ("Ann", "because", "Ann"),
-    ],
-)
+@pytest.mark.parametrize(("candidate", "before", "expected"),
+                         [("The city", "because", "the city"), ("the city", "", "The city"),
+                          ("the city", "It fell.", "The city"), ("Ann", "because", "Ann")])  # fmt: skip
 def test_candidates_take_the_case_of_their_place(candidate, before, expected):
     assert in_sentence_case(candidate, before) == expected
 
@@ -200,8 +176,7 @@ def test_arrau_markables_become_re_mentions(tmp_path):
         (tmp_path / f"doc_{name}.xml").write_text(content, encoding="utf-8")
     assert read_re_mentions(tmp_path) == [ReMention("doc:1:set_1", "A man slept .", "He snored .", 0, 2, "A man")]
     (tmp_path / "doc_coref_level.xml").unlink()
-    with pytest.raises(BadInput, match=r"doc_coref_level\.xml"):
-        read_re_mentions(tmp_path)
+    refuses(r"doc_coref_level\.xml", read_re_mentions, tmp_path)
 
 
 def test_ted_annotations_are_read_with_the_sentence_before(tmp_path):
@@ -210,36 +185,28 @@ def test_ted_annotations_are_read_with_the_sentence_before(tmp_path):
     (tmp_path / "raw").mkdir()
     (tmp_path / "raw" / "t.txt").write_text(text, encoding="utf-8")
     place = text.index("because")
-    rows = [
-        f"Explicit|{place}..{place + 7}|Wr|Comm|Null|Null|||Contingency.Cause|",
-        "Implicit||Wr|Comm|Null|Null||so|X|",
-        "Explicit||||||||X|",
-    ]
+    rows = [f"Explicit|{place}..{place + 7}|Wr|Comm|Null|Null|||Contingency.Cause|",
+            "Implicit||Wr|Comm|Null|Null||so|X|", "Explicit||||||||X|"]  # fmt: skip
     (tmp_path / "ann" / "t.txt").write_text("\n".join(rows), encoding="utf-8")
     use = read_uses(tmp_path)[0]
     assert (use.text, use.connective, use.sense) == (text[:40], "because", "Contingency.Cause")
     assert len(read_ted_mdb(tmp_path / "ann" / "t.txt", tmp_path / "raw" / "t.txt")) == 1
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "says"),
-    [
-        (
-            "stories.tsv",
-            "\t".join(STORY_COLUMNS) + "\n" + "\t".join([*STORIES[0][:-1], "3"]),
-            "AnswerRightEnding is '3'",
-        ),
-        ("stories.tsv", "a\tb\n1\t2\n", "a story lacks"),
-        ("dialogues.txt", "2 hello\thi\n", "a line is its number"),
-        ("dialogues.txt", "1 hello\n", "a turn has an utterance"),
-        ("statements.jsonl", '{"label": "negative"}\n{"label": "negative"}\n', "not one JSON array"),
-        ("statements.jsonl", '[{"label": "maybe", "sentence1": "a", "sentence2": "b"}]', "and one of"),
-        ("schemas.jsonl", '{"sentence": "no gap", "candidates": ["a", "b"], "correct": 0}', "one mask"),
-        ("uses.tsv", "u\twhile\tcontrast\tno such word", "'while' is not in the segment"),
-        ("uses.tsv", "u\twhile\tcontrast", "allowed are four"),
-        ("d.conll", "d\t0\t0\tshe\t_\t1)\n", "which is not open"),
-    ],
-)
+@pytest.mark.parametrize(("name", "content", "says"),
+                         [("stories.tsv", "\t".join(STORY_COLUMNS) + "\n" + "\t".join([*STORIES[0][:-1], "3"]),
+                           "AnswerRightEnding is '3'"),
+                          ("stories.tsv", "a\tb\n1\t2\n", "a story lacks"),
+                          ("dialogues.txt", "2 hello\thi\n", "a line is its number"),
+                          ("dialogues.txt", "1 hello\n", "a turn has an utterance"),
+                          ("statements.jsonl", '{"label": "negative"}\n{"label": "negative"}\n', "not one JSON array"),
+                          ("statements.jsonl", '[{"label": "maybe", "sentence1": "a", "sentence2": "b"}]',
+                           "and one of"),
+                          ("schemas.jsonl", '{"sentence": "no gap", "candidates": ["a", "b"], "correct": 0}',
+                           "one mask"),
+                          ("uses.tsv", "u\twhile\tcontrast\tno such word", "'while' is not in the segment"),
+                          ("uses.tsv", "u\twhile\tcontrast", "allowed are four"),
+                          ("d.conll", "d\t0\t0\tshe\t_\t1)\n", "which is not open")])  # fmt: skip
 def test_a_bad_source_says_where_and_what(raw, name, content, says):
     (raw / name).write_text(content, encoding="utf-8")
     with pytest.raises(BadInput) as error:
@@ -248,17 +215,15 @@ def test_a_bad_source_says_where_and_what(raw, name, content, says):
 
 
 def test_an_unknown_source_and_a_missing_file_are_refused(raw):
-    with pytest.raises(BadInput, match="allowed are"):
-        build(name="row", seed=1, raw=raw, sources={"poems": "x"})
-    with pytest.raises(BadInput, match="no such file"):
-        build(name="row", seed=1, raw=raw, sources={"statements": "absent.jsonl"})
+    refuses("allowed are", build, name="row", seed=1, raw=raw, sources={"poems": "x"})
+    refuses("no such file", build, name="row", seed=1, raw=raw, sources={"statements": "absent.jsonl"})
     assert read_dialogue_nli(raw / "statements.jsonl")[0].label == "negative"
 
 
 HEADER = "ID\tText\tPronoun\tPronoun-offset\tA\tA-offset\tA-coref\tB\tB-offset\tB-coref\tURL\n"
 
 
-def test_gap_rows_become_spans_and_labels(tmp_path):
+def test_gap_rows_become_spans_and_labels_and_one_that_misses_its_words_is_refused(tmp_path):
     path = tmp_path / "gap.tsv"
     path.write_text(
         HEADER + 'd-1\tAnn met "Bea. She left.\tShe\t14\tAnn\t0\tFALSE\tBea\t9\tTRUE\thttp://x\n', encoding="utf-8"
@@ -266,13 +231,8 @@ def test_gap_rows_become_spans_and_labels(tmp_path):
     (item,) = read_gap(path)
     assert item.text[slice(*item.pronoun)] == "She" and item.labels == (False, True)
     assert [item.text[slice(*span)] for span in item.names] == ["Ann", "Bea"]
-
-
-def test_a_gap_offset_that_misses_its_words_is_refused(tmp_path):
-    path = tmp_path / "gap.tsv"
     path.write_text(HEADER + "d-1\tAnn ran.\tShe\t1\tAnn\t0\tTRUE\tAnn\t0\tTRUE\tx\n", encoding="utf-8")
-    with pytest.raises(BadInput, match="line 2"):
-        read_gap(path)
+    refuses("line 2", read_gap, path)
 
 
 def brackets(rows):
@@ -293,5 +253,4 @@ def test_brackets_nest_and_point_at_their_words():
 
 @pytest.mark.parametrize("rows", [[("Ann", "1)")], [("Ann", "(1))")]])
 def test_brackets_that_do_not_fit_are_refused(rows):
-    with pytest.raises(BadInput, match="x:2"):
-        brackets(rows)
+    refuses("x:2", brackets, rows)

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from longform.core.documents import BadInput
 from longform.datasets.fever import build, claims_of, pages_of, title_of
 from longform.datasets.synthetic_world.articles import write
 from longform.datasets.synthetic_world.corpora import FORMS, readings
 from longform.datasets.synthetic_world.corpus import indices
 from longform.datasets.synthetic_world.fever_corpus import UNKNOWN
 from longform.datasets.synthetic_world.fever_corpus import build as planted
+from tests.refusals import refuses
 from tests.samples.claims import true_verifier
 
 COUNTS = {"train": 24, "validation": 6, "test": 6}
@@ -36,12 +36,9 @@ PAGES = [
     {"id": FILM, "text": "", "lines": "0\tSoul Food is a film .\tfilm\n1\t\n2\tIt was -LRB- well -RRB- liked ."},
     {"id": "Telemundo", "text": "", "lines": "0\tTelemundo is a network ."},
 ]
-CLAIMS = [
-    claim(1, "SUPPORTS", "Soul Food is a film.", (FILM, 0), (FILM, 2)),
-    claim(2, "REFUTES", "Telemundo is a river.", ("Telemundo", 0)),
-    claim(3, "NOT ENOUGH INFO", "Telemundo has a choir."),
-    claim(4, "SUPPORTS", "Nobody knows.", ("Lost", 3)),
-]
+CLAIMS = [claim(1, "SUPPORTS", "Soul Food is a film.", (FILM, 0), (FILM, 2)),
+          claim(2, "REFUTES", "Telemundo is a river.", ("Telemundo", 0)),
+          claim(3, "NOT ENOUGH INFO", "Telemundo has a choir."), claim(4, "SUPPORTS", "Nobody knows.", ("Lost", 3))]  # fmt: skip
 
 
 def test_pages_and_claims_are_read_as_people_write_them(tmp_path):
@@ -78,15 +75,7 @@ def test_planted_labels_are_what_the_rules_of_the_world_say(tmp_path):
 def test_lines_that_are_no_claims_are_named(tmp_path, row):
     place = folder(tmp_path / "f", CLAIMS, PAGES)
     (place / "more.jsonl").write_text(row + "\n", encoding="utf-8")
-    with pytest.raises(BadInput, match=r"more\.jsonl:1"):
-        build(name="c", seed=1, raw=place)
-
-
-def test_an_empty_folder_and_a_page_without_lines_are_named(tmp_path):
-    with pytest.raises(BadInput, match="0 claims and 0 pages"):
-        build(name="c", seed=1, raw=tmp_path)
-    with pytest.raises(BadInput, match="a page has an id and lines"):
-        build(name="c", seed=1, raw=folder(tmp_path / "f", CLAIMS, [{"id": "X"}]))
+    refuses(r"more\.jsonl:1", build, name="c", seed=1, raw=place)
 
 
 def test_news_tell_what_a_page_states_and_no_other_fact():
@@ -108,7 +97,8 @@ def test_readings_hold_train_texts_and_a_few_for_validation(form):
     assert all(document.text.endswith(".") for document in corpus.documents)
 
 
-def test_readings_of_an_unknown_form_are_named():
+def test_bad_input_is_named(tmp_path):
+    refuses("0 claims and 0 pages", build, name="c", seed=1, raw=tmp_path)
+    refuses("a page has an id and lines", build, name="c", seed=1, raw=folder(tmp_path / "f", CLAIMS, [{"id": "X"}]))
     for form, tellings, told in (("radio", 1, "allowed are"), ("news", 0, "0 tellings")):
-        with pytest.raises(BadInput, match=told):
-            readings(name="r", seed=1, form=form, pages={"test": 1}, tellings=tellings)
+        refuses(told, readings, name="r", seed=1, form=form, pages={"test": 1}, tellings=tellings)

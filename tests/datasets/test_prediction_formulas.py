@@ -1,7 +1,5 @@
 """The prediction language: the released tool's own facts, strictness, round trips, and what it refuses."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,42 +24,24 @@ def test_arithmetic_is_left_associative_and_binds_tighter_than_comparison(text):
     assert truth(text)
 
 
-def test_inequalities_are_strict_so_a_tie_fails():
+def test_comparisons_are_strict_equality_is_numpys_and_brackets_are_read():
     assert not truth("(2;%a%) > (2;%b%)", a2=3.0, b2=3.0)
     assert truth("(2;%a%) > (2;%b%)", a2=3.0000001, b2=3.0)
-
-
-def test_equality_has_the_tolerance_of_numpy_isclose_with_the_released_settings():
     assert truth("(1;%a%) = (1;%b%)", a1=100.0, b1=100.0 + 0.0019)
     assert not truth("(1;%a%) = (1;%b%)", a1=100.0, b1=100.0 + 0.0021)
-
-
-def test_and_and_or_have_one_precedence_and_go_left_to_right():
     assert not truth("1 < 2 | 1 < 2 & 2 < 1")
-
-
-def test_real_suites_form_with_square_brackets_is_read():
     formula = "[(6;%np_mismatch%)-(6;%np_match%)]+[[(5;%v%)+(6;%v%)]-(5;%np_match%)]>0"
     assert next(str(place) for place in region_values(parse(formula))) == "(6;%np_mismatch%)"
     assert truth("[ (6;%a%) + (7;%a%) ] < [ (6;%b-1%) + (7;%b-1%) ]", a6=1, a7=2, **{"b-16": 2, "b-17": 2})
 
 
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("(2;%a%) > ", "the end"),
-        ("(2;%a%) > (2;%b%) < (3;%a%)", "must be written"),
-        ("(2;%a%) + 1", "is true or false"),
-        ("((2;%a%) > 1", "')' or an operator"),
-        ("[(2;%a%) > 1)", "']' or an operator"),
-        ("(2;%a%) > (2;%b%) extra", "'extra'"),
-        ("(2;%original ending%) > 1", "put _ for blanks"),
-        ("(x;%a%) > 1", "a region such as"),
-        ("((2;%a%) > 1) + 1 > 2", "takes a number"),
-        ("(2;%a%) & (3;%a%)", "takes a truth"),
-        ("", "the end"),
-    ],
-)
+@pytest.mark.parametrize(("text", "says"),
+                         [("(2;%a%) > ", "the end"), ("(2;%a%) > (2;%b%) < (3;%a%)", "must be written"),
+                          ("(2;%a%) + 1", "is true or false"), ("((2;%a%) > 1", "')' or an operator"),
+                          ("[(2;%a%) > 1)", "']' or an operator"), ("(2;%a%) > (2;%b%) extra", "'extra'"),
+                          ("(2;%original ending%) > 1", "put _ for blanks"), ("(x;%a%) > 1", "a region such as"),
+                          ("((2;%a%) > 1) + 1 > 2", "takes a number"), ("(2;%a%) & (3;%a%)", "takes a truth"),
+                          ("", "the end")])  # fmt: skip
 def test_a_bad_formula_says_where_and_what_is_allowed(text, says):
     with pytest.raises(BadInput, match=None) as error:
         parse(text, "suite s")

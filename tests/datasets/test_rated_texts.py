@@ -3,10 +3,9 @@
 import json
 
 import numpy as np
-import pytest
 
-from longform.core.documents import BadInput
 from longform.datasets.text_files import gcdc, summeval
+from tests.refusals import refuses
 
 HEADER = "text_id,subject,text,ratingA1,labelA\n"
 
@@ -26,12 +25,17 @@ def test_gcdc_rows_become_documents_with_ratings_and_dropped_ones_are_counted(tm
     assert corpus.facts["dropped"] == {"no rating": 1, "no text": 1, "rating outside 1..3": 1}
 
 
-def test_gcdc_explains_missing_files_and_columns(tmp_path):
-    with pytest.raises(BadInput, match="0 CSV files"):
-        gcdc(name="x", raw=tmp_path)
+def test_bad_files_are_named(tmp_path):
+    refuses("0 CSV files", gcdc, name="x", raw=tmp_path)
     (tmp_path / "a.csv").write_text("text,labelA\nOne.,1\n", encoding="utf-8")
-    with pytest.raises(BadInput, match="lacks"):
-        gcdc(name="x", raw=tmp_path)
+    refuses("lacks", gcdc, name="x", raw=tmp_path)
+    refuses(r"no \*.jsonl", summeval, raw=tmp_path)
+    annotated(tmp_path)
+    refuses("no rating 'beauty'", summeval, raw=tmp_path, dimension="beauty")
+    (tmp_path / "x.jsonl").write_text("{}\n")
+    refuses(r"x\.jsonl:1", summeval, raw=tmp_path)
+    (tmp_path / "x.jsonl").write_text("{\n")
+    refuses("not JSON", summeval, raw=tmp_path)
 
 
 def annotated(folder, **changes):
@@ -50,17 +54,3 @@ def test_summeval_gives_summaries_with_marks_and_references_once(tmp_path):
     np.testing.assert_array_equal(corpus.truth["marks"][2:], [[1, 4], [1, 4]])
     assert np.isnan(corpus.truth["marks"][:2]).all()
     assert corpus.truth["system"].tolist() == ["reference", "reference", "M1", "M2"]
-
-
-def test_bad_files_are_named(tmp_path):
-    with pytest.raises(BadInput, match=r"no \*.jsonl"):
-        summeval(raw=tmp_path)
-    annotated(tmp_path)
-    with pytest.raises(BadInput, match="no rating 'beauty'"):
-        summeval(raw=tmp_path, dimension="beauty")
-    (tmp_path / "x.jsonl").write_text("{}\n")
-    with pytest.raises(BadInput, match=r"x\.jsonl:1"):
-        summeval(raw=tmp_path)
-    (tmp_path / "x.jsonl").write_text("{\n")
-    with pytest.raises(BadInput, match="not JSON"):
-        summeval(raw=tmp_path)

@@ -5,8 +5,8 @@ import json
 
 import pytest
 
-from longform.core.documents import BadInput
 from longform.datasets.scientific import CohanArticles, build, split_in_name
+from tests.refusals import refuses
 
 LOOSE = {"min_sections": 1, "min_tokens": 1, "max_tokens": 100, "min_title_count": 1}
 
@@ -39,19 +39,15 @@ def test_cohans_own_splits_and_sections_come_through(folder):
     assert [(s.title, s.text) for s in corpus.documents[0].sections][1] == ("method", "this is methods . it goes on .")
     assert corpus.facts["lines"] == {"article": 7}
     assert corpus.facts["table_11"]["train"] == 4
+    refuses("no file matches", build, name="p", seed=1, raw=folder, files="plos*")
+    refuses("infrequent title", build, name="p", seed=1, raw=folder, filters={"min_tokens": 1})
 
 
 def test_every_bad_line_has_a_named_outcome(tmp_path):
     good, path = record("a"), tmp_path / "train.txt"
-    bad = lines(
-        good,
-        record("b", abstract_text=[]),
-        record("c", section_names=["Introduction"]),
-        record("d", section_names=None),
-        record("e", sections=None),
-        record("f", section_names=[], sections=[]),
-        [1, 2],
-    )
+    bad = lines(good, record("b", abstract_text=[]), record("c", section_names=["Introduction"]),
+                record("d", section_names=None), record("e", sections=None),
+                record("f", section_names=[], sections=[]), [1, 2])  # fmt: skip
     path.write_bytes(bad + b"{not json\n\n\xff\xfe{}\n" + lines(good)[:-30])
     corpus = build(name="p", seed=1, raw=path, filters=LOOSE, shares={"train": 1.0})
     assert corpus.facts["lines"] == {
@@ -88,10 +84,3 @@ def test_one_file_is_split_by_seed_and_may_hold_articles_without_abstract(tmp_pa
 )  # fmt: skip
 def test_the_split_is_a_word_of_the_file_name(name, split):
     assert split_in_name(name) == split
-
-
-def test_no_file_and_no_article_are_bad_input(folder):
-    with pytest.raises(BadInput, match="no file matches"):
-        build(name="p", seed=1, raw=folder, files="plos*")
-    with pytest.raises(BadInput, match="infrequent title"):
-        build(name="p", seed=1, raw=folder, filters={"min_tokens": 1})

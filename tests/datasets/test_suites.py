@@ -1,7 +1,5 @@
 """SyntaxGym's files: what is read is written back, and what is wrong with a file is said."""
 
-from __future__ import annotations
-
 import copy
 import json
 
@@ -16,6 +14,7 @@ from longform.datasets.test_suites.items import (
     suites_from_documents,
     suites_to_corpus,
 )
+from tests.refusals import refuses
 
 RECORD = {
     "meta": {"name": "toy", "metric": "sum", "author": "me", "comment": "naïve"},
@@ -51,13 +50,10 @@ def changed(**places):
     return record
 
 
-def test_a_suite_file_is_written_back_as_it_was_read(tmp_path):
+def test_suites_survive_the_way_through_files_and_documents_and_have_names_of_their_own(tmp_path):
     path = tmp_path / "toy.json"
     path.write_text(json.dumps(RECORD), encoding="utf-8")
     assert suite_to_record(read_suite(path)) == RECORD
-
-
-def test_edits_travel_in_the_free_part_of_the_file():
     suite = suite_from_record(RECORD)
     edited = type(suite)(
         "e", "mean", ("(1;%a%) > (1;%b%)",), (pair(3, {"a": ["x"], "b": ["y"]}, [{"kind": "swap", "order": [1, 0]}]),)
@@ -65,9 +61,6 @@ def test_edits_travel_in_the_free_part_of_the_file():
     record = suite_to_record(edited)
     assert record["meta"]["edits"] == {"3": [{"kind": "swap", "order": [1, 0]}]}
     assert suite_from_record(json.loads(json.dumps(record))) == edited
-
-
-def test_suites_survive_the_way_through_documents():
     toy = suite_from_record(RECORD)
     bare = suite_from_record(
         changed(items__0__conditions__0__regions__0={"region_number": 1, "content": ""}, meta__name="other")
@@ -77,6 +70,9 @@ def test_suites_survive_the_way_through_documents():
     again = [Document.from_record(json.loads(json.dumps(d.to_record()))) for d in corpus.documents]
     assert suites_from_documents(again, corpus.truth) == plain
     assert corpus.facts["items"] == {"toy": 3, "other": 3}
+    suite = suite_from_record(RECORD)
+    refuses("names repeat", suites_to_corpus, [suite, suite])
+    refuses("suite_heads", suites_from_documents, [], {})
 
 
 def strip_notes(record):
@@ -111,11 +107,3 @@ def test_a_bad_suite_says_what_is_wrong(record, says):
     with pytest.raises(BadInput) as error:
         suite_from_record(record, "toy.json")
     assert says in str(error.value)
-
-
-def test_two_suites_of_one_name_are_refused():
-    suite = suite_from_record(RECORD)
-    with pytest.raises(BadInput, match="names repeat"):
-        suites_to_corpus([suite, suite])
-    with pytest.raises(BadInput, match="suite_heads"):
-        suites_from_documents([], {})

@@ -5,12 +5,13 @@ import itertools
 import numpy as np
 import pytest
 
-from longform.core.documents import BadInput, chains_from_readout
+from longform.core.documents import chains_from_readout
 from longform.core.markov_chain import true_markov
 from longform.critics.perplexity.read import read_true as read_truth
 from longform.critics.perplexity.score import Perplexity, units_from_readout
 from longform.critics.synthetic_states.read import read, released_states, strict_states
 from longform.datasets.hsmm_language import DELIMITER, build, language, language_from_truth
+from tests.refusals import refuses
 
 SMALL = {"num_states": 3, "subsequences": 7, "min_length": 2, "max_length": 3, "steps": 3}
 HEAT = {"transition": 0.5, "emission": 0.3}
@@ -46,23 +47,17 @@ def full():
     return build(name="full", seed=1234, documents={"test": 6400}, temperatures=HEAT, **FULL)
 
 
-def test_full_size_lies_where_twelve_redraws_lie(full):
+def test_full_size_lies_where_twelve_redraws_lie_and_estimates_meet_it(full):
     assert 41 <= full.facts["latent_ppl"] <= 46  # deng2022 prints 44.30; specification section 2.3
     assert 1.94 <= full.facts["word_ppl"] <= 2.04  # deng2022 prints 1.99
     assert full.facts["parameters"] == 2_625_536  # deng2022: 2.63M
     lengths = [len(document.text.split()) for document in full.documents]
     assert 365 <= np.mean(lengths) <= 390
-
-
-def test_scorer_on_test_states_agrees_with_the_dynamic_programme(full):
     readout = read(documents=full.documents, reader_truth=full.truth, rule="released", splits=["test"])
     critic = true_markov(real=readout)
     tally = critic.tally(chains_from_readout(readout))
     assert tally.total("excluded") == 0 and tally.total("transitions") == 6400 * 50
     assert abs(critic.score(tally) - full.facts["latent_ppl"]) < 0.3
-
-
-def test_true_log_probs_average_to_the_true_word_perplexity(full):
     readout = read_truth(documents=full.documents, truth=full.truth, reader_truth=full.truth, splits=["test"])
     metric = Perplexity()
     assert metric.score(metric.tally(units_from_readout(readout))) == pytest.approx(full.facts["word_ppl"], abs=0.01)
@@ -80,14 +75,9 @@ def test_the_two_oracle_rules_differ_as_documented():
     assert strict_states(f"{whole} a {DELIMITER}", owner, 2) is None
 
 
-def test_document_seven_is_document_seven_whatever_else_is_made():
+def test_document_seven_is_the_same_in_any_company_and_impossible_sizes_are_errors():
     one = build(name="c", seed=5, documents={"train": 8}, temperatures=HEAT, **SMALL)
     other = build(name="c", seed=5, documents={"train": 20, "test": 3}, temperatures=HEAT, **SMALL)
     assert one.documents[7] == other.documents[7]
-
-
-def test_impossible_sizes_and_foreign_truth_are_errors():
-    with pytest.raises(BadInput, match="subsequences=2 "):
-        language(seed=1, temperatures=HEAT, **{**SMALL, "subsequences": 2})
-    with pytest.raises(BadInput, match="name a synthetic corpus"):
-        language_from_truth({"other": np.zeros(1)})
+    refuses("subsequences=2 ", language, seed=1, temperatures=HEAT, **{**SMALL, "subsequences": 2})
+    refuses("name a synthetic corpus", language_from_truth, {"other": np.zeros(1)})

@@ -4,10 +4,8 @@ import csv
 import gzip
 import json
 
-import pytest
-
-from longform.core.documents import BadInput
 from longform.datasets.text_files import hanna, paired, parallel
+from tests.refusals import refuses
 
 
 def folder(tmp_path, human, machine):
@@ -30,13 +28,19 @@ def test_pairs_share_a_split_and_paragraphs_become_sections(tmp_path):
     assert {d.split for d in corpus.documents} == {"train", "validation", "test"}
 
 
-def test_folders_without_a_pair_and_bad_encodings_are_explained(tmp_path):
+def test_what_cannot_be_used_is_named(tmp_path):
     raw = folder(tmp_path, {"a": "One."}, {"b": "Two."})
-    with pytest.raises(BadInput, match="0 pairs"):
-        paired(name="x", seed=1, raw=raw)
+    refuses("0 pairs", paired, name="x", seed=1, raw=raw)
     (raw / "human" / "b.txt").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(BadInput, match="not UTF-8"):
-        paired(name="x", seed=1, raw=raw)
+    refuses("not UTF-8", paired, name="x", seed=1, raw=raw)
+    refuses("no such file or folder", parallel, raw=tmp_path / "none", name="r", seed=1)
+    refuses("no pair of en", parallel, raw=tmp_path, name="r", seed=1)
+    (tmp_path / "a.jsonl").write_text("nonsense\n")
+    refuses(r"a\.jsonl:1", parallel, raw=tmp_path, name="r", seed=1)
+    (tmp_path / "a.jsonl").unlink()
+    (tmp_path / "t.en").write_text("one\ntwo\n")
+    (tmp_path / "t.de").write_text("eins\n")
+    refuses("sentence i must stand on line i", parallel, raw=tmp_path, name="r", seed=1, targets=["de"])
 
 
 COLUMNS = ("", "Prompt", "Human", "Story", "Model")
@@ -69,12 +73,9 @@ def test_a_prompt_that_lacks_a_story_is_counted_and_another_file_refused(tmp_pat
     assert hanna(name="h", seed=1, raw=table(tmp_path / "h.csv", rows)).facts["dropped"] == {
         "prompt without a story of m": 1
     }
-    with pytest.raises(BadInput, match="0 of 1 prompts"):
-        hanna(name="h", seed=1, raw=table(tmp_path / "h.csv", rows[1:]))
-    with pytest.raises(BadInput, match=r"lacks \['Model'\]"):
-        hanna(name="h", seed=1, raw=table(tmp_path / "h.csv", [], COLUMNS[:-1]))
-    with pytest.raises(BadInput, match=r"h2\.csv"):
-        hanna(name="h", seed=1, raw=tmp_path / "h2.csv")
+    refuses("0 of 1 prompts", hanna, name="h", seed=1, raw=table(tmp_path / "h.csv", rows[1:]))
+    refuses(r"lacks \['Model'\]", hanna, name="h", seed=1, raw=table(tmp_path / "h.csv", [], COLUMNS[:-1]))
+    refuses(r"h2\.csv", hanna, name="h", seed=1, raw=tmp_path / "h2.csv")
 
 
 def test_json_lines_give_one_pair_per_target_language_in_one_split(tmp_path):
@@ -100,18 +101,3 @@ def test_aligned_files_are_read_line_by_line(tmp_path):
     corpus = parallel(raw=tmp_path, name="r", seed=1, targets=["de"])
     assert [d.sections[1].text for d in corpus.documents] == ["eins", "zwei"]
     assert corpus.documents[0].id == "talks-000000-de"
-
-
-def test_parallel_text_that_cannot_be_used_is_named(tmp_path):
-    with pytest.raises(BadInput, match="no such file or folder"):
-        parallel(raw=tmp_path / "none", name="r", seed=1)
-    with pytest.raises(BadInput, match="no pair of en"):
-        parallel(raw=tmp_path, name="r", seed=1)
-    (tmp_path / "a.jsonl").write_text("nonsense\n")
-    with pytest.raises(BadInput, match=r"a\.jsonl:1"):
-        parallel(raw=tmp_path, name="r", seed=1)
-    (tmp_path / "a.jsonl").unlink()
-    (tmp_path / "t.en").write_text("one\ntwo\n")
-    (tmp_path / "t.de").write_text("eins\n")
-    with pytest.raises(BadInput, match="sentence i must stand on line i"):
-        parallel(raw=tmp_path, name="r", seed=1, targets=["de"])

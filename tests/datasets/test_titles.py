@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from longform.core.documents import BadInput, Document, Section
+from longform.core.documents import Document, Section
 from longform.core.text.nouns import lemma
 from longform.datasets.titles import (
     REMOVED,
@@ -17,6 +17,7 @@ from longform.datasets.titles import (
     table_11,
     token_counter,
 )
+from tests.refusals import refuses
 
 
 def words(text):
@@ -30,32 +31,18 @@ def document(unit, *sections, split="train"):
 LOOSE = Filters(min_sections=1, max_tokens=10, min_tokens=1, min_title_count=1)
 
 
-@pytest.mark.parametrize(
-    ("title", "expected"),
-    [
-        ("Acknowledgements 2", "acknowledgment"),
-        ("Materials and Methods", "material and method"),
-        ("See also", "see also"),
-        ("External links", "external link"),
-        ("RESULTS & DISCUSSION:", "result and discussion"),
-        ("2.1. Data Analyses", "data analysis"),
-        ("IV. Conclusions", "conclusion"),
-        ("Life and career (1914–1918)", "life and career"),
-        ("1990s", ""),
-        ("19th century", "century"),
-        ("Later years, 2000–present", "later year present"),
-        ("COVID-19 pandemic", "covid-19 pandemic"),
-        ("Demographics", "demographic"),
-        ("Honours", "honor"),
-        ("Track/album listings", "track album listing"),
-        ("[sec:intro]Introduction", "introduction"),
-        ("Women's studies", "women's study"),
-        ("Playing  career ", "playing career"),
-        ("Rock 'n' roll", "rock n roll"),
-        ("Étymologie", "étymologie"),
-        ("", ""),
-    ],
-)
+@pytest.mark.parametrize(("title", "expected"),
+                         [("Acknowledgements 2", "acknowledgment"), ("Materials and Methods", "material and method"),
+                          ("See also", "see also"), ("External links", "external link"),
+                          ("RESULTS & DISCUSSION:", "result and discussion"),
+                          ("2.1. Data Analyses", "data analysis"), ("IV. Conclusions", "conclusion"),
+                          ("Life and career (1914–1918)", "life and career"), ("1990s", ""),
+                          ("19th century", "century"), ("Later years, 2000–present", "later year present"),
+                          ("COVID-19 pandemic", "covid-19 pandemic"), ("Demographics", "demographic"),
+                          ("Honours", "honor"), ("Track/album listings", "track album listing"),
+                          ("[sec:intro]Introduction", "introduction"), ("Women's studies", "women's study"),
+                          ("Playing  career ", "playing career"), ("Rock 'n' roll", "rock n roll"),
+                          ("Étymologie", "étymologie"), ("", "")])  # fmt: skip
 def test_titles_are_normalised_as_the_paper_shows_them(title, expected):
     assert normalise(title) == expected
 
@@ -73,16 +60,10 @@ def test_lemmas_are_singulars_and_other_words_stay(plural, singular):
     assert lemma(plural) == singular
 
 
-@pytest.mark.parametrize(
-    ("lengths", "reason"),
-    [
-        ((30, 30, 30, 2000), None),
-        ((30, 30, 30, 2001), "section too long"),
-        ((30, 30, 30, 29), "section too short"),
-        ((30, 30, 30), "too few sections"),
-        ((29, 2001, 30), "too few sections"),
-    ],
-)
+@pytest.mark.parametrize(("lengths", "reason"),
+                         [((30, 30, 30, 2000), None), ((30, 30, 30, 2001), "section too long"),
+                          ((30, 30, 30, 29), "section too short"), ((30, 30, 30), "too few sections"),
+                          ((29, 2001, 30), "too few sections")])  # fmt: skip
 def test_thresholds_themselves_are_kept(lengths, reason):
     article = document("a", *[(f"t{'abcd'[i]}", n) for i, n in enumerate(lengths)])
     selection = select([article], Filters(min_title_count=1), words)
@@ -115,57 +96,38 @@ def test_kept_and_dropped_add_up_to_what_was_read():
     selection = select(articles, Filters(min_sections=2, max_tokens=10, min_tokens=2, min_title_count=9), words)
     assert len(selection.documents) + selection.dropped.total() == len(articles) == 302
     assert selection.dropped["untitled section"] >= 1
+    twice = [document("a", ("plot", 5)), document("a", ("plot", 6))]
+    assert select(twice, LOOSE, words).dropped == {"repeated id": 1}
+    refuses("only once", select, iter(articles), LOOSE, words)
     assert all(row.min() >= 2 and row.max() <= 10 and len(row) >= 2 for row in selection.lengths)
 
 
-def test_articles_that_can_be_read_only_once_are_refused():
-    with pytest.raises(BadInput, match="only once"):
-        select(iter([document("a", ("plot", 5))]), LOOSE, words)
-
-
-def test_a_repeated_id_is_kept_once_and_counted():
-    selection = select([document("a", ("plot", 5)), document("a", ("plot", 6))], LOOSE, words)
-    assert (len(selection.documents), selection.dropped) == (1, {"repeated id": 1})
-
-
-def test_sections_are_deleted_after_normalising_and_before_they_are_counted():
+def test_sections_are_deleted_after_normalising_and_the_short_subset_keeps_an_article_at_its_limit():
     article = document("a", ("Abstract", 5), ("References", 99), ("Plot", 5), ("NOTES 1", 0))
     kept, deleted = cleaned(article, REMOVED)
     assert ([s.title for s in kept.sections], deleted) == (["abstract", "plot"], ["reference", "note"])
     assert len(select([article], LOOSE, words).documents) == 1
-
-
-def test_the_short_subset_keeps_an_article_at_its_limit():
     articles = [document("a", ("plot", 5), ("cast", 7)), document("b", ("plot", 8), ("cast", 1))]
     short = shortened(select(articles, LOOSE, words), 7)
     assert ([d.id for d in short.documents], [row.tolist() for row in short.lengths]) == (["a"], [[5, 7]])
     assert short.dropped == {"longer than the short subset allows": 1}
 
 
-@pytest.mark.parametrize(
-    ("text", "film"),
-    [
-        ("Alien is a 1979 film. It was born.", True),
-        ("Alien is a 1979\nscience film. It runs.", True),
-        ("She was born in 1950 and is a film director.", False),
-        ("Alien is a novel. It became a film.", False),
-        ("Alien is the 1979 film.", False),
-        ("Alien is a filmed play.", False),
-        ("", False),
-    ],
-)
+@pytest.mark.parametrize(("text", "film"),
+                         [("Alien is a 1979 film. It was born.", True),
+                          ("Alien is a 1979\nscience film. It runs.", True),
+                          ("She was born in 1950 and is a film director.", False),
+                          ("Alien is a novel. It became a film.", False), ("Alien is the 1979 film.", False),
+                          ("Alien is a filmed play.", False), ("", False)])  # fmt: skip
 def test_a_film_is_told_by_its_first_sentence(text, film):
     article = Document("a", "train", (Section("abstract", text), Section("plot", "is a film")))
     assert is_film(article) is film
 
 
 def test_table_11_by_hand():
-    articles = [
-        document("a", ("plot", 5), ("cast", 7)),
-        document("b", ("plot", 1), ("cast", 2), ("plot", 9), split="validation"),
-        document("c", ("plot", 4), split="validation"),
-        document("d", ("plot", 4), split="test"),
-    ]
+    articles = [document("a", ("plot", 5), ("cast", 7)),
+                document("b", ("plot", 1), ("cast", 2), ("plot", 9), split="validation"),
+                document("c", ("plot", 4), split="validation"), document("d", ("plot", 4), split="test")]  # fmt: skip
     assert table_11(select(articles, LOOSE, words)) == {
         "train": 1, "validation": 2, "test": 1, "section_types": 2,
         "med_sections": 2.0, "med_section_len": 3.0, "max_section_len": 9,
@@ -186,5 +148,4 @@ def test_a_tokenizer_file_counts_its_own_tokens(tmp_path):
     made.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
     made.save(str(tmp_path / "tokenizer.json"))
     assert token_counter(tmp_path / "tokenizer.json")("a b zzz a") == 4
-    with pytest.raises(BadInput, match="no such file"):
-        token_counter(tmp_path / "absent.json")
+    refuses("no such file", token_counter, tmp_path / "absent.json")

@@ -6,8 +6,8 @@ from collections import Counter
 import mediawiki
 import pytest
 
-from longform.core.documents import BadInput
 from longform.datasets.wikipedia.dump import Page, PageScanner, parse_page, plan, raw_pages
+from tests.refusals import refuses
 
 
 def read(dump, shard_bytes=1, **settings):
@@ -46,9 +46,6 @@ def test_a_truncated_dump_gives_the_pages_before_the_cut_and_says_so(tmp_path):
     titles, outcomes, _ = read(dump)
     assert titles == [f"Town {i}" for i in range(1, 21)]
     assert outcomes["stream: truncated bz2"] == 1
-
-
-def test_a_truncated_plain_dump_says_that_a_page_was_cut(tmp_path):
     xml = (mediawiki.HEADER + "".join(mediawiki.articles(5))).encode()
     assert read(_written(tmp_path, bz2.compress(xml[:-40])))[1] == {"page": 4, "page cut off": 1}
 
@@ -69,7 +66,7 @@ def _written(folder, data):
     return path
 
 
-def test_a_page_of_five_megabytes_is_set_aside_and_the_buffer_stays_bounded(tmp_path):
+def test_a_page_over_the_limit_is_set_aside_and_the_buffer_stays_bounded(tmp_path):
     pages = [*mediawiki.articles(2), mediawiki.page(3, "Big", "x" * 5_000_000), *mediawiki.articles(1, first=4)]
     titles, outcomes, _ = read(mediawiki.write(tmp_path, pages, 10), max_page_bytes=2**20)
     assert titles == ["Town 1", "Town 2", "Town 4"]
@@ -78,54 +75,37 @@ def test_a_page_of_five_megabytes_is_set_aside_and_the_buffer_stays_bounded(tmp_
     for piece in (b"<page>", *[b"y" * 100_000] * 80):
         list(scanner.feed(piece))
         assert len(scanner.buffer) < 2**20 + 200_000
-
-
-def test_a_page_at_the_limit_is_kept_and_one_byte_more_is_not():
     xml = b"<page>" + b"x" * 94 + b"</page>"
     assert list(PageScanner(100).feed(xml)) == [xml]
     assert list(PageScanner(99).feed(xml + xml)) == ["page too large"] * 2
 
 
-@pytest.mark.parametrize(
-    ("xml", "outcome"),
-    [
-        (mediawiki.page(1, "A", "#REDIRECT [[B]]"), "redirect"),
-        (mediawiki.page(1, "A", " # redirect [[B]]"), "redirect"),
-        (mediawiki.page(1, "A", "x", redirect=True), "redirect"),
-        (mediawiki.page(1, "A", "x {{disambiguation}}"), "disambiguation"),
-        (mediawiki.page(1, "A", "x {{Disambig|geo}}"), "disambiguation"),
-        (mediawiki.page(1, "A", "x {{human name disambiguation}}"), "disambiguation"),
-        (mediawiki.page(1, "A (disambiguation)", "x"), "disambiguation"),
-        (mediawiki.page(1, "1957", "x"), "year"),
-        (mediawiki.page(1, "AD 79", "x"), "year"),
-        (mediawiki.page(1, "44 BC", "x"), "year"),
-        (mediawiki.page(1, "File:A.jpg", "x", ns=6), "other namespace"),
-        (mediawiki.page(1, "A", "x", model="Scribunto"), "no wikitext"),
-        (mediawiki.page(1, "A", " \n"), "no text"),
-        ("<page><title>A</title>", "malformed XML"),
-        (mediawiki.page(1, "A", "x").encode().replace(b">x<", b">\xff\xfe<"), "invalid UTF-8"),
-    ],
-)
+@pytest.mark.parametrize(("xml", "outcome"),
+                         [(mediawiki.page(1, "A", "#REDIRECT [[B]]"), "redirect"),
+                          (mediawiki.page(1, "A", " # redirect [[B]]"), "redirect"),
+                          (mediawiki.page(1, "A", "x", redirect=True), "redirect"),
+                          (mediawiki.page(1, "A", "x {{disambiguation}}"), "disambiguation"),
+                          (mediawiki.page(1, "A", "x {{Disambig|geo}}"), "disambiguation"),
+                          (mediawiki.page(1, "A", "x {{human name disambiguation}}"), "disambiguation"),
+                          (mediawiki.page(1, "A (disambiguation)", "x"), "disambiguation"),
+                          (mediawiki.page(1, "1957", "x"), "year"), (mediawiki.page(1, "AD 79", "x"), "year"),
+                          (mediawiki.page(1, "44 BC", "x"), "year"),
+                          (mediawiki.page(1, "File:A.jpg", "x", ns=6), "other namespace"),
+                          (mediawiki.page(1, "A", "x", model="Scribunto"), "no wikitext"),
+                          (mediawiki.page(1, "A", " \n"), "no text"), ("<page><title>A</title>", "malformed XML"),
+                          (mediawiki.page(1, "A", "x").encode().replace(b">x<", b">\xff\xfe<"), "invalid UTF-8")])  # fmt: skip
 def test_the_papers_exclusions_and_unreadable_pages_have_names(xml, outcome):
     assert parse_page(xml if isinstance(xml, bytes) else xml.encode()) == outcome
 
 
-@pytest.mark.parametrize(
-    ("title", "text"),
-    [
-        ("1957 in film", "x"),
-        ("2001: A Space Odyssey", "x"),
-        ("A", "x{{disambiguation needed}}"),
-        ("A & <B>", 'a < b & "c"'),
-    ],
-)
+@pytest.mark.parametrize(("title", "text"),
+                         [("1957 in film", "x"), ("2001: A Space Odyssey", "x"), ("A", "x{{disambiguation needed}}"),
+                          ("A & <B>", 'a < b & "c"')])  # fmt: skip
 def test_what_only_resembles_an_exclusion_is_an_article(title, text):
     assert parse_page(mediawiki.page(7, title, text).encode()) == Page("7", title, text)
 
 
 @pytest.mark.parametrize("content", [b"", b"<mediawiki>not packed</mediawiki>"])
 def test_a_file_without_a_bz2_stream_is_bad_input(tmp_path, content):
-    with pytest.raises(BadInput, match="no bz2 stream"):
-        plan(_written(tmp_path, content), 1)
-    with pytest.raises(BadInput, match="no such file"):
-        plan(tmp_path / "absent.bz2", 1)
+    refuses("no bz2 stream", plan, _written(tmp_path, content), 1)
+    refuses("no such file", plan, tmp_path / "absent.bz2", 1)

@@ -12,8 +12,8 @@ from pathlib import Path
 import mediawiki
 import pytest
 
-from longform.core.documents import BadInput
 from longform.datasets.wikipedia.building import Extraction, Shards, extract
+from tests.refusals import refuses
 
 SMALL = Extraction(shard_bytes=1)
 SOURCE = str(Path(__file__).parents[2] / "src")
@@ -62,12 +62,10 @@ def test_other_settings_or_another_dump_redo_what_they_change(tmp_path, dump):
 
 
 def test_unfinished_or_absent_shards_are_bad_input(tmp_path, dump):
-    with pytest.raises(BadInput, match="no shard"):
-        Shards(tmp_path)
+    refuses("no shard", Shards, tmp_path)
     extract(dump, tmp_path, extraction=SMALL)
     (tmp_path / "shard-00003.json").unlink()
-    with pytest.raises(BadInput, match="unfinished"):
-        Shards(tmp_path)
+    refuses("unfinished", Shards, tmp_path)
 
 
 RUN = """

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from longform.core.documents import BadInput
 from longform.core.resampling import split_by_seed
 from longform.datasets.wikisection import build
+from tests.refusals import refuses
 
 SHARES = {"train": 0.5, "validation": 0.25, "test": 0.25}
 
@@ -21,7 +21,7 @@ def article(number):
     return f"[ ABSTRACT ] Town {number} is a town. It is small. [ HISTORY ] It was founded. [ GEOGRAPHY ] It is flat."
 
 
-def test_a_marked_line_becomes_titled_sections_in_order(tmp_path):
+def test_a_marked_line_becomes_titled_sections_and_the_plain_form_splits_alike(tmp_path):
     corpus = build(name="c", seed=1, raw=written(tmp_path, [article(i) for i in range(4)]), shares=SHARES)
     first = corpus.documents[0]
     assert [(s.title, s.text) for s in first.sections] == [
@@ -31,9 +31,6 @@ def test_a_marked_line_becomes_titled_sections_in_order(tmp_path):
     ]
     assert corpus.truth["sentences"].tolist() == [4, 4, 4, 4]
     assert corpus.facts["dropped"] == {}
-
-
-def test_the_plain_form_is_the_marked_form_without_its_markers_and_splits_alike(tmp_path):
     marked = build(name="c", seed=3, raw=written(tmp_path, [article(i) for i in range(8)]), shares=SHARES)
     lines = [" ".join(section.text for section in document.sections) for document in marked.documents]
     plain = build(name="d", seed=3, raw=written(tmp_path, lines, "plain.txt"), shares=SHARES)
@@ -53,13 +50,8 @@ def test_what_cannot_be_used_is_counted_by_reason(tmp_path):
     raw = written(tmp_path, [article(1), "[ ABSTRACT ] One. [ HISTORY ] Two."])
     strict = build(name="c", seed=1, raw=raw, shares={"train": 1.0}, min_sentences=4)
     assert ([d.id for d in strict.documents], strict.facts["dropped"]) == (["line-00001"], {"too few sentences": 1})
-    assert corpus.facts["dropped"] == {
-        "abstract missing": 1,
-        "blank line": 1,
-        "empty section": 1,
-        "no sections": 1,
-        "text before the first marker": 1,
-    }
+    assert corpus.facts["dropped"] == {"abstract missing": 1, "blank line": 1, "empty section": 1, "no sections": 1,
+                                       "text before the first marker": 1}  # fmt: skip
 
 
 def test_wikisection_json_gives_the_abstract_and_the_labelled_spans(tmp_path):
@@ -85,16 +77,14 @@ def test_wikisection_json_gives_the_abstract_and_the_labelled_spans(tmp_path):
 @pytest.mark.parametrize("content", [b"\n\n\n", b"\xff\xfe broken"])
 def test_a_file_without_one_usable_article_is_bad_input(tmp_path, content):
     (tmp_path / "city.txt").write_bytes(content)
-    with pytest.raises(BadInput, match=r"zero of 3|UTF-8"):
-        build(name="c", seed=1, raw=tmp_path / "city.txt")
+    refuses(r"zero of 3|UTF-8", build, name="c", seed=1, raw=tmp_path / "city.txt")
 
 
 @pytest.mark.parametrize(
     "settings", [{"splitter": "best"}, {"shares": {"train": 0.7}}, {"shares": {"train": 1.2, "test": -0.2}}]
 )
 def test_a_bad_setting_is_named(tmp_path, settings):
-    with pytest.raises(BadInput, match=r"splitter|shares"):
-        build(name="c", seed=1, raw=written(tmp_path, [article(1)]), **settings)
+    refuses(r"splitter|shares", build, name="c", seed=1, raw=written(tmp_path, [article(1)]), **settings)
 
 
 def test_shares_are_exact_and_the_split_depends_on_seed_and_id_only():
@@ -126,5 +116,4 @@ def test_the_papers_own_train_and_test_files_keep_their_splits(tmp_path):
 @pytest.mark.parametrize("files", [{"test": "city.test.txt"}, {"train": "city.train.txt", "dev": "city.test.txt"}, {}])
 def test_files_of_other_splits_or_without_training_articles_are_refused(tmp_path, files):
     files_of(tmp_path)
-    with pytest.raises(BadInput, match="train is needed"):
-        build(name="c", seed=1, raw=tmp_path, files=files)
+    refuses("train is needed", build, name="c", seed=1, raw=tmp_path, files=files)

@@ -1,15 +1,13 @@
 """Beams against exhaustive enumeration and plain loops on a language of five tokens, and their identities."""
 
-import math
-
 import pytest
 import torch
 from toy_language import DEPTH, PROMPT, TOKENS, next_log_probs, step_log_probs, toy
 
-from longform.core.documents import BadInput
 from longform.core.resampling import generator
 from longform.decoding.beam_search import Beam, beam_search
 from longform.decoding.sampling import BlockRepeats, SentenceEnds
+from tests.refusals import refuses
 
 ALL = TOKENS ** (DEPTH - 1)  # with so many beams nothing is ever pruned
 
@@ -79,24 +77,14 @@ def test_the_sibling_beam_is_the_best_penalised_text_of_all(penalty):
     for seed in range(3):
         network = toy(seed)
         texts, log_probs = step_log_probs(network)
-        scores = log_probs.sum(1)
-        for row, text in enumerate(texts.tolist()):
-            for step in range(1, DEPTH):
-                siblings = next_log_probs_of(network, text[:step])
-                scores[row] -= penalty * (1 + sum(other > siblings[text[step]] for other in siblings))
+        with torch.no_grad():
+            rows = torch.cat([torch.tensor([PROMPT]).expand(len(texts), -1), texts], dim=1)
+            every = network(rows).logits.log_softmax(-1)[:, len(PROMPT) - 1 : -1]
+        ranks = 1 + (every > log_probs[..., None]).sum(-1)
+        scores = log_probs.sum(1) - penalty * ranks[:, 1:].sum(1)
         found = best(network, Beam(ALL, sibling_penalty=penalty))
         assert list(found.tokens) == texts[scores.argmax()].tolist()
         assert found.score * DEPTH == pytest.approx(float(scores.max()))
-
-
-_KNOWN = {}
-
-
-def next_log_probs_of(network, made):
-    key = (id(network), tuple(made))
-    if key not in _KNOWN:
-        _KNOWN[key] = (network, next_log_probs(network, [*PROMPT, *made]))
-    return _KNOWN[key][1]
 
 
 def test_groups_pay_for_the_choices_of_earlier_groups():
@@ -120,19 +108,7 @@ def test_groups_pay_for_the_choices_of_earlier_groups():
         assert list(found.tokens) == tokens and found.score * 6 == pytest.approx(score)
 
 
-@pytest.mark.parametrize("n", [2, 3])
-def test_blocking_finds_the_most_probable_text_without_repeats(n):
-    for seed in range(3):
-        network = toy(seed)
-        texts, log_probs = step_log_probs(network)
-        scores = log_probs.sum(1)
-        for row, text in enumerate(texts.tolist()):
-            if repeats([*PROMPT, *text], n):
-                scores[row] = -math.inf
-        assert list(best(network, Beam(ALL, blocking=n)).tokens) == texts[scores.argmax()].tolist()
-
-
-def test_blocking_forbids_exactly_the_repeats():
+def test_blocking_forbids_exactly_the_repeats_and_where_it_leaves_no_token_the_text_stops():
     rng = generator("blocking")
     for n in (1, 2, 3, 4):
         ids = torch.tensor(rng.integers(0, 3, (20, 9)))
@@ -141,19 +117,12 @@ def test_blocking_forbids_exactly_the_repeats():
             grams = {tuple(line[i : i + n]) for i in range(len(line) - n + 1)}
             for token in range(3):
                 assert bool(torch.isinf(scores[row, token])) == (tuple([*line, token][-n:]) in grams)
-
-
-def test_padding_is_no_token_to_blocking():
-    ids = torch.tensor([[-1, -1, -1, 0, 1]])
-    assert torch.isfinite(BlockRepeats(2)(ids, torch.zeros(1, 3))).all()
-
-
-def test_where_blocking_leaves_no_token_the_text_stops():
     found = best(toy(0), Beam(2, blocking=1), limit=9)
     assert len(found.tokens) == TOKENS - len(set(PROMPT)) and not repeats([*PROMPT, *found.tokens], 1)
+    assert 2 not in best(toy(0), Beam(3), limit=10, banned=[2]).tokens
 
 
-def test_to_a_sentences_end_the_best_normalised_sentence_is_found():
+def test_to_a_sentences_end_the_best_normalised_sentence_is_found_and_an_endless_one_stops_at_the_limit():
     for seed in range(4):
         network, ends = toy(seed), SentenceEnds.of_tokens([2], TOKENS)
         texts, log_probs = step_log_probs(network)
@@ -166,9 +135,6 @@ def test_to_a_sentences_end_the_best_normalised_sentence_is_found():
         found = best(network, wide, ends=ends)
         assert found.ended and found.tokens == max(scores, key=scores.get)
         assert found.score == pytest.approx(max(scores.values()))
-
-
-def test_an_endless_sentence_stops_at_the_limit():
     found = best(toy(0), Beam(3), limit=12, ends=SentenceEnds.of_tokens([], TOKENS))
     assert len(found.tokens) == 12 and not found.ended
 
@@ -190,16 +156,8 @@ def test_sixteen_at_once_are_sixteen_alone(settings, ends):
     assert [found.score for found in together] == pytest.approx([found.score for found in alone])
 
 
-def test_banned_tokens_are_never_written():
-    assert 2 not in best(toy(0), Beam(3), limit=10, banned=[2]).tokens
-
-
 def test_bad_input_is_named():
-    with pytest.raises(BadInput, match="window is 32"):
-        best(toy(0), Beam(2), prompt=[0] * 30, limit=5)
-    with pytest.raises(BadInput, match="no token"):
-        best(toy(0), Beam(2), prompt=[])
-    with pytest.raises(BadInput, match="multiple of groups"):
-        Beam(15, groups=2)
-    with pytest.raises(BadInput, match="below 0"):
-        Beam(2, sibling_penalty=-1)
+    refuses("window is 32", best, toy(0), Beam(2), prompt=[0] * 30, limit=5)
+    refuses("no token", best, toy(0), Beam(2), prompt=[])
+    refuses("multiple of groups", Beam, 15, groups=2)
+    refuses("below 0", Beam, 2, sibling_penalty=-1)

@@ -9,7 +9,6 @@ from scipy import stats
 from tiny import lm_folder
 from transformers import AutoModelForCausalLM, GPTNeoConfig, GPTNeoForCausalLM, GPTNeoXConfig, GPTNeoXForCausalLM
 
-from longform.core.documents import BadInput
 from longform.decoding.certain_draws import (
     Referee,
     Truncation,
@@ -21,6 +20,7 @@ from longform.decoding.certain_draws import (
     spread,
 )
 from longform.decoding.long_documents import context_start
+from tests.refusals import refuses
 
 
 @pytest.fixture(scope="module")
@@ -51,14 +51,7 @@ def test_no_error_below_the_margin_changes_a_certain_draw(rule):
     assert (tokens != wanted).any(), "the errors were too small for the test to show anything"
 
 
-def test_draws_follow_the_softmax():
-    logits = torch.log(torch.tensor([[0.5, 0.3, 0.15, 0.05]])).repeat(4000, 1)
-    counts = np.bincount(certain_draws(logits, keys(range(4000), 0), Truncation(), 0.0)[0], minlength=4)
-    expected = 4000 * np.array([0.5, 0.3, 0.15, 0.05])
-    assert ((counts - expected) ** 2 / expected).sum() < 16.3  # chi-squared, 3 degrees of freedom, p = 0.001
-
-
-def test_float64_passes_leave_the_network_as_it_was(network):
+def test_float64_passes_leave_the_network_as_it_was_even_after_an_error(network):
     before = {name: value.clone() for name, value in network.state_dict().items()}
     ids = torch.arange(1, 20)
     found = Referee(network).logits(ids, 5)
@@ -67,6 +60,9 @@ def test_float64_passes_leave_the_network_as_it_was(network):
     with torch.no_grad():
         wanted = copy.deepcopy(network).double()(ids[None]).logits[0, -5:]
     assert found.dtype == torch.float64 and torch.allclose(found, wanted, rtol=0, atol=1e-12)
+    with pytest.raises(RuntimeError, match="on purpose"), in_double(network):
+        raise RuntimeError("on purpose")
+    assert all(p.dtype == torch.float32 for p in network.parameters())
 
 
 NEO = {"hidden_size": 16, "num_layers": 2, "num_heads": 2, "max_position_embeddings": 32, "vocab_size": 50}
@@ -86,34 +82,21 @@ def test_the_papers_other_architectures_can_be_refereed(other):
     assert 0 < referee.margin < 1e-3 and all(p.dtype == torch.float32 for p in other.parameters())
 
 
-def test_the_margin_is_well_above_what_batches_do_to_logits(network):
+def test_the_margin_is_above_what_batches_do_grows_where_too_small_and_wants_numbers(network):
     referee = calibrated(network, list(range(1, 33)), 32)
     ids = torch.randint(0, 300, (50, 20), generator=torch.Generator().manual_seed(1))
     with torch.no_grad():
         batch = network(ids).logits[:, -1].double()
     worst = max(spread(row - referee.logits(context)[0]) for row, context in zip(batch, ids, strict=True))
     assert 0 < worst < referee.margin
-
-
-def test_a_margin_found_too_small_grows(network):
     referee, ids = Referee(network, margin=1e-9), torch.arange(5)
     off = referee.logits(ids)[0].float()
     off[3] += 0.25
     referee.decide(ids, off, keys([1], 5)[0], Truncation())
     assert referee.largest > 0.24 and referee.margin > 0.9
-
-
-def test_weights_that_are_no_numbers_are_refused(network):
     broken = copy.deepcopy(network)
     broken.transformer.h[0].mlp.c_fc.weight.data[0, 0] = torch.nan
-    with pytest.raises(BadInput, match="not all numbers"):
-        calibrated(broken, [1, 2, 3], 32)
-
-
-def test_weights_are_single_again_even_after_an_error(network):
-    with pytest.raises(RuntimeError, match="on purpose"), in_double(network):
-        raise RuntimeError("on purpose")
-    assert all(p.dtype == torch.float32 for p in network.parameters())
+    refuses("not all numbers", calibrated, broken, [1, 2, 3], 32)
 
 
 @pytest.mark.parametrize(("window", "overlap"), [(8, None), (8, 3), (8, 7), (8, 1), (5, 4)])
@@ -127,17 +110,19 @@ def test_contexts_are_those_of_the_protocol_played_by_hand(window, overlap):
         assert context_start(length, window, overlap) == start
 
 
-def test_noise_is_standard_gumbel():
+def test_noise_is_standard_gumbel_alone_or_in_company_in_either_precision():
     sample = gumbel(keys(range(40), 7), 5000, torch.float64).flatten().numpy()
     assert stats.kstest(sample, "gumbel_r").pvalue > 1e-3
     assert abs(sample.mean() - np.euler_gamma) < 0.02 and abs(sample.var() - np.pi**2 / 6) < 0.05
-
-
-def test_the_largest_numbers_are_as_frequent_as_they_should_be():
     sample = gumbel(keys(range(64), 1), 50_000).flatten()
     expected = float(len(sample) * -np.expm1(-np.exp(-10.0)))  # P(g > 10), about 145 of 3.2 million
     assert abs(int((sample > 10).sum()) - expected) < 5 * expected**0.5
     assert torch.isfinite(sample).all()
+    together = gumbel(keys([11, 12, 13], 4), 100, torch.float64)
+    for row, key in enumerate([11, 12, 13]):
+        assert torch.equal(gumbel(keys([key], 4), 100, torch.float64)[0], together[row])
+    single, double = gumbel(keys(range(8), 2), 4000), gumbel(keys(range(8), 2), 4000, torch.float64)
+    assert float((single - double).abs().max()) < 4e-6  # a few float32 roundings of numbers up to 22
 
 
 def test_neighbouring_tokens_positions_and_drafts_are_uncorrelated():
@@ -147,14 +132,3 @@ def test_neighbouring_tokens_positions_and_drafts_are_uncorrelated():
     for name, (left, right) in pairs.items():
         correlation = np.corrcoef(left.flatten(), right.flatten())[0, 1]
         assert abs(correlation) < 5 / left.numel() ** 0.5, name
-
-
-def test_noise_does_not_depend_on_what_is_drawn_beside_it():
-    together = gumbel(keys([11, 12, 13], 4), 100, torch.float64)
-    for row, key in enumerate([11, 12, 13]):
-        assert torch.equal(gumbel(keys([key], 4), 100, torch.float64)[0], together[row])
-
-
-def test_single_and_double_precision_are_the_same_noise():
-    single, double = gumbel(keys(range(8), 2), 4000), gumbel(keys(range(8), 2), 4000, torch.float64)
-    assert float((single - double).abs().max()) < 4e-6  # a few float32 roundings of numbers up to 22

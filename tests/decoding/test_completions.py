@@ -1,12 +1,11 @@
 """Completions keep their prompts, write both sides, and depend on (seed, name, document) alone."""
 
-from __future__ import annotations
-
 import pytest
 from tiny import lm_folder
 
 from longform.core.documents import BadInput, Document, Section
 from longform.decoding.completions import DECODERS, generate
+from tests.refusals import refuses
 
 TEXT = "The town lies on a river. It has old houses. People work in fields. There are many hills near the town."
 
@@ -33,22 +32,13 @@ def test_both_sides_are_written_and_prompts_are_kept(model, decoder):
     assert corpus.facts["sections_completed"] == 1 and corpus.facts["sections_kept"] == 1
 
 
-def test_a_document_does_not_depend_on_its_company(model):
+def test_a_document_does_not_depend_on_its_company_and_so_many_of_each_split_are_completed(model):
     together = generate(model=model, name="c", seed=1, prefixes=articles(3), sources={"machine": "ancestral"})
     alone = generate(model=model, name="c", seed=1, prefixes=articles(3)[2:], sources={"machine": "ancestral"})
     other = generate(model=model, name="c", seed=2, prefixes=articles(3)[2:], sources={"machine": "ancestral"})
     assert together.documents[-1] == alone.documents[-1] != other.documents[-1]
-
-
-def test_so_many_of_each_split_are_completed(model):
-    corpus = generate(
-        model=model,
-        name="c",
-        seed=1,
-        prefixes=articles(6),
-        sources={"machine": "greedy"},
-        documents={"test": 2, "train": 1},
-    )
+    corpus = generate(model=model, name="c", seed=1, prefixes=articles(6), sources={"machine": "greedy"},
+                      documents={"test": 2, "train": 1})  # fmt: skip
     assert [d.id for d in corpus.documents[::2]] == ["d1-human", "d3-human", "d0-human"]
 
 
@@ -62,12 +52,8 @@ def test_a_completed_corpus_is_completed_again_and_keeps_its_sides(model):
     assert generate(model=model, name="c", seed=1, prefixes=articles(2), sources={"one": "ancestral"}, batch=1) == first
 
 
-def test_names_that_cannot_end_an_id_are_refused(model):
+def test_names_that_cannot_end_an_id_and_unknown_decoders_are_refused(model):
     for name in ("human", "GPT 2", ""):
         with pytest.raises(BadInput, match="fix the entry"):
             generate(model=model, name="c", seed=1, prefixes=articles(1), sources={name: "greedy"})
-
-
-def test_unknown_decoders_are_refused(model):
-    with pytest.raises(BadInput, match="'beam'"):
-        generate(model=model, name="c", seed=1, prefixes=articles(1), sources={"machine": "beam"})
+    refuses("'beam'", generate, model=model, name="c", seed=1, prefixes=articles(1), sources={"machine": "beam"})

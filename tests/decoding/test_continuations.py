@@ -11,13 +11,9 @@ from longform.core.artefacts import write_corpus
 from longform.decoding import continuations
 from longform.decoding.continuations import Continuation, FinishedBatches, generate, token_log_probs
 
-DECODERS = {
-    "human": {"kind": "human"},
-    "top_k": {"kind": "top_k", "k": 9},
-    "beam": {"kind": "beam", "beams": 3},
-    "delayed": {"kind": "delayed_beam", "top_k": 9, "beams": 2},
-    "contrastive": {"kind": "contrastive", "k": 3},
-}
+DECODERS = {"human": {"kind": "human"}, "top_k": {"kind": "top_k", "k": 9}, "beam": {"kind": "beam", "beams": 3},
+            "delayed": {"kind": "delayed_beam", "top_k": 9, "beams": 2},
+            "contrastive": {"kind": "contrastive", "k": 3}}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +70,7 @@ def test_log_probabilities_are_the_models_own():
         assert prefix == pytest.approx(sum(wanted[: len(prompt) - 1]), abs=2e-6)
 
 
-def test_every_decoder_of_a_row_is_told_apart(model):
+def test_every_decoder_is_told_apart_and_adding_one_moves_no_other_ones_texts(model):
     made = make(model)
     settings = made.truth["setting"].tolist()
     assert {name: settings.count(name) for name in DECODERS} == {
@@ -86,9 +82,6 @@ def test_every_decoder_of_a_row_is_told_apart(model):
     ends = made.truth["token_lengths"].cumsum()
     widths = [int(made.truth["token_marks"][a:b].sum()) for a, b in zip([0, *ends], ends, strict=False)]
     assert all(abs(len(text) - width) <= 3 for text, width in zip(texts, widths, strict=True))
-
-
-def test_adding_a_decoder_moves_no_other_ones_texts(model):
     whole = {d.id: d for d in make(model).documents}
     alone = make(model, decoders={"delayed": DECODERS["delayed"]}).documents
     assert [whole[d.id] for d in alone] == alone

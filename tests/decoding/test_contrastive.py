@@ -36,14 +36,11 @@ def test_each_token_is_probable_and_unlike_all_before(k, alpha):
         assert made == [by_hand(network, prompt, k, alpha, 9) for prompt in prompts]
 
 
-def test_without_penalty_or_with_one_candidate_it_is_greedy():
+def test_without_penalty_it_is_greedy_and_where_blocking_leaves_no_token_the_text_stops():
     network = toy(4)
     greedy = list(beam_search(network, [PROMPT], Beam(1), [9])[0].tokens)
     assert contrastive_search(network, [PROMPT], Contrastive(4, 0.0), 9)[0] == greedy
     assert contrastive_search(network, [PROMPT], Contrastive(1, 0.6), 9)[0] == greedy
-
-
-def test_where_blocking_leaves_no_token_the_text_stops():
     made = contrastive_search(toy(1), [PROMPT, [0]], Contrastive(3, 0.5, blocking=1), 9)
     assert [len(row) for row in made] == [2, 4] and all(len(set(row)) == len(row) for row in made)
 
@@ -55,12 +52,9 @@ def kept(settings, probabilities):
     return torch.isfinite(scores)[0].tolist()
 
 
-def test_min_p_keeps_a_share_of_the_best():
+def test_min_p_keeps_a_share_of_the_best_and_typical_what_is_nearest_to_the_entropy():
     assert kept(Sampled(min_p=0.4), [0.5, 0.25, 0.15, 0.1]) == [True, True, False, False]
     assert kept(Sampled(min_p=0.25), [0.5, 0.25, 0.15, 0.1]) == [True, True, True, False]
-
-
-def test_typical_sampling_keeps_what_is_nearest_to_the_entropy():
     probabilities = [0.5, 0.2, 0.2, 0.1]
     entropy = -sum(p * math.log(p) for p in probabilities)
     order = sorted(range(4), key=lambda i: abs(-math.log(probabilities[i]) - entropy))

@@ -14,8 +14,8 @@ from longform.decoding.beam_search import Beam, Delayed, beam_search, delayed
 from longform.decoding.continuations import generate, prefix_of
 from longform.decoding.sampling import BlockRepeats, Nucleus, Sampled, SentenceEnds, draws, sample
 from longform.decoding.strategies import KINDS, decode, is_random, settings_of
+from tests.refusals import refuses
 
-NEVER = SentenceEnds.of_tokens([], TOKENS)
 AT_TWO = SentenceEnds.of_tokens([2], TOKENS)
 
 
@@ -56,19 +56,6 @@ def test_samples_follow_the_truncated_distribution_of_all_texts(settings):
         assert abs(counts.get(text, 0) / drawn - mass) < 5 * np.sqrt(mass * (1 - mass) / drawn) + 3 / drawn
 
 
-def test_the_token_that_crosses_the_mass_is_kept():
-    scores = torch.tensor([[0.5, 0.3, 0.15, 0.05]], dtype=torch.float64).log()
-    assert torch.isfinite(Sampled(top_p=0.6).rules([])(torch.zeros(1, 1), scores)).tolist() == [
-        [True, True, False, False]
-    ]
-    assert torch.isfinite(Sampled(top_p=0.01).rules([])(torch.zeros(1, 1), scores)).tolist()[0] == [True] + [False] * 3
-
-
-def test_a_draw_never_takes_a_forbidden_token():
-    scores = torch.tensor([[-torch.inf, 0.0, -torch.inf, -1.0, -torch.inf]]).repeat(80, 1)
-    assert set(draws(scores, [generator("draw", i) for i in range(80)])) == {1, 3}
-
-
 def test_draws_invert_the_cumulative_distribution_and_pass_over_a_blocked_row():
     scores = 3 * torch.randn(200, 40, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     scores[torch.rand(200, 40, generator=torch.Generator().manual_seed(2)) < 0.5] = -torch.inf
@@ -91,29 +78,16 @@ def test_the_nucleus_is_that_of_transformers(top_p, step):
     assert torch.equal(Nucleus(top_p)(ids, scores), TopPLogitsWarper(top_p)(ids, scores))
 
 
-@pytest.mark.parametrize("beams", [1, 3])
-def test_without_delay_and_sentence_ends_delayed_search_is_the_beam(beams):
-    network = toy(1)
-    made = delayed(network, [PROMPT], Delayed(Sampled(2), Beam(beams), 0), 20, rngs(), NEVER)
-    assert made[0] == list(beam_search(network, [PROMPT], Beam(beams), [20])[0].tokens)
-
-
-def test_without_delay_the_beam_commits_at_every_sentence_end():
+def test_delayed_search_is_the_beam_without_delay_sampling_with_a_long_one_and_its_steps_by_hand():
     for seed in range(4):
         network, made = toy(seed), []
         while len(made) < 20:
             made += beam_search(network, [[*PROMPT, *made]], Beam(3), [20 - len(made)], ends=AT_TWO)[0].tokens
         assert delayed(network, [PROMPT], Delayed(Sampled(2), Beam(3), 0), 20, rngs(), AT_TWO)[0] == made
         assert len(made) == 20
-
-
-def test_with_a_long_delay_delayed_search_is_sampling():
     network = toy(2)
     wanted = sample(network, [PROMPT], Sampled(top_k=3), [20], rngs())[0][0]
     assert delayed(network, [PROMPT], Delayed(Sampled(3), Beam(3), 256), 20, rngs(), AT_TWO)[0] == wanted
-
-
-def test_delayed_search_is_its_steps_taken_by_hand():
     for seed in range(3):
         network, made, rng = toy(seed), [], generator("rows", 0)
         while len(made) < 18:
@@ -148,14 +122,11 @@ def test_what_generate_writes_is_what_our_own_loops_write(kind):
     assert made == wanted
 
 
-def test_a_models_own_generation_settings_are_not_asked(model):
+def test_a_models_own_settings_are_not_asked_and_the_rules_work_inside_generate(model):
     network = toy(1)
     wanted = decode(network, [PROMPT], settings_of({"kind": "greedy"}), 12, rngs(), 4)
     network.generation_config.repetition_penalty = 50.0
     assert decode(network, [PROMPT], settings_of({"kind": "greedy"}), 12, rngs(), 4) == wanted
-
-
-def test_the_rules_work_inside_generate():
     network = toy(2)
     given = {"max_new_tokens": 12, "do_sample": False, "pad_token_id": 0, "attention_mask": torch.ones(1, 3)}
     made = network.generate(torch.tensor([PROMPT]), logits_processor=LogitsProcessorList([BlockRepeats(2)]), **given)
@@ -204,7 +175,7 @@ def make(model, tmp_path, decoder=None, **over):
     return generate(model=model, decoders={"one": decoder or {"kind": "delayed_beam", "beams": 2, "top_k": 5}}, **given)
 
 
-def test_generations_hold_prefix_continuation_and_human_text(model, tmp_path):
+def test_generations_hold_prefix_continuation_and_human_text_whatever_the_batch(model, tmp_path):
     made = make(model, tmp_path)
     assert len(made.documents) == 9 and made.facts["tokens"] == 72 and made.facts["cut_short"] == 0
     title, continuation, reference = made.documents[0].sections
@@ -212,49 +183,33 @@ def test_generations_hold_prefix_continuation_and_human_text(model, tmp_path):
     assert "Its people work in the old fields. It".startswith(reference.text.strip()) and reference.text.strip()
     assert len({document.sections[1].text for document in made.documents[:3]}) > 1  # three seeds, not one text
     assert len(make(model, tmp_path, {"kind": "beam", "beams": 2}).documents) == 3
-
-
-def test_generations_do_not_depend_on_the_batch_or_on_other_documents(model, tmp_path):
     whole = make(model, tmp_path, {"kind": "top_k", "k": 20}).documents
     assert make(model, tmp_path, {"kind": "top_k", "k": 20}, batch=1).documents == whole
     assert make(model, tmp_path, {"kind": "top_k", "k": 20}, documents=1).documents == whole[:3]
 
 
-def test_prefixes_that_cannot_be_used_are_counted(model, tmp_path):
+def test_prefixes_that_cannot_be_used_are_counted(model, tmp_path, monkeypatch):
     long = Document("long", "test", (Section("Long", "word " * 80 + "."),))
     blank = Document("blank", "test", (Section("Blank", " "),))
     made = make(model, tmp_path, {"kind": "greedy"}, prefixes=[*articles(1), long, blank])
     assert (made.facts["prefixes"], made.facts["prefixes_too_long"], made.facts["prefixes_empty"]) == (1, 1, 1)
-    with pytest.raises(BadInput, match="no prefix of 1"):
-        make(model, tmp_path, {"kind": "greedy"}, prefixes=[long])
-
-
-@pytest.mark.parametrize(
-    ("first", "title"),
-    [
-        ("Ulm is a city.", "Ulm"),
-        ("The Hunter of Ulm is a film.", "The Hunter of Ulm"),
-        ("Ann Lee (1 May 1900 - 2 June 1980) was a spy.", "Ann Lee"),
-        ("Rain fell.", ""),
-    ],
-)
-def test_a_title_can_be_read_off_a_definition(first, title):
-    document = Document("d", "test", (Section("abstract", f"{first} More text."),))
-    assert prefix_of(document, "full_stops", "definition")[0] == title
-    assert prefix_of(document, "full_stops", "first_section") == ("abstract", first, "More text.")
-
-
-def test_articles_without_a_title_are_counted(model, tmp_path):
+    refuses("no prefix of 1", make, model, tmp_path, {"kind": "greedy"}, prefixes=[long])
     rain = Document("rain", "test", (Section("abstract", "Rain fell. It was cold."),))
     ulm = Document("ulm", "test", (Section("abstract", "Ulm is a town. It was cold."),))
     made = make(model, tmp_path, {"kind": "greedy"}, prefixes=[rain, ulm], title_from="definition")
     assert made.facts["prefixes_untitled"] == 1 and [d.sections[0].title for d in made.documents] == ["Ulm"]
-
-
-def test_an_empty_generation_is_kept_and_counted(model, tmp_path, monkeypatch):
     monkeypatch.setattr(continuations, "decode", lambda network, prompts, *rest: [[] for _ in prompts])
     made = make(model, tmp_path, {"kind": "greedy"})
     assert made.facts["empty"] == 3 == made.facts["cut_short"] and made.documents[0].sections[1].text == ""
+
+
+@pytest.mark.parametrize(("first", "title"),
+                         [("Ulm is a city.", "Ulm"), ("The Hunter of Ulm is a film.", "The Hunter of Ulm"),
+                          ("Ann Lee (1 May 1900 - 2 June 1980) was a spy.", "Ann Lee"), ("Rain fell.", "")])  # fmt: skip
+def test_a_title_can_be_read_off_a_definition(first, title):
+    document = Document("d", "test", (Section("abstract", f"{first} More text."),))
+    assert prefix_of(document, "full_stops", "definition")[0] == title
+    assert prefix_of(document, "full_stops", "first_section") == ("abstract", first, "More text.")
 
 
 def test_decoders_are_checked():
@@ -272,8 +227,7 @@ def test_decoders_are_checked():
     ):
         with pytest.raises(BadInput):
             settings_of(wrong)
-    with pytest.raises(BadInput, match="where sentences end"):
-        decode(toy(0), [PROMPT], settings_of({"kind": "delayed_beam"}), 2, rngs(), 4)
+    refuses("where sentences end", decode, toy(0), [PROMPT], settings_of({"kind": "delayed_beam"}), 2, rngs(), 4)
 
 
 def test_models_move_to_the_stages_device(model, tmp_path, monkeypatch):
@@ -285,5 +239,4 @@ def test_models_move_to_the_stages_device(model, tmp_path, monkeypatch):
     completions.generate(model=model, name="c", seed=1, prefixes=articles(1), sources={"machine": "greedy"})
     assert [str(device) for device in moved] == ["cuda:1"] * 2
     monkeypatch.setenv("LONGFORM_DEVICE", "abacus")
-    with pytest.raises(BadInput, match="LONGFORM_DEVICE is 'abacus'"):
-        make(model, tmp_path, {"kind": "greedy"})
+    refuses("LONGFORM_DEVICE is 'abacus'", make, model, tmp_path, {"kind": "greedy"})

@@ -1,7 +1,5 @@
 """Writing translations: the distribution that is sampled, company that does not matter, limits and control tokens."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch
@@ -19,6 +17,7 @@ from longform.language_models.translation import (
     TrainedTranslator,
     fit_subwords,
 )
+from tests.refusals import refuses
 
 TEXTS = ["one two three", "two", "three one one two", "one"]
 
@@ -85,5 +84,4 @@ def test_bad_input_is_refused_by_name():
     model = translator(ParallelTranslator)
     with pytest.raises(BadInput, match="no pair of split 'validation'"):
         generate(model=model, name="g", seed=1, prefixes=pairs(), split="validation")
-    with pytest.raises(BadInput, match="temperature is -1"):
-        generate(model=model, name="g", seed=1, prefixes=pairs(), temperature=-1)
+    refuses("temperature is -1", generate, model=model, name="g", seed=1, prefixes=pairs(), temperature=-1)

@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
-from longform.core.documents import BadInput, Chain
+from longform.core.documents import Chain
 from longform.core.markov_chain import BigramCritic
 from longform.core.resampling import generator
 from longform.critics.perplexity.score import LogProbs, Perplexity
 from longform.evaluation.corruption_response import corruption_response, of_failure, of_severity
+from tests.refusals import refuses
 
 
 def units(corruption, severity, harm):
@@ -28,19 +29,13 @@ def test_a_response_is_the_paired_difference_with_its_interval():
     assert found["hurt", 0.2].p_value < 0.01 and (idle.difference, idle.p_value) == (0, 1)
 
 
-def test_severities_of_a_document_stand_in_its_id_too():
+def test_severities_stand_in_ids_and_bad_ids_and_unlike_documents_are_refused():
     titles = [Chain(f"d{i}@{s}", "test", ("a", "b", "ac"[i % 2])) for s in (0, 1) for i in range(20)]
     critic = BigramCritic().fit([Chain(str(i), "train", ("a", "b", "a")) for i in range(9)])
     zero, one = corruption_response(critic, titles, case=of_severity)
     assert zero.value == critic.score(critic.tally(titles[:20]))
     assert one.severity == 1 and one.difference == 0 and one.p_value == 1
-
-
-def test_bad_ids_and_unlike_documents_are_refused():
     for case, name in ((of_failure, "no-severity"), (of_severity, "a@much")):
-        with pytest.raises(BadInput, match="is no severity"):
-            case(name)
-    with pytest.raises(BadInput, match="nothing to compare with"):
-        corruption_response(Perplexity(), units("hurt", 0.2, 0))
-    with pytest.raises(BadInput, match="same articles"):
-        corruption_response(Perplexity(), [*units("sound", 0, 0), *units("hurt", 0.2, 0)[:9]])
+        refuses("is no severity", case, name)
+    refuses("nothing to compare with", corruption_response, Perplexity(), units("hurt", 0.2, 0))
+    refuses("same articles", corruption_response, Perplexity(), [*units("sound", 0, 0), *units("hurt", 0.2, 0)[:9]])

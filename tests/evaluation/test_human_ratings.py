@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from longform.core.documents import BadInput
 from longform.core.resampling import generator
 from longform.core.results import Results
 from longform.evaluation.agreement import (
-    clustered_interval,
     cohen_kappa,
     compare_correlations,
     correlate,
@@ -21,6 +19,7 @@ from longform.evaluation.agreement import (
 )
 from longform.evaluation.human_ratings import combined_scorers, rating_records, stepwise
 from longform.evaluation.measurements import wilson
+from tests.refusals import refuses
 
 VALUES, MARKS = [1.0, 2.0, 4.0, 3.0, 7.0], [[1, 2], [2, 2], [5, 4], [1, 6], [7, 7]]
 
@@ -32,15 +31,12 @@ def records(columns, marks, systems=(), told=None):
     return Results(rating_records(columns, np.array(marks, dtype=float), clusters, systems, told))
 
 
-def test_values_are_correlated_with_mean_marks_and_missing_ones_counted():
+def test_values_and_means_of_systems_are_correlated_with_marks():
     found = records({"given": [*VALUES, np.nan, 3.0]}, [*MARKS, [1, 1], [np.nan, np.nan]])
     one = found.one(critic="given", metric="pearson", task="text")
     assert one.value == pytest.approx(np.corrcoef(VALUES, np.mean(MARKS, axis=1))[0, 1])
     assert (one.units, one.excluded) == (5, 2) and one.low <= one.value <= one.high
     assert found.one(metric="rater_agreement").value == pytest.approx(np.corrcoef(np.array([*MARKS, [1, 1]]).T)[0, 1])
-
-
-def test_systems_are_compared_by_their_means():
     found = records({"given": [1, 3, 5, 5, 0, 2]}, [[1], [1], [3], [3], [2], [2]], ["a", "a", "b", "b", "c", "c"])
     assert found.one(metric="pearson", task="system").value == pytest.approx(np.corrcoef([2, 5, 1], [1, 3, 2])[0, 1])
 
@@ -97,7 +93,7 @@ def test_scorers_are_combined_on_other_clusters_than_they_are_judged_on():
     columns = {"a": rng.normal(size=120), "b": rng.normal(size=120)}
     people = columns["a"] + columns["b"] + 0.3 * rng.normal(size=120)
     combined, best, *weights = combined_scorers(columns, people, np.repeat(np.arange(20), 6))
-    assert combined.value > best.value and combined.units + combined.details["fitted_on"] == 120
+    assert combined.value > max(0.9, best.value) and (combined.units, combined.details["fitted_on"]) == (42, 78)
     assert {record.critic for record in weights} == {"a", "b"}
 
 
@@ -114,6 +110,9 @@ def test_coefficients_equal_scipys_and_missing_pairs_are_counted(kind, theirs):
     assert (mine.value, mine.p_value) == pytest.approx(tuple(theirs(x[kept], y[kept])))
     assert (mine.items, mine.excluded) == (29, 1)
     assert mine.low < mine.value < mine.high
+    fisher = theirs(x[kept], y[kept])
+    if kind == "pearson":
+        assert (mine.low, mine.high) == pytest.approx(tuple(fisher.confidence_interval()))
 
 
 @pytest.mark.parametrize("kind", ["pearson", "spearman"])
@@ -139,14 +138,6 @@ def test_values_of_many_resamples_are_those_of_each(kind):
     assert np.isnan(one_by_one).any() and not np.isnan(one_by_one).all()
 
 
-def test_the_pearson_interval_is_fishers():
-    rng = generator("fisher")
-    x = rng.normal(size=40)
-    y = x + rng.normal(size=40)
-    mine, theirs = correlate("pearson", x, y), stats.pearsonr(x, y).confidence_interval()
-    assert (mine.low, mine.high) == pytest.approx((theirs.low, theirs.high))
-
-
 @pytest.mark.parametrize("kind", ["pearson", "spearman"])
 def test_intervals_cover_the_truth_about_as_often_as_they_say(kind):
     rho = 0.6
@@ -165,16 +156,6 @@ def test_constant_or_too_few_values_have_no_coefficient(x):
     assert math.isnan(correlate("pearson", np.array(x), np.arange(4.0)).value)
 
 
-def test_clusters_are_resampled_whole():
-    rng = generator("clusters")
-    shared = np.repeat(rng.normal(size=20), 10)  # ten copies of each pair know no more than one
-    other = np.repeat(rng.normal(size=20), 10)
-    clusters = np.repeat(np.arange(20), 10)
-    whole = clustered_interval("pearson", shared, other, clusters, generator("a"), 400)
-    alone = clustered_interval("pearson", shared, other, np.arange(200), generator("a"), 400)
-    assert whole[1] - whole[0] > 2 * (alone[1] - alone[0])
-
-
 def test_leave_one_out_equals_a_loop_over_raters():
     ratings = generator("loo").integers(1, 8, (5, 12)).astype(float)
     ratings[1, 4] = NAN
@@ -189,43 +170,26 @@ def test_leave_one_out_equals_a_loop_over_raters():
     assert (found.raters, found.excluded) == (5, 0)
 
 
-def test_a_constant_rater_is_counted_out_and_all_constant_is_an_error():
+def test_a_constant_rater_is_counted_out_and_what_is_constant_or_empty_undefined():
     ratings = np.array([[1, 2, 3, 4], [2, 2, 3, 5], [4, 4, 4, 4.0]])
     assert (leave_one_out(ratings, generator("b"), resamples=5).raters) == 2
-    with pytest.raises(BadInput, match="constant"):
-        leave_one_out(np.full((3, 5), 4.0), generator("b"))
-    with pytest.raises(BadInput, match="two raters"):
-        leave_one_out(np.ones((1, 5)), generator("b"))
+    refuses("constant", leave_one_out, np.full((3, 5), 4.0), generator("b"))
+    refuses("two raters", leave_one_out, np.ones((1, 5)), generator("b"))
+    assert math.isnan(krippendorff_alpha(np.ones((2, 4))))
+    refuses("no item", krippendorff_alpha, np.array([[1, NAN], [NAN, 2]]))
+    refuses("allowed are", krippendorff_alpha, KRIPPENDORFF, "cardinal")
+    assert math.isnan(cohen_kappa([3, 3], [3, 3]))
+    refuses("kappa of 1 and 2", cohen_kappa, [1], [1, 2])
 
 
 # Krippendorff (2011, "Computing Krippendorff's alpha-reliability"), example with missing data, four observers, twelve units
-KRIPPENDORFF = np.array(
-    [
-        [1, 2, 3, 3, 2, 1, 4, 1, 2, NAN, NAN, NAN],
-        [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, NAN, 3],
-        [NAN, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, NAN],
-        [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, NAN],
-    ]
-)
+KRIPPENDORFF = np.array([[1, 2, 3, 3, 2, 1, 4, 1, 2, NAN, NAN, NAN], [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, NAN, 3],
+                         [NAN, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, NAN], [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, NAN]])  # fmt: skip
 
 
 @pytest.mark.parametrize(("level", "alpha"), [("nominal", 0.743), ("interval", 0.849)])
 def test_alpha_equals_krippendorffs_printed_example(level, alpha):
     assert krippendorff_alpha(KRIPPENDORFF, level) == pytest.approx(alpha, abs=5e-4)
-
-
-def test_alpha_of_one_value_is_undefined_and_bad_input_is_named():
-    assert math.isnan(krippendorff_alpha(np.ones((2, 4))))
-    with pytest.raises(BadInput, match="no item"):
-        krippendorff_alpha(np.array([[1, NAN], [NAN, 2]]))
-    with pytest.raises(BadInput, match="allowed are"):
-        krippendorff_alpha(KRIPPENDORFF, "cardinal")
-
-
-def test_kappa_of_two_constant_raters_is_undefined():
-    assert math.isnan(cohen_kappa([3, 3], [3, 3]))
-    with pytest.raises(BadInput, match="kappa of 1 and 2"):
-        cohen_kappa([1], [1, 2])
 
 
 def planted(items: int = 200) -> tuple[dict[str, np.ndarray], np.ndarray]:
@@ -236,7 +200,7 @@ def planted(items: int = 200) -> tuple[dict[str, np.ndarray], np.ndarray]:
     return columns, 3 + 2 * columns["first"] - columns["second"] + 0.5 * rng.normal(size=items)
 
 
-def test_it_keeps_what_was_planted_and_neither_noise_copy_nor_constant():
+def test_stepwise_keeps_what_was_planted_and_removes_what_others_replace():
     columns, response = planted()
     model = stepwise(columns, response)
     assert {"second"} < set(model.names) and len({"first", "copy"} & set(model.names)) == 1
@@ -244,35 +208,14 @@ def test_it_keeps_what_was_planted_and_neither_noise_copy_nor_constant():
     weights = dict(zip(model.names, model.weights / model.scales, strict=True))
     assert weights["second"] == pytest.approx(-1, abs=0.1)
     assert model.predict(columns) @ response > 0
-
-
-def test_a_predictor_that_others_replace_is_removed():
+    broken = columns | {"first": np.where(np.arange(200) < 5, np.nan, columns["first"])}
+    trimmed = {name: values[5:] for name, values in columns.items()}
+    assert stepwise(broken, response).names == stepwise(trimmed, response[5:]).names
     rng = generator("suppressed")
     a, b = rng.normal(size=(2, 300))
     mixed = a + b + 0.3 * rng.normal(size=300)
     model = stepwise({"mixed": mixed, "a": a, "b": b}, a + b + 0.01 * rng.normal(size=300))
     assert set(model.names) == {"a", "b"}
-
-
-def test_items_with_a_missing_value_are_left_out_of_the_fit():
-    columns, response = planted()
-    broken = columns | {"first": np.where(np.arange(200) < 5, np.nan, columns["first"])}
-    trimmed = {name: values[5:] for name, values in columns.items()}
-    assert stepwise(broken, response).names == stepwise(trimmed, response[5:]).names
-
-
-def test_the_combined_model_is_judged_on_unseen_clusters():
-    columns, response = planted()
-    found = combined_scorers(columns, response, np.repeat(np.arange(20), 10))[0]
-    assert found.value > 0.9 and (found.details["fitted_on"], found.units) == (130, 70)
-
-
-def test_bad_input_is_named():
-    columns, response = planted(20)
-    with pytest.raises(BadInput, match="of one mark"):
-        stepwise(columns, np.ones(20))
-    with pytest.raises(BadInput, match="clusters"):
-        combined_scorers(columns, response, [0] * 20)
 
 
 @pytest.mark.parametrize(
@@ -284,6 +227,8 @@ def test_wilson_equals_newcombes_printed_examples(hits, trials, low, high):
     assert wilson(hits, trials) == pytest.approx((low, high), abs=5e-5)
 
 
-def test_more_right_than_there_were_is_an_error():
-    with pytest.raises(BadInput, match="3 out of 2"):
-        wilson(3, 2)
+def test_bad_input_is_named():
+    columns, response = planted(20)
+    refuses("of one mark", stepwise, columns, np.ones(20))
+    refuses("clusters", combined_scorers, columns, response, [0] * 20)
+    refuses("3 out of 2", wilson, 3, 2)

@@ -20,6 +20,7 @@ from longform.evaluation.human_study import (
 )
 from longform.evaluation.simulated_annotators import COLUMNS, Annotator, ChainRule, answer_rows, read, to_readout
 from longform.study.__main__ import COLUMNS as EXPORTED
+from tests.refusals import refuses
 
 RULE = ChainRule(("one", "two"), np.array([[1, 0, 0], [0, 0.9, 0.1], [0, 0, 1]], dtype=float), 0.05)
 GOOD, BAD = ("one", "two"), ("two", "one")
@@ -61,13 +62,10 @@ def test_measured_error_rates_and_organisations_are_described():
     assert sum(counts) == found["judgements"] - CoherentShare().tally(units).total("coherent")
 
 
-def test_a_careless_annotator_is_set_aside_and_named():
+def test_careless_annotators_are_set_aside_by_a_share_of_their_checks():
     units = study(0.5, careless=(2,))
     assert all(unit.dropped == ("a2",) and "a2" not in unit.verdicts for unit in units)
     assert CoherentShare().describe(units)["dropped"] == ["a2"]
-
-
-def test_checks_are_held_against_a_share_of_their_questions():
     rows = [
         {"annotator": name, "answer": a, "gold": "y"} for name, said in (("x", "yyyn"), ("y", "yynn")) for a in said
     ]
@@ -108,8 +106,7 @@ def test_mixed_effects_find_the_planted_order_and_spreads():
      (([1], ["a", "b"], ["p", "q"], ["i", "j"]), "length")],
 )  # fmt: skip
 def test_mixed_effects_name_what_they_lack(rows, what):
-    with pytest.raises(BadInput, match=what):
-        mixed_effects(*rows)
+    refuses(what, mixed_effects, *rows)
 
 
 TYPES = ("one", "two", "three")
@@ -118,12 +115,18 @@ STRICT_RULE = ChainRule(
 )
 
 
-def test_rows_have_the_columns_that_the_pages_export():
+def test_rows_have_the_exported_columns_and_depend_on_no_other_document_or_annotator():
     rows = answer_rows(
         {"a": ("one",)}, rule=STRICT_RULE, annotators=[Annotator("x", 0, 0)], system="s", seed=1, checks=1
     )
     assert COLUMNS == EXPORTED
     assert all(set(row) == set(EXPORTED) for row in rows)
+    people = [Annotator("a", 0.5, 0.5), Annotator("b", 0.5, 0.5)]
+    chains = {f"d{i}": ("one", "two", "three") for i in range(20)}
+    whole = answer_rows(chains, rule=STRICT_RULE, annotators=people, system="s", seed=1)
+    alone = answer_rows({"d7": chains["d7"]}, rule=STRICT_RULE, annotators=people[1:], system="s", seed=1)
+    assert alone == [row for row in whole if row["item"] == "d7" and row["annotator"] == "b"]
+    assert whole != answer_rows(chains, rule=STRICT_RULE, annotators=people, system="s", seed=2)
 
 
 @pytest.mark.parametrize(
@@ -145,15 +148,6 @@ def test_a_faultless_annotator_says_the_truth_and_rates_come_out_as_set():
     assert wrong["sure", True] == wrong["sure", False] == 0
     assert wrong["rough", True] == pytest.approx(0.3, abs=4 * np.sqrt(0.21 / 1500))
     assert wrong["rough", False] == pytest.approx(0.2, abs=4 * np.sqrt(0.16 / 3000))
-
-
-def test_an_answer_depends_on_no_other_document_or_annotator():
-    people = [Annotator("a", 0.5, 0.5), Annotator("b", 0.5, 0.5)]
-    chains = {f"d{i}": ("one", "two", "three") for i in range(20)}
-    whole = answer_rows(chains, rule=STRICT_RULE, annotators=people, system="s", seed=1)
-    alone = answer_rows({"d7": chains["d7"]}, rule=STRICT_RULE, annotators=people[1:], system="s", seed=1)
-    assert alone == [row for row in whole if row["item"] == "d7" and row["annotator"] == "b"]
-    assert whole != answer_rows(chains, rule=STRICT_RULE, annotators=people, system="s", seed=2)
 
 
 def test_a_readout_gives_the_same_judged_articles_as_the_rows():
@@ -182,8 +176,7 @@ def test_real_documents_are_judged_by_their_own_titles_without_a_reader(tmp_path
 
 
 def test_bad_settings_are_named():
-    with pytest.raises(BadInput, match="probabilities"):
-        Annotator("x", 1.5, 0)
+    refuses("probabilities", Annotator, "x", 1.5, 0)
     with pytest.raises(BadInput, match="name of its own"):
         answer_rows({}, rule=STRICT_RULE, annotators=[Annotator("x", 0, 0)] * 2, system="s", seed=1)
     with pytest.raises(BadInput, match="no document"):

@@ -1,17 +1,15 @@
 """Accuracy on suites: predictions by hand, records with Wilson's interval and McNemar's test."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from longform.core.documents import BadInput
 from longform.critics.surprisal.score import ReadItem, SuiteAccuracy, mcnemar
 from longform.datasets.test_suites.prediction_formulas import RegionValue, parse
 from longform.evaluation.suite_accuracy import suite_accuracy_records
+from tests.refusals import refuses
 
 FORMULA = parse("(2;%b%) > (2;%a%)")
 
@@ -19,19 +17,15 @@ FORMULA = parse("(2;%b%) > (2;%a%)")
 def item(
     number: int, first: list[float], second: list[float], suite: str = "s", metric: str = "mean", formula=FORMULA
 ) -> ReadItem:
-    regions = {
-        ("a", 1): np.array([1.0]),
-        ("a", 2): np.array(first),
-        ("b", 1): np.array([1.0]),
-        ("b", 2): np.array(second),
-    }
+    regions = {("a", 1): np.array([1.0]), ("a", 2): np.array(first), ("b", 1): np.array([1.0]),
+               ("b", 2): np.array(second)}  # fmt: skip
     return ReadItem(f"{suite}/{number}", "test", suite, metric, (formula,), regions)
 
 
 ITEMS = [item(1, [1, 2], [4]), item(2, [5], [4, 4, 4]), item(3, [3], [3]), item(4, [0], [9], "t")]
 
 
-def test_accuracy_is_the_share_of_items_whose_inequality_is_strict():
+def test_an_inequality_is_strict_in_means_or_sums():
     tally = SuiteAccuracy().tally(ITEMS)
     assert SuiteAccuracy().score(tally) == 2 / 4
     found = SuiteAccuracy().describe(ITEMS)
@@ -39,9 +33,6 @@ def test_accuracy_is_the_share_of_items_whose_inequality_is_strict():
         "s": (3, 1),
         "t": (1, 1),
     }
-
-
-def test_a_suite_chooses_its_metric_and_mean_and_sum_can_disagree():
     assert not SuiteAccuracy().succeeds(ITEMS[1])
     assert SuiteAccuracy().succeeds(replace(ITEMS[1], metric="sum"))
     bits, place = item(1, [1, 5, 2], [0]), RegionValue(2, "a")
@@ -50,31 +41,24 @@ def test_a_suite_chooses_its_metric_and_mean_and_sum_can_disagree():
     assert values == {"sum": 8, "mean": 8 / 3, "median": 2, "range": 4, "max": 5, "min": 1}
 
 
-def test_star_is_over_the_tokens_of_all_regions():
+def test_star_is_over_tokens_and_a_region_without_any_has_no_mean():
     bits = item(1, [4, 4, 4], [0])
     assert SuiteAccuracy().value(bits, RegionValue(None, "a")) == 13 / 4
     assert SuiteAccuracy().value(replace(bits, metric="sum"), RegionValue(None, "a")) == 13
+    empty = item(1, [], [4])
+    assert SuiteAccuracy().succeeds(replace(empty, metric="sum"))
+    refuses("s/1: region 2 of condition 'a' has no token, so it has no mean", SuiteAccuracy().tally, [empty])
 
 
-def test_all_predictions_of_a_suite_must_hold():
+def test_all_predictions_must_hold_and_gains_and_losses_against_another_model_are_counted():
     both = ReadItem("s/1", "test", "s", "sum", (FORMULA, parse("(2;%a%) > 100")), ITEMS[0].regions)
     assert SuiteAccuracy().succeeds(ITEMS[0])
     assert not SuiteAccuracy().succeeds(both)
-
-
-def test_gains_and_losses_against_another_model_are_counted():
     other = [item(1, [9], [4]), item(2, [5], [6]), item(3, [3], [3]), item(4, [0], [9], "t")]
     tally = SuiteAccuracy().against(other).tally(ITEMS)
     assert (tally.total("gained"), tally.total("lost")) == (1, 1)
     counts = SuiteAccuracy().against(other).describe(ITEMS)["s"]["counts"]
     assert counts == {"items": 3, "correct": 1, "gained": 1, "lost": 1}
-
-
-def test_a_region_without_tokens_has_a_sum_but_no_mean():
-    empty = item(1, [], [4])
-    assert SuiteAccuracy().succeeds(replace(empty, metric="sum"))
-    with pytest.raises(BadInput, match="s/1: region 2 of condition 'a' has no token, so it has no mean"):
-        SuiteAccuracy().tally([empty])
 
 
 def test_the_description_holds_sums_over_all_right_and_wrong_items():
@@ -85,10 +69,19 @@ def test_the_description_holds_sums_over_all_right_and_wrong_items():
     assert found["token_bits"]["a"] == {"1": 1.0, "2": pytest.approx(11 / 4)}
 
 
-def test_mcnemar_is_the_exact_binomial_test():
+def test_records_have_wilsons_interval_and_mcnemars_exact_test():
     for gained, lost in [(0, 0), (1, 0), (9, 2), (5, 5), (0, 12)]:
         expected = binomtest(gained, gained + lost).pvalue if gained + lost else 1.0
         assert mcnemar(gained, lost) == pytest.approx(expected)
+    record, interval = FOUND["N_all"], binomtest(96, 100).proportion_ci(method="wilson")
+    assert (record.value, record.units, record.system) == (0.96, 100, "gpt2")
+    assert (record.low, record.high) == pytest.approx((interval.low, interval.high))
+    assert record.p_value == pytest.approx(binomtest(7, 8).pvalue) and FOUND["coreference_WSJ"].p_value is None
+    pooled, interval = FOUND["connective_as_causal"], binomtest(25, 40).proportion_ci(method="wilson")
+    assert (pooled.value, pooled.units) == (0.625, 40)
+    assert (pooled.low, pooled.high) == pytest.approx((interval.low, interval.high))
+    assert FOUND["connectives"].details["counts"]["items"] == 80 and FOUND["re-mention"].units == 30
+    assert FOUND["all suites"].units == 170 and FOUND["all suites"].value == 161 / 210
 
 
 def described(**suites):
@@ -111,18 +104,3 @@ FOUND = {
         system="gpt2",
     )
 }
-
-
-def test_a_suite_has_wilsons_interval_and_mcnemars_test():
-    record, interval = FOUND["N_all"], binomtest(96, 100).proportion_ci(method="wilson")
-    assert (record.value, record.units, record.system) == (0.96, 100, "gpt2")
-    assert (record.low, record.high) == pytest.approx((interval.low, interval.high))
-    assert record.p_value == pytest.approx(binomtest(7, 8).pvalue) and FOUND["coreference_WSJ"].p_value is None
-
-
-def test_two_replacements_of_one_connective_are_one_trial_a_text():
-    pooled, interval = FOUND["connective_as_causal"], binomtest(25, 40).proportion_ci(method="wilson")
-    assert (pooled.value, pooled.units) == (0.625, 40)
-    assert (pooled.low, pooled.high) == pytest.approx((interval.low, interval.high))
-    assert FOUND["connectives"].details["counts"]["items"] == 80 and FOUND["re-mention"].units == 30
-    assert FOUND["all suites"].units == 170 and FOUND["all suites"].value == 161 / 210

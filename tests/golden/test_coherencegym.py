@@ -4,8 +4,6 @@ The values are of the real GPT-2 small: those tests need the network for the wei
 of the schemas; run them with ``pytest -m network``.
 """
 
-from __future__ import annotations
-
 import os
 from dataclasses import replace
 from pathlib import Path

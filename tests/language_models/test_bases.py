@@ -10,6 +10,7 @@ from longform.core.documents import BadInput
 from longform.language_models import bases, causal_lm
 from longform.language_models.checkpoints import SavedModel, load_tokenizer, new_network
 from longform.language_models.tokenizers import fit as fit_tokenizer
+from tests.refusals import refuses
 
 AUTO = causal_lm.AutoModelForCausalLM
 SMALL = {"model_type": "gpt2", "n_layer": 1, "n_head": 2, "n_embd": 16}
@@ -43,24 +44,17 @@ def test_a_shape_is_finetuned_from_the_base_that_has_it(kept, tmp_path, shape, n
     assert all(torch.equal(ours[key], theirs[key]) for key in theirs)  # a rate of zero changes no weight
 
 
-def test_a_shape_without_a_base_is_refused_with_the_shapes_there_are(kept, tmp_path):
+def test_another_shape_another_vocabulary_and_an_empty_run_are_refused(kept, tmp_path, capsys):
     with pytest.raises(BadInput, match=r"no base has the shape .*'n_embd': 24.*'n_embd': 16.*training.bases to null"):
         finetuned(kept, tmp_path, {**SMALL, "n_embd": 24})
-
-
-def test_another_vocabulary_is_refused(kept, tmp_path):
     other = tmp_path / "other"
     other.mkdir()
     fit_tokenizer(documents=documents(), kind="byte_pair", vocab_size=280).save(other)
-    with pytest.raises(BadInput, match="another vocabulary"):
-        bases.base_of(kept / "bases", SMALL, load_tokenizer(other))
+    refuses("another vocabulary", bases.base_of, kept / "bases", SMALL, load_tokenizer(other))
+    assert bases.main([str(tmp_path)]) == 2
+    assert "no trained model" in capsys.readouterr().err
 
 
 def test_bases_are_kept_in_half_precision_with_one_tokenizer(kept):
     assert sorted(path.name for path in (kept / "bases").iterdir()) == ["small", "tokenizer", "wide"]
     assert json.loads((kept / "bases" / "wide" / "config.json").read_text())["dtype"] == "float16"
-
-
-def test_nothing_is_kept_of_an_empty_run(tmp_path, capsys):
-    assert bases.main([str(tmp_path)]) == 2
-    assert "no trained model" in capsys.readouterr().err

@@ -4,12 +4,12 @@ import pytest
 import torch
 from tiny import classifier_folder, documents, lm_folder
 
-from longform.core.documents import BadInput
 from longform.critics.mauve import read as text_features
 from longform.critics.perplexity import read as token_readout
 from longform.critics.section_order import read as section_titles
 from longform.language_models.checkpoints import chosen_device
 from longform.language_models.sentence_features import open_encoder
+from tests.refusals import refuses
 
 READERS = {
     "titles": lambda f: section_titles.read(documents=documents(), reader=f, name="t", splits=["test"], max_length=9),
@@ -32,5 +32,4 @@ def test_readers_move_to_the_device_of_the_setting(tmp_path, monkeypatch, kind):
 
 def test_the_setting_names_a_device_of_torch(monkeypatch):
     monkeypatch.setenv("LONGFORM_DEVICE", "gpu")
-    with pytest.raises(BadInput, match="LONGFORM_DEVICE is 'gpu'"):
-        chosen_device()
+    refuses("LONGFORM_DEVICE is 'gpu'", chosen_device)

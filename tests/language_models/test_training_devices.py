@@ -7,9 +7,9 @@ import torch
 from test_training import PLAN, SHAPE, fit, validation_losses, weights
 from tiny import bpe_folder
 
-from longform.core.documents import BadInput
 from longform.language_models.launching import Launch
 from longform.language_models.schedule import Schedule, TrainingBatches, ValidationBatches
+from tests.refusals import refuses
 
 REORDERED = 2e-6  # Adam divides by the root of squared gradients: sums in another order move a weight by a few ulp
 
@@ -86,18 +86,11 @@ def test_every_validation_item_counts_once_and_processes_take_equal_steps(monkey
     assert sorted(counted) == list(range(items)) and steps == {math.ceil(math.ceil(items / 2) / world)}
 
 
-@pytest.mark.parametrize(
-    ("over", "sentence"),
-    [
-        ({"devices": 0}, "devices is 0"),
-        ({"nodes": 1.5}, "nodes is 1.5"),
-        ({"batch": 0}, "batch=0"),
-        ({"devices": 2}, "accumulate=1"),
-    ],
-)
+@pytest.mark.parametrize(("over", "sentence"),
+                         [({"devices": 0}, "devices is 0"), ({"nodes": 1.5}, "nodes is 1.5"),
+                          ({"batch": 0}, "batch=0"), ({"devices": 2}, "accumulate=1")])  # fmt: skip
 def test_bad_numbers_of_processes_are_one_sentence(over, sentence):
-    with pytest.raises(BadInput, match=sentence):
-        Schedule(**({"learning_rate": 1e-3, "batch": 2, "epochs": 1} | over))
+    refuses(sentence, Schedule, **({"learning_rate": 1e-3, "batch": 2, "epochs": 1} | over))
 
 
 def test_a_world_is_every_device_of_every_node():

@@ -1,12 +1,10 @@
 """Translators: the paper's parameter counts, both losses from their definitions, padding, training and the folder."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch
 
-from longform.core.documents import BadInput, Document, Section
+from longform.core.documents import Document, Section
 from longform.language_models.translation import (
     BEGIN,
     LENGTH_WEIGHT,
@@ -24,6 +22,7 @@ from longform.language_models.translation import (
     sides_of,
     uniform_copy,
 )
+from tests.refusals import refuses
 
 TINY = {"layers": 1, "heads": 2, "width": 16, "inner": 24, "dropout": 0.0, "positions": 16}
 PLAN = {"learning_rate": 1e-2, "batch": 8, "epochs": 8, "validations": 2}
@@ -99,11 +98,19 @@ def test_a_place_of_the_parallel_translator_does_not_see_the_target():
     assert difference == pytest.approx(float(scores[0, 9] - scores[0, 7]), abs=1e-5)
 
 
-def test_source_words_are_copied_evenly():
+def test_subwords_come_back_as_text_and_source_words_are_copied_evenly():
     copied = uniform_copy(torch.tensor([3, 3, 5]), torch.tensor([5, 1, 3]), torch.arange(5))
     assert copied[0].tolist() == [0, 1, 1, 2, 2]
     assert copied[1, 0] == 0
     assert copied[2, :3].tolist() == [0, 2, 4]
+    subwords = fit_subwords(["alpha beta", "alphabet bet"], 40)
+    assert subwords.decode(subwords.encode("beta alpha").ids) == "beta alpha"
+    assert encoded([("alpha " * 20, "beta")], subwords, 16) == []
+    assert len(encoded([("alpha", "beta")], subwords, 16)) == 1
+    assert encoded([], subwords, 16) == []
+    texts = [f"{first}{second} {second}{first}" for first in ("ab", "ba", "cd", "dc") for second in ("ef", "fe", "gh")]
+    for size in (16, 24, 60):  # every training draws its hash maps' seeds anew
+        assert len({fit_subwords(texts, size).to_str() for _ in range(10)}) == 1
 
 
 @pytest.mark.parametrize("kind", ["autoregressive", "non_autoregressive"])
@@ -118,29 +125,10 @@ def test_training_learns_a_word_for_word_translation_and_comes_back(kind, tmp_pa
     assert float(again.network.loss(collate(rows))) == pytest.approx(loss, rel=1e-6)
 
 
-def test_subwords_come_back_as_text_and_long_pairs_are_left_out():
-    subwords = fit_subwords(["alpha beta", "alphabet bet"], 40)
-    assert subwords.decode(subwords.encode("beta alpha").ids) == "beta alpha"
-    assert encoded([("alpha " * 20, "beta")], subwords, 16) == []
-    assert len(encoded([("alpha", "beta")], subwords, 16)) == 1
-    assert encoded([], subwords, 16) == []
-
-
 def test_bad_input_is_refused_by_name(tmp_path):
     given = {"name": "t", "seed": 1, "scratch": tmp_path, "schedule": PLAN}
-    with pytest.raises(BadInput, match="kind is 'both'"):
-        fit(pairs(), kind="both", **given)
-    with pytest.raises(BadInput, match="zero pairs of split train"):
-        fit([pair(1, "a", "b", "test")], kind="autoregressive", **given)
-    with pytest.raises(BadInput, match="no target text"):
-        fit([Document("d", "train", (Section("source", "a"),))], kind="autoregressive", **given)
-    with pytest.raises(BadInput, match="not a multiple of heads"):
-        ParallelTranslator(Shape(width=10, heads=4), 12)
-    with pytest.raises(BadInput, match=r"no model\.safetensors"):
-        TrainedTranslator.load(tmp_path)
-
-
-def test_subwords_do_not_depend_on_the_order_of_a_hash_map():
-    texts = [f"{first}{second} {second}{first}" for first in ("ab", "ba", "cd", "dc") for second in ("ef", "fe", "gh")]
-    for size in (16, 24, 60):  # every training draws its hash maps' seeds anew
-        assert len({fit_subwords(texts, size).to_str() for _ in range(10)}) == 1
+    refuses("kind is 'both'", fit, pairs(), kind="both", **given)
+    refuses("zero pairs of split train", fit, [pair(1, "a", "b", "test")], kind="autoregressive", **given)
+    refuses("no target text", fit, [Document("d", "train", (Section("source", "a"),))], kind="autoregressive", **given)
+    refuses("not a multiple of heads", ParallelTranslator, Shape(width=10, heads=4), 12)
+    refuses(r"no model\.safetensors", TrainedTranslator.load, tmp_path)

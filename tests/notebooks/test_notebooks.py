@@ -3,7 +3,6 @@
 import ast
 import re
 import runpy
-from pathlib import Path
 
 import matplotlib
 import matplotlib.pyplot as plt
@@ -47,7 +46,9 @@ def test_a_guide_computes_nothing(path):
 
 @pytest.mark.parametrize("path", GUIDES, ids=[path.stem for path in GUIDES])
 def test_a_guide_speaks_of_exhibits_that_a_report_makes(path):
-    asked = set(re.findall(r'"(\w+)"', " ".join(re.findall(r"exhibits\.show\((.*)\)", path.read_text(encoding="utf-8")))))
+    asked = set(
+        re.findall(r'"(\w+)"', " ".join(re.findall(r"exhibits\.show\((.*)\)", path.read_text(encoding="utf-8"))))
+    )
     made = {name for entry in Exhibits(path.stem).reports.values() for name in entry["exhibits"]}
     assert asked and asked <= made
 
@@ -68,8 +69,3 @@ def test_what_is_not_made_yet_is_named_and_what_a_guide_does_not_speak_of_is_sho
     assert "== p/new ==\nno report of this paper names it\n" in said
     assert "(beside it: new/new.csv)" in said and "**New**" in said
     assert "data/scores/articles/topics.json: not made yet" in said
-
-
-def test_guides_are_named_in_the_readme_and_have_no_stored_outputs():
-    assert not list((ROOT / "notebooks").glob("*.ipynb"))
-    assert "notebooks/" in Path(ROOT / "README.md").read_text(encoding="utf-8")

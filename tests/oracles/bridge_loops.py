@@ -1,7 +1,5 @@
 """BBScore one sentence at a time, and exact simulated bridges."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -11,32 +11,15 @@ from longform.pipeline.repro import Run, Times
 from longform.pipeline.workers import run_commands
 
 ROOT = Path(__file__).parents[2]
-PIPELINE = {
-    "stages": {
-        "train": {
-            "foreach": "${models}",
-            "do": {
-                "cmd": "echo ${key} ${item.n} > out_${key} && echo ran >> ran_${key}",
-                "deps": ["source.txt"],
-                "params": ["seed", "models.${key}"],
-                "outs": ["out_${key}"],
-            },
-        },
-        "read": {
-            "foreach": "${models}",
-            "do": {
-                "cmd": "mkdir folder_${key} && cp out_${key} folder_${key}/x",
-                "deps": ["out_${key}"],
-                "outs": ["folder_${key}"],
-            },
-        },
-        "report": {
-            "cmd": "cat folder_*/x > all.txt",
-            "deps": ["folder_a", "folder_b", "folder_c"],
-            "outs": [{"all.txt": {"cache": False}}],
-        },
-    }
-}
+PIPELINE = {"stages": {"train": {"foreach": "${models}",
+                                 "do": {"cmd": "echo ${key} ${item.n} > out_${key} && echo ran >> ran_${key}",
+                                        "deps": ["source.txt"], "params": ["seed", "models.${key}"],
+                                        "outs": ["out_${key}"]}},
+                       "read": {"foreach": "${models}",
+                                "do": {"cmd": "mkdir folder_${key} && cp out_${key} folder_${key}/x",
+                                       "deps": ["out_${key}"], "outs": ["folder_${key}"]}},
+                       "report": {"cmd": "cat folder_*/x > all.txt", "deps": ["folder_a", "folder_b", "folder_c"],
+                                  "outs": [{"all.txt": {"cache": False}}]}}}  # fmt: skip
 LONG = "a sentence of more than eighty characters, with a colon: so that the lock file must quote it and break the line"
 MODELS = {"a": {"n": 1.0e-3, "text": LONG}, "b": {"n": 2, "list": [1, 2]}, "c": {"n": "3"}}
 

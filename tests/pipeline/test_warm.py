@@ -72,13 +72,10 @@ def test_a_stage_sees_what_a_fresh_process_sees_and_nothing_of_the_one_before(wa
         assert seen["folder"] == seen["path"] == str(project) and seen["main"] == "longform.pipeline.__main__"
 
 
-def test_an_edit_between_two_stages_is_seen(warm, project):
+def test_edits_between_stages_are_seen_and_statuses_and_tracebacks_come_back(warm, project):
     run(warm, project, "first")
     (project / "src/longform/kept.py").write_text("calls = ['edited']  # of another length\n")
     assert json.loads(run(warm, project, "second")[1])["calls"] == ["edited", "second"]
-
-
-def test_statuses_and_tracebacks_come_back(warm, project):
     assert run(warm, project, "refused")[0] == 3
     status, said = run(warm, project, "broken")
     assert status == 1 and "ValueError: broken on purpose" in said
@@ -131,17 +128,7 @@ def test_the_heavy_libraries_start_no_thread_before_the_fork():
     """A forked child has none but the calling thread, so a lock that another one held would stay locked."""
     code = "import importlib, os\nfrom longform.pipeline.workers import LIBRARIES\n"
     code += "[importlib.import_module(name) for name in LIBRARIES]\nprint(len(os.listdir('/proc/self/task')))"
-    found = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        env={
-            **os.environ,
-            "PYTHONPATH": "src",
-            "OMP_NUM_THREADS": "1",
-            "MKL_NUM_THREADS": "1",
-            "OPENBLAS_NUM_THREADS": "1",
-        },
-    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT,
+                           env={**os.environ, "PYTHONPATH": "src", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1",
+                                "OPENBLAS_NUM_THREADS": "1"})  # fmt: skip
     assert found.stdout.strip() == "1", found.stderr

@@ -12,15 +12,10 @@ from longform.reporting.pivot import Given, errors
 from longform.reporting.printed import Expected
 from longform.reporting.table import Cell, Figure, Listing, Table, cell, exact
 
-EXPECTED = Expected(
-    "paper",
-    {
-        "kinds": {"table_1": "trained"},
-        "table_1": {"big": 2.0},
-        "records": {"table_1": [{"printed": "{system}", "where": {"metric": "share"}, "times": 100}]},
-        "labels": {"system": {"small": "Small", "big": "Big"}, "titles": {True: "with titles"}},
-    },
-)
+EXPECTED = Expected("paper",
+                    {"kinds": {"table_1": "trained"}, "table_1": {"big": 2.0},
+                     "records": {"table_1": [{"printed": "{system}", "where": {"metric": "share"}, "times": 100}]},
+                     "labels": {"system": {"small": "Small", "big": "Big"}, "titles": {True: "with titles"}}})  # fmt: skip
 
 
 def record(system, value, metric="share", **more):
@@ -39,7 +34,7 @@ def test_rows_stand_in_the_order_of_the_labels_and_others_after_them(tmp_path):
     assert cells[0].printed is None
 
 
-def test_seeds_make_one_cell_and_details_and_a_second_record_of_one_seed_is_refused(tmp_path):
+def test_seeds_make_one_cell_and_details_on_the_log_scale_for_perplexities(tmp_path):
     results = Results([record("big", value, seed=seed) for seed, value in enumerate((0.01, 0.05))])
     whole, *seeds = Given(results, EXPECTED, tmp_path).pivot(
         {"share": {}}, printed="table_1", rows=("system",), factor=100
@@ -48,9 +43,6 @@ def test_seeds_make_one_cell_and_details_and_a_second_record_of_one_seed_is_refu
     assert [c.row for c in seeds] == ["Big, seed 0", "Big, seed 1"] and all(c.detail for c in seeds)
     with pytest.raises(BadInput, match="name more fields"):
         Given(Results([*results, results[0]]), EXPECTED, tmp_path).pivot({"share": {}}, rows=("system",))
-
-
-def test_perplexities_of_seeds_are_averaged_on_the_log_scale(tmp_path):
     results = Results([record("big", value, "latent_ppl", seed=seed) for seed, value in enumerate((2.0, 8.0))])
     whole = Given(results, EXPECTED, tmp_path).pivot({"PPL": {}}, rows=("system",))[0]
     assert (
@@ -60,14 +52,11 @@ def test_perplexities_of_seeds_are_averaged_on_the_log_scale(tmp_path):
     )
 
 
-def test_exact_values_come_from_the_corpora_that_state_them(tmp_path):
+def test_exact_values_come_from_corpora_and_comparisons_of_too_few_units_are_not_told(tmp_path):
     (tmp_path / "corpora" / "articles" / "wiki").mkdir(parents=True)
     (tmp_path / "corpora" / "articles" / "wiki" / "facts.json").write_text(json.dumps({"truth": 2.5}))
     cells = Given(Results([]), EXPECTED, tmp_path).exact_rows(["wiki", "wiki", "real"], "truth", "PPL")
     assert [(c.row, c.value) for c in cells] == [("wiki, exact", 2.5)]
-
-
-def test_comparisons_of_too_few_units_are_not_told():
     tested = record("big", 0.5, difference=0.1, p_value=0.01, titles=True)
     few = Record("c", "share", "wiki", "small", difference=0.1, p_value=0.01, units=3)
     assert Given(Results([]), EXPECTED, Path()).comparisons([tested, few]) == [
@@ -75,16 +64,10 @@ def test_comparisons_of_too_few_units_are_not_told():
     ]
 
 
-CONTENT = {
-    "labels": {"critic": {"grid": "entity grid", "bb": "BBScore"}, "task": {"block_1": "blocks of 1"}},
-    "table": {"columns": ["block_1", "block_2"], "bb": [80.0, 70.0], "ranker": [99.0, 98.0]},
-    "records": {
-        "table": [
-            {"printed": "ranker.{task}", "where": {"critic": "ranker", "metric": "accuracy"}},
-            {"printed": "{critic}.{task}", "where": {"metric": "accuracy"}},
-        ]
-    },
-}
+CONTENT = {"labels": {"critic": {"grid": "entity grid", "bb": "BBScore"}, "task": {"block_1": "blocks of 1"}},
+           "table": {"columns": ["block_1", "block_2"], "bb": [80.0, 70.0], "ranker": [99.0, 98.0]},
+           "records": {"table": [{"printed": "ranker.{task}", "where": {"critic": "ranker", "metric": "accuracy"}},
+                                 {"printed": "{critic}.{task}", "where": {"metric": "accuracy"}}]}}  # fmt: skip
 SMALL = Expected("paper", CONTENT)
 
 
@@ -123,17 +106,14 @@ def test_printed_numbers_without_a_record_stand_alone():
     assert [(c.row, c.printed) for c in alone] == [("bb", 70.0), ("ranker", 98.0)]
 
 
-def test_no_arm_reaches_inside_its_point():
+def test_cells_and_arms_without_enough_units_or_reaching_inside():
     assert errors([Cell("r", "c", 0.5, 0.6, 0.7), Cell("r", "c", 0.5)]) == [[0.0, 0.0], [0.7 - 0.5, 0.0]]
-
-
-RECORD = Record("c", "m", value=2.345, low=2.1, high=2.6, units=40, excluded=2, p_value=0.01, signature="s")
-
-
-def test_nineteen_units_lose_their_interval_and_p_value():
     few = Cell("r", "c", 1.0, 0.9, 1.1, units=19, p_value=0.001)
     assert (few.low, few.high, few.p_value) == (None, None, None)
     assert Cell("r", "c", 1.0, 0.9, 1.1, units=20, p_value=0.001).p_value == 0.001
+
+
+RECORD = Record("c", "m", value=2.345, low=2.1, high=2.6, units=40, excluded=2, p_value=0.01, signature="s")
 
 
 def test_the_wide_table_leaves_details_out_and_the_csv_keeps_them(tmp_path):

@@ -10,31 +10,21 @@ from longform.core.results import Record, Results
 from longform.reporting.claims import CONTRADICTED, HOLDS, OURS, judge
 from longform.reporting.estimates import Facts
 from longform.reporting.printed import Expected, ledger_markdown, read_expected, steps_of, write_ledger
+from tests.refusals import refuses
 
-CONTENT = {
-    "kinds": {"table_1": "trained", "sizes": "setting", "table_2": "lost"},
-    "labels": {"system": {"gpt2": "GPT-2 small"}, "titles": {True: "with titles"}},
-    "table_1": {"latent_ppl": {"wiki": {"data": 2.0, "lm1": {"w_title": 2.0}}}},
-    "counts": {"wiki": {"train_k": 1.2}},
-    "table_2": {"first": None},
-    "words": {"text": "no number", "pages": 7},
-    "sizes": {"layers": 6},
-    "records": {
-        "table_1": [
-            {"printed": "latent_ppl.{corpus}.data", "where": {"metric": "latent_ppl", "system": "data"}},
-            {
-                "printed": "latent_ppl.{corpus}.{system}.{titles}",
-                "where": {"metric": "latent_ppl"},
-                "names": {"system": {"lm1": "gpt2"}, "titles": {"w_title": True}},
-            },
-        ],
-        "counts": [
-            {"printed": "{corpus}.{split}_k", "fact": "train", "times": 0.001},
-            {"printed": "{corpus}.train_k", "fact": "train", "times": 0.001},
-        ],
-        "words": [{"printed": "pages", "cause": "pages of a book that nobody has"}],
-    },
-}
+CONTENT = {"kinds": {"table_1": "trained", "sizes": "setting", "table_2": "lost"},
+           "labels": {"system": {"gpt2": "GPT-2 small"}, "titles": {True: "with titles"}},
+           "table_1": {"latent_ppl": {"wiki": {"data": 2.0, "lm1": {"w_title": 2.0}}}},
+           "counts": {"wiki": {"train_k": 1.2}}, "table_2": {"first": None},
+           "words": {"text": "no number", "pages": 7}, "sizes": {"layers": 6},
+           "records": {"table_1": [{"printed": "latent_ppl.{corpus}.data",
+                                    "where": {"metric": "latent_ppl", "system": "data"}},
+                                   {"printed": "latent_ppl.{corpus}.{system}.{titles}",
+                                    "where": {"metric": "latent_ppl"},
+                                    "names": {"system": {"lm1": "gpt2"}, "titles": {"w_title": True}}}],
+                       "counts": [{"printed": "{corpus}.{split}_k", "fact": "train", "times": 0.001},
+                                  {"printed": "{corpus}.train_k", "fact": "train", "times": 0.001}],
+                       "words": [{"printed": "pages", "cause": "pages of a book that nobody has"}]}}  # fmt: skip
 DATA, MODEL = (
     Record("c", "latent_ppl", "wiki", s, t, value=v, low=v - 0.2, high=v + 0.2, units=50, signature="s")
     for s, t, v in (("data", None, 2.1), ("gpt2", True, 3.0))
@@ -54,46 +44,44 @@ def verdicts(lines):
 
 def test_every_printed_number_has_a_line_and_equal_numbers_are_told_apart_by_place(folder):
     lines = Expected("paper", CONTENT).ledger(Results([MODEL, DATA]), folder)
-    assert verdicts(lines) == {
-        "table_1.latent_ppl.wiki.data": "within interval",
-        "table_1.latent_ppl.wiki.lm1.w_title": "differs",
-        "counts.wiki.train_k": "within interval",
-        "table_2.first": "lost",
-        "words.pages": "not measured here",
-    }
+    assert verdicts(lines) == {"table_1.latent_ppl.wiki.data": "within interval",
+                               "table_1.latent_ppl.wiki.lm1.w_title": "differs",
+                               "counts.wiki.train_k": "within interval", "table_2.first": "lost",
+                               "words.pages": "not measured here"}  # fmt: skip
     assert [line.ours for line in lines[:3]] == [2.1, 3.0, 1.2]
     assert lines[1].record == "corpus=wiki system=gpt2 titles=True metric=latent_ppl"
     assert lines[4].cause == "pages of a book that nobody has"
 
 
-@pytest.mark.parametrize(
-    ("rule", "scale", "why"),
-    [
-        ({"facts": {"states": 256}}, "", "states 9 here, 256 in the paper"),
-        ({"scales": ["paper"], "why": "smaller networks"}, "", "smaller networks"),
-        ({"scales": ["paper"], "facts": {"states": 9}}, "paper", ""),
-    ],
-)
+@pytest.mark.parametrize(("rule", "scale", "why"),
+                         [({"facts": {"states": 256}}, "", "states 9 here, 256 in the paper"),
+                          ({"scales": ["paper"], "why": "smaller networks"}, "", "smaller networks"),
+                          ({"scales": ["paper"], "facts": {"states": 9}}, "paper", "")])  # fmt: skip
 def test_what_is_comparable_is_decided_by_data(folder, rule, scale, why):
     expected = Expected("paper", {**CONTENT, "comparable": rule}, scale)
     line = expected.ledger(Results([MODEL, DATA]), folder)[0]
     assert (line.verdict, line.cause) == (("not comparable at this size", why) if why else ("within interval", ""))
 
 
-def test_a_cell_has_the_printed_number_beside_it_and_its_verdict(folder):
+def test_cells_have_the_printed_number_by_labels_or_columns_and_their_verdict(folder):
     expected = Expected("paper", CONTENT)
     found = expected.cell(expected.labels(MODEL, "system", "titles"), "Latent PPL", MODEL, "table_1", Facts(folder))
     assert (found.row, found.printed, found.verdict) == ("GPT-2 small, with titles", 2.0, "differs")
     assert expected.cell("x", "y", MODEL, "table_9", Facts(folder)).printed is None
+    content = {
+        "table": {"columns": ["b1", "b2"], "rows": {"grid": [50.0, 60.0]}, "spare": [1.0]},
+        "records": {"table": [{"printed": "rows.grid.{task}", "where": {"metric": "accuracy"}}]},
+    }
+    expected = Expected("paper", content)
+    assert [".".join(n.path) for n in expected.numbers] == ["rows.grid.b1", "rows.grid.b2", "spare.0"]
+    record = Record("c", "accuracy", task="b2", value=0.61, low=0.58, high=0.63, units=50)
+    cell = expected.cell("grid", "b2", record, "table", Facts(folder), factor=100)
+    assert (cell.value, cell.printed, cell.verdict) == (61, 60.0, "within interval")
 
 
-def test_a_number_that_several_records_fit_is_refused(folder):
+def test_bad_input_is_named(folder):
     other = Record("another critic", "latent_ppl", "wiki", "data", value=1.0)
-    with pytest.raises(BadInput, match="name more fields"):
-        Expected("paper", CONTENT).ledger(Results([DATA, other]), folder)
-
-
-def test_a_rule_with_an_unknown_key_is_refused(folder):
+    refuses("name more fields", Expected("paper", CONTENT).ledger, Results([DATA, other]), folder)
     with pytest.raises(BadInput, match="keys are"):
         _ = Expected("paper", {**CONTENT, "records": {"table_1": [{"printed": "**", "row": "x"}]}}).numbers
 
@@ -118,20 +106,7 @@ def test_files_are_read_and_written(folder):
     assert "| paper | 1 |  |  |  | 1 |  |" in ledger_markdown(lines)
 
 
-def test_a_list_under_columns_takes_its_steps_from_them(folder):
-    content = {
-        "table": {"columns": ["b1", "b2"], "rows": {"grid": [50.0, 60.0]}, "spare": [1.0]},
-        "records": {"table": [{"printed": "rows.grid.{task}", "where": {"metric": "accuracy"}}]},
-    }
-    expected = Expected("paper", content)
-    assert [".".join(n.path) for n in expected.numbers] == ["rows.grid.b1", "rows.grid.b2", "spare.0"]
-    record = Record("c", "accuracy", task="b2", value=0.61, low=0.58, high=0.63, units=50)
-    cell = expected.cell("grid", "b2", record, "table", Facts(folder), factor=100)
-    assert (cell.value, cell.printed, cell.verdict) == (61, 60.0, "within interval")
-
-
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
-CONTEXT = {"system": "gpt2"}
 
 
 def as_printed(expected):

@@ -81,28 +81,11 @@ SUITE = {
         }
     ],
 }
-STUDY = {
-    "name": "n",
-    "title": "t",
-    "consent": "c",
-    "instructions": {"testing": "i"},
-    "items": [
-        {
-            "id": "1",
-            "kind": "pair",
-            "phase": "testing",
-            "body": {"left": "l", "right": "r"},
-            "labels": ["left", "right"],
-        }
-    ],
-}
-RATED = {
-    "id": "x",
-    "model_id": "M1",
-    "decoded": "A text.",
-    "references": ["R."],
-    "expert_annotations": [{"coherence": 4}, {"coherence": 2}],
-}
+STUDY = {"name": "n", "title": "t", "consent": "c", "instructions": {"testing": "i"},
+         "items": [{"id": "1", "kind": "pair", "phase": "testing", "body": {"left": "l", "right": "r"},
+                    "labels": ["left", "right"]}]}  # fmt: skip
+RATED = {"id": "x", "model_id": "M1", "decoded": "A text.", "references": ["R."],
+         "expert_annotations": [{"coherence": 4}, {"coherence": 2}]}  # fmt: skip
 LMF = (
     b'<LexicalResource><Lexicon><LexicalEntry id="e"><Lemma writtenForm="cat" partOfSpeech="n"/><Sense id="s" synset="y">'
     b'<Count>2</Count></Sense></LexicalEntry><Synset id="y" partOfSpeech="n"><Definition>a cat</Definition></Synset>'
@@ -209,17 +192,9 @@ READERS = {
         b"One came. Two came. Three came. Four came.\n",
     ),
 }
-RECORDS = {
-    "artefacts documents": DOCUMENT,
-    "criticize jsonl": DOCUMENT,
-    "study": STUDY,
-    "suite": SUITE,
-    "rated summaries": RATED,
-    "rated shuffles": DOCUMENT,
-    "cohan json lines": COHAN,
-    "wikisection json": WIKISECTION,
-    "parallel json lines": {"id": "1", "en": "Yes.", "de": "Ja."},
-    "schemas": {"sentence": "A [MASK] ran.", "candidates": ["cat", "dog"], "correct": 1},
-    "dialogue nli": [{"label": "negative", "sentence1": "a", "sentence2": "b"}],
-    "connectives": {"sentence": "He ran since it rained.", "begin": 7, "end": 12, "sense": "causal"},
-}
+RECORDS = {"artefacts documents": DOCUMENT, "criticize jsonl": DOCUMENT, "study": STUDY, "suite": SUITE,
+           "rated summaries": RATED, "rated shuffles": DOCUMENT, "cohan json lines": COHAN,
+           "wikisection json": WIKISECTION, "parallel json lines": {"id": "1", "en": "Yes.", "de": "Ja."},
+           "schemas": {"sentence": "A [MASK] ran.", "candidates": ["cat", "dog"], "correct": 1},
+           "dialogue nli": [{"label": "negative", "sentence1": "a", "sentence2": "b"}],
+           "connectives": {"sentence": "He ran since it rained.", "begin": 7, "end": 12, "sense": "causal"}}  # fmt: skip

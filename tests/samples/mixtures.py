@@ -54,10 +54,5 @@ def mauve():
     return Mauve(), text_features(), text_features(shift=3.0)
 
 
-SAMPLES = {
-    "Mauve": mauve,
-    "LogisticNormalCritic": logistic_normal,
-    "RandomTopicCritic": random_topics,
-    "DirichletCritic": dirichlet,
-    "LanguageDispersion": dispersion,
-}
+SAMPLES = {"Mauve": mauve, "LogisticNormalCritic": logistic_normal, "RandomTopicCritic": random_topics,
+           "DirichletCritic": dirichlet, "LanguageDispersion": dispersion}  # fmt: skip

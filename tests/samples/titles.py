@@ -31,27 +31,25 @@ def channel(error):
     return (1 - error) * np.eye(4) + error * np.roll(np.eye(4), 1, axis=1)
 
 
+def drawn(rng, shares):
+    """What ``rng.choice`` draws, ten times as fast."""
+    return int((shares.cumsum() / shares.sum()).searchsorted(rng.random(), side="right"))
+
+
 def article(rng, number, split="test", error=0.0, transitions=CHAIN):
     gold, row = [], 0
-    while (step := int(rng.choice(5, p=transitions[row]))) < 4:
+    while (step := drawn(rng, transitions[row])) < 4:
         gold.append(step)
         row = step + 1
     gold = gold or [0]
     noisy = channel(error)
-    predicted = [int(rng.choice(4, p=noisy[z])) for z in gold]
+    predicted = [drawn(rng, noisy[z]) for z in gold]
     # the exact posterior of a reader that knows its channel and the shares of the titles, all equal
     log_posterior = np.log((noisy[:, predicted] + 1e-6) / (noisy[:, predicted] + 1e-6).sum(axis=0)).T
     symbols, titles = (tuple(TITLES[z] for z in chain) for chain in (predicted, gold))
     confidence = np.exp(log_posterior.max(axis=1))
-    return TitledArticle(
-        f"{split}-{number}",
-        split,
-        symbols,
-        gold=titles,
-        log_posterior=log_posterior,
-        title_names=TITLES,
-        confidence=confidence,
-    )
+    return TitledArticle(f"{split}-{number}", split, symbols, gold=titles, log_posterior=log_posterior,
+                         title_names=TITLES, confidence=confidence)  # fmt: skip
 
 
 def articles(count, name, split="test", error=0.0, transitions=CHAIN):
@@ -76,15 +74,9 @@ def read(critic):
     return critic, real, [replace(unit, symbols=unit.symbols[::-1], confidence=unit.confidence**0.1) for unit in real]
 
 
-SAMPLES = {
-    "TitleCritic": lambda: pair(TitleCritic()),
-    "GoldTitleCritic": lambda: pair(GoldTitleCritic()),
-    "RandomTitleCritic": lambda: pair(RandomTitleCritic()),
-    "CorrectedTitleCritic": corrected,
-    "ExpectedTitleCritic": lambda: pair(ExpectedTitleCritic()),
-    "LikelihoodTerm": lambda: pair(LikelihoodTerm()),
-    "EntropyTerm": lambda: pair(EntropyTerm()),
-    "ChainEntropy": lambda: pair(ChainEntropy()),
-    "CalibrationError": lambda: read(CalibrationError()),
-    "TitleAccuracy": lambda: read(TitleAccuracy()),
-}
+SAMPLES = {"TitleCritic": lambda: pair(TitleCritic()), "GoldTitleCritic": lambda: pair(GoldTitleCritic()),
+           "RandomTitleCritic": lambda: pair(RandomTitleCritic()), "CorrectedTitleCritic": corrected,
+           "ExpectedTitleCritic": lambda: pair(ExpectedTitleCritic()),
+           "LikelihoodTerm": lambda: pair(LikelihoodTerm()), "EntropyTerm": lambda: pair(EntropyTerm()),
+           "ChainEntropy": lambda: pair(ChainEntropy()), "CalibrationError": lambda: read(CalibrationError()),
+           "TitleAccuracy": lambda: read(TitleAccuracy())}  # fmt: skip

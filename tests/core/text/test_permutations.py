@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from longform.core.documents import BadInput
 from longform.core.resampling import generator
 from longform.core.text.permutations import (
     ShuffleTask,
@@ -24,13 +23,14 @@ from longform.core.text.permutations import (
     shuffled,
     shuffled_orders,
 )
+from tests.refusals import refuses
 
 
 def rng(seed: int = 0) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-def test_block_orders_keep_every_sentence_and_the_order_inside_blocks():
+def test_block_orders_keep_the_order_inside_and_local_ones_touch_only_disjoint_windows():
     for sentences, block in ((11, 1), (11, 2), (11, 5), (23, 10), (4, 10)):
         orders = block_orders(sentences, block, 50, rng())
         assert np.array_equal(np.sort(orders, axis=1), np.tile(np.arange(sentences), (50, 1)))
@@ -39,9 +39,6 @@ def test_block_orders_keep_every_sentence_and_the_order_inside_blocks():
             for start in range(0, sentences, block):
                 inside = places[start : start + block]
                 assert np.array_equal(np.diff(inside), np.ones(len(inside) - 1))
-
-
-def test_local_orders_touch_only_disjoint_windows_of_three():
     for windows in (1, 2, 3):
         orders = local_orders(14, windows, 200, rng(windows))
         assert np.array_equal(np.sort(orders, axis=1), np.tile(np.arange(14), (200, 1)))
@@ -66,9 +63,15 @@ def test_window_starts_are_uniform_over_all_disjoint_placements():
     assert ((counts - expected) ** 2 / expected).sum() < 45.3  # chi-square, 20 degrees of freedom, p = .001
 
 
-def test_short_documents_have_no_local_copies():
+def test_texts_too_short_or_repetitive_have_fewer_copies_or_none():
     assert local_orders(10, 1, 20, rng()).shape == (0, 10)
     assert local_orders(11, 3, 20, rng()).shape == (20, 11)
+    assert shuffled_orders("block", 5, range(5), 20, generator("x")).shape == (0, 5)
+    assert shuffled_orders("block", 1, [], 20, generator("x")).shape == (0, 0)
+    assert shuffled_orders("block", 1, ["a"], 20, generator("x")).shape == (0, 1)
+    orders = shuffled_orders("block", 1, ["a", "a", "b"], 200, generator("d"))
+    texts = {tuple("aab"[i] for i in order) for order in orders}
+    assert len(texts) == len(orders) == 2  # aba and baa
 
 
 def test_hashed_deduplication_equals_comparing_whole_texts():
@@ -82,25 +85,6 @@ def test_hashed_deduplication_equals_comparing_whole_texts():
     assert distinct_orders(orders, ids).tolist() == kept
 
 
-def test_blocks_and_windows_must_be_positive():
-    with pytest.raises(BadInput, match="block is 0"):
-        block_orders(5, 0, 1, rng())
-    with pytest.raises(BadInput, match="windows is 0"):
-        local_orders(15, 0, 1, rng())
-
-
-def test_a_document_no_longer_than_a_block_has_no_shuffle():
-    assert shuffled_orders("block", 5, range(5), 20, generator("x")).shape == (0, 5)
-    assert shuffled_orders("block", 1, [], 20, generator("x")).shape == (0, 0)
-    assert shuffled_orders("block", 1, ["a"], 20, generator("x")).shape == (0, 1)
-
-
-def test_copies_of_the_text_are_dropped_even_when_sentences_repeat():
-    orders = shuffled_orders("block", 1, ["a", "a", "b"], 200, generator("d"))
-    texts = {tuple("aab"[i] for i in order) for order in orders}
-    assert len(texts) == len(orders) == 2  # aba and baa
-
-
 @dataclass(frozen=True)
 class Unit:
     unit_id: str
@@ -108,25 +92,14 @@ class Unit:
     split: str = "test"
 
 
-def test_orders_of_a_document_do_not_depend_on_its_company_and_move_with_the_draws():
+def test_orders_depend_on_document_and_draws_and_several_sizes_are_joined():
     task = ShuffleTask("block", (2,))
     assert np.array_equal(task.orders(Unit("a")), ShuffleTask("block", (2,)).orders(Unit("a")))
     assert not np.array_equal(task.orders(Unit("a")), task.orders(Unit("b")))
     assert not np.array_equal(task.orders(Unit("a")), ShuffleTask("block", (2,), draws=("x",)).orders(Unit("a")))
-
-
-def test_a_task_of_several_sizes_is_the_union_of_its_parts():
     joint = ShuffleTask("window", (1, 2, 3))
     parts = [ShuffleTask("window", (size,)).orders(Unit("a")) for size in joint.sizes]
     assert joint.name == "window_1_2_3" and np.array_equal(joint.orders(Unit("a")), np.concatenate(parts))
-
-
-def test_unknown_tasks_are_named():
-    for task in (("spiral", (1,)), ("block", ()), ("block", (0,)), ("block", (1,), 0)):
-        with pytest.raises(BadInput, match="allowed are"):
-            ShuffleTask(*task)
-    with pytest.raises(BadInput, match="allowed are"):
-        shuffled_orders("spiral", 1, range(5), 20, generator("x"))
 
 
 def test_permuted_documents_are_read_from_ids_and_want_one_original():
@@ -138,8 +111,7 @@ def test_permuted_documents_are_read_from_ids_and_want_one_original():
         "window_2": 1,
     }
     for wrong in (["c/block_1/0"], ["c/original/0", "c/original/1"]):
-        with pytest.raises(BadInput, match="'c' has"):
-            permuted_documents([Unit(name) for name in wrong])
+        refuses("'c' has", permuted_documents, [Unit(name) for name in wrong])
 
 
 units = st.lists(st.sampled_from("abcdef"), min_size=4, max_size=15).filter(lambda u: len(set(u[:-1])) > 1)
@@ -161,27 +133,12 @@ def test_all_other_orders_are_equally_likely():
     assert max(abs(count - 1000) for count in counts.values()) < 140  # 5 standard deviations
 
 
-def test_a_text_that_no_order_changes_is_refused():
-    for text in (["a"], ["a", "a", "a"], []):
-        with pytest.raises(BadInput, match="at least two must differ"):
-            shuffled(text, generator(0))
-
-
-@pytest.mark.parametrize(
-    ("text", "pronoun", "antecedent", "possessive", "result"),
-    [
-        (
-            "you can't see him yet",
-            "him",
-            "a man at the top of the ladder",
-            False,
-            "you can't see the man at the top of the ladder yet",
-        ),
-        ("His dog barked", "His", "an old farmer", True, "The old farmer's dog barked"),
-        ("and their dog barked", "their", "The farmers", True, "and the farmers' dog barked"),
-        ("then she left", "she", "Ann Smith", False, "then Ann Smith left"),
-    ],
-)
+@pytest.mark.parametrize(("text", "pronoun", "antecedent", "possessive", "result"),
+                         [("you can't see him yet", "him", "a man at the top of the ladder", False,
+                           "you can't see the man at the top of the ladder yet"),
+                          ("His dog barked", "His", "an old farmer", True, "The old farmer's dog barked"),
+                          ("and their dog barked", "their", "The farmers", True, "and the farmers' dog barked"),
+                          ("then she left", "she", "Ann Smith", False, "then Ann Smith left")])  # fmt: skip
 def test_a_re_mention_puts_the_antecedent_in_the_pronouns_place(text, pronoun, antecedent, possessive, result):
     start = text.index(pronoun)
     changed, edit = rementioned(text, start, start + len(pronoun), antecedent, possessive)
@@ -189,9 +146,15 @@ def test_a_re_mention_puts_the_antecedent_in_the_pronouns_place(text, pronoun, a
     assert changed[: edit["start"]] + edit["old"] + changed[edit["start"] + len(edit["new"]) :] == text
 
 
-def test_an_edit_that_changes_nothing_is_refused():
-    with pytest.raises(BadInput, match="must lie inside and change it"):
-        connective_replaced("a while b", 2, 7, "While")
+def test_bad_input_is_named():
+    refuses("block is 0", block_orders, 5, 0, 1, rng())
+    refuses("windows is 0", local_orders, 15, 0, 1, rng())
+    for task in (("spiral", (1,)), ("block", ()), ("block", (0,)), ("block", (1,), 0)):
+        refuses("allowed are", ShuffleTask, *task)
+    refuses("allowed are", shuffled_orders, "spiral", 1, range(5), 20, generator("x"))
+    for text in (["a"], ["a", "a", "a"], []):
+        refuses("at least two must differ", shuffled, text, generator(0))
+    refuses("must lie inside and change it", connective_replaced, "a while b", 2, 7, "While")
 
 
 @pytest.mark.parametrize(("match_case", "new"), [(False, "while"), (True, "While")])

@@ -1,7 +1,5 @@
 """Sentences as offsets: cases with one right answer, and identities over any text."""
 
-from __future__ import annotations
-
 import importlib.util
 import itertools
 
@@ -9,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from longform.core.documents import BadInput
 from longform.core.text.sentences import SECTION_BREAK, SPLITTERS, sentence_texts, sentences
+from tests.refusals import refuses
 
 CASES = {  # "|" marks the place between two sentences, where the text itself has one space
     "plain": "The town is small.|It has a church!|Does it have a school?",
@@ -52,18 +50,10 @@ def test_sentences_end_where_a_reader_ends_them(case):
     assert sentence_texts(case.replace("|", " ")) == case.split("|")
 
 
-def test_a_blank_line_ends_a_sentence_and_a_line_break_does_not():
+def test_blank_lines_and_full_width_stops_end_sentences():
     text = "A heading without a stop" + SECTION_BREAK + "The text\nis wrapped. It\ngoes on."
     assert sentence_texts(text) == ["A heading without a stop", "The text\nis wrapped.", "It\ngoes on."]
-
-
-def test_full_width_stops_need_no_space():
-    assert sentence_texts("東京は大きい。人が多い！本当？はい。") == [
-        "東京は大きい。",
-        "人が多い！",
-        "本当？",
-        "はい。",
-    ]
+    assert sentence_texts("東京は大きい。人が多い！本当？はい。") == ["東京は大きい。", "人が多い！", "本当？", "はい。"]  # fmt: skip
     assert sentence_texts("यह शहर है। यह बड़ा है।") == ["यह शहर है।", "यह बड़ा है।"]
     assert sentence_texts("هل هذا صحيح؟ نعم.") == ["هل هذا صحيح؟", "نعم."]
 
@@ -79,48 +69,32 @@ def test_offsets_are_ordered_trimmed_and_cover_every_visible_character(text):
     assert {i for i, c in enumerate(text) if not c.isspace()} <= covered
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "The town of St. Ives is small. It has 3.5 parks. " * 2000,
-        ". " * 200000,
-        '"' * 400000 + ". A",
-        "." * 400000 + "x",
-        ('. "' + " " * 50) * 2000,
-        " " * 50000 + ("Mr. X " * 10000),
-    ],
-    ids=["usual", "stops", "quotes", "dots", "openers", "one long sentence"],
-)
+@pytest.mark.parametrize("text",
+                         ["The town of St. Ives is small. It has 3.5 parks. " * 2000, ". " * 200000,
+                          '"' * 400000 + ". A", "." * 400000 + "x", ('. "' + " " * 50) * 2000,
+                          " " * 50000 + ("Mr. X " * 10000)],
+                         ids=["usual", "stops", "quotes", "dots", "openers", "one long sentence"])  # fmt: skip
 @pytest.mark.timeout(60)  # a scan that is quadratic takes many minutes
 def test_hostile_text_is_scanned_in_linear_time(text):
     spans = sentences(text)
     assert all(first[1] <= second[0] for first, second in itertools.pairwise(spans))
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("One. Two.", ["One.", "Two."]),
-        ("The U.S. Census. Next! Same? Yes.", ["The U.S.", "Census.", "Next! Same? Yes."]),
-        ("At an elevation of . Then. Tail", ["At an elevation of .", "Then.", "Tail"]),
-        ("A.\n", ["A."]),
-        ("", []),
-    ],
-)
+@pytest.mark.parametrize(("text", "expected"),
+                         [("One. Two.", ["One.", "Two."]),
+                          ("The U.S. Census. Next! Same? Yes.", ["The U.S.", "Census.", "Next! Same? Yes."]),
+                          ("At an elevation of . Then. Tail", ["At an elevation of .", "Then.", "Tail"]),
+                          ("A.\n", ["A."]), ("", [])])  # fmt: skip
 def test_full_stops_cuts_at_full_stop_and_blank_and_nowhere_else(text, expected):
     assert SPLITTERS["full_stops"](text) == expected
 
 
-def test_massarelli2020s_printed_prefix_is_cut_in_its_middle_by_full_stops_and_not_by_rules():
+def test_a_printed_prefix_is_cut_in_its_middle_by_full_stops_not_by_rules_and_spacy_where_installed():
     text = (
         "James Joseph Whitey Bulger Jr. (September 3, 1929 - October 30, 2018) was an Irish-American mob boss. He fled."
     )
     assert [len(SPLITTERS[name](text)) for name in ("full_stops", "rules")] == [3, 2]
-
-
-def test_spacy_cuts_where_it_is_installed_and_says_so_where_it_is_not():
     if importlib.util.find_spec("spacy") and importlib.util.find_spec("en_core_web_sm"):
         assert SPLITTERS["spacy"]("It rained. We left.") == ["It rained.", "We left."]
     else:
-        with pytest.raises(BadInput, match="en_core_web_sm is not installed"):
-            SPLITTERS["spacy"]("It rained. We left.")
+        refuses("en_core_web_sm is not installed", SPLITTERS["spacy"], "It rained. We left.")

@@ -1,15 +1,12 @@
 """BBScore's equations, its joint density, and scores of many orders, against loops, closed forms and simulated bridges."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from longform.core.critic import OrderScorer, PairLearner, unit_scores
-from longform.core.documents import BadInput, Readout
+from longform.core.critic import OrderScorer, PairLearner
 from longform.core.text.permutations import ShuffleTask
 from longform.critics.bbscore.bridge import (
     WINDOWS,
@@ -21,7 +18,6 @@ from longform.critics.bbscore.bridge import (
     global_terms,
     path,
     signed_scores,
-    units_from_readout,
 )
 from longform.critics.bbscore.score import (
     BridgeCritic,
@@ -37,6 +33,7 @@ from longform.critics.bbscore.score import (
 )
 from longform.evaluation.order_discrimination import order_areas, order_discrimination
 from tests.oracles.bridge_loops import bridges, loop_score
+from tests.refusals import refuses
 
 Z = np.array([(0, 0), (1, 0), (1, 1), (2, 1), (3, 3)], dtype=float)
 P = Z[[0, 3, 1, 2, 4]]
@@ -65,14 +62,11 @@ def test_vectorised_scores_equal_plain_loops(window):
             assert score(z, 0.7, window) == pytest.approx(loop_window(z, window, 0.7), rel=1e-12)
 
 
-def test_published_fixture():
+def test_published_fixture_and_table():
     assert [score(Z, 0.5), score(P, 0.5)] == pytest.approx([2.1196085042, 3.8973862820])
     assert [diffusion(Z), diffusion(P)] == pytest.approx([0.5833333333, 1.4722222222])
     assert [score(Z, 0.5, w) for w in (1, 2)] == pytest.approx([1.7849160386, 1.6447298858])
     assert score(Z, 0.5) == pytest.approx(score(Z[::-1], 0.5), abs=1e-12)  # reading backwards changes nothing
-
-
-def test_mean_log_alpha_grows_with_length_as_tabulated():
     for steps, value in ((5, 1.65), (10, 2.29), (28, 3.25), (56, 3.92), (160, 4.94), (1000, 6.75)):
         assert global_terms(np.zeros((1, steps, 1))).log_alpha == pytest.approx(value, abs=6e-3)
 
@@ -107,39 +101,24 @@ def test_where_real_sums_are_negative_the_sum_is_taken_as_it_is():
     assert fitted.tally(tiny).total("negative") > 10  # documents, no copies of them
 
 
-def test_short_and_unfinished_paths_are_excluded_and_counted():
+def test_short_and_unfinished_paths_are_counted_and_fitting_is_the_mean_over_documents():
     broken = np.where(np.eye(5, 2) == 1, np.nan, Z)
     units = [path(Z, "whole"), path(Z[:2], "two"), path(Z[:1], "one"), path(Z[:0], "none"), path(broken, "nan")]
     tally = BridgeCritic(sigma2=0.5).tally(units)
     assert tally.column("excluded").tolist() == [0, 1, 1, 1, 1]
     assert BridgeCritic(sigma2=0.5).score(tally) == pytest.approx(2.1196085042)
-
-
-def test_a_variance_of_zero_or_an_unfitted_critic_explains_itself():
-    with pytest.raises(BadInput, match=r"sigma_m.2 is 0 over 2 paths"):
-        corpus_diffusion([path(np.ones((6, 3))), path(np.zeros((4, 3)))])
-    with pytest.raises(BadInput, match="undefined over 1 paths"):
-        BridgeCritic().fit([path(Z[:2])])
-    with pytest.raises(BadInput, match=r"sigma2 is 0\.0"):
-        BridgeCritic(sigma2=0.0)
-    with pytest.raises(BadInput, match="no sigma2 yet"):
-        BridgeCritic().tally([path(Z)])
-
-
-def test_fit_is_the_mean_over_documents_and_changes_nothing():
     critic = BridgeCritic()
     fitted = critic.fit([path(Z), path(P), path(Z[:2])])
     assert fitted.sigma2 == pytest.approx((0.5833333333 + 1.4722222222) / 2)
     assert critic.sigma2 is None
 
 
-def test_a_readout_gives_its_paths_back():
-    arrays = {"latents": np.concatenate([Z, P[:3]]), "latents_lengths": np.array([5, 3])}
-    arrays |= {"text_ids": np.arange(8), "text_ids_lengths": np.array([5, 3])}
-    first, second = units_from_readout(Readout(("a", "b"), ("test", "train"), arrays))
-    assert isinstance(first, LatentPath)
-    assert np.array_equal(first.latents, Z) and second.split == "train"
-    assert second.text_ids.tolist() == [5, 6, 7]
+def test_a_variance_of_zero_or_an_unfitted_critic_explains_itself():
+    refuses(r"sigma_m.2 is 0 over 2 paths", corpus_diffusion, [path(np.ones((6, 3))), path(np.zeros((4, 3)))])
+    refuses("undefined over 1 paths", BridgeCritic().fit, [path(Z[:2])])
+    refuses(r"sigma2 is 0\.0", BridgeCritic, sigma2=0.0)
+    refuses("no sigma2 yet", BridgeCritic().tally, [path(Z)])
+    refuses("classifier 'svm'", BridgeRanker, "svm")
 
 
 def dense_quadratic(z: np.ndarray) -> float:
@@ -151,23 +130,12 @@ def dense_quadratic(z: np.ndarray) -> float:
     return float(np.trace(residual.T @ np.linalg.solve(covariance, residual)))
 
 
-def test_steps_and_chord_equal_the_dense_inverse_covariance():
+def test_the_joint_density_is_that_of_the_dense_covariance_under_any_linear_map():
     rng = np.random.default_rng(0)
     for steps in (3, 5, 17):
         z = rng.normal(size=(steps, 4))
         assert bridge_quadratic(z[None], np.eye(4))[0] == pytest.approx(dense_quadratic(z), rel=1e-10)
         assert np.trace(bridge_scatter(z)) == pytest.approx(dense_quadratic(z), rel=1e-10)
-
-
-def test_bbscore_grows_with_length_on_true_bridges_where_the_joint_score_does_not():
-    both = {n: [path(z) for z in bridges(300, n, 8, 3.0, seed=n)] for n in (6, 60)}
-    plain, joint = (critic.fit(both[60]) for critic in (BridgeCritic(), JointBridgeCritic()))
-    rise = {c: c.score(c.tally(both[60])) - c.score(c.tally(both[6])) for c in (plain,)}[plain]
-    assert rise > 1.0
-    assert abs(joint.score(joint.tally(both[60])) - joint.score(joint.tally(both[6]))) < 0.05
-
-
-def test_any_linear_map_of_the_latents_leaves_the_joint_score():
     rng = np.random.default_rng(4)
     train = [path(rng.normal(size=(12, 3))) for _ in range(20)]
     bend = rng.normal(size=(3, 3))
@@ -176,27 +144,20 @@ def test_any_linear_map_of_the_latents_leaves_the_joint_score():
     np.testing.assert_allclose(first.tally(train).values, second.tally(bent).values, rtol=1e-8)
 
 
-def test_a_jump_is_blamed_on_the_sentence_that_jumps():
+def test_a_jump_is_blamed_on_its_sentence_and_unusable_paths_are_counted():
     train = [path(z) for z in bridges(200, 12, 4, 1.0, seed=7)]
     critic, jumped = JointBridgeCritic().fit(train), bridges(1, 12, 4, 1.0, seed=8)[0]
     jumped[5] += 8.0
     parts = critic.attribute([path(jumped), path(np.eye(2))])
     assert parts[0].argmax() == 5 and parts[0].sum() == pytest.approx(critic.scores(jumped[None])[0], rel=1e-12)
     assert not len(parts[1])
-    with pytest.raises(BadInput, match="no whitener"):
-        JointBridgeCritic().attribute([path(jumped)])
-
-
-def test_unusable_paths_are_counted_and_a_still_corpus_is_refused():
+    refuses("no whitener", JointBridgeCritic().attribute, [path(jumped)])
     critic = JointBridgeCritic().fit([path(z) for z in bridges(20, 9, 2, 1.0, seed=2)])
     tally = critic.tally([path(np.zeros((2, 2))), path(np.full((5, 2), np.nan)), path(np.eye(5, 2))])
     assert tally.column("excluded").tolist() == [1, 1, 0]
-    with pytest.raises(BadInput, match="sigma is 0"):
-        JointBridgeCritic().fit([path(np.ones((6, 2)))])
-    with pytest.raises(BadInput, match="0 of 1 paths"):
-        JointBridgeCritic().fit([path(np.ones((2, 2)))])
-    with pytest.raises(BadInput, match="no whitener"):
-        JointBridgeCritic().tally([path(np.eye(5, 2))])
+    refuses("sigma is 0", JointBridgeCritic().fit, [path(np.ones((6, 2)))])
+    refuses("0 of 1 paths", JointBridgeCritic().fit, [path(np.ones((2, 2)))])
+    refuses("no whitener", JointBridgeCritic().tally, [path(np.eye(5, 2))])
 
 
 def planted(count: int, steps: int = 18, seed: int = 0, noise: float = 0.3) -> list[LatentPath]:
@@ -206,7 +167,7 @@ def planted(count: int, steps: int = 18, seed: int = 0, noise: float = 0.3) -> l
     return [path(z, f"{seed}-{i}") for i, z in enumerate(drawn)]
 
 
-def test_features_of_all_orders_equal_scoring_each_reordered_path_alone():
+def test_many_orders_and_a_sweep_of_variances_equal_one_path_at_a_time():
     unit = planted(1)[0]
     features = BridgeFeatures().fit([unit])
     orders = np.array([np.random.default_rng(r).permutation(18) for r in range(6)])
@@ -216,6 +177,11 @@ def test_features_of_all_orders_equal_scoring_each_reordered_path_alone():
         moved = replace(unit, latents=unit.latents[order])
         np.testing.assert_allclose(features.sums(moved, identity(moved))[0], together[row], rtol=1e-10)
     np.testing.assert_allclose(BridgeCritic().fit([unit]).order_scores(unit, orders), np.abs(together[:, 0]))
+    fitted = BridgeCritic().fit(planted(9))
+    for unit in (planted(1, seed=8)[0], path(np.eye(2, 4), "two")):
+        orders = np.array([np.random.default_rng(i).permutation(len(unit.latents)) for i in range(4)])
+        one_by_one = [one.order_scores(unit, orders) for one in variances(fitted)]
+        assert np.array_equal(VarianceSweep(fitted).order_scores(unit, orders), one_by_one, equal_nan=True)
 
 
 def test_planted_bridges_are_told_from_their_shuffles_best_by_their_own_density():
@@ -243,30 +209,6 @@ def test_accuracy_does_not_depend_on_sigma_but_areas_across_lengths_do():
     accuracies = {round(order_discrimination({"": one}, units, [task])[0].value, 12) for one in chosen}
     areas = [order_areas({"": one}, units, [task])[0].value for one in variances(fitted)[::8]]
     assert len(accuracies) == 1 and max(areas) - min(areas) > 0.05
-
-
-def test_a_sweep_is_each_of_its_critics():
-    fitted = BridgeCritic().fit(planted(9))
-    for unit in (planted(1, seed=8)[0], path(np.eye(2, 4), "two")):
-        orders = np.array([np.random.default_rng(i).permutation(len(unit.latents)) for i in range(4)])
-        one_by_one = [one.order_scores(unit, orders) for one in variances(fitted)]
-        assert np.array_equal(VarianceSweep(fitted).order_scores(unit, orders), one_by_one, equal_nan=True)
-
-
-def test_unusable_paths_have_no_score():
-    units = [path(np.full((12, 4), np.nan), "nan"), path(np.eye(2, 4), "two"), planted(1, seed=8)[0]]
-    train = planted(5)
-    pairs = [(row[:1], row[1:]) for row in (np.random.default_rng(i).normal(size=(4, 5)) for i in range(9))]
-    for scorer in (BridgeCritic(), JointBridgeCritic(), BridgeRanker("linear")):
-        fitted = scorer.fit(train)
-        fitted = fitted.fit_pairs(pairs) if isinstance(fitted, PairLearner) else fitted
-        assert np.isnan(unit_scores(fitted, units)).tolist() == [True, True, False]
-        assert np.isnan(fitted.order_scores(units[0], identity(units[0]))).all()
-
-
-def test_unknown_choices_are_refused():
-    with pytest.raises(BadInput, match="classifier 'svm'"):
-        BridgeRanker("svm")
 
 
 def test_trajectories_keep_both_ends_and_flatten_what_is_flat():

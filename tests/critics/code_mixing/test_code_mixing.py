@@ -1,7 +1,5 @@
 """Mixed languages: sampling against enumeration, recovery of planted languages, and the Dirichlet critic."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np
@@ -19,10 +17,10 @@ from longform.critics.code_mixing.score import (
     MixtureReading,
     dirichlet_from_logs,
     expected_logs,
-    inverse_digamma,
     released,
     units_from_readout,
 )
+from tests.refusals import refuses
 
 TONGUES = ("ba be bi bo bu by", "ka ke ki ko ku ky", "ma me mi mo mu my")
 
@@ -65,14 +63,11 @@ def test_gibbs_sampling_reaches_the_enumerated_posterior():
     assert mean[0] == pytest.approx(expected, abs=0.01)
 
 
-def test_three_disjoint_vocabularies_are_three_languages(model):
+def test_disjoint_vocabularies_are_languages_and_pure_sentences_lie_in_corners(model):
     found = {frozenset(words) for words in model.top_words(6)}
     assert found == {frozenset(tongue.split()) for tongue in TONGUES}
     np.testing.assert_allclose(model.phi.sum(axis=1), 1, atol=1e-5)
     assert model.alpha.max() < 0.3  # sentences are pure, so the prior moved into the corners
-
-
-def test_pure_sentences_lie_in_corners_and_mixed_ones_do_not(model):
     metric = LanguageDispersion()
     pure = metric.tally(units_from_readout(read(planted(40, mixed=False, seed=1), reader=model, seed=5)))
     mixed = metric.tally(units_from_readout(read(planted(40, mixed=True, seed=1), reader=model, seed=5)))
@@ -80,24 +75,18 @@ def test_pure_sentences_lie_in_corners_and_mixed_ones_do_not(model):
     assert metric.score(mixed) > 0.4
 
 
-def test_the_draw_has_parameters_alpha_plus_assigned_words(model):
+def test_draws_have_parameters_alpha_plus_words_depend_on_no_company_and_odd_sentences_are_invalid(model):
     readout = read(planted(5, mixed=False), reader=model, seed=1)
     added = readout.arrays["posterior"] - model.alpha
     np.testing.assert_allclose(added.sum(axis=1), 8)
     np.testing.assert_allclose(np.sort(added, axis=1)[:, :2], 0, atol=1e-9)
     np.testing.assert_allclose(readout.arrays["share"].sum(axis=1), 1)
     np.testing.assert_allclose(readout.arrays["mean_share"].sum(axis=1), 1)
-
-
-def test_a_sentence_draws_the_same_numbers_in_any_company(model):
     several = planted(6, mixed=True)
     together, alone = read(several, reader=model, seed=2), read(several[4:5], reader=model, seed=2)
     assert np.array_equal(together.arrays["share"][4], alone.arrays["share"][0])
     other = read(several[4:5], reader=model, seed=3)
     assert not np.array_equal(other.arrays["share"], alone.arrays["share"])
-
-
-def test_unknown_and_empty_sentences_keep_their_row_and_are_invalid(model):
     readout = read([sentence("a", "ba xx"), sentence("b", "xx yy"), sentence("c", "")], reader=model, seed=1)
     assert readout.arrays["valid"].tolist() == [True, False, False]
     assert readout.arrays["tokens"].tolist() == [1, 0, 0]
@@ -111,38 +100,38 @@ def test_the_target_side_is_read_where_there_is_one():
     assert words_of(sentence("s", "Ba BE", title="anything")) == ["ba", "be"]
 
 
-def test_the_papers_critic_keeps_the_models_alpha_and_figure_7_gets_its_points(model):
+def test_a_model_comes_back_from_its_folder_and_the_papers_critic_keeps_its_alpha(model, tmp_path):
     readout = read(planted(5, mixed=True), reader=model, seed=1)
     units = units_from_readout(readout)
     assert np.array_equal(released(real=readout).fit(units).alpha, model.alpha)
     points = np.array(LanguageDispersion().describe(units)["points"])
     np.testing.assert_allclose(points, readout.arrays["share"], atol=1e-4)
-
-
-def test_a_model_comes_back_from_its_folder(model, tmp_path):
     model.save(tmp_path / "m")
     again = LanguageModel.load(tmp_path / "m")
     assert again.vocabulary == model.vocabulary and again.facts == model.facts
     assert np.array_equal(again.phi, model.phi) and np.array_equal(again.alpha, model.alpha)
-    with pytest.raises(BadInput, match=r"no languages\.json"):
-        LanguageModel.load(tmp_path / "other")
+    refuses(r"no languages\.json", LanguageModel.load, tmp_path / "other")
 
 
 def test_bad_input_is_refused_by_name(model):
-    with pytest.raises(BadInput, match=r"1 language\(s\)"):
-        fit(planted(3, mixed=False), seed=1, languages=1)
-    with pytest.raises(BadInput, match="1 distinct word"):
-        fit([sentence("a", "ba ba"), sentence("b", "")], seed=1)
-    with pytest.raises(BadInput, match="got no document"):
-        read([], reader=model, seed=1)
-    with pytest.raises(BadInput, match="burn-in"):
-        read(planted(1, mixed=False), reader=model, seed=1, sweeps=5)
-    with pytest.raises(BadInput, match="no document of splits"):
-        read(planted(1, mixed=False), reader=model, seed=1, splits=["test"])
-    with pytest.raises(BadInput, match="positive"):
-        LanguageModel(("a", "b"), np.full((2, 2), 0.5), np.array([0.0, 1.0]))
-    with pytest.raises(BadInput, match="phi has shape"):
-        LanguageModel(("a", "b"), np.full((2, 3), 0.5), np.ones(2))
+    refuses(r"1 language\(s\)", fit, planted(3, mixed=False), seed=1, languages=1)
+    refuses("1 distinct word", fit, [sentence("a", "ba ba"), sentence("b", "")], seed=1)
+    refuses("got no document", read, [], reader=model, seed=1)
+    refuses("burn-in", read, planted(1, mixed=False), reader=model, seed=1, sweeps=5)
+    refuses("no document of splits", read, planted(1, mixed=False), reader=model, seed=1, splits=["test"])
+    refuses("positive", LanguageModel, ("a", "b"), np.full((2, 2), 0.5), np.array([0.0, 1.0]))
+    refuses("phi has shape", LanguageModel, ("a", "b"), np.full((2, 3), 0.5), np.ones(2))
+    lost = MixtureReading("c", "test", np.zeros(3), ALPHA, valid=False)
+    refuses("none of 1 sentences", DirichletCritic().fit, [lost])
+    refuses("not fitted", DirichletCritic().tally, [lost])
+    refuses("positive numbers", DirichletCritic().with_prior, np.array([1.0, 0.0]))
+    with pytest.raises(BadInput, match="mixes 3 languages, the critic knows 2"):
+        DirichletCritic().with_prior(np.ones(2)).tally(sentences(np.array([[1, 1, 1]])))
+    refuses("lacks", units_from_readout, Readout(("u",), ("test",), {}))
+    refuses("finite negative", dirichlet_from_logs, np.array([-1.0, 0.0]))
+    critic = DirichletCritic().with_prior(ALPHA)
+    assert critic.tally([lost]).total("excluded") == 1
+    assert np.isnan(critic.score(critic.tally([lost])))
 
 
 ALPHA = np.array([0.4, 0.7, 1.5])
@@ -175,12 +164,6 @@ def test_the_fit_has_the_expected_logs_of_real_sentences_and_is_best():
         assert other.score(other.tally(real)) > best
 
 
-def test_the_fixed_point_finds_known_parameters():
-    np.testing.assert_allclose(dirichlet_from_logs(expected_logs(ALPHA)), ALPHA, rtol=1e-6)
-    points = np.array([1e-3, 0.2, 1.0, 7.0, 300.0])
-    np.testing.assert_allclose(inverse_digamma(digamma(points)), points, rtol=1e-9)
-
-
 def test_dispersion_is_zero_in_corners_and_two_thirds_at_the_centre():
     corner = MixtureReading("a", "test", np.array([1.0, 0, 0]), ALPHA)
     centre = MixtureReading("b", "test", np.full(3, 1 / 3), ALPHA)
@@ -192,22 +175,3 @@ def test_dispersion_is_zero_in_corners_and_two_thirds_at_the_centre():
     assert LanguageDispersion(corners=True).score(tally) == 0.5
     assert estimate(metric, tally, generator("dispersion"), 20).excluded == 1
     assert metric.fit([corner]) is metric
-
-
-def test_bad_input_is_refused_by_name_of_dirichlet():
-    lost = MixtureReading("c", "test", np.zeros(3), ALPHA, valid=False)
-    with pytest.raises(BadInput, match="none of 1 sentences"):
-        DirichletCritic().fit([lost])
-    with pytest.raises(BadInput, match="not fitted"):
-        DirichletCritic().tally([lost])
-    with pytest.raises(BadInput, match="positive numbers"):
-        DirichletCritic().with_prior(np.array([1.0, 0.0]))
-    with pytest.raises(BadInput, match="mixes 3 languages, the critic knows 2"):
-        DirichletCritic().with_prior(np.ones(2)).tally(sentences(np.array([[1, 1, 1]])))
-    with pytest.raises(BadInput, match="lacks"):
-        units_from_readout(Readout(("u",), ("test",), {}))
-    with pytest.raises(BadInput, match="finite negative"):
-        dirichlet_from_logs(np.array([-1.0, 0.0]))
-    critic = DirichletCritic().with_prior(ALPHA)
-    assert critic.tally([lost]).total("excluded") == 1
-    assert np.isnan(critic.score(critic.tally([lost])))

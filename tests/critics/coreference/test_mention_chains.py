@@ -1,7 +1,5 @@
 """5-gram critics: hand-made counts, a plain dictionary version of the released critic, normalisation, identities."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import Counter, defaultdict
@@ -21,6 +19,7 @@ from longform.critics.coreference.score import (
     absolute_discount,
     modified_discounts,
 )
+from tests.refusals import refuses
 
 
 def chain(text: str, name: str = "u", valid: bool = True) -> Chain:
@@ -85,25 +84,19 @@ class PlainReleasedCritic:
         return [math.log(self.probability(w)) for w in self.windows(unit)]
 
 
-def test_windows_renumber_entities_by_first_appearance():
-    critic = MentionCritic(order=4).fit([chain("F:42 . she:42 M:34")])
-    names = {critic.packing.names(int(k), critic.forms, "<bos>", "?") for k in critic.orders[-1].keys}
-    assert ("F:0", ".", "she:0", "M:1") in names
-    assert ("<bos>", "F:0", ".", "she:0") in names
-
-
-def test_lower_orders_are_cut_from_the_window_and_not_renumbered_again():
-    critic = MentionCritic(order=3).fit([chain("M:7 F:8 he:9")])
-    unigrams = {critic.packing.names(int(k), critic.forms, "<bos>", "?") for k in critic.orders[0].keys}
-    assert unigrams == {("M:0",), ("F:1",), ("he:2",)}
-
-
-def test_probabilities_equal_the_plain_dictionary_version_on_seen_and_unseen_chains():
+def test_probabilities_equal_the_plain_dictionary_version_and_an_unseen_symbol_costs_the_floor():
     real, other = drawn_chains("real", 60), drawn_chains("other", 30)
     critic, plain = MentionCritic().fit(real), PlainReleasedCritic(real)
     for unit, fast in zip(real + other, critic.attribute(real + other), strict=True):
         np.testing.assert_allclose(fast, plain.log_probs(unit), rtol=0, atol=1e-11)
     assert [d for (d,) in critic.fitted_discounts] == pytest.approx([plain.discount[n] for n in range(1, 6)])
+    critic = MentionCritic().fit([chain("a b c")])
+    tally = critic.tally([chain("zz")])
+    assert tally.total("unknown") == 1 and tally.total("transitions") == 1
+    reserved = 0.0  # the padded context was seen once, with one successor
+    for order in range(5, 1, -1):
+        reserved += math.log(critic.fitted_discounts[order - 1][0])
+    assert tally.total("logprob") == pytest.approx(math.log(UNSEEN_PROBABILITY) + reserved)
 
 
 def test_modified_discounts_of_hand_made_counts_of_counts():
@@ -175,16 +168,6 @@ def test_kneser_ney_equals_its_definition_on_a_stream_without_entities(order):
         np.testing.assert_allclose(np.exp(critic.attribute([chain(text)])[0]), expected, rtol=1e-12)
 
 
-def test_an_unseen_symbol_costs_the_floor_and_is_counted_as_unknown():
-    critic = MentionCritic().fit([chain("a b c")])
-    tally = critic.tally([chain("zz")])
-    assert tally.total("unknown") == 1 and tally.total("transitions") == 1
-    reserved = 0.0  # the padded context was seen once, with one successor
-    for order in range(5, 1, -1):
-        reserved += math.log(critic.fitted_discounts[order - 1][0])
-    assert tally.total("logprob") == pytest.approx(math.log(UNSEEN_PROBABILITY) + reserved)
-
-
 @pytest.mark.parametrize(
     "build",
     [
@@ -236,8 +219,7 @@ def test_symbols_at_random_are_as_many_and_keep_their_shares_whatever_text_stand
     found, wanted = (Counter(itertools.chain.from_iterable(c.symbols for c in some)) for some in (drawn, train))
     assert found["."] / found.total() == pytest.approx(wanted["."] / wanted.total(), abs=0.03)
     assert critic.judged(test[::-1])[::-1] == drawn
-    with pytest.raises(BadInput, match="call fit"):
-        RandomMentionCritic().tally(test)
+    refuses("call fit", RandomMentionCritic().tally, test)
 
 
 def letters(name: str, count: int) -> list[Chain]:

@@ -18,20 +18,18 @@ from experiments.lapata2005.accidents import (
 )
 from experiments.lapata2005.published_grids import parse_grid, read_grids
 from longform.core.critic import Critic
-from longform.core.documents import BadInput
 from longform.core.resampling import generator
-from longform.core.text.entity_grids import Grid, grids_to_readout
+from longform.core.text.entity_grids import Grid
 from longform.core.text.permutations import ShuffleTask, permuted_documents
 from longform.critics.entity_grid.score import (
     EDGE,
     GridRanker,
     RoleTransitions,
     TransitionFeatures,
-    rank_weights,
-    units_from_readout,
 )
 from longform.evaluation.order_discrimination import PairAccuracy, order_discrimination
 from tests.critics.grid_cases import grid
+from tests.refusals import refuses
 
 FITTED = RoleTransitions(history=1).fit([grid("SS--", "O---")])
 FIXTURE = {  # by hand: counts + kinds x lower order, over counts + kinds
@@ -52,6 +50,7 @@ def test_witten_bell_rows_equal_the_hand_worked_ones(context, row):
 @pytest.mark.parametrize(("column", "value"), [("S--", -2.436000), ("-S-", -5.219307), ("X--", -5.039966)])
 def test_columns_have_the_hand_worked_log_probabilities(column, value):
     assert FITTED.tally([grid(column)]).values[0].tolist() == pytest.approx([value, 3, 0], abs=1e-6)
+    assert FITTED.coherence([grid(column), grid(column, column)]) == pytest.approx([value / 3] * 2, abs=1e-6)
 
 
 def test_the_pinochet_column_is_the_product_that_the_paper_prints():
@@ -90,44 +89,32 @@ def test_any_history_equals_the_recursion_over_strings(history):
         assert critic.tally([grid(column)]).total("logprob") == pytest.approx(by_hand)
 
 
-def test_coherence_divides_by_sentences_and_entities():
-    once, twice = grid("S--"), grid("S--", "S--")
-    assert FITTED.coherence([once])[0] == pytest.approx(-2.436 / 3, abs=1e-6)
-    assert FITTED.coherence([twice])[0] == pytest.approx(FITTED.coherence([once])[0])
-
-
-def test_orders_score_as_reordered_grids():
+def test_orders_score_as_reordered_grids_and_have_their_features():
     unit = grid("SS--O", "O---X")
     orders = np.array(list(itertools.permutations(range(5))))
     fast = FITTED.order_scores(unit, orders)
     slow = FITTED.coherence([replace(unit, cells=unit.cells[order]) for order in orders])
     np.testing.assert_allclose(fast, slow, atol=1e-12)
+    unit = grid("SS--O", "O---X", "-XX--")
+    features = TransitionFeatures()
+    rng = generator("orders")
+    orders = np.stack([rng.permutation(5) for _ in range(6)])
+    slow = features.of_texts([replace(unit, cells=unit.cells[order]) for order in orders])
+    np.testing.assert_allclose(features.of_orders(unit, orders), slow)
 
 
-def test_empty_grids_are_counted_and_never_scored():
+def test_empty_grids_and_texts_without_a_pair_are_counted_and_never_scored():
     critic = RoleTransitions().fit([grid("SS--"), grid(unit="none")])
     assert (critic.fitted_units, critic.fitted_excluded) == (1, 1)
     tally = critic.tally([grid("SS--", unit="a"), grid(unit="none")])
     assert tally.column("excluded").tolist() == [0, 1]
     assert np.isnan(critic.coherence([grid(unit="none")])[0])
     assert np.isnan(critic.order_scores(grid(unit="none"), np.zeros((2, 0), dtype=int))).all()
-
-
-def test_bad_input_is_named():
-    with pytest.raises(BadInput, match="0 with entities"):
-        RoleTransitions().fit([grid(unit="none")])
-    with pytest.raises(BadInput, match="history is 9"):
-        RoleTransitions(history=9)
-    with pytest.raises(BadInput, match="call fit"):
-        RoleTransitions().tally([grid("SS")])
-
-
-def test_grids_survive_the_readout():
-    grids = [grid("SS--", "O---", unit="a"), grid(unit="b", split="train"), grid("X", unit="c")]
-    back = units_from_readout(grids_to_readout(grids))
-    assert [(g.unit_id, g.split, g.entities) for g in back] == [(g.unit_id, g.split, g.entities) for g in grids]
-    for mine, theirs in zip(grids, back, strict=True):
-        np.testing.assert_array_equal(mine.cells, theirs.cells)
+    ranker = GridRanker(features=PLAIN).fit([*runs(3, "train"), grid(unit="none"), grid("SS", unit="same")])
+    assert (ranker.fitted_units, ranker.fitted_excluded) == (3, 2)
+    tally = ranker.tally([grid(unit="none")])
+    assert tally.column("excluded").tolist() == [1]
+    assert np.isnan(ranker.order_scores(grid(unit="none"), np.zeros((1, 0), dtype=int))).all()
 
 
 PLAIN = TransitionFeatures(lengths=(2,), salience=0)
@@ -140,12 +127,16 @@ def index(transition: str) -> int:
     return code
 
 
-def test_six_sentences_and_fifteen_entities_have_75_transitions_of_length_two():
+def test_75_transitions_and_salient_entities_counted_apart():
     # Barzilay and Lapata 2008 section 3.2: six of 75 are [S -], frequency 0.08
     columns = ["S-----"] * 6 + ["------"] * 9
     features = PLAIN.of_texts([grid(*columns)])[0]
     assert features[index("S-")] == pytest.approx(6 / 75)
     assert features.sum() == pytest.approx(1)
+    features = TransitionFeatures(lengths=(2,), salience=2).of_texts([grid("SS", "O-")])[0]
+    salient, others = features[:16], features[16:]
+    assert (salient[index("SS")], others[index("O-")]) == (1, 1)
+    assert features.sum() == pytest.approx(2)
 
 
 @pytest.mark.parametrize("length", [1, 2, 3])
@@ -157,22 +148,6 @@ def test_frequencies_equal_a_count_of_substrings(length):
     for piece in set(pieces):
         assert features[index(piece)] == pytest.approx(pieces.count(piece) / len(pieces))
     assert np.count_nonzero(features) == len(set(pieces))
-
-
-def test_salient_and_other_entities_are_counted_apart():
-    features = TransitionFeatures(lengths=(2,), salience=2).of_texts([grid("SS", "O-")])[0]
-    salient, others = features[:16], features[16:]
-    assert (salient[index("SS")], others[index("O-")]) == (1, 1)
-    assert features.sum() == pytest.approx(2)
-
-
-def test_orders_have_the_features_of_reordered_grids():
-    unit = grid("SS--O", "O---X", "-XX--")
-    features = TransitionFeatures()
-    rng = generator("orders")
-    orders = np.stack([rng.permutation(5) for _ in range(6)])
-    slow = features.of_texts([replace(unit, cells=unit.cells[order]) for order in orders])
-    np.testing.assert_allclose(features.of_orders(unit, orders), slow)
 
 
 def runs(count: int, name: str) -> list[Grid]:
@@ -194,26 +169,17 @@ def test_it_learns_from_shuffles_and_prefers_unseen_originals():
     assert found.value > 0.9 and isinstance(ranker, Critic)
 
 
-def test_one_pair_decides_the_direction():
-    weights = rank_weights(np.array([[1.0, -2.0]]), 10.0)
-    assert weights @ np.array([1.0, -2.0]) > 0
-
-
-def test_texts_that_give_no_pair_are_counted():
-    ranker = GridRanker(features=PLAIN).fit([*runs(3, "train"), grid(unit="none"), grid("SS", unit="same")])
-    assert (ranker.fitted_units, ranker.fitted_excluded) == (3, 2)
-    tally = ranker.tally([grid(unit="none")])
-    assert tally.column("excluded").tolist() == [1]
-    assert np.isnan(ranker.order_scores(grid(unit="none"), np.zeros((1, 0), dtype=int))).all()
-
-
-def test_bad_input_is_named_of_ranking():
-    with pytest.raises(BadInput, match="no pair"):
-        GridRanker().fit([grid(unit="none")])
-    with pytest.raises(BadInput, match="lengths"):
-        TransitionFeatures(lengths=())
-    with pytest.raises(BadInput, match="call fit"):
-        GridRanker().tally([grid("SS")])
+def test_bad_input_is_named(tmp_path):
+    refuses("0 with entities", RoleTransitions().fit, [grid(unit="none")])
+    refuses("history is 9", RoleTransitions, history=9)
+    refuses("call fit", RoleTransitions().tally, [grid("SS")])
+    refuses("no pair", GridRanker().fit, [grid(unit="none")])
+    refuses("lengths", TransitionFeatures, lengths=())
+    refuses("call fit", GridRanker().tally, [grid("SS")])
+    refuses("0 originals", families, [grid("S-", unit="d/2")])
+    refuses("folds", cross_validated, learn_transitions, families(documents(2)), task=TASK, folds=5)
+    (tmp_path / "x.jsonl").write_text('{"doc": "a"}\n')
+    refuses(r"x\.jsonl:1", read_grids, tmp_path / "x.jsonl")
 
 
 def documents(count: int):
@@ -260,8 +226,7 @@ def test_settings_are_chosen_inside_the_training_documents():
     first = learn_tuned(units, [blind], [1.0, 10.0], inner=4).coherence(grids)
     np.testing.assert_allclose(first, first[0])
     for bad in ({"inner": 21}, {"inner": 1}, {"choices": []}, {"penalties": []}):
-        with pytest.raises(BadInput, match="tuned ranking"):
-            learn_tuned(units, **{"choices": [seeing], "penalties": [1.0], "inner": 4, **bad})
+        refuses("tuned ranking", learn_tuned, units, **{"choices": [seeing], "penalties": [1.0], "inner": 4, **bad})
 
 
 def test_empty_permutations_are_counted_and_give_no_pair():
@@ -272,16 +237,13 @@ def test_empty_permutations_are_counted_and_give_no_pair():
     assert tally.column("pairs").tolist() == [5, 5, 5, 5, 0]
 
 
-def test_published_files_become_documents_and_families(tmp_path):
+def test_published_files_and_printed_grids_become_documents(tmp_path):
     rows = ['{"doc": "a", "perm": 1, "grid": {"DOG": "S-", "CAT": "-O"}}', '{"doc": "a", "perm": 2, "grid": {}}']
     (tmp_path / "grids.jsonl").write_text("\n".join(rows))
     grids = read_grids(tmp_path / "grids.jsonl")
     assert [grid.empty for grid in grids] == [False, True]
     [document] = families(grids)
     assert (document.unit_id, len(document.permutations[TASK])) == ("a", 1)
-
-
-def test_printed_grids_are_read_in_both_spacings():
     found = parse_grid("% a comment\nPINOCHET  O S - O S -\n\nARREST --s--o\n")
     assert found.entities == ("PINOCHET", "ARREST") and found.cells.shape == (6, 2)
     assert found.cells[:, 1].tolist() == [3, 3, 0, 3, 3, 1]
@@ -289,15 +251,4 @@ def test_printed_grids_are_read_in_both_spacings():
 
 @pytest.mark.parametrize("text", ["A S Q", "A S -\nB S", "A"])
 def test_a_broken_printed_grid_is_named(text):
-    with pytest.raises(BadInput, match=r"grid|entit"):
-        parse_grid(text)
-
-
-def test_bad_input_is_named_of_tuning(tmp_path):
-    with pytest.raises(BadInput, match="0 originals"):
-        families([grid("S-", unit="d/2")])
-    with pytest.raises(BadInput, match="folds"):
-        cross_validated(learn_transitions, families(documents(2)), task=TASK, folds=5)
-    (tmp_path / "x.jsonl").write_text('{"doc": "a"}\n')
-    with pytest.raises(BadInput, match=r"x\.jsonl:1"):
-        read_grids(tmp_path / "x.jsonl")
+    refuses(r"grid|entit", parse_grid, text)

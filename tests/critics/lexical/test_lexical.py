@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from longform.core.documents import BadInput
 from longform.core.resampling import generator
 from longform.core.text.entity_grids import grid_from_mentions, grids_from_readout, read
 from longform.core.text.permutations import ShuffleTask
@@ -15,6 +14,7 @@ from longform.critics.lexical.wordnet import wordnet
 from longform.datasets.synthetic_world.corpora import build
 from longform.datasets.synthetic_world.lexicon import VOCABULARIES, fit, to_lmf, vocabulary
 from longform.evaluation.order_discrimination import order_discrimination
+from tests.refusals import refuses
 
 
 def unit(*sentences: str, name: str = "u"):
@@ -22,22 +22,13 @@ def unit(*sentences: str, name: str = "u"):
     return grid_from_mentions(name, "test", len(sentences), mentions)
 
 
-def test_overlap_counts_shared_nouns_over_lengths():
+def test_overlap_of_adjacent_sentences_by_hand():
     assert Overlap().coherence([unit("dog cat", "cat house door")])[0] == pytest.approx(2 / 5)
-
-
-def test_coherence_is_the_mean_over_adjacent_sentences():
     tally = Overlap().tally([unit("dog", "dog cat", "house")])
     assert tally.values[0].tolist() == pytest.approx([2 / 3 + 0, 2, 0, 0, 0])
     assert Overlap().score(tally) == pytest.approx(1 / 3)
-
-
-def test_pairs_with_a_sentence_without_nouns_score_zero_and_are_counted():
-    tally = Overlap().tally([unit("dog", "", "dog")])
-    assert tally.values[0].tolist() == [0, 2, 2, 0, 0]
-
-
-def test_texts_of_one_sentence_and_texts_without_nouns_are_excluded():
+    # a pair with a sentence without nouns scores 0 and is counted
+    assert Overlap().tally([unit("dog", "", "dog")]).values[0].tolist() == [0, 2, 2, 0, 0]
     tally = Overlap().tally([unit("dog"), unit("", ""), unit("dog", "dog")])
     assert tally.column("excluded").tolist() == [1, 1, 0]
     assert np.isnan(Overlap().coherence([unit("dog")])[0])
@@ -51,15 +42,11 @@ def test_orders_score_as_reordered_grids():
     np.testing.assert_allclose(Overlap().order_scores(text, orders), slow)
 
 
-REAL = [
-    unit("dog cat", "dog", name="a"),
-    unit("cat dog", "kennel", name="b"),
-    unit("ship sea", "sea", name="c"),
-    unit("sea ship", "sail ship", name="d"),
-]
+REAL = [unit("dog cat", "dog", name="a"), unit("cat dog", "kennel", name="b"), unit("ship sea", "sea", name="c"),
+        unit("sea ship", "sail ship", name="d")]  # fmt: skip
 
 
-def test_latent_semantics_equals_a_dense_decomposition():
+def test_latent_semantics_equals_a_dense_decomposition_and_leaves_unknown_words_out():
     fitted = LatentSemantics(dims=2).fit(REAL)
     words = sorted(fitted.words)
     left, values, _ = np.linalg.svd(term_documents(REAL, fitted.words))
@@ -68,35 +55,10 @@ def test_latent_semantics_equals_a_dense_decomposition():
     first, second = mean["dog"] + mean["sea"], mean["kennel"]
     cosine = first @ second / np.linalg.norm(first) / np.linalg.norm(second)
     assert fitted.coherence([unit("dog sea", "kennel")])[0] == pytest.approx(cosine)
-
-
-def test_words_that_share_texts_are_near_and_others_are_not():
-    fitted = LatentSemantics(dims=2).fit(REAL)
-    near, far = fitted.coherence([unit("kennel", "cat"), unit("kennel", "sail")])
-    assert near > 0.99
-    assert abs(far) < 0.01
-
-
-def test_dimensions_are_capped_by_the_table():
     assert LatentSemantics(dims=100).fit(REAL).vectors.shape == (6, 3)
-
-
-def test_words_outside_the_space_are_counted_and_left_out():
-    fitted = LatentSemantics(dims=2).fit(REAL)
     tally = fitted.tally([unit("dog zebra", "cat")])
     assert tally.total("unknown") == 1
     assert tally.total("similarity") == pytest.approx(fitted.tally([unit("dog", "cat")]).total("similarity"))
-
-
-def test_bad_input_is_named():
-    with pytest.raises(BadInput, match="dims"):
-        LatentSemantics(dims=0)
-    with pytest.raises(BadInput, match="two of each"):
-        LatentSemantics().fit([unit("", "")])
-    with pytest.raises(BadInput, match="call fit"):
-        LatentSemantics().coherence(REAL)
-    with pytest.raises(TypeError, match="abstract class"):
-        AdjacentSimilarity().coherence(REAL)
 
 
 @pytest.mark.parametrize("shape", [(30, 12), (12, 30)])
@@ -121,10 +83,14 @@ def by_split(readout, split):
     return [unit for unit in grids_from_readout(readout) if unit.split == split]
 
 
-def test_true_order_is_above_its_shuffles_for_nearly_every_planted_report(reports):
+def test_planted_reports_stand_above_their_shuffles(reports):
     train, test = by_split(reports, "train"), by_split(reports, "test")
     (found,) = order_discrimination({"grid": RoleTransitions()}, test, [ShuffleTask()], train=train)
     assert found.details["above_mean"] >= 0.95 and found.value > 0.9
+    scorers = {"overlap": Overlap(), "latent_semantics": LatentSemantics()}
+    scorers |= {measure: wordnet(real=reports, measure=measure) for measure in ("hirst_st_onge", "resnik")}
+    found = order_discrimination(scorers, by_split(reports, "test"), [ShuffleTask()], train=by_split(reports, "train"))
+    assert all(record.value > 0.6 for record in found if record.metric == "pairwise_accuracy")
 
 
 def test_transition_probabilities_near_the_planted_ones(reports):
@@ -137,18 +103,15 @@ def test_transition_probabilities_near_the_planted_ones(reports):
     np.testing.assert_allclose(kept[:3], TRANSITIONS[:3], atol=0.05)
 
 
-def test_lexical_models_beat_chance_on_planted_shuffles(reports):
-    scorers = {"overlap": Overlap(), "latent_semantics": LatentSemantics()}
-    scorers |= {measure: wordnet(real=reports, measure=measure) for measure in ("hirst_st_onge", "resnik")}
-    found = order_discrimination(scorers, by_split(reports, "test"), [ShuffleTask()], train=by_split(reports, "train"))
-    assert all(record.value > 0.6 for record in found if record.metric == "pairwise_accuracy")
-
-
 def test_the_planted_word_net_is_the_planted_taxonomy():
     for world in VOCABULARIES:
         assert fit(world=world).text == to_lmf(vocabulary(world))
 
 
-def test_an_unknown_world_is_named():
-    with pytest.raises(BadInput, match="allowed are"):
-        fit(world="moon")
+def test_bad_input_is_named():
+    refuses("dims", LatentSemantics, dims=0)
+    refuses("two of each", LatentSemantics().fit, [unit("", "")])
+    refuses("call fit", LatentSemantics().coherence, REAL)
+    with pytest.raises(TypeError, match="abstract class"):
+        AdjacentSimilarity().coherence(REAL)
+    refuses("allowed are", fit, world="moon")

@@ -4,27 +4,24 @@ from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
 
 # words: (gloss, hypernyms, parts, antonym); a synset is named by its first word, senses of a word follow the order here
-NOUNS = {
-    "entity": ("that which exists", [], [], None),
-    "animal": ("a living organism that moves and feeds on other organisms", ["entity"], [], None),
-    "dog hound": ("a domestic animal that barks and guards the house", ["animal"], [], None),
-    "cat": ("a small domestic animal that hunts mice", ["animal"], [], None),
-    "artifact": ("an object made by a person", ["entity"], [], None),
-    "house": ("a building in which people live", ["artifact"], ["door"], None),
-    "door": ("a panel that closes the entrance of a building", ["artifact"], [], None),
-    "doghouse dog_house": ("a small house for a dog", ["house"], [], None),
-    "time": ("what clocks measure", ["entity"], [], None),
-    "day": ("the light part of the clock round", ["time"], [], "night"),
-    "night": ("the dark part of the clock round", ["time"], [], "day"),
-    "noon": ("the middle of the day", ["day"], [], "moonlight"),
-    "midnight": ("the middle of the night", ["night"], [], None),
-    "moonlight": ("shine from above", ["entity"], [], "noon"),
-    "puppy": ("a young dog", ["dog"], [], None),
-    "robot_dog": ("a machine in the shape of a dog", ["dog", "artifact"], [], None),
-    "bank": ("a building where money is kept", ["artifact"], [], None),
-    "land": ("the solid part of the ground", ["entity"], [], None),
-    "slope bank": ("sloping land beside a river", ["land"], [], None),
-}
+NOUNS = {"entity": ("that which exists", [], [], None),
+         "animal": ("a living organism that moves and feeds on other organisms", ["entity"], [], None),
+         "dog hound": ("a domestic animal that barks and guards the house", ["animal"], [], None),
+         "cat": ("a small domestic animal that hunts mice", ["animal"], [], None),
+         "artifact": ("an object made by a person", ["entity"], [], None),
+         "house": ("a building in which people live", ["artifact"], ["door"], None),
+         "door": ("a panel that closes the entrance of a building", ["artifact"], [], None),
+         "doghouse dog_house": ("a small house for a dog", ["house"], [], None),
+         "time": ("what clocks measure", ["entity"], [], None),
+         "day": ("the light part of the clock round", ["time"], [], "night"),
+         "night": ("the dark part of the clock round", ["time"], [], "day"),
+         "noon": ("the middle of the day", ["day"], [], "moonlight"),
+         "midnight": ("the middle of the night", ["night"], [], None),
+         "moonlight": ("shine from above", ["entity"], [], "noon"), "puppy": ("a young dog", ["dog"], [], None),
+         "robot_dog": ("a machine in the shape of a dog", ["dog", "artifact"], [], None),
+         "bank": ("a building where money is kept", ["artifact"], [], None),
+         "land": ("the solid part of the ground", ["entity"], [], None),
+         "slope bank": ("sloping land beside a river", ["land"], [], None)}  # fmt: skip
 NAMES = [words.split()[0] for words in NOUNS]
 LEX = """<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE LexicalResource SYSTEM "http://globalwordnet.github.io/schemas/WN-LMF-1.1.dtd">

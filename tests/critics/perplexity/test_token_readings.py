@@ -37,12 +37,13 @@ def test_log_probs_equal_one_plain_forward_pass_per_document(model):
         with torch.no_grad():
             plain = network(torch.tensor([ids])).logits[0, :-1].log_softmax(-1)
         np.testing.assert_allclose(row, plain[range(len(ids) - 1), ids[1:]].numpy(), atol=1e-5)
+    with pytest.raises(BadInput, match="window is 257, allowed is 2 to 256"):
+        token_readout.read(documents=documents(), reader=model, name="t", titles=True, splits=["test"], window=257)
 
 
 def test_long_documents_are_scored_in_windows(tmp_path):
-    out = token_readout.read(
-        documents=documents(), reader=lm_folder(tmp_path, window=16), name="t", titles=False, splits=["test"]
-    )
+    given = {"documents": documents(), "reader": lm_folder(tmp_path, window=16), "name": "t", "titles": False}
+    out = token_readout.read(**given, splits=["test"])
     assert all(np.isfinite(row).all() and len(row) > 16 for row in out.ragged("token_logprob"))
 
 
@@ -65,8 +66,3 @@ def test_the_papers_perplexity_is_the_mean_loss_of_the_streams_disjoint_blocks(t
         token_readout.read(
             documents=documents(), reader=reader, name="t", titles=True, splits=["test"], preset="blocks"
         )
-
-
-def test_a_window_that_the_model_lacks_is_refused(model):
-    with pytest.raises(BadInput, match="window is 257, allowed is 2 to 256"):
-        token_readout.read(documents=documents(), reader=model, name="t", titles=True, splits=["test"], window=257)

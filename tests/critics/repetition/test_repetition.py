@@ -23,39 +23,32 @@ def score(critic, *units):
     return critic.score(critic.tally(units))
 
 
-def test_grams_are_counted_as_sets_of_tuples():
+def test_grams_are_sets_of_tuples_and_equal_words_have_equal_numbers():
     rng = generator("grams")
     for length in (0, 3, 4, 5, 60):
         tokens = rng.integers(0, 3, length)
         wanted = len({tuple(tokens[i : i + 4].tolist()) for i in range(length - 3)})
         assert distinct_grams(tokens, 4) == wanted
-
-
-def test_one_word_for_ever_has_one_gram_and_an_empty_text_none():
     assert score(DistinctGrams(), text([7] * 256), text([])) == 0.5
+    documents = [Document("a", "test", (Section(None, "b a b"),)), Document("e", "test", (Section(None, ""),))]
+    rows = list(read(documents=documents, splits=["test"]).ragged("token"))
+    assert rows[0].tolist() == [0, 1, 0] and rows[1].tolist() == []
 
 
-def test_the_two_readings_differ_where_lengths_differ():
+def test_proportions_and_texts_without_a_human_text():
     units = text(range(8), range(13), "a"), text(range(5), range(5), "b")
     assert score(GramProportion(), *units) == pytest.approx((5 + 2) / (10 + 2))
     assert score(GramProportion("average_of_ratios"), *units) == pytest.approx((0.5 + 1) / 2)
-
-
-def test_texts_without_a_human_text_are_left_out_and_counted():
     tally = GramProportion().tally([text(range(9), range(2)), text(range(9), range(9))])
     assert tally.total("excluded") == 1 and GramProportion().score(tally) == 1
 
 
-def test_the_printed_proportions_are_ratios_of_the_printed_averages():
+def test_printed_proportions_and_precisions_agree_with_their_averages():
     table = yaml.safe_load(EXPECTED.read_text(encoding="utf-8"))["table_1"]
     rows = {name: row for name, row in table.items() if name != "columns"}
     assert len(rows) == 9
     for row in rows.values():
         assert 100 * row[0] / rows["human_wikipedia"][0] == pytest.approx(row[1], abs=0.011)
-
-
-def test_the_printed_precisions_cannot_count_empty_generations_as_zero():
-    table = yaml.safe_load(EXPECTED.read_text(encoding="utf-8"))["table_1"]
     for name in ("top_k", "top_p"):
         assert 5 * table[name][2] < table[name][3]  # with zeros SPV is at most 5 SPG
     assert all(5 * row[4] < row[5] for name, row in table.items() if name not in ("columns", "human_wikipedia"))
@@ -65,9 +58,3 @@ def test_texts_survive_the_readout():
     for before, after in zip(texts(), units_from_readout(texts_to_readout(texts())), strict=True):
         assert before.unit_id == after.unit_id
         assert np.array_equal(before.tokens, after.tokens) and np.array_equal(before.reference, after.reference)
-
-
-def test_equal_words_have_equal_numbers():
-    documents = [Document("a", "test", (Section(None, "b a b"),)), Document("e", "test", (Section(None, ""),))]
-    rows = list(read(documents=documents, splits=["test"]).ragged("token"))
-    assert rows[0].tolist() == [0, 1, 0] and rows[1].tolist() == []

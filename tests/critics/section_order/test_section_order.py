@@ -40,22 +40,18 @@ from longform.critics.section_order.score import (
     validated,
     validated_gold,
 )
+from tests.refusals import refuses
 
 
 def readout(units, process=True):
     """What the title reader writes of these units."""
     base = chains_to_readout([Chain(u.unit_id, u.split, u.symbols) for u in units])
     lengths = np.array([len(u.symbols) for u in units])
-    arrays = {
-        "gold": np.array([TITLES.index(t) for u in units for t in u.gold], dtype=np.int32),
-        "gold_lengths": lengths,
-        "gold_names": np.array(TITLES),
-        "log_posterior": np.concatenate([u.log_posterior for u in units]),
-        "log_posterior_lengths": lengths,
-        "confidence": np.exp(np.concatenate([u.log_posterior for u in units]).max(axis=1)),
-        "confidence_lengths": lengths,
-        "title_names": np.array(TITLES),
-    }
+    arrays = {"gold": np.array([TITLES.index(t) for u in units for t in u.gold], dtype=np.int32),
+              "gold_lengths": lengths, "gold_names": np.array(TITLES),
+              "log_posterior": np.concatenate([u.log_posterior for u in units]), "log_posterior_lengths": lengths,
+              "confidence": np.exp(np.concatenate([u.log_posterior for u in units]).max(axis=1)),
+              "confidence_lengths": lengths, "title_names": np.array(TITLES)}  # fmt: skip
     if process:
         arrays |= {"section_transitions": CHAIN, "section_symbol_names": np.array(TITLES)}
     return Readout(base.unit_ids, base.splits, {**base.arrays, **arrays})
@@ -95,16 +91,18 @@ def test_titles_at_random_have_training_shares_and_are_worse_than_any_order():
     assert drawn == [chain.symbols for chain in chance.judged(of(units, "train"))]
 
 
-def test_delta_is_the_best_on_predicted_validation_titles_and_an_infinite_one_is_never_chosen():
+def test_delta_is_the_best_finite_one_on_predicted_validation_titles():
     units = real()
     chosen = validated(real=readout(units), deltas=[0, 0.1, 1, 10])
     scores = dict(chosen.validation)
     assert chosen.delta == min(scores, key=scores.get) and chosen.delta > 0
     assert scores[0] == np.inf and np.isfinite(scores[chosen.delta])
     assert validated_gold(real=readout(units), deltas=[0, 0.1, 1, 10]).delta == chosen.delta
+    refuses("split 'validation'", validated, real=readout(of(real(), "train")), deltas=[1])
+    refuses("none is finite", validated, real=readout(real(0.2)), deltas=[0])
 
 
-def test_the_exact_value_by_enumeration_of_a_chain_of_two():
+def test_the_exact_value_by_enumeration_of_a_chain_of_two_and_none_without_a_process():
     # begin -> abstract surely; abstract -> career 1/2, end 1/2; career -> end
     process = np.zeros((5, 5))
     process[0, 0], process[1, 1], process[1, 4], process[2, 4], process[3, 4], process[4, 4] = 1, 0.5, 0.5, 1, 1, 1
@@ -114,9 +112,6 @@ def test_the_exact_value_by_enumeration_of_a_chain_of_two():
     short = log[BEGIN, "abstract"] + log["abstract", END]
     long = log[BEGIN, "abstract"] + log["abstract", "career"] + log["career", END]
     assert critic.exact_latent_ppl() == pytest.approx(perplexity(0.5 * short + 0.5 * long, 2.5))
-
-
-def test_no_exact_value_without_a_known_process():
     assert (
         validated(real=readout(real(), process=False), deltas=[1]).fit(of(real(), "train")).exact_latent_ppl() is None
     )
@@ -131,13 +126,6 @@ def test_the_description_counts_every_transition_and_finds_a_repetition():
     assert found["worst"][0]["unit"] == "bad" == found["repeating"][0]["unit"]
     assert found["worst"][0]["titles"] == ["abstract"] * 3 and len(found["worst"][0]["log_probs"]) == 4
     assert found["likeliest"][BEGIN] == "abstract"
-
-
-def test_a_readout_without_a_needed_split_is_refused():
-    with pytest.raises(BadInput, match="split 'validation'"):
-        validated(real=readout(of(real(), "train")), deltas=[1])
-    with pytest.raises(BadInput, match="none is finite"):
-        validated(real=readout(real(0.2)), deltas=[0])
 
 
 def article(predicted, gold, split="test", number=0):
@@ -171,10 +159,15 @@ def test_expected_counts_of_noisy_titles_give_back_the_gold_score_exactly():
     assert found == pytest.approx(gold.score(gold.tally([article(names, names)])), rel=1e-10)
 
 
-def test_the_confusion_matrix_counts_sections_by_gold_and_predicted_title():
+def test_the_confusion_matrix_counts_sections_and_one_without_errors_is_still_uncertain():
     units = [article(["career", "people"], ["abstract", "people"]), article(["abstract"], [None])]
     counts = confusion(units, TITLES)
     assert counts.sum() == 2 and counts[0, 1] == 1 and counts[3, 3] == 1
+    counts = 50.0 * np.eye(4)
+    critic = CorrectedTitleCritic(delta=0.1, confusion_names=TITLES, confusion_counts=counts).fit(of(real(), "train"))
+    tally, rng = critic.tally(of(real(0.0), "test")), generator("draws")
+    drawn = [critic.redrawn(rng).score(tally) for _ in range(20)]
+    assert np.std(drawn) > 0 and 0.9 < np.diag(critic.channel).min() < 1
 
 
 def test_the_corrected_interval_covers_the_exact_value_over_seeds():
@@ -198,22 +191,13 @@ def test_the_corrected_interval_covers_the_exact_value_over_seeds():
     )  # the uncorrected value is mostly outside, and the interval is no blank
 
 
-def test_a_channel_without_errors_is_still_uncertain():
-    counts = 50.0 * np.eye(4)
-    critic = CorrectedTitleCritic(delta=0.1, confusion_names=TITLES, confusion_counts=counts).fit(of(real(), "train"))
-    tally, rng = critic.tally(of(real(0.0), "test")), generator("draws")
-    drawn = [critic.redrawn(rng).score(tally) for _ in range(20)]
-    assert np.std(drawn) > 0 and 0.9 < np.diag(critic.channel).min() < 1
-
-
 def test_the_factory_counts_validation_sections_and_refuses_an_impossible_transition():
     found = corrected(real=readout(real()), deltas=[0.1, 1])
     sections = sum(len(unit.gold) for unit in of(real(), "validation"))
     assert found.confusion_counts.sum() == sections and found.confusion_names == TITLES
     sure = corrected(real=readout(real(0.01)), deltas=[0.1, 1]).fit(of(real(0.01), "train"))
     assert sure.describe([])["reliable"] and not found.fit(of(real(), "train")).describe([])["reliable"]
-    with pytest.raises(BadInput, match="above 0"):
-        replace(found, delta=0).fit(of(real(), "train"))
+    refuses("above 0", replace(found, delta=0).fit, of(real(), "train"))
 
 
 def confident(confidence, correct, name="a"):
@@ -221,11 +205,13 @@ def confident(confidence, correct, name="a"):
     return replace(article(titles, ["abstract"] * len(titles), number=name), confidence=np.array(confidence, float))
 
 
-def test_calibration_of_two_bins_by_hand():
+def test_calibration_by_hand_and_its_edges():
     metric = CalibrationError(bins=2)
     units = [confident([0.2, 0.4], [1, 0]), confident([0.9, 0.7, 0.8, 1.0], [1, 1, 1, 0], "b")]
     # (0, 0.5]: 1 right of 2 at 0.3; (0.5, 1]: 3 right of 4 at 0.85
     assert metric.score(metric.tally(units)) == pytest.approx((2 * 0.2 + 4 * 0.10) / 6)
+    bins = CalibrationError(bins=4).describe([confident([1e-9, 0.25, 1.0], [1, 1, 1])])["bins"]
+    assert [(low, count) for low, _, count, _, _ in bins] == [(0.0, 2.0), (0.75, 1.0)]
 
 
 def test_a_calibrated_reader_is_near_what_chance_gives_and_an_overconfident_one_is_not():
@@ -238,11 +224,6 @@ def test_a_calibrated_reader_is_near_what_chance_gives_and_an_overconfident_one_
     assert 0.3 * chance < metric.score(metric.tally(good)) < 2 * chance < metric.score(metric.tally(over))
 
 
-def test_the_edges_of_confidence_fall_into_the_first_and_last_bin():
-    bins = CalibrationError(bins=4).describe([confident([1e-9, 0.25, 1.0], [1, 1, 1])])["bins"]
-    assert [(low, count) for low, _, count, _, _ in bins] == [(0.0, 2.0), (0.75, 1.0)]
-
-
 def test_sections_without_gold_titles_are_left_out_and_documents_without_any_are_counted():
     mixed = replace(article(["abstract", "people"], ["abstract", None]), confidence=np.array([0.9, 0.1]))
     blank = replace(article(["people"], [None], number=1), confidence=np.array([0.5]))
@@ -250,8 +231,7 @@ def test_sections_without_gold_titles_are_left_out_and_documents_without_any_are
         tally = metric.tally([blank, mixed])
         assert tally.total("excluded") == 1 and metric.score(tally) == value
         assert np.isnan(metric.score(metric.tally([blank])))
-    with pytest.raises(BadInput, match="whole number from 1"):
-        CalibrationError(bins=0)
+    refuses("whole number from 1", CalibrationError, bins=0)
 
 
 @pytest.mark.parametrize("sections", [1, 2, 4])
@@ -280,7 +260,7 @@ def test_impossible_transitions_carry_no_weight():
     assert found.evidence == pytest.approx(found.prior.sum() + found.likelihood.sum() + found.entropy.sum(), abs=1e-10)
 
 
-def test_the_three_terms_of_a_set_add_up_to_its_evidence():
+def test_the_three_terms_add_up_and_a_certain_reader_has_no_entropy():
     units = real(0.1)
     fitted = ExpectedTitleCritic().fit(of(units, "train"))
     tally = fitted.tally(of(units, "test"))
@@ -288,9 +268,6 @@ def test_the_three_terms_of_a_set_add_up_to_its_evidence():
     assert parts == pytest.approx(tally.total("evidence"), rel=1e-10)
     assert LikelihoodTerm().score(tally) == tally.total("likelihood") / tally.total("transitions")
     assert EntropyTerm().score(tally) == tally.total("entropy") / tally.total("transitions")
-
-
-def test_a_certain_reader_has_no_entropy_and_the_latent_ppl_of_its_arg_max():
     units = articles(30, "certain", error=0.0)
     fitted = ExpectedTitleCritic().fit(of(real(0.0), "train"))
     tally = fitted.tally(units)
@@ -299,36 +276,21 @@ def test_a_certain_reader_has_no_entropy_and_the_latent_ppl_of_its_arg_max():
     assert fitted.score(tally) == pytest.approx(plain.score(plain.tally(units)), rel=1e-3)
 
 
-def test_the_diversity_of_many_true_chains_is_the_process_own_latent_ppl():
+def test_diversity_of_true_chains_of_one_chain_and_of_unknown_titles():
     fitted = ChainEntropy().fit(of(real(), "train"))
     found = fitted.score(fitted.tally(articles(4000, "many")))
     visits = np.linalg.solve((np.eye(5) - np.hstack([np.zeros((5, 1)), CHAIN[:, :-1]])).T, np.eye(5)[0])
     entropy = -np.where(CHAIN > 0, CHAIN * np.log(np.where(CHAIN > 0, CHAIN, 1)), 0).sum(axis=1)
     assert found == pytest.approx(np.exp(visits @ entropy / visits.sum()), rel=0.02)
-
-
-def test_one_chain_over_and_over_has_no_diversity_whatever_its_latent_ppl():
     units = [u for u in articles(200, "many") if u.symbols == articles(1, "many")[0].symbols]
-    fitted = ChainEntropy().fit(of(real(), "train"))
     once = len(set(units[0].symbols)) == len(units[0].symbols)
     assert once and fitted.score(fitted.tally(units)) == pytest.approx(1.0)
-
-
-def test_the_interval_of_a_diversity_holds_its_value():
-    fitted = ChainEntropy().fit(of(real(), "train"))
-    wild = articles(60, "wild", transitions=np.full((5, 5), 0.2))
-    found = estimate(fitted, fitted.tally(wild), generator("diversity"), resamples=200)
-    assert found.low < found.value < found.high
-
-
-def test_unknown_titles_and_unread_articles_are_counted():
-    fitted = ChainEntropy().fit(of(real(), "train"))
     odd = TitledArticle("o", "test", ("abstract", "nowhere"), gold=(None, None))
     tally = fitted.tally([odd])
     assert tally.total("unknown") == 2 and tally.total("<bos>|abstract") == 1 and tally.total(f"abstract|{END}") == 0
 
 
-def test_titles_equal_a_plain_forward_pass_and_keep_gold(tmp_path):
+def test_titles_equal_a_plain_forward_pass_and_an_empty_section_has_one(tmp_path):
     reader = classifier_folder(tmp_path)
     out = section_titles.read(documents=documents(), reader=reader, name="t", splits=["test"], max_length=16, batch=2)
     network, tokenizer = (
@@ -342,11 +304,7 @@ def test_titles_equal_a_plain_forward_pass_and_keep_gold(tmp_path):
                 assert title == TINY_TITLES[int(network(ids).logits.argmax())]
     units = units_from_readout(out)
     assert all(unit.gold == TINY_TITLES for unit in units)
-
-
-def test_an_empty_section_still_gets_a_title(tmp_path):
     lone = [Document("x", "generated", (Section(None, ""),))]
-    reader = classifier_folder(tmp_path)
     out = section_titles.read(documents=lone, reader=reader, name="t", splits=["generated"], max_length=16)
     assert len(chains_from_readout(out)[0].symbols) == 1
     assert units_from_readout(out)[0].gold == (None,)

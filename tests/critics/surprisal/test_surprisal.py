@@ -1,7 +1,5 @@
 """Surprisal by region: alignment of tokens, conventions of encoders, and runs over suites."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -35,6 +33,7 @@ from longform.critics.surprisal.read import (
 )
 from longform.datasets.test_suites.items import Suite, pair, suites_to_corpus
 from longform.language_models.log_probs import batches, common_prefix, grow, open_reader
+from tests.refusals import refuses
 
 TEXT = "the cat sat on the mat . the naïve dog ’s ball rolled away , however the cat ran ; since then the dog ran too ."
 CONTEXT = "the cat sat on the mat . the naïve dog ’s ball rolled away"
@@ -169,11 +168,6 @@ def test_the_blank_before_a_region_belongs_to_it_and_empty_regions_own_nothing()
     assert token_regions(source, [0, 3, 4, 7, 8, 11]).tolist() == [1, 1, 1, 3, 3, 3]
 
 
-def test_trailing_blanks_go_with_the_last_region_that_has_text():
-    source = RegionText("ab  ", (1, 4, 4))
-    assert token_regions(source, [0, 1, 2, 3, 4]).tolist() == [0, 1, 1, 1, 1]
-
-
 def by_hand(model, ids: list[int]) -> np.ndarray:
     """Bits of each token after the first, one forward pass over one text."""
     with torch.no_grad():
@@ -210,27 +204,13 @@ def test_region_sums_equal_a_loop_over_prefixes_of_the_text():
         np.testing.assert_allclose([region.sum() for region in bits.by_region()], np.diff(totals), atol=1e-9)
 
 
-def test_batching_and_sharing_change_nothing_beyond_rounding():
-    model = network().float()
-    encoder = Encoder(TOKENIZERS["byte-level"])
-    alone = [condition_bits([suite()], encoder, open_reader(model, 1, False))]
-    for budget, share in ((64, False), (4096, False), (64, True), (4096, True)):
-        for first, second in zip(
-            alone[0], condition_bits([suite()], encoder, open_reader(model, budget, share)), strict=True
-        ):
-            np.testing.assert_allclose(first.bits, second.bits, atol=1e-4)
-
-
-def test_the_legacy_convention_counts_zero_bits_for_the_first_token():
+def test_ends_by_the_legacy_convention_and_by_the_image_of_2021():
     model, tokens = network(), TOKENIZERS["byte-level"]
     found = condition_bits([suite()], Encoder(tokens, "legacy_none"), open_reader(model))[4]
     ids = tokens("the naïve dog ’s ball sat .", add_special_tokens=False)["input_ids"]
     assert found.bits[0] == 0.0
     assert found.regions[0] == 0
     np.testing.assert_allclose(found.bits[1:], by_hand(model, ids), atol=1e-9)
-
-
-def test_the_image_of_2021_counts_the_begin_in_the_first_and_the_end_in_the_last_region():
     model, tokens = network(), TOKENIZERS["sentencepiece-like"]
     found = condition_bits([suite()], Encoder(tokens, "bos_eos_2021"), open_reader(model))[4]
     ids = tokens("the naïve dog ’s ball sat .", add_special_tokens=False)["input_ids"]
@@ -240,7 +220,7 @@ def test_the_image_of_2021_counts_the_begin_in_the_first_and_the_end_in_the_last
     )
 
 
-def test_a_change_of_speaker_is_the_end_token_and_belongs_to_the_region_that_writes_it():
+def test_a_change_of_speaker_is_the_end_token_nothing_or_characters():
     tokens = TOKENIZERS["byte-level"]
     row = Encoder(tokens, "legacy_none").rows([["the cat ran . [SEP] the dog ran . [SEP]", "the mat ."]])[0]
     pieces = [
@@ -248,19 +228,12 @@ def test_a_change_of_speaker_is_the_end_token_and_belongs_to_the_region_that_wri
     ]
     assert list(row.ids) == [*pieces[0], 0, *pieces[1], 0, *pieces[2]]
     assert row.regions.tolist() == [0] * (len(pieces[0]) + len(pieces[1]) + 2) + [1] * len(pieces[2])
-
-
-def test_a_plain_model_reads_a_stripped_mark_as_nothing():
     encoder = Encoder(TOKENIZERS["byte-level"], "legacy_none", "strip")
     marked, bare = encoder.rows([["the cat ran . [SEP]", "the mat ."], ["the cat ran .", "the mat ."]])
     assert marked.ids == bare.ids
     assert marked.regions.tolist() == bare.regions.tolist()
-
-
-def test_a_literal_mark_is_read_as_characters():
-    row = Encoder(TOKENIZERS["byte-level"], "legacy_none", "literal").rows([["a [SEP]", "b"]])[0]
-    assert 0 not in row.ids
-    assert len(row.ids) > 4
+    literal = Encoder(TOKENIZERS["byte-level"], "legacy_none", "literal").rows([["a [SEP]", "b"]])[0]
+    assert 0 not in literal.ids and len(literal.ids) > 4
 
 
 rows = st.lists(st.lists(st.integers(1, 3), min_size=1, max_size=12).map(tuple), min_size=1, max_size=12)
@@ -284,13 +257,10 @@ def test_trees_hold_every_row_once_and_the_mask_shows_exactly_its_own_prefix(mad
         assert len(trees) == len(set(made))
 
 
-def test_sharing_reads_fewer_tokens():
+def test_sharing_reads_fewer_tokens_and_batches_keep_to_the_budget():
     made = [(1, 2, 3, 4, 5, 6), (1, 2, 3, 4, 9), (1, 2, 3, 4, 5, 6), (7, 8)]
     assert sum(len(tree.tokens) for tree in grow(made, True)) == 6 + 1 + 2
     assert common_prefix(made[0], made[1]) == 4
-
-
-def test_no_batch_is_wider_than_the_budget_unless_one_row_is():
     made = [tuple(range(n)) for n in (3, 5, 4, 9, 2, 50)]
     planned = list(batches(grow(made, False), 12))
     assert sum(len(batch) for batch in planned) == 6
@@ -309,33 +279,20 @@ def test_a_row_runs_from_files(tmp_path):
     assert sum(readout.arrays["region_tokens"]) == len(readout.arrays["token_bits"])
 
 
-def test_an_item_longer_than_the_window_is_refused_by_name():
-    long = Suite("long", "sum", ("(1;%a%) > (1;%b%)",), (pair(7, {"a": ["the cat " * 80], "b": ["the"]}),))
-    with pytest.raises(BadInput, match=r"suite long, item 7, condition a: \d+ tokens, the model reads 128"):
-        condition_bits([long], Encoder(TOKENIZERS["byte-level"]), open_reader(network()))
-
-
-def test_an_item_without_tokens_is_refused_by_name():
-    empty = Suite("none", "sum", ("(1;%a%) > (1;%b%)",), (pair(7, {"a": [""], "b": ["the"]}),))
-    with pytest.raises(BadInput, match="suite none, item 7, condition a: the tokenizer gives no token"):
-        condition_bits([empty], Encoder(TOKENIZERS["byte-level"], "legacy_none"), open_reader(network()))
-
-
-def test_a_tokenizer_without_ends_serves_only_the_legacy_convention():
+def test_bad_input_is_named():
     bare = byte_level(pad_token=END)
     assert Encoder(bare, "legacy_none", "strip").rows([["the cat", "ran"]])
     for ends in set(ENDS) - {"legacy_none"}:
-        with pytest.raises(BadInput, match="no begin or end token"):
-            Encoder(bare, ends)
-    with pytest.raises(BadInput, match="no begin or end token"):
-        Encoder(bare, "legacy_none").rows([["the cat [SEP]", "ran"]])
-
-
-def test_unknown_conventions_are_refused():
-    with pytest.raises(BadInput, match="ends is 'cls'"):
-        Encoder(TOKENIZERS["byte-level"], "cls")
-    with pytest.raises(BadInput, match="separator is 'tab'"):
-        Encoder(TOKENIZERS["byte-level"], separator="tab")
+        refuses("no begin or end token", Encoder, bare, ends)
+    refuses("no begin or end token", Encoder(bare, "legacy_none").rows, [["the cat [SEP]", "ran"]])
+    long = Suite("long", "sum", ("(1;%a%) > (1;%b%)",), (pair(7, {"a": ["the cat " * 80], "b": ["the"]}),))
+    with pytest.raises(BadInput, match=r"suite long, item 7, condition a: \d+ tokens, the model reads 128"):
+        condition_bits([long], Encoder(TOKENIZERS["byte-level"]), open_reader(network()))
+    empty = Suite("none", "sum", ("(1;%a%) > (1;%b%)",), (pair(7, {"a": [""], "b": ["the"]}),))
+    with pytest.raises(BadInput, match="suite none, item 7, condition a: the tokenizer gives no token"):
+        condition_bits([empty], Encoder(TOKENIZERS["byte-level"], "legacy_none"), open_reader(network()))
+    refuses("ends is 'cls'", Encoder, TOKENIZERS["byte-level"], "cls")
+    refuses("separator is 'tab'", Encoder, TOKENIZERS["byte-level"], separator="tab")
 
 
 def test_tokens_equal_minicons_on_the_same_texts(tmp_path):

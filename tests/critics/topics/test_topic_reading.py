@@ -1,7 +1,5 @@
 """Topics read from text, and the critic of their logits."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 
@@ -29,6 +27,7 @@ from longform.critics.topics.score import (
 )
 from longform.critics.topics.train import fit
 from longform.datasets.synthetic_world.corpora import build
+from tests.refusals import refuses
 
 WORDS = ("ash", "birch", "cod", "dace", "eel", "unspoken")
 
@@ -40,14 +39,6 @@ def model() -> TopicModel:
 
 def document(name: str, text: str) -> Document:
     return Document(name, "test", (Section("Title", text),))
-
-
-def test_trees_read_as_trees_and_fish_as_fish():
-    readout = read([document("t", "ash birch ash birch ash"), document("f", "cod dace eel cod cod")], reader=model())
-    tree, fish = readout.arrays["lambda"]
-    assert tree[0] > 0.5 > tree[1]
-    assert fish[1] > 0.5 > fish[0]
-    assert np.all(readout.arrays["nu"] > 0) and np.all(readout.arrays["nu"] <= 1)
 
 
 def test_empty_unknown_and_unspoken_documents_keep_their_row_and_are_invalid():
@@ -63,13 +54,10 @@ def test_empty_unknown_and_unspoken_documents_keep_their_row_and_are_invalid():
     assert critic.tally(units_from_readout(readout)).total("excluded") == 3
 
 
-def test_a_document_reads_the_same_in_any_company():
+def test_a_document_reads_the_same_in_any_company_and_from_a_folder(tmp_path):
     together = read([document("a", "ash cod"), document("b", "eel eel dace"), document("c", "birch")], reader=model())
     alone = read([document("b", "eel eel dace")], reader=model())
     assert np.array_equal(together.arrays["lambda"][1], alone.arrays["lambda"][0])
-
-
-def test_only_the_asked_splits_are_read_and_a_folder_is_as_good_as_a_model(tmp_path):
     model().save(tmp_path / "m")
     train = replace(document("a", "ash"), split="train")
     readout = read([train, document("b", "cod")], reader=tmp_path / "m", splits=["train"])
@@ -77,25 +65,12 @@ def test_only_the_asked_splits_are_read_and_a_folder_is_as_good_as_a_model(tmp_p
     assert np.array_equal(readout.arrays["lambda"], read([train], reader=model()).arrays["lambda"])
 
 
-def test_the_released_critic_keeps_the_topic_models_gaussian():
+def test_the_critic_is_the_models_own_gaussian_released_or_fitted():
     readout = read([document("a", "ash birch"), document("b", "cod eel")], reader=model())
     critic = released(real=readout).fit(units_from_readout(readout))
     assert np.array_equal(critic.precision, np.eye(2))
     details = critic.describe(units_from_readout(readout))
     assert len(details["outliers"]) == 2 and len(details["covariance_of_means"]) == 2
-
-
-def test_bad_input_is_refused_by_name():
-    with pytest.raises(BadInput, match="got no document"):
-        read([], reader=model())
-    nameless = TopicModel((), model().beta, np.zeros(2), np.eye(2), np.eye(2))
-    with pytest.raises(BadInput, match="names no words"):
-        read([document("a", "ash")], reader=nameless)
-    with pytest.raises(BadInput, match="readout is 'order', allowed is one of"):
-        read([document("a", "ash")], reader=model(), readout="order")
-
-
-def test_the_critic_fitted_on_training_posteriors_is_the_models_own_gaussian():
     rng = generator("topic documents")
     groups = (["oak", "elm", "ash", "fir"], ["cod", "eel", "ray", "bream"], ["iron", "tin", "zinc", "lead"])
     texts = []
@@ -112,7 +87,7 @@ def test_the_critic_fitted_on_training_posteriors_is_the_models_own_gaussian():
     np.testing.assert_allclose(np.linalg.inv(critic.precision), fitted.covariance, rtol=0.03, atol=3e-3)
 
 
-def test_the_synthetic_topics_read_synthetic_text_and_find_its_proportions():
+def test_synthetic_words_are_met_in_any_shape_and_their_proportions_found():
     corpus = build(name="wiki", seed=5, domain="wiki", documents={"test": 150})
     readout = read(corpus.documents, reader=Path("unread"), reader_truth=corpus.truth)
     valid, logits = readout.arrays["valid"], corpus.truth["topic_logits"]
@@ -120,11 +95,28 @@ def test_the_synthetic_topics_read_synthetic_text_and_find_its_proportions():
     true, read_off = (x / x.sum(axis=1, keepdims=True) for x in (true, read_off))
     same = [np.corrcoef(true[:, k], read_off[:, k])[0, 1] for k in range(true.shape[1])]
     assert np.mean(same) > 0.5 and min(same) > 0.3  # sentences drift, and an article has some thirty topic words
+    text = "The Bakers dug a canal, two canals (and lilies)."
+    found = synthetic_words(("canal", "baker", "lily"))(document("d", text))
+    assert found == ["the", "baker", "dug", "a", "canal", "two", "canal", "and", "lily"]
 
 
-def test_a_corpus_without_topics_is_no_reader():
+def test_bad_input_is_named():
+    refuses("got no document", read, [], reader=model())
+    nameless = TopicModel((), model().beta, np.zeros(2), np.eye(2), np.eye(2))
+    refuses("names no words", read, [document("a", "ash")], reader=nameless)
+    refuses("readout is 'order', allowed is one of", read, [document("a", "ash")], reader=model(), readout="order")
     with pytest.raises(BadInput, match=r"lacks \['word_probabilities'"):
         read([document("a", "ash")], reader=Path("unread"), reader_truth={"topic_mean": np.zeros(2)})
+    lost = TopicReading("lost", "test", np.zeros(3), np.zeros(3), 0, valid=False)
+    refuses("none of 1 documents", LogisticNormalCritic().fit, [lost])
+    flat = [TopicReading(f"u{i}", "test", np.zeros(2), np.zeros(2), 3) for i in range(5)]
+    refuses("singular", LogisticNormalCritic().fit, flat)
+    refuses("not fitted", LogisticNormalCritic().tally, flat)
+    refuses("has 2 logits, the critic was fitted on 3", LogisticNormalCritic().fit(drawn(9)).tally, flat)
+    refuses("lacks", units_from_readout, Readout(("u",), ("test",), {}))
+    refuses("2 or more", covariance_of_means, flat[:1])
+    empty = LogisticNormalCritic().fit(drawn(9))
+    assert np.isnan(empty.score(empty.tally([lost])))
 
 
 def trees_and_fish() -> TopicModel:
@@ -148,13 +140,8 @@ def test_each_word_has_the_probability_that_the_first_half_gives_it():
 
 
 def test_halves_without_a_known_word_are_excluded_and_unspoken_words_are_no_words():
-    texts = {
-        "nothing begun": "Nobody said more. An eel came.",
-        "nothing ended": "An eel came. Nobody said more.",
-        "one sentence": "An eel came.",
-        "empty": "",
-        "unspoken": "An ash stood. The unspoken eel came.",
-    }
+    texts = {"nothing begun": "Nobody said more. An eel came.", "nothing ended": "An eel came. Nobody said more.",
+             "one sentence": "An eel came.", "empty": "", "unspoken": "An ash stood. The unspoken eel came."}  # fmt: skip
     readout = read(
         [document(name, text) for name, text in texts.items()], reader=trees_and_fish(), readout="completion"
     )
@@ -194,7 +181,7 @@ TEXTS = [
 ]
 
 
-def test_every_sentence_is_read_as_a_document_of_its_own():
+def test_every_sentence_is_read_as_a_document_of_its_own_and_too_few_are_excluded():
     readout = read(TEXTS, reader=trees_and_fish(), readout="paths")
     first, silent, short = paths_from_readout(readout)
     assert [len(first.latents), len(silent.latents), len(short.latents)] == [4, 0, 1]
@@ -204,20 +191,10 @@ def test_every_sentence_is_read_as_a_document_of_its_own():
     alone = read([document("x", "The eel and cod swam on.")], reader=trees_and_fish())
     assert np.array_equal(first.latents[3], alone.arrays["lambda"][0])
     assert first.latents[0, 0] > 0 > first.latents[0, 1]
-
-
-def test_too_few_topical_sentences_are_excluded_and_no_document_is_refused():
     units = paths_from_readout(read(TEXTS, reader=trees_and_fish(), readout="paths"))
     tally = JointBridgeCritic().fit([units[0]]).tally(units)
     assert tally.column("excluded").tolist() == [0, 1, 1]
-    with pytest.raises(BadInput, match="no document of splits"):
-        read(TEXTS, reader=trees_and_fish(), readout="paths", splits=["train"])
-
-
-def test_synthetic_words_are_met_in_any_shape():
-    words = synthetic_words(("canal", "baker", "lily"))
-    text = "The Bakers dug a canal, two canals (and lilies)."
-    assert words(document("d", text)) == ["the", "baker", "dug", "a", "canal", "two", "canal", "and", "lily"]
+    refuses("no document of splits", read, TEXTS, reader=trees_and_fish(), readout="paths", splits=["train"])
 
 
 def drawn(documents: int, seed: int = 0, dims: int = 3, scale: float = 1.0) -> list[TopicReading]:
@@ -227,15 +204,12 @@ def drawn(documents: int, seed: int = 0, dims: int = 3, scale: float = 1.0) -> l
     return [TopicReading(f"u{i}", "test", row, rng.uniform(0.05, 0.4, dims), 30) for i, row in enumerate(rows)]
 
 
-def test_the_density_is_the_normal_density():
+def test_the_score_is_the_normal_density_and_its_expectation_over_the_posterior():
     rng = generator("normal density")
     root = rng.normal(size=(4, 4))
     covariance, mean, point = root @ root.T + np.eye(4), rng.normal(size=4), rng.normal(size=4)
     expected = -multivariate_normal.logpdf(point, mean, covariance)
     assert negative_log_density(point, mean, np.linalg.inv(covariance)) == pytest.approx(expected, rel=1e-12)
-
-
-def test_the_full_score_is_the_expectation_over_the_posterior():
     units = drawn(40)
     critic = LogisticNormalCritic(full_expectation=True).fit(units)
     rng = generator("expected density")
@@ -282,14 +256,14 @@ def test_topics_at_random_are_described_by_what_was_drawn():
     described = critic.describe(units)
     covariance = np.array(described["covariance_of_means"])
     held = covariance_of_means(units)
+    np.testing.assert_allclose(held, np.cov(np.array([u.logits for u in units]).T, bias=True))
     np.testing.assert_allclose(np.diag(covariance), np.diag(held), rtol=0.2)
     assert np.abs(covariance - np.diag(np.diag(covariance))).max() < 0.3 < np.abs(np.tril(held, -1)).max()
     assert "outlier_texts" not in described
-    with pytest.raises(BadInput, match="call fit"):
-        RandomTopicCritic().judged(units)
+    refuses("call fit", RandomTopicCritic().judged, units)
 
 
-def test_documents_without_known_words_are_excluded_and_counted():
+def test_documents_without_known_words_are_excluded_and_counted_and_outliers_come_worst_first():
     units = drawn(20)
     lost = TopicReading("lost", "test", np.zeros(3), np.zeros(3), 0, valid=False)
     critic = LogisticNormalCritic().fit([*units, lost])
@@ -299,38 +273,6 @@ def test_documents_without_known_words_are_excluded_and_counted():
     assert tally.total("excluded") == 1
     assert tally.total("documents") == 20
     assert critic.score(tally) == critic.score(critic.tally(units))
-    assert "lost" not in dict(critic.outliers(tally, 30))
-
-
-def test_outliers_are_the_improbable_documents_with_their_nats():
-    units = drawn(50)
     far = TopicReading("far", "generated", np.full(3, 25.0), np.full(3, 0.1), 9)
-    critic = LogisticNormalCritic().fit(units)
-    worst = critic.outliers(critic.tally([*units, far]), 3)
-    assert worst[0][0] == "far"
-    assert worst[0][1] > worst[1][1] >= worst[2][1]
-
-
-def test_bad_input_is_refused_by_name_of_topic_score():
-    lost = TopicReading("lost", "test", np.zeros(3), np.zeros(3), 0, valid=False)
-    with pytest.raises(BadInput, match="none of 1 documents"):
-        LogisticNormalCritic().fit([lost])
-    flat = [TopicReading(f"u{i}", "test", np.zeros(2), np.zeros(2), 3) for i in range(5)]
-    with pytest.raises(BadInput, match="singular"):
-        LogisticNormalCritic().fit(flat)
-    with pytest.raises(BadInput, match="not fitted"):
-        LogisticNormalCritic().tally(flat)
-    with pytest.raises(BadInput, match="has 2 logits, the critic was fitted on 3"):
-        LogisticNormalCritic().fit(drawn(9)).tally(flat)
-    with pytest.raises(BadInput, match="lacks"):
-        units_from_readout(Readout(("u",), ("test",), {}))
-    with pytest.raises(BadInput, match="2 or more"):
-        covariance_of_means(flat[:1])
-    empty = LogisticNormalCritic().fit(drawn(9))
-    assert np.isnan(empty.score(empty.tally([lost])))
-
-
-def test_the_shown_covariance_is_of_means():
-    units = drawn(200, dims=4)
-    shown = covariance_of_means(units)
-    np.testing.assert_allclose(shown, np.cov(np.array([u.logits for u in units]).T, bias=True))
+    worst = critic.outliers(critic.tally([*units, lost, far]), 30)
+    assert "lost" not in dict(worst) and worst[0][0] == "far" and worst[0][1] > worst[1][1] >= worst[2][1]

@@ -1,14 +1,12 @@
 """Counts of terms and training of topic models."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from topic_cases import simulated, small_model
 
-from longform.core.documents import BadInput, Document, Section
+from longform.core.documents import Document, Section
 from longform.critics.topics.model import (
     RELEASED,
     TopicModel,
@@ -19,53 +17,32 @@ from longform.critics.topics.model import (
     gaussian,
 )
 from longform.critics.topics.train import RELEASED_SEED, expectation, fit, maximise, seeded_model
+from tests.refusals import refuses
 
 
 def document(number: int, *sections: str) -> Document:
     return Document(f"d{number}", "train", tuple(Section(None, text) for text in sections))
 
 
-CORPUS = [
-    document(0, "the river river\nBridge bridge .", "river lake @xmath0 \\alpha"),
-    document(1, "The lake lake common bridge , @xmath0 \\alpha"),
-    document(2, "river common lake bridge, @xmath0 \\alpha"),
-    document(3, "common harbour harbour"),
-    document(4, "valley"),
-    document(5, "valley"),
-    document(6, "x"),
-]
+CORPUS = [document(0, "the river river\nBridge bridge .", "river lake @xmath0 \\alpha"),
+          document(1, "The lake lake common bridge , @xmath0 \\alpha"),
+          document(2, "river common lake bridge, @xmath0 \\alpha"), document(3, "common harbour harbour"),
+          document(4, "valley"), document(5, "valley"), document(6, "x")]  # fmt: skip
 
 
-def test_terms_are_frequent_specific_and_no_function_words_or_formulas():
+def test_terms_are_frequent_and_specific_and_counts_cover_all_sections():
     found = build_vocabulary(CORPUS, min_count=2, max_share=0.5)
     assert found == ("river", "lake", "common", "bridge", "harbour", "valley")
-
-
-def test_case_and_attached_punctuation_make_other_words():
-    found = build_vocabulary(CORPUS, min_count=1, max_share=0.5)
-    assert {"Bridge", "bridge", "bridge,", "."} <= set(found)
-    assert "The" not in found and "x" not in found
-
-
-def test_a_word_in_half_of_the_documents_is_left_out():
+    every = build_vocabulary(CORPUS, min_count=1, max_share=0.5)  # case and attached punctuation make other words
+    assert {"Bridge", "bridge", "bridge,", "."} <= set(every) and not {"The", "x"} & set(every)
     two = [document(0, "fig date"), document(1, "date plum"), document(2, "plum elm"), document(3, "kiwi")]
-    assert build_vocabulary(two, min_count=1, max_share=0.5) == ("fig", "elm", "kiwi")
-
-
-def test_counts_cover_all_sections_and_unknown_tokens_are_counted():
+    assert build_vocabulary(two, min_count=1, max_share=0.5) == ("fig", "elm", "kiwi")  # half is too much
     counts, unknown = count_terms(CORPUS, ("river", "lake"))
     assert counts.starts.tolist() == [0, 2, 3, 5, 5, 5, 5, 5]
     assert dict(zip(counts.terms[:2].tolist(), counts.counts[:2].tolist(), strict=True)) == {0: 3.0, 1: 1.0}
     assert unknown.tolist() == [6, 6, 4, 3, 1, 1, 1]
     assert counts.tokens.tolist() == [4, 2, 2, 0, 0, 0, 0]
     assert np.array_equal(counts.take(np.array([2, 0])).tokens, [2, 4])
-
-
-def test_a_vocabulary_of_one_word_or_none_is_refused():
-    with pytest.raises(BadInput, match="1 of 15 words"):
-        build_vocabulary(CORPUS, min_count=4, max_share=0.3, stop_words=())
-    with pytest.raises(BadInput, match="0 of 0 words of 0 documents"):
-        build_vocabulary([])
 
 
 def test_a_run_that_goes_on_from_a_checkpoint_ends_where_the_whole_run_ends(tmp_path):
@@ -86,8 +63,7 @@ def test_saving_twice_gives_the_same_bytes(tmp_path):
     TopicModel.load(tmp_path / "one").save(tmp_path / "two")
     for name in ("topics.npz", "topics.json"):
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
-    with pytest.raises(BadInput, match=r"no topics\.npz"):
-        TopicModel.load(tmp_path / "three")
+    refuses(r"no topics\.npz", TopicModel.load, tmp_path / "three")
 
 
 def documents(*texts: str) -> list[Document]:
@@ -129,25 +105,19 @@ def test_only_training_documents_are_fitted():
         fit(part, seed=2, topics=2, min_count=1, max_share=1.1, settings=settings) for part in (train + others, train)
     )
     assert both.vocabulary == one.vocabulary and np.array_equal(both.beta, one.beta)
-    with pytest.raises(BadInput, match="zero documents of split train"):
-        fit(others, seed=2, topics=2)
+    refuses("zero documents of split train", fit, others, seed=2, topics=2)
 
 
-def test_bad_input_is_refused_by_name():
+def test_bad_input_is_named():
+    refuses("1 of 15 words", build_vocabulary, CORPUS, min_count=4, max_share=0.3, stop_words=())
+    refuses("0 of 0 words of 0 documents", build_vocabulary, [])
     few = documents("apple pear", "pear apple")
-    with pytest.raises(BadInput, match="1 topic"):
-        fit(few, seed=1, topics=1, vocabulary=["apple", "pear"])
-    with pytest.raises(BadInput, match="vocabulary of 1 word"):
-        fit(few, seed=1, topics=2, vocabulary=["apple"])
-    with pytest.raises(BadInput, match="none of 2 documents"):
-        fit(few, seed=1, topics=2, vocabulary=["fig", "date"])
-    with pytest.raises(BadInput, match="singular"):
-        TopicModel((), np.full((3, 2), 0.5), np.zeros(2), np.ones((2, 2)), np.ones((2, 2)))
-    with pytest.raises(BadInput, match="covariance is singular"):
-        gaussian(np.zeros((4, 2)), np.zeros((4, 2)))
+    refuses("1 topic", fit, few, seed=1, topics=1, vocabulary=["apple", "pear"])
+    refuses("vocabulary of 1 word", fit, few, seed=1, topics=2, vocabulary=["apple"])
+    refuses("none of 2 documents", fit, few, seed=1, topics=2, vocabulary=["fig", "date"])
+    refuses("singular", TopicModel, (), np.full((3, 2), 0.5), np.zeros(2), np.ones((2, 2)), np.ones((2, 2)))
+    refuses("covariance is singular", gaussian, np.zeros((4, 2)), np.zeros((4, 2)))
     empty = from_rows([(np.zeros(0, int), np.zeros(0))], 2)
-    with pytest.raises(BadInput, match="document number 0 has no known word"):
-        expectation(empty, small_model(1, topics=2, terms=2), RELEASED)
+    refuses("document number 0 has no known word", expectation, empty, small_model(1, topics=2, terms=2), RELEASED)
     for wrong in ({"rounds": 0}, {"floats": "float16"}, {"lag": 0}):
-        with pytest.raises(BadInput, match="topic settings"):
-            TopicSettings(**wrong)
+        refuses("topic settings", TopicSettings, **wrong)

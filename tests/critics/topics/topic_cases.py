@@ -1,7 +1,5 @@
 """Small topic models, and counts drawn from known ones."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.special import logsumexp
 

@@ -38,6 +38,7 @@ from longform.critics.verifiability.train import (
 )
 from longform.datasets.fever import claims_of, pages_of
 from longform.datasets.synthetic_world.fever_corpus import build
+from tests.refusals import refuses
 
 PAGES = {
     "Ulm": ("Ulm is a town in Quenovia.", "Ulm was founded in 1456.", "It has many harps."),
@@ -62,17 +63,16 @@ def checker(answers, pages=PAGES):
     return Checker(pages, TitlesAndBm25(pages), Bm25Lines(pages), Said(answers))
 
 
-def test_pages_are_found_by_the_longest_title_first():
+def test_pages_are_found_by_title_and_lines_by_words():
     retrieval = TitlesAndBm25(PAGES)
     assert retrieval.pages_for("Ulm was founded in 1456.")[0] == "Ulm"
     assert retrieval.pages_for("Ulm of the West runs long.")[:2] == ["Ulm of the West", "Ulm"]  # the second by BM25
     assert retrieval.pages_for("Mercury is hot.") == ["Mercury (planet)"]
     assert retrieval.pages_for("Nowhere was founded.") == [] == retrieval.pages_for("")
-
-
-def test_the_title_filter_drops_what_bm25_brings():
-    claim = "a company with 3,512 employees"
-    assert TitlesAndBm25(PAGES).pages_for(claim) == []
+    assert retrieval.pages_for("a company with 3,512 employees") == []  # what BM25 brings needs a title in the claim
+    selection = Bm25Lines(PAGES, limit=1)
+    assert selection.lines_for("Ulm was founded in 1457.", ["Ulm"]) == [("Ulm", 1)]
+    assert selection.lines_for("zebras", ["Ulm"]) == [] == selection.lines_for("Ulm", ["Atlantis"])
 
 
 def test_bm25_is_its_formula():
@@ -91,13 +91,7 @@ def test_bm25_is_its_formula():
     assert _scores(_bm25(texts), query, len(texts)) == pytest.approx(wanted, rel=1e-5)
 
 
-def test_lines_share_words_with_the_claim_and_unknown_pages_have_none():
-    selection = Bm25Lines(PAGES, limit=1)
-    assert selection.lines_for("Ulm was founded in 1457.", ["Ulm"]) == [("Ulm", 1)]
-    assert selection.lines_for("zebras", ["Ulm"]) == [] == selection.lines_for("Ulm", ["Atlantis"])
-
-
-def test_a_verdict_is_the_surest_line_and_conflicts_decide_nothing():
+def test_conflicts_of_lines_or_pages_decide_nothing():
     lines = [("a", 0), ("a", 1), ("b", 0)]
     rows = np.array([[0.6, 0.1, 0.3], [0.9, 0.05, 0.05], [0.1, 0.3, 0.6]])
     found = verdict(lines, rows)
@@ -107,9 +101,6 @@ def test_a_verdict_is_the_surest_line_and_conflicts_decide_nothing():
     assert (found.label, found.evidence, found.conflict) == ("not_enough_info", frozenset(), True)
     assert verdict(lines, np.array([[0.4, 0.3, 0.3]] * 3)).label == "not_enough_info"
     assert verdict([], np.zeros((0, 3))).label == "not_enough_info"
-
-
-def test_pages_in_conflict_leave_a_claim_open():
     pages = {**PAGES, "Founded Ulm": ("Ulm was founded in 1900.",)}
     answers = {"Ulm was founded in 1456.": (0.9, 0, 0.1), "Ulm was founded in 1900.": (0, 0.9, 0.1)}
     (found,) = checker(answers, pages).check(["Ulm was founded in 1456."])
@@ -142,7 +133,7 @@ def trained(tmp_path_factory):
     return folder / "saved", corpus, made
 
 
-def test_a_trained_checker_beats_the_most_frequent_label_on_claims_it_has_not_seen(trained):
+def test_a_trained_checker_beats_the_most_frequent_label_and_opens_no_socket(trained, monkeypatch):
     folder, corpus, _ = trained
     claims = [claim for document, claim in claims_of(corpus.documents) if document.split == "test"]
     found = open_checker(folder).check([claim.text for claim in claims])
@@ -150,33 +141,30 @@ def test_a_trained_checker_beats_the_most_frequent_label_on_claims_it_has_not_se
     most = max(sum(claim.label == label for claim in claims) for label in LABELS) / len(claims)
     assert len(claims) > 50 and right > most + 0.15
 
-
-def test_checking_opens_no_socket(trained, monkeypatch):
     def refuse(*given, **named):
         raise AssertionError("a socket was opened")
 
     monkeypatch.setattr(socket, "socket", refuse)
     monkeypatch.setattr(socket, "create_connection", refuse)
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
-    folder, corpus, _ = trained
     texts = [claim.text for _, claim in claims_of(corpus.documents)][:40]
     assert len(open_checker(folder).check(texts)) == 40
 
 
-def test_a_saved_checker_says_the_same(trained):
+def test_a_saved_checker_is_its_files_and_says_the_same_in_any_batch(trained):
     folder, corpus, made = trained
     pairs = [Pair("Ulm was founded in 1456.", "Ulm", line) for line in PAGES["Ulm"]]
     assert np.array_equal(open_checker(folder).entailment.probabilities(pairs), made.entailment.probabilities(pairs))
     assert open_checker(folder).pages == pages_of(corpus.documents)
-
-
-def test_a_pair_does_not_depend_on_its_batch(trained):
     made = trained[2].entailment
     pairs = [Pair("Ulm was founded in 1456 by many people of the old town.", "Ulm", line) for line in PAGES["Ulm"]]
     alone = np.concatenate([made.probabilities([pair]) for pair in pairs])
     assert made.probabilities(pairs) == pytest.approx(alone, abs=1e-5)
     assert made.probabilities([Pair("...", "Ulm", "Ulm is.")]).tolist() == [[0, 0, 1]]
     assert alone.sum(1) == pytest.approx(1)
+    record = json.loads((trained[0] / "checker.json").read_text())
+    assert sorted(record) == ["retrieval", "selection", "size", "sure", "words"]
+    assert {path.name for path in trained[0].iterdir()} == {"checker.json", "pages.jsonl", "entailment.safetensors"}
 
 
 def test_names_and_numbers_are_read_by_shape_and_compared_by_letter():
@@ -217,15 +205,12 @@ def test_any_sequence_classifier_can_stand_in_for_the_trained_one(tmp_path):
     assert opened.check(["Atlantis sank."])[0].label == "not_enough_info"
 
 
-def test_two_labels_are_minichecks_and_strange_ones_are_named(tmp_path):
+def test_minichecks_have_two_labels_or_a_first_answer_token(tmp_path):
     two = brought_entailment(sequence_classifier(tmp_path / "two", ["LABEL_0", "LABEL_1"]))
     found = two.probabilities([Pair("the town", "", "the town lies")])
     assert found[0, 1] == 0 and found.sum() == pytest.approx(1) and two.columns == (1, None, 0)
     with pytest.raises(BadInput, match="labels are"):
         columns_of(BertConfig(id2label={0: "a", 1: "b", 2: "c"}, label2id={"a": 0, "b": 1, "c": 2}), tmp_path)
-
-
-def test_minichecks_sequence_model_is_read_at_its_first_answer_token(tmp_path):
     folder = bpe_folder(tmp_path / "t5")
     torch.manual_seed(0)
     config = T5Config(vocab_size=300, d_model=16, d_kv=8, d_ff=16, num_layers=1, num_heads=2, decoder_start_token_id=0)
@@ -240,22 +225,12 @@ def test_minichecks_sequence_model_is_read_at_its_first_answer_token(tmp_path):
 
 
 def test_what_is_no_checker_and_no_corpus_of_claims_is_named(tmp_path):
-    with pytest.raises(BadInput, match=r"no checker\.json"):
-        open_checker(tmp_path)
+    refuses(r"no checker\.json", open_checker, tmp_path)
     given = {"base": tmp_path, "name": "c", "seed": 1, "scratch": tmp_path}
-    with pytest.raises(BadInput, match="0 pages, 0 claims"):
-        train.fit(documents=[], **given)
+    refuses("0 pages, 0 claims", train.fit, documents=[], **given)
     corpus = build(name="claims", seed=1, pages={"train": 4})
-    with pytest.raises(BadInput, match="needs a schedule"):
-        train.fit(documents=corpus.documents, **given)
-    with pytest.raises(BadInput, match="unexpected keyword"):
-        train.fit(documents=corpus.documents, schedule={}, retrieval={"size": 1}, **given)
-
-
-def test_the_pages_of_a_folder_are_all_that_is_read(trained):
-    record = json.loads((trained[0] / "checker.json").read_text())
-    assert sorted(record) == ["retrieval", "selection", "size", "sure", "words"]
-    assert {path.name for path in trained[0].iterdir()} == {"checker.json", "pages.jsonl", "entailment.safetensors"}
+    refuses("needs a schedule", train.fit, documents=corpus.documents, **given)
+    refuses("unexpected keyword", train.fit, documents=corpus.documents, schedule={}, retrieval={"size": 1}, **given)
 
 
 def test_models_move_to_the_chosen_device(trained, tmp_path, monkeypatch):

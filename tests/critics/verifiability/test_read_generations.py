@@ -1,6 +1,5 @@
 """From generations to claims and verdicts, facts of damaged articles, and shares of what is supported."""
 
-import json
 import math
 import socket
 import sys
@@ -10,7 +9,7 @@ import numpy as np
 import pytest
 
 from longform.core.documents import BadInput, Document, Section
-from longform.core.text.sentences import SPLITTERS, PageSimilarity, conjunctions, entities, link_parser, mean_nats
+from longform.core.text.sentences import PageSimilarity, conjunctions, entities, link_parser, mean_nats
 from longform.critics.verifiability.checker import SavedChecker
 from longform.critics.verifiability.read import (
     claims_of,
@@ -33,6 +32,7 @@ from longform.critics.verifiability.score import (
 from longform.critics.verifiability.train import SHAPES, DecomposableAttention, TrainedEntailment, Vocabulary
 from longform.datasets.synthetic_world import corpora
 from longform.datasets.synthetic_world.fever_corpus import build
+from tests.refusals import refuses
 
 PAGES = {
     "Inghaven": ("Inghaven is a town in Quenovia.", "Inghaven was founded in 1456.", "The harpists slept."),
@@ -53,11 +53,8 @@ def folder(tmp_path_factory):
 def generated(*texts, setting="beam", title="Inghaven"):
     documents, truth = [], {}
     for number, text in enumerate(texts):
-        sections = (
-            Section(title, "Inghaven is a town in Quenovia."),
-            Section("continuation", text),
-            Section("reference", ""),
-        )
+        sections = (Section(title, "Inghaven is a town in Quenovia."), Section("continuation", text),
+                    Section("reference", ""))  # fmt: skip
         documents.append(Document(f"g{number}", "generated", sections))
     words = [text.split() for text in texts]
     for key, values in {
@@ -90,10 +87,15 @@ def test_the_planted_truth_stands_beside_the_verdicts(folder, monkeypatch):
     assert units(folder, "Inghaven lies.", domain=None)[0].truth is None
 
 
-def test_the_determiner_rule_is_counted_and_a_cut_sentence_is_marked(folder):
+def test_rules_cuts_repeats_and_prefixes_are_marked(folder):
     (unit,) = units(folder, "The town was founded in 1456. The town was")
     assert unit.column("named").tolist() == [1, 1] and unit.column("cut").tolist() == [0, 1]
     assert unit.truth.labels[0] == "supported"
+    (unit,) = units(folder, "Inghaven was founded in 1456.", setting="human")
+    assert unit.truth.labels == ("supported", "supported")
+    assert math.isnan(unit.column("nats")[0]) and unit.column("nats")[1] == pytest.approx(-3.0)
+    (unit,) = units(folder, "The harpists slept. Inghaven lies. The harpists slept.")
+    assert unit.column("same_as").tolist() == [0, 1, 0]
 
 
 def test_empty_endless_and_foreign_generations(folder):
@@ -105,47 +107,22 @@ def test_empty_endless_and_foreign_generations(folder):
     assert units(folder, "It lies.", title="Atlantis")[0].column("tfidf").tolist() == [0]
 
 
-def test_of_human_texts_the_prefix_is_the_first_sentence(folder):
-    (unit,) = units(folder, "Inghaven was founded in 1456.", setting="human")
-    assert unit.truth.labels == ("supported", "supported")
-    assert math.isnan(unit.column("nats")[0]) and unit.column("nats")[1] == pytest.approx(-3.0)
-
-
-def test_repeats_point_at_the_first_of_them(folder):
-    (unit,) = units(folder, "The harpists slept. Inghaven lies. The harpists slept.")
-    assert unit.column("same_as").tolist() == [0, 1, 0]
-
-
-def test_texts_of_another_kind_are_named(folder):
-    documents, truth = generated("Inghaven lies.")
-    with pytest.raises(BadInput, match="come from continuations"):
-        read(documents=documents, truth={}, reader=folder, name="row")
-    with pytest.raises(BadInput, match="truth of 1"):
-        read(documents=documents * 2, truth=truth, reader=folder, name="row")
-    plain = [Document("g", "generated", (Section(None, "Text."),))]
-    with pytest.raises(BadInput, match="no continuation"):
-        read(documents=plain, truth=truth, reader=folder, name="row")
-
-
 def test_claims_with_known_labels_are_units_of_one_sentence(folder, tmp_path):
     corpus = build(name="c", seed=1, pages={"train": 10})
     found = generations_from_readout(
         read_claims(documents=corpus.documents, reader=folder, name="row", splits=["test"])
     )
     assert found and all(len(unit.checks.labels) == 1 == len(unit.truth.labels) for unit in found)
-    with pytest.raises(BadInput, match="no claims in splits"):
-        read_claims(documents=corpus.documents[:3], reader=folder, name="row")
+    refuses("no claims in splits", read_claims, documents=corpus.documents[:3], reader=folder, name="row")
 
 
-def test_frozen_lines_state_what_pages_state():
-    stated = verifier_of_lines(PAGES, "encyclopedia").stated
-    assert stated["Inghaven", "founded"] == ("1456", ("Inghaven", 1))
-
-
-def test_names_and_numbers_are_entities_and_conjunctions_count_twice():
+def test_entities_conjunctions_and_tokens_of_sentences_by_hand():
     assert entities("The Harpists of Ulm met Ann Lee in 1456.") == 4  # Harpists, Ulm, Ann Lee, 1456
     assert entities("They slept.") == 0 == entities("") and entities("Ulm slept.") == 1
     assert conjunctions("Ann and Lee slept, but Ulm rose.") == 4 and conjunctions("") == 0
+    found = mean_nats(["a b.", "cd.", "e."], [-1.0, -2.0, -3.0, -5.0], [2, 1, 3, 1])
+    assert found[:3] == pytest.approx([-1.5, -3.0, -5.0])
+    assert math.isnan(mean_nats(["a.", "b."], [-1.0], [2])[1])
 
 
 def test_similarity_is_its_formula():
@@ -153,12 +130,6 @@ def test_similarity_is_its_formula():
     idf = math.log((4 - 1 + 0.5) / 1.5)  # of "harps" and of "red harps"; "red" is in two of four, so it weighs nothing
     assert made.score("red harps harps", "a") == pytest.approx(idf**2 * (math.log(2) * math.log(3) + math.log(2) ** 2))
     assert made.score("red harps", "nowhere") == 0 == made.score("", "a")
-
-
-def test_tokens_belong_to_the_sentence_in_which_they_end():
-    found = mean_nats(["a b.", "cd.", "e."], [-1.0, -2.0, -3.0, -5.0], [2, 1, 3, 1])
-    assert found[:3] == pytest.approx([-1.5, -3.0, -5.0])
-    assert math.isnan(mean_nats(["a.", "b."], [-1.0], [2])[1])
 
 
 def test_link_grammar_is_asked_where_it_is_installed(monkeypatch):
@@ -175,10 +146,6 @@ def test_link_grammar_is_asked_where_it_is_installed(monkeypatch):
     assert (parse("Ulm slept."), parse("Ulm the.")) == (1.0, 0.0)
 
 
-def test_the_folder_is_json_and_safetensors(folder):
-    assert json.loads((folder / "checker.json").read_text())["sure"] == 0.5
-
-
 def split(text):
     return [part + "." for part in text.split(".") if part.strip()]
 
@@ -187,60 +154,26 @@ def texts(text):
     return [claim.text for claim in claims_of(text, "Ulm", split)]
 
 
-def test_only_the_first_five_sentences_become_claims():
+def test_claims_are_the_first_five_sentences_with_titles_for_determiners_and_pronouns():
     made = texts("A is. B is. C is. D is. E is. F is.")
     assert made == ["A is.", "B is.", "C is.", "D is.", "E is."]
     assert len(texts("A is. B is.")) == 2
-
-
-def test_an_opening_determiner_and_its_noun_become_the_title():
     assert texts("The town lies on a river. The war ended.") == ["Ulm lies on a river.", "Ulm ended."]
-
-
-@pytest.mark.parametrize(
-    "sentence",
-    [
-        "The United States won.",
-        "A town lies here.",
-        "In the town he fell.",
-        "The famous town lies.",
-        "The",
-        "The Town x.",
-    ],
-)
-def test_the_determiner_rule_leaves_names_adjectives_and_other_places_alone(sentence):
-    assert replace_determiner(sentence, "Ulm") is None
-
-
-def test_possessives_keep_their_case():
     assert replace_pronoun("Her mayor saw him.", "Ada") == ("Ada's mayor saw him.", 1)
     assert replace_pronoun("Her, he saw.", "Ada")[0] == "Ada, he saw." and replace_pronoun("Rain fell.", "Ada")[1] == 0
-
-
-def test_the_baseline_resolver_names_the_page_where_a_pronoun_opens():
     made = claims_of("It lies. Rain fell on it. Its town is old.", "Ulm", split)
     assert [claim.text for claim in made] == ["Ulm lies.", "Rain fell on it.", "Ulm's town is old."]
     assert [claim.pronouns for claim in made] == [1, 0, 1] and not any(claim.named for claim in made)
-
-
-def test_fifty_tokens_can_be_verified_and_fifty_one_cannot():
     fifty = " ".join(["word"] * 49) + "."
     made = claims_of(f"{fifty} more {fifty}", "Ulm", split)
     assert [claim.verifiable for claim in made] == [True, False]
 
 
-def test_an_endless_sentence_is_one_claim_that_is_marked():
-    (claim,) = claims_of("and so on " * 80, "Ulm", lambda text: [text])
-    assert not claim.verifiable and claim.cut
-
-
-def test_an_empty_generation_makes_no_claim():
-    assert claims_of("", "Ulm", SPLITTERS["full_stops"]) == [] == claims_of(" \n ", "Ulm", lambda text: [text])
-
-
-def test_the_repositorys_own_rules_find_common_nouns():
-    (claim,) = claims_of("The town lies on a river.", "Ulm", SPLITTERS["full_stops"])
-    assert claim.text == "Ulm lies on a river." and claim.named and claim.source == "The town lies on a river."
+@pytest.mark.parametrize("sentence",
+                         ["The United States won.", "A town lies here.", "In the town he fell.",
+                          "The famous town lies.", "The", "The Town x."])  # fmt: skip
+def test_the_determiner_rule_leaves_names_adjectives_and_other_places_alone(sentence):
+    assert replace_determiner(sentence, "Ulm") is None
 
 
 def test_false_facts_are_refuted_and_sound_ones_supported():
@@ -259,20 +192,19 @@ def test_false_facts_are_refuted_and_sound_ones_supported():
         read_facts(documents=[d for d in corpus.documents if d.id.startswith("false")], name="x", domain="wiki")
 
 
-def test_the_facts_read_back_are_those_that_the_world_wrote():
+def test_facts_read_back_are_those_written_and_of_pages_in_conflict_the_first_counts():
     corpus = corpora.build(name="pages", seed=1, domain="encyclopedia", documents=40)
     found = verifier_of(corpus.documents, "encyclopedia", "full_stops", "definition").stated
     truth = {page["title"]: page["facts"] for page in corpus.facts["pages"].values()}
     assert len(found) > 100
     assert all(truth[title][relation] == value for (title, relation), (value, _) in found.items())
-
-
-def test_of_pages_in_conflict_the_first_one_counts():
     town = [Section("place", "Ulm is a town in Quenovia. Ulm was founded in 1456.")]
     other = [Section("place", "Ulm is a town in Quenovia. Ulm was founded in 1900.")]
     both = [Document("a", "test", tuple(town)), Document("b", "test", tuple(other))]
     found = verifier_of(both, "encyclopedia", "full_stops", "definition")
     assert found.stated["Ulm", "founded"] == ("1456", ("Ulm", 1))
+    stated = verifier_of_lines(PAGES, "encyclopedia").stated
+    assert stated["Inghaven", "founded"] == ("1456", ("Inghaven", 1))
 
 
 A, B = frozenset({("Town", 0)}), frozenset({("Town", 0), ("River", 3)})
@@ -284,45 +216,31 @@ def unit(*pairs, name="g"):
 
 
 def scores(*units):
-    critics = [
-        SupportedPerGeneration(),
-        SupportedPerVerified(),
-        SupportedPerGeneration(unique=True),
-        SupportedPerVerified(unique=True),
-    ]
+    critics = [SupportedPerGeneration(), SupportedPerVerified(), SupportedPerGeneration(unique=True),
+               SupportedPerVerified(unique=True)]  # fmt: skip
     return [critic.score(critic.tally(units)) for critic in critics]
 
 
-def test_the_four_numbers_by_hand():
-    text = unit((S, A), (S, A), (S, B), (R, A), (N, A))
-    assert scores(text) == pytest.approx([3 / 5, 3 / 4, 2 / 5, 2 / 3])
+@pytest.mark.parametrize(
+    ("pairs", "numbers"),
+    [
+        ([(S, A), (S, A), (S, B), (R, A), (N, A)], [3 / 5, 3 / 4, 2 / 5, 2 / 3]),
+        ([(S, A), (R, A), (R, A), (S, A)], [2 / 5, 2 / 4, 1 / 5, 1 / 2]),  # another label is another class
+        ([(N, A), (N, A), (S, A)], [1 / 5, 1, 1 / 5, 1]),  # not enough information is no class
+    ],
+)
+def test_the_four_numbers_by_hand(pairs, numbers):
+    assert scores(unit(*pairs)) == pytest.approx(numbers)
 
 
-def test_the_same_evidence_with_another_label_is_another_class():
-    assert scores(unit((S, A), (R, A), (R, A), (S, A))) == pytest.approx([2 / 5, 2 / 4, 1 / 5, 1 / 2])
-
-
-def test_sentences_without_enough_information_are_no_class():
-    assert scores(unit((N, A), (N, A), (S, A))) == pytest.approx([1 / 5, 1, 1 / 5, 1])
-
-
-def test_missing_sentences_count_against_a_generation_and_those_past_the_fifth_do_not_count():
+def test_missing_empty_unverified_and_pooled_generations_count_as_the_paper_says():
     assert scores(unit((S, A)))[0] == pytest.approx(1 / 5)
     assert scores(unit(*[(S, A)] * 9))[0] == 1
-
-
-def test_a_generation_without_verified_sentences_is_left_out_and_counted():
     nothing, half = unit((N, A), name="n"), unit((S, A), (R, B), name="h")
     assert scores(nothing, half) == pytest.approx([1 / 10, 1 / 2, 1 / 10, 1 / 2])
     assert SupportedPerVerified().tally([nothing, half]).total("excluded") == 1
     assert all(math.isnan(scores(nothing)[i]) for i in (1, 3))
-
-
-def test_an_empty_generation_supports_nothing():
     assert scores(unit(), unit((S, A)))[:2] == pytest.approx([1 / 10, 1])
-
-
-def test_pooling_divides_sums():
     units = unit((S, A), name="a"), unit((R, A), (R, B), (S, B), name="b")
     pooled, averaged = SupportedPerVerified(pooled=True), SupportedPerVerified()
     assert pooled.score(pooled.tally(units)) == pytest.approx(2 / 4)
@@ -334,8 +252,11 @@ def test_verdicts_survive_the_readout():
     assert units_from_readout(checks_to_readout(units)) == units
 
 
-def test_unusable_verdicts_are_named():
-    with pytest.raises(BadInput, match="SUPPORTS"):
-        CheckedText("g", "generated", ("SUPPORTS",), (A,))
-    with pytest.raises(BadInput, match="2 labels and 1"):
-        CheckedText("g", "generated", (S, S), (A,))
+def test_bad_input_is_named(folder):
+    documents, truth = generated("Inghaven lies.")
+    refuses("come from continuations", read, documents=documents, truth={}, reader=folder, name="row")
+    refuses("truth of 1", read, documents=documents * 2, truth=truth, reader=folder, name="row")
+    plain = [Document("g", "generated", (Section(None, "Text."),))]
+    refuses("no continuation", read, documents=plain, truth=truth, reader=folder, name="row")
+    refuses("SUPPORTS", CheckedText, "g", "generated", ("SUPPORTS",), (A,))
+    refuses("2 labels and 1", CheckedText, "g", "generated", (S, S), (A,))

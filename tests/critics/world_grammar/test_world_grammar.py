@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from longform.core.documents import BadInput, Document, Section
+from longform.core.documents import Document, Section
 from longform.core.resampling import generator
 from longform.critics.world_grammar.recogniser import read, recogniser
 from longform.critics.world_grammar.score import REFUSED, DerivableShare, DerivedText, FollowedShare, units_from_readout
@@ -28,6 +28,7 @@ from longform.datasets.synthetic_world.mentions import (
     SUBJECT,
     relabel,
 )  # fmt: skip
+from tests.refusals import refuses
 
 WIKI = recogniser("wiki")
 MAN, (WOMAN, SISTER), (LAST, OTHER) = lexicon.MALE_NAMES[0], lexicon.FEMALE_NAMES[:2], lexicon.SURNAMES[:2]
@@ -131,13 +132,10 @@ def test_near_misses_are_refused(sound, near_miss):
     assert frame_of(near_miss) is None
 
 
-def test_no_beginning_of_a_sentence_is_a_sentence():
+def test_no_beginning_and_no_swap_of_neighbours_is_a_sentence():
     for text in sentences(4):
         words = text.split(" ")
         assert not any(frame_of(" ".join(words[:count])) for count in range(len(words)))
-
-
-def test_no_two_neighbouring_words_can_be_swapped():
     for text in sentences(4):
         words = text.removesuffix(".").split(" ")
         for place, (first, second) in enumerate(pairwise(words)):
@@ -218,7 +216,7 @@ def _read(mentions, state):
                     yield from _read((*mentions, (tag, role)), after)
 
 
-def test_the_share_counts_sentences_and_blames_the_refused_ones(tmp_path):
+def test_shares_count_sentences_and_words_up_to_where_they_leave_the_grammar(tmp_path):
     sound, broken = "The couple had 3 children and a salty gull.", "The couple had gull."
     text = Section(None, f"{sound} {broken}"), Section(None, sound)
     documents = [Document("a", "generated", text), Document("b", "generated", (Section(None, ""),)),
@@ -234,15 +232,13 @@ def test_the_share_counts_sentences_and_blames_the_refused_ones(tmp_path):
     nothing = np.zeros(0, dtype=np.int32)
     assert np.isnan(critic.score(critic.tally([DerivedText("d", "generated", nothing, nothing, nothing)])))
     assert units[0].frames.tolist() == [0, REFUSED, 0]
-
-
-def test_the_finer_share_counts_words_up_to_where_a_sentence_leaves_the_grammar(tmp_path):
     sound, broken = "The couple had 3 children and a salty gull.", "The couple had gull and."
     documents = [Document("a", "test", (Section(None, f"{sound} {broken}"),))]
     units = units_from_readout(read(documents=documents, splits=["test"], reader=folder(tmp_path)))
     critic = FollowedShare().fit([])
     assert critic.tally(units).values.tolist() == [[10 + 3, 10 + 6, 0]] and critic.score(critic.tally(units)) == 13 / 16
     assert [part.tolist() for part in critic.attribute(units)] == [[10, 3]]
+    refuses("domain is 'stories', allowed are", read, documents=[], splits=["test"], reader=folder(tmp_path, "stories"))
 
 
 @pytest.mark.parametrize(
@@ -258,11 +254,6 @@ def test_the_finer_share_counts_words_up_to_where_a_sentence_leaves_the_grammar(
 )  # fmt: skip
 def test_a_sentence_is_followed_as_long_as_some_sentence_begins_so(sentence, followed):
     assert WIKI.read(sentence).followed == followed
-
-
-def test_a_corpus_of_no_world_is_refused(tmp_path):
-    with pytest.raises(BadInput, match="domain is 'stories', allowed are"):
-        read(documents=[], splits=["test"], reader=folder(tmp_path, "stories"))
 
 
 @pytest.mark.parametrize(

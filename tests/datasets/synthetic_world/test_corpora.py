@@ -5,9 +5,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from longform.core.documents import BadInput
 from longform.datasets.synthetic_world.corpora import build, corrupted, pretraining, short_articles
 from longform.datasets.titles import piece_count
+from tests.refusals import refuses
 
 WANTED = {"train": 12, "validation": 4, "test": 4}
 
@@ -28,17 +28,8 @@ def test_every_section_is_short_and_every_article_is_a_planted_one():
     assert corpus.facts["drawn"] == 100 and "section_latent_ppl" not in corpus.facts
 
 
-def test_too_few_short_articles_is_a_sentence():
-    with pytest.raises(BadInput, match="raise drawn"):
-        short(short_tokens=40)
-
-
-COUNTS = {
-    "wiki": {"train": 60, "validation": 4},
-    "stories": {"train": 6},
-    "dialogues": {"train": 4},
-    "translations": {"train": 4},
-}
+COUNTS = {"wiki": {"train": 60, "validation": 4}, "stories": {"train": 6}, "dialogues": {"train": 4},
+          "translations": {"train": 4}}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -46,12 +37,9 @@ def corpus():
     return pretraining(name="world", seed=5, documents=COUNTS)
 
 
-def test_every_kind_is_there_and_the_counts_hold(corpus):
+def test_pretraining_texts_are_of_every_kind_in_no_order_and_none_of_the_run_itself(corpus):
     assert Counter(d.split for d in corpus.documents) == {"train": 74, "validation": 4}
     assert {d.id.split("-")[0] for d in corpus.documents} == {"wiki", "stories", "dialogues", "translations"}
-
-
-def test_sections_stand_in_no_order_under_their_titles_in_every_second_article(corpus):
     articles = [d for d in corpus.documents if d.id.startswith("wiki")]
     titled = [
         d
@@ -61,19 +49,15 @@ def test_sections_stand_in_no_order_under_their_titles_in_every_second_article(c
     first = Counter(d.sections[0].text.split(":")[0] for d in titled)
     assert 0 < len(titled) < len(articles) and len(first) > 3
     assert first["abstract"] < len(titled) / 2  # every article of the world begins with one
-
-
-def test_no_text_of_the_run_itself_is_read(corpus):
     own = {s.text for d in build(name="w", seed=5, domain="wiki", documents=64).documents for s in d.sections}
     read = {s.text.split(": ", 1)[-1] for d in corpus.documents for s in d.sections}
     assert not own & read
 
 
-def test_an_unknown_kind_and_an_empty_corpus_are_refused():
-    with pytest.raises(BadInput, match="kinds \\['poems'\\]"):
-        pretraining(name="world", seed=5, documents={"poems": {"train": 3}})
-    with pytest.raises(BadInput, match="no documents"):
-        pretraining(name="world", seed=5, documents={})
+def test_bad_input_is_named():
+    refuses("raise drawn", short, short_tokens=40)
+    refuses("kinds \\['poems'\\]", pretraining, name="world", seed=5, documents={"poems": {"train": 3}})
+    refuses("no documents", pretraining, name="world", seed=5, documents={})
 
 
 def test_a_corpus_with_a_corruption_keeps_the_truth_of_its_sound_text():
@@ -83,8 +67,7 @@ def test_a_corpus_with_a_corruption_keeps_the_truth_of_its_sound_text():
     assert [d.id for d in sound.documents] == [d.id for d in damaged.documents]
     assert any(d.edits for d in damaged.documents) and not any(d.edits for d in sound.documents)
     assert damaged.facts["corruption"] == "wrong_pronoun"
-    with pytest.raises(BadInput, match="section_order"):
-        build(name="c", seed=5, domain="wiki", documents=6, corruption="typo", severity=0.5)
+    refuses("section_order", build, name="c", seed=5, domain="wiki", documents=6, corruption="typo", severity=0.5)
 
 
 def test_a_severity_corpus_holds_the_corpus_of_every_severity_under_ids_that_say_so():
@@ -96,8 +79,7 @@ def test_a_severity_corpus_holds_the_corpus_of_every_severity_under_ids_that_say
     edits = corpus.facts["edits_by_severity"]
     assert 0 == edits["0"] < edits["0.5"] < edits["1"]
     for severities in ([0.5, 1], [0, 1, 1], None, "0"):
-        with pytest.raises(BadInput, match="distinct ones with 0"):
-            corrupted(**world, severities=severities)
+        refuses("distinct ones with 0", corrupted, **world, severities=severities)
 
 
 def test_a_corruption_corpus_holds_the_sound_articles_and_each_corruption_of_them():
@@ -108,5 +90,4 @@ def test_a_corruption_corpus_holds_the_sound_articles_and_each_corruption_of_the
     assert [d.sections for d in held["sound@0"]] == [d.sections for d in build(**world).documents]
     damaged = build(**world, corruption="topic_drift", severity=0.5).documents
     assert [d.sections for d in held["topic_drift@0.5"]] == [d.sections for d in damaged]
-    with pytest.raises(BadInput, match="name each once"):
-        corrupted(**world, severities=[1.0], corruptions=["false_fact", "false_fact"])
+    refuses("name each once", corrupted, **world, severities=[1.0], corruptions=["false_fact", "false_fact"])

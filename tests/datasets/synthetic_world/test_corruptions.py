@@ -44,14 +44,11 @@ def test_places_of_a_lower_severity_are_among_those_of_a_higher_one_and_grow_wit
     assert places >= 10 and totals == sorted(totals) and abs(totals[1] - places / 2) < 4 * (places / 4) ** 0.5
 
 
-def test_a_false_fact_parses_to_a_value_that_is_not_the_pages():
+def test_false_facts_and_repetitions_are_what_they_say():
     for page in PAGES:
         for edit in struck(page, "false_fact", 1.0).edits:
             assert all(t.value != page.facts[t.relation] for t in stated_in(edit["after"], "wiki"))
             assert len(stated_in(edit["after"], "wiki")) == len(stated_in(edit["before"], "wiki"))
-
-
-def test_a_repeated_sentence_is_its_predecessor_and_a_repeated_section_its_own():
     for page in PAGES:
         for edit in struck(page, "repeated_sentence", 1.0).edits:
             assert edit["after"] == page.sections[edit["section"]][1][edit["sentence"] - 1].text

@@ -38,7 +38,7 @@ def ratio_interval(numerators, denominators):
     return percentile_interval(draws, INTERVAL)
 
 
-def test_section_transitions_follow_their_chain_and_never_a_forbidden_one(articles):
+def test_section_transitions_follow_their_chain_and_its_closed_form(articles):
     size = len(WORLD.chain.types)
     counts = np.zeros((size + 1, size + 1))
     for article in articles:
@@ -46,9 +46,6 @@ def test_section_transitions_follow_their_chain_and_never_a_forbidden_one(articl
             counts[a, b] += 1
     assert counts[WORLD.chain.transitions == 0].sum() == 0
     assert goodness_of_fit(zip(counts, WORLD.chain.transitions, strict=True)) > LEVEL
-
-
-def test_section_latent_ppl_in_closed_form_lies_in_the_interval_of_its_estimate(articles):
     log, size = np.log(np.where(WORLD.chain.transitions > 0, WORLD.chain.transitions, 1)), len(WORLD.chain.types)
     chains = [((0, *(z + 1 for z in a.chain)), (*a.chain, size)) for a in articles]
     nats = [-log[list(rows), list(columns)].sum() for rows, columns in chains]
@@ -64,7 +61,7 @@ def windows(symbols):
         window = (*window[1:], symbol)
 
 
-def test_mentions_follow_their_process_of_order_four(articles):
+def test_mentions_follow_their_process_of_order_four_and_its_dynamic_programme(articles):
     for kind, settings in WORLD.kinds.items():
         seen: dict = {}
         for article in articles:
@@ -79,9 +76,6 @@ def test_mentions_follow_their_process_of_order_four(articles):
                 pairs.append((np.array([counter[s] for s in options]), np.array(list(options.values()))))
         assert len(pairs) > 20
         assert goodness_of_fit(pairs) > LEVEL / len(WORLD.kinds)
-
-
-def test_mention_latent_nll_by_dynamic_programming_lies_in_the_interval_of_its_estimate(articles):
     for kind, settings in WORLD.kinds.items():
         chosen = [a for a in articles if a.kind == kind]
         nats = [-sum(np.log(settings.mentions.distribution(w)[s]) for w, s in windows(a.symbols)) for a in chosen[:250]]
@@ -90,7 +84,7 @@ def test_mention_latent_nll_by_dynamic_programming_lies_in_the_interval_of_its_e
         assert low <= expected / symbols <= high
 
 
-def test_main_ideas_have_the_mean_and_covariance_of_their_prior(articles):
+def test_main_ideas_have_the_moments_and_the_closed_form_of_their_prior(articles):
     eta, prior = np.stack([a.eta for a in articles]), WORLD.prior
     precision = np.linalg.inv(prior.covariance)
     centred = eta.mean(axis=0) - prior.mean
@@ -101,9 +95,6 @@ def test_main_ideas_have_the_mean_and_covariance_of_their_prior(articles):
     due, scale = prior.covariance[np.triu_indices(eta.shape[1], 1)], prior.variance
     deviations = (pairs - due) / np.sqrt((scale**2 + due**2) / len(eta))
     assert np.abs(deviations).max() < stats.norm.isf(LEVEL / 2 / len(deviations))
-
-
-def test_topic_latent_nll_in_closed_form_lies_in_the_interval_of_its_estimate(articles):
     law = stats.multivariate_normal(WORLD.prior.mean, WORLD.prior.covariance)
     low, high = ratio_interval([-law.logpdf(a.eta) for a in articles], np.ones(len(articles)))
     assert low <= WORLD.prior.latent_nll() <= high
@@ -137,14 +128,11 @@ def test_bridge_variance_and_score_in_closed_form_lie_in_the_intervals_of_their_
     assert low <= WORLD.prior.expected_bridge_score(due) <= high
 
 
-def test_sentence_topics_follow_their_weights(articles):
+def test_topics_of_sentences_and_their_words_follow_their_weights_and_tables(articles):
     weights = np.concatenate([WORLD.prior.weights(a.path) for a in articles])
     topics = np.eye(weights.shape[1])[[s.topic for a in articles for s in a.sentences]]
     deviations = (topics - weights).sum(axis=0) / np.sqrt((weights * (1 - weights)).sum(axis=0))
     assert np.abs(deviations).max() < stats.norm.isf(LEVEL / 2 / len(deviations))
-
-
-def test_words_follow_the_table_of_their_topic_and_slot(articles):
     seen: dict = {}
     for article in articles:
         for sentence in article.sentences:

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from longform.core.documents import BadInput
 from longform.core.resampling import bootstrap, generator, percentile_interval
 from longform.datasets.synthetic_world.corpora import DOMAINS, build
 from longform.datasets.synthetic_world.languages import LANGUAGES, language_of
@@ -35,6 +34,7 @@ from longform.datasets.synthetic_world.stories import (
     write_dialogue,
     write_story,
 )
+from tests.refusals import refuses
 
 LEVEL = 0.001
 REPORTS = [write_report(7, index) for index in range(2000)]
@@ -121,7 +121,7 @@ def test_what_is_said_follows_from_the_persona_and_pairs_are_labelled_by_value()
     assert VALUES.keys() == ATTRIBUTES.keys()
 
 
-def test_every_translated_word_shows_its_documents_language_and_languages_are_equally_common():
+def test_translated_words_show_their_language_and_mixing_replaces_that_share():
     corpus = build(name="t", seed=7, domain="parallel", documents=2000)
     counts = np.bincount(corpus.truth["language"], minlength=3)
     assert stats.chisquare(counts).pvalue > LEVEL
@@ -129,9 +129,6 @@ def test_every_translated_word_shows_its_documents_language_and_languages_are_eq
         target = document.sections[1]
         assert (document.sections[0].title, target.title) == ("source", "target")
         assert {language_of(word) for word in target.text.split()[:-1]} == {LANGUAGES[language]}
-
-
-def test_mixing_replaces_that_share_of_words_and_nothing_else():
     clean = build(name="t", seed=7, domain="parallel", documents=1000)
     mixed = build(name="t", seed=7, domain="parallel", documents=1000, corruption="mixed_language", severity=0.3)
     target = np.repeat(mixed.truth["language"], mixed.truth["word_language_lengths"])
@@ -141,12 +138,8 @@ def test_mixing_replaces_that_share_of_words_and_nothing_else():
     assert sum(len(d.edits) for d in mixed.documents) == wrong and not any(d.edits for d in clean.documents)
     words = [w for d in mixed.documents for w in d.sections[1].text.split()[:-1]]
     assert [LANGUAGES.index(language_of(w)) for w in words] == mixed.truth["word_language"].tolist()
-
-
-def test_a_corruption_that_a_domain_does_not_have_is_refused():
     for wrong in ({"corruption": "mixed_language"}, {"severity": 0.1}):
-        with pytest.raises(BadInput, match="reports"):
-            build(name="t", seed=1, domain="reports", documents=2, **wrong)
+        refuses("reports", build, name="t", seed=1, domain="reports", documents=2, **wrong)
 
 
 def test_rater_agreement_in_closed_form_is_that_of_many_items():

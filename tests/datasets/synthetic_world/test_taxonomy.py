@@ -17,15 +17,12 @@ def path(synset):
     return numbers
 
 
-def test_every_noun_that_a_topic_can_say_is_a_sense_and_some_have_two():
+def test_the_lexicon_is_one_tree_with_every_noun_and_a_gloss_everywhere():
     nouns = {n for t in WORDS.topics for k, words in t.kinds.items() if k not in NOT_NOUNS for n in words}
     slots = ("person", "thing", "being", "stuff", "event", "idea", "place")
     said = {word for topic in WORDS.topics for slot in slots for word in topic.tables[slot]}
     assert nouns | said <= SENSES.keys() and len(nouns) > 500
     assert sum(SENSES[noun] > 1 for noun in nouns) >= 5
-
-
-def test_it_is_one_tree_with_a_gloss_everywhere_and_hypernyms_come_first():
     assert [s.number for s in TREE] == list(range(1, len(TREE) + 1))
     assert all(path(s)[-1] == 1 and s.gloss and (s.hypernym or 0) < s.number for s in TREE)
 

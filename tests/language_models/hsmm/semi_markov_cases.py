@@ -1,7 +1,5 @@
 """Small semi-Markov models and the enumeration that they are checked against."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Expected counts of both engines, compiled and PyTorch (on the CPU here), against enumeration and finite differences."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

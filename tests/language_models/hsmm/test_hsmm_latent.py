@@ -1,7 +1,5 @@
 """Latent PPL of a semi-Markov model in closed form, against enumeration and the truth."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np
@@ -36,14 +34,11 @@ def _perturbed(made: SyntheticLanguage) -> SemiMarkovLM:
     return SemiMarkovLM(truth.ngrams, transitions, joint)
 
 
-def test_the_language_itself_reads_at_its_exact_latent_ppl() -> None:
+def test_closed_form_is_exact_for_the_language_itself_and_equals_enumeration():
     made = _language(steps=12)
     reading = latent_reading(_truth(made), made)
     assert reading.latent_ppl == pytest.approx(made.latent_ppl(), rel=1e-10)
     assert reading.survival == pytest.approx(1, rel=1e-10)
-
-
-def test_closed_form_equals_enumeration_over_model_and_true_states() -> None:
     made = _language()
     model = _perturbed(made)
     owned, survived, nats = emitted_owners(model, made), 0.0, 0.0

@@ -1,7 +1,6 @@
 """The hidden semi-Markov model's n-grams, likelihood, sampling and files, against counting and enumeration."""
 
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +10,7 @@ from longform.core.documents import BadInput
 from longform.core.resampling import generator
 from longform.language_models.hsmm import model
 from longform.language_models.hsmm.model import SemiMarkovLM, build_ngrams
+from tests.refusals import refuses
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -45,7 +45,7 @@ def test_sampled_segments_follow_the_joint_table_up_to_the_longest_duration() ->
     assert model.tokens_of(alone) == model.tokens_of(drawn[7])  # a text depends on its own generator only
 
 
-def test_saved_model_comes_back_and_another_shape_is_refused(tmp_path: Path) -> None:
+def test_saved_model_comes_back_and_other_shapes_and_tokens_are_refused(tmp_path):
     model, texts = random_case(0, dtype="float32")
     SemiMarkovLM(model.ngrams, model.transitions, model.joint, {"seed": 1}).save(tmp_path / "m")
     again = SemiMarkovLM.load(tmp_path / "m", num_states=3, max_duration=3)
@@ -54,16 +54,12 @@ def test_saved_model_comes_back_and_another_shape_is_refused(tmp_path: Path) -> 
     assert again.facts == {"seed": 1}
     with pytest.raises(BadInput, match="num_states is 3, allowed is 4; set num_states to 3 or retrain"):
         SemiMarkovLM.load(tmp_path / "m", num_states=4)
-    with pytest.raises(BadInput, match="train the model first"):
-        SemiMarkovLM.load(tmp_path / "absent")
-
-
-def test_unknown_tokens_and_empty_texts_are_refused() -> None:
+    refuses("train the model first", SemiMarkovLM.load, tmp_path / "absent")
     model, _ = random_case(0)
-    with pytest.raises(BadInput, match="token 'z' is not one of the 3"):
-        model.log_likelihood([["a", "z"]])
-    with pytest.raises(BadInput, match="sequence 0: got no tokens"):
-        model.log_likelihood([[]])
+    refuses("token 'z' is not one of the 3", model.log_likelihood, [["a", "z"]])
+    refuses("sequence 0: got no tokens", model.log_likelihood, [[]])
+    refuses("corpus of 0 sequences", build_ngrams, [], max_duration=2)
+    refuses("exceed a 64-bit key; lower max_duration", build_ngrams, [list(map(str, range(1000)))], max_duration=7)
 
 
 def test_mixing_with_uniform_tables_keeps_sums_and_gives_every_text_a_path() -> None:
@@ -112,21 +108,11 @@ def test_index_points_to_the_window_and_says_minus_one_for_absent_and_overhangin
             assert index[t, n] == (rows.get(window, -1) if len(window) == n + 1 else -1)
 
 
-def test_fifty_three_token_types_fit_keys_of_eleven_tokens() -> None:
+def test_long_keys_and_missing_lengths():
     text = ["52"] * 11 + [f"{i:02d}" for i in range(53)]
     table = build_ngrams([text], max_duration=11)
     assert table.ngram(table.rows - 1) == (52,) * 11
     assert table.index(table.encode(text))[0, 10] == table.rows - 1
-
-
-def test_durations_follow_the_rows_and_missing_lengths_have_none() -> None:
     table = build_ngrams([["a", "b"]], max_duration=4)
     assert table.durations.tolist() == [1, 1, 2]
     assert table.starts.tolist() == [0, 2, 3, 3, 3]
-
-
-def test_no_sequences_and_keys_beyond_64_bits_are_refused() -> None:
-    with pytest.raises(BadInput, match="corpus of 0 sequences"):
-        build_ngrams([], max_duration=2)
-    with pytest.raises(BadInput, match="exceed a 64-bit key; lower max_duration"):
-        build_ngrams([list(map(str, range(1000)))], max_duration=7)

@@ -1,7 +1,5 @@
 """A fit that is killed anywhere ends with the bytes of one that was not."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -14,11 +12,8 @@ from longform.language_models.hsmm.model import SemiMarkovLM
 from longform.language_models.hsmm.train import Kept, load_fit, save_fit
 
 TEXTS = bursts(1)
-PLANS = {
-    "plain": Plan(5),
-    "grown": Plan(7, growth=[(2, 3)], least=1e-3),
-    "until": Plan(9, growth=[(2, 2)], least=1e-3, until=0.02),
-}
+PLANS = {"plain": Plan(5), "grown": Plan(7, growth=[(2, 3)], least=1e-3),
+         "until": Plan(9, growth=[(2, 2)], least=1e-3, until=0.02)}  # fmt: skip
 
 
 class Killed(Exception):

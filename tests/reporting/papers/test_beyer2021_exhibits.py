@@ -1,7 +1,5 @@
 """Exhibits of beyer2021 from small hand-made records, and its suites as files."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -17,6 +15,7 @@ from longform.reporting.claims import ABSENT, HOLDS, UNDECIDED, UNTESTABLE
 from longform.reporting.papers import beyer2021
 from longform.reporting.pivot import Given
 from longform.reporting.printed import Expected, read_expected
+from tests.refusals import refuses
 from tests.reporting.papers.exhibits import draw
 
 EXPECTED = read_expected(Path(__file__).parents[3] / "experiments/beyer2021")
@@ -62,7 +61,7 @@ def test_printed_numbers_stand_beside_the_model_of_their_name_and_alone_for_othe
     assert not [row for row, _ in cells if "items" in row]
 
 
-def test_table_4_has_a_column_for_each_connective_and_a_dash_for_the_original(tmp_path):
+def test_table_4_and_the_other_suites(tmp_path):
     table = draw(EXPECTED, "table_4", RESULTS, tmp_path, systems=["gpt2"])
     cells = at(table)
     assert list(dict.fromkeys(c.column for c in table.cells)) == EXPECTED["table_4"]["columns"]
@@ -71,9 +70,6 @@ def test_table_4_has_a_column_for_each_connective_and_a_dash_for_the_original(tm
     assert cells["GPT-2 small: as, causal", "as"].value is cells["GPT-2 small: as, causal", "as"].printed is None
     assert cells["GPT-2 small: yet, contrast", "though"].printed == 0.92
     assert "fewer than 30 texts in 1 of 22 rows" in table.notes[0]
-
-
-def test_only_suites_beyond_the_paper_are_others(tmp_path):
     table = draw(EXPECTED, "other_suites", RESULTS, tmp_path)
     assert {c.column for c in table.cells} == {"zu all"}
 
@@ -128,7 +124,7 @@ def data(tmp_path):
     return tmp_path
 
 
-def test_every_suite_is_a_task_of_the_group(data, tmp_path):
+def test_every_suite_is_a_task_of_the_group_and_the_human_sheet_names_those_that_exist(data, tmp_path):
     beyer2021.harness_tasks(given(data), texts="corpora/toy").save(tmp_path, "x")
     group = yaml.safe_load((tmp_path / "_coherencegym.yaml").read_text(encoding="utf-8"))
     assert group["task"] == ["coherencegym_one", "coherencegym_two"]
@@ -137,21 +133,12 @@ def test_every_suite_is_a_task_of_the_group(data, tmp_path):
         assert task["task"] == f"coherencegym_{suite.name}"
         line = json.loads((tmp_path / task["dataset_kwargs"]["data_files"]["test"]).read_text(encoding="utf-8"))
         assert line == {"context": "x", "choices": ["good", "bad"], "target": 0}
-
-
-def test_the_human_sheet_names_suites_that_exist(data):
     files = beyer2021.human_sheet(given(data), texts="corpora/toy", suites=["one"], per_suite=5, seed=1)
     assert files.contents["sheet.csv"].count("\n") == 2
     assert "left" not in files.contents["sheet.csv"].splitlines()[1]
-    with pytest.raises(BadInput, match="no suites"):
-        beyer2021.human_sheet(given(data), texts="corpora/toy", suites=["three"], per_suite=5, seed=1)
-
-
-def test_a_sheet_of_nothing_and_a_corpus_of_something_else_are_refused(data):
+    refuses("no suites", beyer2021.human_sheet, given(data), texts="corpora/toy", suites=["three"], per_suite=5, seed=1)
     with pytest.raises(BadInput, match="per_suite is 0"):
         beyer2021.human_sheet(given(data), texts="corpora/toy", suites=["one"], per_suite=0, seed=1)
-    with pytest.raises(BadInput, match="no such file"):
-        beyer2021.harness_tasks(given(data), texts="corpora/absent")
+    refuses("no such file", beyer2021.harness_tasks, given(data), texts="corpora/absent")
     np.savez(data / "corpora" / "toy" / "truth.npz", other=np.zeros(1))
-    with pytest.raises(BadInput, match="no suites"):
-        beyer2021.harness_tasks(given(data), texts="corpora/toy")
+    refuses("no suites", beyer2021.harness_tasks, given(data), texts="corpora/toy")

@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 
 from longform.core.artefacts import write_documents
-from longform.core.documents import BadInput, Document, Section
+from longform.core.documents import Document, Section
 from longform.core.markov_chain import BEGIN, END
 from longform.core.results import Record, Results
 from longform.reporting.papers import complete
 from longform.reporting.papers.deng2022.pages import Mark, label, mention_page, wrap
 from longform.reporting.papers.deng2022.transitions import share_records
 from longform.reporting.printed import read_expected
+from tests.refusals import refuses
 from tests.reporting.papers.exhibits import draw
 
 PAPER = Path(__file__).parents[3] / "experiments" / "deng2022"
@@ -48,16 +49,13 @@ def by(table):
     return {(c.row, c.column): c for c in table.cells}
 
 
-def test_shares_of_table_12_count_transitions_between_sections_alone():
+def test_table_12_counts_transitions_between_sections_and_lists_failures_beside_the_printed_totals(tmp_path):
     found = {(r.metric, r.task): r for r in share_records(titled("gpt2", False, 3.0, TRANSITIONS))}
     assert found["transition_failures", ""].value == pytest.approx(0.4)
     assert found["transition_failures_with_ends", ""].value == pytest.approx(40 / 180)
     assert found["repeated_failures", ""].value == pytest.approx(0.75)
     assert found["repeated_titles", ""].units == 100
     assert found["transition_share", "a → b"].value == pytest.approx(0.6)
-
-
-def test_table_12_lists_failures_most_common_first_beside_the_printed_totals(tmp_path):
     results = complete(
         "deng2022", Results([titled("gpt2", False, 3.0, TRANSITIONS), titled("gpt2", True, 2.5, TRANSITIONS)])
     )
@@ -100,8 +98,7 @@ def test_an_article_page_shows_the_text_of_the_worst_article(tmp_path):
     assert "One &amp; only." in text and "✗ a" in text and "(end)" in text
     assert [(s.bad, s.expected) for s in page.sections] == [(False, "a"), (True, "b"), (False, "b")]
     assert draw(EXPECTED, "table_13", results, tmp_path).sections == ()
-    with pytest.raises(BadInput, match="generate the texts"):
-        draw(EXPECTED, "figure_1", results, tmp_path / "elsewhere")
+    refuses("generate the texts", draw, EXPECTED, "figure_1", results, tmp_path / "elsewhere")
 
 
 def test_table_2_has_exact_chance_and_printed_values_side_by_side(tmp_path):
@@ -200,7 +197,7 @@ BLAMED = Record(
 )  # fmt: skip
 
 
-def test_n_grams_are_records_under_the_papers_abbreviations(tmp_path):
+def test_n_grams_are_records_and_mention_pages_mark_and_escape(tmp_path):
     results = complete("deng2022", Results([BLAMED]))
     found = results.one(metric="percent_of_generated")
     assert found.task == "   . M:0" and found.value == 0.12
@@ -213,9 +210,6 @@ def test_n_grams_are_records_under_the_papers_abbreviations(tmp_path):
         "GPT-2 (LM1), with titles 10.00% of windows, held-out real text 1.00%"
         in draw(EXPECTED, "table_15", results, tmp_path).notes[-1]
     )
-
-
-def test_mention_pages_mark_and_escape(tmp_path):
     page = mention_page("Figure 10. x", "He saw her <b> $5.", MARKS)
     assert (
         '<mark style="color:#0072B2">He<sub>0</sub></mark> saw <span class="bad" title="her:0: log P = -9.00; expected his:0 at -1.50">'
@@ -238,16 +232,8 @@ def test_mention_pages_mark_and_escape(tmp_path):
 def test_covariances_of_every_panel_are_drawn_unclipped_and_listed(tmp_path):
     def read(system, titles, scale, variant=""):
         matrix = (scale * np.eye(3)).tolist()
-        return near(
-            30.0,
-            critic="topics",
-            metric="nll",
-            corpus="wiki",
-            system=system,
-            titles=titles,
-            variant=variant,
-            details={"covariance_of_means": matrix},
-        )
+        return near(30.0, critic="topics", metric="nll", corpus="wiki", system=system, titles=titles,
+                    variant=variant, details={"covariance_of_means": matrix})  # fmt: skip
 
     records = [read("data", None, 50.0), read("gpt2", False, 8.0), read("data", None, 2.0, "off_domain")]
     figure = draw(EXPECTED, "figure_6", Results(records), tmp_path)
@@ -267,13 +253,8 @@ def study(system, titles, share):
         "incoherent": [[["x", "y"], 4], [["x"], 1]], "judgements": 60, "known": {"coherent": 0.7, "rates": {name: {"flips": 0.1} for name in "abc"}},
         "majority": 0.6, "simulated": True, "unit_ids": [str(i) for i in range(20)], "wilson": [share - 0.1, share + 0.1],
     }  # fmt: skip
-    place = {
-        "critic": "human_study",
-        "metric": "coherent_share",
-        "corpus": "pubmed",
-        "system": system,
-        "titles": titles,
-    }
+    place = {"critic": "human_study", "metric": "coherent_share", "corpus": "pubmed", "system": system,
+             "titles": titles}  # fmt: skip
     return near(share, **place, details=details)
 
 
@@ -335,12 +316,8 @@ def test_appendix_a_adds_its_terms_and_splits_the_latent_nll(tmp_path):
 
 
 def test_the_corrected_latent_ppl_stands_beside_the_exact_one_and_covers_it_or_not(tmp_path):
-    details = {
-        "exact_latent_ppl": 2.5,
-        "validation_sections": 100.0,
-        "validation_errors": 4.0,
-        "titles_without_sections": 0,
-    }
+    details = {"exact_latent_ppl": 2.5, "validation_sections": 100.0, "validation_errors": 4.0,
+               "titles_without_sections": 0}  # fmt: skip
     corrected = titled("data", None, 2.45, variant="corrected", **details)
     found = by(draw(EXPECTED, "inference_error", complete("deng2022", Results([corrected])), tmp_path))
     assert found["encyclopedia, exact", "Latent PPL, gold titles"].value == 2.5
@@ -352,15 +329,8 @@ def test_the_corrected_latent_ppl_stands_beside_the_exact_one_and_covers_it_or_n
 def test_table_11_reads_facts_or_counts_documents(tmp_path):
     folder = tmp_path / "corpora" / "articles" / "wiki"
     folder.mkdir(parents=True)
-    statistics = {
-        "train": 120,
-        "validation": 10,
-        "test": 9,
-        "section_types": 4,
-        "med_sections": 4,
-        "med_section_len": 50,
-        "max_section_len": 99,
-    }
+    statistics = {"train": 120, "validation": 10, "test": 9, "section_types": 4, "med_sections": 4,
+                  "med_section_len": 50, "max_section_len": 99}  # fmt: skip
     (folder / "facts.json").write_text(
         json.dumps({"table_11": statistics, "token_unit": "pieces", "dropped": {"short": 2}})
     )
@@ -368,8 +338,7 @@ def test_table_11_reads_facts_or_counts_documents(tmp_path):
     train = by(table)["encyclopedia", "train"]
     assert (train.value, train.printed) == (120, pytest.approx(111400))
     assert table.notes == ["encyclopedia: lengths in pieces; dropped articles: short 2"]
-    with pytest.raises(BadInput, match="has no corpus 'wiki'"):
-        draw(EXPECTED, "table_11", Results([]), tmp_path / "none")
+    refuses("has no corpus 'wiki'", draw, EXPECTED, "table_11", Results([]), tmp_path / "none")
 
 
 def test_sizes_have_a_line_for_each_corpus_and_setting_of_titles_with_seeds_averaged(tmp_path):

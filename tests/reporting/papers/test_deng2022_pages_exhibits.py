@@ -14,6 +14,7 @@ from longform.reporting.papers import complete
 from longform.reporting.papers.deng2022.pages import escaped
 from longform.reporting.papers.deng2022.sections import generated_folder
 from longform.reporting.printed import read_expected
+from tests.refusals import refuses
 from tests.reporting.papers.exhibits import draw
 from tests.reporting.papers.test_deng2022_exhibits import by, verdict
 
@@ -24,13 +25,8 @@ TEXT = (Section("plot", "He came. The *end* is.\nnear. "), Section("cast", "1. N
 
 
 def share(system, titles, value, refused, seed=None):
-    fields = {
-        "critic": "world_grammar",
-        "metric": "derivable_share",
-        "corpus": "wiki",
-        "system": system,
-        "titles": titles,
-    }
+    fields = {"critic": "world_grammar", "metric": "derivable_share", "corpus": "wiki", "system": system,
+              "titles": titles}  # fmt: skip
     details = {"refused": refused}
     return Record(**fields, seed=seed, value=value, low=value, high=value, units=80, excluded=0, details=details)
 
@@ -52,17 +48,14 @@ def project(tmp_path):
     return Results(records)
 
 
-def test_the_first_articles_of_each_set_stand_in_full_with_refused_sentences_in_bold(tmp_path):
+def test_the_first_articles_stand_in_full_with_refused_sentences_in_bold_under_a_table_of_every_system(tmp_path):
     page = draw(EXPECTED, "generated_articles", project(tmp_path), tmp_path, **SHOWN)
     page.save(tmp_path, "generated_articles")
     heads = [article.head for article in page.articles]
-    assert heads == [
-        "encyclopedia, GPT-2 (LM1), with titles, seed 1, article 0",
-        "encyclopedia, GPT-2 (LM1), with titles, seed 1, article 1",
-        "encyclopedia, GPT-2 (LM1), without titles, article 0",
-        "encyclopedia, GPT-2 (LM1), without titles, article 1",
-        "encyclopedia, data, article 0",
-    ]
+    assert heads == ["encyclopedia, GPT-2 (LM1), with titles, seed 1, article 0",
+                     "encyclopedia, GPT-2 (LM1), with titles, seed 1, article 1",
+                     "encyclopedia, GPT-2 (LM1), without titles, article 0",
+                     "encyclopedia, GPT-2 (LM1), without titles, article 1", "encyclopedia, data, article 0"]  # fmt: skip
     text = (tmp_path / "articles.md").read_text()
     assert (
         f"### {heads[0]}: 2 of 3 sentences derivable\n\n*plot*\n\nHe came. **The \\*end\\* is. near.**\n\n*cast*\n\n"
@@ -70,26 +63,9 @@ def test_the_first_articles_of_each_set_stand_in_full_with_refused_sentences_in_
     )
     assert f"### {heads[3]}: 2 of 3 sentences derivable\n\n**He came.** The \\*end\\* is. near.\n\n1\\. Nobody." in text
     assert text.count("**The") == 1 and text.count("*plot*") == 3
-
-
-def test_the_table_has_every_system_and_averages_seeds(tmp_path):
-    table = draw(EXPECTED, "generated_articles", project(tmp_path), tmp_path, **SHOWN).table
-    cells = {c.row: c.value for c in table.cells if not c.detail}
-    assert cells == {
-        "encyclopedia, data": 1.0,
-        "encyclopedia, GPT-2 (LM1), with titles": pytest.approx(0.375),
-        "encyclopedia, GPT-2 (LM1), without titles": 0.75,
-    }
-
-
-def test_texts_that_were_not_scored_are_refused(tmp_path):
-    results = project(tmp_path)
-    with pytest.raises(BadInput, match="'a2' is not among the scored texts"):
-        draw(EXPECTED, "generated_articles", results, tmp_path, **{**SHOWN, "generated": 3})
-    with pytest.raises(BadInput, match="run the stage that scores it"):
-        draw(EXPECTED, "generated_articles", results, tmp_path, **{**SHOWN, "system": "gpt_neo"})
-    with pytest.raises(BadInput, match="no such file; generate the texts"):
-        draw(EXPECTED, "generated_articles", results, tmp_path / "elsewhere", **SHOWN)
+    cells = {c.row: c.value for c in page.table.cells if not c.detail}
+    assert cells == {"encyclopedia, data": 1.0, "encyclopedia, GPT-2 (LM1), with titles": pytest.approx(0.375),
+                     "encyclopedia, GPT-2 (LM1), without titles": 0.75}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -165,6 +141,12 @@ def test_table_1_holds_printed_numbers_against_ours_at_the_papers_size_alone(tmp
         assert verdict(claim, SYNTHETIC, tmp_path) == "holds"
 
 
-def test_a_paper_without_a_module_is_refused():
-    with pytest.raises(BadInput, match="no reports for"):
-        complete("nobody1999", Results([]))
+def test_bad_input_is_named(tmp_path):
+    results = project(tmp_path)
+    with pytest.raises(BadInput, match="'a2' is not among the scored texts"):
+        draw(EXPECTED, "generated_articles", results, tmp_path, **{**SHOWN, "generated": 3})
+    with pytest.raises(BadInput, match="run the stage that scores it"):
+        draw(EXPECTED, "generated_articles", results, tmp_path, **{**SHOWN, "system": "gpt_neo"})
+    with pytest.raises(BadInput, match="no such file; generate the texts"):
+        draw(EXPECTED, "generated_articles", results, tmp_path / "elsewhere", **SHOWN)
+    refuses("no reports for", complete, "nobody1999", Results([]))

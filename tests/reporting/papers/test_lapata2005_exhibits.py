@@ -24,32 +24,24 @@ def correlation(critic, value, kind="pearson"):
     return record(critic, kind, value, task="text", better=BETTER.get(critic, "higher"))
 
 
-RESULTS = Results(
-    [
-        correlation("hirst_st_onge", 0.5),
-        correlation("grid_transitions", 0.3),
-        correlation("jiang_conrath", -0.4),
-        correlation("latent_semantics", 0.3),
-        correlation("lesk_plain", 0.0),
-        correlation("grid_transitions", 0.2, "spearman"),
-        correlation("likelihood", 0.1),
-        record("latent_semantics", "intercorrelation", 0.02, variant="grid_transitions"),
-        record("hirst_st_onge", "intercorrelation", -0.3, variant="grid_transitions"),
-        record("raters", "rater_agreement", 0.8, units=10),
-        record("hirst_st_onge", "pearson_difference", 0.2, variant="grid_transitions", p_value=0.001),
-        record("grid_transitions", "pearson_difference", -0.2, variant="latent_semantics", p_value=0.03),
-        record("combined", "held_out_correlation", 0.4, details={"fitted_on": 240}),
-        record("hirst_st_onge", "held_out_correlation", 0.3, details={"fitted_on": 240}),
-        record("hirst_st_onge", "weight", 0.2),
-        record(
-            "overlap", "pairwise_accuracy", 0.8, corpus="reports", task="block_1", details={"pairs": 40, "ties": 12}
-        ),
-        record("topics", "pairwise_accuracy", 0.5, corpus="reports", task="block_1", details={"pairs": 40, "ties": 40}),
-        record(
-            "topics", "pairwise_accuracy", 0.5, corpus="elsewhere", task="block_1", details={"pairs": 40, "ties": 0}
-        ),
-    ]
-)
+RESULTS = Results([correlation("hirst_st_onge", 0.5), correlation("grid_transitions", 0.3),
+                   correlation("jiang_conrath", -0.4), correlation("latent_semantics", 0.3),
+                   correlation("lesk_plain", 0.0), correlation("grid_transitions", 0.2, "spearman"),
+                   correlation("likelihood", 0.1),
+                   record("latent_semantics", "intercorrelation", 0.02, variant="grid_transitions"),
+                   record("hirst_st_onge", "intercorrelation", -0.3, variant="grid_transitions"),
+                   record("raters", "rater_agreement", 0.8, units=10),
+                   record("hirst_st_onge", "pearson_difference", 0.2, variant="grid_transitions", p_value=0.001),
+                   record("grid_transitions", "pearson_difference", -0.2, variant="latent_semantics", p_value=0.03),
+                   record("combined", "held_out_correlation", 0.4, details={"fitted_on": 240}),
+                   record("hirst_st_onge", "held_out_correlation", 0.3, details={"fitted_on": 240}),
+                   record("hirst_st_onge", "weight", 0.2),
+                   record("overlap", "pairwise_accuracy", 0.8, corpus="reports", task="block_1",
+                          details={"pairs": 40, "ties": 12}),
+                   record("topics", "pairwise_accuracy", 0.5, corpus="reports", task="block_1",
+                          details={"pairs": 40, "ties": 40}),
+                   record("topics", "pairwise_accuracy", 0.5, corpus="elsewhere", task="block_1",
+                          details={"pairs": 40, "ties": 0})])  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ["correlations", "meta_evaluation", "regression", "matrix"])
@@ -96,15 +88,12 @@ def test_a_distance_is_turned_and_differences_are_corrected_for_their_number(tmp
     assert "2 have an interval without 0" in note
 
 
-def test_a_scorer_that_ties_on_every_pair_is_blind(tmp_path):
+def test_a_blind_scorer_has_no_value_and_the_ledger_says_why_nothing_stands_beside_a_number(tmp_path):
     table = draw(EXPECTED, "matrix", RESULTS, tmp_path)
     cells = {c.row: c for c in table.cells}
     assert cells["reports, topic proportions"].value is None and cells["reports, noun overlap"].value == 0.8
     assert len(cells) == 2 and "ties: reports, noun overlap, blocks of 1 30%" in table.notes
     assert "reports: pairs by task, at most: blocks of 1 40" in table.notes
-
-
-def test_the_ledger_says_why_nothing_stands_beside_a_number(tmp_path):
     lines = {line.number: line for line in EXPECTED.ledger(RESULTS, tmp_path)}
     assert lines["inter_subject_agreement_r.sibling"].ours == 0.8
     assert lines["accidents_2008"].verdict == "not measured here" and "grids" in lines["accidents_2008"].cause

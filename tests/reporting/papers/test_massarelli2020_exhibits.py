@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from longform.core.documents import BadInput
 from longform.core.results import Record, Results
 from longform.critics.verifiability.reliability import CHOICES, read_answers
 from longform.reporting.claims import HOLDS, UNTESTABLE
@@ -15,21 +14,16 @@ from longform.reporting.papers.massarelli2020 import TABLE_1, chosen, in_order, 
 from longform.reporting.pivot import Given
 from longform.reporting.printed import read_expected
 from longform.study.items import CLAIM_LABELS
+from tests.refusals import refuses
 from tests.reporting.papers.exhibits import draw
 
 EXPECTED = read_expected(Path(__file__).parents[3] / "experiments/massarelli2020")
-DECODERS = {
-    "human": {"kind": "human"},
-    "wide": {"kind": "top_k", "k": 100},
-    "narrow": {"kind": "top_k", "k": 2},
-    "fifteen": {"kind": "beam", "beams": 15},
-    "top_k": {"kind": "top_k", "k": 2},
-    "beam": {"kind": "beam", "beams": 15},
-    "loose": {"kind": "beam", "beams": 15, "blocking": 20},
-    "tight": {"kind": "beam", "beams": 15, "blocking": 3},
-    "late": {"kind": "delayed_beam", "top_k": 100, "beams": 6, "delay": 20},
-    "early": {"kind": "delayed_beam", "top_k": 100, "beams": 6, "delay": 1},
-}
+DECODERS = {"human": {"kind": "human"}, "wide": {"kind": "top_k", "k": 100}, "narrow": {"kind": "top_k", "k": 2},
+            "fifteen": {"kind": "beam", "beams": 15}, "top_k": {"kind": "top_k", "k": 2},
+            "beam": {"kind": "beam", "beams": 15}, "loose": {"kind": "beam", "beams": 15, "blocking": 20},
+            "tight": {"kind": "beam", "beams": 15, "blocking": 3},
+            "late": {"kind": "delayed_beam", "top_k": 100, "beams": 6, "delay": 20},
+            "early": {"kind": "delayed_beam", "top_k": 100, "beams": 6, "delay": 1}}  # fmt: skip
 MEASURES = (*TABLE_1, "distinct_supported", "entities", "link_grammar_percent")
 
 
@@ -43,15 +37,8 @@ def run(name, *decoders):
 
 
 def sheet():
-    items = [
-        {
-            "item": "s0",
-            "claim": "A.",
-            "evidence": "",
-            "before": "B.",
-            "key": {"decoder": "beam", "page": "p", "generation": 0, "sentence": 0},
-        }
-    ]
+    items = [{"item": "s0", "claim": "A.", "evidence": "", "before": "B.",
+              "key": {"decoder": "beam", "page": "p", "generation": 0, "sentence": 0}}]  # fmt: skip
     details = {"items": items, "prefixes": 1, "exact_repeats": {"beam": 0.25, "top_k": None}}
     return record("test", "", "exact_repeats", 0.2, details=details)
 
@@ -90,15 +77,12 @@ def test_every_exhibit_is_saved_with_its_numbers(name, tmp_path):
     assert name[:5] not in ("figur", "trade") or (tmp_path / f"{name}.png").stat().st_size > 5000
 
 
-def test_a_strategy_is_read_from_settings_not_from_names():
+def test_strategies_are_read_from_settings_and_validation_chooses_the_best_of_each(tmp_path):
     assert strategy(DECODERS["tight"]) == "beam_blocked" and strategy(DECODERS["fifteen"]) == "beam"
     assert label("late", GIVEN) == "delayed beam search (top k 100, beams 6, delay 20)"
     assert label("top_p", GIVEN) == "top-p sampling"
     ordered = in_order([record("sweep", d) for d in ("wide", "fifteen", "narrow", "human")], GIVEN)
     assert [r.system for r in ordered] == ["human", "narrow", "wide", "fifteen"]
-
-
-def test_validation_chooses_the_highest_uspg_of_each_strategy_and_the_first_of_equals(tmp_path):
     best = chosen(GIVEN, "sweep")
     assert best == {"top_k": "narrow", "beam": "fifteen", "beam_blocked": "tight", "delayed_beam": "early"}
     tied = Results([record("sweep", "wide"), record("sweep", "narrow")])
@@ -125,19 +109,12 @@ def test_ours_and_printed_numbers_meet_by_place(tmp_path):
     assert not [key for key in lines if key[0] in ("protocol", "table_3")]
 
 
-def test_figure_2_keeps_the_decoders_that_all_runs_have(tmp_path):
+def test_figures_2_and_5_keep_shared_decoders_and_plain_sampling_beside_each_curve(tmp_path):
     rows = {c.row for c in exhibit("figure_2", tmp_path).cells}
     assert "news, small: top-k sampling (k 2)" in rows and not [row for row in rows if "delay" in row or "k 100" in row]
-
-
-def test_figure_5_sets_plain_sampling_of_the_same_k_beside_each_curve(tmp_path):
     cells = exhibit("figure_5", tmp_path).cells
-    assert [c.row for c in cells] == [
-        "delayed, top-100, delay 1",
-        "delayed, top-100, delay 20",
-        "plain top-2",
-        "plain top-100",
-    ]
+    assert [c.row for c in cells] == ["delayed, top-100, delay 1", "delayed, top-100, delay 20", "plain top-2",
+                                      "plain top-100"]  # fmt: skip
 
 
 def test_claims_of_shares_at_their_ceiling_and_of_people_are_not_testable_here(tmp_path):
@@ -158,8 +135,7 @@ def test_the_study_files_keep_the_key_apart_and_answers_are_read(tmp_path):
     assert read_answers(answers)[0]["repetition"] == "1"
     assert set(CHOICES) == set(CLAIM_LABELS)
     answers.write_text("item,annotator,answer\ns0,ann,perhaps\n")
-    with pytest.raises(BadInput, match="allowed are"):
-        read_answers(answers)
+    refuses("allowed are", read_answers, answers)
     answers.write_text("item,annotator,label\ns0,ann,supported\ns0,ben,supported\n")
     table = draw(EXPECTED, "table_2", RESULTS, tmp_path, answers="answers.csv").table
     assert {c.column: c.value for c in table.cells if c.row == "beam search"}["SPG"] == 20

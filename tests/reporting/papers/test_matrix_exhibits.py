@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from longform.core.documents import BadInput
 from longform.core.results import Record, Results
 from longform.reporting.printed import read_expected
+from tests.refusals import refuses
 from tests.reporting.papers.exhibits import draw
 
 EXPECTED = read_expected(Path(__file__).parents[3] / "experiments/matrix")
@@ -20,20 +20,14 @@ def response(critic, corruption, difference, p_value=0.001, severity=0.2):
     )  # fmt: skip
 
 
-RESULTS = Results(
-    [
-        Record("facts", "score", "corruptions", "data", task="sound", severity=0.0, value=2.0, units=40),
-        response("facts", "false_fact", -0.5),
-        response("facts", "false_fact", -0.9, severity=1.0),
-        response("repetition", "false_fact", 0.0, p_value=1.0),
-        response("repetition", "repeated_sentence", 0.4),
-        response("unknown_critic", "false_fact", 3.0),
-        response("word_ppl", "mixed_language", 0.05, p_value=0.2),
-    ]
-)
+RESULTS = Results([Record("facts", "score", "corruptions", "data", task="sound", severity=0.0, value=2.0, units=40),
+                   response("facts", "false_fact", -0.5), response("facts", "false_fact", -0.9, severity=1.0),
+                   response("repetition", "false_fact", 0.0, p_value=1.0),
+                   response("repetition", "repeated_sentence", 0.4), response("unknown_critic", "false_fact", 3.0),
+                   response("word_ppl", "mixed_language", 0.05, p_value=0.2)])  # fmt: skip
 
 
-def test_a_cell_is_the_paired_difference_and_says_whether_it_is_seen(tmp_path):
+def test_a_cell_is_the_paired_difference_and_the_figure_on_the_scale_of_each_critic(tmp_path):
     table = draw(EXPECTED, "corruption_matrix", RESULTS, tmp_path)
     cells = {(c.row, c.column): c for c in table.cells}
     own = cells["verified facts", "false fact"]
@@ -41,14 +35,7 @@ def test_a_cell_is_the_paired_difference_and_says_whether_it_is_seen(tmp_path):
     assert own.why == "its own corruption" and cells["repeated 4-grams", "false fact"].verdict == "not seen"
     assert {row for row, _ in cells} == {"verified facts", "repeated 4-grams", "word PPL", "unknown critic"}
     assert "2 of 3 critics see a corruption that they are meant for, 1 of 2 one that they are not" in table.notes[0]
-
-
-def test_a_severity_without_responses_is_refused(tmp_path):
-    with pytest.raises(BadInput, match=r"severity 0\.3"):
-        draw(EXPECTED, "corruption_matrix", RESULTS, tmp_path, severity=0.3)
-
-
-def test_the_figure_is_on_the_scale_of_each_critic(tmp_path):
+    refuses(r"severity 0\.3", draw, EXPECTED, "corruption_matrix", RESULTS, tmp_path, severity=0.3)
     figure = draw(EXPECTED, "corruption_responses", RESULTS, tmp_path)
     figure.save(tmp_path, "responses")
     found = {(c.row, c.column): c for c in figure.cells}

@@ -52,25 +52,15 @@ def writers():
                details={"trajectory": {"mean": np.linspace(0, top, 40).tolist(), "spread": [0.1] * 40}})
         for name, top in paths.items()
     ]  # fmt: skip
-    return [
-        record("bbscore", "pairwise_accuracy", 0.7, **texts),
-        record("three_layer", "class_accuracy", 0.8, variant="three_layer", reference=0.5, **texts),
-        record("bbscore", "own_top_two", 1.0, corpus="completions", system=""),
-        *distances,
-        *trajectories,
-    ]
+    return [record("bbscore", "pairwise_accuracy", 0.7, **texts),
+            record("three_layer", "class_accuracy", 0.8, variant="three_layer", reference=0.5, **texts),
+            record("bbscore", "own_top_two", 1.0, corpus="completions", system=""), *distances, *trajectories]  # fmt: skip
 
 
-MEASURED = Results(
-    [
-        *shuffles(),
-        *areas(),
-        *writers(),
-        record("bbscore", "class_accuracy", 0.5, variant="three_layer", corpus="rated_wiki", reference=0.4),
-        record("bbscore", "length_correlation", 0.3),
-        record("joint", "length_correlation", -0.1),
-    ]
-)
+MEASURED = Results([*shuffles(), *areas(), *writers(),
+                    record("bbscore", "class_accuracy", 0.5, variant="three_layer", corpus="rated_wiki",
+                           reference=0.4),
+                    record("bbscore", "length_correlation", 0.3), record("joint", "length_correlation", -0.1)])  # fmt: skip
 RESULTS = complete("sheng2024", MEASURED)
 
 
@@ -85,7 +75,7 @@ def test_every_exhibit_is_saved_with_its_numbers(name, tmp_path):
     assert not name.startswith("figure") or (tmp_path / f"{name}.png").stat().st_size > 5000
 
 
-def test_ours_and_printed_numbers_meet_by_place(tmp_path):
+def test_ours_and_printed_numbers_meet_by_place_and_in_the_ledger(tmp_path):
     cells = {(c.row, c.column): c for c in draw(EXPECTED, "table_2", RESULTS, tmp_path).cells}
     assert cells["BBScore", "blocks of 5"].printed == 79.36 and cells["BBScore", "blocks of 5"].value == 80
     assert cells["entity grid, ranking", "blocks of 10"].printed == 64.65
@@ -93,9 +83,6 @@ def test_ours_and_printed_numbers_meet_by_place(tmp_path):
     assert cells["BBScore, paper 0", "blocks of 1"].detail and cells["BBScore, paper 0", "blocks of 1"].printed is None
     pairs = {c.column: c for c in draw(EXPECTED, "table_1", RESULTS, tmp_path).cells}
     assert (pairs["1 window"].value, pairs["1 window"].printed) == (120, 6255)
-
-
-def test_the_ledger_gives_a_number_only_where_a_record_stands(tmp_path):
     lines = {(line.table, line.number): line for line in EXPECTED.ledger(RESULTS, tmp_path)}
     assert lines["table_2", "bbscore.test.b1"].ours == 80 and lines["table_1", "test.w123"].ours == 120
     train = lines["table_2", "bbscore.train.b1"]
@@ -117,12 +104,9 @@ def test_a_claim_is_one_line_and_counts_no_ablation(tmp_path):
     }
 
 
-def test_classes_stand_beside_the_commonest_one(tmp_path):
+def test_classes_stand_beside_the_commonest_one_and_intervals_of_means_shrink_with_texts(tmp_path):
     cells = {(c.row, c.column): c.value for c in draw(EXPECTED, "table_6", RESULTS, tmp_path).cells}
     assert cells["commonest class", "rated wiki"] == 40 and cells["BBScore, three-layer classifier", "rated wiki"] == 50
     assert ("commonest class", "completions") not in cells
-
-
-def test_an_interval_of_the_mean_shrinks_with_texts(tmp_path):
     cells = draw(EXPECTED, "figure_7", RESULTS, tmp_path).cells
     assert cells[0].high - cells[0].value == pytest.approx(1.96 * 0.1 / 60**0.5, rel=1e-3)
