@@ -18,7 +18,7 @@ from tests.refusals import refuses
 
 ROOT = Path(__file__).parents[2]
 REAL = ("real", "real_small")
-ALL_REAL = (*REAL, "real_paths")
+ALL_REAL = (*REAL, "real_connectives", "real_paths")
 
 
 def scale(root: Path, name: str, **overrides) -> None:
@@ -177,7 +177,7 @@ def test_every_list_names_what_the_parameters_read(name):
 
 def test_the_list_names_every_file_of_the_suites():
     listed = {entry["to"]: entry for entry in real_files.listed("real", ROOT)["files"]}
-    corpora = parameters("real", ROOT)["params.yaml"]["corpora_from_files"]
-    sources = corpora["suites"]["sources"].values()
+    suites = [parameters(s, ROOT)["params.yaml"]["corpora_from_files"]["suites"] for s in ("real", "real_connectives")]
+    sources = [place for corpus in suites for place in corpus["sources"].values()]
     named = [name for place in sources for name in (place.values() if isinstance(place, dict) else [place])]
     assert set(listed) == {"cities.txt", *(f"suites/{name}" for name in named)}
