@@ -1,0 +1,199 @@
+"""Write one page of every figure and table whose results are in git: ``python experiments/gallery.py``.
+
+It reads ``paper_figures/`` of the default run and of each scale that keeps one below ``experiments/scales/``, and writes
+``docs/gallery/index.html``: captions, tables, pictures by relative link, claims with their verdicts, the command that makes each.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from longform.core.artefacts import read_yaml
+from longform.reporting.claims import OURS, VERDICTS
+from longform.reporting.table import short
+
+ROOT, PAGE = Path(__file__).parents[1], Path("docs/gallery/index.html")
+SHOWN_ROWS, SHOWN_FILES = 40, 12
+PICTURE, LINK, STRONG = r"!\[[^\]]*\]\(([^)]+)\)", r"\[([^\]]+)\]\(([^)\s]+)\)", r"\*\*(.+?)\*\*"
+
+
+@dataclass
+class Claim:
+    """A claim of ``claims.csv``; ``reasons`` is what its comparisons say beside their verdicts, ``detail`` a table of these."""
+
+    says: str
+    source: str
+    verdict: str
+    reasons: list[str]
+    scale: str
+    detail: list[list[str]] = field(default_factory=list)
+
+
+@dataclass
+class Exhibit:
+    """A folder of ``paper_figures``. ``twin`` is the anchor of the default run's exhibit where that has the same bytes."""
+
+    paper: str
+    name: str
+    anchor: str
+    command: str
+    files: list[Path]
+    claims: list[Claim]
+    caption: str = ""
+    pictures: list[tuple[Path, int, int]] = field(default_factory=list)
+    tables: list[list[list[str]]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    twin: str = ""
+
+    @property
+    def title(self) -> str:
+        return self.name[:1].upper() + self.name[1:].replace("_", " ")
+
+    @property
+    def markdown(self) -> Path:
+        return self.files[0].with_name(f"{self.name}.md")
+
+    def same(self, other: Exhibit) -> bool:
+        """Whether both have equal files and equal claims."""
+        mine, its = ({path.name: path.read_bytes() for path in one.files} for one in (self, other))
+        return mine == its and self.claims == other.claims
+
+
+@dataclass
+class Run:
+    """The default run, or a scale: its exhibits in reading order, and claims that belong to none of them, by paper."""
+
+    name: str
+    exhibits: list[Exhibit]
+    unplaced: dict[str, list[Claim]]
+
+    @property
+    def shown(self) -> dict[str, list[Exhibit]]:
+        """By paper, those that have Markdown."""
+        papers = dict.fromkeys([*(one.paper for one in self.exhibits), *self.unplaced])
+        return {p: [one for one in self.exhibits if one.paper == p and one.markdown in one.files] for p in papers}
+
+    def counts(self) -> list[tuple[str, str, int, Counter[str]]]:
+        """For each paper, our own checks apart: its name, its label, its exhibits, its claims by verdict."""
+        rows = []
+        for paper, shown in self.shown.items():
+            claims = [c for e in self.exhibits if e.paper == paper for c in e.claims] + self.unplaced.get(paper, [])
+            for own in (False, True):
+                verdicts = Counter(claim.verdict for claim in claims if (claim.source == OURS) == own)
+                if verdicts or not own:
+                    rows.append((paper, paper + ", our own checks" * own, 0 if own else len(shown), verdicts))
+        return rows
+
+
+def page(root: Path) -> str:
+    """The page of a copy of the repository."""
+    scales = sorted(root.glob("experiments/scales/*/paper_figures"))
+    runs = [_run(root, root, ""), *(_run(root, path.parent, path.parent.name) for path in scales)]
+    known = {(one.paper, one.name): one for one in runs[0].exhibits}
+    for one in (one for scale in runs[1:] for one in scale.exhibits):
+        first = known.get((one.paper, one.name))
+        one.twin = first.anchor if first and one.same(first) else ""
+    beside = FileSystemLoader(Path(__file__).parent)
+    templates = Environment(
+        loader=beside, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+
+    def url(path: Path) -> str:
+        return "../" * (len(PAGE.parts) - 1) + quote(path.relative_to(root).as_posix())
+
+    templates.filters.update(url=url, inline=_inline)
+    templates.globals.update(verdicts=VERDICTS, shown_rows=SHOWN_ROWS, shown_files=SHOWN_FILES)
+    runbooks = {path.parent.name: path for path in root.glob("experiments/*/README.md")}
+    return templates.get_template("gallery.html").render(runs=runs, runbooks=runbooks)
+
+
+def _run(root: Path, home: Path, scale: str) -> Run:
+    figures, made_by, placed = home / "paper_figures", {("ledger", "ledger"): "dvc repro ledger"}, {}
+    for folder in (path.parent for path in root.glob("experiments/*/expected.yaml")):
+        for report, entry in read_yaml(folder / "params.yaml")["reports"].items():
+            made_by |= {(folder.name, name): f"dvc repro report_{folder.name}_{report}" for name in entry["exhibits"]}
+        for claim in read_yaml(folder / "expected.yaml").get("claims", []):
+            placed[folder.name, claim["id"]] = claim.get("exhibit", "")
+    claims: dict[tuple[str, str], list[Claim]] = {}
+    for (paper, name), one in _claims(figures / "ledger" / "claims.csv").items():
+        claims.setdefault((paper, placed.get((paper, name), "")), []).append(one)
+    exhibits = []
+    for folder in sorted({path.parent for path in figures.rglob("*") if path.is_file()}, key=_place):
+        parts = folder.relative_to(figures).parts
+        paper, name, anchor = parts[0], parts[-1], "-".join((scale or "default", *parts))
+        command = f"make scale SCALE={scale}" if scale else made_by.get((paper, name), "no report draws it")
+        files = sorted((path for path in folder.iterdir() if path.is_file()), key=_place)
+        exhibits.append(_read(Exhibit(paper, name, anchor, command, files, claims.pop((paper, name), []))))
+    return Run(scale, exhibits, {p: [c for k in claims if k[0] == p for c in claims[k]] for p, _ in claims})
+
+
+def _claims(path: Path) -> dict[tuple[str, str], Claim]:
+    """Claims with their comparisons, by paper and name; a line that names no row begins a claim."""
+    found: dict[tuple[str, str], Claim] = {}
+    for line in csv.DictReader(path.read_text(encoding="utf-8").splitlines() if path.is_file() else []):
+        key, why = (line["paper"], line["claim"]), [line["why"]] if line["why"] else []
+        if not line["row"]:
+            found[key] = Claim(line["says"], line["source"], line["verdict"], why, line["scale"])
+        elif line["compared"]:
+            value, low, high = (short(float(line[k])) if line[k] else "" for k in ("difference", "low", "high"))
+            numbers = f"{value} [{low}, {high}]" if low else value
+            found[key].detail.append([line["row"], line["compared"], numbers, line["verdict"], line["why"]])
+        else:
+            found[key].reasons = why
+    return found
+
+
+def _read(one: Exhibit) -> Exhibit:
+    """Fills in what the exhibit's Markdown says; a claim among its notes is left to ``claims.csv``."""
+    if one.markdown not in one.files:
+        one.problems.append(f"no {one.markdown.name}")
+        return one
+    said, before = [], ""
+    for line in one.markdown.read_text(encoding="utf-8").splitlines():
+        if picture := re.fullmatch(PICTURE, line):
+            path = one.markdown.with_name(picture[1])
+            one.pictures += [(path, *_size(path))] if path in one.files else []
+            one.problems += [] if path in one.files else [f"no {path.name}"]
+        elif line.startswith("|"):
+            one.tables += [] if before.startswith("|") else [[]]
+            if not line.startswith("|---"):
+                one.tables[-1].append([cell.strip() for cell in line.strip()[1:-1].split("|")])
+        elif line.startswith("- "):
+            claimed = any(line[2:].startswith(claim.says) and f"**{claim.verdict}**" in line for claim in one.claims)
+            listed = re.fullmatch(rf"- \w+: {LINK}(, {LINK})*", line)  # beside a picture; all files are linked anyway
+            one.notes += [] if claimed or listed else [line[2:]]
+        elif line.strip():
+            said.append(line.strip().strip("*"))
+        before = line
+    one.caption = " ".join(said)
+    return one
+
+
+def _size(png: Path) -> tuple[int, int]:
+    """Width and height, so that the page does not move while pictures load."""
+    head = png.read_bytes()[:24]
+    return int.from_bytes(head[16:20], "big"), int.from_bytes(head[20:24], "big")
+
+
+def _inline(text: str) -> Markup:
+    """Text with bold print, everything else escaped."""
+    return Markup(re.sub(STRONG, r"<strong>\1</strong>", str(escape(text))))
+
+
+def _place(path: Path) -> list[Any]:
+    """Table 2 before Table 10; the ledger, which is no paper's, first."""
+    return [path.parts[-2] != "paper_figures"] + [int(p) if p.isdecimal() else p for p in re.split(r"(\d+)", str(path))]
+
+
+if __name__ == "__main__":
+    (ROOT / PAGE).write_text(page(ROOT), encoding="utf-8")

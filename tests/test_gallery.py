@@ -1,0 +1,132 @@
+"""The gallery shows every exhibit that is in git, links to files that are there, and is the page that its program makes of them."""
+
+import io
+import re
+import subprocess
+import tarfile
+from html import escape
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+
+from experiments.gallery import PAGE, SHOWN_ROWS, page
+
+ROOT = Path(__file__).parents[1]
+SCRIPT = '<script>alert("1")</script> & [x](javascript:alert(1)) {{ 7 * 7 }}'
+CLAIMS = "paper,claim,source,says,row,compared,scale,difference,low,high,verdict,why\n"
+
+
+@pytest.fixture(scope="module")
+def committed(tmp_path_factory):
+    """The last commit: a run on another processor changes the working tree and leaves the commit as it is."""
+    folder = tmp_path_factory.mktemp("committed")
+    archive = ["git", "archive", "HEAD", str(PAGE), "experiments", "paper_figures"]
+    try:
+        files = subprocess.run(archive, cwd=ROOT, capture_output=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError) as error:
+        pytest.skip(f"needs a git checkout whose last commit holds the gallery and the exhibits ({error})")
+    with tarfile.open(fileobj=io.BytesIO(files)) as opened:
+        opened.extractall(folder, filter="data")
+    return folder
+
+
+def links(text):
+    return re.findall(r'(?:href|src)="([^"]*)"', text)
+
+
+def test_the_committed_page_is_the_one_that_the_program_makes_of_the_committed_exhibits(committed):
+    made = page(committed)
+    assert made == (committed / PAGE).read_text(encoding="utf-8"), "make it anew: python experiments/gallery.py"
+
+
+def test_every_exhibit_of_the_default_run_and_of_each_scale_is_on_the_committed_page(committed):
+    text = (committed / PAGE).read_text(encoding="utf-8")
+    homes = {"default": committed} | {
+        path.parent.name: path.parent for path in committed.glob("experiments/scales/*/paper_figures")
+    }
+    assert "three_seeds" in homes
+    for name, home in homes.items():
+        folders = [
+            path for path in (home / "paper_figures").rglob("*") if any(file.is_file() for file in path.glob("*"))
+        ]
+        assert len(folders) > 50
+        for folder in folders:
+            anchor = "-".join((name, *folder.relative_to(home / "paper_figures").parts))
+            assert f'<article id="{anchor}">' in text or f'<li id="aside-{anchor}">' in text, anchor
+
+
+def test_every_link_and_picture_of_the_committed_page_leads_to_a_file_or_a_place_on_it(committed):
+    text = (committed / PAGE).read_text(encoding="utf-8")
+    places = re.findall(r' id="([^"]*)"', text)
+    assert len(places) == len(set(places)) and text.count("<img ") > 20
+    for target in links(text):
+        file = (committed / PAGE).parent / unquote(target)
+        assert target[1:] in places if target.startswith("#") else file.is_file(), target
+
+
+@pytest.fixture
+def odd(tmp_path):
+    """One paper of a scale of one run: a long table of hostile words, a picture that is missing, a folder of other files."""
+    paper, figures = tmp_path / "experiments" / "p", tmp_path / "paper_figures"
+    for folder in (
+        paper,
+        figures / "p" / "table_1",
+        figures / "p" / "odd & name",
+        figures / "p" / "files",
+        figures / "ledger",
+    ):
+        folder.mkdir(parents=True)
+    (paper / "params.yaml").write_text("reports: {r: {exhibits: {table_1: {}, files: {}}}}")
+    (paper / "expected.yaml").write_text("claims: [{id: c, exhibit: table_1}, {id: lost, exhibit: table_9}]")
+    rows = "".join(f"| {SCRIPT} | {i} |\n" for i in range(SHOWN_ROWS + 2))
+    notes = f"- {SCRIPT} (s) **holds**; and more\n- **only** a note\n"
+    (figures / "p" / "table_1" / "table_1.md").write_text(f"**{SCRIPT}**\n\n| | x |\n|---|---|\n{rows}\n{notes}")
+    (figures / "p" / "odd & name" / "odd & name.md").write_text("![a](a.png)\n\nA caption.\n")
+    (figures / "p" / "odd & name" / "a <b>.csv").write_text("1")
+    (figures / "p" / "files" / "one.jsonl").write_text("{}")
+    quoted = '"' + SCRIPT.replace('"', '""') + '"'
+    (figures / "ledger" / "claims.csv").write_text(
+        f"{CLAIMS}p,c,s,{quoted},,,ratio,,,,holds,1 holds\np,c,,,{quoted},a < b,ratio,2,1.5,3,holds,\n"
+        "p,lost,ours,Nobody shows this.,,,difference,,,,undecided,\n"
+    )
+    return tmp_path
+
+
+def test_captions_cells_claims_and_names_are_escaped(odd):
+    made = page(odd)
+    assert "<script" not in made and "<b>.csv" not in made and "49" not in made.partition("</style>")[2]
+    assert not [target for target in links(made) if target.startswith("javascript")]
+    assert f"<p>{escape(SCRIPT)}</p>".replace("&quot;", "&#34;").replace("&#x27;", "&#39;") in made
+    assert "<strong>only</strong> a note" in made and "a &lt; b" in made and "2.00 [1.50, 3.00]" in made
+    for target in links(made):
+        assert target.startswith("#") or (odd / PAGE).parent.joinpath(unquote(target)).resolve().is_file(), target
+
+
+def test_claims_stand_once_at_their_exhibit_with_the_command_that_makes_it(odd):
+    made = page(odd)
+    exhibit = made[made.index('<article id="default-p-table_1">') :].partition("</article>")[0]
+    assert (
+        "dvc repro report_p_r" in exhibit and exhibit.count('<span class="v holds">') == 1 and "and more" not in exhibit
+    )
+    assert "Nobody shows this." in made.partition("Claims that belong to no exhibit of this run")[2]
+    assert re.search(r">p</a></td><td>2</td><td>1</td>", made) and "p, our own checks" in made
+
+
+def test_long_tables_are_cut_and_what_cannot_be_shown_is_set_aside(odd):
+    made, aside = page(odd), page(odd).partition('<h2 id="aside">')[2]
+    assert (
+        made.count("alert(&#34;1&#34;)") < SHOWN_ROWS + 5
+        and '2 more in <a href="../../paper_figures/p/table_1/table_1.md">' in made
+    )
+    assert "Files (no files.md)" in aside and "one.jsonl" in aside
+    assert "(no a.png)" in aside and "A caption." in made and "<img" not in made
+
+
+def test_a_scale_names_exhibits_that_are_those_of_the_default_run(odd):
+    scale = odd / "experiments" / "scales" / "s" / "paper_figures" / "p"
+    for name, text in (("files", "{}"), ("new", "{}")):
+        (scale / name).mkdir(parents=True)
+        (scale / name / "one.jsonl").write_text(text)
+    aside = page(odd).partition('<h2 id="aside">')[2]
+    assert aside.count('the same as <a href="#aside-default-p-files">') == 1 and aside.count("make scale SCALE=s") == 2
