@@ -1,7 +1,7 @@
 """Copy tables of runs into the README between their marks: ``python experiments/readme.py``.
 
 A mark names a table below ``paper_figures/``, ``scale:`` before it one that ``experiments/scales/<scale>`` keeps; and, where it is too
-long, what the rows to show begin with.
+long, what the rows to show begin with, several beginnings with semicolons between.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-MARK = r"<!-- (?P<head>(?:(?P<scale>\w+):)?(?P<place>\w+(?:/\w+)?)(?: (?P<begin>\w+))?) -->"
+MARK = r"<!-- (?P<head>(?:(?P<scale>\w+):)?(?P<place>\w+(?:/\w+)?)(?: (?P<begin>\w[^>]*?))?) -->"
 
 
 def fill(text: str, root: Path) -> str:
@@ -29,7 +29,8 @@ def cut(written: str, begin: str) -> str:
     """Caption, head and the rows that begin so; the findings below the table are left to its own file."""
     lines = written.strip().splitlines()
     head = next(i for i, line in enumerate(lines) if line.startswith("|---"))
-    rows = [line for line in lines[head + 1 :] if line.startswith(f"| {begin}")]
+    begins = tuple(f"| {single}" for single in begin.split(";"))
+    rows = [line for line in lines[head + 1 :] if line.startswith(begins)]
     return "\n".join(lines[: head + 1] + rows)
 
 
