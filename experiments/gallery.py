@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from longform.reporting.table import short
 ROOT, PAGE = Path(__file__).parents[1], Path("docs/gallery/index.html")
 SHOWN_ROWS, SHOWN_FILES = 40, 12
 PICTURE, LINK, STRONG = r"!\[[^\]]*\]\(([^)]+)\)", r"\[([^\]]+)\]\(([^)\s]+)\)", r"\*\*(.+?)\*\*"
+CLAIM = rf"- (.+?)(?: \(([^()]*)\))? \*\*({'|'.join(VERDICTS)})\*\*(?:; (.*))?"  # as Judged.sentence writes it
 
 
 @dataclass
@@ -34,7 +36,7 @@ class Claim:
     source: str
     verdict: str
     reasons: list[str]
-    scale: str
+    scale: str = ""
     detail: list[list[str]] = field(default_factory=list)
 
 
@@ -56,10 +58,6 @@ class Exhibit:
     twin: str = ""
 
     @property
-    def title(self) -> str:
-        return self.name[:1].upper() + self.name[1:].replace("_", " ")
-
-    @property
     def markdown(self) -> Path:
         return self.files[0].with_name(f"{self.name}.md")
 
@@ -74,6 +72,7 @@ class Run:
     """The default run, or a scale: its exhibits in reading order, and claims that belong to none of them, by paper."""
 
     name: str
+    command: str
     exhibits: list[Exhibit]
     unplaced: dict[str, list[Claim]]
 
@@ -83,16 +82,14 @@ class Run:
         papers = dict.fromkeys([*(one.paper for one in self.exhibits), *self.unplaced])
         return {p: [one for one in self.exhibits if one.paper == p and one.markdown in one.files] for p in papers}
 
-    def counts(self) -> list[tuple[str, str, int, Counter[str]]]:
+    def counts(self) -> Iterator[tuple[str, str, int, Counter[str]]]:
         """For each paper, our own checks apart: its name, its label, its exhibits, its claims by verdict."""
-        rows = []
         for paper, shown in self.shown.items():
             claims = [c for e in self.exhibits if e.paper == paper for c in e.claims] + self.unplaced.get(paper, [])
             for own in (False, True):
                 verdicts = Counter(claim.verdict for claim in claims if (claim.source == OURS) == own)
                 if verdicts or not own:
-                    rows.append((paper, paper + ", our own checks" * own, 0 if own else len(shown), verdicts))
-        return rows
+                    yield paper, paper + ", our own checks" * own, 0 if own else len(shown), verdicts
 
 
 def page(root: Path) -> str:
@@ -127,14 +124,16 @@ def _run(root: Path, home: Path, scale: str) -> Run:
     claims: dict[tuple[str, str], list[Claim]] = {}
     for (paper, name), one in _claims(figures / "ledger" / "claims.csv").items():
         claims.setdefault((paper, placed.get((paper, name), "")), []).append(one)
+    whole = f"make real REAL={scale} DATA=folder" if (home / "data.yaml").is_file() else f"make scale SCALE={scale}"
     exhibits = []
     for folder in sorted({path.parent for path in figures.rglob("*") if path.is_file()}, key=_place):
         parts = folder.relative_to(figures).parts
         paper, name, anchor = parts[0], parts[-1], "-".join((scale or "default", *parts))
-        command = f"make scale SCALE={scale}" if scale else made_by.get((paper, name), "no report draws it")
+        command = whole if scale else made_by.get((paper, name), "no report draws it")
         files = sorted((path for path in folder.iterdir() if path.is_file()), key=_place)
         exhibits.append(_read(Exhibit(paper, name, anchor, command, files, claims.pop((paper, name), []))))
-    return Run(scale, exhibits, {p: [c for k in claims if k[0] == p for c in claims[k]] for p, _ in claims})
+    unplaced = {p: [one for key in claims if key[0] == p for one in claims[key]] for p, _ in claims}
+    return Run(scale, whole if scale else "make repro", exhibits, unplaced)
 
 
 def _claims(path: Path) -> dict[tuple[str, str], Claim]:
@@ -154,7 +153,7 @@ def _claims(path: Path) -> dict[tuple[str, str], Claim]:
 
 
 def _read(one: Exhibit) -> Exhibit:
-    """Fills in what the exhibit's Markdown says; a claim among its notes is left to ``claims.csv``."""
+    """Fills in what the exhibit's Markdown says; claims among its notes count where ``claims.csv`` has none of them."""
     if one.markdown not in one.files:
         one.problems.append(f"no {one.markdown.name}")
         return one
@@ -169,9 +168,10 @@ def _read(one: Exhibit) -> Exhibit:
             if not line.startswith("|---"):
                 one.tables[-1].append([cell.strip() for cell in line.strip()[1:-1].split("|")])
         elif line.startswith("- "):
-            claimed = any(line[2:].startswith(claim.says) and f"**{claim.verdict}**" in line for claim in one.claims)
             listed = re.fullmatch(rf"- \w+: {LINK}(, {LINK})*", line)  # beside a picture; all files are linked anyway
-            one.notes += [] if claimed or listed else [line[2:]]
+            if (told := re.fullmatch(CLAIM, line)) and told[1] not in [claim.says for claim in one.claims]:
+                one.claims.append(Claim(told[1], told[2] or "", told[3], [told[4]] if told[4] else []))
+            one.notes += [] if told or listed else [line[2:]]
         elif line.strip():
             said.append(line.strip().strip("*"))
         before = line
