@@ -92,8 +92,10 @@ class Judged:
         elif len(self.rows) <= SHOWN_ROWS:
             rows = [f"{r.fields} {r.compared} {_interval(r.contrast)} {r.verdict}".strip() for r in self.rows]
             counts = f"{self.scale}s: {'; '.join(rows)}"
-        if any(row.why == ONCE for row in self.rows):
-            counts += "; one training of each system, so that intervals cover documents alone"
+        once = sum(row.why == ONCE for row in self.rows)
+        if once:
+            told = "" if once == len(self.rows) else f"{once} of {len(self.rows)}: "
+            counts += f"; {told}one training of each system, so that intervals cover documents alone"
         source = f" ({self.claim['source']})" if self.claim.get("source") else ""
         return f"{self.claim['says']}{source} **{self.verdict}**" + (f"; {counts}" if counts else "")
 
