@@ -289,14 +289,16 @@ def test_calibration_has_a_panel_for_each_corpus_and_no_interval_for_a_bin_of_fe
 
 def test_wrong_pronouns_by_severity(tmp_path):
     changes = (("coreference", 3.0, 2.5), ("section_order", 0.01, -0.05))
-    results = [
-        near(3.0, critic=c, metric="score", corpus="wrong_pronoun", system="data", task="sound", severity=0.0)
-        for c, _, _ in changes
-    ]
+    task = {
+        "metric": "score",
+        "corpus": "wrong_pronoun",
+        "system": "data",
+        "task": "wrong_pronoun",
+    }  # as the score stage names it
+    results = [near(3.0, critic=critic, severity=0.0, **task) for critic, _, _ in changes]
     for critic, change, low in changes:
         details = {"difference_low": low, "difference_high": 2 * change - low}
-        place = {"critic": critic, "metric": "score", "corpus": "wrong_pronoun", "system": "data", "severity": 0.5}
-        results.append(near(3.0 + change, difference=change, details=details, **place))
+        results.append(near(3.0 + change, critic=critic, severity=0.5, difference=change, details=details, **task))
     figure = draw(EXPECTED, "figure_wrong_pronoun", Results(results), tmp_path)
     assert ("mentions of persons", "severity 0.5") in by(figure)
     figure.save(tmp_path, "figure_wrong_pronoun")
