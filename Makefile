@@ -8,7 +8,7 @@ export OMP_NUM_THREADS ?= 1
 export WANDB_MODE ?= offline
 REAL ?= real
 WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
-.PHONY: setup repro test smoke scale real lint clean
+.PHONY: setup repro test smoke scale real lint lock clean
 
 repro: $(VENV)/ready ## the default study: corpora, models, generations, critics, tables; WORKERS=1 for one stage at a time
 	python -m longform.pipeline.repro --workers $(WORKERS)
@@ -33,6 +33,9 @@ real: $(VENV)/ready ## real text and real models, hours: make real DATA=folder; 
 
 lint: $(VENV)/ready-dev ## style and types
 	ruff check . && ruff format --check . && mypy
+
+lock: $(VENV)/ready ## exact versions with hashes, for this Python and platform
+	python .ci/lock.py
 
 $(VENV)/ready: requirements.txt pyproject.toml
 	$(PYTHON) -m venv $(VENV)

