@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import io
+import subprocess
 import tarfile
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from longform.core.artefacts import read_yaml, write_documents
 from longform.core.documents import BadInput, Document, Section
 from longform.core.experiment import Experiment
 from longform.pipeline import real_files
-from longform.pipeline.scale import keep_results, overridden, parameters, said
+from longform.pipeline.scale import keep_results, make, overridden, parameters, said
 from tests.refusals import refuses
 
 ROOT = Path(__file__).parents[2]
@@ -56,6 +57,16 @@ def test_what_is_not_there_cannot_be_taken_out_or_extended(root):
     refuses("no scale 'four'; allowed are", parameters, "third", root)
     scale(root, "circle", extends="circle")
     refuses("extend each other", parameters, "circle", root)
+
+
+def test_a_scale_shares_the_cache_of_the_repository_that_it_is_made_in(root, monkeypatch):
+    (root / ".dvc").mkdir()
+    (root / ".dvc" / "config").write_text("")
+    subprocess.run(["git", "init", "--quiet"], cwd=root, check=True)
+    monkeypatch.chdir(root)
+    make("first", Path(), Path("scales/first"))
+    kept = (root / "scales" / "first" / ".dvc" / "config.local").read_text().partition("dir = ")[2].split("\n")[0]
+    assert (root / "scales" / "first" / ".dvc" / kept).resolve() == (root / ".dvc" / "cache").resolve()
 
 
 @pytest.mark.parametrize("name", ALL_REAL)

@@ -134,7 +134,7 @@ def make(name: str, root: Path, folder: Path) -> None:
     (folder / TARGETS).write_text(" ".join(said(name, root, TARGETS, [])), encoding="utf-8")
     if not (folder / ".git").is_dir():
         _run(folder, "git", "init", "--quiet")
-        cache = os.path.relpath(root / ".dvc" / "cache", folder / ".dvc")
+        cache = os.path.relpath(root / ".dvc" / "cache", folder)  # dvc takes it from where it runs
         _run(folder, sys.executable, "-m", "dvc", "config", "--local", "cache.dir", cache)
     for raw in (root / "data" / "raw").glob("*"):
         link = folder / "data" / "raw" / raw.name
