@@ -1,0 +1,91 @@
+"""Results for others: what a clone pulls is a finished run, and a release says what it holds (docs/share_results.md)."""
+
+import json
+import logging
+import shutil
+import subprocess
+import zipfile
+from pathlib import Path
+
+import pytest
+from dvc.repo import Repo
+from repro_project import PIPELINE, new_project, run, status, write_pipeline
+
+from longform.pipeline.release import MANIFEST, check, main
+from tests.refusals import refuses
+
+ELSEWHERE = {"foreach": "${others}", "do": {"cmd": "false", "deps": ["of_another_scale"], "outs": ["other_${item}"]}}
+
+
+def git(folder: Path, *words: str) -> None:
+    own = ("-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false")
+    subprocess.run(["git", *own, *words], cwd=folder, check=True, capture_output=True)
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+def test_a_clone_that_pulls_has_every_output_and_nothing_to_run(tmp_path, monkeypatch, caplog):
+    project = new_project(tmp_path / "project", monkeypatch)
+    write_pipeline(project, {"stages": {**PIPELINE["stages"], "elsewhere": ELSEWHERE}})
+    with (project / "params.yaml").open("a") as params:
+        params.write("others: []\n")  # a scale's list: the stages stand in dvc.yaml, none is in the lock
+    assert run()[0] == {"run": 7}
+    (project / ".dvc" / "config").write_text(
+        "[core]\n no_scm = true\n remote = shared\n['remote \"shared\"']\n url = ../../remote\n"
+    )
+    (project / ".gitignore").write_text("out_*\nfolder_*\nran_*\nscratch\n.dvc/cache\n.dvc/tmp\n")
+    for words in (("init",), ("add", "--all"), ("commit", "-m", "a finished run")):
+        git(project, *words)
+    with Repo() as repo:
+        assert repo.push() > 0
+    git(tmp_path, "clone", str(project), "clone")
+    monkeypatch.chdir(tmp_path / "clone")
+    assert not Path("out_a").exists()
+    caplog.clear()
+    with Repo() as repo, caplog.at_level(logging.WARNING, "dvc"):
+        pulled = repo.pull()
+    assert pulled["added"] and not caplog.records
+    for name in ("out_a", "out_b", "out_c", "folder_a/x", "folder_b/x", "folder_c/x"):
+        assert Path(name).read_bytes() == (project / name).read_bytes()
+    assert status() == {} and run()[::2] == ({"unchanged": 7}, [])
+
+
+@pytest.fixture
+def results(tmp_path, monkeypatch):
+    """A working directory with a result in a folder and one beside it."""
+    folder = tmp_path / "results"
+    (folder / "scores").mkdir(parents=True)
+    (folder / "scores" / "a.json").write_text("[1]\n")
+    (folder / "text.jsonl").write_text("{}\n")
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def test_equal_files_give_equal_archives_that_hold_what_their_manifest_says(results, capsys):
+    assert main(["../one.zip", "text.jsonl", "scores"]) == main(["../two.zip", "scores", "text.jsonl"]) == 0
+    assert Path("../one.zip").read_bytes() == Path("../two.zip").read_bytes()
+    assert main(["../one.zip", "--check"]) == 0 and "2 files" in capsys.readouterr().out.splitlines()[-2]
+    assert check(Path("../one.zip"))["files"]["scores/a.json"]["bytes"] == 4
+    with zipfile.ZipFile("../one.zip") as archive:
+        assert (
+            archive.namelist() == [MANIFEST, "scores/a.json", "text.jsonl"]
+            and archive.read("scores/a.json") == b"[1]\n"
+        )
+
+
+def test_an_archive_that_was_changed_cut_or_lacks_a_part_is_refused_in_one_sentence(results, capsys):
+    assert (
+        main(["../one.zip", "models"]) == 2 and "models: no such file or folder to release" in capsys.readouterr().err
+    )
+    main(["../one.zip", "text.jsonl", "scores"])
+    whole = Path("../one.zip").read_bytes()
+    Path("../cut.zip").write_bytes(whole[: len(whole) // 2])
+    refuses("not a whole release", check, Path("../cut.zip"))
+    manifest = json.loads(zipfile.ZipFile("../one.zip").read(MANIFEST))
+    for held, said in (
+        ({"text.jsonl": "{}\n"}, "scores/a.json is in"),
+        ({"text.jsonl": "{}\n", "scores/a.json": "[2]\n"}, "SHA-256"),
+    ):
+        with zipfile.ZipFile("../other.zip", "w") as archive:
+            for name, text in {MANIFEST: json.dumps(manifest), **held}.items():
+                archive.writestr(name, text)
+        refuses(said, check, Path("../other.zip"))
