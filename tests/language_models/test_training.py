@@ -1,19 +1,20 @@
 """Training: a killed run ends with the weights of an unbroken one, and nothing depends on tracking."""
 
 import csv
+import json
 import os
 import signal
+import struct
 import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any, ClassVar
 
 import pytest
 import torch
-from pytorch_lightning.loggers import Logger
 from tiny import bpe_folder, documents, lm_folder
 from transformers import AutoModelForCausalLM
+from wandb.proto.wandb_internal_pb2 import Record
 
 from longform.language_models import causal_lm, lightning
 from longform.language_models.checkpoints import load_model, load_tokenizer, source
@@ -163,55 +164,53 @@ def test_bad_settings_are_one_sentence(base, tmp_path, over, sentence):
     refuses(sentence, fit, base, tmp_path, **over)
 
 
-class Tracker(Logger):
-    """A stand-in for Weights & Biases' logger, which writes into a run that is still open, whatever its name."""
-
-    open_run: ClassVar[Any] = None
-    begun: ClassVar[list[Any]] = []
-
-    def __init__(self, **given):
-        super().__init__()
-        self.given, self.metrics, self.config = given, set(), {}
-
-    name = version = property(lambda self: self.given["name"])
-
-    @property
-    def experiment(self):
-        if Tracker.open_run is None:
-            Tracker.open_run = self
-            Tracker.begun.append(self)
-        return Tracker.open_run
-
-    def finish(self, exit_code):
-        Tracker.open_run = None
-
-    def log_hyperparams(self, params, *_):
-        self.experiment.config.update(params)
-
-    def log_metrics(self, metrics, step=None):
-        self.experiment.metrics.update(metrics)
+def written(path):
+    """The (run, configuration, names of values, last values) of an offline run's file: LevelDB's log of records."""
+    data, at, record, config, names, last, found = path.read_bytes(), 7, b"", {}, set(), {}, None
+    while (left := 32768 - at % 32768) and at + 7 <= len(data):
+        if left < 7:
+            at += left
+            continue
+        size, kind = struct.unpack("<4xHB", data[at : at + 7])
+        record, at = record + data[at + 7 : at + 7 + size], at + 7 + size
+        if kind in (1, 4):  # whole, or its last part
+            part, record = Record.FromString(record), b""
+            found = part.run if part.HasField("run") else found
+            config |= {item.key: json.loads(item.value_json) for item in part.config.update}
+            names |= {item.key or item.nested_key[0] for item in part.history.item}
+            last |= {".".join(item.nested_key): json.loads(item.value_json) for item in part.summary.update}
+    return found, config, names, last
 
 
 def test_every_network_is_a_run_of_its_own_that_a_resume_goes_on_with(base, tmp_path, monkeypatch):
-    monkeypatch.setenv("WANDB_MODE", "offline")
-    monkeypatch.setenv("WANDB_DIR", str(tmp_path / "wandb"))
-    monkeypatch.setattr(lightning, "WandbLogger", Tracker)
-    monkeypatch.setattr(Tracker, "begun", [])
+    for name, value in {"MODE": "offline", "DIR": tmp_path / "wandb", "_DISABLE_STATS": "true"}.items():
+        monkeypatch.setenv(f"WANDB_{name}", str(value))
+    monkeypatch.setenv("DVC_STAGE", "language_model_articles@wiki-gpt2")
     for name in ("wiki-small", "wiki-large", "wiki-large"):  # the last is a resume: its scratch folder is still there
-        fit(base, tmp_path / name, name=name)
-    small, large, again = Tracker.begun
-    assert [run.given["name"] for run in Tracker.begun] == ["wiki-small", "wiki-large", "wiki-large"]
-    assert small.given["id"] != large.given["id"] == again.given["id"] and again.given["resume"] == "allow"
-    assert small.given["group"] == "wiki" and small.given["tags"] == ["CausalLanguageModel"]
-    assert {"learning_rate", "seed", "validations", "updates"} <= large.config.keys() and large.config[
-        "row"
-    ] == "wiki-large"
-    assert large.config["network"]["n_embd"] == 16
-    assert {"loss", "validation_loss"} <= small.metrics and any(name.startswith("lr-") for name in small.metrics)
+        made = fit(base, tmp_path / name, name=name)
+    files = sorted((tmp_path / "wandb").rglob("*.wandb"), key=lambda file: file.parent.name)
+    runs, configs, curves, scores = zip(*map(written, files), strict=True)
+    assert sorted(run.display_name for run in runs) == ["wiki-large", "wiki-large", "wiki-small"]
+    assert len({run.run_id for run in runs}) == len({(run.run_id, run.display_name) for run in runs}) == 2
+    assert all(run.run_group == "wiki" and run.tags == ["CausalLanguageModel"] and run.resume for run in runs)
+    head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout.strip()
+    assert {run.git.commit for run in runs} == {head}
+    for run, config, score in zip(runs, configs, scores, strict=True):
+        told = {"name": run.display_name, "stage": "language_model_articles@wiki-gpt2", "seed": 7, **PLAN}
+        assert told.items() <= config.items()
+        assert config["network"]["n_embd"] == 16
+        assert config["network"]["parameters"] == sum(p.numel() for p in made.network.parameters())
+        assert score["best_validation_loss"] == pytest.approx(min(row[2] for row in made.curve[1:]), abs=1e-6)
+    assert (
+        sum({"loss", "validation_loss", "lr-AdamW"} <= curve for curve in curves) == 2
+    )  # a resume of what had ended adds none
 
 
 def test_a_tracker_that_does_not_start_costs_its_mirror_and_no_training(tmp_path, monkeypatch, capsys):
-    class Silent(Tracker):
+    class Silent:
+        def __init__(self, **_):
+            pass
+
         @property
         def experiment(self):
             raise TimeoutError("no answer in 30 seconds")

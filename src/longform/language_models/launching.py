@@ -114,6 +114,5 @@ def quiet() -> None:
     """Leave progress to our own lines."""
     for logger in ("pytorch_lightning", "lightning.pytorch", "lightning.fabric", "wandb"):
         logging.getLogger(logger).setLevel(logging.ERROR)
-    os.environ.setdefault("WANDB_SILENT", "true")
     warnings.filterwarnings("ignore", module="pytorch_lightning|lightning")
     warnings.filterwarnings("ignore", message=".*LeafSpec.*")

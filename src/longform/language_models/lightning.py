@@ -178,7 +178,8 @@ def fit_module(
             raise BadInput(f"train {name}: got zero {split} items; the corpus needs documents of split {split!r}")
     updates = schedule.updates(sizes["train"])
     spare = copy.deepcopy(module) if schedule.strategy.startswith("fsdp") else module  # sharding takes tensors apart
-    told = {"row": name, "seed": seed, **asdict(schedule), "updates": updates, "items": sizes}
+    stage = os.environ.get("DVC_STAGE")  # its name in dvc.yaml; DVC and the parallel runner set it
+    told = {"name": name, "stage": stage, "seed": seed, **asdict(schedule), "updates": updates, "items": sizes}
     module.save_hyperparameters({**told, "network": _described(module)})
     kept: dict[str, Any] = {"monitor": "validation_loss", "save_last": True, "enable_version_counter": False}
     best = ModelCheckpoint(scratch, "best-{epoch}", **kept)
@@ -202,6 +203,8 @@ def fit_module(
         failed = 0
     finally:  # a run of Weights & Biases that stays open would take in the next network of this process
         for mirror in loggers[1:]:
+            if best.best_model_score is not None:
+                mirror.log_metrics({"best_validation_loss": float(best.best_model_score)})
             mirror.experiment.finish(exit_code=failed)
     state = torch.load(best.best_model_path, weights_only=True, map_location="cpu", mmap=True)
     spare.load_state_dict(state["state_dict"])
@@ -245,12 +248,13 @@ def _loggers(name: str, scratch: Path, tags: list[str]) -> list[Any]:
         return [csv]
     folder = Path(os.environ.get("WANDB_DIR", "wandb"))
     folder.mkdir(parents=True, exist_ok=True)
+    os.environ.setdefault("WANDB_SILENT", "true")
     os.environ.setdefault("WANDB__SERVICE_WAIT", "120")  # seconds; a busy machine takes longer than the usual 30
     kept = scratch / "wandb_id.txt"
     if not kept.is_file():
         scratch.mkdir(parents=True, exist_ok=True)
         kept.write_text(uuid.uuid4().hex[:12])
-    group = name.replace("/", "-").split("-")[0]  # rows are named after their corpus first
+    group = name.replace("/", "-").split("-")[0]  # names begin with the corpus
     mirror = WandbLogger(
         name=name, id=kept.read_text(), resume="allow", group=group, tags=tags, project="longform", save_dir=str(folder)
     )

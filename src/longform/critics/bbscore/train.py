@@ -224,10 +224,9 @@ def fit(
     for recipe, replica in ((recipe, replica) for recipe in recipes for replica in range(seeds)):
         settings = dict(recipes[recipe])
         plan = Schedule.from_settings({**schedule, **settings.pop("schedule", {})})
-        given = {"seed": derived_seed(seed, replica), "name": name, "latent": latent}
-        heads[f"{recipe}_{replica}"] = train_head(
-            data, Recipe(**settings), plan, scratch=scratch / f"{recipe}_{replica}", **given
-        )
+        head, own = f"{recipe}_{replica}", derived_seed(seed, replica)
+        given = {"seed": own, "name": f"{name}-{head}", "scratch": scratch / head, "latent": latent}
+        heads[head] = train_head(data, Recipe(**settings), plan, **given)
     return TrainedBridge(heads, KeptFeatures(base, encoder), splitter)
 
 
