@@ -4,12 +4,16 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 import pytest
 import yaml
-from repro_project import ROOT, new_project, run, status, write_pipeline
+from distributed import LocalCluster
+from repro_project import ROOT, InTurn, new_project, run, status, write_pipeline
+
+from longform.pipeline.workers import Workers
 
 
 def runner(*arguments):
@@ -80,3 +84,45 @@ def test_a_stage_whose_worker_is_killed_runs_again_alone_and_sees_its_one_gpu(sl
     assert whole.returncode == 0, said
     assert not alive(stage) and locked() == {"quick", "train", "score"}
     assert (slow / "out_b").read_text() == "0\n"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_a_cluster_of_two_workers_with_two_threads_each_loses_one_and_makes_the_same_bytes(tmp_path, monkeypatch):
+    """A nanny puts a new worker in the place of the one that was killed, so a worker joins as well."""
+    names = list("abcde")
+    read = {
+        "foreach": names,
+        "do": {"cmd": "cp out_${item} read_${item}", "deps": ["out_${item}"], "outs": ["read_${item}"]},
+    }
+    train = {"foreach": names, "do": {"cmd": "sh slow.sh ${item}", "deps": ["source.txt"], "outs": ["out_${item}"]}}
+
+    def project(name):
+        folder = new_project(tmp_path / name, monkeypatch)
+        (folder / "slow.sh").write_text("echo $$ > pid_$1; until test -e go; do sleep 0.05; done; echo $1 > out_$1")
+        write_pipeline(folder, {"stages": {"train": train, "read": read}})
+        return folder
+
+    def made(folder):
+        return {path.name: path.read_bytes() for path in folder.glob("*_?") if "pid" not in path.name} | {
+            "lock": (folder / "dvc.lock").read_bytes()
+        }
+
+    def kill_one():
+        until(lambda: len([path for path in spread.glob("pid_?") if path.read_text().strip()]) == 4)
+        stage = int(next(spread.glob("pid_?")).read_text())
+        os.kill(int(Path(f"/proc/{stage}/stat").read_text().rsplit(")", 1)[1].split()[1]), signal.SIGKILL)
+        (spread / "go").touch()
+
+    alone = project("alone")
+    (alone / "go").touch()
+    run(InTurn())
+    spread = project("spread")
+    quiet = {"memory_limit": 0, "dashboard_address": None, "silence_logs": 50}
+    with LocalCluster(n_workers=2, threads_per_worker=2, **quiet) as cluster:
+        workers, killer = Workers(address=cluster.scheduler_address), threading.Thread(target=kill_one)
+        workers.started = []
+        killer.start()
+        counts = run(workers)[0]
+        killer.join()
+        workers.close()
+    assert counts == {"run": 10} and made(spread) == made(alone)

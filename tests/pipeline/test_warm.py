@@ -8,11 +8,13 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from longform.core.stages import STAGES
+from longform.pipeline import workers
 from longform.pipeline.repro import ON_GPU
 from longform.pipeline.workers import HEAVY, Warm
 
@@ -30,6 +32,11 @@ if __name__ == "__main__":
     }))
     if kind == "broken":
         raise ValueError("broken on purpose")
+    if kind == "train":  # two that each wait for the other
+        import pathlib, time
+        pathlib.Path(sys.argv[2]).touch()
+        while not pathlib.Path({"one": "two", "two": "one"}[sys.argv[2]]).exists():
+            time.sleep(0.02)
     if kind == "slow":
         print("begun", flush=True)
         import time
@@ -105,6 +112,23 @@ def test_a_killed_process_leaves_no_stage_behind(warm, project):
             not Path(f"/proc/{children[0]}").exists() or "State:\tZ" in Path(f"/proc/{children[0]}/status").read_text()
         )
     )
+
+
+def test_threads_of_a_worker_run_heavy_stages_at_the_same_time_and_keep_their_processes(project, monkeypatch):
+    monkeypatch.setattr(workers, "LIBRARIES", ("wave",))
+    monkeypatch.setattr(workers, "_idle", [])
+    monkeypatch.setenv("PYTHONPATH", str(ROOT / "src"))
+    started = []
+    with ThreadPoolExecutor(2) as threads:  # a process ends with the thread that started it
+        for _ in range(2):
+            commands = {name: f"PYTHONPATH=src python -m longform.pipeline train {name}" for name in ("one", "two")}
+            ended = [
+                threads.submit(workers.run_commands, [command], str(project), {}, str(project / f"{name}.log"))
+                for name, command in commands.items()
+            ]
+            assert [end.result(60).status for end in ended] == [0, 0]
+            started.append({warm._process.pid for warm in workers._idle})
+    assert len(started[0]) == 2 and started[0] == started[1]
 
 
 def wait(fact, seconds=20):

@@ -55,7 +55,7 @@ class Warm:
         libraries: what to load.
     """
 
-    def __init__(self, environment: Mapping[str, str], libraries: Sequence[str] = LIBRARIES) -> None:
+    def __init__(self, environment: Mapping[str, str], libraries: Sequence[str]) -> None:
         self._environment, self._libraries = dict(environment), libraries
         self._process: subprocess.Popen[str] | None = None
 
@@ -131,7 +131,7 @@ def _stage(request: Mapping[str, Any]) -> None:
     runpy.run_module("longform.pipeline", run_name="__main__", alter_sys=True)
 
 
-_warm: list[Warm] = []  # this worker's; it runs one stage at a time
+_idle: list[Warm] = []  # this worker's that run nothing; a worker of several threads runs as many at once
 
 
 @dataclass(frozen=True)
@@ -176,9 +176,14 @@ def _run_warm(command: str, folder: str, environment: Mapping[str, str], log: st
     if stage is None or not hasattr(os, "fork"):
         return None
     given = {**environment, "PYTHONPATH": "src"}
-    if not _warm:
-        _warm.append(Warm({**given, "PYTHONPATH": str(Path(__file__).parents[2])}))
-    return _warm[0].run(stage[1].split(), folder, given, log)
+    try:
+        warm = _idle.pop()
+    except IndexError:
+        warm = Warm({**given, "PYTHONPATH": str(Path(__file__).parents[2])}, LIBRARIES)
+    try:
+        return warm.run(stage[1].split(), folder, given, log)
+    finally:
+        _idle.append(warm)
 
 
 class Workers:
