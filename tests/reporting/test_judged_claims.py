@@ -59,11 +59,13 @@ def test_an_order_is_judged_row_by_row_from_the_intervals_of_ratios(tmp_path):
 def test_a_verdict_on_one_training_says_that_its_interval_covers_documents_alone(tmp_path):
     trained = [ppl("gpt2", 2.5, True, seed=1), ppl("gpt2", 3.0, False, seed=1)]
     once = judged(tmp_path, Results([ppl("data", 2.0), *trained]))
-    assert [(row.verdict, row.why) for row in once.rows] == [("holds", "one training")] * 2
+    assert [(row.verdict, row.once) for row in once.rows] == [("holds", True)] * 2
+    write_claims(tmp_path / "claims.csv", [once])
+    assert (tmp_path / "claims.csv").read_text().count(",one training\n") == 2
     assert "intervals cover documents alone" in once.sentence()
     again = [ppl("gpt2", 2.501, True, seed=2), ppl("gpt2", 3.001, False, seed=2)]
     twice = judged(tmp_path, Results([ppl("data", 2.0), *trained, *again]))
-    assert [(row.verdict, row.why) for row in twice.rows] == [("holds", "")] * 2
+    assert [(row.verdict, row.once) for row in twice.rows] == [("holds", False)] * 2
     assert "documents alone" not in twice.sentence()
 
 
@@ -146,13 +148,14 @@ def test_one_row_of_many_refutes_a_claim_only_beyond_chance(tmp_path, value, alo
     claimed = {"order": None, form: [{"system": "data"}, {"titles": True}][:: 1 if form == "order" else -1]}
     for many, verdict in ((corpora[:1], alone), (corpora, among)):
         values = [value, *[3.0 if form == "order" else 2.0] * (len(many) - 1)]
-        models = [ppl("gpt2", v, True, corpus=c) for c, v in zip(many, values, strict=True)]
+        models = [ppl("gpt2", v, True, corpus=c, seed=1) for c, v in zip(many, values, strict=True)]
         found = judged(
             tmp_path, Results([*(ppl("data", 2.0, corpus=c) for c in many), *models]), for_each=["corpus"], **claimed
         )
         assert found.rows[0].verdict == found.verdict == verdict
         assert {row.verdict for row in found.rows[1:]} <= {"holds"}
         assert found.rows[0].why == ("contradicted alone, not among 10 comparisons" if verdict == "undecided" else "")
+        assert all(row.once for row in found.rows)
 
 
 def test_what_cannot_be_tested_says_why_and_where(tmp_path):

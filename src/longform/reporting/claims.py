@@ -43,13 +43,17 @@ SHOWN_ROWS, OURS = 6, "ours"  # rows of a claim in an exhibit's notes (claims.cs
 
 @dataclass(frozen=True)
 class Row:
-    """One comparison of a claim: what is compared, the contrast with its interval, the verdict and its reason."""
+    """One comparison of a claim: what is compared, the contrast with its interval, the verdict and its reason.
+
+    ``once``: some side is a single training of a system that has a seed.
+    """
 
     fields: str
     compared: str
     contrast: Estimate | None
     verdict: str
     why: str = ""
+    once: bool = False
 
 
 @dataclass(frozen=True)
@@ -92,7 +96,7 @@ class Judged:
         elif len(self.rows) <= SHOWN_ROWS:
             rows = [f"{r.fields} {r.compared} {_interval(r.contrast)} {r.verdict}".strip() for r in self.rows]
             counts = f"{self.scale}s: {'; '.join(rows)}"
-        once = sum(row.why == ONCE for row in self.rows)
+        once = sum(row.once for row in self.rows)
         if once:
             told = "" if once == len(self.rows) else f"{once} of {len(self.rows)}: "
             counts += f"; {told}one training of each system, so that intervals cover documents alone"
@@ -338,12 +342,13 @@ def _row(
         return Row(label, compared, None, ABSENT)
     margin = claim.get("margin", 1.0 if scale == "ratio" else 0.0)
     shown = found.exp() if scale == "ratio" else found
+    once = any(number.once for number in numbers)
     if shown.low is None or shown.high is None:
         few = found.units is not None and found.units < FEWEST_UNITS
         why = f"{found.units} units, fewer than {FEWEST_UNITS}" if few else "no interval"
-        return Row(label, compared, shown, UNDECIDED, why)
+        return Row(label, compared, shown, UNDECIDED, why, once)
     verdict = HOLDS if shown.low > margin else CONTRADICTED if shown.high < margin else UNDECIDED
-    return Row(label, compared, shown, verdict, ONCE if any(number.once for number in numbers) else "")
+    return Row(label, compared, shown, verdict, once=once)
 
 
 def _interval(found: Estimate | None) -> str:
@@ -365,7 +370,8 @@ def write_claims(path: Path, judged: Sequence[Judged]) -> None:
         for row in one.rows:
             found = row.contrast or Estimate(math.nan)
             numbers = [one.scale, found.value, found.low, found.high]
-            lines.append([*head[:2], "", "", row.fields or "-", row.compared, *numbers, row.verdict, row.why])
+            why = (row.why, ONCE if row.once else "")
+            lines.append([*head[:2], "", "", row.fields or "-", row.compared, *numbers, row.verdict, "; ".join(filter(None, why))])
     write_rows(path, HEADER, lines)
 
 
