@@ -197,3 +197,24 @@ def _numbers(value: Any) -> Any:
     if isinstance(value, list):
         return [_numbers(item) for item in value]
     return float(value) if value in ("inf", "-inf") else value
+
+
+def append_lines(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
+    """Add the records of finished work to a file, which is made where there is none.
+
+    A kill tears at most the last line, whose work is done again; what is added later begins behind it on a line of its own.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("ab+") as file:
+        torn = file.tell() and (file.seek(-1, 2), file.read(1))[1] != b"\n"
+        lines = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+        file.write((b"\n" if torn else b"") + lines.encode())
+
+
+def read_lines(path: Path) -> Iterator[dict[str, Any]]:
+    """The whole records of a file in order; none where there is no file."""
+    for line in path.read_bytes().split(b"\n") if path.is_file() else ():
+        try:
+            yield json.loads(line)
+        except ValueError:
+            continue

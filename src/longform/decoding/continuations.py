@@ -15,10 +15,10 @@ import numpy as np
 import torch
 from transformers import AutoModelForCausalLM
 
+from longform.core.artefacts import append_lines, read_lines
 from longform.core.documents import BadInput, Corpus, Document, Section
 from longform.core.resampling import generator
 from longform.core.text.sentences import SPLITTERS
-from longform.decoding.finished_lines import append_lines, read_lines
 from longform.decoding.sampling import SentenceEnds
 from longform.decoding.strategies import Delayed, Human, Settings, decode, is_random, settings_of
 from longform.language_models.checkpoints import chosen_device, load_model, load_tokenizer

@@ -17,11 +17,11 @@ import pytorch_lightning as pl
 import torch
 from transformers import AutoModelForCausalLM
 
+from longform.core.artefacts import append_lines, read_lines
 from longform.core.documents import BadInput, Corpus, Document, Section
 from longform.core.resampling import derived_seed
 from longform.core.text.rendering import parse, render
 from longform.decoding.certain_draws import Referee, Truncation, calibrated, certain_draws, keys
-from longform.decoding.finished_lines import append_lines, read_lines
 from longform.language_models.checkpoints import load_model, load_tokenizer
 from longform.language_models.launching import Launch, predict
 from longform.language_models.tokenizers import STARTS, encode

@@ -371,7 +371,18 @@ def write_claims(path: Path, judged: Sequence[Judged]) -> None:
             found = row.contrast or Estimate(math.nan)
             numbers = [one.scale, found.value, found.low, found.high]
             why = (row.why, ONCE if row.once else "")
-            lines.append([*head[:2], "", "", row.fields or "-", row.compared, *numbers, row.verdict, "; ".join(filter(None, why))])
+            lines.append(
+                [
+                    *head[:2],
+                    "",
+                    "",
+                    row.fields or "-",
+                    row.compared,
+                    *numbers,
+                    row.verdict,
+                    "; ".join(filter(None, why)),
+                ]
+            )
     write_rows(path, HEADER, lines)
 
 
