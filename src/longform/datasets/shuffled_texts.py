@@ -1,13 +1,15 @@
-"""Documents with shuffles of themselves as documents, ``<document>/<task>_<size>/<copy>``, beside ``<document>/original/0``.
+"""Documents damaged on purpose: shuffled, shuffled by class, or struck by corruptions that need to know nothing but the text.
 
-All are the same sentences joined by one blank. A sentence shuffle leaves the sections' lengths and titles where they stood; the
+Shuffles are documents ``<document>/<task>_<size>/<copy>`` beside ``<document>/original/0``: all are the same sentences joined by one blank. A sentence shuffle leaves the sections' lengths and titles where they stood; the
 task ``section`` moves whole sections.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -143,3 +145,153 @@ def _damaged(document: Document, rating: int, splitter: str, names: tuple[object
         pieces = [p for place in order for p in pieces[starts[place] : starts[place] + block]]
     edit = {"edit": "rated shuffle", "rating": rating, "block": block}
     return Document(document.id, document.split, (Section(None, " ".join(pieces)),), (*document.edits, edit))
+
+
+ADVERBIALS = {  # that open a sentence, by what they say of the one before
+    "contrast": ("However", "Nevertheless", "In contrast"),
+    "cause": ("Therefore", "Thus", "As a result", "Consequently"),
+    "addition": ("Moreover", "Furthermore", "In addition", "Additionally"),
+    "instance": ("For example", "For instance"),
+}
+CONJUNCTIONS = {"contrast": ("but", "although"), "cause": ("so", "because")}  # between two clauses
+_OPENING = re.compile(rf"^({'|'.join(word for row in ADVERBIALS.values() for word in row)}),")
+_BETWEEN = re.compile(rf"(?<=,) ({'|'.join(word for row in CONJUNCTIONS.values() for word in row)}) ")
+_NO_NOUN = "a|an|and|as|at|but|by|for|from|her|his|in|into|on|or|out|that|the|to|up|when|while|who|with"  # behind *her* the object
+_PRONOUN = re.compile(
+    rf"\b(he|she|him|his|hers|her|himself|herself)\b(?=(\s+(?!(?:{_NO_NOUN})\b)[a-z])?)", re.IGNORECASE
+)
+_OTHER = {
+    "he": "she",
+    "she": "he",
+    "him": "her",
+    "his": "her",
+    "hers": "his",
+    "himself": "herself",
+    "herself": "himself",
+}
+Place = tuple[int, int]  # (section, sentence); a corruption of whole sections has sentence -1
+
+
+def _other_gender(found: re.Match[str]) -> str:
+    """The pronoun of the other gender in the same case; *her* is a possessive where what may be a noun phrase follows."""
+    word = found[0].lower()
+    new = _OTHER.get(word) or ("his" if found[2] else "him")
+    return new.capitalize() if found[0][0].isupper() else new
+
+
+def _wrong_connective(rng: np.random.Generator) -> Callable[[re.Match[str]], str]:
+    def other(found: re.Match[str]) -> str:
+        groups = CONJUNCTIONS if found[0][0] == " " else ADVERBIALS
+        words = [word for row in groups.values() if found[1] not in row for word in row]
+        return found[0].replace(found[1], words[int(rng.integers(len(words)))])
+
+    return other
+
+
+def _rewritten(corruption: str, text: str, rng: np.random.Generator) -> str:
+    if corruption == "wrong_pronoun":
+        return _PRONOUN.sub(_other_gender, text)
+    return _BETWEEN.sub(_wrong_connective(rng), _OPENING.sub(_wrong_connective(rng), text))
+
+
+def _places(corruption: str, cut: Cut) -> Iterator[Place]:
+    """Where a corruption can strike."""
+    if corruption in ("section_order", "repeated_section"):
+        first, step = (0, 2) if corruption == "section_order" else (1, 1)
+        yield from ((i, -1) for i in range(first, len(cut) - 1 + first, step))
+        return
+    for i, (_, row) in enumerate(cut):
+        for j, text in enumerate(row):
+            written = corruption in ("off_topic_sentence", "repeated_sentence")
+            if j > 0 if written else _rewritten(corruption, text, generator(0)) != text:
+                yield i, j
+
+
+CORRUPTIONS = (
+    "section_order",
+    "repeated_section",
+    "off_topic_sentence",
+    "repeated_sentence",
+    "wrong_pronoun",
+    "wrong_connective",
+)
+
+
+def corrupted(
+    *,
+    name: str,
+    seed: int,
+    raw: Path,
+    documents: int,
+    severities: Sequence[float],
+    corruptions: Sequence[str] = CORRUPTIONS,
+    splitter: str = "rules",
+) -> Corpus:
+    """The first test documents of a prepared corpus under each corruption at every severity, beside the sound ones.
+
+    What is struck needs no truth: neighbouring sections change places, a section is replaced by the one before it, a sentence by one
+    of another document or by the one before it, third-person pronouns take the other gender, a connective gives way to one of
+    another sense. A place is struck where a uniform number named by it is below the severity, so those of a lower severity are
+    among those of a higher one.
+
+    Args:
+        raw: the prepared corpus's folder below ``data/``.
+        severities: distinct shares of the eligible places, above 0 and at most 1.
+
+    Returns:
+        documents ``<corruption>@<severity>/<document>`` and ``sound@0/<document>``, one edit a struck place; facts count them.
+
+    Raises BadInput: no such corpus, an unknown splitter or corruption, bad severities, or fewer documents than asked for.
+    """
+    if (
+        splitter not in SPLITTERS
+        or not set(corruptions) <= set(CORRUPTIONS)
+        or len(set(corruptions)) < len(corruptions)
+    ):
+        allowed = f"splitters {sorted(SPLITTERS)}, corruptions {list(CORRUPTIONS)}, each once"
+        raise BadInput(f"corpus {name!r}: {splitter!r}, {list(corruptions)}; allowed are {allowed}; fix the entry")
+    if not severities or len(set(severities)) < len(severities) or not all(0 < s <= 1 for s in severities):
+        raise BadInput(f"corpus {name!r}: severities {list(severities)}; give distinct ones above 0 and at most 1")
+    read = [d for d in read_documents(raw / "documents.jsonl") if d.split == "test"]
+    if len(read) <= documents:
+        raise BadInput(f"{raw} has {len(read)} test documents; the entry wants {documents} and one that lends; fix it")
+    cuts = {document.id: cut_sections(document, splitter) for document in read}
+    lent = {key: [text for _, row in cut for text in row] for key, cut in cuts.items()}
+    made = [_written(document, f"sound@0/{document.id}", cuts[document.id]) for document in read[:documents]]
+    for corruption in corruptions:
+        for severity in severities:
+            for number, document in enumerate(read[:documents]):
+                others = lent[read[(number + 1) % len(read)].id] or [""]
+                names = (seed, name, corruption, document.id)
+                cut, edits = _struck(corruption, severity, cuts[document.id], others, names)
+                damaged = _written(document, f"{corruption}@{severity:g}/{document.id}", cut)
+                made.append(Document(damaged.id, damaged.split, damaged.sections, (*document.edits, *edits)))
+    edits_of = dict.fromkeys(dict.fromkeys(d.id.split("/")[0] for d in made), 0)
+    for document in made:
+        edits_of[document.id.split("/")[0]] += len(document.edits)
+    return Corpus(made, {}, {"corpus": name, "documents": documents, "edits": edits_of})
+
+
+def _struck(
+    corruption: str, severity: float, cut: Cut, others: Sequence[str], names: tuple[object, ...]
+) -> tuple[Cut, list[Mapping[str, Any]]]:
+    """The damaged document and a record of each struck place."""
+    places = list(_places(corruption, cut))
+    chances = generator(*names).random(len(places))
+    layout: Cut = [(title, list(row)) for title, row in cut]
+    edits: list[Mapping[str, Any]] = []
+    for (i, j), chance in zip(places, chances, strict=True):
+        if chance >= severity:
+            continue
+        edits.append({"corruption": corruption, "section": i, "sentence": j})
+        if corruption == "section_order":
+            layout[i], layout[i + 1] = layout[i + 1], layout[i]
+        elif corruption == "repeated_section":
+            layout[i] = cut[i - 1]
+        elif corruption == "repeated_sentence":
+            layout[i][1][j] = cut[i][1][j - 1]
+        else:
+            rng, text = generator(*names, i, j), cut[i][1][j]
+            lent = corruption == "off_topic_sentence"
+            layout[i][1][j] = others[int(rng.integers(len(others)))] if lent else _rewritten(corruption, text, rng)
+    return layout, edits
