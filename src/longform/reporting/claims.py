@@ -370,19 +370,8 @@ def write_claims(path: Path, judged: Sequence[Judged]) -> None:
         for row in one.rows:
             found = row.contrast or Estimate(math.nan)
             numbers = [one.scale, found.value, found.low, found.high]
-            why = (row.why, ONCE if row.once else "")
-            lines.append(
-                [
-                    *head[:2],
-                    "",
-                    "",
-                    row.fields or "-",
-                    row.compared,
-                    *numbers,
-                    row.verdict,
-                    "; ".join(filter(None, why)),
-                ]
-            )
+            why = "; ".join(filter(None, (row.why, ONCE if row.once else "")))
+            lines.append([*head[:2], "", "", row.fields or "-", row.compared, *numbers, row.verdict, why])
     write_rows(path, HEADER, lines)
 
 
