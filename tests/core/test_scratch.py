@@ -4,7 +4,8 @@ import pytest
 
 from longform.core import scratch as checkpoints
 from longform.core.experiment import Experiment
-from longform.core.scratch import Work, first_process, resumable
+from longform.core.processes import first_process
+from longform.core.scratch import Work, resumable
 
 
 @pytest.fixture
@@ -57,10 +58,15 @@ def test_only_code_that_the_stage_runs_starts_it_anew(begin, package, file, text
     assert survives(begin, {}, lambda: (package / file).write_text(text) and None) == kept
 
 
-def test_other_hardware_takes_a_training_up_and_another_rate_does_not(begin, package):
+def test_other_hardware_takes_a_training_up_and_another_rate_does_not(begin, package, monkeypatch):
     schedule = {"learning_rate": 1e-3, "accumulate": 8}
-    spread = {**schedule, "devices": 8, "nodes": 2, "strategy": "fsdp"}
-    assert survives(begin, {"schedule": schedule, "workers": 1}, lambda: {"schedule": spread, "workers": 4})
+    monkeypatch.setenv("LONGFORM_DEVICES", "1")
+
+    def move():
+        monkeypatch.setenv("LONGFORM_DEVICES", "8")
+        return {"workers": 4}
+
+    assert survives(begin, {"schedule": schedule, "workers": 1}, move)
     assert not survives(begin, {"schedule": schedule}, lambda: {"schedule": {**schedule, "learning_rate": 2e-3}})
 
 
@@ -70,25 +76,25 @@ def test_inputs_are_read_in_pieces_and_start_it_anew(begin, package, tmp_path, m
 
 
 @pytest.mark.parametrize(
-    ("settings", "environment", "writes"),
+    ("asked", "environment", "writes"),
     [
         ({}, {"SLURM_PROCID": "3", "SLURM_NTASKS": "8"}, True),  # a worker of a task farm
         ({}, {"RANK": "1", "LOCAL_RANK": "1"}, True),
-        ({"schedule": {"devices": 8}}, {"SLURM_PROCID": "3", "SLURM_NTASKS": "8"}, False),
-        ({"schedule": {"devices": 8}}, {"SLURM_PROCID": "0", "SLURM_NTASKS": "8"}, True),
-        ({"schedule": {"devices": 2}}, {"SLURM_PROCID": "3", "SLURM_NTASKS": "8"}, True),
-        ({"schedule": {"devices": 2}}, {"LOCAL_RANK": "1"}, False),
-        ({"devices": 2, "nodes": 2}, {"RANK": "2", "LOCAL_RANK": "0"}, False),
-        ({"devices": 2, "nodes": 2}, {"NODE_RANK": "1", "LOCAL_RANK": "0"}, False),
+        ({"DEVICES": "8"}, {"SLURM_PROCID": "3", "SLURM_NTASKS": "8"}, False),
+        ({"DEVICES": "8"}, {"SLURM_PROCID": "0", "SLURM_NTASKS": "8"}, True),
+        ({"DEVICES": "2"}, {"SLURM_PROCID": "3", "SLURM_NTASKS": "8"}, True),
+        ({"DEVICES": "2"}, {"LOCAL_RANK": "1"}, False),
+        ({"DEVICES": "2", "NODES": "2"}, {"RANK": "2", "LOCAL_RANK": "0"}, False),
+        ({"DEVICES": "2", "NODES": "2"}, {"NODE_RANK": "1", "LOCAL_RANK": "0"}, False),
     ],
 )
-def test_only_the_first_process_of_a_stage_of_several_writes(tmp_path, monkeypatch, settings, environment, writes):
-    for name, value in environment.items():
+def test_only_the_first_process_of_a_stage_of_several_writes(tmp_path, monkeypatch, asked, environment, writes):
+    for name, value in {**environment, **{f"LONGFORM_{name}": value for name, value in asked.items()}}.items():
         monkeypatch.setenv(name, value)
     (tmp_path / "params.yaml").write_text("seed: 1\n")
-    work = Work(Experiment(tmp_path), "train r", {"code": "core/malformed", **settings})
+    work = Work(Experiment(tmp_path), "train r", {"code": "core/malformed"})
     work.scratch.mkdir(parents=True)
     (work.scratch / "last.ckpt").write_text("being written by the first process")
-    assert first_process(work) == writes
+    assert first_process() == writes
     with resumable(work):
         assert (work.scratch / "last.ckpt").is_file() != writes

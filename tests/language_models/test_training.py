@@ -151,7 +151,6 @@ def test_finetuning_starts_from_the_checkpoint_which_has_its_shape_and_a_pinned_
 @pytest.mark.parametrize(("over", "sentence"),
                          [({"schedule": {**PLAN, "learningrate": 1}}, "schedule has 'learningrate'; allowed are"),
                           ({"schedule": {**PLAN, "precision": "bf16"}}, "precision='bf16', allowed are"),
-                          ({"schedule": {**PLAN, "strategy": "dpp"}}, "strategy is 'dpp', allowed are"),
                           ({"shape": {**SHAPE, "n_head": 3}}, "no such network"),
                           ({"shape": {**SHAPE, "resid_pdrop": "none"}}, "no such network"),
                           ({"shape": {**SHAPE, "n_layers": 4}},

@@ -38,9 +38,8 @@ def alone(no_tracking, base, tmp_path_factory):
     return found, validation_losses(scratch)
 
 
-def test_two_processes_end_with_the_weights_of_one(base, alone, tmp_path):
-    plan = {**PLAN, "accumulate": 2, "devices": 2, "strategy": "ddp_fork"}
-    spread = weights(fit(base, tmp_path, schedule=plan))
+def test_two_processes_end_with_the_weights_of_one(base, alone, tmp_path, two_processes):
+    spread = weights(fit(base, tmp_path, schedule={**PLAN, "accumulate": 2}))
     assert farthest(spread, alone[0]) < REORDERED
     assert validation_losses(tmp_path) == pytest.approx(alone[1], abs=1e-5)
 
@@ -65,13 +64,12 @@ def test_compiling_leaves_names_and_weights_as_they_are(base, alone, tmp_path, m
 
 @pytest.mark.parametrize("world", [2, 3])
 def test_processes_share_one_sequence_of_batches(monkeypatch, world):
-    spread = Schedule(1e-3, batch=3, epochs=4, validations=2, accumulate=world, devices=world)
-    together = Schedule(1e-3, batch=3, epochs=4, validations=2, accumulate=world)
-    assert spread.updates(20) == together.updates(20)
-    one = list(TrainingBatches(20, together, seed=1))
+    plan = Schedule(1e-3, batch=3, epochs=4, validations=2, accumulate=world)
+    one = list(TrainingBatches(20, plan, seed=1))
+    monkeypatch.setenv("LONGFORM_DEVICES", str(world))
     for process in range(world):
         monkeypatch.setattr("longform.language_models.schedule.rank", lambda process=process: process)
-        assert list(TrainingBatches(20, spread, seed=1)) == one[process::world]
+        assert list(TrainingBatches(20, plan, seed=1)) == one[process::world]
 
 
 @pytest.mark.parametrize(("items", "world"), [(10, 1), (10, 2), (11, 3), (2, 4)])
@@ -86,10 +84,13 @@ def test_every_validation_item_counts_once_and_processes_take_equal_steps(monkey
     assert sorted(counted) == list(range(items)) and steps == {math.ceil(math.ceil(items / 2) / world)}
 
 
-@pytest.mark.parametrize(("over", "sentence"),
-                         [({"devices": 0}, "devices is 0"), ({"nodes": 1.5}, "nodes is 1.5"),
-                          ({"batch": 0}, "batch=0"), ({"devices": 2}, "accumulate=1")])  # fmt: skip
-def test_bad_numbers_of_processes_are_one_sentence(over, sentence):
+@pytest.mark.parametrize(("over", "variables", "sentence"),
+                         [({}, {"DEVICES": "0"}, "LONGFORM_DEVICES is '0'"), ({}, {"NODES": "1.5"}, "NODES is '1.5'"),
+                          ({}, {"STRATEGY": "dpp"}, "LONGFORM_STRATEGY is 'dpp', allowed are"),
+                          ({"batch": 0}, {}, "batch=0"), ({}, {"DEVICES": "2"}, "accumulate=1")])  # fmt: skip
+def test_bad_numbers_of_processes_are_one_sentence(monkeypatch, over, variables, sentence):
+    for name, value in variables.items():
+        monkeypatch.setenv(f"LONGFORM_{name}", value)
     refuses(sentence, Schedule, **({"learning_rate": 1e-3, "batch": 2, "epochs": 1} | over))
 
 

@@ -29,10 +29,10 @@ SCHEDULE = {"learning_rate": 1.0e-2, "batch": 2, "epochs": 2, "validations": 2, 
 STAGE = ("language_model", "articles", "wiki", "tiny")
 
 
-def project(folder: Path, **launch) -> Path:
+def project(folder: Path) -> Path:
     bpe_folder(folder / "data" / "tokenizers" / "articles")
     write_documents(folder / "data" / "corpora" / "articles" / "wiki" / "documents.jsonl", documents())
-    training = {"packing": "stream", "context": 16, "schedule": {**SCHEDULE, **launch}}
+    training = {"packing": "stream", "context": 16, "schedule": SCHEDULE}
     shape = {"model_type": "gpt2", "n_layer": 1, "n_head": 2, "n_embd": 16}
     study = {"corpora": ["wiki"], "models": ["tiny"], "titles": ["with"], "training": training}
     (folder / "params.yaml").write_text(yaml.safe_dump({"seed": 1, "models": {"tiny": shape}, "articles": study}))
@@ -48,7 +48,7 @@ def test_a_training_that_srun_starts_once_a_process_is_one_training(tmp_path, mo
     srun = tmp_path / "srun"
     srun.write_text(SRUN)
     srun.chmod(0o755)
-    spread = project(tmp_path / "spread", devices=2, strategy="ddp")
+    spread = project(tmp_path / "spread")
     command = [
         str(srun),
         "--ntasks-per-node=2",
@@ -59,7 +59,13 @@ def test_a_training_that_srun_starts_once_a_process_is_one_training(tmp_path, mo
         "--home",
         str(spread),
     ]
-    source = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"}
+    source = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT / "src"),
+        "OMP_NUM_THREADS": "1",
+        "LONGFORM_DEVICES": "2",
+        "LONGFORM_STRATEGY": "ddp",
+    }
     done = subprocess.run(command, capture_output=True, text=True, env=source, cwd=tmp_path)
     assert done.returncode == 0, done.stderr[-2000:]
     assert done.stdout.count("best validation loss") == 1  # one process speaks and writes

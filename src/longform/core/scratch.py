@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import hashlib
 import json
-import os
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -15,14 +14,9 @@ from typing import Any
 
 from longform.core.artefacts import read_json, write_json
 from longform.core.experiment import Experiment
+from longform.core.processes import first_process
 
-HARDWARE = (
-    "devices",
-    "nodes",
-    "strategy",
-    "threads",
-    "workers",
-)  # settings that say where a stage runs, not what comes out
+HARDWARE = ("threads", "workers")  # settings that say how a stage runs, not what comes out
 SOURCES = Path(__file__).parents[2]
 
 
@@ -51,19 +45,6 @@ class Work:
         return self.experiment.home / "scratch" / Path(*self.name.split())
 
 
-def first_process(work: Work) -> bool:
-    """Whether this process is the one that writes; the others of a distributed stage only work.
-
-    A work of one process has no others, whatever ranks the process inherits from a launcher that runs many stages;
-    Slurm's number counts where Slurm started as many processes as the work has.
-    """
-    settings = work.settings["schedule"] if isinstance(work.settings.get("schedule"), dict) else work.settings
-    world = settings.get("devices", 1) * settings.get("nodes", 1)
-    names = ["RANK", "LOCAL_RANK", "NODE_RANK"]  # torchrun's, and what Lightning gives to those that it starts
-    names += ["SLURM_PROCID"] if os.environ.get("SLURM_NTASKS") == str(world) else []
-    return world == 1 or all(os.environ.get(name, "0") == "0" for name in names)
-
-
 @contextmanager
 def resumable(work: Work, *inputs: Path) -> Iterator[Path]:
     """The work's scratch folder: emptied when what defines its result has changed since it was begun, gone after success.
@@ -71,7 +52,7 @@ def resumable(work: Work, *inputs: Path) -> Iterator[Path]:
     That is its settings, hardware apart, its seed, its inputs, and the code that it runs. Of several processes only the
     first empties and removes it.
     """
-    if not first_process(work):
+    if not first_process():
         work.scratch.mkdir(parents=True, exist_ok=True)
         yield work.scratch
         return

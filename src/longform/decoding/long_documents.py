@@ -63,9 +63,6 @@ def generate(
     top_k: int = 0,
     temperature: float = 1.0,
     redraws: int = 20,
-    devices: int = 1,
-    nodes: int = 1,
-    strategy: str = "auto",
 ) -> Corpus:
     """Sample ``documents`` articles; a malformed one is drawn again (counted), at most ``redraws`` times.
 
@@ -76,7 +73,6 @@ def generate(
         context_overlap: None is the paper's protocol, slide by one; n re-encodes n tokens of a full window.
         window: most tokens that a draw sees; None for all positions of the network.
         top_k: 0 is no truncation (deng2022 section 4); the authors' code inherits 50.
-        devices, nodes, strategy: Lightning's; "ddp_spawn" or "ddp" over several devices.
 
     Returns:
         The generated corpus; facts count documents, redraws, cut and failed ones.
@@ -95,7 +91,7 @@ def generate(
     sampler = Sampler(network, job, settings, text)
     for _ in range(redraws + 1):  # every round draws what is still missing or malformed, in full batches
         if left := pending(finished(scratch), documents, redraws):
-            predict(sampler, left, batch, Launch(devices, nodes, strategy))
+            predict(sampler, left, batch, Launch.here())
     return corpus_of(finished(scratch), documents, name)
 
 

@@ -17,6 +17,7 @@ from torch import distributed
 from torch.utils.data import DataLoader, Sampler
 
 from longform.core.documents import BadInput
+from longform.core.processes import processes
 
 
 @dataclass(frozen=True)
@@ -33,13 +34,14 @@ class Launch:
     strategy: str = "auto"
 
     def __post_init__(self) -> None:
-        for name in ("devices", "nodes"):
-            value = getattr(self, name)
-            if type(value) is not int or value < 1:
-                raise BadInput(f"{name} is {value!r}, allowed is a whole number from 1; fix the entry")
         known = ["auto", *sorted(StrategyRegistry.available_strategies())]
         if self.strategy not in known:
-            raise BadInput(f"strategy is {self.strategy!r}, allowed are {known}; fix the entry")
+            raise BadInput(f"LONGFORM_STRATEGY is {self.strategy!r}, allowed are {known}; set it right or unset it")
+
+    @classmethod
+    def here(cls) -> Launch:
+        """The processes of :func:`processes`, with the strategy that ``LONGFORM_STRATEGY`` names."""
+        return cls(*processes(), os.environ.get("LONGFORM_STRATEGY", "auto"))
 
     @property
     def world(self) -> int:

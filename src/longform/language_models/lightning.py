@@ -177,9 +177,10 @@ def fit_module(
         if not size:
             raise BadInput(f"train {name}: got zero {split} items; the corpus needs documents of split {split!r}")
     updates = schedule.updates(sizes["train"])
-    spare = copy.deepcopy(module) if schedule.strategy.startswith("fsdp") else module  # sharding takes tensors apart
-    stage = os.environ.get("DVC_STAGE")  # its name in dvc.yaml; DVC and the parallel runner set it
-    told = {"name": name, "stage": stage, "seed": seed, **asdict(schedule), "updates": updates, "items": sizes}
+    sharded = schedule.launch.strategy.startswith("fsdp")
+    spare = copy.deepcopy(module) if sharded else module  # sharding takes tensors apart
+    told = {"name": name, "seed": seed, **asdict(schedule), "updates": updates, "items": sizes}
+    told["processes"], told["stage"] = schedule.launch.world, os.environ.get("DVC_STAGE")  # its name in dvc.yaml
     module.save_hyperparameters({**told, "network": _described(module)})
     kept: dict[str, Any] = {"monitor": "validation_loss", "save_last": True, "enable_version_counter": False}
     best = ModelCheckpoint(scratch, "best-{epoch}", **kept)

@@ -34,7 +34,6 @@ class Schedule:
         warmup: share of updates with a rising rate; then a linear fall to zero.
         clip: largest gradient norm.
         precision: one of ``PRECISIONS``, Lightning's names.
-        devices, nodes, strategy: where it runs (:class:`Launch`); they change no result beyond rounding.
         compile: pass the network through ``torch.compile`` (slower on CPU, as measured; for GPUs).
         checkpointing: recompute activations in the backward pass instead of keeping them.
     """
@@ -48,9 +47,6 @@ class Schedule:
     weight_decay: float = 0.0
     clip: float = 1.0
     precision: Any = "32-true"
-    devices: int = 1
-    nodes: int = 1
-    strategy: str = "auto"
     compile: bool = False
     checkpointing: bool = False
 
@@ -86,8 +82,8 @@ class Schedule:
 
     @property
     def launch(self) -> Launch:
-        """Where it runs."""
-        return Launch(self.devices, self.nodes, self.strategy)
+        """Where it runs, which the environment says."""
+        return Launch.here()
 
     def updates(self, items: int) -> int:
         """Optimiser updates in the whole run, a multiple of the validations."""

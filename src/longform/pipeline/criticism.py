@@ -17,7 +17,8 @@ from longform.core.artefacts import read_arrays, read_corpus, whole, write_reado
 from longform.core.calls import call, function, source_of
 from longform.core.documents import SPLITS, BadInput, Readout
 from longform.core.experiment import Experiment, System, chosen_systems
-from longform.core.scratch import Work, first_process, resumable
+from longform.core.processes import first_process
+from longform.core.scratch import Work, resumable
 
 READING = ("code", "as", "of", "corpora", "reader", "splits", "texts", "titles")
 
@@ -43,7 +44,7 @@ def train(experiment: Experiment, study: str, critic: str) -> None:
                     "documents": experiment.documents(real),
                 }
                 trained = call(place, function(place, code, "fit"), entry, **given)
-                if first_process(work):
+                if first_process():
                     (folder / corpus).mkdir()
                     trained.save(folder / corpus)
 

@@ -13,7 +13,8 @@ from longform.core.artefacts import read_documents, whole, write_corpus
 from longform.core.calls import call, function
 from longform.core.documents import BadInput
 from longform.core.experiment import Experiment, System, near
-from longform.core.scratch import Work, first_process, resumable
+from longform.core.processes import first_process
+from longform.core.scratch import Work, resumable
 
 SLOTS = ("study", "dataset", "source")
 FROM_FILES = "corpora_from_files"  # beside "corpora", which are made from the seed
@@ -28,7 +29,7 @@ def _made(
     with resumable(work, *inputs) as scratch:
         given = {"seed": experiment.seed, "scratch": scratch, **given}
         made = call(place, function(place, code, wanted), settings, **given)
-        yield made if first_process(work) else None
+        yield made if first_process() else None
 
 
 def corpus(experiment: Experiment, name: str) -> None:
