@@ -36,15 +36,15 @@ exhibits = Exhibits("deng2022")
 exhibits.show("table_1")
 
 # %% [markdown]
-# ## Tables 2, 3 and 5: section titles
+# ## Tables 2 and 3: section titles
 #
 # Real text's own Latent PPL is the yardstick; W/ Title models saw titles between sections, W/O Title ones did not,
 # and their sections are labelled by a classifier. Table 3 repeats it on articles short enough that two neighbouring
-# sections fit into the window, so that a short memory cannot be the excuse. Table 5 asks whether a larger network
-# helps: word PPL should fall with size; the paper's claim is that Latent PPL does not follow it.
+# sections fit into the window, so that a short memory cannot be the excuse. Table 5, whether a larger network helps,
+# is drawn where there are several sizes: in the scales `three_seeds` and `sizes`.
 
 # %%
-exhibits.show("table_2", "table_3", "table_5")
+exhibits.show("table_2", "table_3")
 
 # %% [markdown]
 # ## Can the classifier be trusted?
@@ -67,7 +67,7 @@ exhibits.show("title_calibration", "inference_error", "appendix_a")
 exhibits.show("table_12", "figure_4", "table_13", "figure_1")
 
 # %% [markdown]
-# ## Tables 6-8 and 15-17: mentions of persons
+# ## Tables 6, 7 and 15-17: mentions of persons
 #
 # A chain here is the sequence of gendered mentions of persons, names and pronouns. Columns differ in the critic (add-
 # delta bigram or Kneser-Ney 5-gram) and in who read the chains: gold ones, or one resolver on both sides as in the
@@ -75,7 +75,7 @@ exhibits.show("table_12", "figure_4", "table_13", "figure_1")
 # the table say where that turns an ordering over. Tables 6 and 15-17 name the 5-grams behind the gap.
 
 # %%
-exhibits.show("table_7", "table_8", "table_6", "table_15", "table_16", "table_17", "table_resolvers")
+exhibits.show("table_7", "table_6", "table_15", "table_16", "table_17", "table_resolvers")
 
 # %% [markdown]
 # ## Figures 5 and 10-13: mentions in their text

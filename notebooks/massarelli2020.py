@@ -46,8 +46,8 @@ exhibits.show("table_2")
 # %% [markdown]
 # ## Table 4 and the figures
 #
-# Table 4 counts sentences, entities and such by decoder, by rules. Figure 2 compares training corpora and sizes,
-# Figures 3 and 5 the length of the delay and of the blocked n-grams; Figure 4 asks what kind of sentence gets
+# Table 4 counts sentences, entities and such by decoder, by rules. Figure 2 compares training corpora (and sizes, in
+# the scale `three_seeds`), Figures 3 and 5 the length of the delay and of the blocked n-grams; Figure 4 asks what kind of sentence gets
 # supported. `trade_off` is ours: support against repetition for every decoder at once.
 
 # %%

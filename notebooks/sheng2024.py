@@ -47,7 +47,8 @@ exhibits.show("figure_4", "figure_9")
 # %% [markdown]
 # ## Tables 4 and 5, Figures 5-7: human or machine
 #
-# The paper's six language models are not run here, so its rows stand apart from those of the models trained here. An
+# The paper's six language models are not run here, so its rows stand apart from those of the model trained here, GPT-2
+# with three decoders (the scale `three_seeds` adds GPT-2 XL). An
 # accuracy below one half is no noise: the machine's text then gets the better score. Figure 6 compares whole
 # distributions of diffusion estimates; Figure 7 shows how far latents lie from the origin along a document.
 

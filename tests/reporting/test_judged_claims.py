@@ -101,6 +101,25 @@ def test_a_slope_over_sizes_falls_or_does_not(tmp_path):
     assert lacking.verdict == "not measured here"
 
 
+def test_a_claim_about_what_was_not_run_says_what_it_takes(tmp_path):
+    takes = {"for_each": ["corpus", "titles"], "takes": "a second family: the scale large"}
+    first = Results([r for r in RESULTS if r.system != "gpt_neo"])
+    both = [{"system": "gpt2"}, {"system": "gpt_neo"}]
+    lacking = judged(tmp_path, first, order=both, **takes)
+    assert rows(lacking) == {("", ""): "not measured here"}
+    assert lacking.sentence().endswith("**not measured here**; it takes a second family: the scale large")
+    assert not [row.why for row in judged(tmp_path, order=both, **takes).rows if "takes" in row.why]
+
+
+def test_a_claim_with_a_record_that_is_not_there_is_not_measured(tmp_path):
+    sizes = {"order": [{"system": "data", "titles": None}, {"system": ["gpt2", "gpt_neo"], "titles": True}]}
+    asked = judged(tmp_path, **{**sizes, "for_each": ["corpus"], "with": {"system": ["gpt_neo"]}})
+    assert asked.verdict != "not measured here" and len(asked.rows) > 1
+    one = Results([r for r in RESULTS if r.system != "gpt_neo"])
+    lacking = judged(tmp_path, one, **{**sizes, "for_each": ["corpus"], "with": {"system": ["gpt_neo"]}})
+    assert lacking.verdict == "not measured here" and lacking.sentence().endswith("**not measured here**")
+
+
 def test_an_exact_value_lies_in_the_interval_or_outside_it(tmp_path):
     folder = tmp_path / "corpora" / "articles" / "wiki"
     folder.mkdir(parents=True)

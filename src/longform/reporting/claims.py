@@ -35,6 +35,7 @@ ABSENT, UNTESTABLE = "not measured here", "not testable here"
 VERDICTS = (HOLDS, CONTRADICTED, UNDECIDED, ABSENT, UNTESTABLE)
 FORMS = ("order", "rising", "contains", "differ")
 OPTIONS = {"id", "source", "says", "exhibit", "where", "for_each", "pairs", "margin", "scale", "needs", "not_testable"}
+OPTIONS |= {"takes", "with"}
 OPERATIONS = {"value", "fact", "ratio", "minus", "absolute", "reference", "change"}
 NEEDS = ("all", "majority", "any")
 ONCE = "one training"  # the interval covers documents, not trainings
@@ -141,11 +142,15 @@ def _judged(paper: str, claim: Mapping[str, Any], results: Results, facts: Facts
         return Judged(paper, claim, "difference", [Row("", "", None, UNTESTABLE, reason or "not at this scale")])
     scale = claim.get("scale") or _default_scale(claim, results)
     rows: list[Row] = []
-    for fields in _combinations(claim, form, results):
+    asked = "with" not in claim or select(results, {**claim.get("where", {}), **claim["with"]})
+    for fields in _combinations(claim, form, results) if asked else ():
         numbers = [_Numbers(claim.get("where", {}), fields, results, facts, scale).of(step) for step in claim[form]]
         label = _label(fields)
         rows += _FORMS[form](label, claim, numbers, scale)
-    return Judged(paper, claim, scale, _beyond_chance(rows, claim, scale) or [Row("", "", None, ABSENT)])
+    takes = f"it takes {claim['takes']}" if "takes" in claim else ""
+    if all(row.verdict == ABSENT for row in rows) and (takes or not rows):
+        rows = [Row("", "", None, ABSENT, takes)]
+    return Judged(paper, claim, scale, _beyond_chance(rows, claim, scale))
 
 
 def _beyond_chance(rows: Sequence[Row], claim: Mapping[str, Any], scale: str) -> list[Row]:

@@ -5,6 +5,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import matplotlib.figure
 import pytest
 
 from longform.core.results import Record, Results
@@ -115,6 +116,17 @@ def test_figures_2_and_5_keep_shared_decoders_and_plain_sampling_beside_each_cur
     cells = exhibit("figure_5", tmp_path).cells
     assert [c.row for c in cells] == ["delayed, top-100, delay 1", "delayed, top-100, delay 20", "plain top-2",
                                       "plain top-100"]  # fmt: skip
+
+
+def test_figure_2_has_a_panel_of_sizes_where_several_were_run(tmp_path):
+    def panels(results):
+        figure, canvas = draw(EXPECTED, "figure_2", results, tmp_path, DECODERS), matplotlib.figure.Figure()
+        figure.draw(canvas)
+        return [axes.get_title() for axes in canvas.axes], "(b)" in figure.caption
+
+    assert panels(RESULTS) == (["(a) training corpora", "(b) sizes"], True)
+    small = Results(r for r in RESULTS if r.corpus not in ("medium", "large"))
+    assert panels(small) == (["(a) training corpora"], False)
 
 
 def test_claims_of_shares_at_their_ceiling_and_of_people_are_not_testable_here(tmp_path):

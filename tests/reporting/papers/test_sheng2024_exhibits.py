@@ -104,6 +104,16 @@ def test_a_claim_is_one_line_and_counts_no_ablation(tmp_path):
     }
 
 
+def test_writers_in_their_own_top_two_are_compared_with_chance_among_so_many(tmp_path):
+    (chance,) = RESULTS.where(metric="own_top_two_by_chance")
+    assert chance.value == 1.0, "two writers are always in their own top two"
+    many = [record("bbscore", "distance", 0.1, corpus="c", system=name, variant="a") for name in "abcdefgh"]
+    top = Results([*many, record("bbscore", "own_top_two", 0.4, corpus="c", system="")])
+    judged = {j.claim["id"]: j for j in EXPECTED.judged(complete("sheng2024", top), tmp_path)}
+    recognised = judged["writers_are_recognised"]
+    assert recognised.rows[0].contrast.value == pytest.approx(0.4 - 2 / 8)
+
+
 def test_classes_stand_beside_the_commonest_one_and_intervals_of_means_shrink_with_texts(tmp_path):
     cells = {(c.row, c.column): c.value for c in draw(EXPECTED, "table_6", RESULTS, tmp_path).cells}
     assert cells["commonest class", "rated wiki"] == 40 and cells["BBScore, three-layer classifier", "rated wiki"] == 50

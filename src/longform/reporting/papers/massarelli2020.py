@@ -83,7 +83,7 @@ def measured(
 
 
 def table_1(given: Given, test: str = "test", grid: str = "grid", sweep: str = "sweep") -> Table:
-    """Decoders on test prefixes (large model, then small); those of ``grid`` that validation on ``sweep`` chose."""
+    """Decoders on test prefixes (the run ``test``, then the small model); those of ``grid`` that validation on ``sweep`` chose."""
     cells = measured(given, test, TABLE_1, "table_1")
     cells += measured(given, test, TABLE_1[2:], variant="gold", column="{} by exact rules")
     small = replace(given, results=given.results.where(system=list(chosen(given, sweep).values())))
@@ -235,7 +235,7 @@ def _points(given: Given, run: str, x: str, y: str, kept: Results) -> list[tuple
 
 
 def figure_2(given: Given) -> Figure:
-    """USPV against USPG on validation prefixes: (a) small models of several training corpora, (b) several sizes of one.
+    """USPV against USPG on validation prefixes: (a) small models of several training corpora, (b) several sizes of one, where there are.
 
     Of a run that sweeps more decoders than the others, those are shown that the others have too.
     """
@@ -244,10 +244,11 @@ def figure_2(given: Given) -> Figure:
     shared = [given.decoders[name] for name in names if name in given.decoders]
     found = _found(given, [*corpora, *sizes], "USPG", "USPV")
     kept = Results(r for r in found if given.decoders.get(r.system) in shared)
-    sides = ((corpora, "(a) training corpora"), (sizes, "(b) sizes"))
+    sides: list[tuple[Sequence[str], str]] = [(corpora, "(a) training corpora")]
+    sides += [(sizes, "(b) sizes")] if _found(given, sizes[1:], "USPG") else []
 
     def draw(canvas: Any) -> None:
-        for axes, (runs, title) in zip(canvas.subplots(1, 2), sides, strict=True):
+        for axes, (runs, title) in zip(canvas.subplots(1, len(sides), squeeze=False)[0], sides, strict=True):
             for place, run in enumerate(runs):
                 for kind, x, y in _points(given, run, "USPG", "USPV", kept):
                     axes.errorbar([x.value], [y.value], errors([y]), errors([x]), fmt=MARKS.get(kind, "."),
@@ -259,10 +260,10 @@ def figure_2(given: Given) -> Figure:
         _legend(canvas, [strategy(settings) for settings in shared], given, coloured=False)
 
     caption = (
-        "Figure 2. USPV against USPG (percent), validation prefixes, with 95 % intervals: (a) by training corpus, small model; "
-        "(b) by size of the model. Colours are models, marks are decoding strategies."
+        "Figure 2. USPV against USPG (percent), validation prefixes, with 95 % intervals: (a) by training corpus, small model"
+        f"{'; (b) by size of the model' * (len(sides) > 1)}. Colours are models, marks are decoding strategies."
     )
-    return given.figure(caption, [_named(r, given) for r in kept], draw, (8.4, 4.2))
+    return given.figure(caption, [_named(r, given) for r in kept], draw, (4.2 * len(sides), 4.2))
 
 
 def _legend(canvas: Any, kinds: Sequence[str], given: Given, coloured: bool) -> None:
@@ -271,8 +272,8 @@ def _legend(canvas: Any, kinds: Sequence[str], given: Given, coloured: bool) -> 
 
     used = [kind for kind in MARKS if kind in kinds]
     handles = [Line2D([], [], marker=MARKS[k], color=HUES[k] if coloured else "0.3", linestyle="") for k in used]
-    names = [given.label("system", kind) for kind in used]
-    canvas.legend(handles, names, loc="outside lower center", ncols=6, fontsize=7, frameon=False)
+    names, across = [given.label("system", kind) for kind in used], 6 if canvas.get_figwidth() > 6 else 3
+    canvas.legend(handles, names, loc="outside lower center", ncols=across, fontsize=7, frameon=False)
 
 
 def _series(given: Given, run: str, measure: str, over: str, fixed: Mapping[str, Any]) -> list[tuple[float, Record]]:
@@ -337,7 +338,7 @@ def figure_4(given: Given, test: str = "test") -> Figure:
         axes.set(xlabel="Pearson correlation over sentences", xlim=(-1, 1))
         axes.legend(fontsize=7)
 
-    caption = "Figure 4. What a sentence is like and whether it is supported, or verified: test prefixes, large model, intervals over prefixes."
+    caption = "Figure 4. What a sentence is like and whether it is supported, or verified: test prefixes, intervals over prefixes."
     return given.figure(caption, cells, draw, (6.4, 3.6))
 
 

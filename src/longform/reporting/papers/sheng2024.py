@@ -19,18 +19,24 @@ from longform.reporting.printed import Printed
 from longform.reporting.table import Cell, Figure, Table, cell, exact
 
 STROKES = ("-", "--", "-.", ":")
+CHANCE = "own_top_two_by_chance"
 
 
 def derived(results: Results) -> list[Record]:
-    """How many pairs each test set has."""
+    """How many pairs each test set has, and how many writers would be in their own top two by chance."""
     found = select(
         results, {"critic": "bbscore", "metric": "pairwise_accuracy", "task": ["block_*", "window_*"], "seed": None}
     )
-    return [
-        replace(r, metric="pairs", value=int(r.details["pairs"]), low=None, high=None, p_value=None, signature="count")
+    plain: dict[str, Any] = {"p_value": None, "signature": "count"}
+    pairs = [
+        replace(r, metric="pairs", value=int(r.details["pairs"]), low=None, high=None, **plain)
         for r in found
         if "pairs" in r.details
     ]
+    writers = results.where(metric="distance").values("system")
+    by_chance = 2 / max(len(writers), 2)
+    known: dict[str, Any] = {"value": by_chance, "low": by_chance, "high": by_chance, "units": None, **plain}
+    return pairs + [replace(r, metric=CHANCE, **known) for r in results.where(metric="own_top_two")]
 
 
 def table_1(given: Given) -> Table:
@@ -120,7 +126,7 @@ def figure_6(given: Given) -> Figure:
     ]
     block = given.expected["figure_6"]
     paper = 100 * block["sources_in_their_own_top_two"] / block["sources"]
-    share = given.results.one(metric="own_top_two")
+    share, chance = given.results.one(metric="own_top_two"), given.results.one(metric=CHANCE).value
     cells.append(cell("writers in their own top two", "%", share, printed=paper).times(100))
     scaled = np.array([[distances.one(system=a, variant=b).details["scaled"] for b in names] for a in names])
 
@@ -137,7 +143,7 @@ def figure_6(given: Given) -> Figure:
 
     caption = (
         "Figure 6. Distance of a tested writer's texts to each known writer's, scaled to [1, 2] in each row (darker: nearer). By "
-        f"chance {2 / max(len(names), 1):.0%} of the writers would be in their own top two."
+        f"chance {chance:.0%} of the writers would be in their own top two."
     )
     return given.figure(caption, cells, draw, (6.0, 4.6))
 
