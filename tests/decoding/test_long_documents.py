@@ -2,12 +2,9 @@
 
 import hashlib
 import json
-import os
 import signal
-import subprocess
-import sys
 import time
-from pathlib import Path
+from multiprocessing import get_context
 
 import pytest
 import torch
@@ -21,7 +18,6 @@ from longform.language_models.checkpoints import load_tokenizer
 from longform.language_models.tokenizers import STARTS, article_ids, document_rows
 from tests.refusals import refuses
 
-ROOT = Path(__file__).parents[2]
 DOCUMENTS, TOKENS = 64, 40
 PROTOCOLS = [None, 10]
 
@@ -109,29 +105,30 @@ def test_fewer_documents_are_the_first_of_more_and_a_process_without_one_does_no
     assert hashes(make(model, tmp_path, documents=5)) == whole[10][:5]
 
 
-SCRIPT = """
-import sys; sys.path[:0] = ["tests/decoding", "tests"]
-from pathlib import Path
-from test_long_documents import make
-import longform.decoding.long_documents as module, time
-whole = module.append_lines
-def slow(*rest): whole(*rest); time.sleep(0.5)
-module.append_lines = slow
-make(Path(sys.argv[1]), Path(sys.argv[2]), context_overlap=eval(sys.argv[3]), batch=8)
-"""
+def make_slowly(*arguments, **over):
+    append = long_documents.append_lines
+
+    def slow(*rest):
+        append(*rest)
+        time.sleep(0.5)
+
+    long_documents.append_lines = slow
+    make(*arguments, **over)
 
 
 @pytest.mark.parametrize("overlap", PROTOCOLS)
 def test_a_run_killed_by_sigkill_ends_with_the_same_documents(model, whole, tmp_path, overlap):
-    command = [sys.executable, "-c", SCRIPT, str(model), str(tmp_path), str(overlap)]
-    run = subprocess.Popen(command, cwd=ROOT, env={**os.environ, "PYTHONPATH": "src"})
+    forked, slowly = get_context("fork"), {"context_overlap": overlap, "batch": 8}  # no second import of torch
+    run = forked.Process(target=make_slowly, args=(model, tmp_path), kwargs=slowly)
+    run.start()
     deadline = time.monotonic() + 120
     drafts = tmp_path / "drafts-0.jsonl"
-    while not (drafts.is_file() and drafts.stat().st_size) and run.poll() is None and time.monotonic() < deadline:
+    while not (drafts.is_file() and drafts.stat().st_size) and run.is_alive() and time.monotonic() < deadline:
         time.sleep(0.02)
-    assert run.poll() is None, "the run ended before it could be killed"
-    run.send_signal(signal.SIGKILL)
-    run.wait()
+    assert run.is_alive(), "the run ended before it could be killed"
+    run.kill()
+    run.join()
+    assert run.exitcode == -signal.SIGKILL
     before = (tmp_path / "drafts-0.jsonl").read_bytes()
     assert 0 < before.count(b"\n") < DOCUMENTS
     (tmp_path / "drafts-0.jsonl").write_bytes(before[:-9])  # as if the kill had come in mid-line

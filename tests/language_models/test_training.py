@@ -2,12 +2,11 @@
 
 import csv
 import json
-import os
 import signal
 import struct
 import subprocess
-import sys
 import time
+from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
@@ -51,33 +50,31 @@ def weights(trained):
     return {name: value.clone() for name, value in trained.network.state_dict().items()}
 
 
-SCRIPT = """
-import sys; sys.path.insert(0, "tests/language_models"); sys.path.insert(0, "tests")
-from pathlib import Path
+def fit_slowly(base, scratch):
+    whole = lightning.Progress.on_train_batch_end
 
-from test_training import fit
+    def slow(self, trainer, *rest):
+        time.sleep(0.15)
+        whole(self, trainer, *rest)
 
-import longform.language_models.lightning as training
-whole = training.Progress.on_train_batch_end
-def slow(self, trainer, *rest):
-    import time; time.sleep(0.15); whole(self, trainer, *rest)
-training.Progress.on_train_batch_end = slow
-fit(Path(sys.argv[1]), Path(sys.argv[2]))
-"""
+    lightning.Progress.on_train_batch_end = slow
+    fit(base, scratch)
 
 
 def test_a_run_killed_by_sigkill_ends_with_the_weights_of_an_unbroken_one(base, tmp_path):
     whole = fit(base, tmp_path / "unbroken")
     unbroken = weights(whole)
-    scratch, environment = tmp_path / "killed", {**os.environ, "PYTHONPATH": "src", "WANDB_MODE": "disabled"}
-    run = subprocess.Popen([sys.executable, "-c", SCRIPT, str(base), str(scratch)], cwd=ROOT, env=environment)
+    scratch = tmp_path / "killed"
+    run = get_context("fork").Process(target=fit_slowly, args=(base, scratch))  # no second import of torch
+    run.start()
     deadline = time.monotonic() + 90
-    while not (scratch / "last.ckpt").is_file() and time.monotonic() < deadline:
+    while not (scratch / "last.ckpt").is_file() and run.is_alive() and time.monotonic() < deadline:
         time.sleep(0.05)
     time.sleep(0.2)
-    assert run.poll() is None, "the run ended before it could be killed"
-    run.send_signal(signal.SIGKILL)
-    run.wait()
+    assert run.is_alive(), "the run ended before it could be killed"
+    run.kill()
+    run.join()
+    assert run.exitcode == -signal.SIGKILL
     assert (scratch / "last.ckpt").is_file()
     after = fit(base, scratch)
     resumed = weights(after)
