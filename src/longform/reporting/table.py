@@ -13,6 +13,11 @@ from longform.core.results import Record
 from longform.reporting.estimates import FEWEST_UNITS
 
 RESOLUTION = 150  # dots per inch of a PNG
+STYLE: dict[Any, Any] = {
+    "font.size": 8, "axes.titlesize": 8, "axes.labelsize": 8, "xtick.labelsize": 7, "ytick.labelsize": 7,
+    "legend.fontsize": 7, "legend.title_fontsize": 7, "legend.frameon": False, "lines.linewidth": 1.2, "figure.labelsize": 8,
+    "axes.spines.top": False, "axes.spines.right": False, "pdf.fonttype": 42, "svg.hashsalt": "longform",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -155,7 +160,7 @@ def save_drawing(draw: Callable[[Any], None], size: tuple[float, float], path: P
     matplotlib.use("Agg")
     from matplotlib.figure import Figure as Canvas
 
-    with matplotlib.rc_context({"svg.hashsalt": "longform", "font.size": 9, "pdf.fonttype": 42}):
+    with matplotlib.rc_context(STYLE):
         canvas = Canvas(figsize=size, layout="constrained")
         draw(canvas)
         canvas.savefig(f"{path}.pdf", metadata={"CreationDate": None, "Producer": None, "Creator": None})

@@ -19,12 +19,12 @@ from tests.refusals import refuses
 from tests.reporting.papers.exhibits import draw
 
 EXPECTED = read_expected(Path(__file__).parents[3] / "experiments/beyer2021")
-BITS = {"original": {"1": 3.0, "2": 2.0}, "shuffled": {"1": 3.5, "2": 2.5}}
+BITS = {"(2;%original%)": {"all": [30.0, 5.0]}, "(2;%shuffled%)": {"all": [50.0, 5.0]}}
 
 
 def answers(system, **suites):
     names = ("items", "correct", "gained", "lost")
-    told = {s: {"counts": dict(zip(names, counts, strict=True)), "token_bits": BITS} for s, counts in suites.items()}
+    told = {s: {"counts": dict(zip(names, counts, strict=True)), "formula_bits": BITS} for s, counts in suites.items()}
     return suite_accuracy_records(told, corpus="suite_texts", system=system)
 
 
@@ -100,9 +100,19 @@ def test_the_ledger_has_a_line_for_every_printed_number(tmp_path):
 
 @pytest.mark.parametrize("name", ["table_2", "table_3", "table_5", "size_sweep", "region_surprisal"])
 def test_every_other_exhibit_is_saved(name, tmp_path):
-    more = {"suites": ["N_all", "absent"], "systems": ["gpt2", "gpt2_xl"]} if name == "region_surprisal" else {}
-    draw(EXPECTED, name, RESULTS, tmp_path, **more).save(tmp_path, name)
+    draw(EXPECTED, name, RESULTS, tmp_path).save(tmp_path, name)
     assert (tmp_path / f"{name}.csv").read_text().count("\n") > 1
+
+
+def test_regions_are_shown_for_the_first_system_that_is_there_the_predicted_side_apart(tmp_path):
+    figure = draw(EXPECTED, "region_surprisal", RESULTS, tmp_path, systems=["gpt2_large", "gpt2_xl"])
+    assert "GPT-2 XL" in figure.caption
+    less, more = (c for c in figure.cells if c.row == "narration: all sentences shuffled")
+    assert (less.column, less.value, more.column, more.value) == (
+        "predicted less surprising", 30.0, "predicted more surprising", 50.0,
+    )  # fmt: skip
+    assert (less.low, less.high) == (pytest.approx(30 - 0.98, abs=1e-3), pytest.approx(30 + 0.98, abs=1e-3))
+    assert draw(EXPECTED, "region_surprisal", RESULTS, tmp_path, systems=["gpt2_large"]).cells == []
 
 
 FORMULA = ("(2;%b%) > (2;%a%)",)

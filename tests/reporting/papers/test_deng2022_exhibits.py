@@ -16,6 +16,7 @@ from longform.core.markov_chain import BEGIN, END
 from longform.core.results import Record, Results
 from longform.reporting.papers import complete
 from longform.reporting.papers.deng2022.pages import Mark, label, mention_page, wrap
+from longform.reporting.papers.deng2022.sections import generated_folder
 from longform.reporting.papers.deng2022.transitions import share_records
 from longform.reporting.printed import read_expected
 from tests.refusals import refuses
@@ -236,10 +237,19 @@ def test_covariances_of_every_panel_are_drawn_unclipped_and_listed(tmp_path):
                     variant=variant, details={"covariance_of_means": matrix})  # fmt: skip
 
     records = [read("data", None, 50.0), read("gpt2", False, 8.0), read("data", None, 2.0, "off_domain")]
+    refuses("no topic model of 'wiki'", draw, EXPECTED, "figure_6", Results(records), tmp_path)
+    folder = tmp_path / "critics" / "articles" / "topics" / "wiki"
+    folder.mkdir(parents=True)
+    (folder / "topics.json").write_text('{"vocabulary": ["said", "film.", "town", "river", "firm", "film"]}')
+    beta = [[0.4, 0.3, 0, 0, 0, 0.3], [0.4, 0, 0.35, 0.25, 0, 0], [0.4, 0, 0, 0.1, 0.5, 0], [0.9, 0, 0.1, 0, 0, 0]]
+    np.savez(folder / "topics.npz", beta=np.array(beta))
     figure = draw(EXPECTED, "figure_6", Results(records), tmp_path)
     found = by(figure)
     assert found["GPT-2 (LM1), without titles", "Frobenius distance to data"].value == pytest.approx(42 * math.sqrt(3))
-    assert found["data, topic 1", "topic 1"].value == 50.0
+    assert found["data, town, river (1)", "town, river (1)"].value == 50.0
+    assert {c.column for c in figure.cells} > {"film, said (0)", "firm, said (2)"}, (
+        "a word with its stop is the same word"
+    )
     assert found["data", "Latent NLL (nats)"].printed == 124.7
     assert found["model of another corpus", "Latent NLL (nats)"].printed == 140.1
     assert "the largest entry, 50.00" in figure.caption
@@ -343,6 +353,10 @@ def test_table_11_reads_facts_or_counts_documents(tmp_path):
     refuses("has no corpus 'wiki'", draw, EXPECTED, "table_11", Results([]), tmp_path / "none")
 
 
+def draw_sizes(records, data):
+    draw(EXPECTED, "figure_sizes", complete("deng2022", Results(records)), data).draw(matplotlib.figure.Figure())
+
+
 def test_sizes_have_a_line_for_each_corpus_and_setting_of_titles_with_seeds_averaged(tmp_path):
     words = {"critic": "perplexity", "metric": "word_ppl"}
     records = [titled("data", None, 2.0)]
@@ -350,16 +364,22 @@ def test_sizes_have_a_line_for_each_corpus_and_setting_of_titles_with_seeds_aver
         value = (4.0 if titles else 9.0) / (place + 1) + seed / 10
         records.append(replace(titled(system, titles, value), seed=seed))
         records.append(near(value, corpus="wiki", system=system, titles=titles, seed=seed, **words))
+    refuses("dvc pull", draw_sizes, records, tmp_path)
+    for system, titles, seed in product(("gpt2", "gpt2_xl"), (True, False), (1, 2)):
+        folder = generated_folder(
+            tmp_path, near(1.0, corpus="wiki", system=system, titles=titles, seed=seed, **words), "models"
+        )
+        folder.mkdir(parents=True)
+        shape = [1000, 2 if system == "gpt2" else 9]
+        header = json.dumps({"__metadata__": {}, "w": {"shape": shape}, "b": {"shape": [500]}}).encode()
+        (folder / "model.safetensors").write_bytes(len(header).to_bytes(8, "little") + header)
     figure = draw(EXPECTED, "figure_sizes", complete("deng2022", Results(records)), tmp_path)
     figure.save(tmp_path, "figure_sizes")
     canvas = matplotlib.figure.Figure()
     figure.draw(canvas)
     latent = canvas.axes[1]
     lines = [line for line in latent.get_lines() if line.get_marker() in ("o", "s")]
-    assert [list(line.get_xdata()) for line in lines] == [[0, 1], [0, 1]]
+    assert [list(line.get_xdata()) for line in lines] == [[2.5, 9.5], [2.5, 9.5]]  # thousands of parameters
     assert list(lines[0].get_ydata()) == pytest.approx([(4.1 * 4.2) ** 0.5, (2.1 * 2.2) ** 0.5], rel=1e-3)
     assert any(line.get_linestyle() == ":" and line.get_ydata()[0] == 2.0 for line in latent.get_lines())
-    alone = draw(
-        EXPECTED, "figure_sizes", complete("deng2022", Results([near(2.0, corpus="pubmed", **words)])), tmp_path
-    )
-    alone.draw(matplotlib.figure.Figure())  # a scale may have none of its corpora
+    draw_sizes([near(2.0, corpus="pubmed", **words)], tmp_path)  # a scale may have none of its corpora

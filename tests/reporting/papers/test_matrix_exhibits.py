@@ -12,10 +12,14 @@ from tests.reporting.papers.exhibits import draw
 EXPECTED = read_expected(Path(__file__).parents[3] / "experiments/matrix")
 
 
+BETTER = {"facts": "higher", "repetition": "nearer_real"}
+
+
 def response(critic, corruption, difference, p_value=0.001, severity=0.2):
     ends = {"difference_low": difference - 0.1, "difference_high": difference + 0.1, "difference_spread": 0.05}
     return Record(
         critic, "score", "corruptions", "data", task=corruption, severity=severity, value=2 + difference, units=40,
+        better=BETTER.get(critic, "lower"),
         excluded=0, reference=2.0, difference=difference, p_value=p_value, details=ends,
     )  # fmt: skip
 
@@ -23,7 +27,7 @@ def response(critic, corruption, difference, p_value=0.001, severity=0.2):
 RESULTS = Results([Record("facts", "score", "corruptions", "data", task="sound", severity=0.0, value=2.0, units=40),
                    response("facts", "false_fact", -0.5), response("facts", "false_fact", -0.9, severity=1.0),
                    response("repetition", "false_fact", 0.0, p_value=1.0),
-                   response("repetition", "repeated_sentence", 0.4), response("unknown_critic", "false_fact", 3.0),
+                   response("repetition", "repeated_sentence", -0.4), response("unknown_critic", "false_fact", 3.0),
                    response("word_ppl", "mixed_language", 0.05, p_value=0.2)])  # fmt: skip
 
 
@@ -39,5 +43,9 @@ def test_a_cell_is_the_paired_difference_and_the_figure_on_the_scale_of_each_cri
     figure = draw(EXPECTED, "corruption_responses", RESULTS, tmp_path)
     figure.save(tmp_path, "responses")
     found = {(c.row, c.column): c for c in figure.cells}
-    assert found["verified facts", "false fact 1"].value == pytest.approx(-18)
+    turned = found["verified facts", "false fact 1"]  # of which higher is better
+    assert (turned.value, turned.low, turned.high) == pytest.approx((18, 16, 20))
+    either = found["repeated 4-grams", "repeated sentence 0.2"]  # near real text is better, whichever way
+    assert (either.value, either.low, either.high) == pytest.approx((8, 6, 10))
+    assert found["word PPL", "mixed language 0.2"].low == pytest.approx(-1)
     assert (tmp_path / "responses.png").stat().st_size > 5000

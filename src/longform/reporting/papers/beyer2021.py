@@ -21,6 +21,7 @@ from longform.core.resampling import generator
 from longform.core.results import Results
 from longform.datasets.test_suites.items import Condition, Suite, SuiteItem, suites_from_documents
 from longform.datasets.test_suites.prediction_formulas import Binary, RegionValue
+from longform.evaluation.measurements import NORMAL_95
 from longform.reporting.estimates import select
 from longform.reporting.pivot import COLOURS, Given, errors, panels
 from longform.reporting.printed import Printed
@@ -86,53 +87,53 @@ def size_sweep(given: Given, tasks: Sequence[str]) -> Figure:
             places, values = [systems.index(c.row) for c in own], [c.value for c in own]
             axes.errorbar(places, values, errors(own), marker="o", markersize=3, lw=1, color=COLOURS[0], capsize=2)
             axes.axhline(CHANCE, color="0.6", linewidth=0.8, linestyle=":")
-            axes.set_title(fill(task, 22), fontsize=7)
-            axes.set_xticks(range(len(systems)), systems, rotation=60, ha="right", fontsize=7)
+            axes.set_title(fill(task, 22))
+            axes.set_xticks(range(len(systems)), systems, rotation=60, ha="right")
             axes.set_ylim(0, 1.03)
-        canvas.supylabel("share of items whose prediction holds", fontsize=8)
+        canvas.supylabel("share of items whose prediction holds")
 
     caption = "Accuracy on each phenomenon by model, with 95 % intervals; dotted: chance."
     return given.figure(caption, cells, draw, (7.5, 1.2 + 1.6 * max(-(-len(shown) // ACROSS), 1)))
 
 
-def region_surprisal(given: Given, suites: Sequence[str], systems: Sequence[str]) -> Figure:
-    """Mean bits a token in each region of each condition, a row of panels a suite, a column a system: the plots of the release."""
-    records = _accuracies(given, *suites).where(system=list(systems))
-    found = {(r.task, r.system): r.details["token_bits"] for r in records}
+def region_surprisal(given: Given, suites: Sequence[str], likelier: Sequence[str], systems: Sequence[str]) -> Figure:
+    """Bits of the judged region under either condition of each suite, for the first of the systems that the run has.
+
+    Args:
+        likelier: conditions that the suites predict to be the less surprising.
+    """
+    found = _accuracies(given, *suites)
+    system = next((name for name in systems if len(found.where(system=name))), "")
+    sides = ("predicted less surprising", "predicted more surprising")
     cells = [
-        Cell(
-            f"{given.label('system', system)}: {suite}", f"{condition}, region {region}", mean, signature="bits a token"
-        )
-        for (suite, system), bits in found.items()
-        for condition, regions in bits.items()
-        for region, mean in regions.items()
+        _bits(given.label("task", r.task), sides[term.split("%")[1] not in likelier], held["all"], r.units or 0)
+        for r in given.ordered(found.where(system=system), "task")
+        for term, held in r.details["formula_bits"].items()
     ]
+    names = list(dict.fromkeys(c.row for c in cells))[::-1]
 
     def draw(canvas: Any) -> None:
-        grid = canvas.subplots(len(suites), len(systems), squeeze=False)
-        for row, suite in enumerate(suites):
-            for column, system in enumerate(systems):
-                title = f"{given.label('task', suite)}\n{given.label('system', system)}"
-                _bars(grid[row][column], found.get((suite, system), {}), title)
+        axes = canvas.subplots()
+        for side, mark, colour, shift in zip(sides, "os", COLOURS, (0.1, -0.1), strict=False):
+            own = [c for c in cells if c.column == side]
+            places, values = [names.index(c.row) + shift for c in own], [c.value for c in own]
+            axes.errorbar(values, places, xerr=errors(own), fmt=mark, color=colour, capsize=2, label=side)
+        axes.set(xscale="log", xlabel="surprisal of the judged region, bits (log scale)")
+        axes.xaxis.set_major_formatter("{x:g}")
+        axes.set_yticks(range(len(names)), names)
+        canvas.legend(loc="outside lower center", ncols=2)
 
-    caption = "Mean surprisal in bits a token, by region of the text and condition."
-    return Figure(caption, cells, draw, (2.8 * len(systems) + 0.6, 2.1 * len(suites) + 0.4))
+    caption = (
+        f"Surprisal of the judged region under either condition, {given.label('system', system)}: mean over items with its normal "
+        "95 % interval. A suite's accuracy is the share of items in which the two stand in the predicted order."
+    )
+    return Figure(caption, cells, draw, (5.6, 1.2 + 0.3 * max(len(names), 1)))
 
 
-def _bars(axes: Any, bits: Mapping[str, Mapping[str, float]], title: str) -> None:
-    if not bits:
-        axes.set_axis_off()
-        return
-    regions = sorted({int(region) for held in bits.values() for region in held})
-    for index, (condition, held) in enumerate(bits.items()):
-        places = [regions.index(int(region)) + 0.4 * index for region in held]
-        axes.bar(places, list(held.values()), width=0.38, label=condition, color=COLOURS[index % len(COLOURS)])
-    names = [f"region {region}" for region in regions]
-    axes.set_xticks([place + 0.2 for place in range(len(regions))], names, fontsize=6)
-    axes.set_ylim(0, 1.25 * max(mean for held in bits.values() for mean in held.values()))
-    axes.set_ylabel("bits a token", fontsize=6)
-    axes.set_title(title, fontsize=7)
-    axes.legend(fontsize=5, ncols=2, loc="upper center")
+def _bits(row: str, column: str, held: Sequence[float], units: int) -> Cell:
+    mean, spread = held
+    half = NORMAL_95 * spread / max(units, 1) ** 0.5
+    return Cell(row, column, mean, mean - half, mean + half, units, signature="bits of the judged region")
 
 
 SPEAKERS = "[SEP]"

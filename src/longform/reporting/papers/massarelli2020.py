@@ -10,6 +10,7 @@ import csv
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -211,6 +212,7 @@ MARKS = {  # a strategy, the same mark in every figure
     "human": "*", "top_k": "o", "top_p": "s", "greedy": "D", "beam": "^", "group_beam": "v", "sibling_beam": "P",
     "delayed_beam": "X", "beam_blocked": "p", "min_p": "<", "typical": ">", "contrastive": "d",
 }  # fmt: skip
+FILLS = ("full", "none", "left", "bottom")  # of models' marks, beside their colours
 HUES = {kind: COLOURS[place % len(COLOURS)] for place, kind in enumerate(MARKS)}  # where colours are not the models'
 
 
@@ -248,32 +250,40 @@ def figure_2(given: Given) -> Figure:
     sides += [(sizes, "(b) sizes")] if _found(given, sizes[1:], "USPG") else []
 
     def draw(canvas: Any) -> None:
-        for axes, (runs, title) in zip(canvas.subplots(1, len(sides), squeeze=False)[0], sides, strict=True):
-            for place, run in enumerate(runs):
-                for kind, x, y in _points(given, run, "USPG", "USPV", kept):
-                    axes.errorbar([x.value], [y.value], errors([y]), errors([x]), fmt=MARKS.get(kind, "."),
-                                  color=COLOURS[place], markersize=5, elinewidth=0.4)  # fmt: skip
-                axes.plot([], [], "s", color=COLOURS[place], label=given.label("corpus", run))
-            axes.set(xlabel="USPG: unique supported sentences of five (%)", xlim=(0, None), ylim=(0, 105), title=title)
-            axes.legend(fontsize=6, title="model", title_fontsize=6, loc="lower right")
-            axes.set_ylabel("USPV: supported of the unique verified (%)")
-        _legend(canvas, [strategy(settings) for settings in shared], given, coloured=False)
+        panels = canvas.subplots(1, len(sides), sharex=True, sharey=True, squeeze=False)[0]
+        for axes, (runs, title) in zip(panels, sides, strict=True):
+            for colour, fill, run in zip(COLOURS, FILLS, runs, strict=False):
+                points = _points(given, run, "USPG", "USPV", kept)
+                _scatter(axes, points, dict.fromkeys(MARKS, colour), fillstyle=fill)
+                axes.plot([], [], "o", color=colour, fillstyle=fill, label=given.label("corpus", run))
+            axes.set(xlabel="USPG: unique supported sentences of five (%)", title=title)
+            axes.legend(ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.2))
+        canvas.axes[0].set(xlim=(-2, None), ylim=(-3, 103), ylabel="USPV: supported of the unique verified (%)")
+        _legend(canvas, [strategy(settings) for settings in shared], given, dict.fromkeys(MARKS, "0.3"))
 
     caption = (
-        "Figure 2. USPV against USPG (percent), validation prefixes, with 95 % intervals: (a) by training corpus, small model"
-        f"{'; (b) by size of the model' * (len(sides) > 1)}. Colours are models, marks are decoding strategies."
+        "Figure 2. USPV against USPG (percent), validation prefixes: (a) by training corpus, small model"
+        f"{'; (b) by size of the model' * (len(sides) > 1)}. Colours and fillings are models, marks are decoding strategies, "
+        "bars 95 % intervals over prefixes."
     )
-    return given.figure(caption, [_named(r, given) for r in kept], draw, (4.2 * len(sides), 4.2))
+    return given.figure(caption, [_named(r, given) for r in kept], draw, (3.0 + 2.1 * len(sides), 4.4))
 
 
-def _legend(canvas: Any, kinds: Sequence[str], given: Given, coloured: bool) -> None:
+def _scatter(axes: Any, points: Sequence[tuple[str, Cell, Cell]], hues: Mapping[str, str], **look: Any) -> None:
+    """The mark of each strategy at its two numbers, with thin bars to the ends of their intervals."""
+    for kind, x, y in points:
+        look |= {"fmt": MARKS.get(kind, "."), "color": hues.get(kind, "0.5"), "markersize": 6, "elinewidth": 0.4}
+        axes.errorbar([x.value], [y.value], errors([y]), errors([x]), **look)
+
+
+def _legend(canvas: Any, kinds: Sequence[str], given: Given, hues: Mapping[str, str]) -> None:
     """The marks of the strategies, below all panels."""
     from matplotlib.lines import Line2D
 
     used = [kind for kind in MARKS if kind in kinds]
-    handles = [Line2D([], [], marker=MARKS[k], color=HUES[k] if coloured else "0.3", linestyle="") for k in used]
-    names, across = [given.label("system", kind) for kind in used], 6 if canvas.get_figwidth() > 6 else 3
-    canvas.legend(handles, names, loc="outside lower center", ncols=across, fontsize=7, frameon=False)
+    handles = [Line2D([], [], marker=MARKS[k], color=hues[k], linestyle="") for k in used]
+    names, across = [given.label("system", kind) for kind in used], 4 if canvas.get_figwidth() > 6 else 3
+    canvas.legend(handles, names, loc="outside lower center", ncols=across)
 
 
 def _series(given: Given, run: str, measure: str, over: str, fixed: Mapping[str, Any]) -> list[tuple[float, Record]]:
@@ -297,13 +307,11 @@ def figure_3(given: Given, sweep: str = "sweep") -> Figure:
     cells = [_cell(f"{row}: {at:g}", r, given) for (row, _), pairs in lines.items() for at, r in pairs]
 
     def draw(canvas: Any) -> None:
-        panels = canvas.subplots(len(rows), len(measures), squeeze=False, sharey="col")
-        for i, row in enumerate(rows):
-            for j, measure in enumerate(measures):
-                _curve(panels[i][j], lines[row, measure], given, COLOURS[i])
-                panels[i][j].set(ylim=(0, 105))
-                panels[i][j].set_xlabel(row, fontsize=7)
-                panels[i][j].set_ylabel(f"{given.label('metric', measure)} (%)", fontsize=7)
+        panels = canvas.subplots(len(rows), len(measures), squeeze=False, sharey=True)
+        for (i, row), (j, measure) in product(enumerate(rows), enumerate(measures)):
+            _curve(panels[i][j], lines[row, measure], given, COLOURS[i])
+            panels[i][j].set(ylim=(0, 105), xlabel=row, title="" if i else given.label("metric", measure))
+        canvas.supylabel("percent")
 
     caption = (
         "Figure 3. SPG, SPV and share of the human text's 4-grams (percent) by delay length (top-100, six beams) and by blocking "
@@ -312,10 +320,10 @@ def figure_3(given: Given, sweep: str = "sweep") -> Figure:
     return given.figure(caption, cells, draw, (8.0, 4.4))
 
 
-def _curve(axes: Any, pairs: Sequence[tuple[float, Record]], given: Given, colour: str, name: str = "") -> None:
+def _curve(axes: Any, pairs: Sequence[tuple[float, Record]], given: Given, colour: str) -> None:
     """Values with intervals at evenly spaced places that bear their settings' names."""
     cells = [(f"{at:g}", _cell("", r, given)) for at, r in pairs if r.value is not None]
-    drawn, style = [c for _, c in cells], {"color": colour, "marker": "o", "markersize": 4, "capsize": 2, "label": name}
+    drawn, style = [c for _, c in cells], {"color": colour, "marker": "o", "markersize": 4, "capsize": 2}
     axes.errorbar(range(len(cells)), [c.value for c in drawn], errors(drawn), **style)
     axes.set_xticks(range(len(cells)), [at for at, _ in cells])
 
@@ -329,72 +337,66 @@ def figure_4(given: Given, test: str = "test") -> Figure:
 
     def draw(canvas: Any) -> None:
         axes = canvas.subplots()
-        for shift, side, colour in ((-0.2, "supported", COLOURS[0]), (0.2, "verified", COLOURS[1])):
+        for shift, side, mark, colour in ((-0.12, "supported", "o", COLOURS[0]), (0.12, "verified", "s", COLOURS[4])):
             own = [c for c in known if c.column == side]
             places, values = [names.index(c.row) + shift for c in own], [c.value for c in own]
-            axes.barh(places, values, 0.38, xerr=errors(own), color=colour, label=f"is {side}", ecolor="0.3")
+            axes.errorbar(values, places, xerr=errors(own), fmt=mark, color=colour, capsize=2, label=f"is {side}")
         axes.set_yticks(range(len(names)), names)
         axes.axvline(0, color="0.4", linewidth=0.8)
         axes.set(xlabel="Pearson correlation over sentences", xlim=(-1, 1))
-        axes.legend(fontsize=7)
+        axes.legend()
 
-    caption = "Figure 4. What a sentence is like and whether it is supported, or verified: test prefixes, intervals over prefixes."
+    caption = "Figure 4. What a sentence is like and whether it is supported, or verified: test prefixes, 95 % intervals over prefixes."
     return given.figure(caption, cells, draw, (6.4, 3.6))
 
 
 def figure_5(given: Given, sweep: str = "sweep") -> Figure:
-    """Different supported sentences by delay length: a panel for each k, with plain sampling of the same k beside it."""
+    """Different supported sentences by delay length, a line for each k that has several; beside them plain sampling of the same k."""
     measure, kind = "distinct_supported", "delayed_beam"
     widths = sorted({s["top_k"] for s in given.decoders.values() if s["kind"] == kind})
     curves = {k: _series(given, sweep, measure, "delay", {"kind": kind, "top_k": k}) for k in widths}
-    curves = {k: pairs for k, pairs in curves.items() if pairs}
     sampled = _series(given, sweep, measure, "k", {"kind": "top_k"})
-    plain = {k: _cell(f"plain top-{k:g}", r, given) for k, r in sampled}
-    cells = [_cell(f"delayed, top-{k}, delay {at:g}", r, given) for k, pairs in curves.items() for at, r in pairs]
-    cells += plain.values()
-    top = max((c.high or c.value or 0.0 for c in cells), default=1.0)
+    plain = [(k, _cell(f"plain top-{k:g}", r, given)) for k, r in sampled]
+    held = {k: [(at, _cell(f"delayed, top-{k}, delay {at:g}", r, given)) for at, r in own] for k, own in curves.items()}
+    held = {k: own for k, own in held.items() if own}
+    delays = sorted({at for pairs in held.values() for at, _ in pairs})
 
     def draw(canvas: Any) -> None:
-        panels = canvas.subplots(1, max(len(curves), 1), sharey=True, squeeze=False)[0]
-        for axes, (k, pairs) in zip(panels, curves.items(), strict=False):
-            _curve(axes, pairs, given, COLOURS[0], "delayed beam search")
-            if (same := plain.get(k)) is not None and same.value is not None:
-                axes.axhline(same.value, color=COLOURS[1], linestyle="--", linewidth=1, label=f"plain top-{k}")
-                if same.low is not None and same.high is not None:
-                    axes.axhspan(same.low, same.high, color=COLOURS[1], alpha=0.15, linewidth=0)
-            axes.set(title=f"top-{k}", ylim=(0, 1.1 * top))
-            axes.set_xlabel("delay (tokens)", fontsize=8)
-            axes.legend(fontsize=6, loc="lower left")
-        panels[0].set_ylabel("different supported sentences")
+        axes = canvas.subplots()
+        for place, (k, pairs) in enumerate(held.items()):
+            shift = 0.1 * (place - (len(held) - 1) / 2)
+            look = {"color": COLOURS[place % len(COLOURS)], "marker": "osD^vP"[place % 6], "capsize": 2}
+            own = [(delays.index(at) + shift, c) for at, c in pairs if c.value is not None]
+            beside = [(len(delays) + shift, c) for width, c in plain if width == k and c.value is not None]
+            for drawn, style in ((own, {"label": f"top-{k}"}), (beside, {"fillstyle": "none"})):
+                cells = [c for _, c in drawn]
+                axes.errorbar([x for x, _ in drawn], [c.value for c in cells], errors(cells), **look, **style)
+        axes.set_xticks(range(len(delays) + 1), [*(f"{at:g}" for at in delays), "no beams"])
+        axes.set(xlabel="delay (tokens sampled before the beams)", ylabel="different supported of five", ylim=(0, None))
+        axes.legend(title="sampled from")
 
     caption = (
-        "Figure 5. Different supported sentences among the first five by delay length, with 95 % intervals; dashed with its band: "
-        "plain sampling of the same k, where the sweep has it."
+        "Figure 5. Different supported sentences among the first five by delay length, small model, validation prefixes, with 95 % "
+        "intervals over prefixes; hollow, at the right: plain sampling of the same k, which never begins its beams."
     )
-    return given.figure(caption, cells, draw, (1.0 + 2.2 * max(len(curves), 1), 3.2))
+    cells = [c for pairs in held.values() for _, c in pairs] + [c for _, c in plain]
+    return given.figure(caption, cells, draw, (5.4, 3.4))
 
 
-def trade_off(given: Given) -> Figure:
-    """Support against repetition for every decoder: a column for each run, SPG above and USPG below."""
-    measures, runs = ("SPG", "USPG"), ("sweep", "medium", "large", "web", "books", "pages", "test")
-    shown = [run for run in runs if len(_found(given, [run], "SPG"))]
-    found = _found(given, shown, "proportion_4grams", *measures)
+def trade_off(given: Given, run: str = "test") -> Figure:
+    """Support against repetition for every decoder of a run: SPG at the left, USPG at the right."""
+    measures = ("SPG", "USPG")
+    found = _found(given, [run], "proportion_4grams", *measures)
 
     def draw(canvas: Any) -> None:
-        panels = canvas.subplots(len(measures), max(len(shown), 1), sharex=True, sharey=True, squeeze=False)
-        for i, measure in enumerate(measures):
-            for j, run in enumerate(shown):
-                for kind, x, y in _points(given, run, "proportion_4grams", measure, found):
-                    panels[i][j].plot(x.value, y.value, MARKS.get(kind, "."), color=HUES.get(kind, "0.5"), markersize=5)
-                panels[i][j].set(xlim=(0, 105), ylim=(0, 100))
-                panels[0][j].set_title(given.label("corpus", run), fontsize=7)
-            panels[i][0].set_ylabel(f"{measure} (%)")
-        middle = panels[-1][max(len(shown), 1) // 2]
-        middle.set_xlabel("different 4-grams, as a share of the human text's (%)", fontsize=8)
-        _legend(canvas, [_kind(r.system, given) for r in found.where(metric="SPG")], given, coloured=True)
+        for axes, measure in zip(canvas.subplots(1, 2, sharex=True, sharey=True), measures, strict=True):
+            _scatter(axes, _points(given, run, "proportion_4grams", measure, found), HUES)
+            axes.set(ylim=(0, None), xlabel="different 4-grams, % of the human text's", title=measure)
+        canvas.axes[0].set_ylabel("supported sentences (%)")
+        _legend(canvas, [_kind(r.system, given) for r in found.where(metric="SPG")], given, HUES)
 
     caption = (
-        "Support against repetition, every decoder and model: SPG and USPG over different 4-grams as a share of the human text's. "
-        "Mark and colour are the strategy."
+        f"Support against repetition, {given.label('corpus', run)}: supported sentences among all (SPG) and, counted once, among all "
+        "(USPG), over different 4-grams as a share of the human text's. Mark and colour are the strategy, bars 95 % intervals."
     )
-    return Figure(caption, [_named(r, given) for r in found], draw, (0.8 + 1.5 * max(len(shown), 1), 4.4))
+    return Figure(caption, [_named(r, given) for r in found], draw, (7.2, 3.8))

@@ -1,20 +1,22 @@
 """What each critic sees: every critic's response to every corruption of the synthetic world. No paper has this table.
 
 A response is the paired difference of damaged text from sound text. A critic sees a corruption where the paired permutation test
-says so; in the figure responses are in units of the critic's median standard error, so that scales stand side by side.
+says so.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from math import log10
 from statistics import median
 from textwrap import wrap
 from typing import Any
 
 from longform.core.documents import BadInput
 from longform.core.results import Record, Results
-from longform.reporting.pivot import Given
+from longform.reporting.estimates import Estimate, contrast
+from longform.reporting.pivot import COLOURS, Given
 from longform.reporting.table import Cell, Figure, Table, cell
 
 LEVEL = 0.01  # at which a response counts as seen
@@ -50,39 +52,59 @@ def corruption_matrix(given: Given, severity: float = 0.2) -> Table:
 
 
 def corruption_responses(given: Given) -> Figure:
-    """Responses over severity: a panel for each critic and corruption."""
-    own = given.expected["meant_for"]
+    """Responses over severity, upward where the critic judges worse: a strip for each critic, a field of it for each corruption."""
     found = _responses(given)
     critics, corruptions = found.values("critic"), found.values("task")
-    rows = {critic: _Row.of(found.where(critic=critic)) for critic in critics}
+    units = {critic: _unit(found.where(critic=critic)) for critic in critics}
     cells = []
     for r in found:
         row, column = given.label("critic", r.critic), f"{given.label('task', r.task)} {r.severity:g}"
-        cells.append(Cell(row, column, *rows[r.critic].scaled(r), r.units, r.excluded, r.p_value))
+        ends: dict[str, Any] = {end: getattr(worse(r, units[r.critic]), end, None) for end in ("value", "low", "high")}
+        cells.append(Cell(row, column, units=r.units, excluded=r.excluded, p_value=r.p_value, **ends))
 
     def draw(canvas: Any) -> None:
-        panels = canvas.subplots(max(len(critics), 1), max(len(corruptions), 1), squeeze=False)
-        for i, critic in enumerate(critics):
-            for j, corruption in enumerate(corruptions):
-                axes = panels[i][j]
-                _panel(axes, found.where(critic=critic, task=corruption), rows[critic])
-                framed = critic in own.get(corruption, ())
-                for side in axes.spines.values():
-                    side.set(linewidth=1.8 if framed else 0.3, color="black" if framed else "0.7")
-            name = "\n".join(wrap(given.label("critic", critic), 18))
-            panels[i][0].set_ylabel(name, rotation=0, ha="right", va="center", fontsize=7)
-        for j, corruption in enumerate(corruptions):
-            words = wrap(given.label("task", corruption), 11, break_long_words=False)
-            panels[0][j].set_title("\n".join(words), fontsize=7)
-        canvas.supxlabel("share of the eligible places that are damaged, 0 to 1", fontsize=8)
+        from matplotlib.ticker import NullLocator
+
+        strips = canvas.subplots(max(len(critics), 1), 1, sharex=True, squeeze=False)[:, 0]
+        for axes, critic in zip(strips, critics, strict=False):
+            for place, corruption in enumerate(corruptions):
+                _field(axes, place, found.where(critic=critic, task=corruption), units[critic])
+                if critic in given.expected["meant_for"].get(corruption, ()):
+                    axes.axvspan(place - 0.08, place + 0.88, color=COLOURS[4], alpha=0.3, linewidth=0)
+            sides = found.where(critic=critic).values("better")
+            name = "\n".join(wrap(given.label("critic", critic), 22)) + (" ±" if "nearer_real" in sides else "")
+            axes.set_ylabel(name, rotation=0, ha="right", va="center")
+            axes.set_yscale("symlog", linthresh=LINEAR)
+            top = max([LINEAR, *(abs(end) for end in axes.get_ylim())])
+            axes.set(ylim=(min(axes.get_ylim()[0], -1.0), 1.3 * top), xlim=(-0.1, len(corruptions) - 0.1))
+            decade = int(log10(top))
+            axes.set_yticks([0, 10**decade], ["0", f"$10^{decade}$"])
+            axes.yaxis.set_minor_locator(NullLocator())
+            axes.spines["bottom"].set_visible(False)
+        names = ["\n".join(wrap(given.label("task", c), 11, break_long_words=False)) for c in corruptions]
+        strips[0].xaxis.set_tick_params(labeltop=True, labelsize=6.5)
+        strips[0].set_xticks([place + 0.4 for place in range(len(corruptions))], names)
+        for axes in strips:
+            axes.xaxis.set_tick_params(labelbottom=False, length=0)
+        canvas.supxlabel("within each field: share of the eligible places that are damaged, 0 to 1")
+        canvas.supylabel("how much worse than sound text, standard errors")
 
     caption = (
-        "Each panel: a critic's difference from sound text over severity, in units of its median standard error (one scale a row, "
-        f"linear up to {LINEAR:g} and logarithmic beyond), grey band its 95 % interval. A framed panel is a corruption that the critic "
-        f"is meant for; a dot marks severities at which the paired test has p < {LEVEL:g}. With as many cells as these some pass by "
-        "chance: a lone dot says little."
+        "How each critic's score changes as text is damaged, in units of its median standard error (linear up to "
+        f"{LINEAR:g}, logarithmic beyond, a scale for each row). Up is judged worse: scores of which higher is better are turned; a "
+        "critic with ± wants scores near those of real text, so that its distance from sound text is drawn in either direction. "
+        "Grey: 95 % interval of the paired difference. "
+        f"Shaded: the critic is meant for this corruption. Dots: the paired test has p < {LEVEL:g}; with so many some pass by chance."
     )
-    return Figure(caption, cells, draw, (1.8 + 0.78 * len(corruptions), 1.4 + 0.62 * len(critics)))
+    return Figure(caption, cells, draw, (1.8 + 0.64 * len(corruptions), 1.2 + 0.42 * len(critics)))
+
+
+def worse(r: Record, unit: float) -> Estimate | None:
+    """How much worse the critic judges damaged text, in units; None where nothing could be scored."""
+    if r.value is None:
+        return None
+    turned = contrast([(-1.0 if r.better == "higher" else 1.0) / unit], [Estimate(r.value, r.low, r.high)])
+    return turned.absolute() if r.better == "nearer_real" else turned
 
 
 def _responses(given: Given) -> Results:
@@ -95,40 +117,19 @@ def _responses(given: Given) -> Results:
     )
 
 
-@dataclass(frozen=True)
-class _Row:
-    """The scale of one critic's panels: its median standard error, and the largest response on that scale."""
-
-    unit: float
-    limit: float
-
-    @classmethod
-    def of(cls, records: Results) -> _Row:
-        spreads = [float(r.details["difference_spread"]) for r in records if r.details.get("difference_spread")]
-        unit = median(spreads) if spreads else 1.0
-        ends = [abs(end) / unit for r in records for end in (r.value, r.low, r.high) if end is not None]
-        return cls(unit, max([*ends, LINEAR]))
-
-    def scaled(self, r: Record) -> tuple[float, float, float]:
-        """Value and interval; zero where nothing could be scored."""
-        value, low, high = ((end or 0.0) / self.unit for end in (r.value, r.low, r.high))
-        return value, low, high
+def _unit(records: Results) -> float:
+    """A critic's median standard error, one where it has none."""
+    return median([float(spread) for r in records if (spread := r.details.get("difference_spread"))] or [1.0])
 
 
-def _panel(axes: Any, records: Results, row: _Row) -> None:
-    from matplotlib.ticker import NullLocator
-
-    found = sorted(records, key=lambda r: r.severity or 0.0)
-    places = [0.0, *(r.severity for r in found)]
-    value, low, high = (
-        ([0.0, *column] for column in zip(*map(row.scaled, found), strict=True)) if found else ([0.0],) * 3
-    )
+def _field(axes: Any, place: int, records: Results, unit: float) -> None:
+    """One corruption's responses from severity 0 to 1, on 0.8 of the field's width."""
+    found = [(r, turned) for r in sorted(records, key=lambda r: r.severity or 0.0) if (turned := worse(r, unit))]
+    across = [place, *(place + 0.8 * (r.severity or 0.0) for r, _ in found)]
+    values = [0.0, *(turned.value for _, turned in found)]
+    ends = [(0.0, 0.0), *((turned.low or turned.value, turned.high or turned.value) for _, turned in found)]
     axes.axhline(0, color="0.8", linewidth=0.5)
-    axes.fill_between(places, low, high, color="0.8", linewidth=0)
-    axes.plot(places, value, color="black", linewidth=0.9)
-    dots = [(r.severity, row.scaled(r)[0]) for r in found if seen(r)]
-    axes.plot([at for at, _ in dots], [at for _, at in dots], ".", color="black", markersize=4)
-    axes.set(xlim=(0, 1), ylim=(-1.5 * row.limit, 1.5 * row.limit))
-    axes.set_yscale("symlog", linthresh=LINEAR)
-    axes.yaxis.set_minor_locator(NullLocator())
-    axes.set(xticks=[], yticks=[])
+    axes.fill_between(across, *zip(*ends, strict=True), color="0.75", linewidth=0)
+    axes.plot(across, values, color="black", linewidth=0.9)
+    dots = [(x, y) for x, y, (r, _) in zip(across[1:], values[1:], found, strict=True) if seen(r)]
+    axes.plot([x for x, _ in dots], [y for _, y in dots], ".", color="black", markersize=4)

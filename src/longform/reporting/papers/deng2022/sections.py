@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Mapping
 from itertools import product
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -51,45 +53,55 @@ def figure_sizes(given: Given) -> Figure:
     columns = {name: COLUMNS[name] for name in ("PPL", "Latent PPL")}
 
     def draw(canvas: Any) -> None:
+        from matplotlib.ticker import LogLocator, NullLocator
+
         for axes, (name, wanted) in zip(canvas.subplots(1, len(columns)), columns.items(), strict=True):
             found = given.select(wanted)
-            sizes = [
-                system
-                for system in found.values("system")
-                if any(r.titles is not None for r in found.where(system=system))
-            ]
+            sizes = {r.system: parameters(given.data, r) / 1000 for r in found if r.titles is not None}
             for (i, corpus), titles in product(enumerate(found.values("corpus")), (True, False)):
                 ours = found.where(corpus=corpus, titles=titles)
-                line = {x: of_records(list(ours.where(system=system)), log=True) for x, system in enumerate(sizes)}
-                kept = {x: number.exp() for x, number in line.items() if number is not None}
+                line = {x: of_records(list(ours.where(system=system)), log=True) for system, x in sizes.items()}
+                kept = {x: number.exp() for x, number in sorted(line.items()) if number is not None}
                 ends = [(y.value - (y.low or y.value), (y.high or y.value) - y.value) for y in kept.values()]
                 look = {
                     "color": COLOURS[i],
-                    "linestyle": "-" if titles else "--",
+                    "ls": "-" if titles else "--",
                     "marker": "o" if titles else "s",
                     "capsize": 2,
                 }
-                label = f"{given.label('corpus', corpus)}, {given.label('titles', titles)}"
-                axes.errorbar(
-                    list(kept),
-                    [y.value for y in kept.values()],
-                    yerr=np.array(ends).reshape(-1, 2).T,
-                    label=label,
-                    **look,
-                )
+                look["label"] = f"{given.label('corpus', corpus)}, {given.label('titles', titles)}"
+                axes.errorbar(list(kept), [y.value for y in kept.values()], np.array(ends).reshape(-1, 2).T, **look)
             for record in found.where(system="data", corpus=found.values("corpus")[:1]):
                 axes.axhline(record.value, color="0.4", linewidth=0.8, linestyle=":", label="real text")
-            axes.set(xticks=range(len(sizes)), yscale="log", title=name, xlabel="size of the network")
-            axes.set_xticklabels([given.label("system", size) for size in sizes], fontsize=7)
-        canvas.axes[-1].legend(fontsize=6)
+            axes.set(xscale="log", title=name, xlabel="parameters of the network (thousands)")
+            axes.set_xticks(list(sizes.values()), [f"{size:,.0f}" for size in sizes.values()])
+            axes.set_xticks([], minor=True)
+        latent = canvas.axes[-1]
+        latent.set_yscale("log")
+        latent.yaxis.set(major_locator=LogLocator(subs=(1, 2, 5)), major_formatter="{x:g}", minor_locator=NullLocator())
+        handles, labels = latent.get_legend_handles_labels()
+        canvas.legend(handles, labels, loc="outside lower center", ncols=3)
 
-    caption = "Word PPL and Latent PPL over the size of the network and the amount of text, with 95 % intervals"
-    return given.figure(caption, given.pivot(columns), draw, (9.0, 3.8))
+    caption = "Word PPL and Latent PPL over the size of the network and the amount of text, with 95 % intervals; sizes and Latent PPL on log scales"
+    return given.figure(caption, given.pivot(columns), draw, (7.2, 3.6))
 
 
-def generated_folder(data: Path, record: Record) -> Path:
-    """Where the texts of a record's system lie, ``data/generations/<study>/<corpus>/<model>/<titles>/<seed>``."""
-    corpus = folder_of(data / "generations", record.corpus) or data / "generations" / record.corpus
+def parameters(data: Path, record: Record) -> int:
+    """How many numbers the checkpoint of a record's system holds, by the header of its file.
+
+    Raises BadInput: the checkpoint is not there.
+    """
+    path = generated_folder(data, record, "models") / "model.safetensors"
+    if not path.is_file():
+        raise BadInput(f"{path}: no such file; train the model, or restore it with `dvc pull`")
+    with path.open("rb") as file:
+        header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+    return sum(prod(tensor["shape"]) for name, tensor in header.items() if name != "__metadata__")
+
+
+def generated_folder(data: Path, record: Record, kind: str = "generations") -> Path:
+    """Where the texts, or the ``models``, of a record's system lie: ``data/<kind>/<study>/<corpus>/<model>/<titles>/<seed>``."""
+    corpus = folder_of(data / kind, record.corpus) or data / kind / record.corpus
     trained = corpus / record.system / f"{'with' if record.titles else 'without'}_titles"
     return trained if record.seed is None else trained / f"seed_{record.seed}"
 
@@ -146,7 +158,7 @@ def _statistics(path: Path) -> Mapping[str, Any]:
     return corpus_statistics(Selection(documents, lengths, Counter()))
 
 
-ACROSS = 2  # panels in a row
+ACROSS = 4  # panels in a row
 
 
 def title_calibration(given: Given) -> Figure:
@@ -171,16 +183,17 @@ def title_calibration(given: Given) -> Figure:
             confidence, share, low, high, *_ = (np.array(column) for column in zip(*points, strict=True))
             axes.plot([0, 1], [0, 1], color="0.7", linewidth=0.8)
             arms = [share - low, high - share]
-            axes.errorbar(confidence, share, yerr=arms, fmt="o", color="#0072B2", markersize=3, capsize=2)
-            axes.set(title=corpus, xlim=(0, 1.02), ylim=(0, 1.02))
+            look = {"color": COLOURS[0], "markersize": 3, "capsize": 2, "clip_on": False, "zorder": 3}
+            axes.errorbar(confidence, share, yerr=arms, fmt="o", **look)
+            axes.set(title=corpus, xlim=(0, 1), ylim=(0, 1), aspect="equal")
         canvas.supxlabel("mean confidence of the bin")
-        canvas.supylabel("share correct")
+        canvas.supylabel("share of correct titles")
 
     caption = (
-        "Title classifiers: share of correct titles by confidence, test sections, Wilson intervals (each section a trial; bins "
+        "Title classifiers: share of correct titles by confidence, test sections, 95 % Wilson intervals (each section a trial; bins "
         "below 20 sections have none in the CSV); the paper's BERT is mostly over 90 % certain (section 4)."
     )
-    return Figure(caption, cells, draw, (2.9 * ACROSS, 2.6 * max(1, -(-len(bins) // ACROSS)) + 0.3))
+    return Figure(caption, cells, draw, (1.9 * ACROSS, 1.9 * max(1, -(-len(bins) // ACROSS)) + 0.4))
 
 
 def inference_error(given: Given) -> Table:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy.cluster.hierarchy import leaves_list, linkage
 
+from longform.core.artefacts import read_json
+from longform.core.documents import BadInput
 from longform.core.results import Record
 from longform.datasets.synthetic_world.languages import language_of
 from longform.reporting.estimates import select
@@ -23,8 +26,8 @@ COLUMNS = {
 EXACT = "the exact value is that of the synthetic logits themselves; ours are posterior means under fitted topics"
 OFF_DOMAIN = "off_domain"  # variant: a model trained on another corpus, read with this one's topics
 WORDS = 60  # of an outlier's text that its row shows (ours)
-LINEAR = 1.0  # covariances up to this lie on the linear part of the colour scale
-LISTED = 20  # topics up to which the CSV has every covariance
+LISTED = 20  # topics up to which the CSV and the cells have every covariance
+NAMED = 2  # words in a topic's name
 
 
 def table_9(given: Given) -> Table:
@@ -68,6 +71,7 @@ def covariances(given: Given, title: str) -> Figure:
     real = given.select(NLL, system="data", titles=None).one()
     matrices = {row: np.array(record.details["covariance_of_means"]) for row, record in records.items()}
     reference = np.array(real.details["covariance_of_means"])
+    names = topic_names(given.data, real.corpus)
     order = leaves_list(linkage(reference, method="average", metric="euclidean"))
     columns = {"Latent NLL (nats)": NLL}
     cells = given.pivot(columns, "figures", SYSTEM[1:]) + given.pivot(columns, "figures", ("variant",), foreign)
@@ -78,33 +82,47 @@ def covariances(given: Given, title: str) -> Figure:
     ]
     if len(order) <= LISTED:
         cells += [
-            Cell(f"{row}, topic {i}", f"topic {j}", float(m[i, j]), detail=True)
+            Cell(f"{row}, {names[i]}", names[j], float(m[i, j]), detail=True)
             for row, m in matrices.items()
             for i, j in zip(*np.triu_indices(len(order)), strict=True)
         ]
     limit = max(float(np.abs(matrix).max()) for matrix in matrices.values())
 
     def draw(canvas: Any) -> None:
-        from matplotlib.colors import SymLogNorm
-
-        panels = canvas.subplots(1, len(matrices), squeeze=False)[0]
-        step = max(1, len(order) // 15)
+        panels = canvas.subplots(1, len(matrices), squeeze=False, sharey=True)[0]
         for axes, (row, matrix) in zip(panels, matrices.items(), strict=True):
-            scale = SymLogNorm(LINEAR, vmin=-limit, vmax=limit)
-            shown = axes.imshow(matrix[np.ix_(order, order)], cmap="PuOr_r", norm=scale, interpolation="nearest")
+            turned = matrix[np.ix_(order, order)]
+            shown = axes.imshow(turned, cmap="coolwarm", vmin=-limit, vmax=limit, interpolation="nearest")
             nll = records[row].value
-            axes.set_title(f"{row}\nLatent NLL {'–' if nll is None else short(nll)}", fontsize=9)
-            for axis in (axes.xaxis, axes.yaxis):
-                axis.set_ticks(range(0, len(order), step), [str(topic) for topic in order[::step]], fontsize=6)
-            axes.set_xlabel("topic", fontsize=7)
-        panels[0].set_ylabel("topic, by clusters of data's", fontsize=7)
-        canvas.colorbar(shown, ax=list(panels), shrink=0.8, label="covariance (log scale beyond 1)")
+            axes.set_title(f"{row}\nLatent NLL {'–' if nll is None else short(nll)} nats")
+            axes.set_xticks(range(len(order)), [names[topic] for topic in order], rotation=90, fontsize=6)
+            for i, j in np.ndindex(turned.shape) if len(order) <= LISTED else ():
+                colour = "white" if abs(turned[i, j]) > 0.7 * limit else "black"
+                axes.text(j, i, f"{turned[i, j]:.0f}", ha="center", va="center", fontsize=5.5, color=colour)
+        panels[0].set_yticks(range(len(order)), [names[topic] for topic in order], fontsize=6)
+        canvas.colorbar(shown, ax=list(panels), shrink=0.7, label="covariance of topic logits")
 
     caption = (
-        f"{title}. Covariances of the posterior means of topic logits, topics in the order of clusters of data's; the scale reaches "
-        f"the largest entry, {short(limit)}, so that none is cut off (the paper cuts at 5)."
+        f"{title}. Covariances of the posterior means of topic logits, rounded; a topic bears the {NAMED} words that are most its "
+        f"own, in the order of clusters of data's. Colours reach the largest entry, {short(limit)} (the paper's are cut off at 5)."
     )
-    return given.figure(caption, cells, draw, (2.7 * len(matrices) + 1.0, 3.1))
+    return given.figure(caption, cells, draw, (2.5 * len(matrices) + 2.0, 4.1))
+
+
+def topic_names(data: Path, corpus: str) -> list[str]:
+    r"""A name for each topic of a corpus's model: words with the largest :math:`\beta_{kw}^2 / \sum_j \beta_{jw}`, frequent and its own.
+
+    Raises BadInput: the model is not there.
+    """
+    folder = next(iter(sorted(data.glob(f"critics/*/topics/{corpus}"))), None)
+    if folder is None:
+        raise BadInput(f"{data / 'critics'} has no topic model of {corpus!r}; train it, or restore it with `dvc pull`")
+    words = [word.strip(".,") for word in read_json(folder / "topics.json")["vocabulary"]]
+    with np.load(folder / "topics.npz", allow_pickle=False) as arrays:
+        beta = arrays["beta"]
+    best = (-(beta**2) / beta.sum(axis=0)).argsort(axis=1)
+    firsts = (list(dict.fromkeys(words[i] for i in row[: 2 * NAMED]))[:NAMED] for row in best)
+    return [f"{', '.join(first)} ({topic})" for topic, first in enumerate(firsts)]
 
 
 LATENT = {"critic": "synthetic_states", "metric": "latent_ppl"}
@@ -151,9 +169,17 @@ def figure_latent_over_word(given: Given) -> Figure:
             family = next((i for i, name in enumerate(FAMILIES) if system.startswith(name)), len(FAMILIES))
             (x, across), (y, along) = (_with_ends(record) for record in at)
             axes.errorbar(x, y, xerr=across, yerr=along, fmt="os^"[family], color=COLOURS[family], capsize=2)
-            axes.annotate(given.label("system", system), (x, y), xytext=(5, 4), textcoords="offset points", fontsize=7)
+            axes.annotate(
+                given.label("system", system),
+                (x, y),
+                xytext=(0, 9),
+                ha="center",
+                textcoords="offset points",
+                fontsize=7,
+            )
         axes.set(xlabel="word PPL", ylabel="Latent PPL", yscale="log")
-        axes.margins(0.15)
+        axes.yaxis.set(major_formatter="{x:g}", minor_formatter="{x:g}")
+        axes.margins(0.2)
 
     caption = "Latent PPL over word PPL of models of the synthetic language, with 95 % intervals; good is near the data in both"
     return given.figure(caption, given.pivot(columns, rows=SYSTEM[1:]), draw, (5.4, 3.8))
@@ -202,9 +228,9 @@ def figure_7(given: Given) -> Figure:
 def _panel(axes: Any, name: str, record: Record) -> None:
     at = np.array(record.details["points"])[:, : len(CORNERS)] @ CORNERS
     axes.fill(*CORNERS.T, fill=False, edgecolor="#444444", linewidth=0.8)
-    axes.scatter(*at.T, s=6, alpha=0.35, linewidths=0, color="#0072B2")
+    axes.scatter(*at.T, s=6, alpha=0.35, linewidths=0, color=COLOURS[0])
     numbers = [short(number) for number in (record.value, record.low, record.high) if number is not None]
     interval = f"{numbers[0]} [{', '.join(numbers[1:])}]" if len(numbers) == 3 else ", ".join(numbers)
-    axes.set_title(f"{name}\ndispersion {interval}", fontsize=9)
+    axes.set_title(f"{name}\ndispersion {interval}")
     axes.set_aspect("equal")
     axes.axis("off")
