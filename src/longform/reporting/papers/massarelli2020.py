@@ -262,9 +262,8 @@ def figure_2(given: Given) -> Figure:
         _legend(canvas, [strategy(settings) for settings in shared], given, dict.fromkeys(MARKS, "0.3"))
 
     caption = (
-        "Figure 2. USPV against USPG (percent), validation prefixes: (a) by training corpus, small model"
-        f"{'; (b) by size of the model' * (len(sides) > 1)}. Colours and fillings are models, marks are decoding strategies, "
-        "bars 95 % intervals over prefixes."
+        f"Figure 2. USPV against USPG (percent), validation prefixes: {' and '.join(title for _, title in sides)}. "
+        "Colours and fillings are models, marks are decoding strategies, bars 95 % intervals over prefixes."
     )
     return given.figure(caption, [_named(r, given) for r in kept], draw, (3.0 + 2.1 * len(sides), 4.4))
 
@@ -280,10 +279,9 @@ def _legend(canvas: Any, kinds: Sequence[str], given: Given, hues: Mapping[str, 
     """The marks of the strategies, below all panels."""
     from matplotlib.lines import Line2D
 
-    used = [kind for kind in MARKS if kind in kinds]
-    handles = [Line2D([], [], marker=MARKS[k], color=hues[k], linestyle="") for k in used]
-    names, across = [given.label("system", kind) for kind in used], 4 if canvas.get_figwidth() > 6 else 3
-    canvas.legend(handles, names, loc="outside lower center", ncols=across)
+    names = {kind: given.label("system", kind) for kind in MARKS if kind in kinds}
+    handles = [Line2D([], [], marker=MARKS[k], color=hues[k], linestyle="", label=name) for k, name in names.items()]
+    canvas.legend(handles=handles, loc="outside lower center", ncols=4 if canvas.get_figwidth() > 6 else 3)
 
 
 def _series(given: Given, run: str, measure: str, over: str, fixed: Mapping[str, Any]) -> list[tuple[float, Record]]:

@@ -98,7 +98,7 @@ def covariances(given: Given, title: str) -> Figure:
             axes.set_xticks(range(len(order)), [names[topic] for topic in order], rotation=90, fontsize=6)
             for i, j in np.ndindex(turned.shape) if len(order) <= LISTED else ():
                 colour = "white" if abs(turned[i, j]) > 0.7 * limit else "black"
-                axes.text(j, i, f"{round(turned[i, j])}", ha="center", va="center", fontsize=5.5, color=colour)
+                axes.text(j, i, f"{round(float(turned[i, j]))}", ha="center", va="center", fontsize=5.5, color=colour)
         panels[0].set_yticks(range(len(order)), [names[topic] for topic in order], fontsize=6)
         canvas.colorbar(shown, ax=list(panels), shrink=0.7, label="covariance of topic logits")
 
