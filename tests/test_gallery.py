@@ -50,7 +50,7 @@ def test_every_exhibit_of_the_default_run_and_of_each_scale_is_on_the_committed_
         folders = [
             path for path in (home / "paper_figures").rglob("*") if any(file.is_file() for file in path.glob("*"))
         ]
-        assert len(folders) >= 2
+        assert len(folders) > 3 or (name, len(folders)) == ("real_matrix", 2)  # one report of two exhibits
         for folder in folders:
             anchor = "-".join((name, *folder.relative_to(home / "paper_figures").parts))
             assert f'<article id="{anchor}">' in text or f'<li id="aside-{anchor}">' in text, anchor
