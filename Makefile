@@ -7,8 +7,9 @@ export PYTHONPATH := src
 export OMP_NUM_THREADS ?= 1
 export WANDB_MODE ?= offline
 REAL ?= real
+REAL_WORKERS ?= --workers 1
 WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
-.PHONY: setup repro test smoke scale real lint lock clean
+.PHONY: setup repro test smoke scale real paper rehearse lint lock clean
 
 repro: $(VENV)/ready ## the default study: corpora, models, generations, critics, tables; WORKERS=1 for one stage at a time
 	python -m longform.pipeline.repro --workers $(WORKERS)
@@ -29,7 +30,15 @@ scale: $(VENV)/ready ## another scale in a folder of its own: make scale SCALE=h
 real: $(VENV)/ready ## real text and real models, hours: make real DATA=folder; REAL=real_small for the path alone, in minutes
 	python -m longform.pipeline.real_files $(REAL) $(DATA)
 	python -m longform.pipeline.scale $(REAL)
-	cd scales/$(REAL) && PYTHONPATH=src OMP_NUM_THREADS=2 python -m longform.pipeline.repro --workers 1 $$(cat targets)
+	cd scales/$(REAL) && PYTHONPATH=src OMP_NUM_THREADS=2 python -m longform.pipeline.repro $(REAL_WORKERS) $$(cat targets)
+
+paper: REAL = paper_$(PAPER)
+paper: REAL_WORKERS = --workers $(WORKERS) --gpus 1
+paper: real ## a paper at its own size on one GPU, hours to days (docs/paper_size.md): make paper PAPER=deng2022 DATA=folder
+	cd scales/$(REAL) && PYTHONPATH=src python -m longform.pipeline ledger
+
+rehearse: $(VENV)/ready ## every stage of every paper's size with tiny stand-ins in the real formats, under half an hour on two cores
+	PYTHONPATH=src:experiments python experiments/rehearse.py --workers $(WORKERS)
 
 lint: $(VENV)/ready-dev ## style and types
 	ruff check . && ruff format --check . && mypy

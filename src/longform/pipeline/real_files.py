@@ -2,6 +2,8 @@
 
 ``python -m longform.pipeline.real_files SCALE [FOLDER]`` first checks that the extras are there. The list is ``data.yaml`` beside the
 scale's overrides, or beside those of the scale that it extends; a file of another content than its SHA-256 says is refused.
+An entry with ``hub`` and ``revision`` becomes a pointer to that model; with ``shards: true`` a dump of Wikipedia is parsed once, by all
+cores, into a folder of articles that every corpus of it reads, and a killed run redoes only the shards that are missing.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import hashlib
+import os
 import shutil
 import sys
 import tarfile
@@ -22,6 +25,7 @@ from requests import RequestException
 
 from longform.core.artefacts import read_yaml, whole
 from longform.core.documents import BadInput
+from longform.datasets.wikipedia.building import extract
 from longform.pipeline.scale import scales
 
 SMALL = ("cities.txt", "cities_small.txt", 40)  # the first lines of the former, for the scale `real_small`
@@ -56,18 +60,25 @@ def place(listed: Sequence[Mapping[str, str]], raw: Path, folder: Path | None) -
         target = raw / entry["to"]
         if target.exists():
             continue
+        if "hub" in entry:
+            _point(entry, target)
+            made.append(target)
+            continue
         source = _found(entry, folder)
         if source is None and "url" in entry:
             source = fetch(entry["url"], entry["sha256"], raw / entry["name"])
         if source is None:
             missing.append(f"{entry['name']} ({entry['by_hand']})")
             continue
-        if source.is_file() and _sha256(source) != entry["sha256"]:
+        if source.is_file() and "sha256" in entry and _sha256(source) != entry["sha256"]:
             raise BadInput(
                 f"{source}: SHA-256 is not {entry['sha256']}; fetch it again, another file gives other numbers"
             )
-        with whole(target) as partial:
-            _copied(source, partial)
+        if entry.get("shards"):
+            _parse(source, target)
+        else:
+            with whole(target) as partial:
+                _copied(source, partial)
         made.append(target)
     if missing:
         raise BadInput(
@@ -111,7 +122,9 @@ def fetch(url: str, sha256: str, target: Path, *, retries: int = 4, seconds: flo
 def _found(entry: Mapping[str, str], folder: Path | None) -> Path | None:
     """The listed file anywhere below a folder; of several of its name the one of its content."""
     found = sorted(folder.rglob(entry["name"])) if folder is not None else []
-    right = [path for path in found if path.is_file() == ("sha256" in entry)]
+    right = [path for path in found if path.is_file() or "sha256" not in entry]
+    if "sha256" not in entry:
+        return next(iter(right), None)
     return next(
         (path for path in right if path.is_file() and _sha256(path) == entry["sha256"]), next(iter(right), None)
     )
@@ -125,20 +138,53 @@ def _sha256(path: Path) -> str:
 def _copied(source: Path, target: Path) -> None:
     """A folder, an unpacked archive, an opened gzip file, or a file as it is."""
     if source.is_dir():
-        shutil.copytree(source, target)
-    elif source.name.endswith(".tar.gz"):
+        shutil.copytree(source, target, copy_function=_linked)
+    elif source.name.endswith((".tar.gz", ".tgz")):
         with tarfile.open(source) as archive:
             archive.extractall(target, filter="data")
     elif source.suffix == ".gz":
         with gzip.open(source) as packed, target.open("wb") as opened:
             shutil.copyfileobj(packed, opened)
     else:
+        _linked(source, target)
+
+
+def _linked(source: str | Path, target: str | Path) -> None:
+    """The same file under another name where both lie on one disk: data of many gigabytes are not copied."""
+    try:
+        os.link(os.path.realpath(source), target)
+    except OSError:
         shutil.copy(source, target)
+
+
+def _point(entry: Mapping[str, str], target: Path) -> None:
+    """A folder that points to a published model, where a critic or a tokenizer is taken from it. Raises BadInput: no commit."""
+    from longform.language_models.checkpoints import published  # torch takes seconds to load
+
+    pointer = published(hub=entry["hub"], revision=entry.get("revision"))
+    with whole(target) as partial:
+        partial.mkdir()
+        pointer.save(partial)
+
+
+def _parse(dump: Path, target: Path) -> None:
+    """Articles of a dump, shard by shard; what a killed run had finished is kept beside the target. Raises BadInput: no dump."""
+    from longform.pipeline.repro import cores  # which loads DVC
+
+    partial = target.with_name(f".{target.name}.shards")
+    counts = extract(dump, partial, workers=cores())["counts"]
+    if not counts.get("article"):
+        raise BadInput(
+            f"{dump}: no article in it ({counts}); it must be a dump of pages with their text (pages-articles)"
+        )
+    os.replace(partial, target)
 
 
 def shorten(raw: Path) -> None:
     """The few articles of the scale ``real_small``."""
     whole_name, name, count = SMALL
+    if not (raw / whole_name).is_file():
+        return
     lines = (raw / whole_name).read_text(encoding="utf-8").splitlines()[:count]
     text = "\n".join(lines) + "\n"
     if not (raw / name).is_file() or (raw / name).read_text(encoding="utf-8") != text:
@@ -159,7 +205,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for path in place(wanted["files"], raw, chosen.folder):
             print(path)
         shorten(raw)
-    except BadInput as error:
+    except (BadInput, OSError) as error:  # OSError: a full disk
         print(f"longform: {error}", file=sys.stderr)
         return 2
     return 0

@@ -1,0 +1,153 @@
+"""The papers' own sizes: what their scales and lists of files say, what the rehearsal may cut, and inputs that are broken."""
+
+import bz2
+import errno
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from experiments.rehearse import PREFIX, SIZES, files_of, overrides
+from experiments.stand_ins import BASES, BERT
+from longform.core.artefacts import read_json, read_yaml
+from longform.core.documents import BadInput
+from longform.datasets import scientific
+from longform.datasets.synthetic_world.native_corpus import FORMS, dump_files
+from longform.datasets.wikipedia import building
+from longform.pipeline import real_files
+from longform.pipeline.scale import EXTENDS, overridden, parameters, said
+from tests.refusals import refuses
+
+ROOT = Path(__file__).parents[2]
+PAPERS = sorted(p.parent.name for p in (ROOT / "experiments" / "scales").glob("paper_*/overrides.yaml"))
+LISTED = [name for name in PAPERS if name != "paper_hsmm"]
+HUB = {name: f"/stand/in/{number}" for number, name in enumerate([*BASES, BERT])}
+COMMIT = re.compile(r"[0-9a-f]{40}")
+
+
+def leaves(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Values of nested mappings and lists with their paths."""
+    if isinstance(value, dict | list):
+        for key, below in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from leaves(below, (*path, str(key)))
+    else:
+        yield path, value
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_every_target_of_a_paper_is_a_stage_and_its_claims_are_the_papers(name):
+    listed, params = read_yaml(ROOT / "dvc.yaml")["stages"], parameters(name, ROOT)["params.yaml"]
+    for target in said(name, ROOT, "targets", []):
+        stage, at, item = target.partition("@")
+        assert bool(at) == ("foreach" in listed[stage])
+        if at:
+            names = params
+            for key in listed[stage]["foreach"].strip("${}").split("."):
+                names = names[key]
+            assert item in names
+    assert params.get("scale") == ("paper" if name in LISTED else None)
+
+
+@pytest.mark.parametrize("name", LISTED)
+def test_a_papers_list_has_every_raw_place_that_its_parameters_read_with_a_way_to_it_and_its_terms(name):
+    params, listed = parameters(name, ROOT)["params.yaml"], real_files.listed(name, ROOT)["files"]
+    places = {
+        value.removeprefix("raw/").partition("/")[0] for _, value in leaves(params) if str(value).startswith("raw/")
+    }
+    found = {e["to"].partition("/")[0] for e in listed}
+    assert places <= found and found <= places | {"gpt2", "gpt2_tokenizer.json"}
+    for entry in listed:
+        ways = [key for key in ("url", "by_hand", "hub") if key in entry]
+        assert entry["terms"] and len(ways) == 1 and ("sha256" in entry or ways != ["url"])
+    hubs = [e for e in [*listed, *params["models"].values()] if "hub" in e]
+    for entry in hubs:
+        assert COMMIT.fullmatch(entry["revision"])
+        assert entry["revision"] in {e["revision"] for e in hubs if e["hub"] == entry["hub"]} and entry["hub"] in HUB
+    assert len({(e["hub"], e["revision"]) for e in hubs}) == len({e["hub"] for e in hubs})
+
+
+@pytest.mark.parametrize("name", LISTED)
+def test_the_rehearsal_changes_numbers_and_places_and_nothing_else(name):
+    paper = parameters(name, ROOT)["params.yaml"]
+    cut = overrides(name, HUB)
+    assert cut[EXTENDS] == name and name in SIZES
+    before, after = dict(leaves(paper)), dict(leaves(overridden(paper, cut)))
+    assert before.keys() == after.keys()
+    changed = {path for path in before if before[path] != after[path]}
+    for path in changed:
+        numbers = all(type(side[path]) in (int, float) for side in (before, after))
+        assert numbers or path[-1] == "hub", f"{PREFIX}{name} changes {'.'.join(path)}"
+    kept = files_of(name, HUB, FAKE)["files"]
+    assert [e["to"] for e in kept] == [e["to"] for e in real_files.listed(name, ROOT)["files"]]
+
+
+class _Fake:
+    """A folder in which every file has the same content."""
+
+    def __truediv__(self, name: str) -> "_Fake":
+        return self
+
+    def read_bytes(self) -> bytes:
+        return b""
+
+
+FAKE: Any = _Fake()
+
+
+def test_a_pointer_needs_a_commit_and_a_dump_is_parsed_once_after_a_full_disk(tmp_path, monkeypatch, capsys):
+    raw, folder = tmp_path / "raw", tmp_path / "offered"
+    pointer = {"to": "gpt2", "name": "gpt2", "hub": "openai-community/gpt2"}
+    refuses(
+        "copy the one that you mean from https://huggingface.co/openai-community/gpt2",
+        real_files.place,
+        [pointer],
+        raw,
+        None,
+    )
+    assert not (raw / "gpt2").exists()
+    real_files.place([{**pointer, "revision": "a" * 40}], raw, None)
+    assert read_json(raw / "gpt2" / "pointer.json") == {"hub": "openai-community/gpt2", "revision": "a" * 40}
+
+    folder.mkdir()
+    (folder / "wiki.xml.bz2").write_bytes(dump_files(1, 300)[next(iter(dump_files(1, 1)))])
+    dump = [{"to": "wiki", "name": "wiki.xml.bz2", "by_hand": "here", "shards": True}]
+    small = building.Extraction(shard_bytes=1)
+    one, done = building.extract_shard, []
+
+    def full(task):
+        if len(done) == 2:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        done.append(task.shard.number)
+        one(task)
+
+    def extract(path, place, workers):
+        return building.extract(path, place, extraction=small)
+
+    monkeypatch.setattr(real_files, "extract", extract)
+    monkeypatch.setattr(building, "extract_shard", full)
+    monkeypatch.setattr(real_files, "listed", lambda scale, root: {"packages": [], "files": dump})
+    monkeypatch.chdir(tmp_path)
+    assert real_files.main(["paper_deng2022", str(folder)]) == 2
+    assert capsys.readouterr().err.count("\n") == 1 and not Path("data/raw/wiki").exists()
+    monkeypatch.setattr(building, "extract_shard", lambda task: (done.append(task.shard.number), one(task)))
+    assert real_files.main(["paper_deng2022", str(folder)]) == 0
+    assert sorted(done) == list(range(len(done))) and len(list(Path("data/raw/wiki").glob("shard-*.jsonl"))) == len(
+        done
+    )
+    corpora = [building.build(name=n, seed=1, raw=Path("data/raw/wiki"), filters={"min_title_count": 2}, subset=s)
+               for n, s in (("wiki", None), ("wiki_short", "short"))]  # fmt: skip
+    assert len(corpora[0].documents) >= len(corpora[1].documents) > 0
+
+
+def test_a_dump_without_pages_and_articles_without_a_field_are_one_sentence(tmp_path):
+    (tmp_path / "empty.bz2").write_bytes(bz2.compress(b"<mediawiki></mediawiki>"))
+    entry = {"to": "wiki", "name": "empty.bz2", "by_hand": "here", "shards": True}
+    refuses("no article in it", real_files.place, [entry], tmp_path / "raw", tmp_path)
+    (tmp_path / "pubmed").mkdir()
+    for name, content in FORMS["pubmed"][0](1, 8).items():
+        (tmp_path / "pubmed" / name).write_bytes(content.replace(b'"section_names"', b'"names"'))
+    with pytest.raises(BadInput, match=r"no article left .*malformed record") as raised:
+        scientific.build(name="pubmed", seed=1, raw=tmp_path / "pubmed")
+    assert "\n" not in str(raised.value)
