@@ -10,7 +10,7 @@
 # %% [markdown]
 # # BBScore: a reading guide
 #
-# Sheng, Zhang, Fang and Wang (2024) encode each sentence, and ask whether the path of latents through a document
+# Sheng, Zhang, Jiang and Kang (2024) encode each sentence, and ask whether the path of latents through a document
 # looks like a Brownian bridge from its first sentence to its last. The score is a negative mean log density: the
 # lower, the more coherent. Lines without a variant use a trained encoder, *gold* ones the synthetic world's own bridge,
 # *likelihood* ones another training objective.
