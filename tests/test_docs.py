@@ -70,6 +70,15 @@ def test_stages_and_modules_that_a_page_names_exist(page):
         assert place.is_dir() or place.with_suffix(".py").is_file(), f"{page} runs longform.{module}"
 
 
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_commands_of_a_page_find_what_their_program_imports(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for before, program in re.findall(r"(\S*) ?python ((?:experiments|benchmarks)/[\w/]+\.py)", text):
+        source = (ROOT / program).read_text(encoding="utf-8")
+        if re.search(r"^from (experiments|benchmarks)\.", source, re.M):
+            assert before.endswith("PYTHONPATH=src:."), f"{page}: {program} imports from the repository's root"
+
+
 def test_the_index_names_every_page():
     index = (ROOT / "docs/index.md").read_text(encoding="utf-8")
     assert [page.name for page in (ROOT / "docs").glob("*.md") if page.name not in index] == ["index.md"]
