@@ -64,7 +64,7 @@ exhibits.show("table_5")
 # %% [markdown]
 # ## Claims, sizes, regions
 #
-# `claims` has a line for each statement of the paper with its verdict; the untrained network is held to chance.
+# Each table has the statements of the paper about it with their verdicts; the untrained network is held to chance.
 # `size_sweep` is the paper's future work: does a suite grow easier with the model? `region_surprisal` shows the bits
 # per token behind the decisions.
 

@@ -61,7 +61,7 @@ exhibits.show("title_calibration", "inference_error", "appendix_a")
 #
 # Table 12 lists the most common improbable transitions between sections, as a share of all transitions of that set; a
 # section after itself is the typical one. Figure 4 draws the model's transition probabilities less those of real
-# text, red where the critic objects. Table 13 and Figure 1 show single articles.
+# text, framed where the critic objects. Table 13 and Figure 1 show single articles.
 
 # %%
 exhibits.show("table_12", "figure_4", "table_13", "figure_1")

@@ -27,7 +27,7 @@ exhibits = Exhibits("matrix")
 # ## The matrix and its figure
 #
 # A cell of the table is the mean difference of damaged from sound text, paired by document, at one dose; its unit is
-# the critic's own, so compare along a row, not down a column. In the figure each row has one scale, framed panels are
+# the critic's own, so compare along a row, not down a column. In the figure each row has one scale, shaded panels are
 # the failures that a critic is meant for, and a dot marks a dose seen at p < 0.01. The notes count responses off the
 # diagonal, which are reported as they are: a repeated sentence, say, also moves scores of cohesion.
 
