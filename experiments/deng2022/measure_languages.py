@@ -3,7 +3,7 @@
     OMP_NUM_THREADS=1 PYTHONPATH=src python experiments/deng2022/measure_languages.py --parallel FOLDER \
         --out experiments/deng2022/measured/languages_pud.json
 
-FOLDER is what ``corpora.parallel`` reads. Translators are small and trained for a few epochs: they show whether mixing
+FOLDER is what ``datasets.text_files.parallel`` reads. Translators are small and trained for a few epochs: they show whether mixing
 shows, not how well a thousand sentences can be translated.
 """
 
@@ -33,7 +33,7 @@ SEED = 1234  # authors' code
 KINDS = ("autoregressive", "non_autoregressive")
 SHAPE = {"layers": 2, "heads": 4, "width": 128, "inner": 256, "positions": 256}  # ours
 SUBWORDS = 3000  # ours
-RATE, BATCH = 2.0e-3, 32  # ours
+SCHEDULE = {"learning_rate": 2.0e-3, "batch": 32, "validations": 1}  # ours
 
 
 def named(model: language_mixture.LanguageModel, corpus: Corpus) -> tuple[list[str], float]:
@@ -69,14 +69,13 @@ def scores(units: Sequence[MixtureReading], real: Sequence[MixtureReading], prio
 def translated(kind: str, documents: Sequence[Document], epochs: float, work: Path) -> tuple[Corpus, dict[str, Any]]:
     """Train a translator, let it translate the test sentences."""
     begin = time.process_time()
-    plan = {"learning_rate": RATE, "batch": BATCH, "epochs": epochs, "rounds": 1}
     model = translation.fit(
         documents,
         kind=kind,
         name=f"pud-{kind}",
         seed=SEED,
         scratch=work / kind,
-        schedule=plan,
+        schedule={**SCHEDULE, "epochs": epochs},
         shape=SHAPE,
         subwords=SUBWORDS,
     )

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 import torch
 
+from experiments.deng2022.measure_languages import SCHEDULE
 from longform.core.documents import Document, Section
+from longform.language_models.schedule import Schedule
 from longform.language_models.translation import (
     BEGIN,
     LENGTH_WEIGHT,
@@ -132,3 +134,7 @@ def test_bad_input_is_refused_by_name(tmp_path):
     refuses("no target text", fit, [Document("d", "train", (Section("source", "a"),))], kind="autoregressive", **given)
     refuses("not a multiple of heads", ParallelTranslator, Shape(width=10, heads=4), 12)
     refuses(r"no model\.safetensors", TrainedTranslator.load, tmp_path)
+
+
+def test_the_program_on_real_parallel_text_has_a_schedule_that_training_takes():
+    assert Schedule.from_settings({**SCHEDULE, "epochs": 8}).validations == 1
