@@ -82,3 +82,10 @@ def test_commands_of_a_page_find_what_their_program_imports(page):
 def test_the_index_names_every_page():
     index = (ROOT / "docs/index.md").read_text(encoding="utf-8")
     assert [page.name for page in (ROOT / "docs").glob("*.md") if page.name not in index] == ["index.md"]
+
+
+def test_every_scale_has_a_line_in_the_table_of_scales():
+    text = (ROOT / "experiments/README.md").read_text(encoding="utf-8")
+    scales = [path.parent.name for path in (ROOT / "experiments/scales").glob("*/overrides.yaml")]
+    told = [name for name in scales if not name.startswith("paper_")]  # those have a page of their own
+    assert told and [name for name in told if f"scales/{name}/overrides.yaml" not in text] == []
