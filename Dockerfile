@@ -1,4 +1,4 @@
-# `docker build -t longform .`, then `docker run longform make repro` or `make test` (docs/getting_started.md).
+# `docker build -t longform .`, then `docker run longform make repro` or `make test` (docs/dependencies.md).
 FROM python:3.11-slim AS machine
 RUN apt-get update && apt-get install -y --no-install-recommends git make && rm -rf /var/lib/apt/lists/*
 RUN useradd --create-home --uid 1000 researcher
