@@ -232,6 +232,8 @@ def test_the_command_line_makes_invites_and_exports(tmp_path, capsys):
     assert main(made) == 0 and main(["invite", *files, "ada", "ben"]) == 0
     assert capsys.readouterr().out.count("http://127.0.0.1:8000/enter/") == 2
     assert main(["invite", *files, "ada"]) == 2
+    assert main(["invite", *files, "--host", "https://study.example/", "cy"]) == 0
+    assert "cy: https://study.example/enter/" in capsys.readouterr().out
     assert main(["export", *files, "--out", str(tmp_path / "e.csv")]) == 0
     assert (tmp_path / "e.csv").read_text().startswith("annotator,item,source")
     assert main(["serve", "--study", str(tmp_path / "none"), "--answers", str(answers)]) == 2

@@ -73,7 +73,9 @@ def _parser() -> argparse.ArgumentParser:
     make.set_defaults(run=_make)
     invite = verbs.add_parser("invite", help="a link for each annotator")
     invite.add_argument("labels", nargs="+")
-    invite.add_argument("--host", default="127.0.0.1:8000")
+    invite.add_argument(
+        "--host", default="127.0.0.1:8000", help="as links name the server; https:// before it where a proxy has TLS"
+    )
     serve = verbs.add_parser("serve", help="the pages, on this machine alone unless told otherwise")
     serve.add_argument("--host", default="127.0.0.1")
     serve.add_argument("--port", type=int, default=8000)
@@ -148,8 +150,9 @@ def _training(folder: Path, wanted: int | None) -> list[Document]:
 
 def _invite(given: argparse.Namespace) -> None:
     load_study(given.study)
+    address = given.host if "://" in given.host else f"http://{given.host}"
     for label, token in Store(given.answers).invite_all(given.labels).items():
-        print(f"{label}: http://{given.host}/enter/{token}")
+        print(f"{label}: {address.rstrip('/')}/enter/{token}")
 
 
 def _serve(given: argparse.Namespace) -> None:
