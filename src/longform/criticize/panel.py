@@ -116,7 +116,7 @@ def kept_topics(options: Options) -> Panel:
 
 
 def completion(read: Callable[[Sequence[Document]], Readout]) -> Panel:
-    """Perplexity of the words that ``inference.topic_completion`` reads in some way, each at its own place."""
+    """Perplexity of the words that :mod:`longform.critics.topics.read` reads by completion in some way, each at its own place."""
     from longform.critics.perplexity.score import Perplexity, units_from_readout
 
     spans: dict[str, Spans] = {}
