@@ -92,6 +92,17 @@ def test_a_named_model_that_is_none_ends_before_any_work(tmp_path, world, capsys
     assert "no model folder" in said and "done in" not in said
 
 
+@pytest.mark.parametrize("held", ["{}", "[]", "{"])
+def test_a_tokenizer_file_that_holds_no_tokenizer_is_one_sentence(tmp_path, world, capsys, held):
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model/config.json").write_text("{}")
+    (tmp_path / "model/tokenizer.json").write_text(held)
+    given = ["--model", str(tmp_path / "model"), "--out", str(tmp_path / "o")]
+    assert main(["criticize", str(world["real"]), str(world["true"]), *given]) == 2
+    said = capsys.readouterr().err
+    assert "tokenizer.json" in said and len(said.splitlines()) == 1
+
+
 @pytest.mark.parametrize("given", ["A text.\nIn two lines.", "Many words. " * 200, None, 3])
 def test_what_is_neither_a_name_nor_a_list_is_one_sentence(world, given):
     refuses("list of texts", criticize, world["real"], given)

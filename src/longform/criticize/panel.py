@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import io
+import json
 import os
 import tempfile
 from collections.abc import Callable, Sequence
@@ -74,7 +75,7 @@ class Options:
 def check(options: Options) -> None:
     """Refuse a named model or encoder that cannot be one, before any work.
 
-    Raises BadInput: no such folder, one without a configuration, or nothing installed to open one with.
+    Raises BadInput: no such folder, one without a configuration, a tokenizer file that holds none, or nothing installed to open one with.
     """
     for name, folder in (("model", options.model), ("encoder", options.encoder)):
         if folder is not None and not any((folder / file).is_file() for file in CONFIGURATIONS):
@@ -83,7 +84,20 @@ def check(options: Options) -> None:
                 "format, or leave the option out"
             )
         if folder is not None:
+            _check_tokenizer(f"--{name} {folder}", folder / "tokenizer.json")
             extras.check("models", *NETWORKS)
+
+
+def _check_tokenizer(given: str, path: Path) -> None:
+    """What the tokenizer's own reader would stumble over without a sentence."""
+    if not path.is_file():
+        return
+    try:
+        held = json.loads(path.read_bytes())
+    except (ValueError, OSError, RecursionError) as error:
+        raise BadInput(f"{given}: tokenizer.json cannot be read ({error}); fetch the folder again") from error
+    if not isinstance(held, dict) or not {"model", "added_tokens"} <= held.keys():
+        raise BadInput(f"{given}: tokenizer.json holds no tokenizer; fetch the folder again")
 
 
 TOPICS = 10  # ours; the paper's 100 (deng2022 section 6) wants thousands of texts
