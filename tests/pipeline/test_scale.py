@@ -19,7 +19,7 @@ from tests.refusals import refuses
 
 ROOT = Path(__file__).parents[2]
 REAL = ("real", "real_small")
-ALL_REAL = (*REAL, "real_connectives", "real_matrix", "real_paths", "real_scratch")
+ALL_REAL = (*REAL, "real_connectives", "real_matrix", "real_paths", "real_scratch", "real_sources")
 
 
 def scale(root: Path, name: str, **overrides) -> None:

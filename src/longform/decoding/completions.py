@@ -7,6 +7,7 @@ another model: its human sides are the articles then, its other sides are kept.
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,7 @@ from longform.language_models.checkpoints import chosen_device, load_model, load
 from longform.language_models.tokenizers import encode
 
 HUMAN = "-human"
+REPORT_EVERY = 10.0  # seconds between lines of progress
 SOURCE = re.compile(r"[a-z0-9_]+")
 DECODERS: Mapping[str, Sampled] = {
     "ancestral": Sampled(),
@@ -110,6 +112,7 @@ class _Completer:
         self.network = load_model(model, AutoModelForCausalLM).to(chosen_device()).eval()
         self.prompt_sentences, self.split, self.batch = prompt_sentences, SPLITTERS[splitter], batch
         self.counts = {"sections_completed": 0, "sections_kept": 0}
+        self.reported = time.monotonic()
 
     def complete(
         self, articles: Sequence[Document], settings: Sampled, names: tuple[Any, ...]
@@ -141,6 +144,9 @@ class _Completer:
             part = jobs[first : first + self.batch]
             while part := [job for job in part if len(job.ids) < job.wanted]:
                 self._round(part, settings)
+            if time.monotonic() - self.reported > REPORT_EVERY:
+                self.reported = time.monotonic()
+                print(f"complete: {min(first + self.batch, len(jobs))}/{len(jobs)} sections", flush=True)
 
     def _round(self, jobs: list[_Job], settings: Sampled) -> None:
         """As many tokens as the window has room for; in a full window its later half is the new context."""

@@ -22,6 +22,7 @@ from longform.core.documents import BadInput, Corpus, Document, Section
 from longform.core.resampling import derived_seed
 from longform.core.text.rendering import parse, render
 from longform.decoding.certain_draws import Referee, Truncation, calibrated, certain_draws, keys
+from longform.decoding.sampling import growing_cache
 from longform.language_models.checkpoints import load_model, load_tokenizer
 from longform.language_models.launching import Launch, predict
 from longform.language_models.tokenizers import STARTS, encode
@@ -221,7 +222,7 @@ def sample(
         reuse = context_start(length + 1, window, settings.context_overlap) == begin
         output = network(
             input_ids=ids[:, begin:length] if fresh else ids[:, length - 1 : length],
-            past_key_values=None if fresh else cache,
+            past_key_values=(growing_cache(network) if reuse else None) if fresh else cache,
             use_cache=reuse or not fresh,
             logits_to_keep=1,
         )

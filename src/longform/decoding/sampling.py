@@ -25,6 +25,7 @@ from transformers import (
     TopPLogitsWarper,
     TypicalLogitsWarper,
 )
+from transformers.cache_utils import DynamicCache, DynamicLayer
 
 from longform.core.documents import BadInput
 
@@ -48,6 +49,42 @@ def check_room(network: Any, prompts: Sequence[Sequence[int]], new_tokens: int) 
             )
 
 
+class GrowingLayer(DynamicLayer):
+    """Keys and values with room for tokens to come: a step writes its own place, where ``DynamicLayer`` copies all places before it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._rooms: dict[str, torch.Tensor] = {}
+
+    def update(
+        self, key_states: torch.Tensor, value_states: torch.Tensor, *args: Any, **kwargs: Any
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Append states (rows, heads, new tokens, dims); returns all so far."""
+        if not self.is_initialized:
+            self.lazy_initialization(key_states, value_states)
+        self.keys = self._grown("keys", key_states)
+        self.values = self._grown("values", value_states)
+        return self.keys, self.values
+
+    def _grown(self, name: str, new: torch.Tensor) -> torch.Tensor:
+        held, room = getattr(self, name), self._rooms.get(name)
+        before = held.shape[2] if held.numel() else 0
+        after = before + new.shape[2]
+        if room is None or room.data_ptr() != held.data_ptr() or room.shape[2] < after:  # no room, or rows were chosen
+            room = self._rooms[name] = new.new_empty(*new.shape[:2], after + after // 2 + 32, new.shape[3])
+            if before:
+                room[:, :, :before] = held
+        room[:, :, before:after] = new
+        return room[:, :, :after]
+
+
+def growing_cache(network: Any) -> DynamicCache:
+    """An empty cache for a network, equal to its own bit for bit; layers of other kinds (sliding windows) stay as they are."""
+    cache = DynamicCache(config=network.config)
+    cache.layers = [GrowingLayer() if type(layer) is DynamicLayer else layer for layer in cache.layers]
+    return cache
+
+
 class TokenStream:
     """A batch of growing rows.
 
@@ -64,7 +101,7 @@ class TokenStream:
         self.ids: Any = torch.tensor(rows, dtype=torch.long, device=network.device)
         last_only = "logits_to_keep" in inspect.signature(network.forward).parameters
         self._extra = {"logits_to_keep": 1} if last_only else {}
-        self._cache: Any = None
+        self._cache: Any = growing_cache(network)
         self.states: Any = torch.zeros(len(rows), 0, 1, device=network.device)
         self._forward(self.ids.clamp(min=0))
 
@@ -84,7 +121,7 @@ class TokenStream:
         if self.keep_states:
             new = output.hidden_states[-1]
             self.states = torch.cat([self.states, new], dim=1) if self.states.shape[1] else new
-        self._cache, last = output.past_key_values, output.logits[:, -1]
+        last = output.logits[:, -1]
         self.logits: Any = last.to(torch.promote_types(last.dtype, torch.float32))
 
     def log_probs(self) -> torch.Tensor:
