@@ -134,7 +134,14 @@ def test_a_lower_severity_strikes_among_the_places_of_a_higher_one_and_every_str
 
 @pytest.mark.parametrize(
     "changed",
-    [{"documents": 3}, {"severities": [0]}, {"severities": []}, {"corruptions": ["irony"]}, {"splitter": "commas"}],
+    [
+        {"documents": 3},
+        {"documents": 0},
+        {"severities": [0]},
+        {"severities": []},
+        {"corruptions": ["irony"]},
+        {"splitter": "commas"},
+    ],
 )
 def test_corruptions_that_cannot_be_made_are_refused(told, changed):
     refuses("fix|give", damaged, told, **changed)

@@ -80,4 +80,5 @@ def test_document_seven_is_the_same_in_any_company_and_impossible_sizes_are_erro
     other = build(name="c", seed=5, documents={"train": 20, "test": 3}, temperatures=HEAT, **SMALL)
     assert one.documents[7] == other.documents[7]
     refuses("subsequences=2 ", language, seed=1, temperatures=HEAT, **{**SMALL, "subsequences": 2})
+    refuses("1 state or more", language, seed=1, temperatures=HEAT, **{**SMALL, "num_states": 0})
     refuses("name a synthetic corpus", language_from_truth, {"other": np.zeros(1)})

@@ -96,12 +96,13 @@ def language(
 ) -> SyntheticLanguage:
     """Draw the language. Lengths count tokens including the delimiter; temperatures divide N(0, 1) logits.
 
-    Raises BadInput: more subsequences asked for than the lengths allow, or states without a subsequence to emit.
+    Raises BadInput: no state, states without a subsequence to emit, or more subsequences than the lengths allow.
     """
-    if subsequences > sum(52 ** (n - 1) for n in range(min_length, max_length + 1)) // 2 or subsequences < num_states:
+    most = sum(52 ** (n - 1) for n in range(min_length, max_length + 1)) // 2
+    if not 1 <= num_states <= subsequences <= most:
         raise BadInput(
             f"synthetic language: subsequences={subsequences} with lengths {min_length}..{max_length} and "
-            f"{num_states} states; allowed is num_states up to half of all strings; change the entry"
+            f"{num_states} states; allowed are 1 state or more, and num_states up to half of all strings; change the entry"
         )
     texts: dict[str, None] = {}
     rng = generator(seed, "subsequences")

@@ -253,8 +253,10 @@ def corrupted(
     if not severities or len(set(severities)) < len(severities) or not all(0 < s <= 1 for s in severities):
         raise BadInput(f"corpus {name!r}: severities {list(severities)}; give distinct ones above 0 and at most 1")
     read = [d for d in read_documents(raw / "documents.jsonl") if d.split == "test"]
-    if len(read) <= documents:
-        raise BadInput(f"{raw} has {len(read)} test documents; the entry wants {documents} and one that lends; fix it")
+    if not 1 <= documents < len(read):
+        raise BadInput(
+            f"{raw} has {len(read)} test documents; the entry wants {documents}; from 1 to one fewer than there are, which lends; fix it"
+        )
     cuts = {document.id: cut_sections(document, splitter) for document in read}
     lent = {key: [text for _, row in cut for text in row] for key, cut in cuts.items()}
     made = [_written(document, f"sound@0/{document.id}", cuts[document.id]) for document in read[:documents]]
