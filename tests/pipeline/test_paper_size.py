@@ -3,16 +3,23 @@
 import bz2
 import errno
 import re
+import subprocess
+import sys
+import tarfile
+import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from experiments.rehearse import PREFIX, SIZES, files_of, overrides
-from experiments.stand_ins import BASES, BERT
+from experiments.stand_ins import BASES, BERT, connectives, gcdc, schemas, suites, summaries
 from longform.core.artefacts import read_json, read_yaml
 from longform.core.documents import BadInput
+from longform.core.stages import main
 from longform.datasets import scientific
 from longform.datasets.synthetic_world.native_corpus import FORMS, dump_files
 from longform.datasets.wikipedia import building
@@ -128,6 +135,7 @@ def test_a_pointer_needs_a_commit_and_a_dump_is_parsed_once_after_a_full_disk(tm
     monkeypatch.setattr(real_files, "extract", extract)
     monkeypatch.setattr(building, "extract_shard", full)
     monkeypatch.setattr(real_files, "listed", lambda scale, root: {"packages": [], "files": dump})
+    monkeypatch.setattr(real_files, "parameters", lambda scale, root: {"params.yaml": {"models": {}}})
     monkeypatch.chdir(tmp_path)
     assert real_files.main(["paper_deng2022", str(folder)]) == 2
     assert capsys.readouterr().err.count("\n") == 1 and not Path("data/raw/wiki").exists()
@@ -151,3 +159,90 @@ def test_a_dump_without_pages_and_articles_without_a_field_are_one_sentence(tmp_
     with pytest.raises(BadInput, match=r"no article left .*malformed record") as raised:
         scientific.build(name="pubmed", seed=1, raw=tmp_path / "pubmed")
     assert "\n" not in str(raised.value)
+
+
+BROKEN = {  # place, what is read, its name in the message, the good files, and what breaks one of them
+    "GCDC without a column": ("articles", "text_files.gcdc", {}, gcdc()["enron/enron_train.csv"], "enron_train.csv", ",labelA", ""),
+    "SummEval without marks": ("articles", "text_files.summeval", {}, summaries()["M0_annotations.jsonl"], "M0_annotations.jsonl", '"expert_annotations"', '"experts"'),
+    "Story Cloze without a column": ("probes", "test_suites/native.py", {"sources": {"stories": "cloze.tsv"}}, suites()["cloze_test.tsv"], "cloze.tsv", "AnswerRightEnding", "Answer"),
+    "a schema without candidates": ("probes", "test_suites/native.py", {"sources": {"schemas": "wsc.jsonl"}}, schemas(), "wsc.jsonl", '"candidates"', '"names"'),
+    "a use of three columns": ("probes", "test_suites/native.py", {"sources": {"connectives": "uses.tsv"}}, connectives(), "uses.tsv", "\tconcession\t", "\t"),
+    "statements that are no list": ("probes", "test_suites/native.py", {"sources": {"statements": "nli.jsonl"}}, suites()["dialogue_nli.jsonl"], "nli.jsonl", "[", "{"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_a_broken_file_of_a_user_is_one_sentence_that_names_it_and_what_is_finished_stays(case, tmp_path, capfd):
+    study, dataset, settings, good, name, old, new = BROKEN[case]
+    entries = {}
+    for entry, content in (("whole", good), ("broken", good.replace(old, new, 1))):
+        (tmp_path / "data" / "raw" / entry).mkdir(parents=True)
+        (tmp_path / "data" / "raw" / entry / name).write_text(content, encoding="utf-8")
+        entries[entry] = {"study": study, "dataset": dataset, "source": f"raw/{entry}", **settings}
+    (tmp_path / "params.yaml").write_text(yaml.safe_dump({"seed": 1, "corpora_from_files": entries}))
+    assert main(["corpus", "whole", "--home", str(tmp_path)]) == 0
+    made = {p: p.read_bytes() for p in (tmp_path / "data" / "corpora").rglob("*") if p.is_file()}
+    capfd.readouterr()
+    assert main(["corpus", "broken", "--home", str(tmp_path)]) == 2
+    told = capfd.readouterr().err
+    assert told.count("\n") == 1 and name in told and "Traceback" not in told
+    assert made and {p: p.read_bytes() for p in (tmp_path / "data" / "corpora").rglob("*") if p.is_file()} == made
+
+
+class Hub(BaseHTTPRequestHandler):
+    """Knows one commit of every model."""
+
+    def do_GET(self):
+        known = self.path.endswith("/revision/" + "a" * 40)
+        self.send_response(200 if known else 404)
+        self.send_header("Content-Length", "2")
+        self.end_headers()
+        self.wfile.write(b"{}")
+
+    def log_message(self, *_):
+        pass
+
+
+def test_a_commit_that_the_hub_does_not_have_is_told_before_anything_is_read(monkeypatch):
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Hub)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{server.server_port}")
+    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+    right, wrong = ({"hub": "openai-community/gpt2", "revision": digit * 40} for digit in "ab")
+    real_files.check_revisions([right, {"code": "no model of the hub"}, {"hub": str(ROOT), "revision": "b" * 40}])
+    refuses(f"openai-community/gpt2: the hub has no commit {'b' * 40}", real_files.check_revisions, [right, wrong])
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    real_files.check_revisions([wrong])
+    monkeypatch.delenv("HF_HUB_OFFLINE")
+    server.shutdown()
+    server.server_close()
+    real_files.check_revisions([wrong])  # nobody answers
+
+
+def test_a_full_disk_while_files_are_put_in_place_is_one_sentence_and_the_next_run_puts_the_rest(tmp_path):
+    files = [{"to": name, "name": name, "by_hand": "here", "terms": "none"} for name in ("small.txt", "large.tgz", "last.txt")]  # fmt: skip
+    place, offered = tmp_path / "experiments" / "scales" / "paper", tmp_path / "offered"
+    for folder in (place, offered):
+        folder.mkdir(parents=True)
+    (place / "data.yaml").write_text(yaml.safe_dump({"packages": [], "files": files}))
+    (place / "overrides.yaml").write_text("{}")
+    (tmp_path / "params.yaml").write_text("models: {}")
+    (offered / "small.txt").write_text("small")
+    (offered / "last.txt").write_text("last")
+    (tmp_path / "content.txt").write_bytes(b"x" * 100_000)
+    with tarfile.open(offered / "large.tgz", "w:gz") as archive:
+        archive.add(tmp_path / "content.txt", "content.txt")
+    command = (
+        f"cd {tmp_path} && PYTHONPATH={ROOT / 'src'} {sys.executable} -m longform.pipeline.real_files paper offered"
+    )
+
+    def placed(limit: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(["bash", "-c", limit + command], capture_output=True, text=True)
+
+    full = placed("ulimit -f 50; ")  # no file beyond 50 kB: the disk of this process is full
+    assert full.returncode == 2 and full.stderr.count("\n") == 1 and "File too large" in full.stderr
+    raw = tmp_path / "data" / "raw"
+    assert [path.name for path in raw.iterdir()] == ["small.txt"]
+    again = placed("")
+    assert again.returncode == 0 and again.stdout.split() == ["data/raw/large.tgz", "data/raw/last.txt"]
+    assert (raw / "large.tgz" / "content.txt").stat().st_size == 100_000

