@@ -3,6 +3,7 @@
 import bz2
 import errno
 import re
+import resource
 import subprocess
 import sys
 import tarfile
@@ -14,6 +15,7 @@ from typing import Any
 
 import pytest
 import yaml
+from repro_project import MODELS, new_project, run, write_pipeline
 
 from experiments.rehearse import PREFIX, SIZES, files_of, overrides
 from experiments.stand_ins import BASES, BERT, connectives, gcdc, schemas, suites, summaries
@@ -246,3 +248,20 @@ def test_a_full_disk_while_files_are_put_in_place_is_one_sentence_and_the_next_r
     again = placed("")
     assert again.returncode == 0 and again.stdout.split() == ["data/raw/large.tgz", "data/raw/last.txt"]
     assert (raw / "large.tgz" / "content.txt").stat().st_size == 100_000
+
+
+def test_a_full_disk_while_a_stage_writes_costs_that_stage_and_those_that_need_it(tmp_path, monkeypatch):
+    project = new_project(tmp_path / "project", monkeypatch)
+    large = {"n": "2 && head -c 2000000 /dev/zero > out_b #"}
+    write_pipeline(project, models=MODELS | {"b": large})
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, hard))  # no file beyond it, as on a full disk
+    try:
+        counts, said, _ = run()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert counts == {"run": 4, "failed": 1, "skipped": 2}
+    (failed,) = [line for line in said if line.startswith("FAILED")]
+    assert failed.startswith("FAILED train@b") and "File size limit exceeded" in failed and "\n" not in failed
+    counts, _, started = run()
+    assert started == ["train@b", "read@b", "report"] and counts == {"run": 3, "unchanged": 4}

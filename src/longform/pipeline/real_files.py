@@ -107,7 +107,7 @@ def place(listed: Sequence[Mapping[str, str]], raw: Path, folder: Path | None) -
     if missing:
         raise BadInput(
             f"real texts: {len(missing)} of {len(listed)} are not in {raw}: {'; '.join(missing)}; "
-            "put them into one folder and run make real DATA=that folder"
+            "put them into one folder and name it by DATA=that folder"
         )
     return made
 
@@ -230,8 +230,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for path in place(wanted["files"], raw, chosen.folder):
             print(path)
         shorten(raw)
-    except (BadInput, OSError) as error:  # OSError: a full disk
+    except BadInput as error:
         print(f"longform: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:  # a full disk
+        print(f"longform: {error}; what is in place stays, mend that and run it again", file=sys.stderr)
         return 2
     return 0
 
