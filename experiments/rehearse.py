@@ -77,8 +77,12 @@ def copied(folder: Path) -> Path:
     return folder
 
 
-def rehearse(scale: str, folder: Path, workers: int) -> tuple[dict[str, float], Counter[str], int]:
-    """Run one scale in the copy; returns the seconds of its stages, the verdicts on its paper's numbers, and the exit status."""
+def rehearse(scale: str, folder: Path, workers: int) -> tuple[dict[str, float | None], Counter[str], int]:
+    """Run one scale in the copy.
+
+    Returns:
+        the seconds of its stages, None where another scale's result was taken; the verdicts on its paper's numbers; the exit status.
+    """
     tree, offered, hub = folder / "tree", folder / "offered", read_yaml(folder / "hub.yaml")
     name = PREFIX + scale
     place = tree / "experiments" / "scales" / name
@@ -100,7 +104,8 @@ def rehearse(scale: str, folder: Path, workers: int) -> tuple[dict[str, float], 
         if status:
             print(f"rehearsal: {scale}: {command[0]} ended with {status}", flush=True)
             return {}, Counter(), status
-    seconds = json.loads((run / "scratch" / "repro" / "seconds.json").read_text(encoding="utf-8"))
+    ran = json.loads((run / "scratch" / "repro" / "seconds.json").read_text(encoding="utf-8"))
+    seconds = {stage: ran.get(stage) for stage in sorted(read_yaml(run / "dvc.lock")["stages"])}
     with (run / "paper_figures" / "ledger" / "ledger.csv").open(encoding="utf-8", newline="") as lines:
         paper = scale.removeprefix("paper_").partition("_")[0]
         verdicts = Counter(line["verdict"] for line in csv.DictReader(lines) if line["paper"] == paper)
@@ -122,6 +127,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("scales", nargs="*", default=[], metavar="SCALE", help=f"of {', '.join(SIZES)}; default: all")
     parser.add_argument("--workers", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--folder", type=Path, default=ROOT / "scratch" / "rehearsal")
+    parser.add_argument(
+        "--json", type=Path, help="where each scale's stages, seconds and verdicts are kept, by its name"
+    )
     chosen = parser.parse_args(arguments)
     if unknown := sorted(set(chosen.scales) - set(SIZES)):
         parser.error(f"{unknown[0]!r}; allowed are {', '.join(SIZES)}")
@@ -139,14 +147,19 @@ def main(arguments: list[str] | None = None) -> int:
     for scale in chosen.scales or SIZES:
         start, before = time.monotonic(), processor()
         seconds, verdicts, status = rehearse(scale, folder, chosen.workers)
-        for stage, took in sorted(seconds.items()):
-            print(f"  {scale} {stage}: {took:.1f} s")
+        for stage, lasted in seconds.items():
+            print(f"  {scale} {stage}: {'as in another scale' if lasted is None else f'{lasted:.1f} s'}")
         compared = sum(verdicts[verdict] for verdict in COMPARED)
         told = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.items())
         bad = status or not (compared or scale.startswith("paper_lapata2005") or scale.endswith("_languages"))
         failed += bool(bad)
-        took = f"{time.monotonic() - start:.0f} s, {processor() - before:.0f} s of processor"
+        clock, own = round(time.monotonic() - start), round(processor() - before)
+        took = f"{clock} s, {own} s of processor"
         print(f"{'FAILED' if bad else 'ok'} {scale}: {len(seconds)} stages, {took}; {told}", flush=True)
+        if chosen.json and not bad:
+            row = {"stages": seconds, "seconds": clock, "processor seconds": own, "verdicts": dict(verdicts)}
+            kept = json.loads(chosen.json.read_text(encoding="utf-8")) if chosen.json.is_file() else {}
+            chosen.json.write_text(json.dumps({**kept, scale: row}, indent=1) + "\n", encoding="utf-8")
     print(f"rehearsal: {failed} failed; {time.monotonic() - begun:.0f} s, {processor():.0f} s of processor")
     return 1 if failed else 0
 
