@@ -158,7 +158,7 @@ def test_files_of_a_folder_are_put_in_place_once(offered, tmp_path):
 
 def test_files_that_are_nowhere_or_another_are_said_in_one_sentence(offered, tmp_path):
     folder, listed = offered
-    with pytest.raises(BadInput, match=r"4 of 4 .*a\.txt \(address of a\.txt\).*make real DATA=") as raised:
+    with pytest.raises(BadInput, match=r"4 of 4 .*a\.txt \(address of a\.txt\).*name it by DATA=") as raised:
         real_files.place(listed, tmp_path / "raw", None)
     assert "\n" not in str(raised.value)
     (folder / "below" / "a.txt").write_text("two\n")
