@@ -151,3 +151,8 @@ def test_a_damaged_file_is_refused_in_a_sentence(tmp_path, monkeypatch):
     published(package="broken_weights", file="a.gguf").save(tmp_path)
     refuses("could be opened", load_model, tmp_path, AutoModelForCausalLM)
     refuses("could be opened", load_tokenizer, tmp_path)
+
+
+def test_a_hub_that_has_nothing_is_no_reason_to_train_again(tmp_path):
+    published(hub=str(tmp_path / "gone"), revision="0" * 40).save(tmp_path)
+    refuses("by the network once", load_model, tmp_path, AutoModelForCausalLM)

@@ -67,7 +67,7 @@ class ChainRule:
     """An article is coherent where no transition of its types, begin and end included, is less probable than ``least``.
 
     Attributes:
-        types: section types; transitions: float64 (types + 1, types + 1), as ``corpora.planted.section_chain`` has them.
+        types: section types; transitions: float64 (types + 1, types + 1), as ``SectionChain`` has them.
     """
 
     types: tuple[str, ...]

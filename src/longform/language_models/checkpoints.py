@@ -177,7 +177,9 @@ def load_model(folder: Path, auto: Any, **settings: Any) -> Any:
     except ImportError as error:  # of gguf or accelerate
         raise BadInput(f"{folder}: {_first_line(error)}; pip install 'longform[real]'") from error
     except (OSError, ValueError, RuntimeError, KeyError, TypeError, AttributeError, SafetensorError) as error:
-        raise BadInput(f"{folder}: no model could be opened ({_first_line(error)}); train it again") from error
+        pointed = (folder / "pointer.json").is_file()
+        advice = "bring it here by the network once, or fix the entry of the model" if pointed else "train it again"
+        raise BadInput(f"{folder}: no model could be opened ({_first_line(error)}); {advice}") from error
     kinds = ("mismatched_keys", "missing_keys", *(() if (folder / "pointer.json").is_file() else ("unexpected_keys",)))
     wrong = sorted(str(key) for kind in kinds for key in report.get(kind) or [])
     if wrong and not settings.get("num_labels"):
