@@ -21,21 +21,6 @@ def repeats(ids, n):
     return len(grams) != len(set(grams))
 
 
-def plain(network, prompt, limit, size, fine=lambda step, parent, ids, token, rank: 0.0, starts=1):
-    """A beam by lists and sorting: hypotheses (score, tokens); ``fine`` is taken off a child's score."""
-    beam = [(0.0, [])] * starts
-    for step in range(limit):
-        children = []
-        for parent, (score, made) in enumerate(beam):
-            log_probs = next_log_probs(network, [*prompt, *made])
-            order = sorted(range(len(log_probs)), key=lambda token: -log_probs[token])
-            for rank, token in enumerate(order, start=1):
-                less = fine(step, parent, [*prompt, *made], token, rank)
-                children.append((score + log_probs[token] - less, [*made, token]))
-        beam = sorted(children, key=lambda child: -child[0])[:size]
-    return beam
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_a_beam_that_prunes_nothing_finds_the_most_probable_text(seed):
     network = toy(seed)
@@ -43,15 +28,6 @@ def test_a_beam_that_prunes_nothing_finds_the_most_probable_text(seed):
     found = best(network, Beam(ALL))
     assert list(found.tokens) == texts[log_probs.sum(1).argmax()].tolist()
     assert found.score * DEPTH == pytest.approx(float(log_probs.sum(1).max()))
-
-
-@pytest.mark.parametrize("size", [1, 2, 3, 7])
-def test_a_small_beam_is_the_plain_loop(size):
-    for seed in range(4):
-        network = toy(seed)
-        score, tokens = plain(network, PROMPT, 8, size)[0]
-        found = best(network, Beam(size), limit=8)
-        assert list(found.tokens) == tokens and found.score * 8 == pytest.approx(score)
 
 
 @pytest.mark.parametrize("size", [1, 3, 6])
@@ -137,23 +113,6 @@ def test_to_a_sentences_end_the_best_normalised_sentence_is_found_and_an_endless
         assert found.score == pytest.approx(max(scores.values()))
     found = best(toy(0), Beam(3), limit=12, ends=SentenceEnds.of_tokens([], TOKENS))
     assert len(found.tokens) == 12 and not found.ended
-
-
-@pytest.mark.parametrize(
-    "settings",
-    [Beam(1), Beam(4), Beam(4, groups=2, group_penalty=0.5), Beam(4, sibling_penalty=0.4), Beam(4, blocking=3)],
-)
-@pytest.mark.parametrize("ends", [None, SentenceEnds.of_tokens([2], 9)])
-def test_sixteen_at_once_are_sixteen_alone(settings, ends):
-    network, rng = toy(3, tokens=9), generator("batch")
-    prompts = [rng.integers(0, 9, rng.integers(1, 8)).tolist() for _ in range(16)]
-    limits = [6 + row % 5 for row in range(16)]
-    together = beam_search(network, prompts, settings, limits, ends=ends)
-    alone = [
-        beam_search(network, [p], settings, [limit], ends=ends)[0] for p, limit in zip(prompts, limits, strict=True)
-    ]
-    assert [found.tokens for found in together] == [found.tokens for found in alone]
-    assert [found.score for found in together] == pytest.approx([found.score for found in alone])
 
 
 def test_bad_input_is_named():

@@ -6,10 +6,8 @@ import pytest
 import torch
 from toy_language import PROMPT, next_log_probs, toy
 
-from longform.core.documents import BadInput
 from longform.decoding.beam_search import Beam, Contrastive, beam_search, contrastive_search
 from longform.decoding.sampling import Sampled
-from longform.decoding.strategies import settings_of
 
 
 @torch.no_grad()
@@ -65,10 +63,3 @@ def test_min_p_keeps_a_share_of_the_best_and_typical_what_is_nearest_to_the_entr
         if mass >= 0.45:
             break
     assert kept(Sampled(typical=0.45), probabilities) == wanted
-
-
-def test_settings_that_mean_nothing_are_named():
-    for wrong in ({"kind": "contrastive", "k": 0}, {"kind": "contrastive", "alpha": 2}, {"kind": "min_p", "p": 2},
-                  {"kind": "typical", "mass": 0}):  # fmt: skip
-        with pytest.raises(BadInput):
-            settings_of(wrong)

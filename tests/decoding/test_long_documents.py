@@ -29,15 +29,9 @@ def model(tmp_path_factory):
 
 def make(model, scratch, **over):
     scratch.mkdir(parents=True, exist_ok=True)
-    settings = {
-        "documents": DOCUMENTS,
-        "titles": False,
-        "packing": "stream",
-        "batch": DOCUMENTS,
-        "max_tokens": TOKENS,
-        "context_overlap": 10,
-    } | over
-    return generate(model=model, name="tiny", seed=3, scratch=scratch, prefixes=documents(), **settings)
+    settings = {"documents": DOCUMENTS, "batch": DOCUMENTS, "max_tokens": TOKENS, "context_overlap": 10} | over
+    given = {"titles": False, "packing": "stream", "name": "tiny", "seed": 3, "prefixes": documents()} | settings
+    return generate(model=model, scratch=scratch, **given)
 
 
 def hashes(corpus):
@@ -73,33 +67,13 @@ def test_hashes_are_those_of_one_batch(model, whole, tmp_path, overlap, batch):
 
 
 @pytest.mark.parametrize("overlap", PROTOCOLS)
-def test_hashes_do_not_depend_on_order_or_shard(model, whole, tmp_path, monkeypatch, overlap):
-    shuffle = torch.randperm(DOCUMENTS, generator=torch.Generator().manual_seed(5)).tolist()
-    pending, shard = long_documents.pending, iter([slice(0, None, 2), slice(1, None, 2)])
-
-    def shuffled_half(*args):
-        left = pending(*args)
-        return [left[i] for i in shuffle if i < len(left)][next(shard)] if len(left) > 1 else left
-
-    monkeypatch.setattr(
-        long_documents, "pending", shuffled_half
-    )  # the first round draws one half, the second the other
-    monkeypatch.setattr(long_documents, "corpus_of", lambda done, *_: done)
-    make(model, tmp_path, context_overlap=overlap, batch=7, redraws=1)
-    monkeypatch.undo()
-    assert hashes(make(model, tmp_path, context_overlap=overlap)) == whole[overlap]
-
-
-@pytest.mark.parametrize("overlap", PROTOCOLS)
 def test_two_processes_write_the_same_documents(model, whole, tmp_path, overlap, two_processes):
     made = make(model, tmp_path, context_overlap=overlap, batch=16)
     lines = [len(p.read_text().splitlines()) for p in sorted(tmp_path.glob("drafts-*.jsonl"))]
     assert hashes(made) == whole[overlap] and lines == [DOCUMENTS // 2, DOCUMENTS // 2]
 
 
-def test_fewer_documents_are_the_first_of_more_and_a_process_without_one_does_no_harm(
-    model, whole, tmp_path, two_processes
-):
+def test_fewer_documents_are_the_first_and_a_process_without_one_does_no_harm(model, whole, tmp_path, two_processes):
     assert hashes(make(model, tmp_path, documents=1)) == whole[10][:1]
     two_processes.undo()
     assert hashes(make(model, tmp_path, documents=5)) == whole[10][:5]

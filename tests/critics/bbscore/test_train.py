@@ -93,8 +93,7 @@ def planted(rng: np.random.Generator, documents: int) -> tuple[np.ndarray, list[
 
 
 @pytest.mark.parametrize("objective", ["paper", "likelihood"])
-def test_training_finds_a_planted_bridge_better_than_its_start(tmp_path, monkeypatch, objective):
-    monkeypatch.setenv("WANDB_MODE", "disabled")
+def test_training_finds_a_planted_bridge_better_than_its_start(tmp_path, objective):
     rng = np.random.default_rng(5)
     data = {split: Sentences(*planted(rng, count)[:2]) for split, count in (("train", 40), ("validation", 10))}
     recipe = Recipe(objective, pins=False, optimiser="adamw")
@@ -169,8 +168,7 @@ def test_kept_features_open_again_without_reading(frozen, tmp_path, monkeypatch)
     assert np.array_equal(again.encode(text), kept.encoder.encode(text))
 
 
-def test_training_and_reading_go_through_the_pipelines_functions(frozen, tmp_path, monkeypatch):
-    monkeypatch.setenv("WANDB_MODE", "disabled")
+def test_training_and_reading_go_through_the_pipelines_functions(frozen, tmp_path):
     texts = [Document(d.id, d.split, d.sections * 2) for d in documents()]
     plan = {"learning_rate": 1e-3, "batch": 8, "epochs": 1, "validations": 1}
     trained = bridge_encoder.fit(documents=texts, base=frozen, name="bridge", seed=1, scratch=tmp_path / "scratch",
@@ -201,19 +199,12 @@ def test_empty_lines_and_blank_sections_leave_no_sentence():
     refuses("splitter 'naive'", split_sentences, [blank], "naive")
 
 
-@pytest.fixture(scope="module")
-def planted_paths():
+def test_the_worlds_diffusion_is_estimated_from_its_gold_paths():
     corpus = build(name="world", seed=3, domain="wikisection", documents={"train": 60, "test": 60})
-    readout = read_gold(documents=corpus.documents, truth=corpus.truth)
-    units = units_from_readout(readout)
-    return corpus, [u for u in units if u.split == "train"], [u for u in units if u.split == "test"]
-
-
-def test_the_worlds_diffusion_is_estimated_from_its_gold_paths(planted_paths):
-    _, train, test = planted_paths
-    dims = train[0].latents.shape[1]
+    units = units_from_readout(read_gold(documents=corpus.documents, truth=corpus.truth))
+    train, test = ([unit for unit in units if unit.split == split] for split in ("train", "test"))
     planted_sigma2 = 0.05
-    assert corpus_diffusion(train + test) == pytest.approx(dims / 2 * planted_sigma2, rel=0.1)
+    assert corpus_diffusion(units) == pytest.approx(train[0].latents.shape[1] / 2 * planted_sigma2, rel=0.1)
     joint = JointBridgeCritic().fit(train)
     assert joint.score(joint.tally(test)) == pytest.approx(1.0, abs=0.05)
 

@@ -7,14 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from longform.core.text.entity_grids import grid_from_mentions, grids_to_readout
+from longform.core.text.entity_grids import grids_to_readout
 from longform.core.text.lexicon import Taxonomy, read_lmf, read_wordnet
 from longform.critics.lexical.wordnet import (
     FUNCTIONS,
     Glosses,
     HirstStOnge,
     JiangConrath,
-    Lesk,
     Lin,
     Resnik,
     batches,
@@ -23,6 +22,7 @@ from longform.critics.lexical.wordnet import (
     plain_lesk,
     wordnet,
 )
+from tests.critics.grid_cases import nouns as unit
 from tests.critics.lexical.tiny_wordnet import NAMES, write_database, write_lmf
 from tests.refusals import refuses
 
@@ -153,11 +153,6 @@ def test_information_measures_equal_nltks_on_every_pair(tmp_path, monkeypatch):
                 assert distance == pytest.approx(1 / a.jcn_similarity(b, table), abs=1e-9)
 
 
-def unit(*sentences: str):
-    mentions = [(i, noun, "X") for i, text in enumerate(sentences) for noun in text.split()]
-    return grid_from_mentions("u", "test", len(sentences), mentions)
-
-
 def test_sentences_average_the_best_senses_and_unknown_words_count(taxonomy):
     critic = HirstStOnge(taxonomy)
     # bank-house: the building, up and down, 5; bank-land: the slope, up, 7; cat-house 3, cat-land 8 - 3 - 1 = 4
@@ -179,13 +174,6 @@ def test_jiang_conrath_is_a_distance_to_the_nearest_sense_and_leaves_unknown_wor
     assert critic.synset_matrix([slope, land])[0, 0] == 0
 
 
-@pytest.mark.parametrize("measure", [HirstStOnge, Lesk, Resnik, Lin])
-def test_related_sentences_score_above_unrelated_ones(taxonomy, measure):
-    critic = measure(taxonomy).fit([unit("dog cat", "house")])
-    related, unrelated = critic.coherence([unit("puppy", "cat dog"), unit("puppy", "midnight land")])
-    assert related > unrelated
-
-
 def test_batches_and_lexicons_in_readouts_change_no_number(taxonomy, monkeypatch):
     units = [unit("dog", "cat"), unit("day", "night"), unit("house", "bank door")]
     whole = HirstStOnge(taxonomy).coherence(units)
@@ -205,15 +193,11 @@ def test_bad_input_is_named(taxonomy):
 def test_a_distance_is_never_best_where_nothing_is_known(taxonomy):
     """Sentences without a known noun have no distance; 0 would call them perfectly coherent."""
     critic = counted(JiangConrath(taxonomy))
-    unknown = [(0, "zzyzx", "S"), (1, "qwrt", "S"), (2, "zzyzx", "S")]
-    none = grid_from_mentions("none", "test", 3, unknown)
-    some = grid_from_mentions("some", "test", 4, [*unknown, (1, "dog", "S"), (2, "cat", "O"), (3, "dog", "O")])
+    none, some = unit("zzyzx", "qwrt", "zzyzx"), unit("zzyzx", "qwrt dog", "zzyzx cat", "dog")
     tally = critic.tally([none, some])
     assert tally.column("excluded").tolist() == [1, 0] and tally.column("pairs").tolist() == [0, 2]
     [dog_cat] = critic.synset_matrix([taxonomy.lexicon.noun_senses(w)[0] for w in ("dog", "cat")])[0][1:]
     assert critic.coherence([none, some])[1] == pytest.approx(dog_cat)
     assert np.isnan(critic.order_scores(none, np.array([[2, 1, 0]]))).all()
     assert critic.order_scores(some, np.arange(4)[None])[0] == pytest.approx(dog_cat)
-    assert HirstStOnge(taxonomy=taxonomy).tally([none]).column("pairs").tolist() == [
-        2
-    ]  # a similarity of 0 is the worst
+    assert HirstStOnge(taxonomy=taxonomy).tally([none]).total("pairs") == 2  # a similarity of 0 is the worst

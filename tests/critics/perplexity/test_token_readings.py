@@ -6,13 +6,13 @@ import torch
 from tiny import documents, lm_folder
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from longform.core.documents import BadInput
 from longform.critics.perplexity import read as token_readout
 from longform.critics.perplexity.read import windows
 from longform.critics.perplexity.score import Perplexity, units_from_readout
 from longform.language_models.causal_lm import CausalLanguageModel, collate
 from longform.language_models.schedule import Schedule
 from longform.language_models.tokenizers import document_rows, stream_blocks
+from tests.refusals import refuses
 
 
 def test_windows_score_every_position_once():
@@ -37,8 +37,9 @@ def test_log_probs_equal_one_plain_forward_pass_per_document(model):
         with torch.no_grad():
             plain = network(torch.tensor([ids])).logits[0, :-1].log_softmax(-1)
         np.testing.assert_allclose(row, plain[range(len(ids) - 1), ids[1:]].numpy(), atol=1e-5)
-    with pytest.raises(BadInput, match="window is 257, allowed is 2 to 256"):
-        token_readout.read(documents=documents(), reader=model, name="t", titles=True, splits=["test"], window=257)
+    given = {"documents": documents(), "reader": model, "name": "t", "titles": True, "splits": ["test"]}
+    refuses("window is 257, allowed is 2 to 256", token_readout.read, **given, window=257)
+    refuses("preset is 'blocks'", token_readout.read, **given, preset="blocks")
 
 
 def test_long_documents_are_scored_in_windows(tmp_path):
@@ -62,7 +63,3 @@ def test_the_papers_perplexity_is_the_mean_loss_of_the_streams_disjoint_blocks(t
     units, score = units_from_readout(out), Perplexity()
     assert score.score(score.tally(units)) == pytest.approx(np.exp(np.mean(losses)), rel=1e-5)
     assert len(units) == 3 and sum(len(unit.values) for unit in units) == len(blocks) * (window - 1)
-    with pytest.raises(BadInput, match="preset is 'blocks'"):
-        token_readout.read(
-            documents=documents(), reader=reader, name="t", titles=True, splits=["test"], preset="blocks"
-        )

@@ -1,18 +1,13 @@
 """Distinct 4-grams and their proportion, by hand, by sets, and against the paper's own table."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
-import yaml
 from samples.verifiability import texts
 
 from longform.core.documents import Document, Section
 from longform.core.resampling import generator
 from longform.core.text.rendering import TokenText, texts_to_readout
 from longform.critics.repetition.score import DistinctGrams, GramProportion, distinct_grams, read, units_from_readout
-
-EXPECTED = Path(__file__).parents[3] / "experiments" / "massarelli2020" / "expected.yaml"
 
 
 def text(tokens, reference=(), name="g"):
@@ -41,17 +36,6 @@ def test_proportions_and_texts_without_a_human_text():
     assert score(GramProportion("average_of_ratios"), *units) == pytest.approx((0.5 + 1) / 2)
     tally = GramProportion().tally([text(range(9), range(2)), text(range(9), range(9))])
     assert tally.total("excluded") == 1 and GramProportion().score(tally) == 1
-
-
-def test_printed_proportions_and_precisions_agree_with_their_averages():
-    table = yaml.safe_load(EXPECTED.read_text(encoding="utf-8"))["table_1"]
-    rows = {name: row for name, row in table.items() if name != "columns"}
-    assert len(rows) == 9
-    for row in rows.values():
-        assert 100 * row[0] / rows["human_wikipedia"][0] == pytest.approx(row[1], abs=0.011)
-    for name in ("top_k", "top_p"):
-        assert 5 * table[name][2] < table[name][3]  # with zeros SPV is at most 5 SPG
-    assert all(5 * row[4] < row[5] for name, row in table.items() if name not in ("columns", "human_wikipedia"))
 
 
 def test_texts_survive_the_readout():

@@ -12,7 +12,7 @@ from tiny import classifier_folder, documents
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from longform.core.critic import estimate
-from longform.core.documents import BadInput, Chain, Document, Readout, Section, chains_from_readout, chains_to_readout
+from longform.core.documents import Chain, Document, Readout, Section, chains_from_readout, chains_to_readout
 from longform.core.markov_chain import BEGIN, END, BigramCritic
 from longform.core.resampling import generator, perplexity
 from longform.critics.section_order import read as section_titles
@@ -112,9 +112,8 @@ def test_the_exact_value_by_enumeration_of_a_chain_of_two_and_none_without_a_pro
     short = log[BEGIN, "abstract"] + log["abstract", END]
     long = log[BEGIN, "abstract"] + log["abstract", "career"] + log["career", END]
     assert critic.exact_latent_ppl() == pytest.approx(perplexity(0.5 * short + 0.5 * long, 2.5))
-    assert (
-        validated(real=readout(real(), process=False), deltas=[1]).fit(of(real(), "train")).exact_latent_ppl() is None
-    )
+    unknown = validated(real=readout(real(), process=False), deltas=[1])
+    assert unknown.fit(of(real(), "train")).exact_latent_ppl() is None
 
 
 def test_the_description_counts_every_transition_and_finds_a_repetition():
@@ -147,12 +146,9 @@ def test_expected_counts_of_noisy_titles_give_back_the_gold_score_exactly():
     # every reading of abstract, history, people, weighted by its probability
     chain, noisy = (0, 2, 3), channel(0.2)
     total = np.zeros(critic.tally([article(["abstract"], ["abstract"])]).values.shape[1])
-    for first in range(4):
-        for second in range(4):
-            for third in range(4):
-                reading = [TITLES[z] for z in (first, second, third)]
-                weight = noisy[chain[0], first] * noisy[chain[1], second] * noisy[chain[2], third]
-                total += weight * critic.tally([article(reading, reading)]).values[0]
+    for read in product(range(4), repeat=3):
+        reading = [TITLES[z] for z in read]
+        total += noisy[list(chain), list(read)].prod() * critic.tally([article(reading, reading)]).values[0]
     tally = critic.tally([article(["abstract"], ["abstract"])])
     found = critic.score(replace(tally, values=total[None, :]))
     names = [TITLES[z] for z in chain]
@@ -186,9 +182,7 @@ def test_the_corrected_interval_covers_the_exact_value_over_seeds():
         plain = TitleCritic(delta=0.1).fit(train)
         naive += abs(plain.score(plain.tally(test)) - exact) < (found.high - found.low) / 2
     assert hits >= 33  # 95 % of 40 is 38; fewer than 33 has probability below 1e-3
-    assert (
-        naive <= 13 and np.median(wide) < 0.5
-    )  # the uncorrected value is mostly outside, and the interval is no blank
+    assert naive <= 13 and np.median(wide) < 0.5  # the uncorrected value is mostly outside, the interval no blank
 
 
 def test_the_factory_counts_validation_sections_and_refuses_an_impossible_transition():
@@ -293,10 +287,8 @@ def test_diversity_of_true_chains_of_one_chain_and_of_unknown_titles():
 def test_titles_equal_a_plain_forward_pass_and_an_empty_section_has_one(tmp_path):
     reader = classifier_folder(tmp_path)
     out = section_titles.read(documents=documents(), reader=reader, name="t", splits=["test"], max_length=16, batch=2)
-    network, tokenizer = (
-        AutoModelForSequenceClassification.from_pretrained(reader).eval(),
-        AutoTokenizer.from_pretrained(reader),
-    )
+    network = AutoModelForSequenceClassification.from_pretrained(reader).eval()
+    tokenizer = AutoTokenizer.from_pretrained(reader)
     for chain, document in zip(chains_from_readout(out), [d for d in documents() if d.split == "test"], strict=True):
         for title, section in zip(chain.symbols, document.sections, strict=True):
             ids = tokenizer(section.text, truncation=True, max_length=16, return_tensors="pt")["input_ids"]
@@ -308,8 +300,8 @@ def test_titles_equal_a_plain_forward_pass_and_an_empty_section_has_one(tmp_path
     out = section_titles.read(documents=lone, reader=reader, name="t", splits=["generated"], max_length=16)
     assert len(chains_from_readout(out)[0].symbols) == 1
     assert units_from_readout(out)[0].gold == (None,)
-    with pytest.raises(BadInput, match="no document of splits"):
-        section_titles.read(documents=lone, reader=reader, name="t", splits=["test"], max_length=16)
+    given = {"documents": lone, "reader": reader, "name": "t", "max_length": 16}
+    refuses("no document of splits", section_titles.read, **given, splits=["test"])
 
 
 def test_gold_chains_with_an_untitled_section_are_invalid_not_shortened():

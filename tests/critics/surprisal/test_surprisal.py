@@ -9,18 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 from transformers import (
-    GPT2Config,
-    GPT2LMHeadModel,
-    GPTNeoConfig,
-    GPTNeoForCausalLM,
-    GPTNeoXConfig,
-    GPTNeoXForCausalLM,
-    LlamaConfig,
-    LlamaForCausalLM,
+    AutoConfig,
+    AutoModelForCausalLM,
     PreTrainedTokenizerFast,
 )
 
-from longform.core.documents import BadInput
 from longform.critics.surprisal.read import (
     ENDS,
     Encoder,
@@ -65,33 +58,16 @@ def sentencepiece_like() -> PreTrainedTokenizerFast:
 
 
 TOKENIZERS = {"byte-level": byte_level(), "sentencepiece-like": sentencepiece_like()}
-SHAPE = {"vocab_size": 320, "max_position_embeddings": 128, "bos_token_id": 0, "eos_token_id": 0}
-NETWORKS = {
-    "gpt2": lambda: GPT2LMHeadModel(
-        GPT2Config(vocab_size=320, n_positions=128, n_embd=32, n_layer=2, n_head=2, bos_token_id=0, eos_token_id=0)
-    ),
-    "gpt_neox": lambda: GPTNeoXForCausalLM(
-        GPTNeoXConfig(**SHAPE, hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64)
-    ),
-    "llama": lambda: LlamaForCausalLM(
-        LlamaConfig(**SHAPE, hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64)
-    ),
-    "gpt_neo": lambda: GPTNeoForCausalLM(
-        GPTNeoConfig(
-            **SHAPE,
-            hidden_size=32,
-            num_layers=2,
-            num_heads=2,
-            attention_types=[[["global", "local"], 1]],
-            window_size=4,
-        )
-    ),
-}
+SHAPE = {"vocab_size": 320, "max_position_embeddings": 128, "bos_token_id": 0, "eos_token_id": 0, "hidden_size": 32}
+HEADS = {"num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
+LOCAL = {"num_layers": 2, "num_heads": 2, "attention_types": [[["global", "local"], 1]], "window_size": 4}
+NETWORKS = {"gpt2": HEADS, "gpt_neox": HEADS, "llama": HEADS, "gpt_neo": LOCAL}
 
 
 def network(kind: str = "gpt2"):
     torch.manual_seed(0)
-    made = NETWORKS[kind]().double().eval()
+    config = AutoConfig.for_model(kind, **SHAPE, **NETWORKS[kind])
+    made = AutoModelForCausalLM.from_config(config).double().eval()
     with torch.no_grad():
         for parameter in made.parameters():
             if parameter.ndim == 2:
@@ -205,19 +181,14 @@ def test_region_sums_equal_a_loop_over_prefixes_of_the_text():
 
 
 def test_ends_by_the_legacy_convention_and_by_the_image_of_2021():
-    model, tokens = network(), TOKENIZERS["byte-level"]
-    found = condition_bits([suite()], Encoder(tokens, "legacy_none"), open_reader(model))[4]
-    ids = tokens("the naïve dog ’s ball sat .", add_special_tokens=False)["input_ids"]
-    assert found.bits[0] == 0.0
-    assert found.regions[0] == 0
-    np.testing.assert_allclose(found.bits[1:], by_hand(model, ids), atol=1e-9)
-    model, tokens = network(), TOKENIZERS["sentencepiece-like"]
-    found = condition_bits([suite()], Encoder(tokens, "bos_eos_2021"), open_reader(model))[4]
-    ids = tokens("the naïve dog ’s ball sat .", add_special_tokens=False)["input_ids"]
-    assert (found.bits[0], found.regions[0], found.regions[-1]) == (0.0, 0, 2)
-    np.testing.assert_allclose(
-        found.bits[1:], by_hand(model, [tokens.bos_token_id, *ids, tokens.eos_token_id]), atol=1e-9
-    )
+    model = network()
+    for kind, ends in (("byte-level", "legacy_none"), ("sentencepiece-like", "bos_eos_2021")):
+        tokens = TOKENIZERS[kind]
+        found = condition_bits([suite()], Encoder(tokens, ends), open_reader(model))[4]
+        ids = tokens("the naïve dog ’s ball sat .", add_special_tokens=False)["input_ids"]
+        ids = [tokens.bos_token_id, *ids, tokens.eos_token_id] if ends == "bos_eos_2021" else ids
+        assert (found.bits[0], found.regions[0], found.regions[-1]) == (0.0, 0, 2)
+        np.testing.assert_allclose(found.bits[1:], by_hand(model, ids), atol=1e-9)
 
 
 def test_a_change_of_speaker_is_the_end_token_nothing_or_characters():
@@ -285,12 +256,10 @@ def test_bad_input_is_named():
     for ends in set(ENDS) - {"legacy_none"}:
         refuses("no begin or end token", Encoder, bare, ends)
     refuses("no begin or end token", Encoder(bare, "legacy_none").rows, [["the cat [SEP]", "ran"]])
-    long = Suite("long", "sum", ("(1;%a%) > (1;%b%)",), (pair(7, {"a": ["the cat " * 80], "b": ["the"]}),))
-    with pytest.raises(BadInput, match=r"suite long, item 7, condition a: \d+ tokens, the model reads 128"):
-        condition_bits([long], Encoder(TOKENIZERS["byte-level"]), open_reader(network()))
-    empty = Suite("none", "sum", ("(1;%a%) > (1;%b%)",), (pair(7, {"a": [""], "b": ["the"]}),))
-    with pytest.raises(BadInput, match="suite none, item 7, condition a: the tokenizer gives no token"):
-        condition_bits([empty], Encoder(TOKENIZERS["byte-level"], "legacy_none"), open_reader(network()))
+    for text, why in (("the cat " * 80, r"\d+ tokens, the model reads 128"), ("", "the tokenizer gives no token")):
+        bad = Suite("s", "sum", ("(1;%a%) > (1;%b%)",), (pair(7, {"a": [text], "b": ["the"]}),))
+        given = [bad], Encoder(TOKENIZERS["byte-level"], "legacy_none"), open_reader(network())
+        refuses(f"suite s, item 7, condition a: {why}", condition_bits, *given)
     refuses("ends is 'cls'", Encoder, TOKENIZERS["byte-level"], "cls")
     refuses("separator is 'tab'", Encoder, TOKENIZERS["byte-level"], separator="tab")
 

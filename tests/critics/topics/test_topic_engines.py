@@ -10,8 +10,7 @@ from scipy.stats import multivariate_normal
 from topic_cases import simulated, small_model
 
 from longform.core.resampling import generator
-from longform.critics.topics.model import RELEASED, TermCounts, TopicModel, TopicSettings, from_rows, gaussian, inverse
-from longform.critics.topics.score import LogisticNormalCritic, TopicReading
+from longform.critics.topics.model import RELEASED, TermCounts, TopicModel, TopicSettings, from_rows, gaussian
 from longform.critics.topics.train import (
     Expectation,
     columns_of,
@@ -131,25 +130,6 @@ def test_a_fit_recovers_topics_and_covariance_blocks_of_the_truth():
     assert reached[pairs][same].max() < reached[pairs][~same].min()
     ratio = reached[pairs] / truth[pairs]
     assert ratio.max() < 1.1 and ratio.min() > 0.5
-
-
-def test_under_the_true_model_the_latent_nll_of_its_documents_is_the_entropy_of_its_prior():
-    """deng2022, appendix B: aggregated over documents the exact posterior is the prior; shuffled topics cost nats."""
-    counts, block, beta, _ = simulated(300, length=1000)
-    contrast = np.hstack([np.eye(5), -np.ones((5, 1))])
-    covariance = contrast @ block @ contrast.T
-    truth = TopicModel((), beta, np.zeros(5), covariance, inverse(covariance))
-    found = expectation(counts, truth, replace(EXACT, tolerance=1e-8))
-    rows = zip(found.logits, found.variances, strict=True)
-    units = [TopicReading(str(i), "test", mean, wide, 1000) for i, (mean, wide) in enumerate(rows)]
-    critic = LogisticNormalCritic(full_expectation=True, own_prior=False).with_prior(truth.mean, covariance)
-    entropy = multivariate_normal(truth.mean, covariance).entropy()
-    reached = critic.score(critic.tally(units))
-    assert reached == pytest.approx(entropy, abs=0.3)
-    rng = generator("deal topics out")
-    dealt = np.stack([rng.permutation(column) for column in found.logits.T], axis=1)
-    mixed = [replace(unit, logits=row) for unit, row in zip(units, dealt, strict=True)]
-    assert critic.score(critic.tally(mixed)) > reached + 2
 
 
 @pytest.mark.parametrize("floats", ["float32", "float64"])

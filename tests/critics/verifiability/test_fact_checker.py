@@ -125,9 +125,7 @@ def trained(tmp_path_factory):
     corpus = build(name="claims", seed=1, pages={"train": 60})
     schedule = {"learning_rate": 6e-3, "batch": 32, "epochs": 8, "validations": 2}
     given = {"base": folder, "name": "checker", "seed": 1, "scratch": folder / "scratch", "size": 24}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("WANDB_MODE", "disabled")
-        made = train.fit(documents=corpus.documents, schedule=schedule, **given)
+    made = train.fit(documents=corpus.documents, schedule=schedule, **given)
     (folder / "saved").mkdir()
     made.save(folder / "saved")
     return folder / "saved", corpus, made
