@@ -15,13 +15,7 @@ PAGES = sorted(
     for pattern in ("README.md", "docs/**/*.md", "data/**/*.md", "experiments/**/*.md", "benchmarks/*.md")
     for path in ROOT.glob(pattern)
 )
-MADE = (
-    "data/",
-    "paper_figures/",
-    "scales/",
-    "scratch/",
-    "criticism/",
-)  # what runs write, and what only some machines have
+MADE = ("data/", "paper_figures/", "scales/", "scratch/", "criticism/")  # of runs, and of some machines alone
 TOP = ("src", "docs", "experiments", "tests", "benchmarks", "notebooks")
 SOURCE = ("core", "text", "datasets", "language_models", "decoding", "critics", "evaluation", "reporting",
           "pipeline", "study")  # fmt: skip

@@ -42,17 +42,14 @@ def test_the_committed_page_is_the_one_that_the_program_makes_of_the_committed_e
 
 def test_every_exhibit_of_the_default_run_and_of_each_scale_is_on_the_committed_page(committed):
     text = (committed / PAGE).read_text(encoding="utf-8")
-    homes = {"default": committed} | {
-        path.parent.name: path.parent for path in committed.glob("experiments/scales/*/paper_figures")
-    }
-    assert "three_seeds" in homes
-    for name, home in homes.items():
-        folders = [
-            path for path in (home / "paper_figures").rglob("*") if any(file.is_file() for file in path.glob("*"))
-        ]
+    scales = {path.parent.name: path.parent for path in committed.glob("experiments/scales/*/paper_figures")}
+    assert "three_seeds" in scales
+    for name, home in {"default": committed, **scales}.items():
+        figures = home / "paper_figures"
+        folders = [path for path in figures.rglob("*") if any(file.is_file() for file in path.glob("*"))]
         assert len(folders) > 3 or (name, len(folders)) == ("real_matrix", 2)  # one report of two exhibits
         for folder in folders:
-            anchor = "-".join((name, *folder.relative_to(home / "paper_figures").parts))
+            anchor = "-".join((name, *folder.relative_to(figures).parts))
             assert f'<article id="{anchor}">' in text or f'<li id="aside-{anchor}">' in text, anchor
 
 
@@ -69,13 +66,7 @@ def test_every_link_and_picture_of_the_committed_page_leads_to_a_file_or_a_place
 def odd(tmp_path):
     """One paper of a scale of one run: a long table of hostile words, a picture that is missing, a folder of other files."""
     paper, figures = tmp_path / "experiments" / "p", tmp_path / "paper_figures"
-    for folder in (
-        paper,
-        figures / "p" / "table_1",
-        figures / "p" / "odd & name",
-        figures / "p" / "files",
-        figures / "ledger",
-    ):
+    for folder in (paper, *(figures / name for name in ("p/table_1", "p/odd & name", "p/files", "ledger"))):
         folder.mkdir(parents=True)
     (paper / "params.yaml").write_text("reports: {r: {exhibits: {table_1: {}, files: {}}}}")
     (paper / "expected.yaml").write_text("claims: [{id: c, exhibit: table_1}, {id: lost, exhibit: table_9}]")
@@ -103,27 +94,13 @@ def test_captions_cells_claims_and_names_are_escaped(odd):
         assert target.startswith("#") or (odd / PAGE).parent.joinpath(unquote(target)).resolve().is_file(), target
 
 
-def test_claims_stand_once_at_their_exhibit_with_the_command_that_makes_it(odd):
+def test_claims_stand_once_at_their_exhibit_with_its_command_and_from_markdown_alone_too(odd):
     made = page(odd)
     exhibit = made[made.index('<article id="default-p-table_1">') :].partition("</article>")[0]
-    assert (
-        "dvc repro report_p_r" in exhibit and exhibit.count('<span class="v holds">') == 1 and "and more" not in exhibit
-    )
+    assert "dvc repro report_p_r" in exhibit and exhibit.count('<span class="v holds">') == 1
+    assert "and more" not in exhibit
     assert "Nobody shows this." in made.partition("Claims that belong to no exhibit of this run")[2]
     assert re.search(r">p</a></td><td>2</td><td>1</td>", made) and "p, our own checks" in made
-
-
-def test_long_tables_are_cut_and_what_cannot_be_shown_is_set_aside(odd):
-    made, aside = page(odd), page(odd).partition('<h2 id="aside">')[2]
-    assert (
-        made.count("alert(&#34;1&#34;)") < SHOWN_ROWS + 5
-        and '2 more in <a href="../../paper_figures/p/table_1/table_1.md">' in made
-    )
-    assert "Files (no files.md)" in aside and "one.jsonl" in aside
-    assert "(no a.png)" in aside and "A caption." in made and "<img" not in made
-
-
-def test_verdicts_that_stand_in_markdown_alone_are_claims_too(odd):
     (odd / "paper_figures" / "ledger" / "claims.csv").unlink()
     made = page(odd)
     claim = f'<span class="v holds">holds</span> {escape(SCRIPT)} <span class="small">(s)</span>'
@@ -131,10 +108,15 @@ def test_verdicts_that_stand_in_markdown_alone_are_claims_too(odd):
     assert re.search(r">p</a></td><td>2</td><td>1</td>", made) and "p, our own checks" not in made
 
 
-def test_a_scale_names_exhibits_that_are_those_of_the_default_run(odd):
+def test_long_tables_are_cut_what_cannot_be_shown_is_set_aside_and_equal_exhibits_of_a_scale_are_named(odd):
+    made, aside = page(odd), page(odd).partition('<h2 id="aside">')[2]
+    assert made.count("alert(&#34;1&#34;)") < SHOWN_ROWS + 5
+    assert '2 more in <a href="../../paper_figures/p/table_1/table_1.md">' in made
+    assert "Files (no files.md)" in aside and "one.jsonl" in aside
+    assert "(no a.png)" in aside and "A caption." in made and "<img" not in made
     scale = odd / "experiments" / "scales" / "s" / "paper_figures" / "p"
-    for name, text in (("files", "{}"), ("new", "{}")):
+    for name in ("files", "new"):
         (scale / name).mkdir(parents=True)
-        (scale / name / "one.jsonl").write_text(text)
+        (scale / name / "one.jsonl").write_text("{}")
     aside = page(odd).partition('<h2 id="aside">')[2]
     assert aside.count('the same as <a href="#aside-default-p-files">') == 1 and aside.count("make scale SCALE=s") == 2

@@ -129,9 +129,7 @@ def test_the_value_that_is_resampled_is_scipys(kind):
 def test_values_of_many_resamples_are_those_of_each(kind):
     rng = np.random.default_rng(1)
     x, y = rng.normal(size=12).round(1), rng.integers(0, 4, 12).astype(float)
-    counts = np.concatenate([rng.poisson(1.0, (40, 12)), np.eye(12), 2 * np.eye(12)[:, ::-1] + np.eye(12)]).astype(
-        float
-    )
+    counts = np.concatenate([rng.poisson(1.0, (40, 12)), np.eye(12), 2 * np.eye(12)[:, ::-1] + np.eye(12)])
     rows = [np.repeat(np.arange(12), times) for times in counts.astype(int)]
     one_by_one = [value_of(kind, x[row], y[row]) for row in rows]
     np.testing.assert_allclose(weighted_values(kind, x, y, counts), one_by_one, rtol=1e-12, atol=1e-15)
@@ -149,11 +147,6 @@ def test_intervals_cover_the_truth_about_as_often_as_they_say(kind):
         found = correlate(kind, x, rho * x + math.sqrt(1 - rho**2) * rng.normal(size=40))
         hits += found.low <= truth <= found.high
     assert 0.90 <= hits / 300 <= 0.99
-
-
-@pytest.mark.parametrize("x", [[1, 1, 1, 1], [1, 2, NAN, NAN]])
-def test_constant_or_too_few_values_have_no_coefficient(x):
-    assert math.isnan(correlate("pearson", np.array(x), np.arange(4.0)).value)
 
 
 def test_leave_one_out_equals_a_loop_over_raters():
@@ -175,6 +168,8 @@ def test_a_constant_rater_is_counted_out_and_what_is_constant_or_empty_undefined
     assert (leave_one_out(ratings, generator("b"), resamples=5).raters) == 2
     refuses("constant", leave_one_out, np.full((3, 5), 4.0), generator("b"))
     refuses("two raters", leave_one_out, np.ones((1, 5)), generator("b"))
+    for x in ([1, 1, 1, 1], [1, 2, NAN, NAN]):
+        assert math.isnan(correlate("pearson", np.array(x), np.arange(4.0)).value)
     assert math.isnan(krippendorff_alpha(np.ones((2, 4))))
     refuses("no item", krippendorff_alpha, np.array([[1, NAN], [NAN, 2]]))
     refuses("allowed are", krippendorff_alpha, KRIPPENDORFF, "cardinal")

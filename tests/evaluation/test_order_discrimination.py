@@ -90,12 +90,8 @@ DOCUMENTS = permuted_documents([
     ],
 )
 def test_preferences_of_one_document(scores, better, counts):
-    rows = [
-        np.array(scores, dtype=float),
-        np.array([2.0, 3.0, 1.0, 4.0, 0.0]),
-        np.zeros(0),
-    ]  # beside a longer and an empty one
-    found = preferences(rows, better)
+    beside = np.array([2.0, 3.0, 1.0, 4.0, 0.0]), np.zeros(0)  # a longer and an empty one
+    found = preferences([np.array(scores, dtype=float), *beside], better)
     assert tuple(found[0]) == counts and found[1:, [2, 5]].tolist() == [[4, 0], [0, 1]]
 
 
@@ -150,9 +146,8 @@ def test_a_pair_learner_learns_every_task_anew():
     """A ranker of single sentences' shuffles is not the ranker of windows: each task has its own weights."""
     train, test, task = runs(30), runs(30, 1), ShuffleTask("window", (1,))
     ranker = GridRanker(TransitionFeatures((2,), 0))
-    own = ranker.fit_pairs(
-        [(ranker.features.of_texts([g]), ranker.features.of_orders(g, task.orders(g))) for g in train]
-    )
+    features = ranker.features
+    own = ranker.fit_pairs([(features.of_texts([g]), features.of_orders(g, task.orders(g))) for g in train])
     assert np.array_equal(learned(ranker, train, drawn_orders(train, task)).weights, own.weights)
     assert not np.allclose(ranker.fit(train).weights, own.weights)
     assert learned(own, (), ()) is own  # fitted already

@@ -29,10 +29,8 @@ def test_an_inequality_is_strict_in_means_or_sums():
     tally = SuiteAccuracy().tally(ITEMS)
     assert SuiteAccuracy().score(tally) == 2 / 4
     found = SuiteAccuracy().describe(ITEMS)
-    assert {name: (suite["counts"]["items"], suite["counts"]["correct"]) for name, suite in found.items()} == {
-        "s": (3, 1),
-        "t": (1, 1),
-    }
+    counts = {name: (suite["counts"]["items"], suite["counts"]["correct"]) for name, suite in found.items()}
+    assert counts == {"s": (3, 1), "t": (1, 1)}
     assert not SuiteAccuracy().succeeds(ITEMS[1])
     assert SuiteAccuracy().succeeds(replace(ITEMS[1], metric="sum"))
     bits, place = item(1, [1, 5, 2], [0]), RegionValue(2, "a")
@@ -73,34 +71,17 @@ def test_records_have_wilsons_interval_and_mcnemars_exact_test():
     for gained, lost in [(0, 0), (1, 0), (9, 2), (5, 5), (0, 12)]:
         expected = binomtest(gained, gained + lost).pvalue if gained + lost else 1.0
         assert mcnemar(gained, lost) == pytest.approx(expected)
-    record, interval = FOUND["N_all"], binomtest(96, 100).proportion_ci(method="wilson")
+    counts = {"N_all": (100, 96, 7, 1), "connective_as_causal_as_since": (40, 30, 0, 0),
+              "connective_as_causal_as_yet": (40, 20, 0, 0), "coreference_WSJ": (30, 15, 0, 0)}  # fmt: skip
+    names = ("items", "correct", "gained", "lost")
+    told = {s: {"counts": dict(zip(names, row, strict=True)), "token_bits": {}} for s, row in counts.items()}
+    found = {record.task: record for record in suite_accuracy_records(told, corpus="suites", system="gpt2")}
+    record, interval = found["N_all"], binomtest(96, 100).proportion_ci(method="wilson")
     assert (record.value, record.units, record.system) == (0.96, 100, "gpt2")
     assert (record.low, record.high) == pytest.approx((interval.low, interval.high))
-    assert record.p_value == pytest.approx(binomtest(7, 8).pvalue) and FOUND["coreference_WSJ"].p_value is None
-    pooled, interval = FOUND["connective_as_causal"], binomtest(25, 40).proportion_ci(method="wilson")
+    assert record.p_value == pytest.approx(binomtest(7, 8).pvalue) and found["coreference_WSJ"].p_value is None
+    pooled, interval = found["connective_as_causal"], binomtest(25, 40).proportion_ci(method="wilson")
     assert (pooled.value, pooled.units) == (0.625, 40)
     assert (pooled.low, pooled.high) == pytest.approx((interval.low, interval.high))
-    assert FOUND["connectives"].details["counts"]["items"] == 80 and FOUND["re-mention"].units == 30
-    assert FOUND["all suites"].units == 170 and FOUND["all suites"].value == 161 / 210
-
-
-def described(**suites):
-    names = ("items", "correct", "gained", "lost")
-    return {
-        suite: {"counts": dict(zip(names, counts, strict=True)), "token_bits": {}} for suite, counts in suites.items()
-    }
-
-
-FOUND = {
-    r.task: r
-    for r in suite_accuracy_records(
-        described(
-            N_all=(100, 96, 7, 1),
-            connective_as_causal_as_since=(40, 30, 0, 0),
-            connective_as_causal_as_yet=(40, 20, 0, 0),
-            coreference_WSJ=(30, 15, 0, 0),
-        ),
-        corpus="suites",
-        system="gpt2",
-    )
-}
+    assert found["connectives"].details["counts"]["items"] == 80 and found["re-mention"].units == 30
+    assert found["all suites"].units == 170 and found["all suites"].value == 161 / 210

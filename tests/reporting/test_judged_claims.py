@@ -109,15 +109,9 @@ def test_a_claim_about_what_was_not_run_says_what_it_takes(tmp_path):
     assert rows(lacking) == {("", ""): "not measured here"}
     assert lacking.sentence().endswith("**not measured here**; it takes a second family: the scale large")
     assert not [row.why for row in judged(tmp_path, order=both, **takes).rows if "takes" in row.why]
-
-
-def test_a_claim_with_a_record_that_is_not_there_is_not_measured(tmp_path):
-    sizes = {"order": [{"system": "data", "titles": None}, {"system": ["gpt2", "gpt_neo"], "titles": True}]}
-    asked = judged(tmp_path, **{**sizes, "for_each": ["corpus"], "with": {"system": ["gpt_neo"]}})
-    assert asked.verdict != "not measured here" and len(asked.rows) > 1
-    one = Results([r for r in RESULTS if r.system != "gpt_neo"])
-    lacking = judged(tmp_path, one, **{**sizes, "for_each": ["corpus"], "with": {"system": ["gpt_neo"]}})
-    assert lacking.verdict == "not measured here" and lacking.sentence().endswith("**not measured here**")
+    order = [{"system": "data", "titles": None}, {"system": ["gpt2", "gpt_neo"], "titles": True}]
+    needed = {"for_each": ["corpus"], "order": order, "with": {"system": ["gpt_neo"]}}
+    assert judged(tmp_path, **needed).verdict != "not measured here" == judged(tmp_path, first, **needed).verdict
 
 
 def test_an_exact_value_lies_in_the_interval_or_outside_it(tmp_path):
@@ -131,16 +125,11 @@ def test_an_exact_value_lies_in_the_interval_or_outside_it(tmp_path):
 
 
 def test_a_group_stands_for_each_of_its_records_and_a_constant_for_chance(tmp_path):
-    shares = Results(
-        [
-            Record("s", "accuracy", system=n, value=v, low=v - 0.05, high=v + 0.05, units=90)
-            for n, v in (("a", 0.7), ("b", 0.4), ("c", 0.9))
-        ]
-    )
-    where = {"critic": "s", "metric": "accuracy"}
-    found = judged(
-        tmp_path, shares, where=where, for_each=[], order=[{"value": 0.5}, {"system": ["a", "b"]}, {"system": "c"}]
-    )
+    values = {"a": 0.7, "b": 0.4, "c": 0.9}
+    shares = Results(Record("s", "accuracy", system=n, value=v, low=v - 0.05, high=v + 0.05, units=90)
+                     for n, v in values.items())  # fmt: skip
+    where, order = {"critic": "s", "metric": "accuracy"}, [{"value": 0.5}, {"system": ["a", "b"]}, {"system": "c"}]
+    found = judged(tmp_path, shares, where=where, for_each=[], order=order)
     assert [(row.compared, row.verdict) for row in found.rows] == [
         ("0.5 < a", "holds"), ("0.5 < b", "contradicted"), ("a < c", "holds"), ("b < c", "holds"),
     ]  # fmt: skip
@@ -151,10 +140,8 @@ def test_a_group_stands_for_each_of_its_records_and_a_constant_for_chance(tmp_pa
 
 @pytest.mark.parametrize(("needs", "verdict"), [("all", "contradicted"), ("majority", "holds"), ("any", "holds")])
 def test_a_claim_needs_all_rows_a_majority_or_any(tmp_path, needs, verdict):
-    results = Results(
-        [ppl("data", 2.0, corpus=c) for c in "xyz"]
-        + [ppl("gpt2", v, True, corpus=c) for c, v in zip("xyz", (3, 3, 1), strict=True)]
-    )
+    models = [ppl("gpt2", v, True, corpus=c) for c, v in (("x", 3), ("y", 3), ("z", 1))]
+    results = Results([*models, *(ppl("data", 2.0, corpus=c) for c in "xyz")])
     assert judged(tmp_path, results, needs=needs, order=[{"system": "data"}, {"titles": True}]).verdict == verdict
 
 
@@ -167,10 +154,9 @@ def test_one_row_of_many_refutes_a_claim_only_beyond_chance(tmp_path, value, alo
     claimed = {"order": None, form: [{"system": "data"}, {"titles": True}][:: 1 if form == "order" else -1]}
     for many, verdict in ((corpora[:1], alone), (corpora, among)):
         values = [value, *[3.0 if form == "order" else 2.0] * (len(many) - 1)]
-        models = [ppl("gpt2", v, True, corpus=c, seed=1) for c, v in zip(many, values, strict=True)]
-        found = judged(
-            tmp_path, Results([*(ppl("data", 2.0, corpus=c) for c in many), *models]), for_each=["corpus"], **claimed
-        )
+        results = [ppl("gpt2", v, True, corpus=c, seed=1) for c, v in zip(many, values, strict=True)]
+        results += [ppl("data", 2.0, corpus=c) for c in many]
+        found = judged(tmp_path, Results(results), for_each=["corpus"], **claimed)
         assert found.rows[0].verdict == found.verdict == verdict
         assert {row.verdict for row in found.rows[1:]} <= {"holds"}
         assert found.rows[0].why == ("contradicted alone, not among 10 comparisons" if verdict == "undecided" else "")

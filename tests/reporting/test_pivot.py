@@ -45,11 +45,8 @@ def test_seeds_make_one_cell_and_details_on_the_log_scale_for_perplexities(tmp_p
         Given(Results([*results, results[0]]), EXPECTED, tmp_path).pivot({"share": {}}, rows=("system",))
     results = Results([record("big", value, "latent_ppl", seed=seed) for seed, value in enumerate((2.0, 8.0))])
     whole = Given(results, EXPECTED, tmp_path).pivot({"PPL": {}}, rows=("system",))[0]
-    assert (
-        whole.value == pytest.approx(4.0)
-        and 0 < whole.low < 2
-        and whole.high * whole.low == pytest.approx(16, rel=1e-2)
-    )
+    assert whole.value == pytest.approx(4.0) and 0 < whole.low < 2
+    assert whole.high * whole.low == pytest.approx(16, rel=1e-2)
 
 
 def test_exact_values_come_from_corpora_and_comparisons_of_too_few_units_are_not_told(tmp_path):
@@ -87,18 +84,10 @@ def test_rows_follow_the_labels_and_single_heads_and_seeds_are_left_to_the_csv(t
     assert "head" not in Table("t", cells).markdown()
     seeds = [scored("bb", seed=seed, value=0.1 * seed) for seed in (1, 2)]
     cells = GIVEN.crossed(seeds, "table", ("critic", "variant"), "task", 100)
-    assert [(c.row, c.detail) for c in cells] == [
-        ("BBScore", False),
-        ("BBScore, seed 1", True),
-        ("BBScore, seed 2", True),
-    ]
-    assert cells[0].value == pytest.approx(15)
+    assert [c.row for c in cells] == ["BBScore", "BBScore, seed 1", "BBScore, seed 2"]
+    assert [c.detail for c in cells] == [False, True, True] and cells[0].value == pytest.approx(15)
     cells = GIVEN.crossed([scored("bb", value=0.2), *seeds], "table", ("critic",), "task", 100)
-    assert [(c.row, c.value) for c in cells[:1]] == [("BBScore", 20)] and [c.detail for c in cells] == [
-        False,
-        True,
-        True,
-    ]
+    assert (cells[0].row, cells[0].value) == ("BBScore", 20) and [c.detail for c in cells] == [False, True, True]
 
 
 def test_printed_numbers_without_a_record_stand_alone():
@@ -133,11 +122,9 @@ def test_a_listing_keeps_bars_and_line_breaks_out_of_its_cells(tmp_path):
 
 
 def test_a_figure_is_drawn_twice_with_equal_bytes(tmp_path):
+    drawn = [cell("a", "x", RECORD)], lambda canvas: canvas.add_subplot().plot([1, 2])
     for stem in ("f", "g"):
-        figure = Figure(
-            "Caption", [cell("a", "x", RECORD)], lambda canvas: canvas.add_subplot().plot([1, 2]), notes=["n"]
-        )
-        figure.save(tmp_path, stem)
+        Figure("Caption", *drawn, notes=["n"]).save(tmp_path, stem)
     assert (tmp_path / "f.pdf").read_bytes() == (tmp_path / "g.pdf").read_bytes()
     assert (tmp_path / "f.png").read_bytes() == (tmp_path / "g.png").read_bytes()
     assert "Caption\n\n- n\n" in (tmp_path / "f.md").read_text()

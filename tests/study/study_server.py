@@ -24,11 +24,8 @@ def article(name, split, titles=TITLES, text=""):
 
 def small_study(texts=("", HOSTILE)):
     training = [article(f"train{i}", "train") for i in range(2)]
-    systems = {
-        "data": [article("d0", "test", text=texts[0])],
-        "lm": [article("g0", "generated", TITLES[:2], text=texts[1])],
-    }
-    return sections_study(training, systems, name="small", per_system=1, seed=1)
+    real, made = article("d0", "test", text=texts[0]), article("g0", "generated", TITLES[:2], text=texts[1])
+    return sections_study(training, {"data": [real], "lm": [made]}, name="small", per_system=1, seed=1)
 
 
 def free_port():

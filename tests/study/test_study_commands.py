@@ -52,10 +52,8 @@ def test_an_export_is_analysed_and_says_what_was_planted(tmp_path, capsys):
     effect = at["gpt2-w title minus data", "logit"]
     assert effect.high < 0 and effect.p_value is None
     tested = at["gpt2-w title minus data", "share, articles exchanged"]
-    assert tested.value == pytest.approx(
-        at["gpt2-w title", "coherent, articles resampled"].value - at["data", "coherent, articles resampled"].value
-    )
-    assert tested.p_value < 0.001
+    one, other = (at[system, "coherent, articles resampled"].value for system in ("gpt2-w title", "data"))
+    assert tested.value == pytest.approx(one - other) and tested.p_value < 0.001
     assert {p.name for p in (tmp_path / "a").iterdir()} == {
         "human_study.csv", "human_study.md", "organisations.csv", "organisations.md",
     }  # fmt: skip
@@ -160,15 +158,10 @@ def test_a_sheet_may_have_a_byte_order_mark_and_line_separators(tmp_path):
     held = json.dumps(CLAIM | {"claim": "one\u2028two"}, ensure_ascii=False) + "\n"
     assert claims(tmp_path, "s.jsonl", held.encode("utf-8-sig")) == 0
     assert load_study(tmp_path / "s.json").items[0].body["claim"] == "one\u2028two"
-    assert claims(tmp_path, "s.csv", "item_id,claim,evidence\na,b,c\n".encode("utf-8-sig")) == 0
-
-
-@pytest.mark.parametrize("mark", [";", "\t"])
-def test_a_table_may_be_cut_by_semicolons_or_tabs(tmp_path, mark):
-    rows = [("item_id", "claim", "evidence"), ("a", "one, two", "three")]
-    held = "".join(mark.join(row) + "\n" for row in rows)
-    assert claims(tmp_path, "s.csv", held.encode()) == 0
-    assert load_study(tmp_path / "s.json").items[0].body == {"claim": "one, two", "evidence": "three"}
+    for mark in ";\t":  # a table may be cut by them
+        held = f"item_id{mark}claim{mark}evidence\na{mark}one, two{mark}three\n"
+        assert claims(tmp_path, "s.csv", held.encode("utf-8-sig")) == 0
+        assert load_study(tmp_path / "s.json").items[0].body == {"claim": "one, two", "evidence": "three"}
 
 
 def test_the_database_of_something_else_is_refused_and_untouched(tmp_path, capsys):

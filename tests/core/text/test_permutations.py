@@ -155,9 +155,3 @@ def test_bad_input_is_named():
     for text in (["a"], ["a", "a", "a"], []):
         refuses("at least two must differ", shuffled, text, generator(0))
     refuses("must lie inside and change it", connective_replaced, "a while b", 2, 7, "While")
-
-
-@pytest.mark.parametrize(("match_case", "new"), [(False, "while"), (True, "While")])
-def test_a_connective_is_put_in_in_lower_case_or_in_the_case_of_the_place(match_case, new):
-    assert connective_replaced("He left. However, she", 9, 16, "while", match_case)[0] == f"He left. {new}, she"
-    assert connective_replaced("He left, yet she", 9, 12, "while", match_case)[0] == "He left, while she"

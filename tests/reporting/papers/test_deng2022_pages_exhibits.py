@@ -8,7 +8,7 @@ import matplotlib.figure
 import pytest
 
 from longform.core.artefacts import write_documents
-from longform.core.documents import BadInput, Document, Section
+from longform.core.documents import Document, Section
 from longform.core.results import Record, Results
 from longform.reporting.papers import complete
 from longform.reporting.papers.deng2022.pages import escaped
@@ -16,7 +16,7 @@ from longform.reporting.papers.deng2022.sections import generated_folder
 from longform.reporting.printed import read_expected
 from tests.refusals import refuses
 from tests.reporting.papers.exhibits import draw
-from tests.reporting.papers.test_deng2022_exhibits import by, verdict
+from tests.reporting.papers.test_deng2022_exhibits import by, near, verdict
 
 PAPER = Path(__file__).parents[3] / "experiments" / "deng2022"
 EXPECTED = read_expected(PAPER, overrides={"exhibits": {"generated_articles": {"corpus": "wiki"}}})
@@ -57,11 +57,9 @@ def test_the_first_articles_stand_in_full_with_refused_sentences_in_bold_under_a
                      "encyclopedia, GPT-2 (LM1), without titles, article 0",
                      "encyclopedia, GPT-2 (LM1), without titles, article 1", "encyclopedia, data, article 0"]  # fmt: skip
     text = (tmp_path / "articles.md").read_text()
-    assert (
-        f"### {heads[0]}: 2 of 3 sentences derivable\n\n*plot*\n\nHe came. **The \\*end\\* is. near.**\n\n*cast*\n\n"
-        in text
-    )
-    assert f"### {heads[3]}: 2 of 3 sentences derivable\n\n**He came.** The \\*end\\* is. near.\n\n1\\. Nobody." in text
+    derivable = "2 of 3 sentences derivable\n\n"
+    assert f"### {heads[0]}: {derivable}*plot*\n\nHe came. **The \\*end\\* is. near.**\n\n*cast*\n\n" in text
+    assert f"### {heads[3]}: {derivable}**He came.** The \\*end\\* is. near.\n\n1\\. Nobody." in text
     assert text.count("**The") == 1 and text.count("*plot*") == 3
     cells = {c.row: c.value for c in page.table.cells if not c.detail}
     assert cells == {"encyclopedia, data": 1.0, "encyclopedia, GPT-2 (LM1), with titles": pytest.approx(0.375),
@@ -78,10 +76,6 @@ def test_marks_of_markdown_are_shown_as_they_are(text, shown):
 
 
 AS_WRITTEN = read_expected(Path(__file__).parents[3] / "experiments" / "deng2022")
-
-
-def near(value, **more):
-    return Record(value=value, low=value * 0.95, high=value * 1.05, units=80, excluded=0, **more)
 
 
 def test_languages_on_the_simplex_and_the_words_of_each(tmp_path):
@@ -143,10 +137,8 @@ def test_table_1_holds_printed_numbers_against_ours_at_the_papers_size_alone(tmp
 
 def test_bad_input_is_named(tmp_path):
     results = project(tmp_path)
-    with pytest.raises(BadInput, match="'a2' is not among the scored texts"):
-        draw(EXPECTED, "generated_articles", results, tmp_path, **{**SHOWN, "generated": 3})
-    with pytest.raises(BadInput, match="run the stage that scores it"):
-        draw(EXPECTED, "generated_articles", results, tmp_path, **{**SHOWN, "system": "gpt_neo"})
-    with pytest.raises(BadInput, match="no such file; generate the texts"):
-        draw(EXPECTED, "generated_articles", results, tmp_path / "elsewhere", **SHOWN)
+    for said, place, over in (("'a2' is not among the scored texts", tmp_path, {"generated": 3}),
+                              ("run the stage that scores it", tmp_path, {"system": "gpt_neo"}),
+                              ("no such file; generate the texts", tmp_path / "elsewhere", {})):  # fmt: skip
+        refuses(said, draw, EXPECTED, "generated_articles", results, place, **SHOWN | over)
     refuses("no reports for", complete, "nobody1999", Results([]))

@@ -56,9 +56,7 @@ def test_the_papers_models_stand_in_a_triangle_and_their_minus_signs_are_counted
     assert cells["latent semantics (LSA)", "entity grid, role transitions"] == 0.02
     assert "log-probability of a language model" not in {row for row, _ in cells}
     assert cells["10 raters, each against the others", "people"] == 0.8
-    assert any(
-        "Hirst and St-Onge 1 (0)" in note and "Jiang and Conrath (a distance) 1 (2)" in note for note in table.notes
-    )
+    assert any("Hirst and St-Onge 1 (0)" in n and "Jiang and Conrath (a distance) 1 (2)" in n for n in table.notes)
 
 
 def test_simulated_raters_are_told_and_say_nothing_of_people(tmp_path):

@@ -24,10 +24,9 @@ def record(critic, metric, value, **more):
 
 def shuffles(raw=0.8, classified=0.95):
     found = []
-    for task in (*BLOCKS, *WINDOWS):
-        for critic, value in (("bbscore", raw), ("three_layer", classified), ("grid_ranking", 0.6)):
-            details = {"pairs": 120.0}
-            found.append(record(critic, "pairwise_accuracy", value, task=task, details=details))
+    for critic, value in (("bbscore", raw), ("three_layer", classified), ("grid_ranking", 0.6)):
+        given = {"value": value, "details": {"pairs": 120.0}}
+        found += [record(critic, "pairwise_accuracy", task=task, **given) for task in (*BLOCKS, *WINDOWS)]
     return [*found, record("bbscore", "pairwise_accuracy", 0.7, task="block_1", variant="paper_0")]
 
 
@@ -99,9 +98,7 @@ def test_a_claim_is_one_line_and_counts_no_ablation(tmp_path):
     assert beats.verdict == HOLDS and len(beats.rows) == 8
     swapped = judge("sheng2024", EXPECTED.claims[:1], Results(shuffles(0.95, 0.8)), tmp_path)[0]
     assert swapped.verdict == CONTRADICTED
-    assert {judged[name].verdict for name in ("estimated_variance_is_good", "rated_classes_can_be_told")} == {
-        UNTESTABLE
-    }
+    assert judged["estimated_variance_is_good"].verdict == judged["rated_classes_can_be_told"].verdict == UNTESTABLE
 
 
 def test_writers_in_their_own_top_two_are_compared_with_chance_among_so_many(tmp_path):
