@@ -40,26 +40,18 @@ def regions(suite, item: int, condition: str) -> list[str]:
 
 
 def test_every_suite_of_the_paper_is_built_and_what_is_left_out_is_counted(suites):
-    connectives = {
-        f"connective_while_{sense}_as_{other}"
-        for sense in ("contrast", "temporal")
-        for other in ["although", "as", "however", "since", "though", "yet"]
-    }
+    words = ["although", "as", "however", "since", "though", "yet"]
+    connectives = {f"connective_while_{sense}_as_{other}" for sense in ("contrast", "temporal") for other in words}
     others = {"N_all", "N_context", "story_cloze", "D_all", "D_context", "winograd_full", "winograd_partial"}
     assert set(suites) == others | connectives | {"speaker_commitment", "coreference_tiny", "zu_all", "zu_context"}
     assert regions(suites["story_cloze"], 0, "original_ending")[1] == "She slept."
     assert regions(suites["story_cloze"], 0, "distractor_ending")[1] == "She sang."
     assert regions(suites["story_cloze"], 1, "original_ending")[1] == "It won."
     suite = suites["connective_while_contrast_as_yet"]
-    assert [regions(suite, i, "manipulated") for i in range(len(suite.items))] == [
-        ["I like tea ,", "yet", "you like coffee ."]
-    ]
-    assert suite.meta["excluded"] == {"opens its segment": 1}
-    assert regions(suites["connective_while_temporal_as_as"], 0, "original") == [
-        "A while ago he sang",
-        "while",
-        "we danced .",
-    ]
+    assert regions(suite, 0, "manipulated") == ["I like tea ,", "yet", "you like coffee ."]
+    assert len(suite.items) == 1 and suite.meta["excluded"] == {"opens its segment": 1}
+    found = regions(suites["connective_while_temporal_as_as"], 0, "original")
+    assert found == ["A while ago he sang", "while", "we danced ."]
     assert regions(suites["coreference_tiny"], 0, "pronoun") == ["A woman sang .", "Then she bowed ."]
     assert regions(suites["coreference_tiny"], 0, "repetition") == ["A woman sang .", "Then the woman bowed ."]
     suite = suites["speaker_commitment"]
@@ -78,10 +70,8 @@ def test_order_suites_hold_the_same_units_and_their_edits_restore_them(suites):
         assert order != original
         assert restored(order, edit) == original
     assert regions(suites["N_context"], 0, "shuffled")[1] == "She slept."
-    assert regions(suites["D_all"], 0, "original") == [
-        "hello , how are you ? [SEP] i am fine . [SEP] good . [SEP]",
-        "yes .",
-    ]
+    said = "hello , how are you ? [SEP] i am fine . [SEP] good . [SEP]"
+    assert regions(suites["D_all"], 0, "original") == [said, "yes ."]
     assert [item.number for item in suites["D_all"].items] == [1, 3]
     assert suites["D_all"].meta["excluded"] == {"no other order": 1}
 
@@ -113,21 +103,16 @@ def test_dialogues_may_drop_the_last_or_be_synthetic_and_stories_comma_separated
     assert read_stories(raw / "stories.csv") == read_stories(raw / "stories.tsv")
     path = tmp_path / "synthetic.csv"
     with path.open("w", encoding="utf-8", newline="") as file:
-        rows = [
-            ["user 1 personas", "user 2 personas", "Best Generated Conversation"],
-            ["I bake.\nI run.", "I sing.", "User 1: Hi!\nUser 2: Hello!\n"],
-        ]
-        csv.writer(file).writerows(rows)
+        header = ["user 1 personas", "user 2 personas", "Best Generated Conversation"]
+        csv.writer(file).writerows([header, ["I bake.\nI run.", "I sing.", "User 1: Hi!\nUser 2: Hello!\n"]])
     dialogue = read_synthetic_persona_chat(path)[0]
     assert dialogue.utterances == ("Hi!", "Hello!")
     assert dialogue.personas == ("I bake.", "I run.", "I sing.")
 
 
 def test_substituted_schemas_are_cut_where_they_differ(tmp_path):
-    records = [
-        {"question_id": "q", "correctness": False, "substitution": "It fell because The big ball was heavy."},
-        {"question_id": "q", "correctness": True, "substitution": "It fell because The box was heavy."},
-    ]
+    records = [{"question_id": "q", "correctness": right, "substitution": f"It fell because The {noun} was heavy."}
+               for noun, right in (("big ball", False), ("box", True))]  # fmt: skip
     path = tmp_path / "wsc273.json"
     path.write_text(json.dumps(records), encoding="utf-8")
     schema = read_schemas(path)[0]
@@ -151,16 +136,12 @@ def test_her_owns_only_what_can_be_owned(text, owned):
 
 
 def test_gap_pairs_need_the_name_in_the_sentence_before(tmp_path):
-    header = ["ID", "Text", "Pronoun", "Pronoun-offset", "A", "A-offset", "A-coref", "B", "B-offset", "B-coref", "URL"]
     text = "Ann met Sue. Then she left. It rained."
-    rows = [
-        ["d1", text, "she", text.index("she"), "Ann", 0, "TRUE", "Sue", 8, "FALSE", "u"],
-        ["d2", text, "It", text.index("It"), "Ann", 0, "TRUE", "Sue", 8, "FALSE", "u"],
-        ["d3", text, "she", text.index("she"), "Ann", 0, "FALSE", "Sue", 8, "FALSE", "u"],
-    ]
+    rows = [f"d{i}\t{text}\t{word}\t{text.index(word)}\tAnn\t0\t{mark}\tSue\t8\tFALSE\tu\n"
+            for i, (word, mark) in enumerate((("she", "TRUE"), ("It", "TRUE"), ("she", "FALSE")))]  # fmt: skip
     path = tmp_path / "gap.tsv"
-    path.write_text("\n".join("\t".join(map(str, row)) for row in [header, *rows]) + "\n", encoding="utf-8")
-    assert read_re_mentions(path) == [ReMention("d1", "Ann met Sue.", "Then she left.", 5, 8, "Ann")]
+    path.write_text(HEADER + "".join(rows), encoding="utf-8")
+    assert read_re_mentions(path) == [ReMention("d0", "Ann met Sue.", "Then she left.", 5, 8, "Ann")]
 
 
 def test_arrau_markables_become_re_mentions(tmp_path):
@@ -225,9 +206,7 @@ HEADER = "ID\tText\tPronoun\tPronoun-offset\tA\tA-offset\tA-coref\tB\tB-offset\t
 
 def test_gap_rows_become_spans_and_labels_and_one_that_misses_its_words_is_refused(tmp_path):
     path = tmp_path / "gap.tsv"
-    path.write_text(
-        HEADER + 'd-1\tAnn met "Bea. She left.\tShe\t14\tAnn\t0\tFALSE\tBea\t9\tTRUE\thttp://x\n', encoding="utf-8"
-    )
+    path.write_text(HEADER + 'd-1\tAnn met "Bea. She left.\tShe\t14\tAnn\t0\tFALSE\tBea\t9\tTRUE\thttp://x\n')
     (item,) = read_gap(path)
     assert item.text[slice(*item.pronoun)] == "She" and item.labels == (False, True)
     assert [item.text[slice(*span)] for span in item.names] == ["Ann", "Bea"]
@@ -244,11 +223,8 @@ def test_brackets_nest_and_point_at_their_words():
     rows = [("The", "(1"), ("son", ""), ("of", ""), ("Ann", "(2)|1)"), ("", ""), ("He", "(1)"), ("ran", "")]
     texts, found = brackets(rows)
     assert texts == [["The", "son", "of", "Ann"], ["He", "ran"]]
-    assert {(m.first, m.last, m.chain) for m in found} == {
-        ((0, 0), (0, 3), "1"),
-        ((0, 3), (0, 3), "2"),
-        ((1, 0), (1, 0), "1"),
-    }
+    spans = {(m.first, m.last, m.chain) for m in found}
+    assert spans == {((0, 0), (0, 3), "1"), ((0, 3), (0, 3), "2"), ((1, 0), (1, 0), "1")}
 
 
 @pytest.mark.parametrize("rows", [[("Ann", "1)")], [("Ann", "(1))")]])

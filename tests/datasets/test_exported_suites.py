@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from dataclasses import replace
 
 import pytest
 import yaml
@@ -28,28 +29,13 @@ def test_a_harness_task_asks_the_suites_question(suites):
     assert line["continuation"] == "you like coffee ."
     assert line["choices"][line["target"]] == "I like tea , while"
     task = yaml.safe_load(connective["connective_while_contrast_as_yet.yaml"])
-    assert (task["doc_to_text"], task["doc_to_target"], task["output_type"]) == (
-        "{{target}}",
-        "{{continuation}}",
-        "multiple_choice",
-    )
-    assert task["target_delimiter"] == " "
+    wanted = {"doc_to_text": "{{target}}", "doc_to_target": "{{continuation}}", "output_type": "multiple_choice"}
+    assert wanted.items() <= task.items() and task["target_delimiter"] == " "
     order = suite_exports.harness_task(suites["N_all"])
     assert yaml.safe_load(order["N_all.yaml"])["target_delimiter"] == ""  # nothing stands before a whole text
     whole = json.loads(order["N_all.jsonl"].splitlines()[0])
     assert whole["context"] == ""
     assert whole["choices"][whole["target"]] == " ".join([*STORIES[0][1:5], "She slept."])
-
-
-def test_the_judgement_sheet_hides_the_key(suites):
-    files = suite_exports.judgement_sheet([suites["story_cloze"], suites["N_all"]], 2, 5)
-    sheet, key = (list(csv.DictReader(io.StringIO(files[name]))) for name in ("sheet.csv", "key.csv"))
-    assert [row["item"] for row in sheet] == [row["item"] for row in key]
-    assert len(sheet) == 4
-    for row, answer in zip(sheet, key, strict=True):
-        if row["item"] == "story_cloze/1":
-            assert row[answer["coherent"]].endswith("She slept.")
-    assert files == suite_exports.judgement_sheet([suites["story_cloze"], suites["N_all"]], 2, 5)
 
 
 def test_a_studys_file_says_which_side_is_coherent_and_what_spoilt_the_other(suites):
@@ -72,9 +58,8 @@ def test_a_studys_file_says_which_side_is_coherent_and_what_spoilt_the_other(sui
 def test_what_cannot_be_asked_or_judged_is_left_out(suites):
     suite = suites["story_cloze"]
     same = pair(9, {"original_ending": ["a", "b"], "distractor_ending": ["a", "b"]})
-    with_one = suite.__class__(**{**suite.__dict__, "items": (*suite.items, same)})
+    with_one = replace(suite, items=(*suite.items, same))
     assert "story_cloze/9" not in suite_exports.judgement_sheet([with_one], 99, 1)["key.csv"]
-    alone = suite.__class__(**{**suite.__dict__, "items": (same,)})
-    refuses("read alike", suite_exports.judgement_sheet, [alone], 99, 1)
-    odd = suites["N_all"].__class__(**{**suites["N_all"].__dict__, "predictions": ("(2;%shuffled%) > 3",)})
+    refuses("read alike", suite_exports.judgement_sheet, [replace(suite, items=(same,))], 99, 1)
+    odd = replace(suites["N_all"], predictions=("(2;%shuffled%) > 3",))
     refuses("contrast no region in two conditions", suite_exports.harness_task, odd)

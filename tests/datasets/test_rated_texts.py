@@ -15,11 +15,8 @@ def test_gcdc_rows_become_documents_with_ratings_and_dropped_ones_are_counted(tm
     (tmp_path / "Yelp_train.csv").write_text(HEADER + "\n".join(rows) + "\n", encoding="utf-8")
     (tmp_path / "Yelp_test.csv").write_text(HEADER + "9,s,Nine.,2,2\n", encoding="utf-8")
     corpus = gcdc(name="yelp", raw=tmp_path, validation=0.5)
-    assert [(d.id, d.split) for d in corpus.documents] == [
-        ("test-9", "test"),
-        ("train-1", "validation"),
-        ("train-5", "validation"),
-    ]
+    places = [(d.id, d.split) for d in corpus.documents]
+    assert places == [("test-9", "test"), ("train-1", "validation"), ("train-5", "validation")]
     assert corpus.truth["rating"].tolist() == [2, 3, 1]
     assert [s.text for s in corpus.documents[1].sections] == ["One. Two.", "Three."]
     assert corpus.facts["dropped"] == {"no rating": 1, "no text": 1, "rating outside 1..3": 1}

@@ -16,27 +16,13 @@ from longform.datasets.test_suites.items import (
 )
 from tests.refusals import refuses
 
-RECORD = {
-    "meta": {"name": "toy", "metric": "sum", "author": "me", "comment": "naïve"},
-    "region_meta": {"1": "start", "2": "end"},
-    "predictions": [{"type": "formula", "formula": "[(2;%a%) > (2;%b%)] & [(*;%a%) > 0]"}],
-    "items": [
-        {
-            "item_number": number,
-            "conditions": [
-                {
-                    "condition_name": name,
-                    "regions": [
-                        {"region_number": 1, "content": "The dog", "metric_value": {"sum": 3.0}, "oovs": []},
-                        {"region_number": 2, "content": f"{name} barked ."},
-                    ],
-                }
-                for name in "ab"
-            ],
-        }
-        for number in (0, 1, 5)
-    ],
-}
+FIRST = {"region_number": 1, "content": "The dog", "metric_value": {"sum": 3.0}, "oovs": []}
+CONDITIONS = [{"condition_name": name, "regions": [FIRST, {"region_number": 2, "content": f"{name} barked ."}]}
+              for name in "ab"]  # fmt: skip
+RECORD = {"meta": {"name": "toy", "metric": "sum", "author": "me", "comment": "naïve"},
+          "region_meta": {"1": "start", "2": "end"},
+          "predictions": [{"type": "formula", "formula": "[(2;%a%) > (2;%b%)] & [(*;%a%) > 0]"}],
+          "items": [{"item_number": number, "conditions": copy.deepcopy(CONDITIONS)} for number in (0, 1, 5)]}  # fmt: skip
 
 
 def changed(**places):
@@ -55,22 +41,17 @@ def test_suites_survive_the_way_through_files_and_documents_and_have_names_of_th
     path.write_text(json.dumps(RECORD), encoding="utf-8")
     assert suite_to_record(read_suite(path)) == RECORD
     suite = suite_from_record(RECORD)
-    edited = type(suite)(
-        "e", "mean", ("(1;%a%) > (1;%b%)",), (pair(3, {"a": ["x"], "b": ["y"]}, [{"kind": "swap", "order": [1, 0]}]),)
-    )
+    edits = [{"kind": "swap", "order": [1, 0]}]
+    edited = type(suite)("e", "mean", ("(1;%a%) > (1;%b%)",), (pair(3, {"a": ["x"], "b": ["y"]}, edits),))
     record = suite_to_record(edited)
-    assert record["meta"]["edits"] == {"3": [{"kind": "swap", "order": [1, 0]}]}
-    assert suite_from_record(json.loads(json.dumps(record))) == edited
-    toy = suite_from_record(RECORD)
-    bare = suite_from_record(
-        changed(items__0__conditions__0__regions__0={"region_number": 1, "content": ""}, meta__name="other")
-    )
-    plain = [suite_from_record(strip_notes(suite_to_record(suite))) for suite in (toy, bare)]
+    assert record["meta"]["edits"] == {"3": edits} and suite_from_record(json.loads(json.dumps(record))) == edited
+    empty = {"items__0__conditions__0__regions__0": {"region_number": 1, "content": ""}}
+    bare = suite_from_record(changed(**empty, meta__name="other"))
+    plain = [suite_from_record(strip_notes(suite_to_record(made))) for made in (suite, bare)]
     corpus = suites_to_corpus(plain)
     again = [Document.from_record(json.loads(json.dumps(d.to_record()))) for d in corpus.documents]
     assert suites_from_documents(again, corpus.truth) == plain
     assert corpus.facts["items"] == {"toy": 3, "other": 3}
-    suite = suite_from_record(RECORD)
     refuses("names repeat", suites_to_corpus, [suite, suite])
     refuses("suite_heads", suites_from_documents, [], {})
 

@@ -53,11 +53,8 @@ def table(path, rows, columns=COLUMNS):
 
 
 def test_all_stories_of_a_prompt_are_in_one_split_and_paragraphs_are_sections(tmp_path):
-    rows = [
-        (i, f"Prompt, {i % 10}", f"Human {i % 10}.\n\n  It\nends.", f"Told by {model}.", model)
-        for model in ("Llama-7b", "Big-70B")
-        for i in range(10)
-    ]
+    rows = [(i, f"Prompt, {i}", f"Human {i}.\n\n  It\nends.", f"Told by {model}.", model)
+            for model in ("Llama-7b", "Big-70B") for i in range(10)]  # fmt: skip
     corpus = hanna(name="h", seed=1, raw=table(tmp_path / "h.csv", rows))
     assert corpus.facts["writers"] == ["big_70b", "llama_7b"] and corpus.facts["prompts"] == 10
     for first in range(0, 30, 3):
@@ -70,9 +67,8 @@ def test_all_stories_of_a_prompt_are_in_one_split_and_paragraphs_are_sections(tm
 
 def test_a_prompt_that_lacks_a_story_is_counted_and_another_file_refused(tmp_path):
     rows = [(0, "a", "One.", "Two.", "m"), (1, "b", "One.", " ", "m")]
-    assert hanna(name="h", seed=1, raw=table(tmp_path / "h.csv", rows)).facts["dropped"] == {
-        "prompt without a story of m": 1
-    }
+    facts = hanna(name="h", seed=1, raw=table(tmp_path / "h.csv", rows)).facts
+    assert facts["dropped"] == {"prompt without a story of m": 1}
     refuses("0 of 1 prompts", hanna, name="h", seed=1, raw=table(tmp_path / "h.csv", rows[1:]))
     refuses(r"lacks \['Model'\]", hanna, name="h", seed=1, raw=table(tmp_path / "h.csv", [], COLUMNS[:-1]))
     refuses(r"h2\.csv", hanna, name="h", seed=1, raw=tmp_path / "h2.csv")
