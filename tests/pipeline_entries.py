@@ -23,28 +23,24 @@ def entries(experiment: Experiment) -> Iterator[Entry]:
     for listed, given in (("corpora", set()), (FROM_FILES, {"raw"})):
         for name, entry in params[listed].items():
             module, _, wanted = entry["dataset"].removesuffix(".py").partition(".")
-            yield _entry(f"{listed}.{name}", f"datasets/{module}", wanted or "build", entry, SLOTS,
-                         {"name", "seed", "scratch"} | given)  # fmt: skip
+            more = {"name", "seed", "scratch"} | given
+            yield _entry(f"{listed}.{name}", f"datasets/{module}", wanted or "build", entry, SLOTS, more)
     for name, entry in params["models"].items():
         if "code" in entry:
             yield _entry(f"models.{name}", entry["code"], "fit", entry, ("code", "sampling"), TRAIN)
-        if "sampling" in entry:
-            yield _entry(
-                f"models.{name}.sampling", entry["sampling"]["code"], "generate", entry["sampling"], ("code",), WRITE
-            )
+        if own := entry.get("sampling"):
+            yield _entry(f"models.{name}.sampling", own["code"], "generate", own, ("code",), WRITE)
     for study, settings in params.items():
-        if isinstance(settings, dict) and "tokenizer" in settings:
-            yield _entry(
-                f"{study}.tokenizer", "language_models/tokenizers", "fit", settings["tokenizer"], (), {"documents"}
-            )
-            yield _entry(
-                f"{study}.training", "language_models/causal_lm", "fit", settings["training"], (), TRAIN | {"shape"}
-            )
-        if isinstance(settings, dict) and "sampling" in settings and "runs" not in settings:
-            yield _entry(
-                f"{study}.sampling", "decoding/long_documents", "generate", settings["sampling"], ("code",), WRITE
-            )
-        for critic, entry in (settings.get("critics", {}) if isinstance(settings, dict) else {}).items():
+        if not isinstance(settings, dict):
+            continue
+        if own := settings.get("tokenizer"):
+            yield _entry(f"{study}.tokenizer", "language_models/tokenizers", "fit", own, (), {"documents"})
+            given, own = TRAIN | {"shape"}, settings["training"]
+            yield _entry(f"{study}.training", "language_models/causal_lm", "fit", own, (), given)
+        if "sampling" in settings and "runs" not in settings:
+            own = settings["sampling"]
+            yield _entry(f"{study}.sampling", "decoding/long_documents", "generate", own, ("code",), WRITE)
+        for critic, entry in settings.get("critics", {}).items():
             yield from _of_critic(f"{study}.critics.{critic}", critic, entry)
 
 

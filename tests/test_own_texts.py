@@ -10,10 +10,11 @@ import yaml
 from tiny import documents, lm_folder
 
 from longform.core.artefacts import read_documents, write_documents
-from longform.core.documents import BadInput, Document
+from longform.core.documents import Document
 from longform.core.results import read_results
 from longform.core.stages import main
 from longform.language_models.checkpoints import published
+from tests.refusals import refuses
 
 PAGE = (Path(__file__).parents[1] / "docs" / "own_texts.md").read_text(encoding="utf-8")
 COMMIT = "0" * 40
@@ -59,5 +60,4 @@ def test_a_published_model_is_finetuned(home, tmp_path):
 
 @pytest.mark.parametrize("revision", [None, "main", "607a30d", 607])
 def test_a_branch_or_no_revision_is_refused(revision):
-    with pytest.raises(BadInput, match="a commit of 40 hexadecimal digits; copy the one"):
-        published(hub="openai-community/gpt2", revision=revision)
+    refuses("a commit of 40 hexadecimal digits; copy the one", published, hub="openai/gpt2", revision=revision)

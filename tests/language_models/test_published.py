@@ -55,13 +55,10 @@ def write_gguf(path, network, tokenizer):
             halves = array.reshape(heads, 2, len(array) // heads // 2, WIDTH)
             array = np.ascontiguousarray(halves.swapaxes(1, 2).reshape(array.shape))
         writer.add_tensor(f"blk.{layer}.{part}.weight", array)
-    for write in (
-        writer.write_header_to_file,
-        writer.write_kv_data_to_file,
-        writer.write_tensors_to_file,
-        writer.close,
-    ):
-        write()
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
 
 
 @pytest.fixture(scope="module")
@@ -77,9 +74,7 @@ def carried(tmp_path_factory):
     )  # fmt: skip
     network = LlamaForCausalLM(config).eval()
     (root / "tiny_weights").mkdir()
-    (root / "tiny_weights" / "__init__.py").write_text(
-        "raise ImportError('a package of weights need not be importable')\n"
-    )
+    (root / "tiny_weights" / "__init__.py").write_text("raise ImportError('not for importing')\n")
     write_gguf(root / "tiny_weights" / "tiny.gguf", network, tokenizer)
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(root)

@@ -31,11 +31,6 @@ def fit(base, scratch, **over):
     return causal_lm.fit(documents=documents(), base=base, scratch=scratch, **{"name": "tiny", "seed": 7} | settings)
 
 
-@pytest.fixture(autouse=True)
-def no_tracking(monkeypatch):
-    monkeypatch.setenv("WANDB_MODE", "disabled")
-
-
 @pytest.fixture(scope="module")
 def base(tmp_path_factory):
     return bpe_folder(tmp_path_factory.mktemp("bpe"))
@@ -119,14 +114,12 @@ def test_a_pass_sees_every_item_once_however_often_it_is_validated(base, tmp_pat
     seen, plain = [], causal_lm.collate
     monkeypatch.setattr(causal_lm, "collate", lambda rows: seen.append([tuple(row) for row in rows]) or plain(rows))
     fit(base, tmp_path / "s", schedule={**PLAN, "batch": 1, "epochs": 1, "validations": validations})
-    blocks = causal_lm.stream_blocks([d for d in documents() if d.split == "train"], load_tokenizer(base), True, 16)
-    items = [tuple(row) for row in blocks.tolist()]
-    validation = causal_lm.stream_blocks(
-        [d for d in documents() if d.split == "validation"], load_tokenizer(base), True, 16
+    items, held = (
+        [tuple(row) for row in causal_lm.stream_blocks(part, load_tokenizer(base), True, 16).tolist()]
+        for part in ([d for d in documents() if d.split == split] for split in ("train", "validation"))
     )
-    held = {tuple(row) for row in validation.tolist()}
     trained = [tuple(map(int, row)) for batch in seen for row in batch if tuple(map(int, row)) not in held]
-    assert len(items) - 4 <= len(set(trained) & set(items)) <= len(items) and set(items) - held <= set(trained)
+    assert len(items) - 4 <= len(set(trained) & set(items)) <= len(items) and set(items) - set(held) <= set(trained)
 
 
 def test_finetuning_starts_from_the_checkpoint_which_has_its_shape_and_a_pinned_revision(tmp_path):
@@ -197,9 +190,8 @@ def test_every_network_is_a_run_of_its_own_that_a_resume_goes_on_with(base, tmp_
         assert config["network"]["n_embd"] == 16
         assert config["network"]["parameters"] == sum(p.numel() for p in made.network.parameters())
         assert score["best_validation_loss"] == pytest.approx(min(row[2] for row in made.curve[1:]), abs=1e-6)
-    assert (
-        sum({"loss", "validation_loss", "lr-AdamW"} <= curve for curve in curves) == 2
-    )  # a resume of what had ended adds none
+    told = sum({"loss", "validation_loss", "lr-AdamW"} <= curve for curve in curves)
+    assert told == 2  # a resume of what had ended adds none
 
 
 def test_a_tracker_that_does_not_start_costs_its_mirror_and_no_training(tmp_path, monkeypatch, capsys):
@@ -220,12 +212,7 @@ def test_a_tracker_that_does_not_start_costs_its_mirror_and_no_training(tmp_path
 
 def test_a_worker_of_a_slurm_task_farm_trains_its_own_network(base, tmp_path, monkeypatch):
     alone = weights(fit(base, tmp_path / "alone"))
-    for name, value in {
-        "SLURM_NTASKS": "8",
-        "SLURM_PROCID": "3",
-        "SLURM_LOCALID": "3",
-        "SLURM_JOB_NAME": "farm",
-    }.items():
-        monkeypatch.setenv(name, value)
+    for name, value in {"NTASKS": "8", "PROCID": "3", "LOCALID": "3", "JOB_NAME": "farm"}.items():
+        monkeypatch.setenv(f"SLURM_{name}", value)
     farmed = weights(fit(base, tmp_path / "farmed"))
     assert all(torch.equal(alone[name], farmed[name]) for name in alone)

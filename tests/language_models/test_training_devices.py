@@ -4,21 +4,13 @@ import math
 
 import pytest
 import torch
-from test_training import PLAN, SHAPE, fit, validation_losses, weights
+from test_training import PLAN, fit, validation_losses, weights
 from tiny import bpe_folder
 
-from longform.language_models.launching import Launch
 from longform.language_models.schedule import Schedule, TrainingBatches, ValidationBatches
 from tests.refusals import refuses
 
 REORDERED = 2e-6  # Adam divides by the root of squared gradients: sums in another order move a weight by a few ulp
-
-
-@pytest.fixture(autouse=True, scope="module")
-def no_tracking():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("WANDB_MODE", "disabled")
-        yield
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +23,7 @@ def farthest(one, two):
 
 
 @pytest.fixture(scope="module")
-def alone(no_tracking, base, tmp_path_factory):
+def alone(base, tmp_path_factory):
     """Weights and validation losses of one process with accumulation 2."""
     scratch = tmp_path_factory.mktemp("alone")
     found = weights(fit(base, scratch, schedule={**PLAN, "accumulate": 2}))
@@ -92,7 +84,3 @@ def test_bad_numbers_of_processes_are_one_sentence(monkeypatch, over, variables,
     for name, value in variables.items():
         monkeypatch.setenv(f"LONGFORM_{name}", value)
     refuses(sentence, Schedule, **({"learning_rate": 1e-3, "batch": 2, "epochs": 1} | over))
-
-
-def test_a_world_is_every_device_of_every_node():
-    assert Launch(4, 2, "ddp").world == 8 and SHAPE["resid_pdrop"] > 0  # dropout is on in the comparisons above

@@ -23,9 +23,8 @@ def write(folder, records, verdict="holds"):
     with claims.open("w", newline="") as file:
         lines = csv.writer(file)
         head = ["paper", "grows", "section 1", "It grows.", "", "", "difference", "", "", ""]
-        lines.writerows(
-            [HEADER, [*head, verdict, ""], ["paper", "grows", "", "", "wiki", "a < b", "", 1, 0, 2, "holds", ""]]
-        )
+        row = ["paper", "grows", "", "", "wiki", "a < b", "", 1, 0, 2, "holds", ""]
+        lines.writerows([HEADER, [*head, verdict, ""], row])
 
 
 def moved(**changed):
@@ -76,12 +75,9 @@ def test_a_value_that_moved_is_counted_and_held_against_its_interval(run, value,
 
 def test_without_git_and_without_committed_results_there_is_nothing_to_compare_with(tmp_path, capsys):
     write(tmp_path, RECORDS)
-    for prepare in (
-        lambda: None,
-        lambda: git(tmp_path, "init", "-q"),
-        lambda: git(tmp_path, "commit", "-qm", "a", "--allow-empty"),
-    ):
-        prepare()
+    for command in ((), ("init", "-q"), ("commit", "-qm", "a", "--allow-empty")):
+        if command:
+            git(tmp_path, *command)
         assert main(tmp_path) == 0
         assert capsys.readouterr().out == "no committed results to compare this run with\n"
         assert "no committed results" in (tmp_path / PAGE).read_text()

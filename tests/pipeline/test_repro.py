@@ -1,6 +1,5 @@
 """The parallel runner beside DVC itself: same lock, same cache, same graph; a failure costs only what depends on it."""
 
-import copy
 import json
 import re
 import shutil
@@ -10,10 +9,9 @@ from pathlib import Path
 import pytest
 import yaml
 from dvc.repo import Repo
-from dvc.utils.serialize import dumps_yaml, load_yaml
+from dvc.utils.serialize import load_yaml
 from repro_project import MODELS, PIPELINE, InTurn, new_project, run, status, write_pipeline
 
-from longform.pipeline.dvc_stages import Kept, LockText, opened
 from longform.pipeline.repro import main
 
 
@@ -76,9 +74,7 @@ def test_a_second_run_starts_nothing_and_then_only_what_depends_on_a_change_or_c
     counts, said, started = run()
     assert started == ["report"]  # its output lies in git, so DVC keeps no run of it
     assert counts == {"run": 1, "restored": 2, "unchanged": 4}
-    assert [line.split(",")[0] for line in said[:2]] == [
-        f"{stage}@b: restored from the run cache" for stage in ("train", "read")
-    ]
+    assert all(f"{stage}@b: restored from the run cache" in "".join(said[:2]) for stage in ("train", "read"))
 
 
 def test_a_failure_stops_its_descendants_and_nobody_else(project):
@@ -119,50 +115,10 @@ def test_an_input_that_changes_under_a_running_stage_is_not_locked(project):
 def test_the_longest_way_to_the_end_starts_first(project):
     folder = project / "scratch" / "repro"
     folder.mkdir(parents=True)
-    (folder / "seconds.json").write_text(
-        json.dumps({"train@b": 1, "train@c": 9, "train@a": 5, "read@a": 5, "report": 1})
-    )
+    seconds = {"train@b": 1, "train@c": 9, "train@a": 5, "read@a": 5, "report": 1}
+    (folder / "seconds.json").write_text(json.dumps(seconds))
     started = run(InTurn(slots=1))[2]
     assert started[:2] == ["train@c", "train@a"]  # 9 + 5 (typical) + 1, then 5 + 5 + 1, then 1 + 5 + 1
-
-
-@pytest.mark.parametrize("targets", [["dvc.yaml"], ["report"], ["report", "read@b", "train@b"]])
-def test_each_stage_is_one_object_wherever_the_graph_names_it(project, targets):
-    with opened(Path("."), targets) as pipeline:
-        own = {id(stage) for stage in pipeline.stages}
-        place = {name: i for i, name in enumerate(yaml.safe_load(Path("dvc.yaml").read_text())["stages"])}
-        order = [(place[stage.name.split("@")[0]], stage.name) for stage in pipeline.stages]
-        assert order == sorted(order)  # as in dvc.yaml; DVC's own order differs from run to run
-        named = [other for near in (pipeline.needs, pipeline.users) for stage in near for other in near[stage]]
-        assert named and {id(stage) for stage in named} <= own
-
-
-def test_new_stages_take_their_place_in_the_order_of_the_plan_whichever_ends_first(tmp_path):
-    record = {"cmd": "true", "outs": [{"path": "x", "hash": "md5", "md5": "0", "size": 1}]}
-    for ends in (["b", "a", "c"], ["c", "b", "a"], ["a", "b", "c"]):
-        lock = LockText(tmp_path / "dvc.lock", {"stages": {"gone": record}}, ["a", "b", "c"], {"a", "b", "c"})
-        for name in ends:
-            lock.put(name, record)
-        whole = {"schema": "2.0", "stages": {name: copy.deepcopy(record) for name in "abc"}}
-        assert (tmp_path / "dvc.lock").read_text() == dumps_yaml(whole)
-
-
-def test_a_file_is_hashed_once_until_it_changes(project):
-    calls = []
-    kept = Kept()
-
-    class Dependency:
-        def _build(self, odb, path, fs, hash_name, **others):
-            calls.append(path)
-            return Path(path).read_text()
-
-    first, second = Dependency(), Dependency()
-    kept.attach(first)
-    kept.attach(second)
-    asked = [d._build(None, "source.txt", None, "md5") for d in (first, second)]
-    Path("source.txt").write_text("three")
-    assert [*asked, second._build(None, "source.txt", None, "md5")] == ["one", "one", "three"]
-    assert len(calls) == 2
 
 
 def test_a_record_of_readers_cut_by_a_kill_does_not_block_the_next_run(project):

@@ -90,22 +90,19 @@ def test_a_stage_whose_worker_is_killed_runs_again_alone_and_sees_its_one_gpu(sl
 def test_a_cluster_of_two_workers_with_two_threads_each_loses_one_and_makes_the_same_bytes(tmp_path, monkeypatch):
     """A nanny puts a new worker in the place of the one that was killed, so a worker joins as well."""
     names = list("abcde")
-    read = {
-        "foreach": names,
-        "do": {"cmd": "cp out_${item} read_${item}", "deps": ["out_${item}"], "outs": ["read_${item}"]},
-    }
-    train = {"foreach": names, "do": {"cmd": "sh slow.sh ${item}", "deps": ["source.txt"], "outs": ["out_${item}"]}}
+    copy = {"cmd": "cp out_${item} read_${item}", "deps": ["out_${item}"], "outs": ["read_${item}"]}
+    slow = {"cmd": "sh slow.sh ${item}", "deps": ["source.txt"], "outs": ["out_${item}"]}
+    stages = {"train": {"foreach": names, "do": slow}, "read": {"foreach": names, "do": copy}}
 
     def project(name):
         folder = new_project(tmp_path / name, monkeypatch)
         (folder / "slow.sh").write_text("echo $$ > pid_$1; until test -e go; do sleep 0.05; done; echo $1 > out_$1")
-        write_pipeline(folder, {"stages": {"train": train, "read": read}})
+        write_pipeline(folder, {"stages": stages})
         return folder
 
     def made(folder):
-        return {path.name: path.read_bytes() for path in folder.glob("*_?") if "pid" not in path.name} | {
-            "lock": (folder / "dvc.lock").read_bytes()
-        }
+        files = [folder / "dvc.lock", *(path for path in folder.glob("*_?") if "pid" not in path.name)]
+        return {path.name: path.read_bytes() for path in files}
 
     def kill_one():
         until(lambda: len([path for path in spread.glob("pid_?") if path.read_text().strip()]) == 4)

@@ -43,30 +43,14 @@ def weights(folder: Path) -> dict[str, torch.Tensor]:
     return load_file(next(folder.glob("data/models/articles/wiki/tiny/**/model.safetensors")))
 
 
-def test_a_training_that_srun_starts_once_a_process_is_one_training(tmp_path, monkeypatch):
-    monkeypatch.setenv("WANDB_MODE", "disabled")
+def test_a_training_that_srun_starts_once_a_process_is_one_training(tmp_path):
     srun = tmp_path / "srun"
     srun.write_text(SRUN)
     srun.chmod(0o755)
     spread = project(tmp_path / "spread")
-    command = [
-        str(srun),
-        "--ntasks-per-node=2",
-        sys.executable,
-        "-m",
-        "longform.pipeline",
-        *STAGE,
-        "--home",
-        str(spread),
-    ]
-    source = {
-        **os.environ,
-        "PYTHONPATH": str(ROOT / "src"),
-        "OMP_NUM_THREADS": "1",
-        "LONGFORM_DEVICES": "2",
-        "LONGFORM_STRATEGY": "ddp",
-    }
-    done = subprocess.run(command, capture_output=True, text=True, env=source, cwd=tmp_path)
+    command = f"{srun} --ntasks-per-node=2 {sys.executable} -m longform.pipeline {' '.join(STAGE)} --home {spread}"
+    source = {"PYTHONPATH": str(ROOT / "src"), "LONGFORM_DEVICES": "2", "LONGFORM_STRATEGY": "ddp"}
+    done = subprocess.run(command.split(), capture_output=True, text=True, env={**os.environ, **source}, cwd=tmp_path)
     assert done.returncode == 0, done.stderr[-2000:]
     assert done.stdout.count("best validation loss") == 1  # one process speaks and writes
     assert main([*STAGE, "--home", str(project(tmp_path / "alone"))]) == 0

@@ -92,10 +92,11 @@ def test_the_same_parameters_give_the_same_bytes(study, tmp_path):
     again = home(tmp_path / "again")
     run(again, *STAGES)
     for place in ("corpora", "generations", "scores"):
-        first = {p.relative_to(study): p.read_bytes() for p in (study / "data" / place).rglob("*") if p.is_file()}
-        assert first == {
-            p.relative_to(again): p.read_bytes() for p in (again / "data" / place).rglob("*") if p.is_file()
-        }
+        first, second = (
+            {p.relative_to(home): p.read_bytes() for p in (home / "data" / place).rglob("*") if p.is_file()}
+            for home in (study, again)
+        )
+        assert first == second
 
 
 def test_a_killed_reading_goes_on_with_the_text_that_it_was_at(study, tmp_path, monkeypatch):
@@ -195,20 +196,13 @@ def test_a_parameter_file_that_is_missing_or_no_mapping_is_explained(tmp_path, c
 
 
 def test_lists_are_crossed_and_each_system_is_trained_as_often_as_it_says():
-    crossed = Experiment(Path())
-    crossed.__dict__["params"] = {
-        "articles": {
-            "corpora": ["wiki", "arxiv"], "models": ["a"], "titles": ["with", "without"],
-            "sizes": {"corpora": ["wiki"], "models": ["b"]},
-        }
-    }  # fmt: skip
-    assert [system.folder for system in crossed.systems("articles", "wiki")] == [
-        "a-with_titles", "a-without_titles", "b-with_titles", "b-without_titles",
-    ]  # fmt: skip
-    assert crossed.models("articles", "arxiv") == ["a"]
-    articles = {"corpora": ["wiki"], "models": ["a"], "titles": ["with"], "seeds": 2}
-    crossed = Experiment(Path())
+    crossed, sizes = Experiment(Path()), {"corpora": ["wiki"], "models": ["b"]}
+    articles = {"corpora": ["wiki", "arxiv"], "models": ["a"], "titles": ["with", "without"], "sizes": sizes}
     crossed.__dict__["params"] = {"seed": 1, "articles": articles}
+    folders = [system.folder for system in crossed.systems("articles", "wiki")]
+    assert folders == ["a-with_titles", "a-without_titles", "b-with_titles", "b-without_titles"]
+    assert crossed.models("articles", "arxiv") == ["a"]
+    articles |= {"titles": ["with"], "seeds": 2, "sizes": {"corpora": [], "models": []}}
     systems = crossed.systems("articles", "wiki")
     assert [system.folder for system in systems] == ["a-with_titles-seed_1", "a-with_titles-seed_2"]
     assert [system.checkpoint for system in systems] == [f"models/articles/wiki/a/with_titles/seed_{n}" for n in (1, 2)]

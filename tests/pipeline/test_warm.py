@@ -107,11 +107,8 @@ def test_a_killed_process_leaves_no_stage_behind(warm, project):
     os.kill(warm._process.pid, signal.SIGKILL)
     thread.join(20)
     assert len(children) == 1
-    wait(
-        lambda: (
-            not Path(f"/proc/{children[0]}").exists() or "State:\tZ" in Path(f"/proc/{children[0]}/status").read_text()
-        )
-    )
+    left = Path(f"/proc/{children[0]}/status")
+    wait(lambda: not left.exists() or "State:\tZ" in left.read_text())
 
 
 def test_threads_of_a_worker_run_heavy_stages_at_the_same_time_and_keep_their_processes(project, monkeypatch):

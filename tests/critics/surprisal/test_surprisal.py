@@ -138,12 +138,6 @@ def test_joined_contents_are_their_words_and_bytes_count_up(contents):
     assert counts.tolist() == [len(region.encode()) for region in source.regions()]
 
 
-def test_the_blank_before_a_region_belongs_to_it_and_empty_regions_own_nothing():
-    source = joined(["", "how are", "", "you ?", ""])
-    assert source.regions() == ["", "how are", "", " you ?", ""]
-    assert token_regions(source, [0, 3, 4, 7, 8, 11]).tolist() == [1, 1, 1, 3, 3, 3]
-
-
 def by_hand(model, ids: list[int]) -> np.ndarray:
     """Bits of each token after the first, one forward pass over one text."""
     with torch.no_grad():

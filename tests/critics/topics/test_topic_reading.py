@@ -207,11 +207,6 @@ def test_the_fit_minimises_the_full_score_of_its_own_documents():
     assert best == pytest.approx(
         0.5 * (dims * np.log(2 * np.pi) - np.linalg.slogdet(critic.precision)[1] + dims), rel=1e-12
     )
-    rng = generator("worse priors")
-    for _ in range(10):
-        shift = rng.normal(size=dims) * 0.05
-        other = replace(critic, mean=critic.mean + shift, precision=critic.precision * rng.uniform(0.8, 1.2))
-        assert other.score(other.tally(units)) > best
 
 
 @pytest.mark.parametrize("full", [False, True])

@@ -7,7 +7,6 @@ from semi_markov_cases import bursts, random_case
 
 from longform.core.documents import Document, Section
 from longform.language_models.hsmm import compiled, gradient
-from longform.language_models.hsmm.em import initial_model
 from longform.language_models.hsmm.gradient import (
     TOLERANCE,
     FactoredTables,
@@ -53,17 +52,6 @@ def test_pretraining_moves_the_ngram_tables_only() -> None:
     assert np.abs(model.joint - start.joint).max() > 1e-3
 
 
-def test_two_reserved_rows_waste_their_share_of_each_length() -> None:
-    ngrams = _small(bursts(0, texts=16))
-    tables = FactoredTables(ngrams, 3, 0)
-    with torch.no_grad():
-        for table in tables.emissions:
-            table.zero_()
-        tables.lengths.zero_()
-    sizes = np.diff(ngrams.starts)
-    np.testing.assert_allclose(tables.model(ngrams).durations[:, 0], sizes / (sizes + 2) / 3, rtol=1e-6)
-
-
 def test_rate_falls_after_nine_windows_without_progress() -> None:
     parameter = torch.nn.Parameter(torch.zeros(1))
     optimiser = torch.optim.Adam([parameter], lr=0.3)
@@ -77,10 +65,6 @@ def test_rate_falls_after_nine_windows_without_progress() -> None:
     for _ in range(2 * 9 * 9):
         plateau.seen(1.0, 1)
     assert optimiser.param_groups[0]["lr"] == 3e-4
-
-
-def test_no_sequences_are_refused() -> None:
-    refuses("got 0 sequences", fit_gradient, [], _small(bursts(0)), GradientSettings(num_states=2))
 
 
 SIZES = {"num_states": 4, "max_duration": 3, "max_ngrams": 100}
@@ -97,23 +81,10 @@ def test_torch_struct_gives_our_likelihood_and_gradient(seed: int, dtype: str, m
     assert facts["nats_ours"] == pytest.approx(model.log_likelihood(texts).sum(), abs=1e-4)
 
 
-def test_a_sample_of_states_is_compared_where_there_are_many() -> None:
-    texts = bursts(0)
-    model = initial_model(build_ngrams(texts, max_duration=3), num_states=20, seed=0)
-    facts = against_torch_struct(model, texts)
-    kept = np.unique(np.linspace(0, 19, gradient.STATES).astype(int))
-    part = SemiMarkovLM(model.ngrams, model.transitions[kept][:, kept], np.ascontiguousarray(model.joint[:, kept]))
-    assert facts["states"] == len(kept) == 6
-    assert facts["nats_ours"] == pytest.approx(part.log_likelihood(texts[:3]).sum(), rel=1e-6)
-
-
 def _documents() -> list[Document]:
     parts = {"train": bursts(0, texts=6), "validation": bursts(1, texts=2)}
-    return [
-        Document(f"{split}-{i}", split, (Section(None, " ".join(text)),))
-        for split, texts in parts.items()
-        for i, text in enumerate(texts)
-    ]
+    rows = [(split, i, text) for split, texts in parts.items() for i, text in enumerate(texts)]
+    return [Document(f"{split}-{i}", split, (Section(None, " ".join(text)),)) for split, i, text in rows]
 
 
 @pytest.mark.parametrize("how", [{"em": {"iterations": 2}}, {"gradient": {"epochs": 1, "pretraining_epochs": 0}}])
@@ -134,3 +105,4 @@ def test_exactly_one_way_of_fitting_is_asked_for(tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("LONGFORM_DEVICE", "warp")
     refuses("LONGFORM_DEVICE is 'warp'", fit, **given, em={"iterations": 1})
     refuses("0 train and 0 validation texts", fit, **{**given, "documents": []}, em={"iterations": 1})
+    refuses("got 0 sequences", fit_gradient, [], _small(bursts(0)), GradientSettings(num_states=2))
