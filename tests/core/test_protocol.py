@@ -11,8 +11,9 @@ from samples import SAMPLES
 
 import longform.critics
 import longform.evaluation
+from longform.core import resampling
 from longform.core.critic import Attributing, Critic, Tally, compare, estimate, resampled_scores, signature
-from longform.core.resampling import generator, logsumexp, percentile_interval, perplexity
+from longform.core.resampling import generator, logsumexp, percentile_interval, perplexity, resampled_rows
 from longform.critics.perplexity.score import LogProbs, Perplexity
 from tests.refusals import refuses
 
@@ -135,6 +136,15 @@ def test_every_critic_conforms(name):
     index = generator("resamples", name).integers(0, len(real), (5, len(real)))
     one_by_one = [fitted.score(whole.take(rows)) for rows in index]
     np.testing.assert_allclose(resampled_scores(fitted, whole, index), one_by_one, rtol=1e-10)
+
+
+def test_draws_do_not_depend_on_how_many_are_made_at_a_time(monkeypatch):
+    whole = np.concatenate(list(resampled_rows(7, generator("blocks"), 50)))
+    monkeypatch.setattr(resampling, "PLACES", 20)
+    assert len(list(resampled_rows(7, generator("blocks"), 50))) == 25
+    assert np.array_equal(np.concatenate(list(resampled_rows(7, generator("blocks"), 50))), whole)
+    rng = generator("blocks")
+    assert np.array_equal([rng.integers(0, 7, 7) for _ in range(50)], whole)
 
 
 def test_a_score_that_resampling_biases_is_centred_and_cut_at_its_bound():

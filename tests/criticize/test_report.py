@@ -15,7 +15,7 @@ from longform.criticize import report
 from longform.criticize.judging import judge, worst_places
 from longform.criticize.panel import Options
 from longform.criticize.panels import panels
-from longform.criticize.report import check, marks, page
+from longform.criticize.report import _half, check, marks, page
 from longform.criticize.texts import halves, read_texts
 from tests.refusals import refuses
 
@@ -76,11 +76,14 @@ def test_a_report_that_is_cut_off_leaves_the_earlier_one_whole(tmp_path, broken,
     assert not (tmp_path / ".out.partial").exists()
 
 
-def test_differences_are_said_as_they_are(broken):
+def test_differences_and_the_figure_are_said_and_drawn_as_they_are(broken):
     one = broken.judged[0]
     parts = [replace(one.difference, p_value=p, difference=1.0) for p in (0.2, 0.03, 0.001)]
     seen = [replace(one, difference=part).verdict(0.01) for part in parts]
     assert seen == ["no difference found", "higher than real text, were this the only test", "higher than real text"]
+    still = replace(one, real=replace(one.real, low=one.real.value, high=one.real.value))
+    assert _half(still) == (one.generated.high - one.generated.low) / 2
+    assert _half(replace(still, generated=replace(one.generated, low=1.0, high=1.0))) == 1.0
 
 
 @pytest.mark.parametrize(("values", "named"),

@@ -9,6 +9,7 @@ from longform.datasets.fever import build, claims_of, pages_of, title_of
 from longform.datasets.synthetic_world.articles import write
 from longform.datasets.synthetic_world.corpora import FORMS, readings
 from longform.datasets.synthetic_world.corpus import indices
+from longform.datasets.synthetic_world.fever_corpus import UNKNOWN
 from longform.datasets.synthetic_world.fever_corpus import build as planted
 from tests.refusals import refuses
 from tests.samples.claims import true_verifier
@@ -58,6 +59,16 @@ def test_claims_about_one_page_share_a_split(tmp_path):
             splits.setdefault(one.evidence[0][0], set()).add(document.split)
     assert len(splits) > 25 and all(len(found) == 1 for found in splits.values())
     assert len({split for found in splits.values() for split in found}) == 3
+
+
+def test_planted_labels_are_what_the_rules_of_the_world_say(tmp_path):
+    corpus = planted(name="c", seed=1, pages=COUNTS)
+    verifier = true_verifier([write(1, "encyclopedia", n) for n in indices(COUNTS)])
+    rows = [(one, verifier.check(one.text)) for _, one in claims_of(corpus.documents)]
+    assert len(rows) > 300
+    for one, verdict in rows:
+        assert one.label == (verdict.label if verdict.label != UNKNOWN else "not_enough_info"), one.text
+        assert frozenset(one.evidence) == verdict.evidence
 
 
 @pytest.mark.parametrize("row", ['{"label": "MAYBE", "claim": "x"}', '{"label": "SUPPORTS"}', "[]", "{"])

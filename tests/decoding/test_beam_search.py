@@ -30,12 +30,17 @@ def test_a_beam_that_prunes_nothing_finds_the_most_probable_text(seed):
     assert found.score * DEPTH == pytest.approx(float(log_probs.sum(1).max()))
 
 
-@pytest.mark.parametrize("size", [1, 3, 6])
+@pytest.mark.parametrize("size", [1, 2, 3, 7])
 def test_the_beam_agrees_with_transformers(size):
-    network = toy(2)
-    given = {"max_new_tokens": 9, "num_beams": size, "do_sample": False, "pad_token_id": 0}
-    theirs = network.generate(torch.tensor([PROMPT]), attention_mask=torch.ones(1, len(PROMPT)), **given)
-    assert list(best(network, Beam(size), limit=9).tokens) == theirs[0, len(PROMPT) :].tolist()
+    for seed in range(4):
+        network, mask = toy(seed), torch.ones(1, len(PROMPT))
+        given = {"num_beams": size, "do_sample": False, "pad_token_id": 0, "output_scores": True}
+        theirs = network.generate(
+            torch.tensor([PROMPT]), attention_mask=mask, max_new_tokens=9, return_dict_in_generate=True, **given
+        )
+        found = best(network, Beam(size), limit=9)
+        assert list(found.tokens) == theirs.sequences[0, len(PROMPT) :].tolist()
+        assert size == 1 or found.score == pytest.approx(float(theirs.sequences_scores[0]), rel=1e-5)
 
 
 def test_without_penalties_the_diverse_beams_are_the_plain_one():
@@ -113,6 +118,20 @@ def test_to_a_sentences_end_the_best_normalised_sentence_is_found_and_an_endless
         assert found.score == pytest.approx(max(scores.values()))
     found = best(toy(0), Beam(3), limit=12, ends=SentenceEnds.of_tokens([], TOKENS))
     assert len(found.tokens) == 12 and not found.ended
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [Beam(1), Beam(4), Beam(4, groups=2, group_penalty=0.5), Beam(4, sibling_penalty=0.4), Beam(4, blocking=3)],
+)
+@pytest.mark.parametrize("ends", [None, SentenceEnds.of_tokens([2], 9)])
+def test_sixteen_at_once_are_sixteen_alone(settings, ends):
+    network, rng = toy(3, tokens=9), generator("batch")
+    rows = [(rng.integers(0, 9, rng.integers(1, 8)).tolist(), 6 + row % 5) for row in range(16)]
+    together = beam_search(network, [p for p, _ in rows], settings, [limit for _, limit in rows], ends=ends)
+    alone = [best(network, settings, prompt, limit, ends=ends) for prompt, limit in rows]
+    assert [found.tokens for found in together] == [found.tokens for found in alone]
+    assert [found.score for found in together] == pytest.approx([found.score for found in alone])
 
 
 def test_bad_input_is_named():

@@ -12,6 +12,7 @@ from longform.evaluation.human_study import (
     CoherentShare,
     expected_alpha,
     expected_share,
+    failing,
     judged_items,
     mixed_effects,
     rating_matrix,
@@ -65,6 +66,8 @@ def test_careless_annotators_are_set_aside_by_a_share_of_their_checks():
     units = study(0.5, careless=(2,))
     assert all(unit.dropped == ("a2",) and "a2" not in unit.verdicts for unit in units)
     assert CoherentShare().describe(units)["dropped"] == ["a2"]
+    rows = [{"annotator": n, "answer": a, "gold": "y"} for n, said in (("x", "yyyn"), ("y", "yynn")) for a in said]
+    assert failing(rows) == ("y",)
 
 
 def test_exported_words_for_truth_are_read_and_earlier_answers_left_out():
@@ -128,6 +131,19 @@ def test_rows_have_the_exported_columns_and_depend_on_no_other_document_or_annot
 )
 def test_the_rule_forbids_improbable_transitions_ends_and_unknown_types(chain, coherent):
     assert STRICT_RULE.coherent(chain) is coherent
+
+
+def test_a_faultless_annotator_says_the_truth_and_rates_come_out_as_set():
+    chains = {f"d{i}": ("one", "two") for i in range(1500)}
+    people = [Annotator("sure", 0, 0), Annotator("rough", 0.2, 0.3)]
+    rows = answer_rows(chains, rule=STRICT_RULE, annotators=people, system="s", seed=3)
+    wrong = {
+        (name, kind): np.mean([r["answer"] != r["gold"] for r in rows if r["annotator"] == name and (r["question"] == "coherent") == kind])
+        for name in ("sure", "rough") for kind in (True, False)
+    }  # fmt: skip
+    assert wrong["sure", True] == wrong["sure", False] == 0
+    assert wrong["rough", True] == pytest.approx(0.3, abs=4 * np.sqrt(0.21 / 1500))
+    assert wrong["rough", False] == pytest.approx(0.2, abs=4 * np.sqrt(0.16 / 3000))
 
 
 def test_a_readout_gives_the_same_judged_articles_as_the_rows():

@@ -4,9 +4,10 @@ import math
 
 import pytest
 import torch
-from test_training import PLAN, fit, validation_losses, weights
+from test_training import PLAN, SHAPE, fit, validation_losses, weights
 from tiny import bpe_folder
 
+from longform.language_models.launching import Launch
 from longform.language_models.schedule import Schedule, TrainingBatches, ValidationBatches
 from tests.refusals import refuses
 
@@ -84,3 +85,7 @@ def test_bad_numbers_of_processes_are_one_sentence(monkeypatch, over, variables,
     for name, value in variables.items():
         monkeypatch.setenv(f"LONGFORM_{name}", value)
     refuses(sentence, Schedule, **({"learning_rate": 1e-3, "batch": 2, "epochs": 1} | over))
+
+
+def test_a_world_is_every_device_of_every_node():
+    assert Launch(4, 2, "ddp").world == 8 and SHAPE["resid_pdrop"] > 0  # dropout is on in the comparisons above

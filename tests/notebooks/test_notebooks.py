@@ -51,3 +51,21 @@ def test_a_guide_speaks_of_exhibits_that_a_report_makes(path):
     )
     made = {name for entry in Exhibits(path.stem).reports.values() for name in entry["exhibits"]}
     assert asked and asked <= made
+
+
+def test_what_is_not_made_yet_is_named_and_what_a_guide_does_not_speak_of_is_shown_at_its_end(tmp_path, capsys):
+    (tmp_path / "experiments/p").mkdir(parents=True)
+    reports = "reports: {subject: {exhibits: {t: {}}, scores: [articles/topics]}}"
+    (tmp_path / "experiments/p/params.yaml").write_text(reports)
+    (tmp_path / "paper_figures/p/new").mkdir(parents=True)
+    (tmp_path / "paper_figures/p/new/new.md").write_text("**New**")
+    (tmp_path / "paper_figures/p/new/new.csv").write_text("a,b")
+    exhibits = Exhibits("p", tmp_path)
+    exhibits.show("t")
+    exhibits.rest()
+    exhibits.scores()
+    said = capsys.readouterr().out
+    assert "== p/t ==\nnot made yet; dvc repro report_p_subject" in said
+    assert "== p/new ==\nno report of this paper names it\n" in said
+    assert "(beside it: new/new.csv)" in said and "**New**" in said
+    assert "data/scores/articles/topics.json: not made yet" in said

@@ -1,5 +1,6 @@
 """The parallel runner beside DVC itself: same lock, same cache, same graph; a failure costs only what depends on it."""
 
+import copy
 import json
 import re
 import shutil
@@ -9,9 +10,10 @@ from pathlib import Path
 import pytest
 import yaml
 from dvc.repo import Repo
-from dvc.utils.serialize import load_yaml
+from dvc.utils.serialize import dumps_yaml, load_yaml
 from repro_project import MODELS, PIPELINE, InTurn, new_project, run, status, write_pipeline
 
+from longform.pipeline.dvc_stages import LockText
 from longform.pipeline.repro import main
 
 
@@ -119,6 +121,16 @@ def test_the_longest_way_to_the_end_starts_first(project):
     (folder / "seconds.json").write_text(json.dumps(seconds))
     started = run(InTurn(slots=1))[2]
     assert started[:2] == ["train@c", "train@a"]  # 9 + 5 (typical) + 1, then 5 + 5 + 1, then 1 + 5 + 1
+
+
+def test_new_stages_take_their_place_in_the_order_of_the_plan_whichever_ends_first(tmp_path):
+    record = {"cmd": "true", "outs": [{"path": "x", "hash": "md5", "md5": "0", "size": 1}]}
+    for ends in (["b", "a", "c"], ["c", "b", "a"], ["a", "b", "c"]):
+        lock = LockText(tmp_path / "dvc.lock", {"stages": {"gone": record}}, ["a", "b", "c"], {"a", "b", "c"})
+        for name in ends:
+            lock.put(name, record)
+        whole = {"schema": "2.0", "stages": {name: copy.deepcopy(record) for name in "abc"}}
+        assert (tmp_path / "dvc.lock").read_text() == dumps_yaml(whole)
 
 
 def test_a_record_of_readers_cut_by_a_kill_does_not_block_the_next_run(project):

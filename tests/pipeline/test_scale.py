@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from longform.core.artefacts import read_yaml
-from longform.core.documents import BadInput
+from longform.core.artefacts import read_yaml, write_documents
+from longform.core.documents import BadInput, Document, Section
 from longform.core.experiment import Experiment
 from longform.pipeline import real_files
-from longform.pipeline.scale import make, overridden, parameters, said
+from longform.pipeline.scale import keep_results, make, overridden, parameters, said
 from tests.refusals import refuses
 
 ROOT = Path(__file__).parents[2]
@@ -85,6 +85,22 @@ def test_a_real_scale_writes_with_one_tokenizer_and_keeps_every_name_that_it_use
     for study, models in (("articles", params["articles"]["models"]), ("suites", params["suites"]["models"])):
         for corpus in params[study]["corpora"]:
             assert {system.model for system in asked.systems(study, corpus)} == set(models) <= params["models"].keys()
+
+
+def test_results_come_with_the_first_articles_by_number(root):
+    scale(root, "shown", articles=2)
+    scale(root, "bare")
+    for folder, title in (("with", "history"), ("without", None)):
+        made = [Document(f"a-{i}", "generated", (Section(title, f"Text {i}."),)) for i in range(3)]
+        write_documents(root / "run" / "data" / "generations" / "articles" / "wiki" / folder / "documents.jsonl", made)
+    for name in ("shown", "bare"):
+        keep_results(name, root, root / "run")
+    kept = root / "experiments" / "scales" / "shown" / "articles"
+    texts = {path.name: path.read_text() for path in kept.iterdir()}
+    assert texts.keys() == {"articles-wiki-with.md", "articles-wiki-without.md"}
+    assert "## a-1" in texts["articles-wiki-with.md"] and "a-2" not in texts["articles-wiki-with.md"]
+    assert "\nhistory: Text 0." in texts["articles-wiki-with.md"] and "\nText 1." in texts["articles-wiki-without.md"]
+    assert not (root / "experiments" / "scales" / "bare" / "articles").exists()
 
 
 def packed(files: dict[str, bytes]) -> bytes:

@@ -1,5 +1,7 @@
 """A sweep over model sizes with DVC's own commands, on the real parameters: docs/sweep_model_sizes.md."""
 
+import csv
+import io
 import os
 import shutil
 import subprocess
@@ -42,6 +44,17 @@ def project(tmp_path_factory):
     for words in (("init", "--quiet"), ("add", "--all"), ("commit", "--quiet", "-m", "a state to sweep from")):
         command(folder, "git", *words)
     return folder
+
+
+def test_dvc_shows_word_ppl_and_latent_ppl_without_another_tool(project):
+    if not any((project / "data" / "metrics").rglob("*.json")):
+        pytest.skip("no run has been committed")
+    shown = list(csv.DictReader(io.StringIO(dvc(project, "exp", "show", "--csv"))))
+    for critic, metric in (("perplexity", "word_ppl"), ("section_order", "latent_ppl")):
+        for titles in ("with", "without"):
+            wanted = f"wiki.gpt2-{titles}_titles.{metric}"
+            named = [c for c in shown[0] if c in (wanted, f"data/metrics/articles/{critic}.json:{wanted}")]
+            assert len(named) == 1 and float(shown[0][named[0]]) > 1
 
 
 def test_one_command_queues_every_size_and_changes_nothing_else(project):

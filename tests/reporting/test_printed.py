@@ -9,7 +9,7 @@ from longform.core.documents import BadInput
 from longform.core.results import Record, Results
 from longform.reporting.claims import CONTRADICTED, HOLDS, OURS, judge
 from longform.reporting.estimates import Facts
-from longform.reporting.printed import Expected, ledger_markdown, read_expected, write_ledger
+from longform.reporting.printed import Expected, ledger_markdown, read_expected, steps_of, write_ledger
 from tests.refusals import refuses
 
 CONTENT = {"kinds": {"table_1": "trained", "sizes": "setting", "table_2": "lost"},
@@ -84,6 +84,12 @@ def test_bad_input_is_named(folder):
     refuses("name more fields", Expected("paper", CONTENT).ledger, Results([DATA, other]), folder)
     with pytest.raises(BadInput, match="keys are"):
         _ = Expected("paper", {**CONTENT, "records": {"table_1": [{"printed": "**", "row": "x"}]}}).numbers
+
+
+def test_patterns_take_one_step_any_step_or_the_rest():
+    assert steps_of("a.{x}.*", ("a", "b", "c")) == {"x": "b"}
+    assert steps_of("a.**", ("a", "b", "c")) == {}
+    assert steps_of("a.{x}", ("a", "b", "c")) is None
 
 
 def test_files_are_read_and_written(folder):

@@ -75,6 +75,13 @@ def test_triplets_are_ordered_distinct_and_end_at_their_anchor():
     assert len(pairs) == 6 and pairs.min() > 0.7 * pairs.max()
 
 
+def test_head_has_no_bias_and_is_positively_homogeneous():
+    head = bridge_head(HeadShape(768))
+    assert sum(p.numel() for p in head.parameters()) == 132_096
+    x = torch.randn((4, 768))
+    torch.testing.assert_close(head(3 * x), 3 * head(x), rtol=1e-4, atol=1e-5)
+
+
 def planted(rng: np.random.Generator, documents: int) -> tuple[np.ndarray, list[int], np.ndarray]:
     """Features that hide a two-dimensional bridge among twelve noisy dimensions."""
     lengths = rng.integers(8, 16, documents).tolist()

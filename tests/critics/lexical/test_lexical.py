@@ -12,7 +12,7 @@ from longform.critics.entity_grid.score import RoleTransitions
 from longform.critics.lexical.score import AdjacentSimilarity, LatentSemantics, Overlap, term_documents, word_vectors
 from longform.critics.lexical.wordnet import wordnet
 from longform.datasets.synthetic_world.corpora import build
-from longform.datasets.synthetic_world.lexicon import fit
+from longform.datasets.synthetic_world.lexicon import VOCABULARIES, fit, to_lmf, vocabulary
 from longform.evaluation.order_discrimination import order_discrimination
 from tests.critics.grid_cases import nouns as unit
 from tests.refusals import refuses
@@ -87,6 +87,11 @@ def test_planted_reports_stand_above_their_shuffles(reports):
     scorers |= {measure: wordnet(real=reports, measure=measure) for measure in ("hirst_st_onge", "resnik")}
     found = order_discrimination(scorers, by_split(reports, "test"), [ShuffleTask()], train=by_split(reports, "train"))
     assert all(record.value > 0.6 for record in found if record.metric == "pairwise_accuracy")
+
+
+def test_the_planted_word_net_is_the_planted_taxonomy():
+    for world in VOCABULARIES:
+        assert fit(world=world).text == to_lmf(vocabulary(world))
 
 
 def test_bad_input_is_named():

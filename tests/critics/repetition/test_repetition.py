@@ -1,7 +1,10 @@
 """Distinct 4-grams and their proportion, by hand, by sets, and against the paper's own table."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+import yaml
 from samples.verifiability import texts
 
 from longform.core.documents import Document, Section
@@ -38,7 +41,21 @@ def test_proportions_and_texts_without_a_human_text():
     assert tally.total("excluded") == 1 and GramProportion().score(tally) == 1
 
 
+def test_printed_proportions_and_precisions_agree_with_their_averages():
+    """A number copied wrongly from the paper would disagree."""
+    table = yaml.safe_load(EXPECTED.read_text(encoding="utf-8"))["table_1"]
+    rows = {name: row for name, row in table.items() if name != "columns"}
+    assert len(rows) == 9
+    for name, row in rows.items():
+        assert 100 * row[0] / rows["human_wikipedia"][0] == pytest.approx(row[1], abs=0.011)
+        assert name == "human_wikipedia" or 5 * row[4] < row[5]
+    assert all(5 * rows[name][2] < rows[name][3] for name in ("top_k", "top_p"))  # with zeros SPV is at most 5 SPG
+
+
 def test_texts_survive_the_readout():
     for before, after in zip(texts(), units_from_readout(texts_to_readout(texts())), strict=True):
         assert before.unit_id == after.unit_id
         assert np.array_equal(before.tokens, after.tokens) and np.array_equal(before.reference, after.reference)
+
+
+EXPECTED = Path(__file__).parents[3] / "experiments" / "massarelli2020" / "expected.yaml"

@@ -10,7 +10,8 @@ from scipy.stats import multivariate_normal
 from topic_cases import simulated, small_model
 
 from longform.core.resampling import generator
-from longform.critics.topics.model import RELEASED, TermCounts, TopicModel, TopicSettings, from_rows, gaussian
+from longform.critics.topics.model import RELEASED, TermCounts, TopicModel, TopicSettings, from_rows, gaussian, inverse
+from longform.critics.topics.score import LogisticNormalCritic, TopicReading
 from longform.critics.topics.train import (
     Expectation,
     columns_of,
@@ -77,6 +78,36 @@ def test_a_general_optimiser_finds_no_higher_bound(seed):
         assert found.bounds[d] == pytest.approx(-best.fun, rel=1e-9)
 
 
+def grid_terms(row, logits: float, variance: float, model: TopicModel):
+    """Two topics: log evidence and the three slacks of the bound, by the trapezoidal rule on a fine grid."""
+    eta = np.linspace(-25, 25, 200_001)
+    step = eta[1] - eta[0]
+    full = np.stack([eta, np.zeros_like(eta)], axis=1)
+    log_sum = np.logaddexp(eta, 0.0)
+    log_word = logsumexp(full[:, :, None] + np.log(model.beta[:, row[0]])[None], axis=1) - log_sum[:, None]
+    prior = multivariate_normal.logpdf(eta[:, None], model.mean, model.covariance)
+    joint = prior + log_word @ row[1]
+    evidence = logsumexp(joint) + np.log(step)
+    log_q = -0.5 * ((eta - logits) ** 2 / variance + np.log(2 * np.pi * variance))
+    q = np.exp(log_q) * step
+    divergence = float(q @ (log_q - joint + evidence))
+    zeta_slack = row[1].sum() * (np.log(np.exp(logits + variance / 2) + 1) - float(q @ log_sum))
+    phi = assignments(row[0], np.array([logits]), model)
+    chosen = np.sum(phi[None] * (full[:, :, None] + np.log(model.beta[:, row[0]]) - np.log(phi)), axis=1)
+    phi_slack = float(q @ ((log_word + log_sum[:, None] - chosen) @ row[1]))
+    return evidence, divergence, zeta_slack, phi_slack
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_bound_misses_the_evidence_by_exactly_its_three_slacks(seed):
+    model, counts = small_model(seed, topics=2), small_counts(seed)
+    found = expectation(counts, model, EXACT)
+    for d, row in enumerate(counts.rows()):
+        evidence, *slacks = grid_terms(row, found.logits[d, 0], found.variances[d, 0], model)
+        assert min(slacks) > -1e-9
+        assert found.bounds[d] + sum(slacks) == pytest.approx(evidence, abs=1e-7)
+
+
 def log_ratio_variances(model: TopicModel) -> np.ndarray:
     """Var(eta_i - eta_j): the same whichever topic is the fixed one."""
     full = np.pad(model.covariance, ((0, 1), (0, 1)))
@@ -100,6 +131,25 @@ def test_a_fit_recovers_topics_and_covariance_blocks_of_the_truth():
     assert reached[pairs][same].max() < reached[pairs][~same].min()
     ratio = reached[pairs] / truth[pairs]
     assert ratio.max() < 1.1 and ratio.min() > 0.5
+
+
+def test_under_the_true_model_the_latent_nll_of_its_documents_is_the_entropy_of_its_prior():
+    """deng2022, appendix B: aggregated over documents the exact posterior is the prior; shuffled topics cost nats."""
+    counts, block, beta, _ = simulated(300, length=1000)
+    contrast = np.hstack([np.eye(5), -np.ones((5, 1))])
+    covariance = contrast @ block @ contrast.T
+    truth = TopicModel((), beta, np.zeros(5), covariance, inverse(covariance))
+    found = expectation(counts, truth, replace(EXACT, tolerance=1e-8))
+    rows = zip(found.logits, found.variances, strict=True)
+    units = [TopicReading(str(i), "test", mean, wide, 1000) for i, (mean, wide) in enumerate(rows)]
+    critic = LogisticNormalCritic(full_expectation=True, own_prior=False).with_prior(truth.mean, covariance)
+    entropy = multivariate_normal(truth.mean, covariance).entropy()
+    reached = critic.score(critic.tally(units))
+    assert reached == pytest.approx(entropy, abs=0.3)
+    rng = generator("deal topics out")
+    dealt = np.stack([rng.permutation(column) for column in found.logits.T], axis=1)
+    mixed = [replace(unit, logits=row) for unit, row in zip(units, dealt, strict=True)]
+    assert critic.score(critic.tally(mixed)) > reached + 2
 
 
 @pytest.mark.parametrize("floats", ["float32", "float64"])

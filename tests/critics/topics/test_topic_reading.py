@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
+from longform.core.critic import compare
 from longform.core.documents import BadInput, Document, Readout, Section
 from longform.core.resampling import generator
 from longform.critics.bbscore.score import JointBridgeCritic
@@ -151,6 +152,28 @@ def test_halves_without_a_known_word_are_excluded_and_unspoken_words_are_no_word
         read([document("a", "An ash.")], reader=trees_and_fish(), readout="completion", splits=["train"])
 
 
+def test_synthetic_drift_and_nothing_like_repetition_moves_it():
+    known = build(name="completion", seed=3, domain="wiki", documents={"train": 5})
+
+    def tally(corruption: str, severity: float):
+        made = build(
+            name="completion", seed=4, domain="wiki", documents={"test": 40}, corruption=corruption, severity=severity
+        )
+        return Perplexity().tally(
+            tokens_from_readout(read(made.documents, readout="completion", reader=Path(), reader_truth=known.truth))
+        )
+
+    sound = tally("", 0.0)
+    found = [
+        compare(Perplexity(), tally("topic_drift", severity), sound, generator(severity), 999)
+        for severity in (0.2, 0.4, 1.0)
+    ]
+    assert all(one.paired and one.p_value < 0.01 for one in found)
+    assert 0 < found[0].difference < found[1].difference < found[2].difference
+    repeated = compare(Perplexity(), tally("repeated_sentence", 0.2), sound, generator("repeated"), 999)
+    assert abs(repeated.difference) < found[0].difference
+
+
 TEXTS = [
     sections("a", "We saw ash here. Then cod came up. Nobody said more.", "We saw ash here. The eel and cod swam on."),
     document("b", "Nobody said more."),
@@ -220,6 +243,19 @@ def test_topics_at_random_score_the_prior_against_its_own_diagonal(full):
     found = chance.score(chance.tally(fresh))
     assert found == pytest.approx(wanted, rel=0.01)  # three standard errors
     assert found > own.score(own.tally(fresh)) + 0.5
+
+
+def test_topics_at_random_are_described_by_what_was_drawn():
+    units = [replace(unit, text="words") for unit in drawn(800)]
+    critic = RandomTopicCritic().fit(units)
+    described = critic.describe(units)
+    covariance = np.array(described["covariance_of_means"])
+    held = covariance_of_means(units)
+    np.testing.assert_allclose(held, np.cov(np.array([u.logits for u in units]).T, bias=True))
+    np.testing.assert_allclose(np.diag(covariance), np.diag(held), rtol=0.2)
+    assert np.abs(covariance - np.diag(np.diag(covariance))).max() < 0.3 < np.abs(np.tril(held, -1)).max()
+    assert "outlier_texts" not in described
+    refuses("call fit", RandomTopicCritic().judged, units)
 
 
 def test_documents_without_known_words_are_excluded_and_counted_and_outliers_come_worst_first():

@@ -1,6 +1,7 @@
 """The world's grammar accepts whatever the world writes and refuses near misses of it."""
 
 import json
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
@@ -10,10 +11,23 @@ from longform.core.documents import Document, Section
 from longform.core.resampling import generator
 from longform.critics.world_grammar.recogniser import read, recogniser
 from longform.critics.world_grammar.score import REFUSED, DerivableShare, DerivedText, FollowedShare, units_from_readout
+from longform.critics.world_grammar.slots import Person, State
 from longform.datasets.synthetic_world import lexicon
 from longform.datasets.synthetic_world.articles import write
 from longform.datasets.synthetic_world.corpus import to_document
-from longform.datasets.synthetic_world.domains import domain
+from longform.datasets.synthetic_world.corruptions import corrupt
+from longform.datasets.synthetic_world.domains import PROCESSES, domain
+from longform.datasets.synthetic_world.mentions import (
+    BEGIN,
+    GENDERS,
+    OBJECT,
+    OPENING,
+    ORDER,
+    POSSESSIVE,
+    STOP,
+    SUBJECT,
+    relabel,
+)
 from tests.refusals import refuses
 
 WIKI = recogniser("wiki")
@@ -66,20 +80,29 @@ def test_a_sentence_comes_with_the_frame_of_its_main_clause(sentence, frame):
     [
         # parts of speech, order, halves of words, ends
         ("The old dock was rebuilt after the flood of 1900.", "The old painted was rebuilt after the flood of 1900."),
+        ("The old dock was rebuilt after the flood of 1900.", "The old dock rebuilt was after the flood of 1900."),
+        ("The old dock was rebuilt after the flood of 1900.", "The old doc was rebuilt after the flood of 1900."),
         ("The old dock was rebuilt after the flood of 1900.", "The old dock was rebuilt after the flood."),
         ("The old dock was rebuilt after the flood of 1900.", "The old dock was rebuilt after the flood of 1900"),
         ("The garden was full of pears and broken buckets.", "The garden was full of pear and broken buckets."),
+        (f"Ploughmen from {TOWN} settled here and planted muddy ploughs.", f"Plou from {TOWN} settled here and planted muddy ploughs."),
         # spelling
         ("The old dock was rebuilt after the flood of 1900.", "the old dock was rebuilt after the flood of 1900."),
+        ("The old dock was rebuilt after the flood of 1900.", "The old  dock was rebuilt after the flood of 1900."),
         ("The old dock was rebuilt after the flood of 1900.", "The old dock was rebuilt, after the flood of 1900."),
         ("The couple had 3 children and a salty gull.", "The couple had 3 children and an salty gull."),
         ("The couple had 3 children and a salty gull.", "The couple had 2 children and a salty gull."),
+        ("The couple had 3 children and a salty gull.", "The couple had 03 children and a salty gull."),
         ("The area covers 120 square kilometres of which 3 are water.", "The area covers 119 square kilometres of which 3 are water."),
+        ("The costumes of the sailors cost 1,000 crowns.", "The costumes of the sailors cost 1000 crowns."),
         # one topic, one section, one kind of page, one year
         ("The couple had 3 children and a salty gull.", "The couple had 3 children and a salty pear."),
+        ("On holidays, the couple had 3 children and a salty gull.", "In the newspapers, the couple had 3 children and a salty gull."),
         (f"In 1900, the new dock in {TOWN} was finished after 3 years.", "In 1900, the old dock was rebuilt after the flood of 1900."),
         ("The old dock was rebuilt after the flood of 1831.", "The old dock was rebuilt after the flood of 1830."),
+        (f"He worked as a sailor in {TOWN} from 1900 to 1912.", f"He worked as a sailor in {TOWN} from 1900 to 1913."),
         (f"{MAN} {LAST} was born in 1850.", f"{MAN} {LAST} was born in 1849."),
+        (f"The Boat of Upper {TOWN} is set in {TOWN}.", f"The Pretty of Upper {TOWN} is set in {TOWN}."),
         (f"{FIRM} of {TOWN} has 20 employees.", f"{FIRM} of {FIRM} has 20 employees."),
         # connectives
         ("It was one of the first films about sailors because the dock had become too small for boats.",
@@ -87,6 +110,7 @@ def test_a_sentence_comes_with_the_frame_of_its_main_clause(sentence, frame):
         ("It was one of the first films about sailors, although the dock was already closed.",
          "It was one of the first films about sailors although the dock was already closed."),
         ("Therefore, the sailors bought salty boats.", "Therefore, the sailors needed salty boats."),
+        ("Yet the boats were far too expensive.", "Yet, the boats were far too expensive."),
         # persons
         (f"He met her at a regatta in {TOWN}.", f"He met him at a regatta in {TOWN}."),
         (f"{LAST} often played with him behind the dock.", f"{MAN} {LAST} often played with him behind the dock."),
@@ -145,6 +169,52 @@ def test_random_letters_and_odd_blanks_are_refused():
     assert not any(frame_of(text) for text in texts)
 
 
+@pytest.mark.parametrize(("kind", "first"), [("person", 47), ("city", 70)])
+def test_persons_of_a_sentence_are_those_that_the_process_of_mentions_can_give(kind, first):
+    process = PROCESSES[kind]
+    windows = dict.fromkeys([(BEGIN,) * ORDER])
+    queue = list(windows)
+    for window in queue:
+        after = dict.fromkeys(relabel((*window[1:], symbol)) for symbol in process.distribution(window))
+        queue += [w for w in after if w not in windows]
+        windows |= after
+    starts = {window for window in windows if window[-1] == STOP and window != OPENING}
+    given = {mentions for start in starts for mentions in _given(process, start, frozenset())}
+    opening = _given(process, OPENING, frozenset())
+    assert given == set(_read((), State()))
+    assert len(opening) == first and opening < given
+
+
+@cache
+def _given(process, window, inside, place=0):
+    """Tags and roles of the mentions of one sentence that may follow a window."""
+    found = {()}
+    for tag, person in process.distribution(window) if place < 3 else ():
+        if tag != ".":
+            owner = "P" if person in inside or tag != "her" else "OP"
+            for role in "S" if not place else owner if tag in POSSESSIVE.values() else "O":
+                rest = _given(process, (*window[1:], (tag, person)), inside | {person}, place + 1)
+                found |= {((tag, role), *others) for others in rest}
+    return found
+
+
+def _read(mentions, state):
+    """The same as the grammar reads them; persons have names of their own."""
+    yield mentions
+    if len(mentions) < 3:
+        for gender in GENDERS:
+            later = [
+                (POSSESSIVE[gender], "P", Person((gender,))),
+                (OBJECT[gender], "O", Person((gender,), object=True)),
+            ]
+            pronouns = later if mentions else [(SUBJECT[gender], "S", Person((gender,)))]
+            name = (gender, "O" if mentions else "S", Person((gender,), (f"{len(mentions)}",)))
+            for tag, role, person in (*pronouns, name):
+                after = state.with_person(person)
+                if after is not None:
+                    yield from _read((*mentions, (tag, role)), after)
+
+
 def test_shares_count_sentences_and_words_up_to_where_they_leave_the_grammar(tmp_path):
     sound, broken = "The couple had 3 children and a salty gull.", "The couple had gull."
     text = Section(None, f"{sound} {broken}"), Section(None, sound)
@@ -183,3 +253,15 @@ def test_shares_count_sentences_and_words_up_to_where_they_leave_the_grammar(tmp
 )  # fmt: skip
 def test_a_sentence_is_followed_as_long_as_some_sentence_begins_so(sentence, followed):
     assert WIKI.read(sentence).followed == followed
+
+
+@pytest.mark.parametrize(
+    ("corruption", "broken"),
+    [("section_order", False), ("repeated_sentence", False), ("topic_drift", False), ("off_topic_sentence", False),
+     ("false_fact", False), ("mixed_language", True), ("wrong_connective", True), ("contradiction", True),
+     ("new_entity_as_pronoun", True)],
+)  # fmt: skip
+def test_what_breaks_no_sentence_leaves_the_share_at_one(corruption, broken, tmp_path):
+    settings = {"domain_name": "wiki", "corruption": corruption, "severity": 1.0, "seed": 5}
+    documents = [corrupt(write(5, "wiki", number), **settings) for number in range(6)]
+    assert all(document.edits for document in documents[:1]) and (share(documents, tmp_path) < 1) == broken

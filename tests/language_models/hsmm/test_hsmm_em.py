@@ -19,7 +19,7 @@ from longform.language_models.hsmm.em import (
     fit_em,
     maximise,
 )
-from longform.language_models.hsmm.model import SemiMarkovLM
+from longform.language_models.hsmm.model import SemiMarkovLM, build_ngrams
 from tests.refusals import refuses
 
 EXACT = Compute(dtype="float64")
@@ -64,6 +64,27 @@ def test_pretraining_keeps_transitions_and_durations() -> None:
     np.testing.assert_array_equal(first.transitions, last.transitions)
     np.testing.assert_allclose(first.durations, last.durations, rtol=1e-12)
     assert np.abs(first.joint - last.joint).max() > 1e-3
+
+
+def _oracle(texts: list[list[str]]) -> SemiMarkovLM:
+    ngrams = build_ngrams(texts, max_duration=3)
+    joint = np.zeros((ngrams.rows, 2))
+    for state, words in enumerate((("ab", "cab", "ba"), ("dd", "edc", "ce"))):
+        for row in range(ngrams.rows):
+            joint[row, state] = ("".join(ngrams.text(row)) in words) / 3
+    return SemiMarkovLM(ngrams, np.array([[0.8, 0.2], [0.2, 0.8]]), joint)
+
+
+def test_em_started_from_the_truth_stays_there() -> None:
+    texts = bursts(3, texts=300, segments=20)
+    truth = _oracle(texts)
+    plan = Plan(6, pretraining=0)
+    fit = fit_em(texts, num_states=2, max_duration=3, plan=plan, seed=0, compute=EXACT, start=truth)
+    np.testing.assert_allclose(fit.model.joint, truth.joint, atol=0.03)
+    np.testing.assert_allclose(fit.model.transitions, truth.transitions, atol=0.03)
+    gained = (fit.history[-1].log_likelihood - fit.history[0].log_likelihood) / fit.history[0].tokens
+    assert 0 <= gained < 0.001
+    assert fit.history[-1].states_in_use == 2
 
 
 def test_no_sequences_and_a_start_of_another_shape_are_refused() -> None:

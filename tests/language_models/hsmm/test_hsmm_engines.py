@@ -100,6 +100,16 @@ def test_text_of_probability_zero_adds_no_counts_and_spoils_no_other(engine: str
     np.testing.assert_allclose(both.transitions, alone.transitions, atol=1e-6)
 
 
+def test_a_scan_keeps_four_vectors_per_position_and_nothing_larger() -> None:
+    """At C = 800 and T = 375 in float32 that is 4.8 MB a sequence, below the 8 MB that are allowed."""
+    model, texts = random_case(0)
+    workspace = compiled.Workspace()
+    counted(model, texts, workspace=workspace)
+    positions = sum(len(text) + 1 for text in texts)
+    held = sum(buffer.nbytes for buffer in workspace.held.values())
+    assert held == 4 * positions * model.num_states * model.joint.itemsize
+
+
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 def test_cuda_gives_what_the_processor_gives() -> None:

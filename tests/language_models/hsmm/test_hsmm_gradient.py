@@ -7,6 +7,7 @@ from semi_markov_cases import bursts, random_case
 
 from longform.core.documents import Document, Section
 from longform.language_models.hsmm import compiled, gradient
+from longform.language_models.hsmm.em import initial_model
 from longform.language_models.hsmm.gradient import (
     TOLERANCE,
     FactoredTables,
@@ -52,6 +53,17 @@ def test_pretraining_moves_the_ngram_tables_only() -> None:
     assert np.abs(model.joint - start.joint).max() > 1e-3
 
 
+def test_two_reserved_rows_waste_their_share_of_each_length() -> None:
+    ngrams = _small(bursts(0, texts=16))
+    tables = FactoredTables(ngrams, 3, 0)
+    with torch.no_grad():
+        for table in tables.emissions:
+            table.zero_()
+        tables.lengths.zero_()
+    sizes = np.diff(ngrams.starts)
+    np.testing.assert_allclose(tables.model(ngrams).durations[:, 0], sizes / (sizes + 2) / 3, rtol=1e-6)
+
+
 def test_rate_falls_after_nine_windows_without_progress() -> None:
     parameter = torch.nn.Parameter(torch.zeros(1))
     optimiser = torch.optim.Adam([parameter], lr=0.3)
@@ -79,6 +91,16 @@ def test_torch_struct_gives_our_likelihood_and_gradient(seed: int, dtype: str, m
     assert facts["tokens"] == sum(map(len, texts)) and facts["states"] == 3
     assert max(facts["nats_apart_per_token"], facts["transitions_apart_per_token"]) < TOLERANCE / 10
     assert facts["nats_ours"] == pytest.approx(model.log_likelihood(texts).sum(), abs=1e-4)
+
+
+def test_a_sample_of_states_is_compared_where_there_are_many() -> None:
+    texts = bursts(0)
+    model = initial_model(build_ngrams(texts, max_duration=3), num_states=20, seed=0)
+    facts = against_torch_struct(model, texts)
+    kept = np.unique(np.linspace(0, 19, gradient.STATES).astype(int))
+    part = SemiMarkovLM(model.ngrams, model.transitions[kept][:, kept], np.ascontiguousarray(model.joint[:, kept]))
+    assert facts["states"] == len(kept) == 6
+    assert facts["nats_ours"] == pytest.approx(part.log_likelihood(texts[:3]).sum(), rel=1e-6)
 
 
 def _documents() -> list[Document]:

@@ -97,6 +97,17 @@ def test_most_frequent_ngrams_are_kept_with_ties_in_lexicographic_order(
         assert table.dropped[n - 1] == len(counts) - len(best)
 
 
+def test_index_points_to_the_window_and_says_minus_one_for_absent_and_overhanging_ones() -> None:
+    texts = _texts(7)
+    table = build_ngrams(texts, max_duration=4, max_ngrams=12)
+    rows = {table.text(row): row for row in range(table.rows)}
+    for text in texts:
+        index = table.index(table.encode(text))
+        for t, n in np.ndindex(index.shape):
+            window = tuple(text[t : t + n + 1])
+            assert index[t, n] == (rows.get(window, -1) if len(window) == n + 1 else -1)
+
+
 def test_long_keys_and_missing_lengths():
     text = ["52"] * 11 + [f"{i:02d}" for i in range(53)]
     table = build_ngrams([text], max_duration=11)
