@@ -42,7 +42,10 @@ def test_a_studys_file_says_which_side_is_coherent_and_what_spoilt_the_other(sui
     names = ["story_cloze", "N_all", "speaker_commitment"]
     files = suite_exports.judgement_sheet([suites[name] for name in names], 2, 5)
     lines = [json.loads(line) for line in files["study.jsonl"].splitlines()]
-    assert lines == list(csv.DictReader(io.StringIO(files["study.csv"])))
+    study, sheet = (list(csv.DictReader(io.StringIO(files[name]))) for name in ("study.csv", "sheet.csv"))
+    assert lines == study and files == suite_exports.judgement_sheet([suites[name] for name in names], 2, 5)
+    wanted = [[line[field] for field in ("item_id", "left", "right")] for line in lines]
+    assert [list(row.values()) for row in sheet] == [[*row, "", ""] for row in wanted]  # no key
     key = {row["item"]: row["coherent"] for row in csv.DictReader(io.StringIO(files["key.csv"]))}
     for line in lines:
         assert set(line) == {"item_id", "left", "right", "gold_side", "suite", "condition"}

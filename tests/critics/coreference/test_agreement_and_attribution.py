@@ -12,6 +12,7 @@ from longform.core.resampling import generator
 from longform.critics.coreference.agreement import ChainAgreement, ReadClusters, b_cubed, ceaf_e, clusters, muc
 from longform.critics.coreference.attribution import (
     AttributionCritic,
+    best_successor,
     gap_rows,
     ngram_attribution,
     rare_rows,
@@ -133,6 +134,16 @@ def test_rare_windows_are_below_the_threshold_and_the_expected_symbol_is_the_obs
         assert CRITIC.attribute([unit])[0][row["position"]] == row["log_probability"]
         assert row["best"] != "." and row["best_log_probability"] > row["log_probability"]
     assert rare_rows(CRITIC, WRONG, generator("test", "15"), rows=6, threshold=-3.0) == rows
+
+
+def test_best_successor_is_the_arg_max_over_successors_seen_after_the_history():
+    critic = MentionCritic(order=2).fit([Chain("u", "test", tuple("ababaca."))])
+    key = next(
+        int(k) for k in critic.orders[1].keys if critic.packing.names(int(k), critic.forms, "", "?") == ("a", ".")
+    )
+    symbol, log_prob = best_successor(critic, key)
+    assert symbol == "b"
+    assert log_prob == pytest.approx(critic.attribute([Chain("v", "test", ("a", "b"))])[0][1])
 
 
 def test_ratio_tables_rank_frequent_windows_by_two_separate_fits():

@@ -208,15 +208,12 @@ def test_symbols_at_random_score_the_cross_entropy_of_independent_draws(kinds):
     refuses("call fit", kinds[1]().tally, test)
 
 
-def test_symbols_at_random_are_as_many_and_keep_their_shares_whatever_text_stands_there():
-    train, test = drawn_chains("train", 400), [*drawn_chains("test", 200), chain("M:1 he:1", "lost", valid=False)]
-    critic = RandomMentionCritic().fit(train)
+def test_symbols_at_random_keep_the_length_of_every_chain_and_are_its_own_in_any_company():
+    critic = RandomMentionCritic().fit(drawn_chains("train", 40))
+    test = [*drawn_chains("test", 20), chain("M:1 he:1", "lost", valid=False)]
     drawn = critic.judged(test)
     assert [(len(c.symbols), c.valid) for c in drawn] == [(len(c.symbols), c.valid) for c in test]
-    found, wanted = (Counter(itertools.chain.from_iterable(c.symbols for c in some)) for some in (drawn, train))
-    assert found["."] / found.total() == pytest.approx(wanted["."] / wanted.total(), abs=0.03)
     assert critic.judged(test[::-1])[::-1] == drawn
-    refuses("call fit", RandomMentionCritic().tally, test)
 
 
 def letters(name: str, count: int) -> list[Chain]:

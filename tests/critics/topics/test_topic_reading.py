@@ -153,25 +153,19 @@ def test_halves_without_a_known_word_are_excluded_and_unspoken_words_are_no_word
 
 
 def test_synthetic_drift_and_nothing_like_repetition_moves_it():
-    known = build(name="completion", seed=3, domain="wiki", documents={"train": 5})
+    settings = {"name": "completion", "domain": "wiki"}
+    known = build(seed=3, documents={"train": 5}, **settings)
 
-    def tally(corruption: str, severity: float):
-        made = build(
-            name="completion", seed=4, domain="wiki", documents={"test": 40}, corruption=corruption, severity=severity
-        )
-        return Perplexity().tally(
-            tokens_from_readout(read(made.documents, readout="completion", reader=Path(), reader_truth=known.truth))
-        )
+    def tally(corruption="", severity=0.0):
+        made = build(seed=4, documents={"test": 40}, corruption=corruption, severity=severity, **settings)
+        found = read(made.documents, readout="completion", reader=Path(), reader_truth=known.truth)
+        return Perplexity().tally(tokens_from_readout(found))
 
-    sound = tally("", 0.0)
-    found = [
-        compare(Perplexity(), tally("topic_drift", severity), sound, generator(severity), 999)
-        for severity in (0.2, 0.4, 1.0)
-    ]
-    assert all(one.paired and one.p_value < 0.01 for one in found)
-    assert 0 < found[0].difference < found[1].difference < found[2].difference
-    repeated = compare(Perplexity(), tally("repeated_sentence", 0.2), sound, generator("repeated"), 999)
-    assert abs(repeated.difference) < found[0].difference
+    cases = [("topic_drift", 0.2), ("topic_drift", 0.4), ("topic_drift", 1.0), ("repeated_sentence", 0.2)]
+    *drift, repeated = (compare(Perplexity(), tally(*case), tally(), generator(*case), 999) for case in cases)
+    assert all(one.paired and one.p_value < 0.01 for one in drift)
+    assert 0 < drift[0].difference < drift[1].difference < drift[2].difference
+    assert abs(repeated.difference) < drift[0].difference
 
 
 TEXTS = [

@@ -27,7 +27,7 @@ from longform.datasets.synthetic_world.mentions import (
     STOP,
     SUBJECT,
     relabel,
-)
+)  # fmt: skip
 from tests.refusals import refuses
 
 WIKI = recogniser("wiki")
@@ -203,10 +203,8 @@ def _read(mentions, state):
     yield mentions
     if len(mentions) < 3:
         for gender in GENDERS:
-            later = [
-                (POSSESSIVE[gender], "P", Person((gender,))),
-                (OBJECT[gender], "O", Person((gender,), object=True)),
-            ]
+            there = Person((gender,), object=True)
+            later = [(POSSESSIVE[gender], "P", Person((gender,))), (OBJECT[gender], "O", there)]
             pronouns = later if mentions else [(SUBJECT[gender], "S", Person((gender,)))]
             name = (gender, "O" if mentions else "S", Person((gender,), (f"{len(mentions)}",)))
             for tag, role, person in (*pronouns, name):

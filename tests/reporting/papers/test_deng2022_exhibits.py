@@ -148,11 +148,9 @@ def test_no_claim_takes_a_chance_row_or_sets_real_text_against_itself(corpus, tm
     ("word", "latent", "wanted"), [(1.02, 1.5, "holds"), (0.6, 0.9, "contradicted"), (1.02, 1.03, "undecided")]
 )
 def test_titles_change_latent_ppl_more_only_where_leaving_them_out_raises_both(word, latent, wanted, tmp_path):
-    word_ppl = {"critic": "perplexity", "metric": "word_ppl", "corpus": "wiki", "system": "gpt2"}
-    tight = [
-        replace(near(v, **word_ppl, titles=t), low=v * 0.999, high=v * 1.001)
-        for v, t in ((10.0, True), (10 * word, False))
-    ]
+    place = {"critic": "perplexity", "metric": "word_ppl", "corpus": "wiki", "system": "gpt2"}
+    records = [near(v, titles=titles, **place) for v, titles in ((10.0, True), (10 * word, False))]
+    tight = [replace(one, low=one.value * 0.999, high=one.value * 1.001) for one in records]
     results = [*tight, titled("gpt2", True, 4.0), titled("gpt2", False, 4.0 * latent)]
     assert verdict("titles_change_latent_ppl_more", results, tmp_path) == wanted
 
@@ -162,10 +160,8 @@ def test_titles_change_latent_ppl_more_only_where_leaving_them_out_raises_both(w
     [((5.0, 5.1, 5.0, 5.2), "holds"), ((9.0, 7.0, 5.0, 3.0), "contradicted"), ((5.0, 4.8, 4.5, 4.3), "undecided")],
 )
 def test_size_does_not_lower_latent_ppl_is_no_statement_about_overlap(values, wanted, tmp_path):
-    sizes = [
-        titled(system, True, v)
-        for system, v in zip(("gpt2", "gpt2_medium", "gpt2_large", "gpt2_xl"), values, strict=True)
-    ]
+    systems = "gpt2", "gpt2_medium", "gpt2_large", "gpt2_xl"
+    sizes = [titled(system, True, v) for system, v in zip(systems, values, strict=True)]
     assert verdict("size_does_not_lower_latent_ppl", sizes, tmp_path) == wanted
 
 
