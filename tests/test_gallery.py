@@ -1,9 +1,7 @@
 """The gallery shows every exhibit that is in git, links to files that are there, and is the page that its program makes of them."""
 
-import io
 import re
 import subprocess
-import tarfile
 from html import escape
 from pathlib import Path
 from urllib.parse import unquote
@@ -26,8 +24,7 @@ def committed(tmp_path_factory):
         files = subprocess.run(archive, cwd=ROOT, capture_output=True, check=True).stdout
     except (OSError, subprocess.CalledProcessError) as error:
         pytest.skip(f"needs a git checkout whose last commit holds the gallery and the exhibits ({error})")
-    with tarfile.open(fileobj=io.BytesIO(files)) as opened:
-        opened.extractall(folder, filter="data")
+    subprocess.run(["tar", "-x", "-C", str(folder)], input=files, check=True)
     return folder
 
 

@@ -174,3 +174,11 @@ def test_the_list_names_every_file_of_the_suites():
     sources = [place for corpus in suites for place in corpus["sources"].values()]
     named = [name for place in sources for name in (place.values() if isinstance(place, dict) else [place])]
     assert set(listed) == {"cities.txt", *(f"suites/{name}" for name in named)}
+
+
+def test_an_archive_that_reaches_outside_its_place_is_refused(tmp_path):
+    with tarfile.open(tmp_path / "a.tar.gz", "w:gz") as archive:
+        for name in ("in/one.txt", "../two.txt"):
+            archive.addfile(tarfile.TarInfo(name))
+    refuses("would lie outside", real_files._copied, tmp_path / "a.tar.gz", tmp_path / "place")
+    assert (tmp_path / "place/in/one.txt").is_file() and not (tmp_path / "two.txt").exists()
