@@ -165,7 +165,7 @@ def _unpacked(archive: tarfile.TarFile, target: Path) -> None:
         place = (target / member.name).resolve()
         if member.isfile() and not place.is_relative_to(target.resolve()):
             raise BadInput(
-                f"{archive.name}: {member.name!r} would lie outside {target}; take the archive from its publisher"
+                f"{archive.name!r}: {member.name!r} would lie outside {target}; take the archive from its publisher"
             )
         if member.isfile():
             place.parent.mkdir(parents=True, exist_ok=True)
