@@ -118,3 +118,10 @@ def test_cuda_gives_what_the_processor_gives() -> None:
     np.testing.assert_allclose(there.segments, here.segments, atol=1e-5, rtol=1e-5)
     np.testing.assert_allclose(there.transitions, here.transitions, atol=1e-5, rtol=1e-5)
     assert there.log_likelihood == pytest.approx(here.log_likelihood, rel=1e-6)
+
+
+def test_a_scan_flushes_denormals_and_leaves_the_thread_as_it_was():
+    tiny = np.float32(1e-20)
+    with compiled.without_denormals():
+        assert tiny * tiny == 0
+    assert tiny * tiny > 0

@@ -13,8 +13,9 @@ scaled, with float64 logarithms of the scales; no array of T C C entries exists.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,6 +29,19 @@ FLOORS = {np.dtype(np.float32): 1e-30, np.dtype(np.float64): 1e-290}
 AGREEMENT = 1e-3  # nats between forward and backward log P; float32 rounding alone stays below 1e-4 at T = 400
 LIMITS = {np.dtype(np.float32): 85.0, np.dtype(np.float64): 700.0}  # exponents that still fit the type
 ROWS_PER_BLOCK = 24_000  # ours: 64 texts of the synthetic language per scan; 300 MB of vectors at 800 states
+
+
+@contextmanager
+def without_denormals() -> Iterator[None]:
+    """Denormal numbers become 0 in this thread's arithmetic, compiled loops and torch's products alike.
+
+    A posterior of 1e-40 changes no sum, and on Intel's processors a product with many of them takes 40 times as long.
+    """
+    torch.set_flush_denormal(True)
+    try:
+        yield
+    finally:
+        torch.set_flush_denormal(False)
 
 
 @dataclass(frozen=True)
@@ -243,6 +257,7 @@ def backward(scan: Scan) -> Scan:
     return scan
 
 
+@without_denormals()
 def log_partitions(indices: Sequence[np.ndarray], tables: Tables, workspace: Workspace | None = None) -> np.ndarray:
     """log P of each sequence given by its index array (T_i, K), in nats; paths that float32 lost are found again."""
     scan, out = forward(pack(indices), tables, workspace), np.empty(len(indices))
@@ -285,6 +300,7 @@ def expectation(
     sizes = np.asarray(lengths if tokens is None else tokens)
     left, done = range(total.blocks, len(blocks)), [threading.Event() for _ in blocks]
 
+    @without_denormals()
     def add(place: int) -> None:
         try:
             indices = [index_of(i) for i in blocks[place]]
