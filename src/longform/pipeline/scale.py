@@ -79,13 +79,23 @@ def scales(name: str, root: Path) -> dict[str, dict[str, Any]]:
 
 
 def parameters(name: str, root: Path) -> dict[str, dict[str, Any]]:
-    """Every YAML file that a scale changes, by its path, with its overrides: ``params.yaml`` first, with the scale's name for claims."""
+    """Every YAML file that a scale changes, by its path, with its overrides: ``params.yaml`` first, with the scale's name for claims.
+
+    Where it shows other exhibits of a paper, ``dvc.yaml`` lists those as the outputs of its reports.
+    """
     called = said(name, root, CLAIMS, None)
     files = {PARAMS: {**read_yaml(root / PARAMS), **({"scale": called} if called else {})}}
     for overrides in scales(name, root).values():
         files[PARAMS] = overridden(files[PARAMS], overrides)
         for path, own in (overrides.get(FILES) or {}).items():
             files[path] = overridden(files[path] if path in files else read_yaml(root / path), own)
+    reports = {Path(path).parent.name: own["reports"] for path, own in files.items() if path.endswith("/params.yaml")}
+    if reports:
+        files["dvc.yaml"] = read_yaml(root / "dvc.yaml")
+    for paper, subjects in reports.items():
+        for subject, entry in subjects.items():
+            shown = [{f"paper_figures/{paper}/{exhibit}": {"cache": False}} for exhibit in entry["exhibits"]]
+            files["dvc.yaml"]["stages"][f"report_{paper}_{subject}"]["outs"] = shown
     return files
 
 

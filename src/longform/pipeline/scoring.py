@@ -290,8 +290,9 @@ def _values(scorer: Any, units: Sequence[Any], critic: str, name: str) -> Record
 def _evaluated(experiment: Experiment, study: str, critic: str, name: str) -> list[Record]:
     """Records of a function of readings, over the corpora and systems that its entry names.
 
-    ``train`` is the reading to learn from: the data's own by default, ``previous`` for that of the system before. Where a
-    function tells heads of an encoder apart by ``variant``, they become seeds of one variant.
+    ``train`` is the reading to learn from: the data's own by default, ``previous`` for that of the system before,
+    ``with_titles`` for that of the same model with titles, and then only systems without are evaluated. Where a function
+    tells heads of an encoder apart by ``variant``, they become seeds of one variant.
     """
     settings = experiment.settings(study, "critics", critic, "scores", "evaluations", name)
     place = f"{study}.critics.{critic}.scores.evaluations.{name}"
@@ -303,9 +304,13 @@ def _evaluated(experiment: Experiment, study: str, critic: str, name: str) -> li
     for corpus in corpora:
         before: Readout | None = None
         for system in chosen_systems(of, [System(study, corpus), *experiment.systems(study, corpus)]):
+            if learn == "with_titles" and system.titles is not False:
+                continue
             texts = _reading(experiment, system, critic, read)
             if learn == "previous":
                 train = before or texts
+            elif learn == "with_titles":
+                train = _reading(experiment, replace(system, titles=True), critic, read)
             else:
                 train = _reading(experiment, System(study, learn_corpus or corpus), critic, learn)
             given = {"train": train, "texts": texts, "seed": experiment.seed, "name": place, "variant": variant}

@@ -148,10 +148,9 @@ def test_no_claim_takes_a_chance_row_or_sets_real_text_against_itself(corpus, tm
     ("word", "latent", "wanted"), [(1.02, 1.5, "holds"), (0.6, 0.9, "contradicted"), (1.02, 1.03, "undecided")]
 )
 def test_titles_change_latent_ppl_more_only_where_leaving_them_out_raises_both(word, latent, wanted, tmp_path):
-    place = {"critic": "perplexity", "metric": "word_ppl", "corpus": "wiki", "system": "gpt2"}
-    records = [near(v, titles=titles, **place) for v, titles in ((10.0, True), (10 * word, False))]
-    tight = [replace(one, low=one.value * 0.999, high=one.value * 1.001) for one in records]
-    results = [*tight, titled("gpt2", True, 4.0), titled("gpt2", False, 4.0 * latent)]
+    place = {"critic": "perplexity", "metric": "word_ppl_ratio", "corpus": "wiki", "system": "gpt2", "titles": False}
+    paired = replace(near(word, **place), low=word * 0.999, high=word * 1.001)
+    results = [paired, titled("gpt2", True, 4.0), titled("gpt2", False, 4.0 * latent)]
     assert verdict("titles_change_latent_ppl_more", results, tmp_path) == wanted
 
 

@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from longform.core.critic import Better, Sums, SumScored, Tally
-from longform.core.documents import Readout
-from longform.core.resampling import perplexity
+from longform.core.critic import Better, Sums, SumScored, Tally, resampled_difference, signature
+from longform.core.documents import BadInput, Readout
+from longform.core.resampling import generator, percentile_interval, perplexity
+from longform.core.results import Record
 
 
 @dataclass(frozen=True)
@@ -56,3 +57,33 @@ def units_from_readout(readout: Readout) -> list[LogProbs]:
     """One unit per document of a token readout."""
     rows = zip(readout.unit_ids, readout.splits, readout.ragged("token_logprob"), strict=True)
     return [LogProbs(unit, split, row) for unit, split, row in rows]
+
+
+@dataclass(frozen=True)
+class _LogPerplexity(Perplexity):
+    def of_sums(self, sums: Sums) -> Any:
+        return np.log(super().of_sums(sums))
+
+
+def ratio(*, train: Readout, texts: Readout, seed: int, name: str, count_end: bool = True) -> list[Record]:
+    """Word PPL of the model that read ``texts`` over that of the one that read ``train``, paired by test document.
+
+    Documents differ far more than models, so the interval of a ratio wants resamples of documents that both share.
+
+    Raises BadInput: the two read other documents.
+    """
+    critic = _LogPerplexity(count_end=count_end)
+    own, other = ([u for u in units_from_readout(read) if u.split == "test"] for read in (texts, train))
+    if [unit.unit_id for unit in own] != [unit.unit_id for unit in other]:
+        raise BadInput(f"{name}: a ratio of perplexities wants readings of the same documents; read them again")
+    above, below = critic.tally(own), critic.tally(other)
+    draws = resampled_difference((critic, above), (critic, below), generator(seed, name, "bootstrap"))
+    low, high = np.exp(percentile_interval(draws))
+    value = np.exp(critic.score(above) - critic.score(below))
+    excluded = int(above.total("excluded"))
+    return [
+        Record(
+            "", "word_ppl_ratio", value=float(value), low=float(low), high=float(high), units=len(own) - excluded,
+            excluded=excluded, better="lower", signature=signature(Perplexity(count_end)),
+        )
+    ]  # fmt: skip
