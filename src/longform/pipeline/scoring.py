@@ -323,9 +323,10 @@ def _evaluated(experiment: Experiment, study: str, critic: str, name: str) -> li
 
 
 def _labelled(record: Record, system: System, variant: str, heads: Sequence[str]) -> Record:
-    """A record with the corpus, system and variant that its function left open."""
+    """A record with the corpus, system, training seed and variant that its function left open."""
     single = record.variant in heads and record.variant != ""
-    seed = list(heads).index(record.variant) if single else record.seed
+    seed = system.seed if record.seed is None and not record.system else record.seed
+    seed = list(heads).index(record.variant) if single else seed
     fields: dict[str, Any] = {"corpus": record.corpus or system.corpus, "system": record.system or system.model}
     own = variant if single else "-".join(filter(None, dict.fromkeys((record.variant, variant))))
     return replace(record, **fields, titles=record.titles if record.system else system.titles, variant=own, seed=seed)
