@@ -164,7 +164,7 @@ def figure_latent_over_word(given: Given) -> Figure:
 
     def draw(canvas: Any) -> None:
         axes = canvas.add_subplot()
-        for system in words.keys() & latents.keys():
+        for system in [name for name in words if name in latents]:
             at = words[system], latents[system]
             family = next((i for i, name in enumerate(FAMILIES) if system.startswith(name)), len(FAMILIES))
             (x, across), (y, along) = (_with_ends(record) for record in at)
