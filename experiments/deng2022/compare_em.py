@@ -45,7 +45,7 @@ DOCUMENTS = {"train": 5120, "validation": 200}
 STATES, LENGTH = 200, 11
 LEAST = 1e-6
 WEIGHT = 1e-4  # of the uniform tables in each validation
-BEGUN, PASSES = (25, 6), 40  # states and passes that find the n-grams; passes with all states
+BEGUN, PASSES = (25, 14), 40  # states and passes that find the n-grams; passes with all states
 PLANS = {
     "plain": Plan(PASSES),
     "found": Plan(BEGUN[1] + PASSES, growth=[BEGUN], least=LEAST),
