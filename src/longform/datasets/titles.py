@@ -188,11 +188,6 @@ def shortened(selection: Selection, max_tokens: int = 500) -> Selection:
     return _rows(selection, rows, "longer than the short subset allows")
 
 
-def films(selection: Selection) -> Selection:
-    """The film subset (deng2022 section 5)."""
-    return _rows(selection, [row for row, d in enumerate(selection.documents) if is_film(d)], "not about a film")
-
-
 def is_film(document: Document) -> bool:
     """The filter of the released code on the first sentence of the first section.
 

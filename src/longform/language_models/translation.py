@@ -41,10 +41,6 @@ class Shape:
     positions: int = 256
 
 
-# fairseq's transformer_wmt_en_de, which the paper names: 64.80M and 65.98M parameters with 40,354 subwords
-PAPER = Shape(layers=6, heads=8, width=512, inner=2048, dropout=0.1, positions=1024)
-
-
 class Translator(nn.Module):
     """What both translators share: embedding, encoder, decoder stacks, output tied to the embedding."""
 
@@ -219,7 +215,7 @@ def fit(
     seed: int,
     scratch: Path,
     schedule: Mapping[str, Any],
-    shape: Mapping[str, Any] | str | None = None,
+    shape: Mapping[str, Any] | None = None,
     subwords: int = 4000,
 ) -> TrainedTranslator:
     """Train on the pairs of split train; the weights of the best validation loss are kept.
@@ -227,7 +223,7 @@ def fit(
     Args:
         kind: ``autoregressive`` or ``non_autoregressive``.
         schedule: fields of :class:`Schedule`.
-        shape: fields of :class:`Shape`, or ``paper``; by default small.
+        shape: fields of :class:`Shape`; by default small.
         subwords: size of the joint BPE at most; large enough, it is the list of words (about 40,000 in the paper).
 
     Raises:
@@ -235,7 +231,7 @@ def fit(
     """
     if kind not in NETWORKS:
         raise BadInput(f"train {name}: kind is {kind!r}, allowed is one of {sorted(NETWORKS)}")
-    size = PAPER if shape == "paper" else Shape(**(shape or {}))  # type: ignore[arg-type]
+    size = Shape(**(shape or {}))
     sides = {split: [sides_of(d) for d in documents if d.split == split] for split in ("train", "validation")}
     if not sides["train"]:
         raise BadInput(f"train {name}: got zero pairs of split train; the corpus needs some")

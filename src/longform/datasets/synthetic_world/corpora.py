@@ -52,14 +52,14 @@ def build(
         domain: one of ``DOMAINS``.
         documents: how many, or how many of each split; document i belongs to one split whatever the count. In
             ``summaries`` they are clusters of six versions, each at its own severity.
-        corruption: one of ``CORRUPTIONS`` for articles; ``parallel`` has ``mixed_language`` alone, word by word.
+        corruption: one of ``CORRUPTIONS``, for articles alone.
         severity: share of the eligible places that are struck; the truth arrays stay those of the sound text.
 
     Raises BadInput: an unknown domain, split or corruption, a severity outside [0, 1], or no documents at all.
     """
     if domain not in DOMAINS:
         raise BadInput(f"domain is {domain!r}, allowed are {sorted(DOMAINS)}; choose one of them")
-    allowed = ["mixed_language"] if domain == "parallel" else sorted(CORRUPTIONS) if domain in ARTICLE_DOMAINS else []
+    allowed = sorted(CORRUPTIONS) if domain in ARTICLE_DOMAINS else []
     if (corruption or severity) and corruption not in allowed:
         raise BadInput(f"corruption is {corruption!r} in {domain!r}, allowed are {allowed}; fix it or set no severity")
     if not 0.0 <= severity <= 1.0:
@@ -74,9 +74,8 @@ def build(
         articles = [write(seed, domain, number) for number in numbers]
         return article_corpus(articles, domain, facts, damage if corruption else None)
     write_one, pack = OTHERS[domain]
-    settings = {"mixing": severity} if domain == "parallel" else {}
     splits = [split_of(number) for number in numbers]
-    return pack([write_one(seed, number, **settings) for number in numbers], splits, facts)
+    return pack([write_one(seed, number) for number in numbers], splits, facts)
 
 
 def corrupted(
