@@ -155,8 +155,7 @@ def calibrated(network: Any, text: Sequence[int], window: int) -> Referee:
 
     The text is read alone in float64, and in float32 alone, in a batch of ``ROWS``, and through the cache.
 
-    Raises:
-        BadInput: logits that are not numbers.
+    Raises BadInput: logits that are not numbers.
     """
     referee = Referee(network)
     ids = torch.tensor(list(text)[:window], device=network.device)

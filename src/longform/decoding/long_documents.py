@@ -99,8 +99,7 @@ def generate(
 def checked(settings: Sampling, positions: int, name: str, **counts: int) -> None:
     """Refuse settings that cannot sample, or that no network of so many positions can see.
 
-    Raises:
-        BadInput: naming the setting, its value and what is allowed.
+    Raises BadInput: naming the setting, its value and what is allowed.
     """
     window = settings.window if isinstance(settings.window, int) else positions
     overlap = window - 1 if settings.context_overlap is None else settings.context_overlap

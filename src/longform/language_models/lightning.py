@@ -161,8 +161,7 @@ def fit_module(
 ) -> LearningCurve:
     """Train in place and leave the module with the weights of its best validation loss, on every process.
 
-    Raises:
-        BadInput: no training or no validation items.
+    Raises BadInput: no training or no validation items.
     """
     sizes = {"train": len(items.train), "validation": len(items.validation)}
     for split, size in sizes.items():

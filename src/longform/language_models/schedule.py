@@ -65,11 +65,7 @@ class Schedule:
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> Schedule:
-        """Build from an entry.
-
-        Raises:
-            BadInput: a name that is not a field.
-        """
+        """Build from an entry. Raises BadInput: a name that is not a field."""
         known = [field.name for field in fields(cls)]
         unknown = sorted(settings.keys() - set(known))
         if unknown:

@@ -192,11 +192,7 @@ class TrainedTranslator:
 
     @classmethod
     def load(cls, folder: Path) -> TrainedTranslator:
-        """Read what :meth:`save` wrote, on the CPU, ready to translate.
-
-        Raises:
-            BadInput: a file is missing.
-        """
+        """Read what :meth:`save` wrote, on the CPU, ready to translate. Raises BadInput: a file is missing."""
         for name in ("model.safetensors", "translator.json", "tokenizer.json"):
             if not (folder / name).is_file():
                 raise BadInput(f"{folder}: no {name}; a translator is a folder that its training wrote")
@@ -226,8 +222,7 @@ def fit(
         shape: fields of :class:`Shape`; by default small.
         subwords: size of the joint BPE at most; large enough, it is the list of words (about 40,000 in the paper).
 
-    Raises:
-        BadInput: an unknown kind, a document that is no pair, or no training or validation pair that fits.
+    Raises BadInput: an unknown kind, a document that is no pair, or no training or validation pair that fits.
     """
     if kind not in NETWORKS:
         raise BadInput(f"train {name}: kind is {kind!r}, allowed is one of {sorted(NETWORKS)}")
@@ -246,11 +241,7 @@ def fit(
 
 
 def sides_of(document: Document) -> tuple[str, str]:
-    """Source and target text of a pair.
-
-    Raises:
-        BadInput: a side is missing or empty.
-    """
+    """Source and target text of a pair. Raises BadInput: a side is missing or empty."""
     texts = {section.title: section.text for section in document.sections}
     for side in (SOURCE, TARGET):
         if not texts.get(side, "").strip():

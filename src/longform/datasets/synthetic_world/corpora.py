@@ -104,16 +104,16 @@ def corrupted(
         raise BadInput(f"corpus {name!r}: severities are {severities!r}, allowed are {allowed}; fix params.yaml")
     if len(set(corruptions)) < len(corruptions):
         raise BadInput(f"corpus {name!r}: corruptions {list(corruptions)} repeat; name each once")
-    world = {"name": name, "seed": seed, "domain": domain, "documents": documents}
+    world = partial(build, name=name, seed=seed, domain=domain, documents=documents)
     facts = {"name": name, "domain": domain, "seed": seed, "synthetic": True}
     if corruption:
         struck = {"corruption": corruption}
-        corpora = {f"{s:g}": build(**world, **struck, severity=s) for s in severities}
+        corpora = {f"{s:g}": world(corruption=corruption, severity=s) for s in severities}
         texts = [replace(d, id=f"{d.id}@{severity}") for severity, corpus in corpora.items() for d in corpus.documents]
     else:
-        struck, corpora = {}, {SOUND: build(**world)}
+        struck, corpora = {}, {SOUND: world()}
         for kind, severity in ((kind, severity) for kind in corruptions for severity in severities):
-            corpora[f"{kind}@{severity:g}"] = build(**world, corruption=kind, severity=severity)
+            corpora[f"{kind}@{severity:g}"] = world(corruption=kind, severity=severity)
         texts = [replace(d, id=f"{case}/{d.id}") for case, corpus in corpora.items() for d in corpus.documents]
     edits = {case: sum(len(d.edits) for d in corpus.documents) for case, corpus in corpora.items()}
     key = "edits_by_severity" if corruption else "edits"

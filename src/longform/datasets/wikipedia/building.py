@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -20,6 +19,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+from longform.core.artefacts import whole, write_json
 from longform.core.documents import BadInput, Corpus, Document, Section
 from longform.core.resampling import split_by_seed
 from longform.datasets.titles import Filters, filtered_corpus, select, settings, shortened, token_counter
@@ -136,10 +136,12 @@ def is_done(task: Task) -> bool:
 
 def extract_shard(task: Task) -> None:
     """Read one shard, write its articles and then its record."""
-    counts: Counter[str] = Counter()
-    size, partial = 0, task.file.with_name(f".{task.file.name}.{os.getpid()}.partial")
-    lines = partial.open("w", encoding="utf-8", errors="replace")
-    with lines, GuardedParser(task.extraction.page_seconds) as parser:
+    counts, size = Counter[str](), 0
+    with (
+        whole(task.file) as partial,
+        partial.open("w", encoding="utf-8", errors="replace") as lines,
+        GuardedParser(task.extraction.page_seconds) as parser,
+    ):
         for raw in raw_pages(task.dump, task.shard, task.extraction.max_page_bytes):
             page = raw if isinstance(raw, str) else parse_page(raw)
             article, outcome = (None, page) if isinstance(page, str) else _article(page, parser)
@@ -147,11 +149,8 @@ def extract_shard(task: Task) -> None:
             size += len(page.text.encode("utf-8", "surrogatepass")) if isinstance(page, Page) else 0
             if article is not None:
                 print(json.dumps(article, sort_keys=True, ensure_ascii=False), file=lines)
-    os.replace(partial, task.file)
     record = {"key": task.key, "source": task.source, "sha256": _digest(task.file)}
-    partial = task.record.with_name(f".{task.record.name}.{os.getpid()}.partial")
-    partial.write_text(json.dumps(record | {"counts": counts, "wikitext_bytes": size}, sort_keys=True, indent=2) + "\n")
-    os.replace(partial, task.record)
+    write_json(task.record, record | {"counts": counts, "wikitext_bytes": size})
 
 
 def _article(page: Page, parser: GuardedParser) -> tuple[dict[str, Any] | None, str]:

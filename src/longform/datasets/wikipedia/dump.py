@@ -50,7 +50,8 @@ def plan(dump: Path, shard_bytes: int) -> list[Shard]:
     starts, size = stream_starts(dump), dump.stat().st_size
     if not starts:
         raise BadInput(f"{dump}: no bz2 stream found in {size} bytes; fetch it again and check its SHA-256")
-    shards, first = [], 0
+    shards: list[Shard] = []
+    first = 0
     for last, (_, end) in enumerate(pairwise([*starts, size])):
         if end - starts[first] >= shard_bytes or end == size:
             shards.append(Shard(len(shards), tuple(starts[first : last + 1]), end))

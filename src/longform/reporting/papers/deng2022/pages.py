@@ -353,8 +353,7 @@ def generated_articles(given: Given, corpus: str, system: str, generated: int = 
         generated: how many with titles, and how many without.
         real: how many of the corpus's test split.
 
-    Raises:
-        BadInput: no record of the system or of real text, or texts that are not there or are not those that were scored.
+    Raises BadInput: no record of the system or of real text, or texts that are not there or are not those that were scored.
     """
     notes = [
         "shares of sentences and of words, intervals over articles; real text has 1 because the world wrote it",
