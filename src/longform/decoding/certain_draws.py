@@ -32,12 +32,7 @@ ROWS_ON_CPU = 1  # rows hashed at once: one row of 50,000 stays in the cache (0.
 
 @dataclass(frozen=True)
 class Truncation:
-    """What is done to the logits before a draw.
-
-    Attributes:
-        top_k: only the k most probable tokens; 0 for all.
-        temperature: divides the logits.
-    """
+    """What is done to the logits before a draw: only the ``top_k`` highest stay (0: all), divided by ``temperature``."""
 
     top_k: int = 0
     temperature: float = 1.0

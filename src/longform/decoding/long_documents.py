@@ -126,13 +126,7 @@ def calibration_text(prefixes: Sequence[Document], tokenizer: Any, titles: bool,
 
 @dataclass
 class Draft:
-    """A text in the making.
-
-    Attributes:
-        index, attempt: which document, and how often it was malformed before.
-        key: names its noise.
-        ids: token ids, the prefix first.
-    """
+    """A text in the making: which document, how often it was malformed before, what names its noise, its tokens so far."""
 
     index: int
     attempt: int

@@ -111,10 +111,7 @@ def adamw(module: torch.nn.Module, schedule: Schedule, updates: int) -> Optimize
 class Learner(pl.LightningModule):
     """A network with a loss and AdamW; a subclass says what the loss of a batch is and how much the batch weighs.
 
-    Attributes:
-        network: what is trained and saved.
-        schedule, updates: how fast, and for how many optimiser updates.
-        validation: which validation batches are this process's.
+    ``network`` is what is trained and saved, ``validation`` says which validation batches are this process's.
     """
 
     def __init__(self, network: Any, schedule: Schedule, updates: int) -> None:

@@ -90,9 +90,8 @@ class TrainingBatches(Sampler[list[int]]):
         self.items, self.batch, self.seed, self.world = items, schedule.batch, seed, schedule.launch.world
         self.batches = schedule.updates(items) // schedule.validations * schedule.accumulate // self.world
         self.part = 0
-        self.sampler = (
-            self  # Lightning tells ``batch_sampler.sampler`` which epoch begins, and never the batch sampler itself
-        )
+        # Lightning tells ``batch_sampler.sampler`` which epoch begins, and never the batch sampler itself
+        self.sampler = self
 
     def set_epoch(self, epoch: int) -> None:
         """Called by Lightning, whose epochs end at validations."""

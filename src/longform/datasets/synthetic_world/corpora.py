@@ -145,9 +145,8 @@ def short_articles(
     return Corpus(kept, {}, facts)
 
 
-SPEAKER = (
-    "<|endoftext|>"  # between turns: DialoGPT's sign for a change of speaker, which the suites' ``[SEP]`` then means
-)
+# between turns: DialoGPT's sign for a change of speaker, which the suites' ``[SEP]`` then means
+SPEAKER = "<|endoftext|>"
 WRITERS: dict[str, Callable[[int, int], str]] = {  # texts by kind, from the world's seed and a number
     "stories": lambda seed, index: story_text(write_story(seed, index)),
     "dialogues": lambda seed, index: SPEAKER.join(write_dialogue(seed, index).turns),

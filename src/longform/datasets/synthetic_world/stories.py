@@ -95,11 +95,7 @@ class Fact:
 
 @dataclass(frozen=True)
 class Dialogue:
-    """Two personas and alternating turns, the first speaker's first.
-
-    Attributes:
-        sources: for each turn the persona line of its speaker that it follows from, or -1.
-    """
+    """Two personas and alternating turns; ``sources``: the speaker's persona line behind each turn, or -1."""
 
     index: int
     personas: tuple[tuple[Fact, ...], tuple[Fact, ...]]

@@ -59,11 +59,7 @@ class StatementPair:
 
 @dataclass(frozen=True)
 class Schema:
-    """A text before and after a gap, and two candidates for it.
-
-    Attributes:
-        right: index of the candidate that makes sense.
-    """
+    """A text before and after a gap, and two candidates for it, of which that number ``right`` makes sense."""
 
     schema_id: str
     before: str
@@ -134,7 +130,7 @@ def read_persona_chat(path: Path, drop_last: bool = False) -> list[Dialogue]:
         if number == "1":
             dialogues.append([])
         fields = text.split("\t")
-        if PERSONA.match(text):
+        if PERSONA.match(text):  # of a speaker, not said
             continue
         if len(fields) < 2:
             raise BadInput(f"{path}:{place}: got {text[:40]!r}, a turn has an utterance, a tab and its answer")

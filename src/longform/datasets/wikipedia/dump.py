@@ -27,13 +27,7 @@ _OPEN, _CLOSE = b"<page>", b"</page>"
 
 @dataclass(frozen=True)
 class Shard:
-    """Consecutive bz2 streams.
-
-    Attributes:
-        number: position in the plan.
-        streams: byte offsets of the streams' starts.
-        stop: byte offset after the last one.
-    """
+    """Consecutive bz2 streams, part ``number`` of the plan: the byte offsets of their starts, and that after the last."""
 
     number: int
     streams: tuple[int, ...]
@@ -176,12 +170,7 @@ def decoded(file: BinaryIO, start: int, stop: int) -> Iterator[bytes | str]:
 
 @dataclass(frozen=True)
 class Page:
-    """One page of the dump.
-
-    Attributes:
-        id, title: the page's own.
-        text: wikitext of its last revision.
-    """
+    """One page of the dump, with the wikitext of its last revision."""
 
     id: str
     title: str

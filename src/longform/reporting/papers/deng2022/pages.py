@@ -148,8 +148,7 @@ def label(symbol: str) -> str:
 class MentionPages:
     """Articles whose mentions are coloured by entity and whose improbable symbols are circled, and a list of these.
 
-    Attributes:
-        articles: file name -> title, text and marks.
+    ``articles`` has title, text and marks by file name.
     """
 
     listing: Listing
