@@ -14,10 +14,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from longform.core.calls import call
 from longform.core.documents import BadInput, Corpus, Document, Section
 from longform.core.resampling import SHARES, split_by_seed
-from longform.datasets.titles import Filters, filtered_corpus, select, token_counter
+from longform.datasets.titles import Filters, filtered_corpus, select, settings, token_counter
 
 PUBMED = {"min_sections": 3, "min_title_count": 500}  # deng2022 section 4
 SPLIT_NAMES = {"train": "train", "val": "validation", "valid": "validation", "validation": "validation", "test": "test"}
@@ -48,7 +47,7 @@ def build(
     Raises BadInput: nothing to read, a file of unknown form, a misspelt setting, or no article left.
     """
     articles = CohanArticles(raw, files)
-    thresholds = call("filters", Filters, PUBMED | dict(filters or {}))
+    thresholds = settings(Filters, PUBMED | dict(filters or {}))
     count = token_counter((raw if raw.is_dir() else raw.parent) / tokenizer if tokenizer else None)
     splitter = None if articles.split_by_name else (lambda ids: split_by_seed(ids, shares, seed))
     selection = select(articles, thresholds, count, splitter)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -249,3 +249,12 @@ def filtered_corpus(selection: Selection, count: Callable[[str], int], raw: Path
         "token_unit": LOWER_BOUND if count is piece_count else "tokens",
     }
     return Corpus(selection.documents, lengths, {**read, **facts})
+
+
+def settings(kind: Any, given: Mapping[str, Any] | None) -> Any:
+    """A dataclass of settings from an entry's mapping. Raises BadInput: a key that the dataclass does not have."""
+    allowed = sorted(field.name for field in fields(kind))
+    unknown = sorted(set(given or {}) - set(allowed))
+    if unknown:
+        raise BadInput(f"{kind.__name__} has no {unknown}, allowed are {allowed}; fix the entry")
+    return kind(**(given or {}))
