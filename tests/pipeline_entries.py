@@ -27,7 +27,8 @@ def entries(experiment: Experiment) -> Iterator[Entry]:
             yield _entry(f"{listed}.{name}", f"datasets/{module}", wanted or "build", entry, SLOTS, more)
     for name, entry in params["models"].items():
         if "code" in entry:
-            yield _entry(f"models.{name}", entry["code"], "fit", entry, ("code", "sampling"), TRAIN)
+            code, _, wanted = entry["code"].partition(".")
+            yield _entry(f"models.{name}", code, wanted or "fit", entry, ("code", "sampling"), TRAIN)
         if own := entry.get("sampling"):
             yield _entry(f"models.{name}.sampling", own["code"], "generate", own, ("code",), WRITE)
     for study, settings in params.items():

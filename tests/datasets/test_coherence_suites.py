@@ -18,9 +18,6 @@ from longform.datasets.test_suites.sources import (
     read_persona_chat,
     read_schemas,
     read_stories,
-    read_synthetic_persona_chat,
-    read_ted_mdb,
-    read_uses,
 )
 from tests.refusals import refuses
 
@@ -95,19 +92,11 @@ def test_a_replacement_may_take_the_case_of_its_place(raw, settings, put_in):
     assert suite.items[0].edits[0]["new"] == put_in
 
 
-def test_dialogues_may_drop_the_last_or_be_synthetic_and_stories_comma_separated(raw, tmp_path):
+def test_dialogues_may_drop_the_last_and_stories_may_be_comma_separated(raw):
     assert [len(read_persona_chat(raw / "dialogues.txt", drop_last=last)) for last in (False, True)] == [3, 2]
-    assert read_persona_chat(raw / "dialogues.txt")[0].personas[1] == "partner's persona: i like dogs."
     with (raw / "stories.csv").open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([STORY_COLUMNS, *STORIES])
     assert read_stories(raw / "stories.csv") == read_stories(raw / "stories.tsv")
-    path = tmp_path / "synthetic.csv"
-    with path.open("w", encoding="utf-8", newline="") as file:
-        header = ["user 1 personas", "user 2 personas", "Best Generated Conversation"]
-        csv.writer(file).writerows([header, ["I bake.\nI run.", "I sing.", "User 1: Hi!\nUser 2: Hello!\n"]])
-    dialogue = read_synthetic_persona_chat(path)[0]
-    assert dialogue.utterances == ("Hi!", "Hello!")
-    assert dialogue.personas == ("I bake.", "I run.", "I sing.")
 
 
 def test_substituted_schemas_are_cut_where_they_differ(tmp_path):
@@ -158,20 +147,6 @@ def test_arrau_markables_become_re_mentions(tmp_path):
     assert read_re_mentions(tmp_path) == [ReMention("doc:1:set_1", "A man slept .", "He snored .", 0, 2, "A man")]
     (tmp_path / "doc_coref_level.xml").unlink()
     refuses(r"doc_coref_level\.xml", read_re_mentions, tmp_path)
-
-
-def test_ted_annotations_are_read_with_the_sentence_before(tmp_path):
-    text = "It rained. We stayed because it was wet. We slept."
-    (tmp_path / "ann").mkdir()
-    (tmp_path / "raw").mkdir()
-    (tmp_path / "raw" / "t.txt").write_text(text, encoding="utf-8")
-    place = text.index("because")
-    rows = [f"Explicit|{place}..{place + 7}|Wr|Comm|Null|Null|||Contingency.Cause|",
-            "Implicit||Wr|Comm|Null|Null||so|X|", "Explicit||||||||X|"]  # fmt: skip
-    (tmp_path / "ann" / "t.txt").write_text("\n".join(rows), encoding="utf-8")
-    use = read_uses(tmp_path)[0]
-    assert (use.text, use.connective, use.sense) == (text[:40], "because", "Contingency.Cause")
-    assert len(read_ted_mdb(tmp_path / "ann" / "t.txt", tmp_path / "raw" / "t.txt")) == 1
 
 
 @pytest.mark.parametrize(("name", "content", "says"),

@@ -68,10 +68,10 @@ def test_a_cut_off_gzip_is_counted_and_what_came_before_is_kept(tmp_path):
     assert articles.outcomes["file cut off"] == 1
 
 
-def test_one_file_is_split_by_seed_and_may_hold_articles_without_abstract(tmp_path):
+def test_one_file_is_split_by_seed(tmp_path):
     path = tmp_path / "all.jsonl.gz"
-    path.write_bytes(gzip.compress(lines(*(record(f"u{i}", abstract_text=[]) for i in range(20)))))
-    corpus = build(name="p", seed=1, raw=path, filters=LOOSE, require_abstract=False)
+    path.write_bytes(gzip.compress(lines(*(record(f"u{i}") for i in range(20)))))
+    corpus = build(name="p", seed=1, raw=path, filters=LOOSE)
     assert [sum(d.split == s for d in corpus.documents) for s in ("train", "validation", "test")] == [14, 2, 4]
 
 

@@ -1,38 +1,14 @@
-"""Texts in plain forms: pairs share a split, what has no partner is counted, and what cannot be used is named."""
+"""Texts in plain forms: stories of a prompt share a split, and what cannot be used is named."""
 
 import csv
 import gzip
 import json
 
-from longform.datasets.text_files import hanna, paired, parallel
+from longform.datasets.text_files import hanna, parallel
 from tests.refusals import refuses
 
 
-def folder(tmp_path, human, machine):
-    for side, texts in (("human", human), ("machine", machine)):
-        (tmp_path / side).mkdir()
-        for stem, text in texts.items():
-            (tmp_path / side / f"{stem}.txt").write_text(text, encoding="utf-8")
-    return tmp_path
-
-
-def test_pairs_share_a_split_and_paragraphs_become_sections(tmp_path):
-    human = {f"t{i}": "One. Two.\n\nThree." for i in range(10)} | {"alone": "Four."}
-    machine = {f"t{i}": "Five." for i in range(10)} | {"blank": " \n"}
-    corpus = paired(name="x", seed=1, raw=folder(tmp_path, human, machine))
-    assert corpus.facts["pairs"] == 10
-    assert corpus.facts["dropped"] == {"human without its other side": 1, "machine without its other side": 1}
-    for one, other in zip(corpus.documents[::2], corpus.documents[1::2], strict=True):
-        assert one.id.removesuffix("-human") == other.id.removesuffix("-machine") and one.split == other.split
-        assert [s.text for s in one.sections] == ["One. Two.", "Three."]
-    assert {d.split for d in corpus.documents} == {"train", "validation", "test"}
-
-
 def test_what_cannot_be_used_is_named(tmp_path):
-    raw = folder(tmp_path, {"a": "One."}, {"b": "Two."})
-    refuses("0 pairs", paired, name="x", seed=1, raw=raw)
-    (raw / "human" / "b.txt").write_bytes(b"\xff\xfe\x00")
-    refuses("not UTF-8", paired, name="x", seed=1, raw=raw)
     refuses("no such file or folder", parallel, raw=tmp_path / "none", name="r", seed=1)
     refuses("no pair of en", parallel, raw=tmp_path, name="r", seed=1)
     (tmp_path / "a.jsonl").write_text("nonsense\n")

@@ -9,7 +9,7 @@ import torch
 from tiny import bpe_folder, documents
 from transformers import AutoModelForCausalLM, LlamaConfig, LlamaForCausalLM
 
-from longform.language_models import causal_lm, pretrained, tokenizers
+from longform.language_models import causal_lm, tokenizers
 from longform.language_models.checkpoints import load_model, load_reader, load_tokenizer, published
 from tests.refusals import refuses
 
@@ -115,7 +115,7 @@ def test_it_is_finetuned_and_saved_with_its_tokenizer(pointer, tmp_path):
 def test_a_study_takes_its_tokenizer_and_its_reader_from_the_package(carried, tmp_path):
     network, tokenizer = carried
     named = {"package": "tiny_weights", "file": "tiny.gguf"}
-    for made, folder in ((tokenizers.fit(documents=[], **named), "words"), (pretrained.fit(**named), "reader")):
+    for made, folder in ((tokenizers.fit(documents=[], **named), "words"), (published(**named), "reader")):
         (tmp_path / folder).mkdir()
         made.save(tmp_path / folder)
         kept = load_tokenizer(tmp_path / folder)

@@ -64,7 +64,6 @@ SPANS = ["ID", "Text", "Pronoun", "Pronoun-offset", "A", "A-offset", "A-coref", 
 GAP = table("\t", SPANS, ["1", "Ann met Bea. She ran.", "She", "13", "Ann", "0", "TRUE", "Bea", "8", "FALSE", "u"])
 STORY = table("\t", ["InputStoryid", *sources.CONTEXT, *sources.ENDINGS, "AnswerRightEnding"],
               ["s1", "A.", "B.", "C.", "D.", "E.", "F.", "1"])  # fmt: skip
-CHAT = table(",", ["user 1 personas", "Best Generated Conversation"], ["I am.", "User 1: Hi.\nUser 2: Ho."])
 REGIONS = [{"region_number": 1, "content": "Words."}]
 ITEM = {"item_number": 1, "conditions": [{"condition_name": name, "regions": REGIONS} for name in "ab"]}
 SUITE = {"meta": {"name": "s", "metric": "mean"}, "region_meta": {"1": "all"}, "items": [ITEM],
@@ -113,7 +112,6 @@ READERS = {
     "wikipedia dump": ("d.xml.bz2", pages, bz2.compress(PAGE)),
     "parallel json lines": ("p.jsonl", named(text_files.parallel), lines(PAIR)),
     "parallel gzip": ("p.jsonl.gz", named(text_files.parallel), gzip.compress(lines(PAIR))),
-    "paired texts": ("t/human/a.txt", named(text_files.paired, 2), b"Some words.\n"),
     "gcdc": ("g/x_test.csv", lambda path: text_files.gcdc(name="x", raw=path.parent),
              table(",", ["text_id", "text", "labelA"], ["1", "Some words.", "2"])),
     "rated summaries": ("r/M1.jsonl", lambda path: text_files.summeval(raw=path.parent), lines(RATED)),
@@ -127,7 +125,6 @@ READERS = {
     "schemas": ("s.jsonl", sources.read_schemas, lines(SCHEMA)),
     "stories": ("s.tsv", sources.read_stories, STORY),
     "persona chat": ("p.txt", sources.read_persona_chat, b"1 your persona: i am.\n2 hi .\thello .\t\tx|y\n"),
-    "synthetic persona chat": ("p.csv", sources.read_synthetic_persona_chat, CHAT),
     "dialogue nli": ("d.jsonl", sources.read_dialogue_nli, json.dumps(INFERENCE).encode()),
     "disco": ("d.tsv", sources.read_disco_annotation, b"1\tsince\tcausal\tHe ran <c>since</c> it rained.\n"),
     "connectives": ("c.jsonl", sources.read_connective_lines, lines(USE)),

@@ -160,10 +160,7 @@ def read_re_mentions(path: Path) -> list[ReMention]:
 
 @refusing("a CoNLL file")
 def read_conll(path: Path) -> list[ReMention]:
-    """CoNLL-2012 columns.
-
-    Raises BadInput: a bracket that closes what was not opened.
-    """
+    """CoNLL-2012 columns. Raises BadInput: a bracket that closes what was not opened."""
     texts, found = read_brackets(path.read_text(encoding="utf-8").splitlines(), str(path))
     return pairs_from_chains(path.stem, texts, found)
 

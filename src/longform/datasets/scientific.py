@@ -19,7 +19,6 @@ from longform.core.resampling import SHARES, split_by_seed
 from longform.datasets.titles import Filters, filtered_corpus, select, settings, token_counter
 
 PUBMED = {"min_sections": 3, "min_title_count": 500}  # deng2022 section 4
-ARXIV = {"min_sections": 3, "min_title_count": 200}  # deng2022 section 4
 SPLIT_NAMES = {"train": "train", "val": "validation", "valid": "validation", "validation": "validation", "test": "test"}
 SUFFIXES = (".jsonl", ".json", ".txt")
 
@@ -34,22 +33,20 @@ def build(
     files: str = "*",
     filters: Mapping[str, Any] | None = None,
     tokenizer: str | None = None,
-    require_abstract: bool = True,
     shares: Mapping[str, float] = SHARES,
 ) -> Corpus:
-    """Filtered articles with Cohan et al.'s own splits, or split by seed where one file holds all.
+    """Filtered articles with Cohan et al.'s own splits, or split by seed where one file holds all; those without abstract are set aside.
 
     Args:
         raw: a file, or a folder with one or more files per split (``train``, ``val``, ``test`` in their names).
         files: glob within the folder (``pubmed_*``).
         filters: fields of :class:`longform.datasets.titles.Filters`; the defaults are the paper's for PUBMED.
         tokenizer: a ``tokenizer.json`` beside the data; None counts pieces, a lower bound of GPT-2's tokens.
-        require_abstract: set aside an article without abstract, as the abstract makes it a research article.
         shares: of the split by seed; unused where the file names give the split.
 
     Raises BadInput: nothing to read, a file of unknown form, a misspelt setting, or no article left.
     """
-    articles = CohanArticles(raw, files, require_abstract)
+    articles = CohanArticles(raw, files)
     thresholds = settings(Filters, PUBMED | dict(filters or {}))
     count = token_counter((raw if raw.is_dir() else raw.parent) / tokenizer if tokenizer else None)
     splitter = None if articles.split_by_name else (lambda ids: split_by_seed(ids, shares, seed))
@@ -64,10 +61,9 @@ class CohanArticles:
     Raises BadInput: no file, or one whose form is unknown.
     """
 
-    def __init__(self, raw: Path, files: str = "*", require_abstract: bool = True) -> None:
+    def __init__(self, raw: Path, files: str = "*") -> None:
         self.files = _files(raw, files)
         self.split_by_name = raw.is_dir()
-        self.require_abstract = require_abstract
         self.outcomes: Counter[str] = Counter()
 
     def __iter__(self) -> Iterator[Document]:
@@ -85,7 +81,7 @@ class CohanArticles:
         sections = _sections(record)
         if isinstance(sections, str):
             return sections
-        if self.require_abstract and not _joined(record.get("abstract_text")):
+        if not _joined(record.get("abstract_text")):
             return "abstract missing"
         return Document(str(record.get("article_id") or fallback_id), split, sections)
 

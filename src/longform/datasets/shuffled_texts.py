@@ -161,14 +161,8 @@ _PRONOUN = re.compile(
     rf"\b(he|she|him|his|hers|her|himself|herself)\b(?=(\s+(?!(?:{_NO_NOUN})\b)[a-z])?)", re.IGNORECASE
 )
 _OTHER = {
-    "he": "she",
-    "she": "he",
-    "him": "her",
-    "his": "her",
-    "hers": "his",
-    "himself": "herself",
-    "herself": "himself",
-}
+    "he": "she", "she": "he", "him": "her", "his": "her", "hers": "his", "himself": "herself", "herself": "himself",
+}  # fmt: skip
 Place = tuple[int, int]  # (section, sentence); a corruption of whole sections has sentence -1
 
 
@@ -208,13 +202,8 @@ def _places(corruption: str, cut: Cut) -> Iterator[Place]:
 
 
 CORRUPTIONS = (
-    "section_order",
-    "repeated_section",
-    "off_topic_sentence",
-    "repeated_sentence",
-    "wrong_pronoun",
-    "wrong_connective",
-)
+    "section_order", "repeated_section", "off_topic_sentence", "repeated_sentence", "wrong_pronoun", "wrong_connective",
+)  # fmt: skip
 
 
 def corrupted(

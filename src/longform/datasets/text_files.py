@@ -1,5 +1,5 @@
-"""Texts in plain and published forms: JSON lines, human and machine texts in pairs, HANNA's stories, sentences beside translations,
-and what people rated: GCDC's classes of coherence, SummEval's marks of summaries.
+"""Texts in plain and published forms: JSON lines, HANNA's stories, sentences beside translations, and what people rated: GCDC's
+classes of coherence, SummEval's marks of summaries.
 """
 
 from __future__ import annotations
@@ -24,37 +24,6 @@ def build(*, raw: Path) -> Corpus:
     Raises BadInput: no such file, no document, or a line that is none.
     """
     return Corpus(read_documents(raw / "documents.jsonl" if raw.is_dir() else raw))
-
-
-SIDES = ("human", "machine")
-
-
-def paired(*, name: str, seed: int, raw: Path, shares: Mapping[str, float] = SHARES) -> Corpus:
-    """Texts of people and models, ``human/<id>.txt`` beside ``machine/<id>.txt``: for models not run here (sheng2024 section 5.2 has six).
-
-    Documents ``<id>-human`` and ``<id>-machine`` are in the split that is drawn for their id; paragraphs are untitled sections.
-
-    Raises BadInput: no id has a usable text on both sides.
-    """
-    found = {side: {file.stem: file for file in sorted((raw / side).glob("*.txt"))} for side in SIDES}
-    texts = {side: {stem: _paragraphs(file) for stem, file in files.items()} for side, files in found.items()}
-    both = [stem for stem, sections in texts["human"].items() if sections and texts["machine"].get(stem)]
-    if not both:
-        counts = {side: len(files) for side, files in found.items()}
-        raise BadInput(f"{raw}: 0 pairs among {counts} files; put human/<id>.txt and machine/<id>.txt there, UTF-8")
-    splits = split_by_seed(both, shares, seed)
-    rows = [(stem, side, split) for stem, split in zip(both, splits, strict=True) for side in SIDES]
-    documents = [Document(f"{stem}-{side}", split, texts[side][stem]) for stem, side, split in rows]
-    dropped = {f"{side} without its other side": len(files) - len(both) for side, files in found.items()}
-    return Corpus(documents, facts={"corpus": name, "pairs": len(both), "dropped": dropped})
-
-
-def _paragraphs(file: Path) -> tuple[Section, ...]:
-    try:
-        text = file.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise BadInput(f"{file}: not UTF-8 at byte {error.start}; save it again as UTF-8") from error
-    return tuple(Section(None, block.strip()) for block in text.split("\n\n") if block.strip())
 
 
 HANNA = ("Prompt", "Human", "Story", "Model")

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -119,7 +119,8 @@ def select(
     """
     if isinstance(articles, Iterator):
         raise BadInput("articles can be read only once, two passes are needed; pass a list or a re-iterable reader")
-    dropped, removed, passed = Counter(), Counter(), {}
+    dropped, removed = Counter[str](), Counter[str]()
+    passed: dict[str, tuple[str, tuple[str, ...], np.ndarray]] = {}
     for article in articles:
         document, deleted = cleaned(article, filters.removed)
         removed.update(deleted)
@@ -130,7 +131,7 @@ def select(
         elif article.id in passed:
             dropped["repeated id"] += 1
         else:
-            passed[article.id] = (document.split, tuple(section.title for section in document.sections), lengths)
+            passed[article.id] = (document.split, tuple(section.title or "" for section in document.sections), lengths)
     splits = dict(zip(passed, splitter(list(passed)) if splitter else [row[0] for row in passed.values()], strict=True))
     common = common_titles(((splits[unit], titles) for unit, (_, titles, _) in passed.items()), filters.min_title_count)
     kept = {unit: lengths for unit, (_, titles, lengths) in passed.items() if common.issuperset(titles)}
@@ -186,11 +187,6 @@ def shortened(selection: Selection, max_tokens: int = 500) -> Selection:
     """WIKI-SHORT: articles whose longest section has at most 500 tokens (deng2022 section 4, Table 3)."""
     rows = [row for row, lengths in enumerate(selection.lengths) if lengths.max() <= max_tokens]
     return _rows(selection, rows, "longer than the short subset allows")
-
-
-def films(selection: Selection) -> Selection:
-    """The film subset (deng2022 section 5)."""
-    return _rows(selection, [row for row, d in enumerate(selection.documents) if is_film(d)], "not about a film")
 
 
 def is_film(document: Document) -> bool:
@@ -255,9 +251,9 @@ def filtered_corpus(selection: Selection, count: Callable[[str], int], raw: Path
     return Corpus(selection.documents, lengths, {**read, **facts})
 
 
-def settings(kind: type, given: Mapping[str, Any] | None) -> Any:
+def settings(kind: Any, given: Mapping[str, Any] | None) -> Any:
     """A dataclass of settings from an entry's mapping. Raises BadInput: a key that the dataclass does not have."""
-    allowed = sorted(kind.__dataclass_fields__)
+    allowed = sorted(field.name for field in fields(kind))
     unknown = sorted(set(given or {}) - set(allowed))
     if unknown:
         raise BadInput(f"{kind.__name__} has no {unknown}, allowed are {allowed}; fix the entry")

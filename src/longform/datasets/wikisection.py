@@ -33,7 +33,6 @@ def build(
     files: Mapping[str, str] | None = None,
     shares: Mapping[str, float] = SHARES,
     splitter: str = "rules",
-    min_sentences: int = 0,
 ) -> Corpus:
     """Articles of one file, split by seed, or of one file for each split, as the papers publish train and test.
 
@@ -44,8 +43,7 @@ def build(
             training articles, drawn by seed, is held out: validation / (train + validation).
         shares: fraction of articles per split; they must sum to one.
         splitter: a key of :data:`longform.core.text.sentences.SPLITTERS`; decides what counts as a sentence for
-            ``min_sentences`` and facts. BBScore's release has ``full_stops``.
-        min_sentences: shorter articles are set aside (released BBScore encoder code: 5).
+            truth and facts. BBScore's release has ``full_stops``.
 
     Returns:
         documents in file order; ``truth["sentences"]`` is int64 (units,); facts count what was read and dropped.
@@ -65,9 +63,6 @@ def build(
                 continue
             unit, sections = article
             count = sum(len(SPLITTERS[splitter](section.text)) for section in sections)
-            if count < min_sentences:
-                dropped["too few sentences"] += 1
-                continue
             documents.append(Document(f"{split}-{unit}" if split else unit, split or "train", sections))
             lengths.append(count)
     read = len(documents) + sum(dropped.values())

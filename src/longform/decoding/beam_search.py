@@ -72,8 +72,7 @@ def beam_search(
     A search is over when as many hypotheses have ended as there are beams, at its limit, or when blocking leaves no
     token at all. The best ended hypothesis is taken; else the best one alive.
 
-    Raises:
-        BadInput: an empty prompt, or one that does not fit the window together with its limit.
+    Raises BadInput: an empty prompt, or one that does not fit the window together with its limit.
     """
     for prompt, limit in zip(prompts, limits, strict=True):
         check_room(network, [prompt], limit)
@@ -208,8 +207,7 @@ def contrastive_search(
 ) -> list[list[int]]:
     """``new_tokens`` tokens after each prompt; fewer where blocking leaves none.
 
-    Raises:
-        BadInput: a prompt is empty or does not fit the window.
+    Raises BadInput: a prompt is empty or does not fit the window.
     """
     check_room(network, prompts, new_tokens)
     rules = Sampled(blocking=settings.blocking).rules(banned, device=network.device)

@@ -32,12 +32,7 @@ ROWS_ON_CPU = 1  # rows hashed at once: one row of 50,000 stays in the cache (0.
 
 @dataclass(frozen=True)
 class Truncation:
-    """What is done to the logits before a draw.
-
-    Attributes:
-        top_k: only the k most probable tokens; 0 for all.
-        temperature: divides the logits.
-    """
+    """What is done to the logits before a draw: only the ``top_k`` highest stay (0: all), divided by ``temperature``."""
 
     top_k: int = 0
     temperature: float = 1.0
@@ -155,8 +150,7 @@ def calibrated(network: Any, text: Sequence[int], window: int) -> Referee:
 
     The text is read alone in float64, and in float32 alone, in a batch of ``ROWS``, and through the cache.
 
-    Raises:
-        BadInput: logits that are not numbers.
+    Raises BadInput: logits that are not numbers.
     """
     referee = Referee(network)
     ids = torch.tensor(list(text)[:window], device=network.device)

@@ -57,8 +57,7 @@ def generate(
     Returns:
         All sides, article by article; facts count sections completed and kept.
 
-    Raises:
-        BadInput: an unknown decoder or splitter, or a source's name that cannot end an id.
+    Raises BadInput: an unknown decoder or splitter, or a source's name that cannot end an id.
     """
     bad = [s for s, d in sources.items() if d not in DECODERS or not SOURCE.fullmatch(s) or f"-{s}" == HUMAN]
     if not sources or bad or splitter not in SPLITTERS:

@@ -114,8 +114,7 @@ def generate(
         ``reference``. Facts count prefixes without title or sentence, those too long for the window, and continuations
         that are empty or cut short.
 
-    Raises:
-        BadInput: an unknown decoder, splitter or ``title_from``, or no prefix that can be used.
+    Raises BadInput: an unknown decoder, splitter or ``title_from``, or no prefix that can be used.
     """
     settings = {key: settings_of(one) for key, one in decoders.items()}
     if splitter not in SPLITTERS or title_from not in TITLES:
@@ -265,7 +264,7 @@ def _document(name: str, row: _Row, text: str, tokenizer: Any) -> Document:
 
 def _truth(rows: Sequence[_Row], kept: Sequence[Continuation], tokenizer: Any) -> dict[str, np.ndarray]:
     marks = {token: len("".join(str(tokenizer.decode([token])).split())) for d in kept for token in d.ids}
-    flat = {
+    flat: dict[str, tuple[Sequence[Sequence[float]], type]] = {
         "token": ([d.ids for d in kept], np.int32),
         "token_nats": ([d.nats for d in kept], np.float64),
         "token_marks": ([[marks[token] for token in d.ids] for d in kept], np.int32),

@@ -99,8 +99,7 @@ def generate(
 def checked(settings: Sampling, positions: int, name: str, **counts: int) -> None:
     """Refuse settings that cannot sample, or that no network of so many positions can see.
 
-    Raises:
-        BadInput: naming the setting, its value and what is allowed.
+    Raises BadInput: naming the setting, its value and what is allowed.
     """
     window = settings.window if isinstance(settings.window, int) else positions
     overlap = window - 1 if settings.context_overlap is None else settings.context_overlap
@@ -127,13 +126,7 @@ def calibration_text(prefixes: Sequence[Document], tokenizer: Any, titles: bool,
 
 @dataclass
 class Draft:
-    """A text in the making.
-
-    Attributes:
-        index, attempt: which document, and how often it was malformed before.
-        key: names its noise.
-        ids: token ids, the prefix first.
-    """
+    """A text in the making: which document, how often it was malformed before, what names its noise, its tokens so far."""
 
     index: int
     attempt: int

@@ -35,8 +35,7 @@ PAD = -1  # stands left of a short row in ``ids``; no vocabulary has it, so no r
 def check_room(network: Any, prompts: Sequence[Sequence[int]], new_tokens: int) -> None:
     """Every prompt has a token, and fits the model's window together with what is to be written.
 
-    Raises:
-        BadInput: one does not.
+    Raises BadInput: one does not.
     """
     window = getattr(network.config, "max_position_embeddings", None)
     for row, prompt in enumerate(prompts):

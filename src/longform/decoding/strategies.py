@@ -49,8 +49,7 @@ KINDS: Mapping[str, Callable[..., Settings]] = {  # defaults: Table 3, beam size
 def settings_of(decoder: Mapping[str, Any]) -> Settings:
     """The settings that a decoder mapping names.
 
-    Raises:
-        BadInput: an unknown kind, or a setting that the kind does not have.
+    Raises BadInput: an unknown kind, or a setting that the kind does not have.
     """
     options = dict(decoder)
     kind = options.pop("kind", None)
@@ -82,8 +81,7 @@ def decode(
         end: the token that ends a text; it is banned.
         ends: where sentences end, for delayed search alone.
 
-    Raises:
-        BadInput: a prompt is empty or does not fit the window, delayed search has no ``ends``, or people are to write.
+    Raises BadInput: a prompt is empty or does not fit the window, delayed search has no ``ends``, or people are to write.
     """
     banned, limits = [end], [new_tokens] * len(prompts)
     if isinstance(settings, Human):

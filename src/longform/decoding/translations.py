@@ -47,8 +47,7 @@ def generate(
     Returns:
         documents, with ``facts`` counting those cut at the length limit and those left empty.
 
-    Raises:
-        BadInput: no pair of the split, or a negative temperature.
+    Raises BadInput: no pair of the split, or a negative temperature.
     """
     chosen = [document for document in prefixes if document.split == split]
     if not chosen:
@@ -59,13 +58,19 @@ def generate(
     sources = [[*translator.subwords.encode(sides_of(document)[0]).ids, END] for document in chosen]
     order = sorted(range(len(chosen)), key=lambda i: len(sources[i]))
     written: list[list[int]] = [[] for _ in chosen]
+    network = translator.network.eval()
     for first in range(0, len(order), batch):
         part = order[first : first + batch]
         limits = [min(LONGER * len(sources[i]) + ROOM, translator.network.shape.positions) for i in part]
         draws = [
             generator("translation", name, seed, chosen[i].id).random(n) for i, n in zip(part, limits, strict=True)
         ]
-        for i, ids in zip(part, _write(translator, [sources[i] for i in part], draws, temperature), strict=True):
+        source = padded([sources[i] for i in part], PAD)
+        if isinstance(network, AutoregressiveTranslator):
+            made = _one_by_one(network, source, draws, temperature)
+        else:
+            made = _all_at_once(network, source, draws, temperature)
+        for i, ids in zip(part, made, strict=True):
             written[i] = ids
     documents = [_document(translator, name, *row) for row in zip(chosen, written, strict=True)]
     cut = sum(END not in ids for ids in written)
@@ -80,15 +85,6 @@ def _document(translator: TrainedTranslator, name: str, pair: Document, ids: lis
 
 
 @torch.no_grad()
-def _write(
-    translator: TrainedTranslator, sources: list[list[int]], draws: list[np.ndarray], temperature: float
-) -> list[list[int]]:
-    network, source = translator.network.eval(), padded(sources, PAD)
-    if isinstance(network, AutoregressiveTranslator):
-        return _one_by_one(network, source, draws, temperature)
-    return _all_at_once(network, source, draws, temperature)
-
-
 def _one_by_one(
     network: AutoregressiveTranslator, source: torch.Tensor, draws: list[np.ndarray], temperature: float
 ) -> list[list[int]]:
@@ -110,6 +106,7 @@ def _one_by_one(
     return rows
 
 
+@torch.no_grad()
 def _all_at_once(
     network: ParallelTranslator, source: torch.Tensor, draws: list[np.ndarray], temperature: float
 ) -> list[list[int]]:

@@ -30,8 +30,7 @@ def base_of(folder: Path, shape: Mapping[str, Any], tokenizer: PreTrainedTokeniz
         shape: ``{"model_type": "gpt2", ...}``; a base has it where its configuration agrees in every keyword.
         tokenizer: of the corpus that is trained on; it must be that of the bases.
 
-    Raises:
-        BadInput: no base has the shape, or the vocabulary is another.
+    Raises BadInput: no base has the shape, or the vocabulary is another.
     """
     if load_tokenizer(folder / TOKENIZER).get_vocab() != tokenizer.get_vocab():
         raise BadInput(

@@ -96,6 +96,12 @@ def from_scratch(shape: Mapping[str, Any], tokenizer: PreTrainedTokenizerBase, c
     return new_network({**shape, **ends}, AutoModelForCausalLM, seed, **sizes)
 
 
+def untrained(*, base: Path, seed: int, context: int, shape: Mapping[str, Any]) -> SavedModel:
+    """A network that has read nothing, with the seeded weights from which training would start: the floor of every trained one."""
+    tokenizer = load_tokenizer(base)
+    return SavedModel(from_scratch(shape, tokenizer, context, seed), tokenizer)
+
+
 def collate(rows: Sequence[Sequence[int]]) -> dict[str, torch.Tensor]:
     """Pad to the longest row; padding is masked and carries no loss."""
     width = max(map(len, rows))

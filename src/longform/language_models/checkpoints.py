@@ -31,8 +31,7 @@ def chosen_device() -> torch.device:
 
     It is no parameter of a row, because it changes no result beyond rounding.
 
-    Raises:
-        BadInput: no device has that name.
+    Raises BadInput: no device has that name.
     """
     name = os.environ.get("LONGFORM_DEVICE") or ("cuda" if torch.cuda.is_available() else "cpu")
     try:
@@ -90,8 +89,7 @@ def published(
         package: an installed package that carries weights, instead of a hub.
         file: the GGUF file in its folder.
 
-    Raises:
-        BadInput: both or neither, no such revision, or a package that is not installed or lacks the file.
+    Raises BadInput: both or neither, no such revision, or a package that is not installed or lacks the file.
     """
     if (
         (hub is None) == (package is None)
@@ -116,8 +114,7 @@ def published(
 def carried(package: str, file: str) -> Path:
     """A file that an installed package carries; the package itself is not imported.
 
-    Raises:
-        BadInput: the package is not installed, or has no such file.
+    Raises BadInput: the package is not installed, or has no such file.
     """
     found = find_spec(package) if package.isidentifier() else None
     for place in (found.submodule_search_locations or ()) if found is not None else ():
@@ -150,11 +147,7 @@ def has_model(folder: Path) -> bool:
 
 
 def load_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
-    """The tokenizer of a checkpoint folder.
-
-    Raises:
-        BadInput: there is none, or the hub cannot be reached.
-    """
+    """The tokenizer of a checkpoint folder. Raises BadInput: there is none, or the hub cannot be reached."""
     files = [*folder.glob("pointer.json"), *folder.glob("tokenizer*"), *folder.glob("vocab*"), *folder.glob("*.model")]
     if not files:
         raise BadInput(f"{folder}: no tokenizer could be opened (no tokenizer.json there); train it again")
@@ -167,8 +160,7 @@ def load_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
 def load_model(folder: Path, auto: Any, **settings: Any) -> Any:
     """A model through one of transformers' Auto classes, from safetensors, or from the GGUF file of a package, in float32.
 
-    Raises:
-        BadInput: no such checkpoint, a hub that cannot be reached, or weights of another shape.
+    Raises BadInput: no such checkpoint, a hub that cannot be reached, or weights of another shape.
     """
     place = source(folder)
     only: dict[str, Any] = {"dtype": torch.float32} if "gguf_file" in place else {"use_safetensors": True}

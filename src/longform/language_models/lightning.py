@@ -111,24 +111,13 @@ def adamw(module: torch.nn.Module, schedule: Schedule, updates: int) -> Optimize
 class Learner(pl.LightningModule):
     """A network with a loss and AdamW; a subclass says what the loss of a batch is and how much the batch weighs.
 
-    Attributes:
-        network: what is trained and saved.
-        schedule, updates: how fast, and for how many optimiser updates.
-        validation: which validation batches are this process's.
+    ``network`` is what is trained and saved, ``validation`` says which validation batches are this process's.
     """
 
     def __init__(self, network: Any, schedule: Schedule, updates: int) -> None:
         super().__init__()
         self.network, self.schedule, self.updates = network, schedule, updates
         self.validation: ValidationBatches | None = None
-        if schedule.compile:
-            network.compile()  # in place: names and saved files stay as they are
-        if schedule.checkpointing:
-            if not hasattr(network, "gradient_checkpointing_enable"):
-                raise BadInput(
-                    f"schedule has checkpointing, which {type(network).__name__} does not know; drop it from the entry"
-                )
-            network.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
 
     def loss(self, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
         """Mean loss of a batch in nats."""
@@ -169,8 +158,7 @@ def fit_module(
 ) -> LearningCurve:
     """Train in place and leave the module with the weights of its best validation loss, on every process.
 
-    Raises:
-        BadInput: no training or no validation items.
+    Raises BadInput: no training or no validation items.
     """
     sizes = {"train": len(items.train), "validation": len(items.validation)}
     for split, size in sizes.items():

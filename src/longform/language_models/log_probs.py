@@ -162,11 +162,7 @@ class LogProbReader:
         return getattr(self.network.config, "max_position_embeddings", None)
 
     def check(self, rows: Sequence[tuple[int, ...]], names: Sequence[str]) -> None:
-        """Refuse rows that the model cannot read whole.
-
-        Raises:
-            BadInput: a row is empty or longer than the window.
-        """
+        """Refuse rows that the model cannot read whole. Raises BadInput: a row is empty or longer than the window."""
         for row, name in zip(rows, names, strict=True):
             if not row:
                 raise BadInput(f"{name}: the tokenizer gives no token; give the text at least one word")

@@ -34,8 +34,6 @@ class Schedule:
         warmup: share of updates with a rising rate; then a linear fall to zero.
         clip: largest gradient norm.
         precision: one of ``PRECISIONS``, Lightning's names.
-        compile: pass the network through ``torch.compile`` (slower on CPU, as measured; for GPUs).
-        checkpointing: recompute activations in the backward pass instead of keeping them.
     """
 
     learning_rate: float
@@ -47,8 +45,6 @@ class Schedule:
     weight_decay: float = 0.0
     clip: float = 1.0
     precision: Any = "32-true"
-    compile: bool = False
-    checkpointing: bool = False
 
     def __post_init__(self) -> None:
         for name in ("batch", "accumulate", "validations"):
@@ -69,11 +65,7 @@ class Schedule:
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> Schedule:
-        """Build from an entry.
-
-        Raises:
-            BadInput: a name that is not a field.
-        """
+        """Build from an entry. Raises BadInput: a name that is not a field."""
         known = [field.name for field in fields(cls)]
         unknown = sorted(settings.keys() - set(known))
         if unknown:
@@ -98,9 +90,8 @@ class TrainingBatches(Sampler[list[int]]):
         self.items, self.batch, self.seed, self.world = items, schedule.batch, seed, schedule.launch.world
         self.batches = schedule.updates(items) // schedule.validations * schedule.accumulate // self.world
         self.part = 0
-        self.sampler = (
-            self  # Lightning tells ``batch_sampler.sampler`` which epoch begins, and never the batch sampler itself
-        )
+        # Lightning tells ``batch_sampler.sampler`` which epoch begins, and never the batch sampler itself
+        self.sampler = self
 
     def set_epoch(self, epoch: int) -> None:
         """Called by Lightning, whose epochs end at validations."""

@@ -84,8 +84,7 @@ class SentenceEncoder:
 def open_encoder(folder: Path, batch_tokens: int = 4096) -> SentenceEncoder:
     """The frozen encoder of a checkpoint folder, with its cache where it has one.
 
-    Raises:
-        BadInput: no such checkpoint.
+    Raises BadInput: no such checkpoint.
     """
     network = load_reader(folder, AutoModel)
     known = {}
@@ -134,8 +133,7 @@ def fit(
 def packaged_folder(package: str) -> Path:
     """Folder of the encoder inside an installed package; its weights must be the pinned ones.
 
-    Raises:
-        BadInput: not installed, or other weights.
+    Raises BadInput: not installed, or other weights.
     """
     try:
         folder = Path(importlib.import_module(package).get_model_path())
@@ -152,8 +150,7 @@ def packaged_folder(package: str) -> Path:
 def split_sentences(documents: Sequence[Document], splitter: str) -> list[list[str]]:
     """Sentences of each document, section by section, by the named splitter; blank ones are left out.
 
-    Raises:
-        BadInput: an unknown splitter.
+    Raises BadInput: an unknown splitter.
     """
     if splitter not in SPLITTERS:
         raise BadInput(f"splitter {splitter!r}; allowed are {sorted(SPLITTERS)}; fix the entry")

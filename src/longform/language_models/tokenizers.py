@@ -78,8 +78,7 @@ def fit(
         folder: of a published tokenizer, instead of a kind.
         package, file: an installed package and its GGUF file, whose tokenizer is taken, instead of a kind.
 
-    Raises:
-        BadInput: an unknown kind, a size that the kind does not take or lacks, or a package that is not installed.
+    Raises BadInput: an unknown kind, a size that the kind does not take or lacks, or a package that is not installed.
     """
     trained = kind is not None or vocab_size is not None
     if not trained and folder is not None and package is None and file is None:

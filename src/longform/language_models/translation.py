@@ -41,10 +41,6 @@ class Shape:
     positions: int = 256
 
 
-# fairseq's transformer_wmt_en_de, which the paper names: 64.80M and 65.98M parameters with 40,354 subwords
-PAPER = Shape(layers=6, heads=8, width=512, inner=2048, dropout=0.1, positions=1024)
-
-
 class Translator(nn.Module):
     """What both translators share: embedding, encoder, decoder stacks, output tied to the embedding."""
 
@@ -196,11 +192,7 @@ class TrainedTranslator:
 
     @classmethod
     def load(cls, folder: Path) -> TrainedTranslator:
-        """Read what :meth:`save` wrote, on the CPU, ready to translate.
-
-        Raises:
-            BadInput: a file is missing.
-        """
+        """Read what :meth:`save` wrote, on the CPU, ready to translate. Raises BadInput: a file is missing."""
         for name in ("model.safetensors", "translator.json", "tokenizer.json"):
             if not (folder / name).is_file():
                 raise BadInput(f"{folder}: no {name}; a translator is a folder that its training wrote")
@@ -219,7 +211,7 @@ def fit(
     seed: int,
     scratch: Path,
     schedule: Mapping[str, Any],
-    shape: Mapping[str, Any] | str | None = None,
+    shape: Mapping[str, Any] | None = None,
     subwords: int = 4000,
 ) -> TrainedTranslator:
     """Train on the pairs of split train; the weights of the best validation loss are kept.
@@ -227,15 +219,14 @@ def fit(
     Args:
         kind: ``autoregressive`` or ``non_autoregressive``.
         schedule: fields of :class:`Schedule`.
-        shape: fields of :class:`Shape`, or ``paper``; by default small.
+        shape: fields of :class:`Shape`; by default small.
         subwords: size of the joint BPE at most; large enough, it is the list of words (about 40,000 in the paper).
 
-    Raises:
-        BadInput: an unknown kind, a document that is no pair, or no training or validation pair that fits.
+    Raises BadInput: an unknown kind, a document that is no pair, or no training or validation pair that fits.
     """
     if kind not in NETWORKS:
         raise BadInput(f"train {name}: kind is {kind!r}, allowed is one of {sorted(NETWORKS)}")
-    size = PAPER if shape == "paper" else Shape(**(shape or {}))  # type: ignore[arg-type]
+    size = Shape(**(shape or {}))
     sides = {split: [sides_of(d) for d in documents if d.split == split] for split in ("train", "validation")}
     if not sides["train"]:
         raise BadInput(f"train {name}: got zero pairs of split train; the corpus needs some")
@@ -250,11 +241,7 @@ def fit(
 
 
 def sides_of(document: Document) -> tuple[str, str]:
-    """Source and target text of a pair.
-
-    Raises:
-        BadInput: a side is missing or empty.
-    """
+    """Source and target text of a pair. Raises BadInput: a side is missing or empty."""
     texts = {section.title: section.text for section in document.sections}
     for side in (SOURCE, TARGET):
         if not texts.get(side, "").strip():

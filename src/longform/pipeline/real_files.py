@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import gzip
-import hashlib
 import os
 import shutil
 import sys
@@ -28,6 +27,7 @@ from requests import RequestException
 from longform.core.artefacts import read_yaml, whole
 from longform.core.documents import BadInput
 from longform.datasets.wikipedia.building import extract
+from longform.pipeline.release import digest
 from longform.pipeline.scale import PARAMS, parameters, scales
 
 SMALL = ("cities.txt", "cities_small.txt", 40)  # the first lines of the former, for the scale `real_small`
@@ -94,7 +94,7 @@ def place(listed: Sequence[Mapping[str, str]], raw: Path, folder: Path | None) -
         if source is None:
             missing.append(f"{entry['name']} ({entry['by_hand']})")
             continue
-        if source.is_file() and "sha256" in entry and _sha256(source) != entry["sha256"]:
+        if source.is_file() and "sha256" in entry and digest(source) != entry["sha256"]:
             raise BadInput(
                 f"{source}: SHA-256 is not {entry['sha256']}; fetch it again, another file gives other numbers"
             )
@@ -146,17 +146,10 @@ def fetch(url: str, sha256: str, target: Path, *, retries: int = 4, seconds: flo
 def _found(entry: Mapping[str, str], folder: Path | None) -> Path | None:
     """The listed file anywhere below a folder; of several of its name the one of its content."""
     found = sorted(folder.rglob(entry["name"])) if folder is not None else []
-    right = [path for path in found if path.is_file() or "sha256" not in entry]
-    if "sha256" not in entry:
-        return next(iter(right), None)
-    return next(
-        (path for path in right if path.is_file() and _sha256(path) == entry["sha256"]), next(iter(right), None)
-    )
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as opened:
-        return hashlib.file_digest(opened, "sha256").hexdigest()
+    if "sha256" in entry:
+        files = [path for path in found if path.is_file()]
+        return next((path for path in files if digest(path) == entry["sha256"]), next(iter(files), None))
+    return next(iter(found), None)
 
 
 def _unpacked(archive: tarfile.TarFile, target: Path) -> None:

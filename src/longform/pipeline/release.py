@@ -36,7 +36,7 @@ def write(archive: Path, parts: list[str]) -> dict[str, Any]:
     git = ["git", "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty= with changes"]
     said = subprocess.run(git, capture_output=True, text=True, check=False).stdout.strip()
     sizes: dict[str, Any] = {
-        name: {"bytes": files[name].stat().st_size, "sha256": _digest(files[name])} for name in sorted(files)
+        name: {"bytes": files[name].stat().st_size, "sha256": digest(files[name])} for name in sorted(files)
     }
     manifest = {"commit": said or None, "files": sizes}
     with whole(archive) as partial, zipfile.ZipFile(partial, "w") as made:
@@ -70,7 +70,8 @@ def check(archive: Path) -> dict[str, Any]:
     return dict(manifest)
 
 
-def _digest(file: Path) -> str:
+def digest(file: Path) -> str:
+    """SHA-256 of a file."""
     with file.open("rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()
 
@@ -84,12 +85,12 @@ def main(arguments: list[str] | None = None) -> int:
     chosen = parser.parse_args(arguments)
     try:
         manifest = check(chosen.archive) if chosen.check else write(chosen.archive, list(chosen.parts))
-        size, digest = chosen.archive.stat().st_size, _digest(chosen.archive)
+        size, checksum = chosen.archive.stat().st_size, digest(chosen.archive)
     except (BadInput, OSError) as error:
         print(f"longform: {error}", file=sys.stderr)
         return 2
     print(f"{chosen.archive}: {len(manifest['files'])} files, {size:,} bytes, commit {manifest['commit']}")
-    print(f"SHA-256 {digest}")
+    print(f"SHA-256 {checksum}")
     return 0
 
 

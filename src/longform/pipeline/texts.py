@@ -17,6 +17,7 @@ from longform.core.processes import first_process
 from longform.core.scratch import Work, resumable
 
 SLOTS = ("study", "dataset", "source")
+POINTERS: tuple[str, ...] = ("hub", "revision", "package", "file")  # to a published model
 FROM_FILES = "corpora_from_files"  # beside "corpora", which are made from the seed
 
 
@@ -68,16 +69,18 @@ def language_model(experiment: Experiment, study: str, corpus: str, model: str) 
 
     An entry of ``models`` is a shape, trained as the study says: from the pretrained one of ``training.bases`` where
     the study names them, unless the entry has ``from_scratch: true``; or a published checkpoint (``hub`` and ``revision``, or ``package`` and ``file``), finetuned
-    as the study says; or another kind of model (``code``) with its own settings.
+    as the study says; or another kind of model (``code``: a module with ``fit``, or with another function behind a dot) with its own
+    settings.
     """
     own, base = experiment.settings("models", model), experiment.data / "tokenizers" / study
     own.pop("sampling", None)
-    code, settings = str(own.pop("code", "")), own
+    code, _, wanted = str(own.pop("code", "")).partition(".")
+    settings = own
     if not code:
         alone, code = own.pop("from_scratch", False), "language_models/causal_lm"
         if not isinstance(alone, bool):
             raise BadInput(f"params.yaml: models.{model}.from_scratch is {alone!r:.60}, allowed are true and false")
-        if published := {key: own.pop(key) for key in ("hub", "revision", "package", "file") if key in own}:
+        if published := {key: own.pop(key) for key in POINTERS if key in own}:
             base = experiment.home / "scratch" / "published" / model  # a folder that points to the checkpoint
             base.mkdir(parents=True, exist_ok=True)
             call("models", function("models", "language_models/checkpoints", "published"), published).save(base)
@@ -89,7 +92,9 @@ def language_model(experiment: Experiment, study: str, corpus: str, model: str) 
         given = _given(experiment, system) | {"base": base, "bases": bases, "documents": experiment.documents(real)}
         given["seed"] = experiment.training_seed(system)
         place, inputs = f"language_model {study} {corpus} {system.folder}", filter(None, (base, bases))
-        with _made(experiment, place, code, "fit", settings, experiment.data / real.texts, *inputs, **given) as trained:
+        with _made(
+            experiment, place, code, wanted or "fit", settings, experiment.data / real.texts, *inputs, **given
+        ) as trained:
             if trained is not None:
                 _save(trained, experiment.data / system.checkpoint)
 

@@ -79,8 +79,7 @@ def exact(row: str, column: str, value: float, signature: str = "closed form", *
 class Table:
     """Cells in reading order, a caption, and notes that must be read with them.
 
-    Attributes:
-        columns: the order of columns in the wide form; others follow in the order of the cells.
+    ``columns`` come first in the wide form, others follow in the order of the cells.
     """
 
     caption: str
@@ -107,12 +106,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Listing:
-    """Rows of words and numbers, a caption, and notes that must be read with them.
-
-    Attributes:
-        header: column names.
-        rows: as many entries each; numbers are written to twelve digits in the CSV and to three in the Markdown.
-    """
+    """Rows of words and numbers below the names of their columns, a caption, and notes that must be read with them."""
 
     caption: str
     header: Sequence[str]
@@ -131,12 +125,7 @@ class Listing:
 
 @dataclass(frozen=True)
 class Figure:
-    """A drawing and the numbers in it.
-
-    Attributes:
-        draw: takes a matplotlib figure and draws on it.
-        size: inches.
-    """
+    """A drawing and the numbers in it; ``draw`` draws on a matplotlib figure of ``size`` inches."""
 
     caption: str
     cells: Sequence[Cell]

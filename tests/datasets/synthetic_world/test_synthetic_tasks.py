@@ -121,7 +121,7 @@ def test_what_is_said_follows_from_the_persona_and_pairs_are_labelled_by_value()
     assert VALUES.keys() == ATTRIBUTES.keys()
 
 
-def test_translated_words_show_their_language_and_mixing_replaces_that_share():
+def test_translated_words_show_their_language():
     corpus = build(name="t", seed=7, domain="parallel", documents=2000)
     counts = np.bincount(corpus.truth["language"], minlength=3)
     assert stats.chisquare(counts).pvalue > LEVEL
@@ -129,15 +129,8 @@ def test_translated_words_show_their_language_and_mixing_replaces_that_share():
         target = document.sections[1]
         assert (document.sections[0].title, target.title) == ("source", "target")
         assert {language_of(word) for word in target.text.split()[:-1]} == {LANGUAGES[language]}
-    clean = build(name="t", seed=7, domain="parallel", documents=1000)
-    mixed = build(name="t", seed=7, domain="parallel", documents=1000, corruption="mixed_language", severity=0.3)
-    target = np.repeat(mixed.truth["language"], mixed.truth["word_language_lengths"])
-    wrong = int((mixed.truth["word_language"] != target).sum())
-    assert stats.binomtest(wrong, len(target), 0.3).pvalue > LEVEL
-    assert [d.sections[0] for d in mixed.documents] == [d.sections[0] for d in clean.documents]
-    assert sum(len(d.edits) for d in mixed.documents) == wrong and not any(d.edits for d in clean.documents)
-    words = [w for d in mixed.documents for w in d.sections[1].text.split()[:-1]]
-    assert [LANGUAGES.index(language_of(w)) for w in words] == mixed.truth["word_language"].tolist()
+    words = sum(len(document.sections[1].text.split()) - 1 for document in corpus.documents)
+    assert len(corpus.truth["word_language"]) == corpus.truth["word_language_lengths"].sum() == words
     for wrong in ({"corruption": "mixed_language"}, {"severity": 0.1}):
         refuses("reports", build, name="t", seed=1, domain="reports", documents=2, **wrong)
 

@@ -103,9 +103,9 @@ class SentenceWriter:
         group, draws = self.group, self.page.draws
         if self.opening:
             number = min(len(group), 2)
-            frame = self.opening[number + (number == 2 and self._manner(1) == "own")]
-            self.subject = "S" if frame.source.startswith("{1}") else "O"
-            return frame
+            opening = self.opening[number + (number == 2 and self._manner(1) == "own")]
+            self.subject = "S" if opening.source.startswith("{1}") else "O"
+            return opening
         if not group and self.style.facts and draws.uniform() < self.fact_share:
             return self._unstated(self.style.facts)
         own = len(group) == 1 and group[0][0] in GENDERS and group[0][1] == 0

@@ -52,14 +52,14 @@ def build(
         domain: one of ``DOMAINS``.
         documents: how many, or how many of each split; document i belongs to one split whatever the count. In
             ``summaries`` they are clusters of six versions, each at its own severity.
-        corruption: one of ``CORRUPTIONS`` for articles; ``parallel`` has ``mixed_language`` alone, word by word.
+        corruption: one of ``CORRUPTIONS``, for articles alone.
         severity: share of the eligible places that are struck; the truth arrays stay those of the sound text.
 
     Raises BadInput: an unknown domain, split or corruption, a severity outside [0, 1], or no documents at all.
     """
     if domain not in DOMAINS:
         raise BadInput(f"domain is {domain!r}, allowed are {sorted(DOMAINS)}; choose one of them")
-    allowed = ["mixed_language"] if domain == "parallel" else sorted(CORRUPTIONS) if domain in ARTICLE_DOMAINS else []
+    allowed = sorted(CORRUPTIONS) if domain in ARTICLE_DOMAINS else []
     if (corruption or severity) and corruption not in allowed:
         raise BadInput(f"corruption is {corruption!r} in {domain!r}, allowed are {allowed}; fix it or set no severity")
     if not 0.0 <= severity <= 1.0:
@@ -74,9 +74,8 @@ def build(
         articles = [write(seed, domain, number) for number in numbers]
         return article_corpus(articles, domain, facts, damage if corruption else None)
     write_one, pack = OTHERS[domain]
-    settings = {"mixing": severity} if domain == "parallel" else {}
     splits = [split_of(number) for number in numbers]
-    return pack([write_one(seed, number, **settings) for number in numbers], splits, facts)
+    return pack([write_one(seed, number) for number in numbers], splits, facts)
 
 
 def corrupted(
@@ -105,16 +104,16 @@ def corrupted(
         raise BadInput(f"corpus {name!r}: severities are {severities!r}, allowed are {allowed}; fix params.yaml")
     if len(set(corruptions)) < len(corruptions):
         raise BadInput(f"corpus {name!r}: corruptions {list(corruptions)} repeat; name each once")
-    world = {"name": name, "seed": seed, "domain": domain, "documents": documents}
+    world = partial(build, name=name, seed=seed, domain=domain, documents=documents)
     facts = {"name": name, "domain": domain, "seed": seed, "synthetic": True}
     if corruption:
         struck = {"corruption": corruption}
-        corpora = {f"{s:g}": build(**world, **struck, severity=s) for s in severities}
+        corpora = {f"{s:g}": world(corruption=corruption, severity=s) for s in severities}
         texts = [replace(d, id=f"{d.id}@{severity}") for severity, corpus in corpora.items() for d in corpus.documents]
     else:
-        struck, corpora = {}, {SOUND: build(**world)}
+        struck, corpora = {}, {SOUND: world()}
         for kind, severity in ((kind, severity) for kind in corruptions for severity in severities):
-            corpora[f"{kind}@{severity:g}"] = build(**world, corruption=kind, severity=severity)
+            corpora[f"{kind}@{severity:g}"] = world(corruption=kind, severity=severity)
         texts = [replace(d, id=f"{case}/{d.id}") for case, corpus in corpora.items() for d in corpus.documents]
     edits = {case: sum(len(d.edits) for d in corpus.documents) for case, corpus in corpora.items()}
     key = "edits_by_severity" if corruption else "edits"
@@ -146,9 +145,8 @@ def short_articles(
     return Corpus(kept, {}, facts)
 
 
-SPEAKER = (
-    "<|endoftext|>"  # between turns: DialoGPT's sign for a change of speaker, which the suites' ``[SEP]`` then means
-)
+# between turns: DialoGPT's sign for a change of speaker, which the suites' ``[SEP]`` then means
+SPEAKER = "<|endoftext|>"
 WRITERS: dict[str, Callable[[int, int], str]] = {  # texts by kind, from the world's seed and a number
     "stories": lambda seed, index: story_text(write_story(seed, index)),
     "dialogues": lambda seed, index: SPEAKER.join(write_dialogue(seed, index).turns),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,7 +43,7 @@ def to_document(article: Article, domain_name: str) -> Document:
     return Document(f"{domain_name}-{article.index:06d}", split_of(article.index), sections)
 
 
-def ragged(name: str, rows: Sequence[Sequence[int]], dtype: type = np.int64) -> dict[str, np.ndarray]:
+def ragged(name: str, rows: Sequence[Collection[int]], dtype: type = np.int64) -> dict[str, np.ndarray]:
     """One row per document as two arrays: all values in order, and under ``<name>_lengths`` how many are each row's."""
     return {
         name: np.array([value for row in rows for value in row], dtype=dtype),

@@ -100,12 +100,7 @@ def read_claim(sentence: str, domain_name: str) -> list[Triple]:
 
 @dataclass(frozen=True)
 class Verifier:
-    """What the pages of a corpus state.
-
-    Attributes:
-        domain: whose fact sentences are understood.
-        stated: value and evidence by (title, relation).
-    """
+    """What the pages of a corpus state, value and evidence by (title, relation), for fact sentences of one domain."""
 
     domain: str
     stated: Mapping[tuple[str, str], tuple[str, Evidence]]

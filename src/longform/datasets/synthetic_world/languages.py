@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -71,31 +71,22 @@ class Clause:
 
 @dataclass(frozen=True)
 class Translation:
-    """An English clause, the language that it is translated into, and the language of each target word."""
+    """An English clause, the language that it is translated into, and the target words."""
 
     index: int
     clause: Clause
     language: str
     target: tuple[str, ...]
-    word_languages: tuple[str, ...]
 
 
-def write_translation(seed: int, index: int, mixing: float = 0.0) -> Translation:
-    """Pair ``index``: a function of its arguments alone; the three languages are equally likely.
-
-    ``mixing`` is the probability that a target word is of one of the other two languages, as in the output of a
-    translator that decides each word alone; the clause and its language do not depend on it.
-    """
-    draws, mixer = Draws(stream("parallel", seed, index)), Draws(stream("mixing", seed, index))
+def write_translation(seed: int, index: int) -> Translation:
+    """Pair ``index``: a function of its arguments alone; the three languages are equally likely."""
+    draws = Draws(stream("parallel", seed, index))
     language = draws.pick(LANGUAGES)
     clause = _clause(draws.pick(vocabulary("everyday").topics), draws)
-    others = [name for name in LANGUAGES if name != language]
-    chosen, target = [], []
-    for word in clause.ordered(language):
-        mixed, other = mixer.uniform() < mixing, mixer.pick(others)
-        chosen.append(other if mixed else language)
-        target.append(translate_word(chosen[-1], word))
-    return Translation(index, clause, language, tuple(target), tuple(chosen))
+    return Translation(
+        index, clause, language, tuple(translate_word(language, word) for word in clause.ordered(language))
+    )
 
 
 def _clause(topic: Topic, draws: Draws) -> Clause:
@@ -109,24 +100,15 @@ def _clause(topic: Topic, draws: Draws) -> Clause:
     return Clause(phrase("person"), word("verb"), phrase("thing"), phrase("place"))
 
 
-def _edits(pair: Translation) -> Iterator[dict[str, object]]:
-    english = pair.clause.ordered(pair.language)
-    for place, (word, shown, language) in enumerate(zip(english, pair.target, pair.word_languages, strict=True)):
-        if language != pair.language:
-            right = translate_word(pair.language, word)
-            yield {"corruption": "mixed_language", "section": 1, "word": place, "before": right, "after": shown}
-
-
 def parallel_corpus(pairs: Sequence[Translation], splits: Sequence[str], facts: dict[str, object]) -> Corpus:
     """Two sections a document, titled ``source`` and ``target`` as translators read them; each word's language is truth."""
     documents = []
     for pair, split in zip(pairs, splits, strict=True):
         sections = (Section("source", pair.clause.english()), Section("target", f"{' '.join(pair.target)} ."))
-        documents.append(Document(f"parallel-{pair.index:06d}", split, sections, tuple(_edits(pair))))
-    truth = {
-        "language": np.array([LANGUAGES.index(pair.language) for pair in pairs], dtype=np.int64),
-        "language_names": np.array(LANGUAGES, dtype=np.str_),
-    }
-    truth |= ragged("word_language", [[LANGUAGES.index(name) for name in pair.word_languages] for pair in pairs])
+        documents.append(Document(f"parallel-{pair.index:06d}", split, sections))
+    languages = [LANGUAGES.index(pair.language) for pair in pairs]
+    truth = {"language": np.array(languages, dtype=np.int64), "language_names": np.array(LANGUAGES, dtype=np.str_)}
+    rows = [[language] * len(pair.target) for language, pair in zip(languages, pairs, strict=True)]
+    truth |= ragged("word_language", rows)
     known = {"language_nll": math.log(len(LANGUAGES)), "language_convention": "nats per document, uniform"}
     return Corpus(documents, truth, facts | known)

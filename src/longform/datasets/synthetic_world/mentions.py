@@ -123,7 +123,7 @@ class MentionProcess:
         """
         source, target, probability, stop = _edges(self)
         cost, states = -np.log(probability), int(target.max()) + 1
-        behind = np.zeros(states)
+        behind: np.ndarray = np.zeros(states)
         behind[0] = 1.0
         totals = [(0.0, 0.0)]
         nats = symbols = 0.0

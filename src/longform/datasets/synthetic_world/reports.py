@@ -121,14 +121,8 @@ def report_corpus(reports: Sequence[Report], splits: Sequence[str], facts: dict[
 RATERS = 10
 NOISE, BIAS = 1.0, 0.4  # standard deviations, on the seven-point scale
 BEST, SLOPE = 6.0, 4.0
-SEVERITIES = (
-    0.0,
-    0.2,
-    0.4,
-    0.6,
-    0.8,
-    1.0,
-)  # a cluster has one version of each, as six summaries a cluster (lapata2005)
+# a cluster has one version of each, as six summaries a cluster (lapata2005)
+SEVERITIES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 SOURCE = "wikisection"
 SECTIONS = 3  # a summary is the start of an article
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from longform.datasets.synthetic_world import lexicon
 from longform.datasets.synthetic_world.draws import Draws, stream, table
@@ -55,7 +56,7 @@ def _words(draws: Draws) -> dict[str, str]:
     return words | {"small": str(draws.integer(3, 60))} | (HE if male else SHE)
 
 
-ATTRIBUTES: Mapping[str, Mapping[str, object]] = table("dialogues")["attributes"]
+ATTRIBUTES: Mapping[str, Mapping[str, Any]] = table("dialogues")["attributes"]
 SMALL_TALK: Sequence[str] = table("dialogues")["small_talk"]
 POSITIVE, NEUTRAL, NEGATIVE = "positive", "neutral", "negative"
 
@@ -94,11 +95,7 @@ class Fact:
 
 @dataclass(frozen=True)
 class Dialogue:
-    """Two personas and alternating turns, the first speaker's first.
-
-    Attributes:
-        sources: for each turn the persona line of its speaker that it follows from, or -1.
-    """
+    """Two personas and alternating turns; ``sources``: the speaker's persona line behind each turn, or -1."""
 
     index: int
     personas: tuple[tuple[Fact, ...], tuple[Fact, ...]]

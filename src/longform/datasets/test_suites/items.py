@@ -1,7 +1,7 @@
 """Targeted test suites: items in two or more conditions, cut into numbered regions, with predictions about them.
 
-The files are SyntaxGym's (cpllab/syntaxgym-core, suite.py) and are written back as read; edits travel in ``meta.edits``. As a corpus,
-an item is a document ``suite/item`` with sections ``condition:region``; the rest is JSON in ``truth["suite_heads"]``.
+The files are SyntaxGym's (cpllab/syntaxgym-core, suite.py). As a corpus, an item is a document ``suite/item`` with sections
+``condition:region``; the rest is JSON in ``truth["suite_heads"]``.
 """
 
 from __future__ import annotations
@@ -22,11 +22,10 @@ from longform.datasets.test_suites.prediction_formulas import METRICS, Formula, 
 
 @dataclass(frozen=True)
 class Region:
-    """A numbered piece of text; ``notes`` are fields that an evaluation by the original tools adds."""
+    """A numbered piece of text."""
 
     number: int
     content: str
-    notes: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -106,15 +105,14 @@ def suite_from_record(record: Any, where: str = "suite") -> Suite:
     if not isinstance(record, dict) or not {"meta", "region_meta", "predictions", "items"} <= record.keys():
         raise BadInput(f"{where}: a suite is an object with meta, region_meta, predictions and items; fix it")
     meta = _field(record, "meta", where, dict)
-    edits = meta.get("edits", {})
-    items = tuple(_item(item, edits, where) for item in _field(record, "items", where, list))
+    items = tuple(_item(item, where) for item in _field(record, "items", where, list))
     formulas = []
     for prediction in _field(record, "predictions", where, list):
         if _typed(prediction, dict, f"{where}, prediction").get("type") != "formula":
             raise BadInput(f"{where}: a prediction has type {prediction.get('type')!r}, allowed is 'formula'; fix it")
         formulas.append(_field(prediction, "formula", where, str))
     names = {str(key): value for key, value in _field(record, "region_meta", where, dict).items()}
-    free = {key: value for key, value in meta.items() if key not in ("name", "metric", "edits")}
+    free = {key: value for key, value in meta.items() if key not in ("name", "metric")}
     name, metric = (_field(meta, key, where, str) for key in ("name", "metric"))
     return checked(Suite(name, metric, tuple(formulas), items, names, free))
 
@@ -134,20 +132,18 @@ def _field(record: Any, key: str, where: str, kind: type) -> Any:
     return _typed(record[key], kind, f"{where}, {key}")
 
 
-def _item(record: Any, edits: Any, where: str) -> SuiteItem:
+def _item(record: Any, where: str) -> SuiteItem:
     number = _field(record, "item_number", where, int)
     place = f"{where}, item {number}"
     conditions = tuple(_condition(condition, place) for condition in _field(record, "conditions", place, list))
-    return SuiteItem(number, conditions, tuple(_typed(edits, dict, f"{where}, meta.edits").get(str(number), ())))
+    return SuiteItem(number, conditions)
 
 
 def _condition(record: Any, where: str) -> Condition:
     name = _field(record, "condition_name", where, str)
     place, regions = f"{where}, condition {name}", []
     for region in _field(record, "regions", f"{where}, condition {name}", list):
-        number, content = _field(region, "region_number", place, int), _field(region, "content", place, str)
-        notes = {key: value for key, value in region.items() if key not in ("region_number", "content")}
-        regions.append(Region(number, content, notes))
+        regions.append(Region(_field(region, "region_number", place, int), _field(region, "content", place, str)))
     numbers = [region.number for region in regions]
     if len(set(numbers)) < len(numbers):
         raise BadInput(f"{place}: region numbers are {numbers}; give every region a number of its own")
@@ -185,23 +181,6 @@ def checked(suite: Suite) -> Suite:
     return suite
 
 
-def suite_to_record(suite: Suite) -> dict[str, Any]:
-    """The JSON form, readable by the original tools."""
-    edits = {str(item.number): [dict(edit) for edit in item.edits] for item in suite.items if item.edits}
-    items = [{"item_number": i.number, "conditions": [_condition_record(c) for c in i.conditions]} for i in suite.items]
-    return {
-        "meta": {"name": suite.name, "metric": suite.metric, **suite.meta} | ({"edits": edits} if edits else {}),
-        "region_meta": dict(suite.region_names),
-        "predictions": [{"type": "formula", "formula": text} for text in suite.predictions],
-        "items": items,
-    }
-
-
-def _condition_record(condition: Condition) -> dict[str, Any]:
-    regions = [{"region_number": r.number, "content": r.content, **r.notes} for r in condition.regions]
-    return {"condition_name": condition.name, "regions": regions}
-
-
 def suites_to_corpus(suites: Sequence[Suite], facts: Mapping[str, object] | None = None) -> Corpus:
     """Pack suites; ``facts`` gains the number of items of each. Raises BadInput: two suites share a name."""
     names = [suite.name for suite in suites]
@@ -214,10 +193,12 @@ def suites_to_corpus(suites: Sequence[Suite], facts: Mapping[str, object] | None
 
 
 def suite_head(suite: Suite) -> dict[str, object]:
-    """Everything of a suite's record but its items and their edits."""
-    record = suite_to_record(suite)
-    meta = {key: value for key, value in record["meta"].items() if key != "edits"}
-    return {"meta": meta, "region_meta": record["region_meta"], "predictions": record["predictions"]}
+    """Everything of a suite's record but its items."""
+    return {
+        "meta": {"name": suite.name, "metric": suite.metric, **suite.meta},
+        "region_meta": dict(suite.region_names),
+        "predictions": [{"type": "formula", "formula": text} for text in suite.predictions],
+    }
 
 
 def _document(suite: Suite, item: SuiteItem) -> Document:

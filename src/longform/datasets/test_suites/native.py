@@ -32,7 +32,6 @@ from longform.datasets.test_suites.sources import (
     read_persona_chat,
     read_schemas,
     read_stories,
-    read_synthetic_persona_chat,
     read_uses,
 )
 
@@ -247,8 +246,7 @@ def _stories(path: Path, draws: object) -> Iterator[Suite]:
 
 
 def _dialogues(path: Path, drop_last: bool) -> list[tuple[str, Sequence[str]]]:
-    dialogues = read_synthetic_persona_chat(path) if path.suffix == ".csv" else read_persona_chat(path, drop_last)
-    return [(dialogue.dialogue_id, dialogue.utterances) for dialogue in dialogues]
+    return [(dialogue.dialogue_id, dialogue.utterances) for dialogue in read_persona_chat(path, drop_last)]
 
 
 def _schemas(path: Path, draws: object, lower: bool) -> Iterator[Suite]:

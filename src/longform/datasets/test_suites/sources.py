@@ -1,10 +1,10 @@
 """Readers of what the suites are made from: stories, dialogues, statements, Winograd schemas, connectives.
 
 - Stories: the Story Cloze test (Mostafazadeh et al. 2016), tab- or comma-separated.
-- Dialogues: PERSONA-CHAT (Zhang et al. 2018) in ParlAI's text format, its synthetic sequel as CSV.
+- Dialogues: PERSONA-CHAT (Zhang et al. 2018) in ParlAI's text format.
 - Statements: DialogueNLI (Welleck et al. 2019), one JSON array.
 - Schemas: WSC273 (Levesque et al. 2012; Trinh and Le 2018), substituted or with a mask.
-- Connectives with senses: Disco-Annotation (Popescu-Belis et al. 2012), TED-MDB (Zeyrek et al. 2018), JSON lines.
+- Connectives with senses: Disco-Annotation (Popescu-Belis et al. 2012), JSON lines.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from typing import Any
 from longform.core.documents import BadInput
 from longform.core.malformed import records as json_records
 from longform.core.malformed import refusing
-from longform.core.text.sentences import sentences
 
 CONTEXT = [f"InputSentence{i}" for i in range(1, 5)]
 ENDINGS = ["RandomFifthSentenceQuiz1", "RandomFifthSentenceQuiz2"]
@@ -42,11 +41,10 @@ class Story:
 
 @dataclass(frozen=True)
 class Dialogue:
-    """Utterances in order, speakers taking turns; persona lines are kept apart."""
+    """Utterances in order, speakers taking turns."""
 
     dialogue_id: str
     utterances: tuple[str, ...]
-    personas: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -61,11 +59,7 @@ class StatementPair:
 
 @dataclass(frozen=True)
 class Schema:
-    """A text before and after a gap, and two candidates for it.
-
-    Attributes:
-        right: index of the candidate that makes sense.
-    """
+    """A text before and after a gap, and two candidates for it, of which that number ``right`` makes sense."""
 
     schema_id: str
     before: str
@@ -128,39 +122,21 @@ def read_persona_chat(path: Path, drop_last: bool = False) -> list[Dialogue]:
 
     Raises BadInput: a line without number or without an answer, by line.
     """
-    dialogues: list[tuple[list[str], list[str]]] = []
+    dialogues: list[list[str]] = []
     for place, line in enumerate(_content(path, "a file such as test_both_original.txt").splitlines(), 1):
         number, _, text = line.partition(" ")
         if not number.isdigit() or (number != "1" and not dialogues):
             raise BadInput(f"{path}:{place}: got {line[:40]!r}, a line is its number in the dialogue, a blank and text")
         if number == "1":
-            dialogues.append(([], []))
-        turns, personas = dialogues[-1]
+            dialogues.append([])
         fields = text.split("\t")
-        if PERSONA.match(text):
-            personas.append(text)
-        elif len(fields) < 2:
+        if PERSONA.match(text):  # of a speaker, not said
+            continue
+        if len(fields) < 2:
             raise BadInput(f"{path}:{place}: got {text[:40]!r}, a turn has an utterance, a tab and its answer")
-        else:
-            turns += [field.replace("\\n", " ") for field in fields[:2]]
+        dialogues[-1] += [field.replace("\\n", " ") for field in fields[:2]]
     kept = dialogues[:-1] if drop_last else dialogues
-    return [Dialogue(str(i), tuple(turns), tuple(personas)) for i, (turns, personas) in enumerate(kept, 1)]
-
-
-@refusing("a CSV file of Synthetic-Persona-Chat")
-def read_synthetic_persona_chat(path: Path) -> list[Dialogue]:
-    """Synthetic-Persona-Chat: one conversation a row, in the column "Best Generated Conversation"."""
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        rows = list(csv.DictReader(file))
-    column = "Best Generated Conversation"
-    if not rows or column not in rows[0]:
-        raise BadInput(f"{path}: no column {column!r}; name a CSV file of Synthetic-Persona-Chat")
-    dialogues = []
-    for number, row in enumerate(rows, 1):
-        said = (re.sub(r"^User \d+:\s*", "", line).strip() for line in row[column].splitlines())
-        personas = [line for key, text in row.items() if key and key.endswith("personas") for line in text.splitlines()]
-        dialogues.append(Dialogue(str(number), tuple(filter(None, said)), tuple(personas)))
-    return dialogues
+    return [Dialogue(str(i), tuple(turns)) for i, turns in enumerate(kept, 1)]
 
 
 @refusing("a JSON array of DialogueNLI")
@@ -289,34 +265,6 @@ def read_connective_lines(path: Path) -> list[ConnectiveUse]:
     return uses
 
 
-@refusing("an annotation of TED-MDB")
-def read_ted_mdb(annotation: Path, raw: Path) -> list[ConnectiveUse]:
-    """Explicit relations of one talk, each with its sentence and the one before.
-
-    The columns are those of the PDTB 3 (Prasad et al. 2018): relation type, span of the connective, ..., sense in the
-    ninth. Spans are ``begin..end`` in characters; connectives in two parts are left out.
-    """
-    text = raw.read_text(encoding="utf-8")
-    spans = sentences(text)
-    uses = []
-    for place, line in enumerate(annotation.read_text(encoding="utf-8").splitlines(), 1):
-        fields = line.split("|")
-        found = re.fullmatch(r"(\d+)\.\.(\d+)", fields[1]) if fields[0] == "Explicit" and len(fields) > 8 else None
-        if found is None or not fields[8]:
-            continue
-        start, end = map(int, found.groups())
-        index = next((i for i, (first, last) in enumerate(spans) if first <= start < last), None)
-        if index is not None:
-            first = spans[max(index - 1, 0)][0]
-            segment = text[first : spans[index][1]]
-            uses.append(ConnectiveUse(f"{raw.stem}:{place}", segment, start - first, end - first, fields[8]))
-    return uses
-
-
 def read_uses(path: Path) -> list[ConnectiveUse]:
-    """A file of Disco-Annotation, JSON lines, or a TED-MDB folder (``ann`` and ``raw``), told apart by suffix."""
-    if path.is_dir():
-        files = sorted((path / "ann").rglob("*.txt"))
-        pairs = [(file, path / "raw" / file.relative_to(path / "ann")) for file in files]
-        return [use for annotation, text in pairs if text.is_file() for use in read_ted_mdb(annotation, text)]
+    """A file of Disco-Annotation or JSON lines, told apart by suffix."""
     return read_connective_lines(path) if path.suffix == ".jsonl" else read_disco_annotation(path)

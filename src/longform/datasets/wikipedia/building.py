@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -20,9 +19,10 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+from longform.core.artefacts import whole, write_json
 from longform.core.documents import BadInput, Corpus, Document, Section
 from longform.core.resampling import split_by_seed
-from longform.datasets.titles import Filters, films, filtered_corpus, select, settings, shortened, token_counter
+from longform.datasets.titles import Filters, filtered_corpus, select, settings, shortened, token_counter
 from longform.datasets.wikipedia.dump import MAX_PAGE_BYTES, Page, Shard, parse_page, plan, raw_pages
 from longform.datasets.wikipedia.wikitext import GuardedParser
 
@@ -136,10 +136,12 @@ def is_done(task: Task) -> bool:
 
 def extract_shard(task: Task) -> None:
     """Read one shard, write its articles and then its record."""
-    counts: Counter[str] = Counter()
-    size, partial = 0, task.file.with_name(f".{task.file.name}.{os.getpid()}.partial")
-    lines = partial.open("w", encoding="utf-8", errors="replace")
-    with lines, GuardedParser(task.extraction.page_seconds) as parser:
+    counts, size = Counter[str](), 0
+    with (
+        whole(task.file) as partial,
+        partial.open("w", encoding="utf-8", errors="replace") as lines,
+        GuardedParser(task.extraction.page_seconds) as parser,
+    ):
         for raw in raw_pages(task.dump, task.shard, task.extraction.max_page_bytes):
             page = raw if isinstance(raw, str) else parse_page(raw)
             article, outcome = (None, page) if isinstance(page, str) else _article(page, parser)
@@ -147,11 +149,8 @@ def extract_shard(task: Task) -> None:
             size += len(page.text.encode("utf-8", "surrogatepass")) if isinstance(page, Page) else 0
             if article is not None:
                 print(json.dumps(article, sort_keys=True, ensure_ascii=False), file=lines)
-    os.replace(partial, task.file)
     record = {"key": task.key, "source": task.source, "sha256": _digest(task.file)}
-    partial = task.record.with_name(f".{task.record.name}.{os.getpid()}.partial")
-    partial.write_text(json.dumps(record | {"counts": counts, "wikitext_bytes": size}, sort_keys=True, indent=2) + "\n")
-    os.replace(partial, task.record)
+    write_json(task.record, record | {"counts": counts, "wikitext_bytes": size})
 
 
 def _article(page: Page, parser: GuardedParser) -> tuple[dict[str, Any] | None, str]:
@@ -191,7 +190,6 @@ class Shards:
 
 
 SHARES = {"train": 0.8, "validation": 0.1, "test": 0.1}  # deng2022 Table 11: 111.40k, 13.97k and 13.98k articles
-SUBSETS = {None: lambda selection, _: selection, "short": shortened, "films": lambda selection, _: films(selection)}
 
 
 def build(
@@ -214,7 +212,7 @@ def build(
         raw: a dump (``.bz2``), a folder with one dump, or a folder of finished shards.
         scratch: where shards go, so that a killed run is taken up; a temporary folder if None.
         filters: fields of :class:`longform.datasets.titles.Filters`.
-        subset: None, ``short`` (WIKI-SHORT) or ``films``; ``short_tokens`` bounds the former's sections.
+        subset: None, or ``short`` (WIKI-SHORT), whose sections have at most ``short_tokens``.
         tokenizer: a ``tokenizer.json`` beside the dump; None counts pieces, a lower bound of GPT-2's tokens.
         extraction: fields of :class:`Extraction`.
         workers: processes; they change no byte of the result.
@@ -224,8 +222,8 @@ def build(
 
     Raises BadInput: nothing to read, a misspelt setting, lost shards, or no article left.
     """
-    if subset not in SUBSETS:
-        raise BadInput(f"subset is {subset!r}, allowed are {sorted(SUBSETS, key=str)}; fix the entry")
+    if subset not in (None, "short"):
+        raise BadInput(f"subset is {subset!r}, allowed are null and 'short'; fix the entry")
     folder = raw if raw.is_dir() else raw.parent
     count = token_counter(folder / tokenizer if tokenizer else None)
     thresholds, asked = settings(Filters, filters), settings(Extraction, extraction)
@@ -238,7 +236,8 @@ def build(
             shards = Shards(raw)
             pages = dict(sorted(shards.counts.items()))
         selection = select(shards, thresholds, count, lambda ids: split_by_seed(ids, shares, seed))
-    return filtered_corpus(SUBSETS[subset](selection, short_tokens), count, raw, {"corpus": name, "pages": pages})
+    kept = shortened(selection, short_tokens) if subset else selection
+    return filtered_corpus(kept, count, raw, {"corpus": name, "pages": pages})
 
 
 def dump_in(raw: Path) -> Path:

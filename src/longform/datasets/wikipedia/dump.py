@@ -27,13 +27,7 @@ _OPEN, _CLOSE = b"<page>", b"</page>"
 
 @dataclass(frozen=True)
 class Shard:
-    """Consecutive bz2 streams.
-
-    Attributes:
-        number: position in the plan.
-        streams: byte offsets of the streams' starts.
-        stop: byte offset after the last one.
-    """
+    """Consecutive bz2 streams, part ``number`` of the plan: the byte offsets of their starts, and that after the last."""
 
     number: int
     streams: tuple[int, ...]
@@ -50,7 +44,8 @@ def plan(dump: Path, shard_bytes: int) -> list[Shard]:
     starts, size = stream_starts(dump), dump.stat().st_size
     if not starts:
         raise BadInput(f"{dump}: no bz2 stream found in {size} bytes; fetch it again and check its SHA-256")
-    shards, first = [], 0
+    shards: list[Shard] = []
+    first = 0
     for last, (_, end) in enumerate(pairwise([*starts, size])):
         if end - starts[first] >= shard_bytes or end == size:
             shards.append(Shard(len(shards), tuple(starts[first : last + 1]), end))
@@ -175,12 +170,7 @@ def decoded(file: BinaryIO, start: int, stop: int) -> Iterator[bytes | str]:
 
 @dataclass(frozen=True)
 class Page:
-    """One page of the dump.
-
-    Attributes:
-        id, title: the page's own.
-        text: wikitext of its last revision.
-    """
+    """One page of the dump, with the wikitext of its last revision."""
 
     id: str
     title: str

@@ -215,6 +215,7 @@ class GuardedParser:
 
     def _ask(self, mode: bytes, wikitext: str) -> tuple[Sections | None, str]:
         child = self._child = self._child or self._start()
+        assert child.stdin and child.stdout
         body = wikitext.encode("utf-8", "surrogatepass")
         deadline = time.monotonic() + self.wall_factor * self.page_seconds
         try:
@@ -228,13 +229,14 @@ class GuardedParser:
 
     def _start(self) -> subprocess.Popen[bytes]:
         code = _BOOT.format(str(Path(__file__).parents[3]), self.page_seconds, self.memory)
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-        return subprocess.Popen([sys.executable, "-c", code], bufsize=0, **pipes)
+        pipe, command = subprocess.PIPE, [sys.executable, "-c", code]
+        return subprocess.Popen(command, bufsize=0, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL)
 
     def _end(self, stalled: bool = False) -> str:
         child, self._child = self._child, None
         if child is None:
             return "ended"
+        assert child.stdin and child.stdout
         child.stdin.close()
         child.kill() if stalled else None
         try:
@@ -272,6 +274,7 @@ def serve(page_seconds: int, memory: int) -> None:
         used = resource.getrusage(resource.RUSAGE_SELF)
         limit = math.ceil(used.ru_utime + used.ru_stime) + page_seconds
         resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.getrlimit(resource.RLIMIT_CPU)[1]))
+        answer: Sections | str
         try:
             status, answer = b"K", sections(wikitext) if mode == b"T" else scanned_sections(wikitext)
         except MemoryError:

@@ -264,7 +264,7 @@ def log_partitions(indices: Sequence[np.ndarray], tables: Tables, workspace: Wor
     out[scan.block.order] = scan.log_partition
     lost = np.flatnonzero(np.isneginf(out))
     if tables.joint.dtype != np.float64 and len(lost):
-        block, doubled, _ = in_float64([indices[i] for i in lost], tables.transitions, tables.joint)
+        block, doubled, _ = in_float64([indices[i] for i in lost.tolist()], tables.transitions, tables.joint)
         out[lost[block.order]] = forward(block, doubled).log_partition
     return out
 
@@ -339,7 +339,9 @@ def expectation(
     return total
 
 
-def accumulate(total: Expectation, scan: Scan, pairs: np.ndarray, segments: np.ndarray, tokens: np.ndarray) -> None:
+def accumulate(
+    total: Expectation, scan: Scan, pairs: np.ndarray | torch.Tensor, segments: np.ndarray, tokens: np.ndarray
+) -> None:
     r"""Add a scan to the totals: the explained sequences' nats and tokens, ``pairs``, and the expected segments.
 
     Segments $\sum b_t(z) W[g, z] \beta_{t+k}(z) / P(x)$, the gradient with respect to log W, go to ``segments`` (G, C).

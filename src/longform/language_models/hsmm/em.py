@@ -15,6 +15,8 @@ import itertools
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import cast
 
 import numpy as np
 import torch
@@ -148,7 +150,7 @@ class Plan:
         """Whether nothing is left to do."""
         if len(history) >= self.iterations:
             return True
-        last = [step.validation_ppl for step in history[-3:] if step.states == num_states]
+        last = [cast(float, step.validation_ppl) for step in history[-3:] if step.states == num_states]
         return bool(self.until) and len(last) == 3 and last[2] > (1 - self.until) * last[0]
 
 
@@ -210,14 +212,8 @@ def fit_em(
         number, model = len(fit.history), fit.model
         if plan.states(number, num_states) != model.num_states:
             model = begun_anew(model, plan.states(number, num_states), seed)
-        expected = expectation(
-            model,
-            encoded,
-            compute,
-            squeeze=plan.least > 0,
-            begun=keeper.begun(number),
-            on_block=lambda total, blocks, number=number: keeper.block(number, total, blocks),
-        )
+        so_far, on_block = keeper.begun(number), partial(keeper.block, number)
+        expected = expectation(model, encoded, compute, squeeze=plan.least > 0, begun=so_far, on_block=on_block)
         seen = iteration_of(number, expected, number < plan.pretraining)
         if plan.least and not seen.frozen:
             expected.segments[expected.segments.sum(axis=1, dtype=np.float64) < plan.least] = 0
@@ -247,22 +243,26 @@ def expectation(
     def index_of(i: int) -> np.ndarray:
         return model.ngrams.index(encoded[i])
 
-    blocks = {"rows_per_block": compute.rows_per_block} if compute.rows_per_block else {}
     tokens, pathless = [len(ids) for ids in encoded], 0
-    lengths, indices = tokens, index_of
+    lengths, indices = tokens, cast(Callable[[int], np.ndarray], index_of)
     if squeeze:
-        alive = model.joint.any(axis=1)
+        alive = np.asarray(model.joint.any(axis=1))
         with ThreadPoolExecutor(compute.threads) as pool:
             short = list(pool.map(lambda i: squeezed(index_of(i), alive), range(len(encoded))))
         tokens = [size for size, index in zip(tokens, short, strict=True) if len(index)]
         short = [index for index in short if len(index)]
-        lengths, indices, pathless = [len(index) for index in short], short.__getitem__, len(encoded) - len(short)
+        lengths, indices = [len(index) for index in short], dict(enumerate(short)).__getitem__
+        pathless = len(encoded) - len(short)
     if compute.device == "cpu":
-        settings = {**blocks, "threads": compute.threads, "begun": begun, "on_block": on_block}
-        found = compiled.expectation(model.tables, lengths, indices, tokens=tokens, **settings)
+        rows = compute.rows_per_block or compiled.ROWS_PER_BLOCK
+        found = compiled.expectation(
+            model.tables, lengths, indices, tokens=tokens, threads=compute.threads, rows_per_block=rows, begun=begun,
+            on_block=on_block,
+        )  # fmt: skip
     else:
-        tables = [torch.tensor(table, device=compute.device) for table in (model.transitions, model.joint)]
-        found = on_device.expectation(*tables, lengths, indices, tokens=tokens, **blocks)
+        a, w = (torch.tensor(table, device=compute.device) for table in (model.transitions, model.joint))
+        rows = compute.rows_per_block or on_device.ROWS_PER_BLOCK
+        found = on_device.expectation(a, w, lengths, indices, tokens=tokens, rows_per_block=rows)
         found = replace(found, transitions=found.transitions.cpu().numpy(), segments=found.segments.cpu().numpy())
     return replace(found, lost=found.lost + pathless)
 

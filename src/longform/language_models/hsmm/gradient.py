@@ -44,9 +44,8 @@ class LogPartition(torch.autograd.Function):
         tables = log_transitions.detach().exp(), log_joint.detach().exp()
         batch = [len(index) for index in indices], indices.__getitem__
         if log_joint.is_cpu:
-            whole = {"rows_per_block": sys.maxsize, "workspace": workspace}
             arrays = compiled.Tables.of(*(table.numpy() for table in tables))
-            found = compiled.expectation(arrays, *batch, **whole)
+            found = compiled.expectation(arrays, *batch, rows_per_block=sys.maxsize, workspace=workspace)
         else:
             found = on_device.expectation(*tables, *batch)
         ctx.save_for_backward(
@@ -281,6 +280,7 @@ def _value_and_gradient(log_transitions: Tensor, log_likelihood: Any) -> tuple[f
     leaf = log_transitions.clone().requires_grad_(True)
     value = log_likelihood(leaf)
     value.backward()
+    assert leaf.grad is not None
     return float(value.detach()), leaf.grad
 
 

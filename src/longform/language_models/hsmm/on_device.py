@@ -52,8 +52,8 @@ def scan(indices: Sequence[np.ndarray], transitions: Tensor, joint: Tensor) -> S
     """Forward and backward over sequences given by their index arrays (T_i, K), for tables (C, C) and (G, C)."""
     device, sizes = joint.device, [len(index) for index in indices]
     padded = np.full((max(sizes), len(indices), indices[0].shape[1]), -1, dtype=np.int64)
-    for b, index in enumerate(indices):
-        padded[: len(index), b] = index
+    for b, rows_of in enumerate(indices):
+        padded[: len(rows_of), b] = rows_of
     index, lengths = torch.from_numpy(padded).to(device), torch.tensor(sizes, device=device)
     positions, batch, longest = index.shape
     shape = (positions + 1, batch, joint.shape[1])

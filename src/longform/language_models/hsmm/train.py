@@ -100,7 +100,7 @@ def by_em(
 
     for start in range(restarts):
         keeper = Kept(f"train {name} start {start}", scratch / f"start_{start}" / "fit", plan, sizes["num_states"])
-        choices = {**sizes, "plan": plan, "seed": seed + start, "compute": compute, "start": keeper.fit}
+        choices: dict[str, Any] = {**sizes, "plan": plan, "seed": seed + start, "compute": compute, "start": keeper.fit}
         fits.append(fit_em(texts["train"], **choices, validate=validate if plan.until else None, keeper=keeper))
     mixed = [smoothed(one, texts["validation"]) for one in fits]
     best = max(mixed, key=lambda one: held_out(one.model, texts["validation"])) if restarts > 1 else mixed[0]
@@ -129,8 +129,8 @@ def by_gradient(
         ppl = f"ppl {epoch.train_ppl:.4f} train, {epoch.validation_ppl:.4f} validation"
         print(f"train {name}: epoch {epoch.number}, {ppl}, rate {epoch.rate:.4g}", flush=True)
 
-    choices = {"validation": texts["validation"], "device": device, "on_epoch": report}
-    return Fit(fit_gradient(texts["train"], ngrams, plan, **choices)[0])
+    best, _ = fit_gradient(texts["train"], ngrams, plan, validation=texts["validation"], device=device, on_epoch=report)
+    return Fit(best)
 
 
 def smoothed(fit: Fit, validation: Sequence[list[str]]) -> Fit:

@@ -163,9 +163,8 @@ def harness_task(suite: Suite) -> dict[str, str]:
     tokens. A mark ``[SEP]`` stays in the text: the harness has no notion of a change of speaker.
     """
     region, better, worse = contrast(suite)
-    rows: list[
-        Any
-    ] = []  # contexts, continuations and the better one's place, in the order in which an item writes its conditions
+    # contexts, continuations and the better one's place, in the order in which an item writes its conditions
+    rows: list[Any] = []
     for item in suite.items:
         chosen = [condition for condition in item.conditions if condition.name in (better, worse)]
         sides = zip(*(_parts(condition, region) for condition in chosen), strict=True)

@@ -148,8 +148,7 @@ def label(symbol: str) -> str:
 class MentionPages:
     """Articles whose mentions are coloured by entity and whose improbable symbols are circled, and a list of these.
 
-    Attributes:
-        articles: file name -> title, text and marks.
+    ``articles`` has title, text and marks by file name.
     """
 
     listing: Listing
@@ -353,8 +352,7 @@ def generated_articles(given: Given, corpus: str, system: str, generated: int = 
         generated: how many with titles, and how many without.
         real: how many of the corpus's test split.
 
-    Raises:
-        BadInput: no record of the system or of real text, or texts that are not there or are not those that were scored.
+    Raises BadInput: no record of the system or of real text, or texts that are not there or are not those that were scored.
     """
     notes = [
         "shares of sentences and of words, intervals over articles; real text has 1 because the world wrote it",

@@ -116,8 +116,7 @@ def table_12(given: Given) -> Table:
 class Edge:
     """How much likelier a model makes a transition than real text, with a 95 % interval; whether the critic objects.
 
-    Attributes:
-        units: visits of the earlier title on the side that has fewer.
+    ``units`` are the visits of the earlier title on the side that has fewer.
     """
 
     earlier: str
