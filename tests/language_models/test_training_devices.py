@@ -37,10 +37,22 @@ def test_two_processes_end_with_the_weights_of_one(base, alone, tmp_path, two_pr
     assert validation_losses(tmp_path) == pytest.approx(alone[1], abs=1e-5)
 
 
+def test_recomputed_activations_change_no_weight(base, alone, tmp_path):
+    found = weights(fit(base, tmp_path, schedule={**PLAN, "accumulate": 2, "checkpointing": True}))
+    assert farthest(found, alone[0]) < REORDERED
+
+
 def test_bfloat16_trains_to_nearly_the_same_loss(base, alone, tmp_path):
     found = fit(base, tmp_path, schedule={**PLAN, "accumulate": 2, "precision": "bf16-mixed"})
     assert validation_losses(tmp_path)[-1] == pytest.approx(alone[1][-1], rel=0.02)
     assert all(value.dtype == torch.float32 for value in found.network.state_dict().values())
+
+
+def test_compiling_leaves_names_and_weights_as_they_are(base, alone, tmp_path, monkeypatch):
+    used = []
+    monkeypatch.setattr(torch.nn.Module, "compile", lambda self: used.append(type(self).__name__))
+    found = weights(fit(base, tmp_path, schedule={**PLAN, "accumulate": 2, "compile": True}))
+    assert used == ["GPT2LMHeadModel"] and found.keys() == alone[0].keys()
 
 
 @pytest.mark.parametrize("world", [2, 3])

@@ -118,6 +118,14 @@ class Learner(pl.LightningModule):
         super().__init__()
         self.network, self.schedule, self.updates = network, schedule, updates
         self.validation: ValidationBatches | None = None
+        if schedule.compile:
+            network.compile()  # in place: names and saved files stay as they are
+        if schedule.checkpointing:
+            if not hasattr(network, "gradient_checkpointing_enable"):
+                raise BadInput(
+                    f"schedule has checkpointing, which {type(network).__name__} does not know; drop it from the entry"
+                )
+            network.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
 
     def loss(self, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
         """Mean loss of a batch in nats."""

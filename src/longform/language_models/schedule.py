@@ -34,6 +34,8 @@ class Schedule:
         warmup: share of updates with a rising rate; then a linear fall to zero.
         clip: largest gradient norm.
         precision: one of ``PRECISIONS``, Lightning's names.
+        compile: pass the network through ``torch.compile`` (slower on CPU, as measured; for GPUs).
+        checkpointing: recompute activations in the backward pass instead of keeping them.
     """
 
     learning_rate: float
@@ -45,6 +47,8 @@ class Schedule:
     weight_decay: float = 0.0
     clip: float = 1.0
     precision: Any = "32-true"
+    compile: bool = False
+    checkpointing: bool = False
 
     def __post_init__(self) -> None:
         for name in ("batch", "accumulate", "validations"):
