@@ -53,7 +53,7 @@ class LanguageModel:
         if not np.all(self.alpha > 0):
             raise BadInput(f"language model: alpha is {self.alpha.tolist()}, allowed are positive numbers")
 
-    def top_words(self, count: int = 20) -> list[list[str]]:
+    def top_words(self, count: int = TOP_WORDS) -> list[list[str]]:
         """The most probable words of each language, best first (Table 10)."""
         order = np.argsort(-self.phi, axis=1, kind="stable")[:, :count]
         return [[self.vocabulary[i] for i in row] for row in order.tolist()]
@@ -153,8 +153,8 @@ def read(
     names = ("share", "posterior", "mean_share", "tokens", "unknown", "valid")
     arrays = {name: np.array(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
     arrays["alpha_names"] = model.alpha
-    arrays["top_word_names"] = np.array(model.top_words(TOP_WORDS), dtype=np.str_)
-    return Readout(tuple(d.id for d in documents), tuple(d.split for d in documents), arrays)
+    arrays["top_word_names"] = np.array(model.top_words(), dtype=np.str_)
+    return Readout.of(documents, arrays)
 
 
 def _read_one(

@@ -199,6 +199,4 @@ def read(*, documents: Sequence[Document], reader: Path, name: str, splits: Sequ
         ranker.network(torch.from_numpy(rows[None])).double().item() if len(rows) > 1 else np.nan
         for rows in features.rows
     ]
-    return Readout(
-        tuple(d.id for d in chosen), tuple(d.split for d in chosen), {"text_score": np.array(scores, dtype=np.float64)}
-    )
+    return Readout.of(chosen, {"text_score": np.array(scores, dtype=np.float64)})
