@@ -183,8 +183,8 @@ def fit(
     torch.manual_seed(derived_seed(seed, name, "coherence ranker"))
     dims = next((row.shape[1] for row in data["train"].rows if len(row)), 1)
     module = CoherenceRanker(RankerNetwork(RankerShape(dims, sentence, pair)), data, tasks, plan)
-    ranges = (range(len(data[split].rows)) for split in ("train", "validation"))
-    items = Items(*ranges, lambda labels: {"labels": torch.tensor(labels)})
+    train, validation = (range(len(data[split].rows)) for split in ("train", "validation"))
+    items = Items(train, validation, lambda labels: {"labels": torch.tensor(labels)})
     fit_module(module, items, plan, seed=seed, name=name, scratch=scratch)
     return TrainedRanker(module.network, KeptFeatures(base, encoder), splitter)
 

@@ -94,7 +94,7 @@ def read_segments(*, documents: Sequence[Document], reader: Path, splits: Sequen
     chosen = [document for document in documents if document.split in splits]
     texts = [document.text.split() for document in chosen]
     totals = SemiMarkovLM.load(reader).log_likelihood(texts)
-    rows = [[0.0] * (len(text) - 1) + [total] for text, total in zip(texts, totals, strict=True)]
+    rows = [[0.0] * (len(text) - 1) + [total] if text else [] for text, total in zip(texts, totals, strict=True)]
     return Readout.of(chosen, ragged("token_logprob", rows, np.float64))
 
 

@@ -124,14 +124,13 @@ def generations_from_readout(readout: Readout) -> list[CheckedGeneration]:
         checks_from_readout(readout, "true_") if "true_label" in readout.arrays else [None] * len(checks)
     )
     tokens = [TokenText(*row) for row in readout.rows("token", "reference")]
-    rows = readout.rows("setting", "page", "sentence", "about", "claim", "line")
+    read = zip(checks, truths, tokens, strict=True)
+    told = zip(readout.rows("setting", "page", "sentence", "about", "claim", "line"), read, strict=True)
     return [
         CheckedGeneration(
-            unit, split, str(setting), str(page), *known, table, about, tuple(claims.tolist()), tuple(lines.tolist())
+            unit, split, str(setting), str(page), *own, table, about, tuple(claims.tolist()), tuple(lines.tolist())
         )
-        for (unit, split, setting, page, table, about, claims, lines), known in zip(
-            rows, zip(checks, truths, tokens, strict=True), strict=True
-        )
+        for (unit, split, setting, page, table, about, claims, lines), own in told
     ]
 
 
