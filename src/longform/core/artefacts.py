@@ -145,7 +145,7 @@ def save_fitted(folder: Path | str, stem: str, arrays: Mapping[str, np.ndarray],
 
 def load_fitted(folder: Path | str, stem: str, what: str) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Inverse of :func:`save_fitted`. Raises BadInput: one of the two files is not there; ``what`` names the model."""
-    for name in (f"{stem}.npz", f"{stem}.json"):
+    for name in (f"{stem}.json", f"{stem}.npz"):
         if not (Path(folder) / name).is_file():
             raise BadInput(f"{folder}: no {name}; {what} is a folder with {stem}.npz and {stem}.json")
     record = json.loads((Path(folder) / f"{stem}.json").read_text(encoding="utf-8"))
