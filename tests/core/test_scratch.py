@@ -4,8 +4,7 @@ import pytest
 
 from longform.core import scratch as checkpoints
 from longform.core.experiment import Experiment
-from longform.core.processes import first_process
-from longform.core.scratch import Work, resumable
+from longform.core.scratch import Work, first_process, resumable
 
 
 @pytest.fixture

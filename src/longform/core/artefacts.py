@@ -134,6 +134,25 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
         ) from error
 
 
+def save_fitted(folder: Path | str, stem: str, arrays: Mapping[str, np.ndarray], record: Mapping[str, Any]) -> None:
+    """A fitted model as ``<stem>.npz`` and ``<stem>.json`` in a folder; the bytes depend on nothing else."""
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    save_arrays(folder / f"{stem}.npz", arrays)
+    text = json.dumps(record, sort_keys=True, ensure_ascii=False, indent=1)
+    (folder / f"{stem}.json").write_text(text + "\n", encoding="utf-8")
+
+
+def load_fitted(folder: Path | str, stem: str, what: str) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """Inverse of :func:`save_fitted`. Raises BadInput: one of the two files is not there; ``what`` names the model."""
+    for name in (f"{stem}.json", f"{stem}.npz"):
+        if not (Path(folder) / name).is_file():
+            raise BadInput(f"{folder}: no {name}; {what} is a folder with {stem}.npz and {stem}.json")
+    record = json.loads((Path(folder) / f"{stem}.json").read_text(encoding="utf-8"))
+    with np.load(Path(folder) / f"{stem}.npz", allow_pickle=False) as arrays:
+        return {name: arrays[name] for name in arrays.files}, record
+
+
 def write_corpus(folder: Path, corpus: Corpus) -> int:
     """``documents.jsonl``, ``truth.npz`` and ``facts.json`` in one folder, all or nothing."""
     with whole(folder) as partial:

@@ -49,6 +49,12 @@ class Tally:
         values = np.array(list(rows), dtype=np.float64).reshape(len(units), len(columns))
         return cls(tuple(unit.unit_id for unit in units), tuple(columns), values)
 
+    @classmethod
+    def of_columns(cls, units: Sequence[Any], **columns: Any) -> Tally:
+        """From a number for each unit in every column."""
+        values = np.stack([np.asarray(column, dtype=np.float64) for column in columns.values()], axis=1)
+        return cls(tuple(unit.unit_id for unit in units), tuple(columns), values)
+
     def column(self, name: str) -> np.ndarray:
         """One column over all units."""
         return self.values[:, self.columns.index(name)]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -38,6 +38,11 @@ class Document:
     split: str
     sections: tuple[Section, ...]
     edits: tuple[Mapping[str, Any], ...] = ()
+
+    @property
+    def unit_id(self) -> str:
+        """Its id, under the name that units of critics have."""
+        return self.id
 
     @property
     def text(self) -> str:
@@ -133,6 +138,16 @@ class Readout:
             raise BadInput("readout has repeated unit ids; make them unique, results are kept per id")
         object.__setattr__(self, "arrays", Arrays(self.arrays))
 
+    @classmethod
+    def of(cls, texts: Sequence[Any], arrays: Mapping[str, np.ndarray]) -> Readout:
+        """What was read in texts, documents or units of a critic."""
+        return cls(tuple(text.unit_id for text in texts), tuple(text.split for text in texts), arrays)
+
+    def rows(self, *names: str) -> Iterator[tuple[Any, ...]]:
+        """Id, split and row of each named array, unit by unit; of a ragged array all rows of the unit."""
+        columns = [self.ragged(name) if f"{name}_lengths" in self.arrays else self.arrays[name] for name in names]
+        return zip(self.unit_ids, self.splits, *columns, strict=True)
+
     def ragged(self, name: str) -> Iterator[np.ndarray]:
         """Rows of a ragged array, one per unit, as views.
 
@@ -141,9 +156,15 @@ class Readout:
         lengths = self.arrays.get(name + "_lengths")
         if lengths is None or name not in self.arrays or lengths.sum() != len(self.arrays[name]):
             raise BadInput(f"readout has no whole ragged array {name!r}; its arrays are {sorted(self.arrays)}")
-        ends = np.cumsum(self.arrays[name + "_lengths"])
-        starts = ends - self.arrays[name + "_lengths"]
-        return (self.arrays[name][start:end] for start, end in zip(starts, ends, strict=True))
+        ends = np.cumsum(lengths)
+        return (self.arrays[name][start:end] for start, end in zip(ends - lengths, ends, strict=True))
+
+
+def ragged(name: str, rows: Iterable[Any], dtype: Any, *shape: int) -> dict[str, np.ndarray]:
+    """A ragged array, its rows (one per unit) one after another, and their lengths; ``shape``: of one entry, a number by default."""
+    parts = [np.asarray(row, dtype=dtype).reshape(-1, *shape) for row in rows]
+    flat = np.concatenate([np.zeros((0, *shape), dtype=dtype), *parts])
+    return {name: flat, f"{name}_lengths": np.array([len(part) for part in parts], dtype=np.int64)}
 
 
 @dataclass(frozen=True)
@@ -166,18 +187,27 @@ def chains_to_readout(chains: Sequence[Chain]) -> Readout:
     """Pack chains for ``data/inference``: ``chain`` indexes ``symbol_names``."""
     names = sorted({symbol for chain in chains for symbol in chain.symbols})
     index = {name: i for i, name in enumerate(names)}
-    flat = [index[symbol] for chain in chains for symbol in chain.symbols]
-    arrays: dict[str, np.ndarray] = {
-        "chain": np.array(flat, dtype=np.int32),
-        "chain_lengths": np.array([len(chain.symbols) for chain in chains], dtype=np.int64),
-        "symbol_names": np.array(names, dtype=np.str_),
-        "valid": np.array([chain.valid for chain in chains], dtype=bool),
-    }
-    return Readout(tuple(c.unit_id for c in chains), tuple(c.split for c in chains), arrays)
+    arrays = ragged("chain", [[index[symbol] for symbol in chain.symbols] for chain in chains], np.int32)
+    arrays["symbol_names"] = np.array(names, dtype=np.str_)
+    arrays["valid"] = np.array([chain.valid for chain in chains], dtype=bool)
+    return Readout.of(chains, arrays)
 
 
 def chains_from_readout(readout: Readout) -> list[Chain]:
     """Inverse of :func:`chains_to_readout`."""
     names = readout.arrays["symbol_names"].tolist()
-    rows = zip(readout.unit_ids, readout.splits, readout.ragged("chain"), readout.arrays["valid"], strict=True)
-    return [Chain(unit, split, tuple(names[i] for i in row.tolist()), bool(valid)) for unit, split, row, valid in rows]
+    return [
+        Chain(unit, split, tuple(names[i] for i in row.tolist()), bool(valid))
+        for unit, split, row, valid in readout.rows("chain", "valid")
+    ]
+
+
+Item = TypeVar("Item")
+
+
+def grouped(items: Iterable[Item], key: Callable[[Item], Any]) -> dict[Any, list[Item]]:
+    """Items by their key, keys and items in order of appearance."""
+    groups: dict[Any, list[Item]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return groups

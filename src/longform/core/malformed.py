@@ -10,6 +10,7 @@ import json
 import lzma
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 from xml.etree.ElementTree import ParseError
@@ -32,37 +33,31 @@ def refusing(form: str) -> Callable[[Reader], Reader]:
     """
 
     def wrap(reader: Reader) -> Reader:
-        if inspect.isgeneratorfunction(reader):
+        def guarded(place: Any, *more: Any, **settings: Any) -> Any:
+            with _refused(place, form):
+                return reader(place, *more, **settings)
 
-            @functools.wraps(reader)
-            def guarded(place: Any, *more: Any, **settings: Any) -> Any:
-                try:
-                    yield from reader(place, *more, **settings)
-                except BadInput:
-                    raise
-                except TRIPPED as error:
-                    raise _refusal(place, form, error) from error
-        else:
+        def guarded_generator(place: Any, *more: Any, **settings: Any) -> Any:
+            with _refused(place, form):
+                yield from reader(place, *more, **settings)
 
-            @functools.wraps(reader)
-            def guarded(place: Any, *more: Any, **settings: Any) -> Any:
-                try:
-                    return reader(place, *more, **settings)
-                except BadInput:
-                    raise
-                except TRIPPED as error:
-                    raise _refusal(place, form, error) from error
-
-        return guarded  # type: ignore[return-value]
+        wrapper = guarded_generator if inspect.isgeneratorfunction(reader) else guarded
+        return functools.wraps(reader)(wrapper)  # type: ignore[return-value]
 
     return wrap
 
 
-def _refusal(place: Any, form: str, error: Exception) -> BadInput:
-    told = " ".join(f"{type(error).__name__}: {error}".split())[:160]
-    return BadInput(
-        f"{str(place)[:200]}: not {form} ({told}); fetch or export it again, or fix the entry that names it"
-    )
+@contextmanager
+def _refused(place: Any, form: str) -> Iterator[None]:
+    try:
+        yield
+    except BadInput:
+        raise
+    except TRIPPED as error:
+        told = " ".join(f"{type(error).__name__}: {error}".split())[:160]
+        raise BadInput(
+            f"{str(place)[:200]}: not {form} ({told}); fetch or export it again, or fix the entry that names it"
+        ) from error
 
 
 def records(path: Path, needed: Iterable[str] = ()) -> Iterator[tuple[str, dict[str, Any]]]:

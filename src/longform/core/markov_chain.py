@@ -59,8 +59,7 @@ class _MarkovScores(SumScored):
         unknown = np.bincount(pairs.unit, pairs.unknown, len(units))
         scored = np.bincount(pairs.unit, minlength=len(units)) - unknown
         excluded = [not chain.valid for chain in self.judged(units)]
-        values = np.stack([total, scored, unknown, np.array(excluded, dtype=float)], axis=1)
-        return Tally(tuple(unit.unit_id for unit in units), COLUMNS, values)
+        return Tally.of(units, COLUMNS, zip(total, scored, unknown, excluded, strict=True))
 
     def of_sums(self, sums: Sums) -> Any:
         """Latent PPL, corpus-level (deng2022 section 2)."""

@@ -15,8 +15,7 @@ from longform.core.critic import Comparison, Estimate, Tally, compare, estimate
 from longform.core.documents import BadInput, Document
 from longform.core.resampling import generator
 from longform.core.text.sentences import sentences
-from longform.criticize.panel import Options, Panel, check
-from longform.criticize.panels import asked, panels
+from longform.criticize.panels import Options, Panel, asked, check, panels
 from longform.criticize.report import FEW, SIGNIFICANT, save, table
 from longform.criticize.texts import Texts, halves, read_texts
 
@@ -121,8 +120,8 @@ def criticize(
     sides = read_texts(real), read_texts(generated)
     documents = [replace(d, id=f"real/{d.id}") for d in halves(sides[0].documents)]
     documents += [replace(d, id=f"generated/{d.id}", split="generated") for d in sides[1].documents]
-    packaged, named = model != "none", None if model == "none" else model
-    options = Options(*(Path(p) if p is not None else None for p in (named, encoder)), seed, packaged)
+    named = Path(model) if model not in (None, "none") else None
+    options = Options(named, Path(encoder) if encoder is not None else None, seed, packaged=model != "none")
     check(options)
     judged, left_out = [], []
     for name, make in progress(panels(options)):

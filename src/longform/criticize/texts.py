@@ -42,26 +42,17 @@ def read_texts(given: Path | str | Sequence[str]) -> Texts:
 
     Raises BadInput: no such place, another kind of file, or no text in it.
     """
-    path = Path(given) if isinstance(given, Path | str) else None
-    if path is None and not isinstance(given, Iterable):
-        raise BadInput(f"texts: got {type(given).__name__}; give a .jsonl file, a folder, or a list of texts")
-    if path is None:
+    if isinstance(given, Path | str):
+        records = _records(Path(given))
+    elif isinstance(given, Iterable):
         records = _listed(given)
-    elif "\n" in str(path) or len(str(path)) > LONGEST:
-        raise BadInput(f"texts: got one text, {shortened(str(path))!r}; give a list of texts, a file or a folder")
-    elif path.is_dir():
-        records = _files(path)
-    elif path.suffix == ".jsonl" and path.is_file():
-        records = _lines(path)
     else:
-        what = "not a folder of .txt and .md files, nor a .jsonl file" if path.exists() else "no such file or folder"
-        raise BadInput(f"{path}: {what}; give a folder of .txt and .md files, or a .jsonl file")
+        raise BadInput(f"texts: got {type(given).__name__}; give a .jsonl file, a folder, or a list of texts")
     documents: dict[str, Document] = {}
     aside, bare = [], 0
     for place, found in records:
-        why = found if isinstance(found, str) else _trouble(found, documents)
-        if why:
-            aside.append((_clean(place), why))
+        if isinstance(found, str) or (why := _trouble(found, documents)):
+            aside.append((_clean(place), found if isinstance(found, str) else why))
         else:
             kept = tuple(section for section in found.sections if section.text)
             bare += len(found.sections) - len(kept)
@@ -70,8 +61,21 @@ def read_texts(given: Path | str | Sequence[str]) -> Texts:
         aside.append(("sections", f"{bare} without text"))
     if not documents:
         told = "; ".join(f"{place}: {why}" for place, why in aside[:3]) or "it is empty"
-        raise BadInput(f"{path or 'texts'}: no text to read ({told}); give at least one text")
+        where = given if isinstance(given, Path | str) else "texts"
+        raise BadInput(f"{where}: no text to read ({told}); give at least one text")
     return Texts(tuple(documents.values()), tuple(aside))
+
+
+def _records(path: Path) -> Iterator[tuple[str, Document | str]]:
+    """What stands at each place below a path: a document, or why there is none."""
+    if "\n" in str(path) or len(str(path)) > LONGEST:
+        raise BadInput(f"texts: got one text, {shortened(str(path))!r}; give a list of texts, a file or a folder")
+    if path.is_dir():
+        return _files(path)
+    if path.suffix == ".jsonl" and path.is_file():
+        return _lines(path)
+    what = "not a folder of .txt and .md files, nor a .jsonl file" if path.exists() else "no such file or folder"
+    raise BadInput(f"{path}: {what}; give a folder of .txt and .md files, or a .jsonl file")
 
 
 def _trouble(document: Document, known: dict[str, Document]) -> str:
@@ -168,7 +172,9 @@ def _given(record: dict[str, Any]) -> tuple[tuple[str | None, str], ...] | str:
     sections = record["sections"]
     if not isinstance(sections, list) or not sections:
         return "sections is not a list with something in it"
-    pairs = [(s.get("title"), s.get("text")) if isinstance(s, dict) else (None, None) for s in sections]
+    pairs: list[tuple[Any, Any]] = [
+        (s.get("title"), s.get("text")) if isinstance(s, dict) else ("", 0) for s in sections
+    ]
     if not all(isinstance(text, str) and isinstance(title, str | None) for title, text in pairs):
         return "a section is not {'title': text or null, 'text': text}"
     return tuple(pairs)

@@ -86,7 +86,6 @@ def _record(judge: Critic[Any], tally: Tally, names: Sequence[object], **fields:
 
 def _difference(critic: Critic[Any], tally: Tally, sound: Tally, names: Sequence[object]) -> dict[str, Any]:
     tested = compare(critic, tally, sound, generator(*names, "permutation"), PERMUTATIONS)
-
     draws = resampled_difference((critic, tally), (critic, sound), generator(*names, "bootstrap"), RESAMPLES)
     low, high = percentile_interval(draws)
     return {

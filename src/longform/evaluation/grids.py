@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from longform.core.documents import BadInput, Readout
@@ -12,7 +12,7 @@ from longform.critics.entity_grid.score import RoleTransitions, ranking, units_f
 from longform.evaluation.human_vs_machine import human_vs_machine, sides_of
 from longform.evaluation.order_discrimination import BLOCKS, WINDOWS, order_discrimination
 
-MODELS = {"transitions": RoleTransitions, "ranking": ranking}
+MODELS: Mapping[str, Callable[..., Any]] = {"transitions": RoleTransitions, "ranking": ranking}
 
 
 def _models(models: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

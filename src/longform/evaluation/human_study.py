@@ -23,7 +23,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from longform.core.critic import Better, SumScored, Tally
-from longform.core.documents import BadInput, Readout
+from longform.core.documents import BadInput, Readout, grouped
 from longform.evaluation.agreement import cohen_kappa, krippendorff_alpha
 from longform.evaluation.measurements import NORMAL_95, wilson
 
@@ -61,10 +61,7 @@ def judged_items(rows: Iterable[Mapping[str, Any]], *, splits: Mapping[str, str]
     """
     kept = [row for row in rows if row["phase"] == "testing" and _true(row["last"])]
     failed = failing([row for row in kept if _true(row["check"])])
-    by_item: dict[str, list[Mapping[str, Any]]] = {}
-    for row in kept:
-        if not _true(row["check"]):
-            by_item.setdefault(row["item"], []).append(row)
+    by_item = grouped((row for row in kept if not _true(row["check"])), lambda row: row["item"])
     return [_judged(item, held, failed, splits, simulated) for item, held in by_item.items()]
 
 
@@ -74,10 +71,9 @@ def _true(value: Any) -> bool:
 
 def failing(checks: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     """Annotators who answered fewer than ``LEAST_CHECKS`` of the attention checks' questions as told, sorted."""
-    right: dict[str, list[bool]] = {}
-    for row in checks:
-        right.setdefault(row["annotator"], []).append(row["answer"] == row["gold"])
-    return tuple(sorted(name for name, found in right.items() if sum(found) < LEAST_CHECKS * len(found)))
+    rows = grouped(checks, lambda row: row["annotator"])
+    right = {name: sum(row["answer"] == row["gold"] for row in own) for name, own in rows.items()}
+    return tuple(sorted(name for name, own in rows.items() if right[name] < LEAST_CHECKS * len(own)))
 
 
 def _judged(
@@ -110,17 +106,12 @@ def _place(question: str) -> int:
 
 def units_from_readout(readout: Readout) -> list[Judged]:
     """Judged articles of ``inference.simulated_annotators``; the checks of all systems decide who is kept."""
-    texts = {
-        name: [row.tolist() for row in readout.ragged(name)] for name in ("annotator", "question", "answer", "gold")
-    }
+    names = ("annotator", "question", "answer", "gold")
     rows = []
-    for place, item in enumerate(readout.unit_ids):
-        fixed = {
-            "item": item, "source": str(readout.arrays["source"][place]), "phase": "testing", "last": True,
-            "check": bool(readout.arrays["check"][place]),
-        }  # fmt: skip
-        held = zip(*(texts[name][place] for name in texts), strict=True)
-        rows += [{**fixed, **dict(zip(texts, row, strict=True))} for row in held]
+    for item, _, source, check, *texts in readout.rows("source", "check", *names):
+        fixed = {"item": item, "source": str(source), "phase": "testing", "last": True, "check": bool(check)}
+        told = zip(*(column.tolist() for column in texts), strict=True)
+        rows += [{**fixed, **dict(zip(names, row, strict=True))} for row in told]
     simulated = str(readout.arrays["simulated_names"][0]) == "True"
     return judged_items(rows, splits=dict(zip(readout.unit_ids, readout.splits, strict=True)), simulated=simulated)
 
@@ -135,8 +126,7 @@ class CoherentShare(SumScored):
     def tally(self, units: Sequence[Judged]) -> Tally:
         """Columns: coherent judgements, judgements, excluded (an article that nobody judged)."""
         rows = [(sum(u.verdicts.values()), len(u.verdicts), not u.verdicts) for u in units]
-        columns = ("coherent", "judgements", "excluded")
-        return Tally(tuple(u.unit_id for u in units), columns, np.array(rows, dtype=np.float64).reshape(len(rows), 3))
+        return Tally.of(units, ("coherent", "judgements", "excluded"), rows)
 
     def describe(self, units: Sequence[Judged]) -> dict[str, Any]:
         """Everything that the study's tables need: Wilson interval, agreement, each annotator, organisations, answers."""
@@ -197,22 +187,16 @@ def known(units: Sequence[Judged]) -> dict[str, Any]:
             errors.setdefault(name, []).append((wrong, len(chain), flipped))
     rates = {}
     for name, found in sorted(errors.items()):
-        sections, flips = sum(n for _, n, _ in found), sum(flipped for _, _, flipped in found)
-        confusion = sum(wrong for wrong, _, _ in found) / sections
-        rates[name] = {
-            "confusion": confusion,
-            "sections": sections,
-            "flips": flips / len(found),
-            "articles": len(found),
-        }
+        wrong, sections, flips = (sum(column) for column in zip(*found, strict=True))
+        told_of = {"sections": sections, "flips": flips / len(found), "articles": len(found)}
+        rates[name] = {"confusion": wrong / sections, **told_of}
     return {"coherent": sum(unit.gold[-1] == COHERENT for unit in told) / len(told), "rates": rates}
 
 
 def organisations(units: Sequence[Judged]) -> list[list[Any]]:
     """[section types as labelled, judgements] of articles called incoherent, most common first (Table 18)."""
-    found = Counter(
-        unit.labels.get(name, ()) for unit in units for name, coherent in unit.verdicts.items() if not coherent
-    )
+    said = ((unit, name) for unit in units for name, coherent in unit.verdicts.items() if not coherent)
+    found = Counter(unit.labels.get(name, ()) for unit, name in said)
     return [[list(chain), count] for chain, count in sorted(found.items(), key=lambda held: (-held[1], held[0]))]
 
 
@@ -288,7 +272,6 @@ def mixed_effects(
     rows = [(float(f"{mean:.6g}"), float(f"{sd:.6g}")) for mean, sd in zip(found.params, spreads, strict=True)]
     ends = [(mean, mean - NORMAL_95 * sd, mean + NORMAL_95 * sd) for mean, sd in rows]
     effects = [Effect(name, *end) for name, end in zip(labels, ends, strict=False)]
-    logs = [
-        Effect(one.name, *(float(np.exp(x)) for x in (one.value, one.low, one.high))) for one in effects[len(names) :]
-    ]
-    return effects[: len(names)], logs
+    logs = effects[len(names) :]
+    spread = [Effect(one.name, *(float(np.exp(x)) for x in (one.value, one.low, one.high))) for one in logs]
+    return effects[: len(names)], spread

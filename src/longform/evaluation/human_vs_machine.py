@@ -110,6 +110,7 @@ def _classifier(name: str) -> Any:
 
 
 HUMAN = "human"
+SIDES = (HUMAN, "machine")
 TOP = 2  # sheng2024 section 5.4: in whose own top two a source lies
 RESAMPLES = 200  # of the distances
 
@@ -180,15 +181,12 @@ def source_measurements(
             values = [unit_scores(judge, [pair[side] for pair in pairs]) for side in (0, 1)]
             tally = preference_tally(documents, list(np.stack(values, axis=1)), judge.better)
             lost = tally.column("excluded") > 0
-            columns = [*tally.values[:, :3].T, *(np.where(lost, 0.0, side) for side in values), lost]
-            names = ("wins", "ties", "pairs", HUMAN, "machine", "excluded")
+            columns = dict(zip(("wins", "ties", "pairs"), tally.values.T, strict=False))
+            columns |= {name: np.where(lost, 0.0, side) for name, side in zip(SIDES, values, strict=True)}
+            own = Tally.of_columns(documents, **columns, excluded=lost)
             metric = PairAccuracy(signature(judge), f"human against {source}")
-            lengths = {HUMAN: np.mean([length(p[0]) for p in pairs]), "machine": np.mean([length(p[1]) for p in pairs])}
-            own = Tally(tally.unit_ids, names, np.stack(columns, axis=1).astype(np.float64))
-            details = {
-                "mean_sentences": {side: float(value) for side, value in lengths.items()},
-                "lower": judge.better != "higher",
-            }
+            lengths = {name: float(np.mean([length(pair[i]) for pair in pairs])) for i, name in enumerate(SIDES)}
+            details = {"mean_sentences": lengths, "lower": judge.better != "higher"}
             fields = {"critic": name, "metric": "pairwise_accuracy", "system": source, "details": details}
             made.append(Measurement({"": metric}, {"": own}, fields))
     return made
@@ -216,14 +214,13 @@ def human_vs_machine(
         Records with ``system`` the source: ``pairwise_accuracy`` (ties one half), ``area`` under the ROC curve of single texts
         with the curve in ``details``, and ``pairwise_accuracy_difference`` of each scorer and the first one.
     """
-    found = source_measurements(scorers, documents, sources, **given)
     records: list[Record] = []
     first: dict[str, Measurement] = {}
-    for one in found:
+    for one in source_measurements(scorers, documents, sources, **given):
         critic, source = one.fields["critic"], one.fields["system"]
         names, tally = ("human against machine", critic, source), one.tallies[""]
         records += replace(one, fields={**one.fields, **against_chance(tally, *names)}).records(*names)
-        metric = Area(HUMAN, "machine", one.metrics[""].scorer, one.fields["details"]["lower"])
+        metric = Area(*SIDES, one.metrics[""].scorer, one.fields["details"]["lower"])
         fields = {"critic": critic, "metric": "area", "system": source, **metric.describe(tally, *names)}
         records.append(measured(metric, tally, (*names, "area"), **fields))
         other = first.setdefault(source, one)
@@ -265,27 +262,21 @@ class MeanValue(SumScored):
     divided: ClassVar[tuple[str, str]] = ("value", "texts")
 
 
-def value_tally(values: Sequence[float], unit_ids: Sequence[str]) -> Tally:
+def value_tally(values: Sequence[float], units: Sequence[Any]) -> Tally:
     """Columns value, texts and excluded (nan)."""
     each = np.asarray(values, dtype=np.float64)
     kept = np.isfinite(each)
-    return Tally(
-        tuple(unit_ids),
-        ("value", "texts", "excluded"),
-        np.stack([np.where(kept, each, 0.0), kept, ~kept], axis=1).astype(np.float64),
-    )
+    return Tally.of_columns(units, value=np.where(kept, each, 0.0), texts=kept, excluded=~kept)
 
 
 def source_profiles(value: Callable[[Any], float], texts: Mapping[str, Sequence[Any]], **fields: Any) -> list[Record]:
     """Mean of a number that each text has, source by source (Figures 6 and 7); ``details`` keep every text's own."""
     records = []
     for source, units in texts.items():
-        tally = value_tally([value(unit) for unit in units], [unit.unit_id for unit in units])
+        tally = value_tally([value(unit) for unit in units], units)
         kept = tally.column("value")[tally.column("texts") > 0].tolist()
-        names = ("source profiles", *fields.values(), source)
-        records.append(
-            measured(MeanValue(), tally, names, system=source, **{"metric": "mean", **fields}, details={"values": kept})
-        )
+        given = {"metric": "mean", **fields, "system": source, "details": {"values": kept}}
+        records.append(measured(MeanValue(), tally, ("source profiles", *fields.values(), source), **given))
     return records
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from longform.core.documents import BadInput
 from longform.core.resampling import generator, percentile_interval
 from longform.core.results import Record
 
+TESTED = ("p_value", "reference", "difference", "paired")  # fields of a mean over heads alone
 PERMUTATIONS = 1000  # of one paired test: a table has dozens of them
 
 
@@ -89,27 +90,18 @@ class Measurement:
         named = {"signature": signature(self.metrics[self.first]), "better": self.better, **self.fields}
         if len(self.metrics) == 1:
             return [measured(self.metrics[self.first], self.tallies[self.first], names, **named)]
-        found = estimate(self, self.tally, generator(*names, "bootstrap"))
         spread = float(np.std(self.scores(self.tally), ddof=1))
-        shown = {key: getattr(found, key) for key in ("value", "low", "high", "units", "excluded")}
-        mean = Record(**{**named, **shown, "details": {**named.get("details", {}), "spread": spread}})
-        own = {
-            key: value for key, value in named.items() if key not in ("p_value", "reference", "difference", "paired")
-        }
-        return [
-            mean,
-            *(
-                measured(self.metrics[head], tally, (*names, head), **{**own, "variant": head, "details": {}})
-                for head, tally in self.tallies.items()
-            ),
-        ]
+        details = {"details": {**self.fields.get("details", {}), "spread": spread}}
+        mean = measured(self, self.tally, names, **(named | details))
+        own = {key: value for key, value in named.items() if key not in TESTED} | {"details": {}}
+        pairs = ((head, self.metrics[head], tally) for head, tally in self.tallies.items())
+        return [mean, *(measured(metric, tally, (*names, h), **(own | {"variant": h})) for h, metric, tally in pairs)]
 
 
 def measured(scoring: Any, tally: Tally, names: Sequence[object], **fields: Any) -> Record:
     """A record of what ``scoring`` makes of a tally, with its 95 % bootstrap interval; ``names`` name the resamples."""
     found = estimate(scoring, tally, generator(*names, "bootstrap"))
-    shown = {key: getattr(found, key) for key in ("value", "low", "high", "units", "excluded")}
-    return Record(**{"critic": "", "signature": found.signature, "better": scoring.better, **fields, **shown})
+    return Record(**{"critic": "", "better": scoring.better, **asdict(found), **fields})
 
 
 def paired_difference(high: Measurement, low: Measurement, *names: object, **fields: Any) -> Record:
@@ -121,7 +113,6 @@ def paired_difference(high: Measurement, low: Measurement, *names: object, **fie
     if first.unit_ids != second.unit_ids or first.columns != second.columns:
         raise BadInput(f"{fields}: a difference of scores of different documents or columns; give both the same")
     tested = compare(high, first, second, generator(*names, "permutation"), PERMUTATIONS)
-
     bounds = percentile_interval(resampled_difference((high, first), (low, second), generator(*names, "bootstrap")))
     excluded = int(first.total("excluded"))
     return Record(

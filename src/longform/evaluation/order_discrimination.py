@@ -88,7 +88,7 @@ def preference_tally(
     documents: Sequence[Any], scores: Sequence[np.ndarray], better: Better, tolerance: float = TIE
 ) -> Tally:
     """One row of ``COLUMNS`` per document, from its scores, the original's first."""
-    return Tally(tuple(document.unit_id for document in documents), COLUMNS, preferences(scores, better, tolerance))
+    return Tally.of(documents, COLUMNS, preferences(scores, better, tolerance))
 
 
 def drawn_orders(documents: Sequence[Any], task: ShuffleTask) -> list[np.ndarray]:
@@ -306,7 +306,7 @@ def order_areas(
         judges = {head: _fitted(scorer, under(train, head), None) for head in heads}
         for task, own in orders.items():
             views = {head: drawn_scores(judge, under(documents, head), own) for head, judge in judges.items()}
-            tallies = {head: _first_permutations(documents, scores) for head, scores in views.items()}
+            tallies = {head: first_permutations(documents, scores) for head, scores in views.items()}
             metrics = {h: Area("original", "permuted", signature(j), j.better != "higher") for h, j in judges.items()}
             names = ("order areas", name, task.name)
             fields = {"critic": name, "metric": "area", "task": task.name}
@@ -315,8 +315,7 @@ def order_areas(
     return records
 
 
-def _first_permutations(documents: Sequence[Any], scores: Sequence[np.ndarray]) -> Tally:
+def first_permutations(documents: Sequence[Any], scores: Sequence[np.ndarray]) -> Tally:
     """Columns original, permuted and excluded."""
     rows = [(*row[:2], 0.0) if len(row) > 1 and not np.isnan(row[:2]).any() else (0.0, 0.0, 1.0) for row in scores]
-    names = ("original", "permuted", "excluded")
-    return Tally(tuple(d.unit_id for d in documents), names, np.array(rows, dtype=np.float64).reshape(len(rows), 3))
+    return Tally.of(documents, ("original", "permuted", "excluded"), rows)

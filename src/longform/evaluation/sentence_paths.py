@@ -40,6 +40,7 @@ from longform.evaluation.order_discrimination import (
     PairAccuracy,
     drawn_orders,
     drawn_scores,
+    first_permutations,
     order_areas,
     order_discrimination,
     preference_tally,
@@ -97,9 +98,8 @@ def length_confound(
 def _length_tally(judge: Any, documents: Sequence[Any], length: Callable[[Any], int]) -> Tally:
     values = unit_scores(judge, documents)
     lost = np.isnan(values)
-    columns = [np.where(lost, 0.0, values), np.array([length(d) for d in documents], dtype=np.float64), lost]
-    names = ("score", "sentences", "excluded")
-    return Tally(tuple(d.unit_id for d in documents), names, np.stack(columns, axis=1).astype(np.float64))
+    lengths = [length(document) for document in documents]
+    return Tally.of_columns(documents, score=np.where(lost, 0.0, values), sentences=lengths, excluded=lost)
 
 
 JUDGES = ("bbscore", "three_layer", "linear", "joint")
@@ -167,18 +167,11 @@ def _areas(
         seen = under(units, heads[0])
         found = drawn_scores(VarianceSweep(first), seen, drawn_orders(seen, replace(task, copies=1)))
         swept = list(zip(*found, strict=True))
-        tallies = [preference_tally(units, scores, "lower") for scores in swept]
-        course = describe_sweep(first, [_area(scores) for scores in swept], [PairAccuracy().score(t) for t in tallies])
+        areas = [Area("original", "permuted", lower=True).score(first_permutations(units, scores)) for scores in swept]
+        pairs = [PairAccuracy().score(preference_tally(units, scores, "lower")) for scores in swept]
+        course = describe_sweep(first, areas, pairs)
         records.append(replace(record, details={**record.details, **course}))
     return records
-
-
-def _area(scores: Sequence[np.ndarray]) -> float:
-    from longform.core.critic import Tally
-
-    rows = np.array([row[:2] for row in scores if len(row) > 1 and not np.isnan(row[:2]).any()]).reshape(-1, 2)
-    tally = Tally(("",) * len(rows), ("a", "b", "excluded"), np.column_stack([rows, np.zeros(len(rows))]))
-    return Area("a", "b", lower=True).score(tally)
 
 
 def length(*, train: Readout, texts: Readout, heads: Sequence[str] = ("",)) -> list[Record]:
@@ -228,18 +221,12 @@ def profiles(*, train: Readout, texts: Readout, sources: Sequence[str]) -> list[
         machines = {source: [document.text(source) for document in documents] for source in sources}
         return {sides.HUMAN: human, "shuffled": [shuffled(unit) for unit in human], **machines}
 
-    known = {
-        r.system: r for r in sides.source_profiles(text_diffusion, by_source(_sides(train, "train")), critic="bbscore")
-    }
     judged = by_source(_sides(texts, "test"))
+    known = sides.source_profiles(text_diffusion, by_source(_sides(train, "train")), critic="bbscore")
     records = []
-    for record in sides.source_profiles(text_diffusion, judged, critic="bbscore"):
-        path = trajectory(judged[record.system])
-        details = {
-            "train": known[record.system].details["values"],
-            "test": record.details["values"],
-            "trajectory": path,
-        }
+    for before, record in zip(known, sides.source_profiles(text_diffusion, judged, critic="bbscore"), strict=True):
+        details = {"train": before.details["values"], "test": record.details["values"]}
+        details["trajectory"] = trajectory(judged[record.system])
         records.append(replace(record, metric="trajectory", details=details))
     return records
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from longform.core.documents import BadInput, Document, Readout
+from longform.core.documents import BadInput, Document, Readout, chains_from_readout, grouped, ragged
 from longform.core.resampling import generator
 from longform.datasets.synthetic_world.domains import domain as planted_domain
 
@@ -181,7 +181,6 @@ def _true_chains(
     own = {d.id: tuple(s.title or "" for s in d.sections) for d in documents if d.split != "generated"}
     unread = [d for d in documents if d.id not in own or "" in own[d.id]]
     if unread:
-        from longform.core.documents import chains_from_readout
         from longform.critics.section_order.read import read as read_titles
 
         found = read_titles(documents=unread, reader=reader, name=name, splits=splits, max_length=max_length)
@@ -191,14 +190,10 @@ def _true_chains(
 
 def to_readout(rows: Sequence[Mapping[str, Any]], splits: Mapping[str, str], simulated: bool) -> Readout:
     """Exported rows as a readout, one unit per item; ``simulated`` (1,) says whether people answered."""
-    by_item: dict[str, list[Mapping[str, Any]]] = {}
-    for row in rows:
-        by_item.setdefault(row["item"], []).append(row)
-    lengths = np.array([len(held) for held in by_item.values()], dtype=np.int64)
+    by_item = grouped(rows, lambda row: row["item"])
     arrays: dict[str, np.ndarray] = {"simulated_names": np.array([str(simulated)])}
     for column in TEXT_COLUMNS:
-        arrays[column] = np.array([str(row[column]) for held in by_item.values() for row in held], dtype=np.str_)
-        arrays[f"{column}_lengths"] = lengths
+        arrays |= ragged(column, [[str(row[column]) for row in held] for held in by_item.values()], np.str_)
     arrays["source"] = np.array([held[0]["source"] for held in by_item.values()], dtype=np.str_)
     arrays["check"] = np.array([bool(held[0]["check"]) for held in by_item.values()])
     return Readout(tuple(by_item), tuple(splits.get(item, "test") for item in by_item), arrays)

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from longform.core.critic import Better, Critic, Sums, SumScored, Tally, clustered, estimate
-from longform.core.documents import Readout
+from longform.core.documents import Readout, grouped
 from longform.core.resampling import generator, ratio
 from longform.core.results import Record
 from longform.critics.repetition.score import DistinctGrams, GramProportion
@@ -44,9 +44,8 @@ class _Mean(SumScored):
         for unit in units:
             values = self.values(unit)
             kept = values[~np.isnan(values)]
-            rows.append((float(kept.sum()), float(len(kept)), float(not len(kept))))
-        ids = tuple(unit.unit_id for unit in units)
-        return Tally(ids, ("sum", self.counted, "excluded"), np.array(rows, dtype=np.float64).reshape(len(rows), 3))
+            rows.append((kept.sum(), len(kept), not len(kept)))
+        return Tally.of(units, ("sum", self.counted, "excluded"), rows)
 
     def values(self, unit: CheckedGeneration) -> np.ndarray:
         """The values of one generation."""
@@ -120,21 +119,17 @@ def decoder_records(units: Units, correlated: Sequence[str] = (), resamples: int
     Args:
         correlated: decoders whose sentences are pooled for the correlations; none leaves them out.
     """
-    groups: dict[str, list[CheckedGeneration]] = {}
-    for unit in units:
-        groups.setdefault(unit.setting, []).append(unit)
     records = []
-    for name, own in groups.items():
+    for name, own in grouped(units, lambda unit: unit.setting).items():
         for key, (critic, part) in MEASURES.items():
             if part == "truth" and own[0].truth is None:
                 continue
             tally = critic.tally([getattr(unit, part) for unit in own] if part else own)
             pages = clustered(tally, [unit.page for unit in own])
             held = estimate(critic, pages, generator("decoder table", name, key), resamples)
-            shown = {field: getattr(held, field) for field in ("value", "low", "high", "excluded", "signature")}
-            fields: dict[str, Any] = {"units": len(own) - int(tally.total("excluded")), "better": critic.better}
+            fields = {**asdict(held), "units": len(own) - int(tally.total("excluded")), "better": critic.better}
             fields |= {"details": {"pages": len(pages.unit_ids)}, "variant": "gold" if key.startswith("true_") else ""}
-            records.append(Record("verifiability", key.removeprefix("true_"), system=name, **fields, **shown))
+            records.append(Record("verifiability", key.removeprefix("true_"), system=name, **fields))
     chosen = [unit for unit in units if unit.setting in correlated]
     for name, found in (correlations(chosen, resamples) if chosen else {}).items():
         trait, side = name.rsplit("-", 1)

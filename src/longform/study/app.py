@@ -90,9 +90,9 @@ def create_app(study: Study, store: Store, hosts: Sequence[str] = LOCAL) -> Fast
         left = [item for item in order if item.id not in done]
         if not left:
             return show("message.html", message="You are done. Thank you! You may close this page.")
-        values = {"form": stamp(token), "number": len(order) - len(left) + 1, "of": len(order)}
-        place = order.index(left[0])
-        return show("item.html", **values, place=place, **_shown(left[0], store.drafted(token, left[0].id)))
+        item, number = left[0], len(order) - len(left) + 1
+        shown = _shown(item, store.drafted(token, item.id))
+        return show("item.html", form=stamp(token), number=number, of=len(order), place=order.index(item), **shown)
 
     @app.post("/consent")
     async def consent(request: Request) -> Response:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from longform.core.documents import BadInput, Document, Readout
+from longform.core.documents import BadInput, Document, Readout, ragged
 from longform.core.text.lexicon import Lexicon, read_lmf, read_wordnet
 from longform.core.text.nouns import NounRules
 from longform.core.text.sentences import sentence_texts
@@ -76,27 +76,19 @@ def grids_to_readout(grids: Sequence[Grid], extra: Mapping[str, np.ndarray] | No
     """Arrays ``cells`` (row by row) with ``cells_lengths``, ``entity`` into ``entity_names``, and ``sentences``."""
     names = sorted({entity for grid in grids for entity in grid.entities})
     index = {name: i for i, name in enumerate(names)}
-    flat = [index[entity] for grid in grids for entity in grid.entities]
-    cells = [grid.cells.ravel() for grid in grids]
-    arrays = {
-        "cells": np.concatenate(cells) if cells else np.zeros(0, dtype=np.uint8),
-        "cells_lengths": np.array([grid.cells.size for grid in grids], dtype=np.int64),
-        "entity": np.array(flat, dtype=np.int32),
-        "entity_lengths": np.array([len(grid.entities) for grid in grids], dtype=np.int64),
-        "entity_names": np.array(names, dtype=np.str_),
-        "sentences": np.array([len(grid.cells) for grid in grids], dtype=np.int64),
-    }
-    return Readout(tuple(g.unit_id for g in grids), tuple(g.split for g in grids), arrays | dict(extra or {}))
+    arrays = ragged("cells", [grid.cells.ravel() for grid in grids], np.uint8)
+    arrays |= ragged("entity", [[index[entity] for entity in grid.entities] for grid in grids], np.int32)
+    arrays["entity_names"] = np.array(names, dtype=np.str_)
+    arrays["sentences"] = np.array([len(grid.cells) for grid in grids], dtype=np.int64)
+    return Readout.of(grids, arrays | dict(extra or {}))
 
 
 def grids_from_readout(readout: Readout) -> list[Grid]:
     """Inverse of :func:`grids_to_readout`."""
     names = readout.arrays["entity_names"].tolist()
-    shapes = readout.arrays["sentences"].tolist()
-    rows = zip(readout.unit_ids, readout.splits, readout.ragged("cells"), readout.ragged("entity"), shapes, strict=True)
     return [
         Grid(unit, split, tuple(names[i] for i in entity.tolist()), cells.reshape(sentences, len(entity)))
-        for unit, split, cells, entity, sentences in rows
+        for unit, split, cells, entity, sentences in readout.rows("cells", "entity", "sentences")
     ]
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from longform.core.documents import Document, Readout, Section
+from longform.core.documents import Document, Readout, Section, ragged
 
 SECTION_BREAK = "\n\n"
 
@@ -45,9 +45,7 @@ LONE = "surrogatepass"  # half a surrogate pair, which JSON may hold, comes back
 
 def pack(texts: Sequence[str]) -> dict[str, np.ndarray]:
     """``text``: UTF-8 bytes, one ragged row per unit."""
-    rows = [np.frombuffer(text.encode(errors=LONE), dtype=np.uint8) for text in texts]
-    flat = np.concatenate([np.zeros(0, np.uint8), *rows])
-    return {"text": flat, "text_lengths": np.array([len(row) for row in rows], dtype=np.int64)}
+    return ragged("text", [np.frombuffer(text.encode(errors=LONE), dtype=np.uint8) for text in texts], np.uint8)
 
 
 def unpack(readout: Readout) -> list[str]:
@@ -69,8 +67,5 @@ class TokenText:
 
 def texts_to_readout(units: Sequence[TokenText]) -> Readout:
     """Pack token texts for ``data/inference``."""
-    arrays = {}
-    for name, rows in (("token", [u.tokens for u in units]), ("reference", [u.reference for u in units])):
-        arrays[name] = np.concatenate([np.asarray(row, dtype=np.int64) for row in rows] or [np.zeros(0, np.int64)])
-        arrays[f"{name}_lengths"] = np.array([len(row) for row in rows], dtype=np.int64)
-    return Readout(tuple(unit.unit_id for unit in units), tuple(unit.split for unit in units), arrays)
+    tokens = ragged("token", [unit.tokens for unit in units], np.int64)
+    return Readout.of(units, tokens | ragged("reference", [unit.reference for unit in units], np.int64))

@@ -69,9 +69,8 @@ def units_from_readout(readout: Readout) -> list[LatentPath]:
     """Paths: ragged ``latents``, (sentences, heads, dims) where heads are named, ``text_ids``; ``rating`` where there is one."""
     ratings = readout.arrays.get("rating", np.full(len(readout.unit_ids), -1)).tolist()
     heads = readout.arrays.get("head_names", np.zeros(0, dtype=np.str_)).tolist()
-    ragged = (readout.ragged(name) for name in ("latents", "text_ids"))
     found = []
-    for unit, split, z, ids, rating in zip(readout.unit_ids, readout.splits, *ragged, ratings, strict=True):
+    for (unit, split, z, ids), rating in zip(readout.rows("latents", "text_ids"), ratings, strict=True):
         latents = np.asarray(z, np.float64)
         named = {head: np.ascontiguousarray(latents[:, place]) for place, head in enumerate(heads)}
         found.append(LatentPath(unit, split, named[heads[0]] if heads else latents, ids, rating, named))

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from safetensors.torch import load_file, save_file
 
-from longform.core.documents import BadInput, Document, Readout
+from longform.core.documents import BadInput, Document, Readout, ragged
 from longform.core.text.permutations import numbered
 from longform.language_models.sentence_features import ENCODER, KeptFeatures, open_encoder, split_sentences
 
@@ -66,9 +66,8 @@ def open_bridge(folder: Path) -> TrainedBridge:
 
 
 def _opened(weights: Mapping[str, torch.Tensor]) -> torch.nn.Sequential:
-    head = bridge_head(
-        HeadShape(weights["0.weight"].shape[1], weights["0.weight"].shape[0], weights["5.weight"].shape[0])
-    )
+    hidden, features = weights["0.weight"].shape
+    head = bridge_head(HeadShape(features, hidden, weights["5.weight"].shape[0]))
     head.load_state_dict(dict(weights))
     return head.eval()
 
@@ -98,17 +97,14 @@ def read(
     if not texts:
         raise BadInput(f"infer {name}: 0 of {len(documents)} documents are left; loosen splits")
     features = encoder.encode([text for pieces in texts for text in pieces], f"infer {name}")
-    lengths = np.array([len(pieces) for pieces in texts], dtype=np.int64)
-    arrays = {
-        "latents": features if trained is None else placed(features, trained.heads.values()),
-        "text_ids": np.concatenate([numbered(pieces) for pieces in texts]),
-    }
-    arrays |= {f"{key}_lengths": lengths for key in tuple(arrays)}
+    arrays = ragged("text_ids", [numbered(pieces) for pieces in texts], np.int64)
+    arrays["latents"] = features if trained is None else placed(features, trained.heads.values())
+    arrays["latents_lengths"] = arrays["text_ids_lengths"]
     if trained is not None:
         arrays["head_names"] = np.array(list(trained.heads), dtype=np.str_)
     if "rating" in truth:
         arrays["rating"] = truth["rating"][places]
-    return Readout(tuple(d.id for d in chosen), tuple(d.split for d in chosen), arrays)
+    return Readout.of(chosen, arrays)
 
 
 @torch.no_grad()
@@ -123,13 +119,9 @@ def read_gold(
     """Ragged ``latents`` and ``text_ids`` from ``bridge_path`` of the truth."""
     if "bridge_path" not in truth:
         raise BadInput("gold bridge paths: the corpus has no 'bridge_path' in its truth; use a planted corpus")
-    ends = np.cumsum(truth["bridge_path_lengths"])
-    rows = zip(documents, np.split(truth["bridge_path"], ends[:-1]), strict=True)
+    whole, lengths = truth["bridge_path"], truth["bridge_path_lengths"]
+    rows = zip(documents, np.split(whole, np.cumsum(lengths)[:-1]), strict=True)
     kept = [(document, path) for document, path in rows if splits is None or document.split in splits]
-    lengths = np.array([len(path) for _, path in kept], dtype=np.int64)
-    arrays = {
-        "latents": np.concatenate([path for _, path in kept]),
-        "text_ids": np.concatenate([np.arange(n) for n in lengths]),
-    }
-    arrays |= {f"{name}_lengths": lengths for name in tuple(arrays)}
-    return Readout(tuple(d.id for d, _ in kept), tuple(d.split for d, _ in kept), arrays)
+    arrays = ragged("latents", [path for _, path in kept], whole.dtype, *whole.shape[1:])
+    arrays |= ragged("text_ids", [np.arange(len(path)) for _, path in kept], np.int64)
+    return Readout.of([document for document, _ in kept], arrays)

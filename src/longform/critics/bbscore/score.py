@@ -87,9 +87,8 @@ class BridgeCritic(SumScored):
         """Columns score, documents, negative (sums below zero) and excluded (too short, or not finite)."""
         sums = np.array([self.sums(unit, identity(unit))[0] for unit in units], dtype=np.float64)
         kept = np.isfinite(sums)
-        columns = [np.where(kept, self._valued(sums), 0.0), kept, kept & (sums < 0), ~kept]
-        names = ("score", "documents", "negative", "excluded")
-        return Tally(tuple(unit.unit_id for unit in units), names, np.stack(columns, axis=1).astype(np.float64))
+        score = np.where(kept, self._valued(sums), 0.0)
+        return Tally.of_columns(units, score=score, documents=kept, negative=kept & (sums < 0), excluded=~kept)
 
 
 def bridge_scatter(latents: np.ndarray) -> np.ndarray:
@@ -165,8 +164,7 @@ class JointBridgeCritic(SumScored):
         """Columns score, documents and excluded."""
         each = np.array([self.scores(unit.latents[None])[0] for unit in units], dtype=np.float64)
         kept = np.isfinite(each)
-        values = np.stack([np.where(kept, each, 0.0), kept, ~kept], axis=1).astype(np.float64)
-        return Tally(tuple(unit.unit_id for unit in units), ("score", "documents", "excluded"), values)
+        return Tally.of_columns(units, score=np.where(kept, each, 0.0), documents=kept, excluded=~kept)
 
     def _fitted(self) -> np.ndarray:
         if self.whitener is None:
@@ -175,9 +173,7 @@ class JointBridgeCritic(SumScored):
 
 
 COMMON_STEPS = 100  # sheng2024 section 5.5 resamples paths to a common length it does not give; ours
-SWEEP = tuple(
-    float(s) for s in np.logspace(-4, 4, 65)
-)  # of sigma^2 over its estimate; ours, the figure's grid is not stated
+SWEEP = np.logspace(-4, 4, 65).tolist()  # of sigma^2 over its estimate; ours, the figure's grid is not stated
 
 
 def text_diffusion(unit: LatentPath) -> float:

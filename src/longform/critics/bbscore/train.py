@@ -224,9 +224,11 @@ def fit(
     for recipe, replica in ((recipe, replica) for recipe in recipes for replica in range(seeds)):
         settings = dict(recipes[recipe])
         plan = Schedule.from_settings({**schedule, **settings.pop("schedule", {})})
-        head, own = f"{recipe}_{replica}", derived_seed(seed, replica)
-        given = {"seed": own, "name": f"{name}-{head}", "scratch": scratch / head, "latent": latent}
-        heads[head] = train_head(data, Recipe(**settings), plan, **given)
+        head = f"{recipe}_{replica}"
+        heads[head] = train_head(
+            data, Recipe(**settings), plan, seed=derived_seed(seed, replica), name=f"{name}-{head}", scratch=scratch / head,
+            latent=latent,
+        )  # fmt: skip
     return TrainedBridge(heads, KeptFeatures(base, encoder), splitter)
 
 

@@ -6,7 +6,6 @@ To read: $t \sim P(t \mid x; \phi^*)$ by Gibbs sampling, then $z \sim \mathrm{Di
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,8 +15,9 @@ import numba
 import numpy as np
 import tomotopy
 
+from longform.core.artefacts import load_fitted, save_fitted
 from longform.core.documents import SPLITS, BadInput, Document, Readout, of_splits
-from longform.core.resampling import generator, save_arrays
+from longform.core.resampling import generator
 
 BETA = 0.01  # Dirichlet of the words of a language (appendix C)
 ALPHA_SUM = 1.0  # of the initial alpha, 1/M each (appendix C)
@@ -53,27 +53,19 @@ class LanguageModel:
         if not np.all(self.alpha > 0):
             raise BadInput(f"language model: alpha is {self.alpha.tolist()}, allowed are positive numbers")
 
-    def top_words(self, count: int = 20) -> list[list[str]]:
+    def top_words(self, count: int = TOP_WORDS) -> list[list[str]]:
         """The most probable words of each language, best first (Table 10)."""
         order = np.argsort(-self.phi, axis=1, kind="stable")[:, :count]
         return [[self.vocabulary[i] for i in row] for row in order.tolist()]
 
     def save(self, folder: Path | str) -> None:
-        folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        save_arrays(folder / "languages.npz", {"phi": self.phi, "alpha": self.alpha})
         record = {"vocabulary": list(self.vocabulary), "facts": dict(self.facts)}
-        text = json.dumps(record, sort_keys=True, ensure_ascii=False, indent=1)
-        (folder / "languages.json").write_text(text + "\n", encoding="utf-8")
+        save_fitted(folder, "languages", {"phi": self.phi, "alpha": self.alpha}, record)
 
     @classmethod
     def load(cls, folder: Path | str) -> LanguageModel:
-        folder = Path(folder)
-        if not (folder / "languages.json").is_file():
-            raise BadInput(f"{folder}: no languages.json; a language model is a folder with languages.npz and .json")
-        record = json.loads((folder / "languages.json").read_text(encoding="utf-8"))
-        with np.load(folder / "languages.npz", allow_pickle=False) as arrays:
-            return cls(tuple(record["vocabulary"]), arrays["phi"], arrays["alpha"], record["facts"])
+        arrays, record = load_fitted(folder, "languages", "a language model")
+        return cls(tuple(record["vocabulary"]), arrays["phi"], arrays["alpha"], record["facts"])
 
 
 def words_of(document: Document) -> list[str]:
@@ -153,8 +145,8 @@ def read(
     names = ("share", "posterior", "mean_share", "tokens", "unknown", "valid")
     arrays = {name: np.array(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
     arrays["alpha_names"] = model.alpha
-    arrays["top_word_names"] = np.array(model.top_words(TOP_WORDS), dtype=np.str_)
-    return Readout(tuple(d.id for d in documents), tuple(d.split for d in documents), arrays)
+    arrays["top_word_names"] = np.array(model.top_words(), dtype=np.str_)
+    return Readout.of(documents, arrays)
 
 
 def _read_one(

@@ -46,8 +46,9 @@ def units_from_readout(readout: Readout) -> list[MixtureReading]:
         raise BadInput(
             f"language critic: the readout lacks {missing}; read the sentences with critics/code_mixing/read.py first"
         )
-    rows = zip(readout.unit_ids, readout.splits, *(readout.arrays[name] for name in names), strict=True)
-    return [MixtureReading(unit, split, share, after, bool(ok)) for unit, split, share, after, ok in rows]
+    return [
+        MixtureReading(unit, split, share, after, bool(ok)) for unit, split, share, after, ok in readout.rows(*names)
+    ]
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,7 @@ class DirichletCritic(SumScored):
                     f"{len(alpha)}; read it with the same model"
                 )
             row[:] = (self._nats(unit.posterior), 1, 0) if unit.valid else (0, 0, 1)
-        return Tally(tuple(unit.unit_id for unit in units), ("nats", "documents", "excluded"), rows)
+        return Tally.of(units, ("nats", "documents", "excluded"), rows)
 
     def describe(self, units: Sequence[MixtureReading]) -> dict[str, Any]:
         """The Dirichlet, and the words that each language's row of Table 10 shows."""
@@ -146,8 +147,7 @@ class LanguageDispersion(SumScored):
             else (0.0, 0.0, 0.0, 1.0)
             for unit in units
         ]
-        columns = ("dispersion", "corner", "documents", "excluded")
-        return Tally(tuple(unit.unit_id for unit in units), columns, np.array(rows).reshape(len(units), 4))
+        return Tally.of(units, ("dispersion", "corner", "documents", "excluded"), rows)
 
     def of_sums(self, sums: Sums) -> Any:
         return ratio(sums.total("corner" if self.corners else "dispersion"), sums.total("documents"))

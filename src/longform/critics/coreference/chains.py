@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 import numpy as np
 
-from longform.core.documents import BadInput, Chain, Document, Readout, chains_to_readout
+from longform.core.documents import BadInput, Chain, Document, Readout, chains_to_readout, ragged
 from longform.core.text.rendering import pack
 from longform.core.text.sentences import sentences
 from longform.critics.coreference.person_mentions import (
@@ -157,12 +157,10 @@ def person_chains_to_readout(
 ) -> Readout:
     """Chains packed for ``data/inference``, with ``span`` (tokens, 2), where each symbol stands in the text."""
     packed = chains_to_readout([item.chain for item in chains])
-    spans = [span for item in chains for span in item.spans]
-    lengths = np.array([len(item.spans) for item in chains], dtype=np.int64)
-    arrays: dict[str, Any] = {"span": np.array(spans, dtype=np.int64).reshape(-1, 2), "span_lengths": lengths}
+    arrays = {**packed.arrays, **ragged("span", [item.spans for item in chains], np.int64, 2)}
     arrays["header_names"] = np.array([f"{key}={value}" for key, value in (header or {}).items()], dtype=np.str_)
     arrays |= pack(texts) if texts is not None else {}
-    return Readout(packed.unit_ids, packed.splits, {**packed.arrays, **arrays})
+    return replace(packed, arrays=arrays)
 
 
 def is_film_paper(document: Document) -> bool:

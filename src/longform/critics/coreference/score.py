@@ -228,9 +228,8 @@ class _NgramScores(SumScored):
         unit = np.repeat(np.arange(len(units)), tokens.lengths)
         logprob = np.bincount(unit, self.score_windows(keys), len(units))
         unknown = np.bincount(unit, ~np.isin(keys & self.packing.mask(1), self.orders[0].keys), len(units))
-        excluded = np.array([not u.valid for u in units], dtype=np.float64)
-        values = np.stack([logprob, tokens.lengths.astype(np.float64), unknown, excluded], axis=1)
-        return Tally(tuple(u.unit_id for u in units), COLUMNS, values)
+        excluded = [not unit.valid for unit in units]
+        return Tally.of(units, COLUMNS, zip(logprob, tokens.lengths, unknown, excluded, strict=True))
 
     def of_sums(self, sums: Sums) -> Any:
         """Latent PPL over chain tokens, sentence stops among them, corpus-level (deng2022, released scorer)."""

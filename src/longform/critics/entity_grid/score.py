@@ -230,10 +230,9 @@ class GridRanker(SumScored):
 
     def tally(self, units: Sequence[Grid]) -> Tally:
         """Columns: value of the text, 1 per scored text, 1 for an empty grid."""
-        empty = np.array([grid.empty for grid in units], dtype=float)
         values = [float(parts.sum()) for parts in self.attribute(units)]
-        rows = np.stack([np.array(values), 1 - empty, empty], axis=1) if len(units) else np.zeros((0, 3))
-        return Tally(tuple(grid.unit_id for grid in units), ("value", "texts", "excluded"), rows)
+        rows = [(value, not grid.empty, grid.empty) for value, grid in zip(values, units, strict=True)]
+        return Tally.of(units, ("value", "texts", "excluded"), rows)
 
     def coherence(self, units: Sequence[Grid]) -> np.ndarray:
         """Value of each text, nan for an empty grid."""

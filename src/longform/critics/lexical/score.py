@@ -73,7 +73,7 @@ class AdjacentSimilarity(SumScored):
         pairs = int((~np.isnan(parts)).sum())
         if not pairs:
             return 0.0, 0, 0, 0, True
-        mentioned = present(unit).any(axis=1)
+        mentioned = np.asarray(present(unit).any(axis=1))
         bare = int((~(mentioned[:-1] & mentioned[1:])).sum())
         return float(np.nansum(parts)), pairs, bare, self.unknown(unit), False
 

@@ -244,9 +244,7 @@ def signatures(rows: Sequence[np.ndarray]) -> np.ndarray:
 
 
 @numba.njit(cache=True)
-def _add_overlaps(  # type: ignore[no-untyped-def]
-    first, first_ends, first_bits, second, second_ends, second_bits, functions, total
-):
+def _add_overlaps(first, first_ends, first_bits, second, second_ends, second_bits, functions, total):
     size = len(first_ends) - 1
     for i in range(size):
         a = first[first_ends[i] : first_ends[i + 1]]
@@ -259,7 +257,7 @@ def _add_overlaps(  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True)
-def phrase_overlap(first, second, functions):  # type: ignore[no-untyped-def]
+def phrase_overlap(first, second, functions):
     """Sum of squared lengths of shared phrases, longest first, earliest in ``first`` on a tie; each word is used once."""
     a, b = first, second
     total, found = 0, False

@@ -44,4 +44,4 @@ def read(
         "valid": np.array([bool(row) for row in rows]),
         "cut": np.array([len(row) > limit for row in rows]),
     }
-    return Readout(tuple(d.id for d in chosen), tuple(d.split for d in chosen), arrays)
+    return Readout.of(chosen, arrays)

@@ -42,7 +42,7 @@ class TextFeature:
 
 def units_from_readout(readout: Readout) -> list[TextFeature]:
     """One unit per text of ``inference.text_features``."""
-    rows = zip(readout.unit_ids, readout.splits, readout.arrays["features"], readout.arrays["valid"], strict=True)
+    rows = readout.rows("features", "valid")
     return [TextFeature(unit, split, values, bool(valid)) for unit, split, values, valid in rows]
 
 
@@ -194,7 +194,7 @@ class Mauve(SumScored):
             row[-1] = not unit.valid
             if unit.valid:
                 row[self._places(unit.values)] = 1
-        return Tally(tuple(unit.unit_id for unit in units), (*columns, "excluded"), values)
+        return Tally.of(units, (*columns, "excluded"), values)
 
     def _places(self, values: np.ndarray) -> list[int]:
         point, found, start = values / max(float(np.linalg.norm(values)), 1e-300), [], 0

@@ -23,8 +23,7 @@ class ScoredText:
 
 def units_from_readout(readout: Readout) -> list[ScoredText]:
     """Texts of the ranker's readings."""
-    rows = zip(readout.unit_ids, readout.splits, readout.arrays["text_score"].tolist(), strict=True)
-    return [ScoredText(unit, split, value) for unit, split, value in rows]
+    return [ScoredText(unit, split, float(value)) for unit, split, value in readout.rows("text_score")]
 
 
 @dataclass(frozen=True)
@@ -38,8 +37,7 @@ class GivenScore(SumScored):
         """Columns value, texts, excluded."""
         values = self.coherence(units)
         there = ~np.isnan(values)
-        rows = np.stack([np.where(there, values, 0.0), there, ~there], axis=1).astype(np.float64)
-        return Tally(tuple(unit.unit_id for unit in units), ("value", "texts", "excluded"), rows)
+        return Tally.of_columns(units, value=np.where(there, values, 0.0), texts=there, excluded=~there)
 
     def coherence(self, units: Sequence[ScoredText]) -> np.ndarray:
         """The number of each text, float64 (units,)."""

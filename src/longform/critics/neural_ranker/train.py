@@ -183,8 +183,8 @@ def fit(
     torch.manual_seed(derived_seed(seed, name, "coherence ranker"))
     dims = next((row.shape[1] for row in data["train"].rows if len(row)), 1)
     module = CoherenceRanker(RankerNetwork(RankerShape(dims, sentence, pair)), data, tasks, plan)
-    ranges = (range(len(data[split].rows)) for split in ("train", "validation"))
-    items = Items(*ranges, lambda labels: {"labels": torch.tensor(labels)})
+    train, validation = (range(len(data[split].rows)) for split in ("train", "validation"))
+    items = Items(train, validation, lambda labels: {"labels": torch.tensor(labels)})
     fit_module(module, items, plan, seed=seed, name=name, scratch=scratch)
     return TrainedRanker(module.network, KeptFeatures(base, encoder), splitter)
 
@@ -199,6 +199,4 @@ def read(*, documents: Sequence[Document], reader: Path, name: str, splits: Sequ
         ranker.network(torch.from_numpy(rows[None])).double().item() if len(rows) > 1 else np.nan
         for rows in features.rows
     ]
-    return Readout(
-        tuple(d.id for d in chosen), tuple(d.split for d in chosen), {"text_score": np.array(scores, dtype=np.float64)}
-    )
+    return Readout.of(chosen, {"text_score": np.array(scores, dtype=np.float64)})

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from transformers import AutoModelForCausalLM
 
-from longform.core.documents import BadInput, Document, Readout
+from longform.core.documents import BadInput, Document, Readout, ragged
 from longform.datasets.hsmm_language import language_from_truth
 from longform.language_models.checkpoints import load_reader, load_tokenizer
 from longform.language_models.hsmm.model import SemiMarkovLM
@@ -51,11 +51,7 @@ def read(
         log_probs = score_stream(network, articles, batch, size, name)
     else:
         log_probs = score_rows(network, document_rows(chosen, tokenizer, titles, 10**9), batch, size, name)
-    arrays = {
-        "token_logprob": np.concatenate([np.zeros(0, dtype=np.float32), *log_probs]),
-        "token_logprob_lengths": np.array([len(row) for row in log_probs], dtype=np.int64),
-    }
-    return Readout(tuple(d.id for d in chosen), tuple(d.split for d in chosen), arrays)
+    return Readout.of(chosen, ragged("token_logprob", log_probs, np.float32))
 
 
 def windows(length: int, size: int) -> list[tuple[int, int, int]]:
@@ -98,11 +94,8 @@ def read_segments(*, documents: Sequence[Document], reader: Path, splits: Sequen
     chosen = [document for document in documents if document.split in splits]
     texts = [document.text.split() for document in chosen]
     totals = SemiMarkovLM.load(reader).log_likelihood(texts)
-    lengths = np.array([len(text) for text in texts], dtype=np.int64)
-    values = np.zeros(lengths.sum(), dtype=np.float64)
-    values[np.cumsum(lengths) - 1] = totals
-    ids, splits_read = tuple(d.id for d in chosen), tuple(d.split for d in chosen)
-    return Readout(ids, splits_read, {"token_logprob": values, "token_logprob_lengths": lengths})
+    rows = [[0.0] * (len(text) - 1) + [total] if text else [] for text, total in zip(texts, totals, strict=True)]
+    return Readout.of(chosen, ragged("token_logprob", rows, np.float64))
 
 
 def read_true(
@@ -125,11 +118,7 @@ def read_true(
     lengths = np.array([len(text.split()) for text in language.subsequences])
     rows = [row for row, document in enumerate(documents) if document.split in splits]
     values = [_log_probs(language, truth["states"][row], truth["emitted"][row], lengths) for row in rows]
-    arrays: dict[str, np.ndarray] = {
-        "token_logprob": np.concatenate(values).astype(np.float32),
-        "token_logprob_lengths": np.array([len(value) for value in values], dtype=np.int64),
-    }
-    return Readout(tuple(documents[r].id for r in rows), tuple(documents[r].split for r in rows), arrays)
+    return Readout.of([documents[row] for row in rows], ragged("token_logprob", values, np.float32))
 
 
 def _log_probs(language: Any, states: np.ndarray, emitted: np.ndarray, lengths: np.ndarray) -> np.ndarray:

@@ -42,12 +42,8 @@ class Perplexity(SumScored):
 
     def tally(self, units: Sequence[LogProbs]) -> Tally:
         """Columns logprob (nats), tokens, excluded (no token at all)."""
-        rows = [self._row(values) for values in self.attribute(units)]
+        rows = [(values.sum(), len(values), not len(values)) for values in self.attribute(units)]
         return Tally.of(units, ("logprob", "tokens", "excluded"), rows)
-
-    @staticmethod
-    def _row(values: np.ndarray) -> tuple[float, int, bool]:
-        return float(values.sum()), len(values), not len(values)
 
     def of_sums(self, sums: Sums) -> Any:
         return perplexity(sums.total("logprob"), sums.total("tokens"))
@@ -55,8 +51,7 @@ class Perplexity(SumScored):
 
 def units_from_readout(readout: Readout) -> list[LogProbs]:
     """One unit per document of a token readout."""
-    rows = zip(readout.unit_ids, readout.splits, readout.ragged("token_logprob"), strict=True)
-    return [LogProbs(unit, split, row) for unit, split, row in rows]
+    return [LogProbs(*row) for row in readout.rows("token_logprob")]
 
 
 @dataclass(frozen=True)

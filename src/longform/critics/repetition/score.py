@@ -107,8 +107,7 @@ class GramProportion(SumScored):
 
 def units_from_readout(readout: Readout) -> list[TokenText]:
     """Inverse of :func:`longform.core.text.rendering.texts_to_readout`."""
-    rows = zip(readout.unit_ids, readout.splits, readout.ragged("token"), readout.ragged("reference"), strict=True)
-    return [TokenText(unit, split, tokens, human) for unit, split, tokens, human in rows]
+    return [TokenText(*row) for row in readout.rows("token", "reference")]
 
 
 def read(*, documents: Sequence[Document], splits: Sequence[str]) -> Readout:

@@ -82,7 +82,7 @@ class CalibrationError(SumScored):
             sums = [np.bincount(place, weights, self.bins) for weights in (None, confidence, correct)]
             row[:] = np.concatenate([*sums, [float(not titled.any())]])
         names = [f"{kind}_{b}" for kind in ("sections", "confidence", "correct") for b in range(self.bins)]
-        return Tally(tuple(unit.unit_id for unit in units), (*names, "excluded"), values)
+        return Tally.of(units, (*names, "excluded"), values)
 
     def of_sums(self, sums: Sums) -> Any:
         """A share between 0 and 1; nan without any section."""
@@ -157,9 +157,8 @@ class CorrectedTitleCritic(TitleCritic):
 
     def redrawn(self, rng: np.random.Generator) -> Self:
         """The critic with its channel drawn from the Dirichlet posterior of each row."""
-        weights = np.maximum(
-            self.confusion_counts + _profile(self.confusion_counts), 1e-9
-        )  # a Dirichlet wants them > 0
+        weights = self.confusion_counts + _profile(self.confusion_counts)
+        weights = np.maximum(weights, 1e-9)  # a Dirichlet wants them > 0
         return self._through(np.stack([rng.dirichlet(row) for row in weights]))
 
     def tally(self, units: Sequence[TitledArticle]) -> Tally:

@@ -94,13 +94,13 @@ class ExpectedTitleCritic(TitleCritic):
 
     def tally(self, units: Sequence[TitledArticle]) -> Tally:
         """The terms of each document in nats, and its M + 1 transitions."""
-        values = np.zeros((len(units), len(COLUMNS)))
-        for row, unit in zip(values, units, strict=True):
-            t = self._terms(unit)
-            row[:] = (0, 0, 0, 0, 0, 0, 1) if t is None else (
-                t.prior.sum(), t.likelihood.sum(), t.entropy.sum(), t.evidence, len(t.prior), 0, 0
-            )  # fmt: skip
-        return Tally(tuple(unit.unit_id for unit in units), COLUMNS, values)
+        return Tally.of(units, COLUMNS, [self._row(self._terms(unit)) for unit in units])
+
+    def _row(self, found: Terms | None) -> tuple[float, ...]:
+        if found is None:
+            return 0, 0, 0, 0, 0, 0, 1
+        sums = (part.sum() for part in (found.prior, found.likelihood, found.entropy))
+        return *sums, found.evidence, len(found.prior), 0, 0
 
     def attribute(self, units: Sequence[TitledArticle]) -> list[np.ndarray]:
         every = [self._terms(unit) for unit in units]

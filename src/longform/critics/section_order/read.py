@@ -117,11 +117,8 @@ def read(
     log_posterior = classify(network, ids, batch, name)
     names = np.array(titles)[log_posterior.argmax(axis=1)].tolist()
     ends = np.cumsum([len(d.sections) for d in chosen])
-    chains = [
-        Chain(d.id, d.split, tuple(names[end - len(d.sections) : end]))
-        for d, end in zip(chosen, ends.tolist(), strict=True)
-    ]
-    out = chains_to_readout(chains)
+    pairs = zip(chosen, ends.tolist(), strict=True)
+    out = chains_to_readout([Chain(d.id, d.split, tuple(names[end - len(d.sections) : end])) for d, end in pairs])
     known = {key: value for key, value in (truth or {}).items() if key in SYNTHETIC}
     return replace(out, arrays={**out.arrays, **_section_arrays(chosen, log_posterior, titles), **known})
 
@@ -133,16 +130,13 @@ def _section_arrays(
     names = sorted({title for title in gold if title is not None})
     index: dict[str | None, int] = {title: i for i, title in enumerate(names)}
     lengths = np.array([len(document.sections) for document in documents], dtype=np.int64)
-    return {
+    flat = {
         "confidence": np.exp(log_posterior.max(axis=1)),
-        "confidence_lengths": lengths,
         "gold": np.array([index.get(title, -1) for title in gold], dtype=np.int32),
-        "gold_lengths": lengths,
-        "gold_names": np.array(names, dtype=np.str_),
         "log_posterior": log_posterior,
-        "log_posterior_lengths": lengths,
-        "title_names": np.array(titles, dtype=np.str_),
     }
+    known = {"gold_names": np.array(names, dtype=np.str_), "title_names": np.array(titles, dtype=np.str_)}
+    return flat | {f"{name}_lengths": lengths for name in flat} | known
 
 
 @torch.no_grad()

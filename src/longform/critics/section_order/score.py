@@ -163,7 +163,7 @@ def counted(critic: BigramCritic, units: Sequence[Chain], table: np.ndarray) -> 
     excluded = [float(not chain.valid) for chain in critic.judged(units)]
     columns = (*(f"{a}|{b}" for a in critic.names for b in critic.names), "logprob", "unknown", "excluded")
     values = np.column_stack([counts, counts @ table.ravel(), unknown, excluded])
-    return Tally(tuple(unit.unit_id for unit in units), columns, values)
+    return Tally.of(units, columns, values)
 
 
 def totals(critic: BigramCritic, sums: Sums) -> np.ndarray:
@@ -198,16 +198,12 @@ random_titles = partial(with_validated_delta, RandomTitleCritic)  # chance
 def units_from_readout(readout: Readout) -> list[TitledArticle]:
     """One unit per document of a section-title readout."""
     names, gold_names = readout.arrays["symbol_names"].tolist(), [*readout.arrays["gold_names"].tolist(), None]
-    ragged = [readout.ragged(name) for name in ("chain", "gold", "log_posterior", "confidence")]
+    titles = tuple(readout.arrays["title_names"].tolist())
+    rows = readout.rows("chain", "valid", "gold", "log_posterior", "confidence")
     return [
         TitledArticle(
-            unit, split, tuple(names[i] for i in chain), bool(valid),
-            gold=tuple(gold_names[i] for i in gold),
-            log_posterior=np.asarray(posterior, dtype=np.float64),
-            title_names=tuple(readout.arrays["title_names"].tolist()),
-            confidence=np.asarray(confidence, dtype=np.float64),
+            unit, split, tuple(names[i] for i in chain), bool(valid), tuple(gold_names[i] for i in gold),
+            np.asarray(posterior, dtype=np.float64), titles, np.asarray(confidence, dtype=np.float64),
         )
-        for unit, split, valid, chain, gold, posterior, confidence in zip(
-            readout.unit_ids, readout.splits, readout.arrays["valid"], *ragged, strict=True
-        )
+        for unit, split, chain, valid, gold, posterior, confidence in rows
     ]  # fmt: skip

@@ -12,12 +12,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from transformers import AutoModelForCausalLM, PreTrainedTokenizerBase
 
-from longform.core.documents import BadInput, Document, Readout
+from longform.core.documents import BadInput, Document, Readout, ragged
 from longform.datasets.test_suites.items import Suite, suite_head, suites_from_documents
 from longform.language_models.checkpoints import load_reader, load_tokenizer
 from longform.language_models.log_probs import LogProbReader, open_reader
@@ -215,23 +214,20 @@ def suite_readout(suites: Sequence[Suite], encoder: Encoder, reader: LogProbRead
     """
     read_conditions = iter(condition_bits(suites, encoder, reader))
     names = sorted({condition.name for s in suites for condition in s.items[0].conditions})
-    columns: dict[str, list[Any]] = {"region_condition": [], "region_number": [], "region_tokens": [], "token_bits": []}
     items = [(s, item) for s in suites for item in s.items]
+    regions = []  # of each item: (condition, number, bits)
     for _, item in items:
         read_item = [(names.index(c.name), next(read_conditions)) for c in item.conditions]
-        regions = [(name, *pair) for name, c in read_item for pair in zip(c.numbers, c.by_region(), strict=True)]
-        columns["region_condition"].append([name for name, _, _ in regions])
-        columns["region_number"].append([number for _, number, _ in regions])
-        columns["region_tokens"].append([len(bits) for _, _, bits in regions])
-        columns["token_bits"].append(np.concatenate([bits for _, _, bits in regions]))
+        regions.append([(name, *pair) for name, c in read_item for pair in zip(c.numbers, c.by_region(), strict=True)])
     arrays = {
         "suite": np.array([index for index, s in enumerate(suites) for _ in s.items], dtype=np.int64),
         "suite_names": np.array([s.name for s in suites], dtype=np.str_),
         "suite_head_names": np.array([json.dumps(suite_head(s), sort_keys=True) for s in suites], dtype=np.str_),
         "condition_names": np.array(names, dtype=np.str_),
+        **ragged("region_condition", [[name for name, _, _ in row] for row in regions], np.int64),
+        **ragged("region_number", [[number for _, number, _ in row] for row in regions], np.int64),
+        **ragged("region_tokens", [[len(bits) for _, _, bits in row] for row in regions], np.int64),
+        **ragged("token_bits", [np.concatenate([bits for _, _, bits in row]) for row in regions], np.float32),
     }
-    for name, rows in columns.items():
-        arrays[name] = np.concatenate(rows).astype(np.float32 if name == "token_bits" else np.int64)
-        arrays[name + "_lengths"] = np.array([len(row) for row in rows], dtype=np.int64)
     ids = tuple(f"{s.name}/{item.number}" for s, item in items)
     return Readout(ids, ("test",) * len(ids), arrays)

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.stats import binom
 
 from longform.core.critic import FITTED, Better, SumScored, Tally
-from longform.core.documents import BadInput, Readout
+from longform.core.documents import BadInput, Readout, grouped
 from longform.datasets.test_suites.prediction_formulas import (
     METRICS,
     Formula,
@@ -56,13 +56,9 @@ def units_from_readout(readout: Readout) -> list[ReadItem]:
     """The items of a surprisal readout."""
     heads = [_head(text) for text in readout.arrays["suite_head_names"].tolist()]
     conditions = readout.arrays["condition_names"].tolist()
-    ragged = zip(
-        *(readout.ragged(name) for name in ("region_condition", "region_number", "region_tokens", "token_bits")),
-        strict=True,
-    )
     items = []
-    for unit, split, suite, row in zip(readout.unit_ids, readout.splits, readout.arrays["suite"], ragged, strict=True):
-        names, numbers, counts, bits = row
+    rows = readout.rows("suite", "region_condition", "region_number", "region_tokens", "token_bits")
+    for unit, split, suite, names, numbers, counts, bits in rows:
         pieces = np.split(bits.astype(np.float64), np.cumsum(counts)[:-1])
         keys = [(conditions[name], int(number)) for name, number in zip(names, numbers, strict=True)]
         items.append(ReadItem(unit, split, *heads[int(suite)], dict(zip(keys, pieces, strict=True))))
@@ -110,9 +106,7 @@ class SuiteAccuracy(SumScored):
 
     def describe(self, units: Sequence[ReadItem]) -> dict[str, Any]:
         """Counts of each suite, and the means and population deviations that the paper's plots show."""
-        suites: dict[str, list[ReadItem]] = {}
-        for item in units:
-            suites.setdefault(item.suite, []).append(item)
+        suites = grouped(units, lambda item: item.suite)
         return {name: self._described(items) for name, items in sorted(suites.items())}
 
     def _described(self, items: Sequence[ReadItem]) -> dict[str, Any]:
@@ -120,13 +114,10 @@ class SuiteAccuracy(SumScored):
         success = counts[:, COLUMNS.index("correct")] > 0
         groups = {"all": np.ones(len(items), dtype=bool), "true": success, "false": ~success}
         named = dict.fromkeys(place for formula in items[0].formulas for place in region_values(formula))
-        sums = {
-            str(place): np.array([item.bits(place.condition, place.region).sum() for item in items]) for place in named
-        }
-        tables = {
-            place: {name: _mean_and_deviation(bits[rows]) for name, rows in groups.items()}
-            for place, bits in sums.items()
-        }
+        tables = {}
+        for place in named:
+            bits = np.array([item.bits(place.condition, place.region).sum() for item in items])
+            tables[str(place)] = {name: _mean_and_deviation(bits[rows]) for name, rows in groups.items()}
         sums_of_counts = dict(zip(COLUMNS, counts.sum(axis=0).tolist(), strict=True))
         return {"counts": sums_of_counts, "formula_bits": tables, "token_bits": _token_means(items)}
 
@@ -143,9 +134,8 @@ def _mean_and_deviation(values: np.ndarray) -> list[float] | None:
 def _token_means(items: Sequence[ReadItem]) -> dict[str, dict[str, float]]:
     means: dict[str, dict[str, float]] = {}
     for condition, number in dict.fromkeys(place for item in items for place in item.regions):
-        bits = np.concatenate(
-            [item.regions[condition, number] for item in items if (condition, number) in item.regions]
-        )
+        place = condition, number
+        bits = np.concatenate([item.regions[place] for item in items if place in item.regions])
         if len(bits):
             means.setdefault(condition, {})[str(number)] = float(bits.mean())
     return means

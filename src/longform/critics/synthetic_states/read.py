@@ -20,7 +20,7 @@ def read(
     max_chunks: int = 100,
 ) -> Readout:
     """Chains of state names ``"0".."255"``; texts that the rule rejects are invalid chains."""
-    made = language_from_truth(reader_truth)
+    made = language_from_truth(dict(reader_truth))
     owner = dict(zip(made.subsequences, made.owners.tolist(), strict=True))
     rules = {
         "released": lambda text: released_states(text, owner, made.steps),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import string
 from collections import Counter
@@ -13,8 +12,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from longform.core.artefacts import load_fitted, save_fitted
 from longform.core.documents import BadInput, Document
-from longform.core.resampling import save_arrays
 
 # English function words, written for this project: words that every document uses, whatever its topic.
 STOP_WORDS = frozenset(Path(__file__).with_name("stop_words.txt").read_text(encoding="utf-8").split())
@@ -225,26 +224,16 @@ class TopicModel:
 
     def save(self, folder: Path | str) -> None:
         """Write ``topics.npz`` (arrays) and ``topics.json`` (words, history, facts); the bytes depend on nothing else."""
-        folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
         arrays = {name: getattr(self, name) for name in ("beta", "mean", "covariance", "precision")}
-        save_arrays(folder / "topics.npz", arrays)
         history = [asdict(step) for step in self.history]
         record = {"vocabulary": list(self.vocabulary), "history": history, "facts": dict(self.facts)}
-        text = json.dumps(record, sort_keys=True, ensure_ascii=False, indent=1)
-        (folder / "topics.json").write_text(text + "\n", encoding="utf-8")
+        save_fitted(folder, "topics", arrays, record)
 
     @classmethod
     def load(cls, folder: Path | str) -> TopicModel:
-        folder = Path(folder)
-        for name in ("topics.npz", "topics.json"):
-            if not (folder / name).is_file():
-                raise BadInput(f"{folder}: no {name}; a topic model is a folder with topics.npz and topics.json")
-        record = json.loads((folder / "topics.json").read_text(encoding="utf-8"))
-        with np.load(folder / "topics.npz", allow_pickle=False) as arrays:
-            parts = {name: arrays[name] for name in ("beta", "mean", "covariance", "precision")}
+        arrays, record = load_fitted(folder, "topics", "a topic model")
         history = tuple(Progress(**step) for step in record["history"])
-        return cls(tuple(record["vocabulary"]), **parts, history=history, facts=record["facts"])
+        return cls(tuple(record["vocabulary"]), **arrays, history=history, facts=record["facts"])
 
 
 def check_sizes(topics: int, terms: int) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from longform.core.documents import SPLITS, BadInput, Document, Readout, Section, of_splits
+from longform.core.documents import SPLITS, BadInput, Document, Readout, Section, of_splits, ragged
 from longform.core.text.rendering import pack
 from longform.core.text.sentences import sentence_texts, sentences
 from longform.critics.topics.model import (
@@ -59,7 +59,7 @@ def read(
     chosen = of_splits(documents, splits, "topics")
     arrays = ways[readout](open_topics(reader, reader_truth, settings), chosen)
     arrays |= pack([document.text for document in chosen]) if keep_text else {}
-    return Readout(tuple(d.id for d in chosen), tuple(d.split for d in chosen), arrays)
+    return Readout.of(chosen, arrays)
 
 
 @dataclass(frozen=True)
@@ -169,17 +169,14 @@ def paths(reader: TopicReader, documents: Sequence[Document]) -> dict[str, np.nd
         they speak of no topic and are left out of the path.
     """
     numbers: dict[str, int] = {}  # every distinct sentence is read once
-    rows = [
-        np.array([numbers.setdefault(text, len(numbers)) for text in sentence_texts(document.text)], dtype=np.int64)
-        for document in documents
-    ]
+    texts = [sentence_texts(document.text) for document in documents]
+    rows = [np.array([numbers.setdefault(one, len(numbers)) for one in own], dtype=np.int64) for own in texts]
     found = reader.proportions([Document("", "", (Section("", text),)) for text in numbers])
     places = [np.flatnonzero(found["valid"][row]) for row in rows]
-    ids = np.concatenate([row[place] for row, place in zip(rows, places, strict=True)])
-    lengths = np.array([len(place) for place in places], dtype=np.int64)
-    arrays = {"latents": found["lambda"][ids], "text_ids": ids}
-    arrays["sentence"] = np.concatenate(places)
-    arrays |= {f"{name}_lengths": lengths for name in tuple(arrays)}
+    arrays = ragged("text_ids", [row[place] for row, place in zip(rows, places, strict=True)], np.int64)
+    arrays |= ragged("sentence", places, np.int64)
+    lengths = arrays["sentence_lengths"]
+    arrays |= {"latents": found["lambda"][arrays["text_ids"]], "latents_lengths": lengths}
     arrays["silent"] = np.array([len(row) for row in rows], dtype=np.int64) - lengths
     return arrays
 
@@ -206,11 +203,8 @@ def completion(reader: TopicReader, documents: Sequence[Document]) -> dict[str, 
         pairs = zip(reader.words(ended), spans, strict=True)
         kept = [(known[word], span) for word, span in pairs if valid and word in known]
         values.append(np.log((shares[:, None] * reader.model.beta[:, [term for term, _ in kept]]).sum(axis=0)))
-        places.append(np.array([span for _, span in kept], dtype=np.int64).reshape(-1, 2))
-    arrays = {"token_logprob": np.concatenate(values), "token_span": np.concatenate(places)}
-    return arrays | {
-        f"{name}_lengths": np.array([len(row) for row in values], dtype=np.int64) for name in tuple(arrays)
-    }
+        places.append([span for _, span in kept])
+    return ragged("token_logprob", values, np.float64) | ragged("token_span", places, np.int64, 2)
 
 
 def _halves(document: Document) -> tuple[Document, Document, list[tuple[int, int]]]:

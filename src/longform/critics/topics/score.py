@@ -45,16 +45,15 @@ class TopicReading:
 
 def units_from_readout(readout: Readout) -> list[TopicReading]:
     """One reading per unit of what :func:`longform.critics.topics.read.read` wrote."""
-    arrays = readout.arrays
     names = ("lambda", "nu", "tokens", "valid")
-    missing = [name for name in names if name not in arrays]
+    missing = [name for name in names if name not in readout.arrays]
     if missing:
         raise BadInput(
             f"topic critic: the readout lacks {missing}; read the documents with critics/topics/read.py first"
         )
-    rows = zip(readout.unit_ids, readout.splits, *(arrays[name] for name in names), unpack(readout), strict=True)
     return [
-        TopicReading(unit, split, mean, wide, int(n), bool(ok), text) for unit, split, mean, wide, n, ok, text in rows
+        TopicReading(unit, split, mean, wide, int(tokens), bool(valid), text)
+        for (unit, split, mean, wide, tokens, valid), text in zip(readout.rows(*names), unpack(readout), strict=True)
     ]
 
 
@@ -130,7 +129,7 @@ class LogisticNormalCritic(SumScored):
                 )
             row[:4] = negative_log_density(unit.logits, mean, precision), 0, 1, unit.tokens
             row[1] = 0.5 * float(unit.variances @ np.diag(precision))
-        return Tally(tuple(unit.unit_id for unit in units), COLUMNS, rows)
+        return Tally.of(units, COLUMNS, rows)
 
     def of_sums(self, sums: Sums) -> Any:
         spread = sums.total("nats_of_spread") if self.full_expectation else 0.0

@@ -19,7 +19,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from longform.core.critic import Better, Tally, clustered, estimate
-from longform.core.documents import BadInput
+from longform.core.documents import BadInput, grouped
 from longform.core.resampling import generator, percentile_interval
 from longform.core.results import Record
 from longform.critics.verifiability.score import LABELS, SENTENCES, CheckedGeneration
@@ -122,14 +122,9 @@ def judged(items: Sequence[Mapping[str, Any]], answers: Answers) -> dict[str, An
     if not votes:
         raise BadInput("the answers hold no line; give item, annotator, label and flags, one judgement a line")
     rows = [{**keys[item], **_majority(given)} for item, given in votes.items()]
-    decoders = list(dict.fromkeys(row["decoder"] for row in rows))
-    tables = {name: _measures([row for row in rows if row["decoder"] == name]) for name in decoders}
-    return {
-        "decoders": tables,
-        "agreement": agreement(votes),
-        "sentences": len(rows),
-        "unanswered": len(keys) - len(votes),
-    }
+    tables = {name: _measures(own) for name, own in grouped(rows, lambda row: row["decoder"]).items()}
+    counts = {"sentences": len(rows), "unanswered": len(keys) - len(votes)}
+    return {"decoders": tables, "agreement": agreement(votes), **counts}
 
 
 def _majority(given: Answers) -> dict[str, Any]:
@@ -144,16 +139,11 @@ def _set(value: Any) -> bool:
 
 
 def _measures(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    texts: dict[str, list[Mapping[str, Any]]] = {}
-    for row in rows:
-        texts.setdefault(row["generation"], []).append(row)
-    made = {
-        name: 100 * float(np.mean([row[flag] for row in rows]))
-        for name, flag in zip(("REP", "NAC", "UNG"), FLAGS, strict=True)
-    }
+    named = zip(("REP", "NAC", "UNG"), FLAGS, strict=True)
+    made = {name: 100 * float(np.mean([row[flag] for row in rows])) for name, flag in named}
     for prefix, unique in (("", False), ("U", True)):
         shares, recalls = [], []
-        for text in texts.values():
+        for text in grouped(rows, lambda row: row["generation"]).values():
             labels = [row["label"] for row in text if not (unique and row["repetition"])]
             supported, refuted = labels.count(LABELS[0]), labels.count(LABELS[1])
             recalls.append(supported / SENTENCES)
@@ -292,9 +282,7 @@ def corrected_records(
     """
     told = [unit for unit in known if unit.setting != "human"]
     rows = clustered(CheckerAccuracy().tally(told), [unit.page for unit in told]).values[:, : len(PAIRS)]
-    groups: dict[str, list[CheckedGeneration]] = {}
-    for unit in units:
-        groups.setdefault(unit.setting, []).append(unit)
+    groups = grouped(units, lambda unit: unit.setting)
     return [_corrected(name, own, rows, variant, resamples) for name, own in groups.items()]
 
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from longform.core.critic import Better, Sums, SumScored, Tally
-from longform.core.documents import BadInput, Readout
+from longform.core.documents import BadInput, Readout, ragged
 from longform.core.resampling import ratio
 from longform.core.text.rendering import TokenText, texts_to_readout
 
@@ -60,17 +60,10 @@ class CheckedText:
 
 def checks_to_readout(units: Sequence[CheckedText]) -> Readout:
     """Pack verdicts for ``data/inference``: ``label`` indexes ``label_names``; evidence is one string a sentence."""
-    labels = [LABELS.index(label) for unit in units for label in unit.labels]
-    evidence = ["\n".join(f"{line}\t{page}" for page, line in sorted(e)) for unit in units for e in unit.evidence]
-    lengths = np.array([len(unit.labels) for unit in units], dtype=np.int64)
-    arrays = {
-        "label": np.array(labels, dtype=np.int8),
-        "label_lengths": lengths,
-        "evidence": np.array(evidence, dtype=np.str_),
-        "evidence_lengths": lengths,
-        "label_names": np.array(LABELS, dtype=np.str_),
-    }
-    return Readout(tuple(unit.unit_id for unit in units), tuple(unit.split for unit in units), arrays)
+    arrays = ragged("label", [[LABELS.index(label) for label in unit.labels] for unit in units], np.int8)
+    evidence = [["\n".join(f"{line}\t{page}" for page, line in sorted(e)) for e in unit.evidence] for unit in units]
+    arrays |= ragged("evidence", evidence, np.str_)
+    return Readout.of(units, arrays | {"label_names": np.array(LABELS, dtype=np.str_)})
 
 
 @dataclass(frozen=True)
@@ -113,49 +106,39 @@ def generations_to_readout(units: Sequence[CheckedGeneration]) -> Readout:
     truths = [unit.truth for unit in units if unit.truth is not None]
     if len(truths) == len(units):
         arrays |= {f"true_{name}": values for name, values in checks_to_readout(truths).arrays.items()}
-    empty = np.zeros((0, len(SENTENCE_COLUMNS)))
     arrays |= {
         "setting": np.array([unit.setting for unit in units], dtype=np.str_),
         "page": np.array([unit.page for unit in units], dtype=np.str_),
-        "sentence": np.concatenate([unit.sentences for unit in units] or [empty]),
-        "sentence_lengths": np.array([len(unit.sentences) for unit in units], dtype=np.int64),
-        "claim": np.array([text for unit in units for text in unit.texts], dtype=np.str_),
-        "claim_lengths": np.array([len(unit.texts) for unit in units], dtype=np.int64),
-        "line": np.array([text for unit in units for text in unit.lines], dtype=np.str_),
-        "line_lengths": np.array([len(unit.lines) for unit in units], dtype=np.int64),
+        **ragged("sentence", [unit.sentences for unit in units], np.float64, len(SENTENCE_COLUMNS)),
+        **ragged("claim", [unit.texts for unit in units], np.str_),
+        **ragged("line", [unit.lines for unit in units], np.str_),
         "about": np.array([unit.about for unit in units], dtype=np.float64).reshape(len(units), len(UNIT_COLUMNS)),
     }
-    return Readout(tuple(unit.unit_id for unit in units), tuple(unit.split for unit in units), arrays)
+    return Readout.of(units, arrays)
 
 
 def generations_from_readout(readout: Readout) -> list[CheckedGeneration]:
     """Inverse of :func:`generations_to_readout`."""
-    arrays = readout.arrays
-    ids, splits = readout.unit_ids, readout.splits
     checks = checks_from_readout(readout)
     truths: Sequence[CheckedText | None] = (
-        checks_from_readout(readout, "true_") if "true_label" in arrays else [None] * len(ids)
+        checks_from_readout(readout, "true_") if "true_label" in readout.arrays else [None] * len(checks)
     )
-    texts = zip(readout.ragged("token"), readout.ragged("reference"), strict=True)
-    tokens = [TokenText(unit, split, *pair) for unit, split, pair in zip(ids, splits, texts, strict=True)]
-    rows = zip(arrays["setting"].tolist(), arrays["page"].tolist(), checks, truths, tokens, strict=True)
-    words = [[tuple(row.tolist()) for row in readout.ragged(name)] for name in ("claim", "line")]
-    tables = zip(readout.ragged("sentence"), arrays["about"], *words, strict=True)
+    tokens = [TokenText(*row) for row in readout.rows("token", "reference")]
+    read = zip(checks, truths, tokens, strict=True)
+    told = zip(readout.rows("setting", "page", "sentence", "about", "claim", "line"), read, strict=True)
     return [
-        CheckedGeneration(unit, split, *row, *table)
-        for unit, split, row, table in zip(ids, splits, rows, tables, strict=True)
+        CheckedGeneration(
+            unit, split, str(setting), str(page), *own, table, about, tuple(claims.tolist()), tuple(lines.tolist())
+        )
+        for (unit, split, setting, page, table, about, claims, lines), own in told
     ]
 
 
 def checks_from_readout(readout: Readout, prefix: str = "") -> list[CheckedText]:
     """Inverse of :func:`checks_to_readout`; under ``true_`` stand the known labels."""
-    ends = np.cumsum(readout.arrays[f"{prefix}label_lengths"])[:-1]
-    labels = np.split(readout.arrays[f"{prefix}label"], ends)
-    evidence = np.split(readout.arrays[f"{prefix}evidence"], ends)
-    rows = zip(readout.unit_ids, readout.splits, labels, evidence, strict=True)
     return [
-        CheckedText(unit, split, tuple(LABELS[i] for i in one.tolist()), tuple(map(_evidence, lines.tolist())))
-        for unit, split, one, lines in rows
+        CheckedText(unit, split, tuple(LABELS[i] for i in labels.tolist()), tuple(map(_evidence, lines.tolist())))
+        for unit, split, labels, lines in readout.rows(f"{prefix}label", f"{prefix}evidence")
     ]
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from longform.core.artefacts import read_json
-from longform.core.documents import BadInput, Document, Readout
+from longform.core.documents import BadInput, Document, Readout, ragged
 from longform.core.text.sentences import sentence_texts
 from longform.critics.world_grammar.score import REFUSED
 from longform.critics.world_grammar.slots import LaterYear, Mentioned, Number, Slot, State, Title, Words, mentions
@@ -37,9 +37,7 @@ class Node:
         self.mask = mask
         self.words: dict[str, Node] = {}
         self.slots: dict[object, tuple[tuple[Slot, ...], Node]] = {}
-        self.exits: list[
-            tuple[int, Node, str]
-        ] = []  # topics and pages, the next trie, the frame if it is a main clause
+        self.exits: list[tuple[int, Node, str]] = []  # topics and pages, the next trie, the frame of a main clause
 
 
 class Derivation(NamedTuple):
@@ -251,16 +249,8 @@ class Recogniser:
             persons = {1: first, 2: (roles["own" if number == 3 else "other"],)}
             if number or not named:
                 for then in (tail, third)[: 1 + (number > 1)]:
-                    self._add(
-                        self._start,
-                        frame.source,
-                        then,
-                        mask,
-                        main=frame.source,
-                        kind=kind,
-                        opening=True,
-                        persons=persons,
-                    )
+                    self._add(self._start, frame.source, then, mask, main=frame.source, kind=kind, opening=True,
+                              persons=persons)  # fmt: skip
         for own, title in self.pages:
             style = _style(self.world, own, title)
             if own == kind:
@@ -343,16 +333,9 @@ def read(*, documents: Sequence[Document], splits: Sequence[str], reader: Path) 
     derive = recogniser(name).read
     chosen = [document for document in documents if document.split in splits]
     rows = [[derive(text) for text in sentence_texts(document.text)] for document in chosen]
-    lengths = np.array([len(row) for row in rows], dtype=np.int64)
-    found = [derivation for row in rows for derivation in row]
-    names = sorted({derivation.frame for derivation in found if derivation.frame is not None})
+    names = sorted({one.frame for row in rows for one in row if one.frame is not None})
     places: dict[str | None, int] = {None: REFUSED} | {name: place for place, name in enumerate(names)}
-    arrays: dict[str, np.ndarray] = {"frame_names": np.array(names, dtype=np.str_)}
-    columns = {
-        "frame": [places[one.frame] for one in found],
-        "words": [one.words for one in found],
-        "followed": [one.followed for one in found],
-    }
-    for name, values in columns.items():
-        arrays |= {name: np.array(values, dtype=np.int32), f"{name}_lengths": lengths}
-    return Readout(tuple(d.id for d in chosen), tuple(d.split for d in chosen), arrays)
+    arrays = ragged("frame", [[places[one.frame] for one in row] for row in rows], np.int32)
+    arrays |= ragged("words", [[one.words for one in row] for row in rows], np.int32)
+    arrays |= ragged("followed", [[one.followed for one in row] for row in rows], np.int32)
+    return Readout.of(chosen, arrays | {"frame_names": np.array(names, dtype=np.str_)})

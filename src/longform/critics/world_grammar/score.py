@@ -79,5 +79,4 @@ class FollowedShare(SumScored):
 
 def units_from_readout(readout: Readout) -> list[DerivedText]:
     """What ``read`` wrote, one unit per text."""
-    columns = (readout.ragged(name) for name in ("frame", "words", "followed"))
-    return [DerivedText(*row) for row in zip(readout.unit_ids, readout.splits, *columns, strict=True)]
+    return [DerivedText(*row) for row in readout.rows("frame", "words", "followed")]
