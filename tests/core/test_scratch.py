@@ -4,7 +4,8 @@ import pytest
 
 from longform.core import scratch as checkpoints
 from longform.core.experiment import Experiment
-from longform.core.scratch import Work, first_process, resumable
+from longform.core.processes import first_process
+from longform.core.scratch import Work, resumable
 
 
 @pytest.fixture

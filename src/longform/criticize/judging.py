@@ -15,7 +15,8 @@ from longform.core.critic import Comparison, Estimate, Tally, compare, estimate
 from longform.core.documents import BadInput, Document
 from longform.core.resampling import generator
 from longform.core.text.sentences import sentences
-from longform.criticize.panels import Options, Panel, asked, check, panels
+from longform.criticize.panel import Options, Panel, check
+from longform.criticize.panels import asked, panels
 from longform.criticize.report import FEW, SIGNIFICANT, save, table
 from longform.criticize.texts import Texts, halves, read_texts
 

@@ -18,7 +18,7 @@ from longform import __version__
 from longform.core.artefacts import read_json, whole, write_json
 from longform.core.documents import BadInput, Document
 from longform.core.text.sentences import sentences
-from longform.criticize.panels import section_starts
+from longform.criticize.panel import section_starts
 from longform.criticize.texts import shortened
 from longform.reporting.table import Cell, Figure, short
 

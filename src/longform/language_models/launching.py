@@ -17,7 +17,7 @@ from torch import distributed
 from torch.utils.data import DataLoader, Sampler
 
 from longform.core.documents import BadInput
-from longform.core.scratch import processes
+from longform.core.processes import processes
 
 
 @dataclass(frozen=True)

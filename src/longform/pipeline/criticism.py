@@ -17,7 +17,8 @@ from longform.core.artefacts import read_arrays, read_corpus, whole, write_reado
 from longform.core.calls import call, function, source_of
 from longform.core.documents import SPLITS, BadInput, Readout
 from longform.core.experiment import Experiment, System, chosen_systems
-from longform.core.scratch import Work, first_process, resumable
+from longform.core.processes import first_process
+from longform.core.scratch import Work, resumable
 
 READING = ("code", "as", "of", "corpora", "reader", "splits", "texts", "titles")
 

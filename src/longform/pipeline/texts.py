@@ -13,7 +13,8 @@ from longform.core.artefacts import read_documents, whole, write_corpus
 from longform.core.calls import call, function
 from longform.core.documents import BadInput
 from longform.core.experiment import Experiment, System, near
-from longform.core.scratch import Work, first_process, resumable
+from longform.core.processes import first_process
+from longform.core.scratch import Work, resumable
 
 SLOTS = ("study", "dataset", "source")
 POINTERS: tuple[str, ...] = ("hub", "revision", "package", "file")  # to a published model
