@@ -78,6 +78,17 @@ def test_a_margin_states_that_something_does_not_get_worse_by_as_much(tmp_path):
     assert judged(tmp_path, far, for_each=["corpus"], order=order, margin=0.9).verdict == "contradicted"
 
 
+def test_a_chain_of_which_a_link_was_not_measured_does_not_hold(tmp_path):
+    """Another corpus without any link says nothing; one link short, the chain is not shown."""
+    whole = Results([r for r in RESULTS if r.system in ("data", "gpt2") and r.corpus == "wiki"])
+    assert judged(tmp_path, whole, for_each=["corpus"]).verdict == "holds"
+    short = Results([r for r in whole if r.titles is not False])
+    assert judged(tmp_path, short, for_each=["corpus"]).verdict == "not measured here"
+    assert judged(tmp_path, short, for_each=["corpus"], needs="any").verdict == "holds"
+    elsewhere = {"corpus": ["wiki", "pubmed"]}
+    assert judged(tmp_path, whole, for_each=elsewhere).verdict == "holds"
+
+
 def test_a_ratio_of_ratios_needs_both_to_be_known(tmp_path):
     word, latent = (
         {"called": m, "ratio": [{"metric": m, "titles": False}, {"metric": m, "titles": True}]}

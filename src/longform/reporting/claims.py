@@ -87,7 +87,17 @@ class Judged:
         needed, refuting = {"all": (measured, 1), "any": (1, measured), "majority": majority}[
             self.claim.get("needs", "all")
         ]
-        return HOLDS if held >= needed else CONTRADICTED if against >= refuting else UNDECIDED
+        if held >= needed:
+            return ABSENT if self._broken else HOLDS
+        return CONTRADICTED if against >= refuting else UNDECIDED
+
+    @property
+    def _broken(self) -> bool:
+        """All rows are needed, and among those of one combination of fields some were measured and some were not."""
+        found = {(row.fields, row.verdict == ABSENT) for row in self.rows}
+        return self.claim.get("needs", "all") == "all" and any(
+            (fields, not absent) in found for fields, absent in found
+        )
 
     def sentence(self) -> str:
         """For the notes of an exhibit: the claim, its verdict, and its rows or, where they are many, their counts."""
