@@ -32,7 +32,6 @@ from tests.refusals import refuses
 ROOT = Path(__file__).parents[2]
 SCALES = sorted(p.parent.name for p in (ROOT / "experiments" / "scales").glob("*/overrides.yaml"))
 PAPERS = [name for name in SCALES if name.startswith("paper_")]
-LISTED = [name for name in PAPERS if name != "paper_hsmm"]
 HUB = {name: f"/stand/in/{number}" for number, name in enumerate([*BASES, BERT])}
 COMMIT = re.compile(r"[0-9a-f]{40}")
 
@@ -57,10 +56,10 @@ def test_every_target_of_a_scale_is_a_stage_and_the_claims_of_a_papers_size_are_
             for key in listed[stage]["foreach"].strip("${}").split("."):
                 names = names[key]
             assert item in names
-    assert name not in PAPERS or params.get("scale") == ("paper" if name in LISTED else "paper_hsmm")
+    assert name not in PAPERS or params.get("scale") == "paper"
 
 
-@pytest.mark.parametrize("name", LISTED)
+@pytest.mark.parametrize("name", PAPERS)
 def test_a_papers_list_has_every_raw_place_that_its_parameters_read_with_a_way_to_it_and_its_terms(name):
     params, listed = parameters(name, ROOT)["params.yaml"], real_files.listed(name, ROOT)["files"]
     places = {
@@ -78,7 +77,7 @@ def test_a_papers_list_has_every_raw_place_that_its_parameters_read_with_a_way_t
     assert len({(e["hub"], e["revision"]) for e in hubs}) == len({e["hub"] for e in hubs})
 
 
-@pytest.mark.parametrize("name", LISTED)
+@pytest.mark.parametrize("name", PAPERS)
 def test_the_rehearsal_changes_numbers_and_places_and_nothing_else(name):
     paper = parameters(name, ROOT)["params.yaml"]
     cut = overrides(name, HUB)
