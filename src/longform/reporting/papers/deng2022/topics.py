@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +16,8 @@ from longform.core.documents import BadInput
 from longform.core.results import Record
 from longform.datasets.synthetic_world.languages import language_of
 from longform.reporting.estimates import select
-from longform.reporting.pivot import COLOURS, SYSTEM, Given, mean_over_seeds
+from longform.reporting.pivot import COLOURS, SYSTEM, Given
+from longform.reporting.printed import INCOMPARABLE
 from longform.reporting.table import Cell, Figure, Listing, Table, exact, short
 
 NLL = {"critic": "topics", "metric": "nll"}
@@ -139,7 +141,7 @@ MIXTURES = {
     "Latent NLL (nats per sentence)": {"critic": "code_mixing", "metric": "languages"},
 }
 FACTS = {"word PPL": "word_ppl", "Latent PPL": "latent_ppl"}  # facts of the corpus
-FAMILIES = ("hsmm", "transformer")  # what systems' names begin with
+FAMILIES = ("HSMM", "transformer")  # what rows begin with
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 3**0.5 / 2]])  # of the simplex of three languages
 
 
@@ -155,40 +157,50 @@ def table_1(given: Given) -> Table:
 
 
 def figure_latent_over_word(given: Given) -> Figure:
-    """Latent PPL over word PPL of every model (ours, after section 3): HSMMs of several numbers of states, transformers of several sizes."""
-    columns = {column: TABLE_1[column] for column in FACTS}
-    words, latents = (
-        {own[0].system: mean_over_seeds(own) for own in given.select(columns[column]).groups("system").values()}
-        for column in ("word PPL", "Latent PPL")
-    )
+    """Latent PPL over word PPL of every model (ours, after section 3): HSMMs of several numbers of states, transformers of several sizes.
+
+    Hollow points are the paper's, where our language has its size.
+    """
+    cells = given.pivot({column: TABLE_1[column] for column in FACTS}, "table_01", SYSTEM[1:])
+    whole = {(cell.row, cell.column): cell for cell in cells if not cell.detail}
+    pairs = {row: [whole.get((row, column)) for column in FACTS] for row, _ in whole}
 
     def draw(canvas: Any) -> None:
         axes = canvas.add_subplot()
-        for system in [name for name in words if name in latents]:
-            at = words[system], latents[system]
-            family = next((i for i, name in enumerate(FAMILIES) if system.startswith(name)), len(FAMILIES))
-            (x, across), (y, along) = (_with_ends(record) for record in at)
-            axes.errorbar(x, y, xerr=across, yerr=along, fmt="os^"[family], color=COLOURS[family], capsize=2)
-            axes.annotate(
-                given.label("system", system),
-                (x, y),
-                xytext=(0, 9),
-                ha="center",
-                textcoords="offset points",
-                fontsize=7,
-            )
+        for row, (word, latent) in pairs.items():
+            if word is None or latent is None or word.value is None or latent.value is None:
+                continue
+            family = next((i for i, name in enumerate(FAMILIES) if row.startswith(name)), len(FAMILIES))
+            style: dict[str, Any] = {"fmt": "os^"[family], "color": COLOURS[family]}
+            (x, across), (y, along) = _with_ends(word), _with_ends(latent)
+            axes.errorbar(x, y, xerr=across, yerr=along, capsize=2, **style)
+            beside = {"xytext": (6, 7 if family < len(FAMILIES) else -10), "textcoords": "offset points", "fontsize": 7}
+            axes.annotate(row, (x, y), va="center", **beside)
+            if word.printed and latent.printed and INCOMPARABLE not in (word.verdict, latent.verdict):
+                axes.errorbar(word.printed, latent.printed, mfc="none", **style)
+                if row.startswith(FAMILIES):
+                    axes.annotate(
+                        "printed", (word.printed, latent.printed), va="center", **{**beside, "xytext": (6, 0)}
+                    )
         axes.set(xlabel="word PPL", ylabel="Latent PPL", yscale="log")
-        axes.yaxis.set(major_formatter="{x:g}", minor_formatter="{x:g}")
-        axes.margins(0.2)
+        low, high = axes.get_ylim()
+        decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+        axes.set_yticks([step * 10.0**decade for decade in decades for step in (1, 2, 5)], minor=False)
+        axes.set_yticks([], minor=True)
+        axes.yaxis.set_major_formatter("{x:g}")
+        axes.set_ylim(low / 2, high * 2)
+        axes.margins(x=0.3)
 
     caption = "Latent PPL over word PPL of models of the synthetic language, with 95 % intervals; good is near the data in both"
-    return given.figure(caption, given.pivot(columns, rows=SYSTEM[1:]), draw, (5.4, 3.8))
+    if any(cell.printed and cell.verdict != INCOMPARABLE for cell in cells):
+        caption += "; hollow: as printed"
+    return given.figure(caption, cells, draw, (5.4, 3.8))
 
 
-def _with_ends(record: Record) -> tuple[float, list[list[float]]]:
-    """A record's value and how far its interval reaches below and above it, as error bars want them."""
-    value = record.value or 0.0
-    return value, [[value - (record.low or value)], [(record.high or value) - value]]
+def _with_ends(cell: Cell) -> tuple[float, list[list[float]]]:
+    """A cell's value and how far its interval reaches below and above it, as error bars want them."""
+    value = cell.value or 0.0
+    return value, [[value - (cell.low or value)], [(cell.high or value) - value]]
 
 
 def table_10(given: Given) -> Listing:
