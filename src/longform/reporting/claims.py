@@ -83,21 +83,12 @@ class Judged:
         measured = held + against + counts[UNDECIDED]
         if not measured:
             return UNTESTABLE if counts[UNTESTABLE] else ABSENT
-        majority = measured // 2 + 1, math.ceil(measured / 2)
-        needed, refuting = {"all": (measured, 1), "any": (1, measured), "majority": majority}[
-            self.claim.get("needs", "all")
-        ]
-        if held >= needed:
-            return ABSENT if self._broken else HOLDS
+        needs, majority = self.claim.get("needs", "all"), (measured // 2 + 1, math.ceil(measured / 2))
+        needed, refuting = {"all": (measured, 1), "any": (1, measured), "majority": majority}[needs]
+        absent = {row.fields for row in self.rows if row.verdict == ABSENT and needs == "all"}
+        if held >= needed:  # a chain with a link that was not measured does not hold
+            return ABSENT if any(row.fields in absent for row in self.rows if row.verdict != ABSENT) else HOLDS
         return CONTRADICTED if against >= refuting else UNDECIDED
-
-    @property
-    def _broken(self) -> bool:
-        """All rows are needed, and among those of one combination of fields some were measured and some were not."""
-        found = {(row.fields, row.verdict == ABSENT) for row in self.rows}
-        return self.claim.get("needs", "all") == "all" and any(
-            (fields, not absent) in found for fields, absent in found
-        )
 
     def sentence(self) -> str:
         """For the notes of an exhibit: the claim, its verdict, and its rows or, where they are many, their counts."""
