@@ -1,8 +1,9 @@
-"""Validation loss over updates of every network of the scale `sizes`: has the finetuning of Tables 2 and 5 converged?
+"""Validation loss over updates of every network of a scale's study: has the finetuning of Tables 2 and 5 converged, the training of Table 1?
 
     PYTHONPATH=src python experiments/deng2022/convergence.py scales/sizes --out experiments/deng2022/measured/convergence.json
+    PYTHONPATH=src python experiments/deng2022/convergence.py scales/table_1 --study synthetic --out experiments/deng2022/measured/transformers_paper_size.json
 
-Means over seeds at each of the six validations, nats a token, and what the last of them still gained.
+Means over seeds at each validation, nats a token, and what the last of them still gained.
 """
 
 from __future__ import annotations
@@ -19,13 +20,16 @@ def main() -> None:
     """Read ``training.csv`` beside each network's weights; one entry for each corpus, model and setting of titles."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("scale", type=Path)
+    parser.add_argument("--study", default="articles")
     parser.add_argument("--out", type=Path, required=True)
     given = parser.parse_args()
     curves: dict[str, list[list[tuple[int, float]]]] = {}
-    for path in sorted((given.scale / "data" / "models" / "articles").glob("*/*/*/seed_*/training.csv")):
+    models = given.scale / "data" / "models" / given.study
+    for path in sorted(models.rglob("training.csv")):
         with path.open(encoding="utf-8", newline="") as file:
             points = [(int(row["update"]), float(row["validation_loss"])) for row in csv.DictReader(file)]
-        curves.setdefault("/".join(path.parts[-5:-2]), []).append(points)
+        place = path.parent.relative_to(models).parts
+        curves.setdefault("/".join(part for part in place if not part.startswith("seed_")), []).append(points)
     found = {}
     for name, runs in curves.items():
         losses = np.array([[loss for _, loss in run] for run in runs])
