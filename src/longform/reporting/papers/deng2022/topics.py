@@ -141,7 +141,7 @@ MIXTURES = {
     "Latent NLL (nats per sentence)": {"critic": "code_mixing", "metric": "languages"},
 }
 FACTS = {"word PPL": "word_ppl", "Latent PPL": "latent_ppl"}  # facts of the corpus
-FAMILIES = ("HSMM", "transformer")  # what rows begin with
+FAMILIES = ("hsmm", "transformer")  # what systems' names begin with
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 3**0.5 / 2]])  # of the simplex of three languages
 
 
@@ -164,24 +164,23 @@ def figure_latent_over_word(given: Given) -> Figure:
     cells = given.pivot({column: TABLE_1[column] for column in FACTS}, "table_01", SYSTEM[1:])
     whole = {(cell.row, cell.column): cell for cell in cells if not cell.detail}
     pairs = {row: [whole.get((row, column)) for column in FACTS] for row, _ in whole}
+    systems = {given.labels(record, *SYSTEM[1:]): record.system for record in given.select(LATENT)}
 
     def draw(canvas: Any) -> None:
         axes = canvas.add_subplot()
         for row, (word, latent) in pairs.items():
             if word is None or latent is None or word.value is None or latent.value is None:
                 continue
-            family = next((i for i, name in enumerate(FAMILIES) if row.startswith(name)), len(FAMILIES))
+            family = next((i for i, name in enumerate(FAMILIES) if systems[row].startswith(name)), len(FAMILIES))
             style: dict[str, Any] = {"fmt": "os^"[family], "color": COLOURS[family]}
             (x, across), (y, along) = _with_ends(word), _with_ends(latent)
             axes.errorbar(x, y, xerr=across, yerr=along, capsize=2, **style)
-            beside = {"xytext": (6, 7 if family < len(FAMILIES) else -10), "textcoords": "offset points", "fontsize": 7}
-            axes.annotate(row, (x, y), va="center", **beside)
+            beside: dict[str, Any] = {"textcoords": "offset points", "fontsize": 7, "va": "center"}
+            axes.annotate(row, (x, y), xytext=(6, 7 if family < len(FAMILIES) else -10), **beside)
             if word.printed and latent.printed and INCOMPARABLE not in (word.verdict, latent.verdict):
                 axes.errorbar(word.printed, latent.printed, mfc="none", **style)
-                if row.startswith(FAMILIES):
-                    axes.annotate(
-                        "printed", (word.printed, latent.printed), va="center", **{**beside, "xytext": (6, 0)}
-                    )
+                if family < len(FAMILIES):
+                    axes.annotate("printed", (word.printed, latent.printed), xytext=(6, 0), **beside)
         axes.set(xlabel="word PPL", ylabel="Latent PPL", yscale="log")
         low, high = axes.get_ylim()
         decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
