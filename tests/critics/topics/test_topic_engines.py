@@ -1,7 +1,12 @@
 """The correlated topic model against direct evaluation, quadrature, finite differences and a simulated truth."""
 
+import os
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
+import llvmlite.binding as llvm
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -192,6 +197,28 @@ def test_threads_and_precisions_agree():
     assert np.array_equal(one.logits, two.logits)
     single = expectation(counts, model, replace(settings, floats="float32", tolerance=1e-6))
     assert single.bound == pytest.approx(one.bound, rel=1e-4)
+
+
+def expected_bytes() -> str:
+    """What the compiled loops find on thirty documents, in either precision, as one hexadecimal number."""
+    counts, *_ = simulated(30, seed=4)
+    found = b""
+    for floats in ("float32", "float64"):
+        model = small_model(5, topics=21, terms=counts.size)
+        got = expectation(counts, model, replace(RELEASED, floats=floats))
+        found += got.logits.tobytes() + got.variances.tobytes() + got.bounds.tobytes()
+        found += word_counts(got, columns_of(counts), model).tobytes()
+    return found.hex()
+
+
+@pytest.mark.skipif(not llvm.get_host_cpu_features().get("fma"), reason="the processor has no fused product and sum")
+def test_an_older_processor_finds_the_same_bits(tmp_path):
+    here = Path(__file__)
+    paths = os.pathsep.join([str(here.parent), *sys.path])
+    older = {**os.environ, "PYTHONPATH": paths, "NUMBA_CPU_NAME": "haswell", "NUMBA_CACHE_DIR": str(tmp_path)}
+    program = f"from {here.stem} import expected_bytes; print(expected_bytes())"
+    run = subprocess.run([sys.executable, "-c", program], env=older, capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == expected_bytes()
 
 
 def test_expected_word_counts_are_shared_out_and_a_topic_may_lose_all_words():
