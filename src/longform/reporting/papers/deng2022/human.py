@@ -37,8 +37,8 @@ def _who(records: Results) -> str:
 
 
 def table_4(given: Given) -> Table:
-    """PPL, MAUVE, Latent PPL and the share called coherent, of data and of every system; correlations with people."""
-    who = _who(given.select(HUMAN))
+    """PPL, MAUVE, Latent PPL and, where annotators were asked, the share called coherent, of data and of every system; correlations with them."""
+    people = given.select(HUMAN)
     corpus = {k: v for k, v in given.where.items() if k == "corpus"}
     correlations = select(given.results, {**corpus, "critic": "human_study", "metric": "correlation", "task": "*"})
     cells = given.pivot(COLUMNS, "table_04")
@@ -50,6 +50,11 @@ def table_4(given: Given) -> Table:
             f"{given.labels(record, *SYSTEM)}: MAUVE as published, both sides clustered anew: {d['mauve']:.3f}, sd over "
             f"{len(d['per_seed'])} seeds {d['spread']:.3f}, smoothed {d['smoothed']:.3f}, {d['buckets']} clusters"
         )
+    if not people:
+        return given.table(
+            "Table 4. PPL, MAUVE and Latent PPL, 95 % intervals", cells, ["Human: nobody was asked"], published
+        )
+    who = _who(people)
     rule = f"Human: {who}; by the rule that they err from, a chain of section types is coherent or not"
     caption = f"Table 4. PPL, MAUVE, Latent PPL and Human ({who}), 95 % intervals"
     return given.table(caption, cells, [rule], published)
