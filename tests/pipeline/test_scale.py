@@ -90,14 +90,17 @@ def test_a_real_scale_writes_with_one_tokenizer_and_keeps_every_name_that_it_use
 @pytest.mark.parametrize(
     "name", ["", *sorted(p.parent.name for p in (ROOT / "experiments/scales").glob("*/overrides.yaml"))]
 )
-def test_a_report_puts_out_the_exhibits_that_its_scale_shows(name):
+def test_a_report_puts_out_the_exhibits_that_its_scale_shows_and_waits_for_its_scores(name):
     files = parameters(name, ROOT) if name else {}
     stages = files.get("dvc.yaml", read_yaml(ROOT / "dvc.yaml"))["stages"]
     for path in sorted(ROOT.glob("experiments/*/params.yaml")):
         shown = files.get(str(path.relative_to(ROOT)), read_yaml(path))["reports"]
         for subject, entry in shown.items():
-            outs = [Path(next(iter(out))) for out in stages[f"report_{path.parent.name}_{subject}"]["outs"]]
+            stage = stages[f"report_{path.parent.name}_{subject}"]
+            outs = [Path(next(iter(out))) for out in stage["outs"]]
             assert [out.name for out in outs] == list(entry["exhibits"]), f"{name} {path} {subject}"
+            read = {dep.removesuffix(".json") for dep in stage["deps"] if dep.startswith("data/scores/")}
+            assert read == {f"data/scores/{scores}" for scores in entry["scores"]}, f"{name} {path} {subject}"
 
 
 def test_results_come_with_the_first_articles_by_number(root):

@@ -81,7 +81,7 @@ def scales(name: str, root: Path) -> dict[str, dict[str, Any]]:
 def parameters(name: str, root: Path) -> dict[str, dict[str, Any]]:
     """Every YAML file that a scale changes, by its path, with its overrides: ``params.yaml`` first, with the scale's name for claims.
 
-    Where it shows other exhibits of a paper, ``dvc.yaml`` lists those as the outputs of its reports.
+    Where it shows other exhibits of a paper or from other scores, ``dvc.yaml`` lists those as outputs and dependencies of its reports.
     """
     called = said(name, root, CLAIMS, None)
     files = {PARAMS: {**read_yaml(root / PARAMS), **({"scale": called} if called else {})}}
@@ -95,7 +95,12 @@ def parameters(name: str, root: Path) -> dict[str, dict[str, Any]]:
     for paper, subjects in reports.items():
         for subject, entry in subjects.items():
             shown = [{f"paper_figures/{paper}/{exhibit}": {"cache": False}} for exhibit in entry["exhibits"]]
-            files["dvc.yaml"]["stages"][f"report_{paper}_{subject}"]["outs"] = shown
+            stage = files["dvc.yaml"]["stages"][f"report_{paper}_{subject}"]
+            stage["outs"] = shown
+            read = [
+                f"data/scores/{scores}.json" if "/" in scores else f"data/scores/{scores}" for scores in entry["scores"]
+            ]
+            stage["deps"] = [*(dep for dep in stage["deps"] if not dep.startswith("data/scores/")), *read]
     return files
 
 
