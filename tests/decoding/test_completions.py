@@ -4,6 +4,7 @@ import pytest
 from tiny import lm_folder
 
 from longform.core.documents import Document, Section
+from longform.decoding import completions
 from longform.decoding.completions import DECODERS, generate
 from tests.refusals import refuses
 
@@ -57,3 +58,36 @@ def test_names_that_cannot_end_an_id_and_unknown_decoders_are_refused(model):
     for name in ("human", "GPT 2", ""):
         refuses("fix the entry", generate, **given, sources={name: "greedy"})
     refuses("'beam'", generate, **given, sources={"machine": "beam"})
+
+
+def test_a_killed_run_goes_on_with_the_batches_that_it_has_not_finished(model, tmp_path, monkeypatch):
+    given = {
+        "model": model,
+        "name": "c",
+        "seed": 1,
+        "prefixes": articles(3),
+        "sources": {"machine": "ancestral"},
+        "batch": 2,
+    }
+    whole, rounds = generate(**given), []
+    one_round = completions._Completer._round
+
+    def dies(self, jobs, settings):
+        rounds.append(len(jobs))
+        if len(rounds) == limit:
+            raise KeyboardInterrupt
+        one_round(self, jobs, settings)
+
+    monkeypatch.setattr(completions._Completer, "_round", dies)
+    limit = 0
+    assert generate(**given, scratch=tmp_path / "alone") == whole
+    needed, limit = len(rounds), len(rounds)
+    rounds.clear()
+    with pytest.raises(KeyboardInterrupt):
+        generate(**given, scratch=tmp_path)
+    with (tmp_path / "sections-machine.jsonl").open("a") as file:
+        file.write('{"article": "torn')
+    rounds.clear()
+    limit = 0
+    assert generate(**given, scratch=tmp_path) == whole
+    assert 0 < len(rounds) < needed

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from transformers import AutoModelForCausalLM
 
+from longform.core.artefacts import append_lines, read_lines
 from longform.core.documents import BadInput, Corpus, Document, Section
 from longform.core.resampling import generator
 from longform.core.text.sentences import SPLITTERS
@@ -45,6 +46,7 @@ def generate(
     splitter: str = "full_stops",
     documents: Mapping[str, int] | None = None,
     batch: int = 128,
+    scratch: Path | None = None,
 ) -> Corpus:
     """Complete every section of the first so many articles of each split; a continuation is as long as what it replaces.
 
@@ -53,6 +55,7 @@ def generate(
         documents: how many articles of each split; all by default.
         prompt_sentences: human sentences at the start of each section; a section without more is kept as it is.
         batch: sections that are written at once.
+        scratch: a folder that keeps finished batches, so that a killed run goes on.
 
     Returns:
         All sides, article by article; facts count sections completed and kept.
@@ -69,9 +72,9 @@ def generate(
     sides = {d.id: [Document(d.id + HUMAN, d.split, d.sections, d.edits), *others.get(d.id, ())] for d in articles}
     writer = _Completer(model, prompt_sentences, splitter, batch)
     for source, decoder in sources.items():
-        for article, sections in zip(
-            articles, writer.complete(articles, DECODERS[decoder], (seed, name, source)), strict=True
-        ):
+        kept = None if scratch is None else scratch / f"sections-{source}.jsonl"
+        completed = writer.complete(articles, DECODERS[decoder], (seed, name, source), kept)
+        for article, sections in zip(articles, completed, strict=True):
             sides[article.id].append(Document(f"{article.id}-{source}", article.split, sections, article.edits))
         print(f"generate {name}: {len(articles)} articles by {source}", flush=True)
     facts = {"corpus": name, "sources": dict(sources), **writer.counts}
@@ -95,8 +98,9 @@ def _articles(
 
 @dataclass
 class _Job:
-    """A section on its way: its tokens so far, how many it shall have, and its own draws."""
+    """A section on its way: of which article and place, its tokens so far, how many it shall have, and its own draws."""
 
+    key: tuple[str, int]
     ids: list[int]
     wanted: int
     prompt: str
@@ -114,35 +118,42 @@ class _Completer:
         self.reported = time.monotonic()
 
     def complete(
-        self, articles: Sequence[Document], settings: Sampled, names: tuple[Any, ...]
+        self, articles: Sequence[Document], settings: Sampled, names: tuple[Any, ...], kept: Path | None
     ) -> list[tuple[Section, ...]]:
-        """Each article's sections with everything after their prompts written by the model."""
+        """Each article's sections with everything after their prompts written by the model, or read from the file of finished ones."""
         made = [list(article.sections) for article in articles]
         places = [(row, place) for row, article in enumerate(articles) for place in range(len(article.sections))]
-        jobs = {(row, k): self._job(articles[row].sections[k].text, (*names, articles[row].id, k)) for row, k in places}
+        jobs = {(row, k): self._job(articles[row].sections[k].text, names, (articles[row].id, k)) for row, k in places}
         open_jobs = {place: job for place, job in jobs.items() if job is not None}
         self.counts["sections_completed"] += len(open_jobs)
         self.counts["sections_kept"] += len(jobs) - len(open_jobs)
-        self._write(list(open_jobs.values()), settings)
+        self._write(list(open_jobs.values()), settings, kept)
         for (row, place), job in open_jobs.items():
             text = str(self.tokenizer.decode(job.ids[1:], skip_special_tokens=True))
             made[row][place] = Section(made[row][place].title, _whole_sentences(" ".join(text.split()), job.prompt))
         return [tuple(sections) for sections in made]
 
-    def _job(self, text: str, names: tuple[Any, ...]) -> _Job | None:
+    def _job(self, text: str, names: tuple[Any, ...], key: tuple[str, int]) -> _Job | None:
         pieces = self.split(text)
         if len(pieces) <= self.prompt_sentences:
             return None
         prompt = " ".join(pieces[: self.prompt_sentences])
         ids = [self.tokenizer.eos_token_id, *encode(prompt, self.tokenizer)]
-        return _Job(ids, len(encode(text, self.tokenizer)) + 1, prompt, generator("completion", *names))
+        return _Job(key, ids, len(encode(text, self.tokenizer)) + 1, prompt, generator("completion", *names, *key))
 
-    def _write(self, jobs: list[_Job], settings: Sampled) -> None:
+    def _write(self, jobs: list[_Job], settings: Sampled, kept: Path | None) -> None:
         jobs = sorted(jobs, key=lambda job: job.wanted - len(job.ids))
+        done = {(row["article"], row["section"]): row["ids"] for row in (read_lines(kept) if kept else ())}
         for first in range(0, len(jobs), self.batch):
-            part = jobs[first : first + self.batch]
-            while part := [job for job in part if len(job.ids) < job.wanted]:
-                self._round(part, settings)
+            part = unfinished = jobs[first : first + self.batch]
+            if all(job.key in done for job in part):  # whole batches: a section keeps the company in which it is read
+                for job in part:
+                    job.ids = done[job.key]
+                continue
+            while unfinished := [job for job in unfinished if len(job.ids) < job.wanted]:
+                self._round(unfinished, settings)
+            if kept:
+                append_lines(kept, ({"article": j.key[0], "section": j.key[1], "ids": j.ids} for j in part))
             if time.monotonic() - self.reported > REPORT_EVERY:
                 self.reported = time.monotonic()
                 print(f"complete: {min(first + self.batch, len(jobs))}/{len(jobs)} sections", flush=True)

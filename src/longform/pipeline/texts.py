@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -129,17 +129,18 @@ def complete(experiment: Experiment, study: str, corpus: str) -> None:
     """Human articles beside machine completions of their own openings -> ``data/corpora/<study>/<corpus>``.
 
     The larger model's completions come first, then the smaller one's join them, so that every side of every article is in one
-    corpus.
+    corpus; the sections that the larger one finished are kept until both have.
     """
     folder = experiment.data / "corpora" / study
     source = experiment.data / System("articles", "wiki").texts
-    for part, target in (("larger", "half"), ("smaller", corpus)):
-        settings, place = experiment.settings(study, part), f"complete {study} {part}"
-        model = experiment.data / str(settings.pop("model"))
-        given = {"name": part, "model": model, "prefixes": read_documents(source / "documents.jsonl")}
-        with _made(experiment, place, "decoding/completions", "generate", settings, model, source, **given) as made:
-            write_corpus(folder / target, made)
-        source = folder / target
+    with ExitStack() as finished:
+        for part, target in (("larger", "half"), ("smaller", corpus)):
+            settings, place = experiment.settings(study, part), f"complete {study} {part}"
+            model = experiment.data / str(settings.pop("model"))
+            given = {"name": part, "model": model, "prefixes": read_documents(source / "documents.jsonl")}
+            made = _made(experiment, place, "decoding/completions", "generate", settings, model, source, **given)
+            write_corpus(folder / target, finished.enter_context(made))
+            source = folder / target
     shutil.rmtree(folder / "half")
 
 
