@@ -196,6 +196,7 @@ class Kept(Keeper):
     saved: float = field(default_factory=time.monotonic)
     said: float = field(default_factory=time.monotonic)
     resumed: int = 0
+    first: tuple[float, int] | None = None
 
     @property
     def fit(self) -> Fit | None:
@@ -205,7 +206,7 @@ class Kept(Keeper):
 
     def begun(self, number: int) -> Expectation | None:
         """The saved sums, if they are of this iteration."""
-        self.since, self.resumed, path = time.monotonic(), 0, self.folder.with_name(SUMS)
+        self.since, self.resumed, self.first, path = time.monotonic(), 0, None, self.folder.with_name(SUMS)
         if not path.is_file():
             return None
         sums = load_file(path)
@@ -216,7 +217,7 @@ class Kept(Keeper):
         return Expectation(sums["transitions"], sums["segments"], float(sums["nats"][0]), tokens, lost, blocks)
 
     def block(self, number: int, total: Expectation, blocks: int) -> None:
-        """Save at most every ``EVERY`` seconds, print at most every ten."""
+        """Save at most every ``EVERY`` seconds, print at most every ten; the speed is that since the first block, set-up apart."""
         now = time.monotonic()
         if now - self.saved > EVERY and total.blocks < blocks:
             counts = np.array([number, total.tokens, total.lost, total.blocks])
@@ -227,9 +228,11 @@ class Kept(Keeper):
             save_file({**arrays, "nats": np.array([total.log_likelihood])}, fresh)
             fresh.rename(path)
             self.saved = time.monotonic()
-        if now - self.said > REPORT_EVERY:
+        if self.first is None:
+            self.first = now, total.tokens
+        elif now - self.said > REPORT_EVERY:
             self.said, states = now, len(total.transitions)
-            speed = (total.tokens - self.resumed) / (now - self.since)
+            speed = (total.tokens - self.first[1]) / (now - self.first[0])
             left = f"iteration {number} of at most {self.plan.iterations}, {total.blocks / blocks:.0%} of its texts"
             minutes = total.tokens * (blocks / total.blocks - 1) / max(speed, 1) / 60
             print(f"{self.label}: {left}, {minutes:.0f} min left of it, {states} states of {self.num_states}, "
