@@ -44,7 +44,7 @@ def test_every_exhibit_of_the_default_run_and_of_each_scale_is_on_the_committed_
     for name, home in {"default": committed, **scales}.items():
         figures = home / "paper_figures"
         folders = [path for path in figures.rglob("*") if any(file.is_file() for file in path.glob("*"))]
-        assert len(folders) >= 2, name
+        assert folders, name
         for folder in folders:
             anchor = "-".join((name, *folder.relative_to(figures).parts))
             assert f'<article id="{anchor}">' in text or f'<li id="aside-{anchor}">' in text, anchor
