@@ -23,9 +23,9 @@ test: $(VENV)/ready-dev ## the tests
 smoke: SCALE = smoke
 smoke: scale ## the same pipeline, much smaller
 
-scale: $(VENV)/ready ## another scale in a folder of its own: make scale SCALE=hsmm_medium
+scale: $(VENV)/ready ## another scale in a folder of its own: make scale SCALE=hsmm_medium; TARGETS=stages for some of it
 	python -m longform.pipeline.scale $(SCALE)
-	cd scales/$(SCALE) && PYTHONPATH=src python -m longform.pipeline.repro --workers $(WORKERS) $$(cat targets)
+	cd scales/$(SCALE) && PYTHONPATH=src python -m longform.pipeline.repro --workers $(WORKERS) $(or $(TARGETS),$$(cat targets))
 
 real: $(VENV)/ready ## real text and real models, hours: make real DATA=folder; REAL=real_small for the path alone, in minutes
 	python -m longform.pipeline.real_files $(REAL) $(DATA)

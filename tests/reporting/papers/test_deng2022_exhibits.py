@@ -105,8 +105,9 @@ def test_table_2_has_exact_chance_and_printed_values_side_by_side(tmp_path):
     (tmp_path / "corpora" / "articles" / "wiki" / "facts.json").write_text(json.dumps({"section_latent_ppl": 1.9}))
     word = near(17.0, critic="perplexity", metric="word_ppl", corpus="wiki", system="gpt2", titles=True)
     results = Results(
-        [titled("gpt2", True, 60.0, totals={"unknown": 3.0}), word, titled("data", None, 2.0),
-         titled("random_titles", None, 118.0), titled("data", None, 1.95, variant="gold"), titled("gpt2_xl", True, 90.0)]
+        [titled("gpt2", True, 60.0, totals={"unknown": 3.0, "transitions": 9.0}), word, titled("data", None, 2.0),
+         titled("random_titles", None, 118.0), titled("data", None, 1.95, variant="gold"), titled("gpt2_xl", True, 90.0),
+         titled("gpt2", True, 40.0, variant="written", totals={"unknown": 1.0, "transitions": 4.0})]
     )  # fmt: skip
     table = draw(EXPECTED, "table_2", results, tmp_path)
     found = by(table)
@@ -116,7 +117,9 @@ def test_table_2_has_exact_chance_and_printed_values_side_by_side(tmp_path):
     ]  # fmt: skip
     assert found["encyclopedia, GPT-2 (LM1), with titles", "Latent PPL"].printed == 4.67
     assert found["encyclopedia, exact", "Latent PPL, own titles"].value == 1.9
-    assert "transitions not scored for an unknown title: encyclopedia, GPT-2 (LM1), with titles 3" in table.notes
+    row = "encyclopedia, GPT-2 (LM1), with titles"
+    left_out = f"{row}, read titles, 3 of 12, {row}, own titles, 1 of 5"
+    assert f"transitions not scored for an unknown title: {left_out}" in table.notes
 
 
 def verdict(claim, results, tmp_path):

@@ -38,14 +38,25 @@ def titles(given: Given, printed: str, caption: str) -> Table:
     """Word PPL and Latent PPL of section titles beside exact and chance values (Tables 2, 3 and 5)."""
     latent = given.select(LATENT)
     cells = given.exact_rows(latent.values("corpus"), "section_latent_ppl", OWN) + given.pivot(COLUMNS, printed)
-    unknown = {given.labels(r, *SYSTEM): r.details.get("totals", {}).get("unknown") for r in latent}
-    listed = ", ".join(f"{row} {count:.0f}" for row, count in unknown.items() if count) or "none"
+    listed = ", ".join(_unknown(given, latent, "read") + _unknown(given, given.select(COLUMNS[OWN]), "own")) or "none"
     notes = [
         *given.comparisons(latent),
         f"transitions not scored for an unknown title: {listed}",
         *_generated(latent, given),
     ]
     return given.table(f"{caption}, with 95 % intervals", cells, after=notes, columns=list(COLUMNS))
+
+
+def _unknown(given: Given, records: Results, whose: str) -> list[str]:
+    """Rows with transitions from or to a title that real text does not have, and how many of how many were left out."""
+    lines = []
+    for rows in records.groups(*SYSTEM).values():
+        totals = [record.details["totals"] for record in rows if "unknown" in record.details.get("totals", {})]
+        left_out = sum(one["unknown"] for one in totals)
+        if left_out:
+            every = left_out + sum(one["transitions"] for one in totals)
+            lines.append(f"{given.labels(rows[0], *SYSTEM)}, {whose} titles, {left_out:.0f} of {every:.0f}")
+    return lines
 
 
 def figure_sizes(given: Given) -> Figure:
