@@ -79,12 +79,16 @@ def test_a_second_run_starts_nothing_and_then_only_what_depends_on_a_change_or_c
     assert all(f"{stage}@b: restored from the run cache" in "".join(said[:2]) for stage in ("train", "read"))
 
 
-def test_a_failure_stops_its_descendants_and_nobody_else(project):
-    write_pipeline(project, models=MODELS | {"b": {"n": "2 && echo out of ink >&2 && exit 3 #"}})
+@pytest.mark.parametrize(
+    ("end", "told"),
+    [("echo out of ink >&2 && exit 3", "exit status 3: out of ink"), ("kill -9 $$", "killed (SIGKILL)")],
+)
+def test_a_failure_stops_its_descendants_and_nobody_else(project, end, told):
+    write_pipeline(project, models=MODELS | {"b": {"n": f"2 && {end} #"}})
     counts, said, started = run()
     assert counts == {"run": 4, "failed": 1, "skipped": 2}
     failed = [line for line in said if line.startswith("FAILED")]
-    assert len(failed) == 1 and failed[0].startswith("FAILED train@b: exit status 3: out of ink")
+    assert len(failed) == 1 and failed[0].startswith(f"FAILED train@b: {told}")
     assert "skipped read@b: it needs train@b" in said and "skipped report: it needs train@b" in said
     assert "read@c" in started and set(yaml.safe_load(Path("dvc.lock").read_text())["stages"]) == {
         "train@a", "read@a", "train@c", "read@c",

@@ -93,7 +93,10 @@ class Run:
             return self._fail(stage, f"its worker was lost ({type(ended).__name__}: {ended})")
         if ended.status:
             last = ended.said[-1] if ended.said else "it said nothing"
-            return self._fail(stage, f"exit status {ended.status}: {last} (all of it: {self.times.log(stage)})")
+            how = (
+                f"exit status {ended.status}" if ended.status > 0 else f"killed ({signal.Signals(-ended.status).name})"
+            )
+            return self._fail(stage, f"{how}: {last} (all of it: {self.times.log(stage)})")
         try:
             self.pipeline.record(stage)
         except (DvcException, BadInput, OSError) as error:

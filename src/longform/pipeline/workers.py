@@ -270,7 +270,8 @@ def _local(count: int, gpus: int) -> Any:
         seen = {} if not gpus else {"CUDA_VISIBLE_DEVICES": str(index) if index < gpus else ""}
         resources = {"GPU": 1} if index < gpus else {}
         workers[index] = {"cls": Nanny, "options": {**settings, "env": seen, "resources": resources}}
-    scheduler = {"cls": Scheduler, "options": {"dashboard": False, "dashboard_address": None, "host": "127.0.0.1"}}
+    options = {"dashboard": False, "dashboard_address": "127.0.0.1:0", "host": "127.0.0.1"}  # any free port
+    scheduler = {"cls": Scheduler, "options": options}
     return SpecCluster(workers=workers, scheduler=scheduler, silence_logs=50)
 
 
