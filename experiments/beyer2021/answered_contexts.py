@@ -2,8 +2,9 @@
 
     PYTHONPATH=src python experiments/beyer2021/answered_contexts.py --home scales/even_dialogues --out experiments/beyer2021/measured/answered_contexts.json
 
-Half of the synthetic dialogues end with a remark that goes with any context ("i have to go soon ."); every synthetic story's last sentence
-goes back to its first. If that is why narration is the easier one here, dialogues that end with an answer must not be harder than stories.
+In half of the synthetic dialogues the last utterance follows no question; most of those are remarks that go with any context ("i have to go
+soon ."), while a synthetic story's last sentence takes up what was told. If that is why narration is the easier one here, dialogues that end
+with an answer must not be harder than stories.
 Reads a finished run of the scale.
 """
 
@@ -41,8 +42,8 @@ def main() -> None:
             held = critic.succeeds(item)
             passed.setdefault("stories" if kind == STORY else "dialogues", []).append(held)
             if kind == DIALOGUE:
-                ends = "an answer" if answers[item.unit_id] else "a remark"
-                passed.setdefault(f"dialogues that end with {ends}", []).append(held)
+                ends = "answers a question" if answers[item.unit_id] else "follows no question"
+                passed.setdefault(f"dialogues whose last utterance {ends}", []).append(held)
     found = {}
     for name, rows in passed.items():
         low, high = wilson(sum(rows), len(rows))
