@@ -91,10 +91,12 @@ def rocs(given: Given, what: str, where: Mapping[str, Any], column: str) -> Figu
     drawn = [r for r in given.ordered(found, "variant", column) if "roc" in r.details]
     encoders = dict.fromkeys(r.variant for r in drawn)
     names = list(dict.fromkeys(getattr(r, column) for r in drawn))
+    across = min(max(len(encoders), 1), 3)
+    down = max(-(-len(encoders) // across), 1)
 
     def draw(canvas: Any) -> None:
-        axes = canvas.subplots(1, max(len(encoders), 1), sharey=True, squeeze=False)[0]
-        for one, variant in zip(axes, encoders, strict=False):
+        grid = panels(canvas, len(encoders), across, sharey=True)
+        for one, variant in zip(grid, encoders, strict=True):
             for r in (r for r in drawn if r.variant == variant):
                 place, rates = names.index(getattr(r, column)), r.details["roc"]
                 area = np.trapezoid(rates["true_positive"], rates["false_positive"])
@@ -106,13 +108,14 @@ def rocs(given: Given, what: str, where: Mapping[str, Any], column: str) -> Figu
             one.set(xlabel="false positive rate", xlim=(0, 1), ylim=(0, 1), aspect="equal")
             one.set_title(given.label("variant", variant) if variant else "BBScore", fontsize=8)
             one.legend(fontsize=6, title="area under the curve", title_fontsize=6, frameon=False)
-        axes[0].set_ylabel("true positive rate")
+        for one in grid[::across]:
+            one.set_ylabel("true positive rate")
 
     caption = (
         f"{what}: ROC curves of BBScore. Where an encoder has several heads, the curve is the first head's with the area under "
         "it; the table has the mean over heads."
     )
-    return given.figure(caption, cells, draw, (1.0 + 2.6 * max(len(encoders), 1), 3.4))
+    return given.figure(caption, cells, draw, (1.0 + 2.6 * across, 0.4 + 3.0 * down))
 
 
 def figure_6(given: Given) -> Figure:
