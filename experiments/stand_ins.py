@@ -26,13 +26,16 @@ from longform.datasets.synthetic_world.reports import write_cluster
 from longform.datasets.test_suites.planted import source_files
 
 SEED = 1234
-BASES = {  # whose stand-in a network of data/bases is
+BASES = {  # whose stand-in a network of data/bases is, or a tiny one of random weights
     "openai-community/gpt2": "gpt2",
     "openai-community/gpt2-medium": "gpt2_medium",
     "openai-community/gpt2-large": "gpt2_large",
     "openai-community/gpt2-xl": "gpt2_xl",
     "EleutherAI/gpt-neo-125m": "gpt_neo",
     "microsoft/DialoGPT-medium": "gpt2_medium",
+    **dict.fromkeys(
+        (f"EleutherAI/pythia-{n}" for n in ("70m", "160m", "410m", "1b", "1.4b", "2.8b", "6.9b", "12b")), "pythia"
+    ),
 }
 BERT = "google-bert/bert-base-cased"
 PAGES, ARTICLES, SENTENCES, PREFIXES = (
@@ -222,18 +225,38 @@ def offer(folder: Path, bases: Path) -> None:
 def publish(folder: Path, bases: Path) -> dict[str, str]:
     """Tiny networks of the same architectures in the hub's layout, with weights as safetensors; their folders by hub name."""
     from tokenizers import BertWordPieceTokenizer
-    from transformers import AutoModelForCausalLM, BertConfig, BertForMaskedLM, PreTrainedTokenizerFast
+    from transformers import (
+        AutoModelForCausalLM,
+        BertConfig,
+        BertForMaskedLM,
+        GPTNeoXConfig,
+        GPTNeoXForCausalLM,
+        PreTrainedTokenizerFast,
+    )
 
     from longform.language_models.checkpoints import load_model, load_tokenizer
 
+    sizes = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64}
+    own = load_tokenizer(bases / "tokenizer")
     for hub, base in BASES.items():
-        load_model(bases / base, AutoModelForCausalLM).float().save_pretrained(folder / hub)
-        load_tokenizer(bases / "tokenizer").save_pretrained(folder / hub)
+        if base == "pythia":
+            network = GPTNeoXForCausalLM(
+                GPTNeoXConfig(
+                    vocab_size=len(own),
+                    max_position_embeddings=512,
+                    bos_token_id=own.bos_token_id,
+                    eos_token_id=own.eos_token_id,
+                    **sizes,
+                )
+            )
+        else:
+            network = load_model(bases / base, AutoModelForCausalLM).float()
+        network.save_pretrained(folder / hub)
+        own.save_pretrained(folder / hub)
     pieces = BertWordPieceTokenizer(lowercase=False)
     pieces.train_from_iterator(articles(60), vocab_size=1000, show_progress=False)
     named = {f"{name}_token": f"[{name.upper()}]" for name in ("pad", "cls", "sep", "unk", "mask")}
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=pieces._tokenizer, **named)
-    sizes = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64}
     BertForMaskedLM(BertConfig(vocab_size=len(tokenizer), **sizes)).save_pretrained(folder / BERT)
     tokenizer.save_pretrained(folder / BERT)
     return {hub: str(folder / hub) for hub in (*BASES, BERT)}
