@@ -39,6 +39,7 @@ paper: real ## a paper at its own size on one GPU, hours to days (docs/paper_siz
 
 rehearse: $(VENV)/ready ## every stage of every paper's size with tiny stand-ins in the real formats, under half an hour on two cores
 	PYTHONPATH=src:experiments python experiments/rehearse.py --workers $(WORKERS)
+	PYTHONPATH=src:experiments python experiments/printed_numbers.py
 
 lint: $(VENV)/ready-dev ## style and types
 	ruff check . && ruff format --check . && mypy

@@ -1,6 +1,7 @@
 """The papers' own sizes: what their scales and lists of files say, what the rehearsal may cut, and inputs that are broken."""
 
 import bz2
+import csv
 import errno
 import re
 import resource
@@ -27,6 +28,7 @@ from longform.datasets.synthetic_world.native_corpus import FORMS, dump_files
 from longform.datasets.wikipedia import building
 from longform.pipeline import real_files
 from longform.pipeline.scale import EXTENDS, overridden, parameters, said
+from longform.reporting.printed import read_expected
 from tests.refusals import refuses
 
 ROOT = Path(__file__).parents[2]
@@ -90,6 +92,17 @@ def test_the_rehearsal_changes_numbers_and_places_and_nothing_else(name):
         assert numbers or path[-1] == "hub", f"{PREFIX}{name} changes {'.'.join(path)}"
     kept = files_of(name, HUB, FAKE)["files"]
     assert [e["to"] for e in kept] == [e["to"] for e in real_files.listed(name, ROOT)["files"]]
+
+
+def test_every_printed_number_has_a_target_and_a_cell_or_a_reason_why_none_compares_it():
+    papers = sorted(path.parent for path in (ROOT / "experiments").glob("*/expected.yaml"))
+    wanted = [(folder.name, n.table, ".".join(n.path)) for folder in papers for n in read_expected(folder).numbers]
+    with (ROOT / "experiments" / "printed_numbers.csv").open(encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    assert sorted((row["paper"], row["table"], row["number"]) for row in rows) == sorted(wanted)
+    for row in rows:
+        none = row["compared"] == "lost" or re.fullmatch("by none: .{10,}", row["compared"])
+        assert bool(none) != bool(row["target"] and row["cell"]), row
 
 
 class _Fake:
