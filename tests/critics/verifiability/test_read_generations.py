@@ -10,7 +10,7 @@ import pytest
 
 from longform.core.documents import BadInput, Document, Section
 from longform.core.text.sentences import PageSimilarity, conjunctions, entities, link_parser, mean_nats
-from longform.critics.verifiability.checker import SavedChecker
+from longform.critics.verifiability.checker import SavedChecker, frozen
 from longform.critics.verifiability.read import (
     claims_of,
     read,
@@ -46,7 +46,7 @@ def folder(tmp_path_factory):
     place = tmp_path_factory.mktemp("checker")
     vocabulary = Vocabulary({"founded": len(SHAPES)})
     made = TrainedEntailment(DecomposableAttention(len(SHAPES) + 1, 8).eval(), vocabulary)
-    SavedChecker(PAGES, {"retrieval": {}, "selection": {}, "sure": 0.5}, made).save(place)
+    SavedChecker(frozen(place / "pages", PAGES.items()), {"retrieval": {}, "selection": {}, "sure": 0.5}, made).save(place)
     return place
 
 

@@ -28,7 +28,7 @@ from longform.core.text.sentences import (
     mean_nats,
     sentence_texts,
 )
-from longform.critics.verifiability.checker import Checker, Verdict, retrieval_and_selection
+from longform.critics.verifiability.checker import Checker, PageIndex, Verdict, retrieval_and_selection
 from longform.critics.verifiability.score import (
     LABELS,
     SENTENCE_COLUMNS,
@@ -41,6 +41,7 @@ from longform.critics.verifiability.score import (
     generations_to_readout,
 )
 from longform.critics.verifiability.train import open_entailment
+from longform.datasets.fever import PageFile
 from longform.datasets.fever import claims_of as known_claims
 from longform.datasets.synthetic_world.corruptions import SOUND
 from longform.datasets.synthetic_world.fever_corpus import UNKNOWN, Verifier, read_claim
@@ -95,11 +96,10 @@ def read(
 
 def open_checker(folder: Path) -> Checker:
     """A saved checker; nothing outside its folder is read."""
-    if not (folder / "checker.json").is_file() or not (folder / "pages.jsonl").is_file():
-        raise BadInput(f"{folder}: no checker.json and pages.jsonl; name a folder that verifiability trained")
-    record = json.loads((folder / "checker.json").read_text(encoding="utf-8"))
-    with (folder / "pages.jsonl").open(encoding="utf-8") as lines:
-        pages = {row["title"]: tuple(row["lines"]) for row in map(json.loads, lines)}
+    missing = [n for n in ("checker.json", *PageFile.FILES, *PageIndex.FILES) if not (folder / n).is_file()]
+    if missing:
+        raise BadInput(f"{folder}: no {' and '.join(missing[:2])}; name a folder that verifiability trained")
+    record, pages = json.loads((folder / "checker.json").read_text(encoding="utf-8")), PageFile(folder)
     retrieval, selection = retrieval_and_selection(pages, record)
     return Checker(pages, retrieval, selection, open_entailment(folder, record), record["sure"])
 

@@ -29,6 +29,7 @@ from longform.critics.verifiability.checker import (
     Pair,
     SavedChecker,
     TitlesAndBm25,
+    frozen,
     retrieval_and_selection,
 )
 from longform.critics.verifiability.score import LABELS
@@ -313,7 +314,7 @@ def fit(
         retrieval, selection: settings of :class:`TitlesAndBm25` and :class:`Bm25Lines`.
         sure: see :mod:`longform.critics.verifiability.checker`.
     """
-    pages = pages_of(documents)
+    pages = frozen(scratch / "pages", pages_of(documents).items())
     claims = [(document.split, claim) for document, claim in claims_of(documents)]
     if not pages or not claims or entailment not in ("trained", "brought"):
         got = f"{len(pages)} pages, {len(claims)} claims, entailment {entailment!r}"
