@@ -46,7 +46,9 @@ def folder(tmp_path_factory):
     place = tmp_path_factory.mktemp("checker")
     vocabulary = Vocabulary({"founded": len(SHAPES)})
     made = TrainedEntailment(DecomposableAttention(len(SHAPES) + 1, 8).eval(), vocabulary)
-    SavedChecker(frozen(place / "pages", PAGES.items()), {"retrieval": {}, "selection": {}, "sure": 0.5}, made).save(place)
+    SavedChecker(frozen(place / "pages", PAGES.items()), {"retrieval": {}, "selection": {}, "sure": 0.5}, made).save(
+        place
+    )
     return place
 
 
