@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import tempfile
 import unicodedata
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -39,31 +41,62 @@ class FeverClaim:
     evidence: tuple[Line, ...]
 
 
-def build(*, name: str, seed: int, raw: Path, shares: Mapping[str, float] = SHARES) -> Corpus:
+def build(
+    *,
+    name: str,
+    seed: int,
+    raw: Path,
+    scratch: Path | None = None,
+    shares: Mapping[str, float] = SHARES,
+    with_pages: bool = True,
+) -> Corpus:
     """Pages and claims of a folder; claims of a page go to one split, drawn for the page.
+
+    Args:
+        with_pages: whether the pages are documents too; all documents are in memory, so millions of pages are left out, and
+            a checker reads them from the folder itself.
 
     Raises BadInput: no claims, no pages, or a line that is not in FEVER's format.
     """
-    pages = dict(read_pages(sorted((raw / "wiki-pages").glob("*.jsonl"))))
-    claims = [claim for file in sorted(raw.glob("*.jsonl")) for claim in read_claims(file)]
-    if not pages or not claims:
-        raise BadInput(f"{raw}: {len(claims)} claims and {len(pages)} pages; put claims beside a folder wiki-pages")
-    return corpus(name, pages, claims, seed, shares)
+    with ExitStack() as stack:
+        pages: Mapping[str, Sequence[str]]
+        if with_pages:
+            pages = dict(pages_in(raw))
+        else:
+            place = scratch or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            pages = PageFile.write(place / "pages", pages_in(raw))
+        claims = [claim for file in sorted(raw.glob("*.jsonl")) for claim in read_claims(file)]
+        if not pages or not claims:
+            raise BadInput(f"{raw}: {len(claims)} claims and {len(pages)} pages; put claims beside a folder wiki-pages")
+        return corpus(name, pages, claims, seed, shares)
+
+
+def pages_in(folder: Path) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Title and lines of every page below ``wiki-pages`` of a folder."""
+    return read_pages(sorted((folder / "wiki-pages").glob("*.jsonl")))
 
 
 def corpus(
-    name: str, pages: Mapping[str, Sequence[str]], claims: Sequence[FeverClaim], seed: int, shares: Mapping[str, float]
+    name: str,
+    pages: Mapping[str, Sequence[str]],
+    claims: Sequence[FeverClaim],
+    seed: int,
+    shares: Mapping[str, float],
 ) -> Corpus:
-    """Documents of pages, then of claims; facts count claims whose evidence is on no known page."""
+    """Documents of pages (unless they stay in a file), then of claims; facts count claims whose evidence is on no known page."""
     about = [subject(claim, pages) for claim in claims]
     names = list(dict.fromkeys(about))
     split = dict(zip(names, split_by_seed(names, shares, seed), strict=True))
     lost = sum(any(page not in pages for page, _ in claim.evidence) for claim in claims)
     documents = [
-        Document(f"page:{title}", "train", (Section(PAGE, "\n".join(lines)),)) for title, lines in pages.items()
+        Document(f"page:{title}", "train", (Section(PAGE, "\n".join(lines)),))
+        for title, lines in (() if isinstance(pages, PageFile) else pages.items())
     ]
     documents += [claim_document(c, pages, split[key]) for c, key in zip(claims, about, strict=True)]
-    facts = {"corpus": name, "pages": len(pages), "claims": len(claims), "claims_without_their_page": lost}
+    facts: dict[str, Any] = {"corpus": name, "pages": len(pages), "claims": len(claims)}
+    facts |= {"claims_without_their_page": lost}
+    if isinstance(pages, PageFile):  # what is no document must still be seen when it changes
+        facts["pages_sha256"] = pages.sha256
     return Corpus(documents, facts=facts)
 
 
@@ -176,6 +209,12 @@ class PageFile(Mapping[str, Sequence[str]]):
     @cached_property
     def _file(self) -> BinaryIO:
         return (self.folder / "pages.jsonl").open("rb")
+
+    @property
+    def sha256(self) -> str:
+        """Of the file of pages."""
+        with (self.folder / "pages.jsonl").open("rb") as lines:
+            return hashlib.file_digest(lines, "sha256").hexdigest()
 
     def row(self, number: int) -> tuple[str, tuple[str, ...]]:
         """Title and lines of the page that is the how many-th."""

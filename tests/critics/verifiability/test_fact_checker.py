@@ -216,6 +216,27 @@ def test_a_saved_checker_is_its_files_and_says_the_same_in_any_batch(trained):
     assert {path.name for path in trained[0].iterdir()} == kept
 
 
+def test_a_checker_trained_on_pages_in_files_is_the_one_trained_on_pages_among_the_documents(tmp_path):
+    corpus = build(name="claims", seed=1, pages={"train": 20})
+    pages, claims = pages_of(corpus.documents), [d for d in corpus.documents if d.id.startswith("claim:")]
+    rows = [
+        {"id": title, "lines": "".join(f"{n}\t{line}\n" for n, line in enumerate(lines))}
+        for title, lines in pages.items()
+    ]
+    (tmp_path / "wiki-pages").mkdir()
+    (tmp_path / "wiki-pages" / "wiki-001.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    schedule = {"learning_rate": 6e-3, "batch": 32, "epochs": 1, "validations": 1}
+    for place, documents in (("among", corpus.documents), ("apart", claims)):
+        given = {"base": tmp_path, "name": "c", "seed": 1, "scratch": tmp_path / place / "scratch", "size": 8}
+        made = train.fit(documents=documents, schedule=schedule, **given)
+        (tmp_path / place / "saved").mkdir()
+        made.save(tmp_path / place / "saved")
+    files = sorted(path.name for path in (tmp_path / "among" / "saved").iterdir())
+    assert len(files) > 10
+    for name in files:
+        assert (tmp_path / "among" / "saved" / name).read_bytes() == (tmp_path / "apart" / "saved" / name).read_bytes()
+
+
 def test_names_and_numbers_are_read_by_shape_and_compared_by_letter():
     vocabulary = Vocabulary({"was": 5, "founded": 6})
     claim, sentence, equal = encoded(

@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from longform.core.text.rendering import TokenText
 from longform.core.text.sentences import (
     SPLITTERS,
     PageSimilarity,
+    _grams,
     conjunctions,
     entities,
     link_parser,
@@ -90,7 +92,11 @@ def read(
     checker = open_checker(reader)
     marker = Marker(checker, verifier_of_lines(checker.pages, domain) if domain else None, splitter)
     pairs = list(zip(documents, written_of(documents, truth, name), strict=True))
-    checker.check([claim.text for d, w in pairs for claim in marker.claims(d, w, name)[0] if claim.verifiable])
+    found = [marker.claims(document, about, name) for document, about in pairs]
+    checker.check([claim.text for claims, _ in found for claim in claims if claim.verifiable])
+    for claims, text in found:
+        for part in (text, *(claim.source for claim in claims)):
+            marker.compared.update(_grams(part))
     return generations_to_readout([marker.mark(document, about, name) for document, about in pairs])
 
 
@@ -146,11 +152,16 @@ def written_of(documents: Sequence[Document], truth: Mapping[str, np.ndarray], n
 
 @dataclass(frozen=True)
 class Marker:
-    """A checker and everything else that reads a generation."""
+    """A checker and everything else that reads a generation.
+
+    Attributes:
+        compared: words and pairs of words of all texts that will be compared with pages.
+    """
 
     checker: Checker
     verifier: Verifier | None
     splitter: str
+    compared: set[str] = field(default_factory=set)
 
     def claims(self, document: Document, written: Written, name: str) -> tuple[list[Claim], str]:
         """Claims of the first sentences, and the text that they come from; of human texts the prefix is the first one."""
@@ -213,11 +224,23 @@ class Marker:
 
     @cached_property
     def _similarity(self) -> PageSimilarity:
-        return PageSimilarity(self.checker.pages)
+        return _SimilarityOfTexts(self.checker.pages, self.compared)
 
     @cached_property
     def _links(self) -> Callable[[str], float]:
         return link_parser()
+
+
+@dataclass(frozen=True)
+class _SimilarityOfTexts(PageSimilarity):
+    """Counts over millions of pages only what some texts have; of other texts it knows nothing."""
+
+    grams: Set[str]
+
+    @cached_property
+    def _frequency(self) -> Counter[str]:
+        pages = (" ".join(lines) for lines in self.pages.values())
+        return Counter(gram for page in pages for gram in self.grams & set(_grams(page)))
 
 
 def _nats(claims: Sequence[Claim], written: Written, document: Document) -> list[float]:
