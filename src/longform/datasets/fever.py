@@ -136,6 +136,11 @@ def pages_of(documents: Iterable[Document]) -> dict[str, tuple[str, ...]]:
     return pages
 
 
+def mapped(path: Path) -> np.ndarray:
+    """An array that stays on disk; slices of a plain one are cheaper than those of ``np.memmap``."""
+    return np.asarray(np.load(path, mmap_mode="r"))
+
+
 class Keys:
     """Strings -> numbers on disk, in two memory-mapped arrays: sorted hashes of eight bytes, and the number of each.
 
@@ -143,7 +148,7 @@ class Keys:
     """
 
     def __init__(self, stem: Path) -> None:
-        self.hashes, self.numbers = (np.load(f"{stem}_{part}.npy", mmap_mode="r") for part in ("hashes", "numbers"))
+        self.hashes, self.numbers = (mapped(Path(f"{stem}_{part}.npy")) for part in ("hashes", "numbers"))
 
     @staticmethod
     def write(stem: Path, hashes: Sequence[int]) -> np.ndarray:
@@ -172,7 +177,7 @@ class PageFile(Mapping[str, Sequence[str]]):
 
     def __init__(self, folder: Path) -> None:
         self.folder, self._titles = folder, Keys(folder / "titles")
-        self._places = np.load(folder / "places.npy", mmap_mode="r")
+        self._places = mapped(folder / "places.npy")
 
     @classmethod
     def write(cls, folder: Path, pages: Iterable[tuple[str, Sequence[str]]]) -> PageFile:

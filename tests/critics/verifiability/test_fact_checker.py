@@ -116,6 +116,7 @@ def test_the_index_on_disk_has_bm25s_weights_and_finds_the_pages_that_scoring_al
     tmp_path, monkeypatch, count, part
 ):
     monkeypatch.setattr(checker_module, "PART", part)
+    monkeypatch.setattr(checker_module, "FEW", part)
     pages, claims = drawn(count, seed=count)
     index, texts = PageIndex(stored(tmp_path, pages).folder), [words(f"{t} {' '.join(ls)}") for t, ls in pages.items()]
     whole = _bm25(texts)

@@ -23,7 +23,7 @@ import numpy as np
 
 from longform.core.documents import BadInput
 from longform.critics.verifiability.score import LABELS
-from longform.datasets.fever import Keys, PageFile
+from longform.datasets.fever import Keys, PageFile, mapped
 
 _WORD = re.compile(r"\w+(?:[.,'’-]\w+)*")
 _BRACKET = re.compile(r" \([^)]*\)$")
@@ -32,6 +32,7 @@ PAGES = 7  # Hanselowski et al. 2018, section 3.1
 LINES = 5  # the evidence of FEVER: at most five sentences (Thorne et al. 2018)
 LONGEST_TITLE = 12  # words; longer titles are found by BM25 alone
 PART = 10_000  # pages whose weights are in memory at a time while an index is written
+FEW = 10_000  # pages of a word that are merged without asking whether they must be
 ROUNDING = 1e-4  # far above what a sum of float32 loses
 KEPT = 1000  # indices of the lines of some pages that are kept
 
@@ -78,9 +79,7 @@ class PageIndex:
 
     def __init__(self, folder: Path) -> None:
         self.names, self.words = Keys(folder / "names"), Keys(folder / "words")
-        self.starts, self.most, self.postings, self.weights = (
-            np.load(folder / name, mmap_mode="r") for name in self.FILES[-4:]
-        )
+        self.starts, self.most, self.postings, self.weights = (mapped(folder / name) for name in self.FILES[-4:])
 
     @classmethod
     def write(cls, pages: PageFile) -> PageIndex:
@@ -152,20 +151,33 @@ class PageIndex:
         pages: np.ndarray = np.zeros(0, np.int32)
         sums: np.ndarray = np.zeros(0)
         for column in sorted(bound, key=lambda c: (self.starts[c + 1] - self.starts[c], c)):
+            own = slice(self.starts[column], self.starts[column + 1])
+            if own.stop - own.start > FEW:
+                least = self._reached(query, pages, sums, limit)
             if least > rest * (1 + ROUNDING):
                 break
-            own = slice(self.starts[column], self.starts[column + 1])
             pages, places = np.unique(np.concatenate([pages, self.postings[own]]), return_inverse=True)
             weight = bound[column] / float(self.most[column]) * self.weights[own].astype(np.float64)
             sums, rest = np.bincount(places, np.concatenate([sums, weight]), len(pages)), rest - bound[column]
-            least = float(np.partition(sums, -limit)[-limit]) if len(sums) >= limit else 0.0
+        if len(pages) > FEW:
+            least = self._reached(query, pages, sums, limit)
         pages = pages[sums + rest * (1 + ROUNDING) >= least * (1 - ROUNDING)]
+        return [int(pages[i]) for i in _best(self._scores(query, pages).astype(np.float64), limit)]
+
+    def _reached(self, query: Sequence[int], pages: np.ndarray, sums: np.ndarray, limit: int) -> float:
+        """A score that so many pages have at least."""
+        if len(pages) < limit:
+            return 0.0
+        return float(self._scores(query, np.sort(pages[np.argpartition(sums, -limit)[-limit:]])).min())
+
+    def _scores(self, query: Sequence[int], pages: np.ndarray) -> np.ndarray:
+        """Of some pages; summed in the claim's order, in float32, as bm25s does."""
         scores = np.zeros(len(pages), np.float32)
-        for column in query:  # summed in the claim's order, in float32, as bm25s does
+        for column in query:
             own = slice(self.starts[column], self.starts[column + 1])
             places = np.minimum(np.searchsorted(self.postings[own], pages), own.stop - own.start - 1)
             scores += np.where(self.postings[own][places] == pages, self.weights[own][places], np.float32(0))
-        return [int(pages[i]) for i in _best(scores.astype(np.float64), limit)]
+        return scores
 
 
 def _name(found: Sequence[str]) -> str:
