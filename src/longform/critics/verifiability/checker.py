@@ -82,7 +82,7 @@ class PageIndex:
         self.starts, self.most, self.postings, self.weights = (mapped(folder / name) for name in self.FILES[-4:])
 
     @classmethod
-    def write(cls, pages: PageFile) -> PageIndex:
+    def write(cls, pages: PageFile) -> None:
         """Index the pages of a folder; in memory are the vocabulary and some numbers a page."""
         folder, vocabulary = pages.folder, dict[str, int]()
         lengths, sizes, names = array("i"), array("i"), array("Q")
@@ -95,13 +95,12 @@ class PageIndex:
                 array("i", counted.values()).tofile(counts)
                 lengths.append(len(found))
                 sizes.append(len(counted))
-                names.append(Keys.hashed(_name(words(_BRACKET.sub("", title)))))
+                names.append(Keys.hashed(" ".join(words(_BRACKET.sub("", title)))))
         Keys.write(folder / "names", names)
         Keys.write(folder / "words", array("Q", map(Keys.hashed, vocabulary)))
         cls._transpose(folder, len(vocabulary), np.asarray(lengths), np.asarray(sizes))
         counts_file.unlink()
         columns_file.unlink()
-        return cls(folder)
 
     @staticmethod
     def _transpose(folder: Path, vocabulary: int, lengths: np.ndarray, sizes: np.ndarray) -> None:
@@ -180,10 +179,6 @@ class PageIndex:
         return scores
 
 
-def _name(found: Sequence[str]) -> str:
-    return " ".join(found)  # words have no blanks
-
-
 def frozen(folder: Path, pages: Iterable[tuple[str, Sequence[str]]]) -> PageFile:
     """Pages with their index in a folder."""
     made = PageFile.write(folder, pages)
@@ -224,7 +219,7 @@ class TitlesAndBm25:
             for start in range(len(tokens) - size + 1):
                 if any(taken[start : start + size]):
                     continue
-                number = self._index.names.get(_name(tokens[start : start + size]))
+                number = self._index.names.get(" ".join(tokens[start : start + size]))
                 if number is not None:
                     taken[start : start + size] = [True] * size
                     found.append(self.pages.row(number)[0])
