@@ -116,7 +116,7 @@ def measured(step: str, count: int, folder: Path) -> dict[str, Any]:
     if step == "write":
         made["ms of processor a page"] = round(1000 * (time.process_time() - begun) / count, 3)
     sizes = {"resident": resident("VmRSS"), "peak": resident("VmHWM")}
-    made["MB not of mapped files"] = round(resident("RssAnon") / 1e6)
+    made["MB not of mapped files, at the end"] = round(resident("RssAnon") / 1e6)
     return made | {f"kB a page, {name}": round((size - before) / count / 1000, 3) for name, size in sizes.items()}
 
 
