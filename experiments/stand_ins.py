@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import bz2
 import csv
 import io
 import json
@@ -13,8 +14,8 @@ import tarfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from xml.sax.saxutils import escape
 
-from longform.core.artefacts import write_documents
 from longform.datasets.synthetic_world import native_corpus
 from longform.datasets.synthetic_world.articles import write
 from longform.datasets.synthetic_world.corpora import build
@@ -161,6 +162,38 @@ def gcdc() -> dict[str, str]:
     return files
 
 
+def introductions() -> list[tuple[int, str, str]]:
+    """Id, title and text of the pages that are most visited: those of the test split, then those of the validation split."""
+    counts = {"test": PREFIXES, "validation": PREFIXES}
+    made = (write(SEED, "encyclopedia", n) for n in indices(counts))
+    texts = ((a.title, " ".join(s.text for _, sentences in a.sections for s in sentences)) for a in made)
+    return [(number, title, text) for number, (title, text) in enumerate(dict(texts).items(), 1)]
+
+
+def encyclopedia_dump() -> bytes:
+    """A dump of those pages, the text of each as its introduction."""
+    pages = "".join(
+        f"<page><title>{escape(title)}</title><ns>0</ns><id>{number}</id><revision><model>wikitext</model>"
+        f"<text>{escape(text)}</text></revision></page>\n"
+        for number, title, text in introductions()
+    )
+    return bz2.compress(f"<mediawiki>{pages}</mediawiki>".encode())
+
+
+def page_views() -> dict[str, bytes]:
+    """Wikimedia's lines of views for two years: in the second the first year's pages are still the most visited."""
+    rows = [("Main_Page", "15580374", 900), ("Special:Search", "null", 800), ("List_of_films", "77", 700)]
+    rows += [(title.replace(" ", "_"), str(number), 600 - number) for number, title, _ in introductions()]
+    lines = "".join(
+        f"{wiki} {title} {number} {access} {views} A{views}\n"
+        for wiki in ("de.wikipedia", "en.wikipedia")
+        for title, number, views in rows
+        for access in ("desktop", "mobile-web")
+    )
+    months = (f"{year}{month:02}" for year in (2017, 2018) for month in range(1, 13))
+    return {f"pageviews-{month}-user.bz2": bz2.compress(lines.encode()) for month in months}
+
+
 def fever() -> dict[str, str]:
     """Claims and pages in FEVER's format."""
     numbers = {"train": 60, "validation": PREFIXES, "test": PREFIXES}  # the prefixes' own pages among them
@@ -194,9 +227,11 @@ FOLDERS: Mapping[str, Callable[[], Mapping[str, str | bytes]]] = {
     "dialogue_nli": lambda: {"dialogue_nli_verified_test.jsonl": suites()["dialogue_nli.jsonl"]},
     "gcdc": gcdc,
     "fever": fever,
+    "page_views": page_views,
     "rated_summaries": summaries,
     ".": lambda: {
         "enwiki-20211201-pages-articles-multistream.xml.bz2": dump(),
+        "enwiki-20190101-pages-articles-multistream.xml.bz2": encyclopedia_dump(),
         "cloze_test_test__spring2016-cloze_test_ALL_test.tsv": suites()["cloze_test.tsv"],
         "personachat.tgz": archive("personachat/test_both_original.txt", suites()["personachat.txt"]),
         "wsc273.jsonl": schemas(),
@@ -214,9 +249,6 @@ def offer(folder: Path, bases: Path) -> None:
             file = folder / place / name
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(content if isinstance(content, bytes) else content.encode())
-    counts = {"validation": PREFIXES, "test": PREFIXES}
-    pages = build(name="pages", seed=SEED, domain="encyclopedia", documents=counts).documents
-    write_documents(folder / "most_visited.jsonl", pages)
     (folder / "wordnet").mkdir(exist_ok=True)
     lexicon(world="everyday").save(folder / "wordnet")
     shutil.copy(bases / "tokenizer" / "tokenizer.json", folder / "gpt2_tokenizer.json")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from longform.datasets.fever import build, claims_of, pages_of, title_of
+from longform.datasets.fever import build, claims_of, pages_in, pages_of, title_of
 from longform.datasets.synthetic_world.articles import write
 from longform.datasets.synthetic_world.corpora import FORMS, readings
 from longform.datasets.synthetic_world.corpus import indices
@@ -49,6 +49,16 @@ def test_pages_and_claims_are_read_as_people_write_them(tmp_path):
     assert found[0].evidence == (("Soul Food (film)", 0),)  # the first evidence set
     assert corpus.documents[2].sections[1].text == "Soul Food (film): Soul Food is a film ."
     assert corpus.facts["claims_without_their_page"] == 1 and title_of("A_-COLON-_B") == "A : B"
+
+
+def test_pages_that_stay_in_their_files_change_no_claim_and_are_seen_when_they_change(tmp_path):
+    raw = folder(tmp_path / "f", CLAIMS, PAGES)
+    whole, apart = (build(name="c", seed=1, raw=raw, with_pages=kept) for kept in (True, False))
+    assert list(apart.documents) == [document for document in whole.documents if document.id.startswith("claim:")]
+    assert {**whole.facts, "pages_sha256": apart.facts["pages_sha256"]} == apart.facts and apart.facts["pages"] == 2
+    assert dict(pages_in(raw)) == pages_of(whole.documents) and not pages_of(apart.documents)
+    (raw / "wiki-pages" / "wiki-002.jsonl").write_text(json.dumps({"id": "New", "lines": "0\tNew ."}) + "\n")
+    assert build(name="c", seed=1, raw=raw, with_pages=False).facts["pages_sha256"] != apart.facts["pages_sha256"]
 
 
 def test_claims_about_one_page_share_a_split(tmp_path):

@@ -6,11 +6,19 @@ titles), and one record in ``edits``: its label and the evidence as (page, line)
 
 from __future__ import annotations
 
+import hashlib
+import json
+import tempfile
 import unicodedata
+from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
+
+import numpy as np
 
 from longform.core.documents import BadInput, Corpus, Document, Section
 from longform.core.malformed import records
@@ -33,31 +41,62 @@ class FeverClaim:
     evidence: tuple[Line, ...]
 
 
-def build(*, name: str, seed: int, raw: Path, shares: Mapping[str, float] = SHARES) -> Corpus:
+def build(
+    *,
+    name: str,
+    seed: int,
+    raw: Path,
+    scratch: Path | None = None,
+    shares: Mapping[str, float] = SHARES,
+    with_pages: bool = True,
+) -> Corpus:
     """Pages and claims of a folder; claims of a page go to one split, drawn for the page.
+
+    Args:
+        with_pages: whether the pages are documents too; all documents are in memory, so millions of pages are left out, and
+            a checker reads them from the folder itself.
 
     Raises BadInput: no claims, no pages, or a line that is not in FEVER's format.
     """
-    pages = dict(read_pages(sorted((raw / "wiki-pages").glob("*.jsonl"))))
-    claims = [claim for file in sorted(raw.glob("*.jsonl")) for claim in read_claims(file)]
-    if not pages or not claims:
-        raise BadInput(f"{raw}: {len(claims)} claims and {len(pages)} pages; put claims beside a folder wiki-pages")
-    return corpus(name, pages, claims, seed, shares)
+    with ExitStack() as stack:
+        pages: Mapping[str, Sequence[str]]
+        if with_pages:
+            pages = dict(pages_in(raw))
+        else:
+            place = scratch or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            pages = PageFile.write(place / "pages", pages_in(raw))
+        claims = [claim for file in sorted(raw.glob("*.jsonl")) for claim in read_claims(file)]
+        if not pages or not claims:
+            raise BadInput(f"{raw}: {len(claims)} claims and {len(pages)} pages; put claims beside a folder wiki-pages")
+        return corpus(name, pages, claims, seed, shares)
+
+
+def pages_in(folder: Path) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Title and lines of every page below ``wiki-pages`` of a folder."""
+    return read_pages(sorted((folder / "wiki-pages").glob("*.jsonl")))
 
 
 def corpus(
-    name: str, pages: Mapping[str, Sequence[str]], claims: Sequence[FeverClaim], seed: int, shares: Mapping[str, float]
+    name: str,
+    pages: Mapping[str, Sequence[str]],
+    claims: Sequence[FeverClaim],
+    seed: int,
+    shares: Mapping[str, float],
 ) -> Corpus:
-    """Documents of pages, then of claims; facts count claims whose evidence is on no known page."""
+    """Documents of pages (unless they stay in a file), then of claims; facts count claims whose evidence is on no known page."""
     about = [subject(claim, pages) for claim in claims]
     names = list(dict.fromkeys(about))
     split = dict(zip(names, split_by_seed(names, shares, seed), strict=True))
     lost = sum(any(page not in pages for page, _ in claim.evidence) for claim in claims)
     documents = [
-        Document(f"page:{title}", "train", (Section(PAGE, "\n".join(lines)),)) for title, lines in pages.items()
+        Document(f"page:{title}", "train", (Section(PAGE, "\n".join(lines)),))
+        for title, lines in (() if isinstance(pages, PageFile) else pages.items())
     ]
     documents += [claim_document(c, pages, split[key]) for c, key in zip(claims, about, strict=True)]
-    facts = {"corpus": name, "pages": len(pages), "claims": len(claims), "claims_without_their_page": lost}
+    facts: dict[str, Any] = {"corpus": name, "pages": len(pages), "claims": len(claims)}
+    facts |= {"claims_without_their_page": lost}
+    if isinstance(pages, PageFile):  # what is no document must still be seen when it changes
+        facts["pages_sha256"] = pages.sha256
     return Corpus(documents, facts=facts)
 
 
@@ -95,6 +134,104 @@ def pages_of(documents: Iterable[Document]) -> dict[str, tuple[str, ...]]:
         if document.id.startswith("page:"):
             pages.setdefault(document.id[5:], tuple(document.sections[0].text.split("\n")))
     return pages
+
+
+def mapped(path: Path) -> np.ndarray:
+    """An array that stays on disk; slices of a plain one are cheaper than those of ``np.memmap``."""
+    return np.asarray(np.load(path, mmap_mode="r"))
+
+
+class Keys:
+    """Strings -> numbers on disk, in two memory-mapped arrays: sorted hashes of eight bytes, and the number of each.
+
+    Two of a billion strings share a hash with a probability of 3 %; of FEVER's 5.4 million, one in a million.
+    """
+
+    def __init__(self, stem: Path) -> None:
+        self.hashes, self.numbers = (mapped(Path(f"{stem}_{part}.npy")) for part in ("hashes", "numbers"))
+
+    @staticmethod
+    def write(stem: Path, hashes: Sequence[int]) -> np.ndarray:
+        """Keep the places of the hashes, of equal ones the first; returns those places in the order of the hashes."""
+        kept, numbers = np.unique(np.asarray(hashes, dtype=np.uint64), return_index=True)
+        np.save(f"{stem}_hashes.npy", kept)
+        np.save(f"{stem}_numbers.npy", numbers)
+        return numbers
+
+    @staticmethod
+    def hashed(text: str) -> int:
+        """The same on every machine."""
+        return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
+
+    def get(self, text: str) -> int | None:
+        """The number of a string, None where it is not known."""
+        key = np.uint64(self.hashed(text))
+        place = int(np.searchsorted(self.hashes, key))
+        return int(self.numbers[place]) if place < len(self.hashes) and self.hashes[place] == key else None
+
+
+class PageFile(Mapping[str, Sequence[str]]):
+    """Pages by title, in the order of their file; they stay on disk, and so do their places and titles (see :class:`Keys`)."""
+
+    FILES = ("pages.jsonl", "places.npy", "titles_hashes.npy", "titles_numbers.npy")
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self._titles = folder, Keys(folder / "titles")
+        self._places = mapped(folder / "places.npy")
+
+    @classmethod
+    def write(cls, folder: Path, pages: Iterable[tuple[str, Sequence[str]]]) -> PageFile:
+        """Write pages as they come; of pages with one title the first one stands."""
+        folder.mkdir(parents=True, exist_ok=True)
+        hashes, places, seen = array("Q"), array("q", [0]), set[int]()
+        with (folder / "pages.jsonl").open("wb") as lines:
+            for title, sentences in pages:
+                key = Keys.hashed(title)
+                if key not in seen:
+                    seen.add(key)
+                    row = json.dumps({"title": title, "lines": list(sentences)}, ensure_ascii=False)
+                    places.append(places[-1] + lines.write(f"{row}\n".encode()))
+                    hashes.append(key)
+        Keys.write(folder / "titles", hashes)
+        np.save(folder / "places.npy", np.asarray(places, dtype=np.int64))
+        return cls(folder)
+
+    def __len__(self) -> int:
+        return len(self._places) - 1
+
+    def __iter__(self) -> Iterator[str]:
+        return (title for title, _ in self.rows())
+
+    def __contains__(self, title: object) -> bool:
+        return isinstance(title, str) and self._titles.get(title) is not None
+
+    def __getitem__(self, title: str) -> tuple[str, ...]:
+        number = self._titles.get(title)
+        if number is None:
+            raise KeyError(title)
+        return self.row(number)[1]
+
+    @cached_property
+    def _file(self) -> BinaryIO:
+        return (self.folder / "pages.jsonl").open("rb")
+
+    @property
+    def sha256(self) -> str:
+        """Of the file of pages."""
+        with (self.folder / "pages.jsonl").open("rb") as lines:
+            return hashlib.file_digest(lines, "sha256").hexdigest()
+
+    def row(self, number: int) -> tuple[str, tuple[str, ...]]:
+        """Title and lines of the page that is the how many-th."""
+        self._file.seek(int(self._places[number]))
+        row = json.loads(self._file.readline())
+        return row["title"], tuple(row["lines"])
+
+    def rows(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Title and lines of every page, one in memory at a time."""
+        with (self.folder / "pages.jsonl").open(encoding="utf-8") as lines:
+            for row in map(json.loads, lines):
+                yield row["title"], tuple(row["lines"])
 
 
 def read_claims(path: Path) -> Iterator[FeverClaim]:

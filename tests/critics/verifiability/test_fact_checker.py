@@ -12,16 +12,20 @@ from tiny import bpe_folder
 from transformers import BertConfig, BertForSequenceClassification, T5Config, T5ForConditionalGeneration
 
 from longform.core.documents import BadInput
+from longform.critics.verifiability import checker as checker_module
 from longform.critics.verifiability import train
 from longform.critics.verifiability.checker import (
     K1,
     B,
     Bm25Lines,
     Checker,
+    PageIndex,
     Pair,
     TitlesAndBm25,
+    _best,
     _bm25,
     _scores,
+    frozen,
     verdict,
     words,
 )
@@ -36,7 +40,7 @@ from longform.critics.verifiability.train import (
     columns_of,
     encoded,
 )
-from longform.datasets.fever import claims_of, pages_of
+from longform.datasets.fever import PageFile, claims_of, pages_of
 from longform.datasets.synthetic_world.fever_corpus import build
 from tests.refusals import refuses
 
@@ -59,12 +63,17 @@ class Said:
         return np.array([self.answers.get(pair.sentence, (0, 0, 1)) for pair in pairs], dtype=float).reshape(-1, 3)
 
 
-def checker(answers, pages=PAGES):
-    return Checker(pages, TitlesAndBm25(pages), Bm25Lines(pages), Said(answers))
+def stored(folder, pages=PAGES):
+    return frozen(folder / "pages", pages.items())
 
 
-def test_pages_are_found_by_title_and_lines_by_words():
-    retrieval = TitlesAndBm25(PAGES)
+def checker(folder, answers, pages=PAGES):
+    kept = stored(folder, pages)
+    return Checker(kept, TitlesAndBm25(kept), Bm25Lines(kept), Said(answers))
+
+
+def test_pages_are_found_by_title_and_lines_by_words(tmp_path):
+    retrieval = TitlesAndBm25(stored(tmp_path))
     assert retrieval.pages_for("Ulm was founded in 1456.")[0] == "Ulm"
     assert retrieval.pages_for("Ulm of the West runs long.")[:2] == ["Ulm of the West", "Ulm"]  # the second by BM25
     assert retrieval.pages_for("Mercury is hot.") == ["Mercury (planet)"]
@@ -91,7 +100,49 @@ def test_bm25_is_its_formula():
     assert _scores(_bm25(texts), query, len(texts)) == pytest.approx(wanted, rel=1e-5)
 
 
-def test_conflicts_of_lines_or_pages_decide_nothing():
+def drawn(count, seed, most=400):
+    """Pages and claims of words by Zipf's law, some of them in titles; many scores are equal."""
+    generator = np.random.default_rng(seed)
+
+    def text(size):
+        return " ".join(f"w{rank}" for rank in np.exp(generator.random(size) * np.log(most)).astype(int).tolist())
+
+    pages = {f"w{n} place (town {n})" if n % 3 else f"w{n}": tuple(text(6) for _ in range(n % 5)) for n in range(count)}
+    return pages, [text(generator.integers(0, 12)) for _ in range(60)]
+
+
+@pytest.mark.parametrize(("count", "part"), [(1, 10), (40, 7), (700, 64)])
+def test_the_index_on_disk_has_bm25s_weights_and_finds_the_pages_that_scoring_all_of_them_finds(
+    tmp_path, monkeypatch, count, part
+):
+    monkeypatch.setattr(checker_module, "PART", part)
+    monkeypatch.setattr(checker_module, "FEW", part)
+    pages, claims = drawn(count, seed=count)
+    index, texts = PageIndex(stored(tmp_path, pages).folder), [words(f"{t} {' '.join(ls)}") for t, ls in pages.items()]
+    whole = _bm25(texts)
+    for word in {word for text in texts for word in text}:
+        column, other = index.words.get(word), whole.vocab_dict[word]
+        here = slice(index.starts[column], index.starts[column + 1])
+        there = slice(whole.scores["indptr"][other], whole.scores["indptr"][other + 1])
+        assert np.array_equal(index.postings[here], whole.scores["indices"][there])
+        assert np.array_equal(index.weights[here], whole.scores["data"][there])  # bit by bit
+    for claim in [*claims, "", "nowhere", " ".join(["w1"] * 9)]:
+        for limit in (1, 7, 1000):
+            assert index.best(words(claim), limit) == _best(_scores(whole, words(claim), len(texts)), limit)
+
+
+def test_pages_on_disk_are_a_mapping_and_of_one_title_the_first_page_stands(tmp_path):
+    rows = [("Ulm", ("A b.", "", "C\u2028d.")), ("Örm", ()), ("Ulm", ("Other.",))]
+    kept = PageFile.write(tmp_path, rows)
+    assert (
+        dict(kept) == {"Ulm": ("A b.", "", "C\u2028d."), "Örm": ()} and len(kept) == 2 and list(kept) == ["Ulm", "Örm"]
+    )
+    assert "Ulm" in kept and "Alm" not in kept and kept.get("Alm") is None and 3 not in kept
+    assert len(frozen(tmp_path / "none", [])) == 0
+    assert TitlesAndBm25(frozen(tmp_path / "empty", [("...", ("?!",))])).pages_for("Ulm ...") == []
+
+
+def test_conflicts_of_lines_or_pages_decide_nothing(tmp_path):
     lines = [("a", 0), ("a", 1), ("b", 0)]
     rows = np.array([[0.6, 0.1, 0.3], [0.9, 0.05, 0.05], [0.1, 0.3, 0.6]])
     found = verdict(lines, rows)
@@ -103,7 +154,7 @@ def test_conflicts_of_lines_or_pages_decide_nothing():
     assert verdict([], np.zeros((0, 3))).label == "not_enough_info"
     pages = {**PAGES, "Founded Ulm": ("Ulm was founded in 1900.",)}
     answers = {"Ulm was founded in 1456.": (0.9, 0, 0.1), "Ulm was founded in 1900.": (0, 0.9, 0.1)}
-    (found,) = checker(answers, pages).check(["Ulm was founded in 1456."])
+    (found,) = checker(tmp_path, answers, pages).check(["Ulm was founded in 1456."])
     assert found.conflict and found.label == "not_enough_info"
 
 
@@ -162,7 +213,29 @@ def test_a_saved_checker_is_its_files_and_says_the_same_in_any_batch(trained):
     assert alone.sum(1) == pytest.approx(1)
     record = json.loads((trained[0] / "checker.json").read_text())
     assert sorted(record) == ["retrieval", "selection", "size", "sure", "words"]
-    assert {path.name for path in trained[0].iterdir()} == {"checker.json", "pages.jsonl", "entailment.safetensors"}
+    kept = {"checker.json", "entailment.safetensors", *PageFile.FILES, *PageIndex.FILES}
+    assert {path.name for path in trained[0].iterdir()} == kept
+
+
+def test_a_checker_trained_on_pages_in_files_is_the_one_trained_on_pages_among_the_documents(tmp_path):
+    corpus = build(name="claims", seed=1, pages={"train": 20})
+    pages, claims = pages_of(corpus.documents), [d for d in corpus.documents if d.id.startswith("claim:")]
+    rows = [
+        {"id": title, "lines": "".join(f"{n}\t{line}\n" for n, line in enumerate(lines))}
+        for title, lines in pages.items()
+    ]
+    (tmp_path / "wiki-pages").mkdir()
+    (tmp_path / "wiki-pages" / "wiki-001.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    schedule = {"learning_rate": 6e-3, "batch": 32, "epochs": 1, "validations": 1}
+    for place, documents in (("among", corpus.documents), ("apart", claims)):
+        given = {"base": tmp_path, "name": "c", "seed": 1, "scratch": tmp_path / place / "scratch", "size": 8}
+        made = train.fit(documents=documents, schedule=schedule, **given)
+        (tmp_path / place / "saved").mkdir()
+        made.save(tmp_path / place / "saved")
+    files = sorted(path.name for path in (tmp_path / "among" / "saved").iterdir())
+    assert len(files) > 10
+    for name in files:
+        assert (tmp_path / "among" / "saved" / name).read_bytes() == (tmp_path / "apart" / "saved" / name).read_bytes()
 
 
 def test_names_and_numbers_are_read_by_shape_and_compared_by_letter():

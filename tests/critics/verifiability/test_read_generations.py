@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from longform.core.documents import BadInput, Document, Section
-from longform.core.text.sentences import PageSimilarity, conjunctions, entities, link_parser, mean_nats
-from longform.critics.verifiability.checker import SavedChecker
+from longform.core.text.sentences import PageSimilarity, _grams, conjunctions, entities, link_parser, mean_nats
+from longform.critics.verifiability.checker import SavedChecker, frozen
 from longform.critics.verifiability.read import (
+    _SimilarityOfTexts,
     claims_of,
     read,
     read_claims,
@@ -46,7 +47,9 @@ def folder(tmp_path_factory):
     place = tmp_path_factory.mktemp("checker")
     vocabulary = Vocabulary({"founded": len(SHAPES)})
     made = TrainedEntailment(DecomposableAttention(len(SHAPES) + 1, 8).eval(), vocabulary)
-    SavedChecker(PAGES, {"retrieval": {}, "selection": {}, "sure": 0.5}, made).save(place)
+    SavedChecker(frozen(place / "pages", PAGES.items()), {"retrieval": {}, "selection": {}, "sure": 0.5}, made).save(
+        place
+    )
     return place
 
 
@@ -123,6 +126,16 @@ def test_entities_conjunctions_and_tokens_of_sentences_by_hand():
     found = mean_nats(["a b.", "cd.", "e."], [-1.0, -2.0, -3.0, -5.0], [2, 1, 3, 1])
     assert found[:3] == pytest.approx([-1.5, -3.0, -5.0])
     assert math.isnan(mean_nats(["a.", "b."], [-1.0], [2])[1])
+
+
+def test_similarity_counts_over_the_pages_only_what_the_texts_have(tmp_path):
+    pages = {"a": ("red harps are old",), "b": ("red towns",), "c": ("blue towns",), "d": ("towns",)}
+    texts = ["Red harps.", "blue and red harps are new"]
+    made = _SimilarityOfTexts(frozen(tmp_path, pages.items()), {gram for text in texts for gram in _grams(text)})
+    for text in texts:
+        for title in (*pages, "nowhere"):
+            assert made.score(text, title) == PageSimilarity(pages).score(text, title)
+    assert made.score(texts[0], "a") > 0 and "towns" not in made._frequency
 
 
 def test_similarity_is_its_formula():

@@ -7,8 +7,12 @@ and another refutes it, each with at least ``sure``, the verdict is not enough i
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import Mapping, Sequence
+import shutil
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -19,6 +23,7 @@ import numpy as np
 
 from longform.core.documents import BadInput
 from longform.critics.verifiability.score import LABELS
+from longform.datasets.fever import Keys, PageFile, mapped
 
 _WORD = re.compile(r"\w+(?:[.,'’-]\w+)*")
 _BRACKET = re.compile(r" \([^)]*\)$")
@@ -26,6 +31,10 @@ K1, B = 1.2, 0.75  # Lucene's defaults, which bm25s's method "lucene" is an impl
 PAGES = 7  # Hanselowski et al. 2018, section 3.1
 LINES = 5  # the evidence of FEVER: at most five sentences (Thorne et al. 2018)
 LONGEST_TITLE = 12  # words; longer titles are found by BM25 alone
+PART = 10_000  # pages whose weights are in memory at a time while an index is written
+FEW = 10_000  # pages of a word that are merged without asking whether they must be
+ROUNDING = 1e-4  # far above what a sum of float32 loses
+KEPT = 1000  # indices of the lines of some pages that are kept
 
 Pages = Mapping[str, Sequence[str]]  # title -> lines
 Line = tuple[str, int]
@@ -57,6 +66,126 @@ def words(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
 
+class PageIndex:
+    """Words of pages -> their BM25 weights, and words of titles -> pages, in a folder beside the pages.
+
+    Everything is memory-mapped. The weights are bm25s's (method "lucene", float32), bit by bit.
+    """
+
+    FILES = (
+        *(f"{stem}_{part}.npy" for stem in ("names", "words") for part in ("hashes", "numbers")),
+        *(f"{part}.npy" for part in ("starts", "most", "postings", "weights")),
+    )
+
+    def __init__(self, folder: Path) -> None:
+        self.names, self.words = Keys(folder / "names"), Keys(folder / "words")
+        self.starts, self.most, self.postings, self.weights = (mapped(folder / name) for name in self.FILES[-4:])
+
+    @classmethod
+    def write(cls, pages: PageFile) -> None:
+        """Index the pages of a folder; in memory are the vocabulary and some numbers a page."""
+        folder, vocabulary = pages.folder, dict[str, int]()
+        lengths, sizes, names = array("i"), array("i"), array("Q")
+        counts_file, columns_file = folder / "counts.partial", folder / "columns.partial"
+        with counts_file.open("wb") as counts, columns_file.open("wb") as columns:
+            for title, lines in pages.rows():
+                found = words(f"{title} {' '.join(lines)}")
+                counted = Counter(found)
+                array("i", (vocabulary.setdefault(word, len(vocabulary)) for word in counted)).tofile(columns)
+                array("i", counted.values()).tofile(counts)
+                lengths.append(len(found))
+                sizes.append(len(counted))
+                names.append(Keys.hashed(" ".join(words(_BRACKET.sub("", title)))))
+        Keys.write(folder / "names", names)
+        Keys.write(folder / "words", array("Q", map(Keys.hashed, vocabulary)))
+        cls._transpose(folder, len(vocabulary), np.asarray(lengths), np.asarray(sizes))
+        counts_file.unlink()
+        columns_file.unlink()
+
+    @staticmethod
+    def _transpose(folder: Path, vocabulary: int, lengths: np.ndarray, sizes: np.ndarray) -> None:
+        """Counts by page -> weights by word, some pages at a time."""
+        ends = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
+        total, pages = int(ends[-1]), len(sizes)
+        starts, most = np.zeros(vocabulary + 1, np.int64), np.zeros(vocabulary, np.float32)
+        shape = max(total, 1)  # a file of nothing cannot be mapped
+        made = np.lib.format.open_memmap
+        postings = made(folder / "postings.npy", "w+", np.int32, (shape,))
+        weights = made(folder / "weights.npy", "w+", np.float32, (shape,))
+        parts = [slice(start, min(start + PART, pages)) for start in range(0, pages, PART)]
+
+        def read(name: str, part: slice) -> np.ndarray:
+            first, last = int(ends[part.start]), int(ends[part.stop])
+            return np.fromfile(folder / f"{name}.partial", np.int32, last - first, offset=4 * first)
+
+        for part in parts:
+            starts[1:] += np.bincount(read("columns", part), minlength=vocabulary)
+        idf = [math.log(1 + (pages - n + 0.5) / (n + 0.5)) for n in starts[1:].tolist()]
+        np.cumsum(starts, out=starts)
+        heads, idf32, mean = starts[:-1].copy(), np.array(idf, np.float32), max(lengths.sum(), 1) / max(pages, 1)
+        for part in parts:
+            columns, times = read("columns", part), read("counts", part).astype(np.float32)
+            long = np.repeat(K1 * ((1 - B) + B * lengths[part] / mean), sizes[part])
+            rows = np.repeat(np.arange(part.start, part.stop, dtype=np.int32), sizes[part])
+            found = (idf32[columns] * (times / (long + times))).astype(np.float32)
+            np.maximum.at(most, columns, found)
+            order = np.argsort(columns, kind="stable")
+            own, first, counts = np.unique(columns[order], return_index=True, return_counts=True)
+            places = np.repeat(heads[own] - first, counts) + np.arange(len(order))
+            postings[places], weights[places] = rows[order], found[order]
+            heads[own] += counts
+        postings.flush()
+        weights.flush()
+        np.save(folder / "starts.npy", starts)
+        np.save(folder / "most.npy", most)
+
+    def best(self, tokens: Sequence[str], limit: int) -> list[int]:
+        """Pages with the highest scores, as scoring every page finds them, without it (MaxScore: Turtle and Flood 1995).
+
+        Words are taken from the rarest on, until pages that have only the others cannot reach the best ones any more.
+        """
+        query = [column for token in tokens if (column := self.words.get(token)) is not None]
+        bound = {column: n * float(self.most[column]) for column, n in Counter(query).items()}
+        rest, least = sum(bound.values()), 0.0
+        pages: np.ndarray = np.zeros(0, np.int32)
+        sums: np.ndarray = np.zeros(0)
+        for column in sorted(bound, key=lambda c: (self.starts[c + 1] - self.starts[c], c)):
+            own = slice(self.starts[column], self.starts[column + 1])
+            if own.stop - own.start > FEW:
+                least = self._reached(query, pages, sums, limit)
+            if least > rest * (1 + ROUNDING):
+                break
+            pages, places = np.unique(np.concatenate([pages, self.postings[own]]), return_inverse=True)
+            weight = bound[column] / float(self.most[column]) * self.weights[own].astype(np.float64)
+            sums, rest = np.bincount(places, np.concatenate([sums, weight]), len(pages)), rest - bound[column]
+        if len(pages) > FEW:
+            least = self._reached(query, pages, sums, limit)
+        pages = pages[sums + rest * (1 + ROUNDING) >= least * (1 - ROUNDING)]
+        return [int(pages[i]) for i in _best(self._scores(query, pages).astype(np.float64), limit)]
+
+    def _reached(self, query: Sequence[int], pages: np.ndarray, sums: np.ndarray, limit: int) -> float:
+        """A score that so many pages have at least."""
+        if len(pages) < limit:
+            return 0.0
+        return float(self._scores(query, np.sort(pages[np.argpartition(sums, -limit)[-limit:]])).min())
+
+    def _scores(self, query: Sequence[int], pages: np.ndarray) -> np.ndarray:
+        """Of some pages; summed in the claim's order, in float32, as bm25s does."""
+        scores = np.zeros(len(pages), np.float32)
+        for column in query:
+            own = slice(self.starts[column], self.starts[column + 1])
+            places = np.minimum(np.searchsorted(self.postings[own], pages), own.stop - own.start - 1)
+            scores += np.where(self.postings[own][places] == pages, self.weights[own][places], np.float32(0))
+        return scores
+
+
+def frozen(folder: Path, pages: Iterable[tuple[str, Sequence[str]]]) -> PageFile:
+    """Pages with their index in a folder."""
+    made = PageFile.write(folder, pages)
+    PageIndex.write(made)
+    return made
+
+
 @dataclass(frozen=True)
 class TitlesAndBm25:
     """Pages whose title stands in the claim, then the best of BM25 whose title's words all do.
@@ -65,27 +194,16 @@ class TitlesAndBm25:
     Wikipedia where this asks BM25 over the pages' titles and texts.
 
     Attributes:
-        pages: title to lines.
+        pages: a folder's pages, with their index.
         limit: the most pages of a claim.
     """
 
-    pages: Pages
+    pages: PageFile
     limit: int = PAGES
 
     @cached_property
-    def _titles(self) -> dict[tuple[str, ...], str]:
-        found: dict[tuple[str, ...], str] = {}
-        for title in self.pages:
-            found.setdefault(tuple(words(_BRACKET.sub("", title))), title)
-        return found
-
-    @cached_property
-    def _names(self) -> list[str]:
-        return list(self.pages)
-
-    @cached_property
-    def _index(self) -> Any:
-        return _bm25([words(f"{title} {' '.join(lines)}") for title, lines in self.pages.items()])
+    def _index(self) -> PageIndex:
+        return PageIndex(self.pages.folder)
 
     def pages_for(self, claim: str) -> list[str]:
         """Titles in the claim, longest first, a title inside a longer one left out; then BM25's."""
@@ -99,16 +217,17 @@ class TitlesAndBm25:
         taken, found = [False] * len(tokens), []
         for size in range(min(len(tokens), LONGEST_TITLE), 0, -1):
             for start in range(len(tokens) - size + 1):
-                title = self._titles.get(tuple(tokens[start : start + size]))
-                if title is not None and not any(taken[start : start + size]):
+                if any(taken[start : start + size]):
+                    continue
+                number = self._index.names.get(" ".join(tokens[start : start + size]))
+                if number is not None:
                     taken[start : start + size] = [True] * size
-                    found.append(title)
+                    found.append(self.pages.row(number)[0])
         return list(dict.fromkeys(found))
 
     def _searched(self, tokens: Sequence[str]) -> list[str]:
-        scores = _scores(self._index, tokens, len(self.pages))
-        best, inside = [self._names[i] for i in _best(scores, self.limit)], set(tokens)
-        return [t for t in best if set(words(_BRACKET.sub("", t))) <= inside]
+        best = [self.pages.row(number)[0] for number in self._index.best(tokens, self.limit)]
+        return [t for t in best if set(words(_BRACKET.sub("", t))) <= set(tokens)]
 
 
 @dataclass(frozen=True)
@@ -129,6 +248,8 @@ class Bm25Lines:
         if known not in self._indices:
             rows = [(title, n) for title in known for n, line in enumerate(self.pages[title]) if words(line)]
             index = _bm25([words(f"{title} {self.pages[title][n]}") for title, n in rows])
+            if len(self._indices) == KEPT:
+                self._indices.clear()
             self._indices[known] = rows, index
         rows, index = self._indices[known]
         scores = _scores(index, words(claim), len(rows))
@@ -218,18 +339,18 @@ def verdict(lines: Sequence[Line], probabilities: np.ndarray, sure: float = SURE
 class SavedChecker:
     """What a train stage saves; ``settings`` are those of retrieval, selection and verdict."""
 
-    pages: Pages
+    pages: PageFile
     settings: Mapping[str, Any]
     entailment: Entailment
 
     def save(self, folder: Path) -> None:
-        rows = [json.dumps({"title": t, "lines": list(lines)}, ensure_ascii=False) for t, lines in self.pages.items()]
-        (folder / "pages.jsonl").write_text("".join(f"{row}\n" for row in rows), encoding="utf-8")
+        for name in (*PageFile.FILES, *PageIndex.FILES):
+            shutil.copyfile(self.pages.folder / name, folder / name)
         record = {**self.settings, **self.entailment.save(folder)}
         (folder / "checker.json").write_text(json.dumps(record, sort_keys=True, indent=1) + "\n", encoding="utf-8")
 
 
-def retrieval_and_selection(pages: Pages, settings: Mapping[str, Any]) -> tuple[TitlesAndBm25, Bm25Lines]:
+def retrieval_and_selection(pages: PageFile, settings: Mapping[str, Any]) -> tuple[TitlesAndBm25, Bm25Lines]:
     """The first two parts from an entry's settings."""
     try:
         return TitlesAndBm25(pages, **settings["retrieval"]), Bm25Lines(pages, **settings["selection"])

@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -22,13 +23,14 @@ from longform.core.text.rendering import TokenText
 from longform.core.text.sentences import (
     SPLITTERS,
     PageSimilarity,
+    _grams,
     conjunctions,
     entities,
     link_parser,
     mean_nats,
     sentence_texts,
 )
-from longform.critics.verifiability.checker import Checker, Verdict, retrieval_and_selection
+from longform.critics.verifiability.checker import Checker, PageIndex, Verdict, retrieval_and_selection
 from longform.critics.verifiability.score import (
     LABELS,
     SENTENCE_COLUMNS,
@@ -41,6 +43,7 @@ from longform.critics.verifiability.score import (
     generations_to_readout,
 )
 from longform.critics.verifiability.train import open_entailment
+from longform.datasets.fever import PageFile
 from longform.datasets.fever import claims_of as known_claims
 from longform.datasets.synthetic_world.corruptions import SOUND
 from longform.datasets.synthetic_world.fever_corpus import UNKNOWN, Verifier, read_claim
@@ -89,17 +92,20 @@ def read(
     checker = open_checker(reader)
     marker = Marker(checker, verifier_of_lines(checker.pages, domain) if domain else None, splitter)
     pairs = list(zip(documents, written_of(documents, truth, name), strict=True))
-    checker.check([claim.text for d, w in pairs for claim in marker.claims(d, w, name)[0] if claim.verifiable])
+    found = [marker.claims(document, about, name) for document, about in pairs]
+    checker.check([claim.text for claims, _ in found for claim in claims if claim.verifiable])
+    for claims, text in found:
+        for part in (text, *(claim.source for claim in claims)):
+            marker.compared.update(_grams(part))
     return generations_to_readout([marker.mark(document, about, name) for document, about in pairs])
 
 
 def open_checker(folder: Path) -> Checker:
     """A saved checker; nothing outside its folder is read."""
-    if not (folder / "checker.json").is_file() or not (folder / "pages.jsonl").is_file():
-        raise BadInput(f"{folder}: no checker.json and pages.jsonl; name a folder that verifiability trained")
-    record = json.loads((folder / "checker.json").read_text(encoding="utf-8"))
-    with (folder / "pages.jsonl").open(encoding="utf-8") as lines:
-        pages = {row["title"]: tuple(row["lines"]) for row in map(json.loads, lines)}
+    missing = [n for n in ("checker.json", *PageFile.FILES, *PageIndex.FILES) if not (folder / n).is_file()]
+    if missing:
+        raise BadInput(f"{folder}: no {' and '.join(missing[:2])}; name a folder that verifiability trained")
+    record, pages = json.loads((folder / "checker.json").read_text(encoding="utf-8")), PageFile(folder)
     retrieval, selection = retrieval_and_selection(pages, record)
     return Checker(pages, retrieval, selection, open_entailment(folder, record), record["sure"])
 
@@ -146,11 +152,16 @@ def written_of(documents: Sequence[Document], truth: Mapping[str, np.ndarray], n
 
 @dataclass(frozen=True)
 class Marker:
-    """A checker and everything else that reads a generation."""
+    """A checker and everything else that reads a generation.
+
+    Attributes:
+        compared: words and pairs of words of all texts that will be compared with pages.
+    """
 
     checker: Checker
     verifier: Verifier | None
     splitter: str
+    compared: set[str] = field(default_factory=set)
 
     def claims(self, document: Document, written: Written, name: str) -> tuple[list[Claim], str]:
         """Claims of the first sentences, and the text that they come from; of human texts the prefix is the first one."""
@@ -213,11 +224,23 @@ class Marker:
 
     @cached_property
     def _similarity(self) -> PageSimilarity:
-        return PageSimilarity(self.checker.pages)
+        return _SimilarityOfTexts(self.checker.pages, self.compared)
 
     @cached_property
     def _links(self) -> Callable[[str], float]:
         return link_parser()
+
+
+@dataclass(frozen=True)
+class _SimilarityOfTexts(PageSimilarity):
+    """Counts over millions of pages only what some texts have; of other texts it knows nothing."""
+
+    grams: Set[str]
+
+    @cached_property
+    def _frequency(self) -> Counter[str]:
+        pages = (" ".join(lines) for lines in self.pages.values())
+        return Counter(gram for page in pages for gram in self.grams & set(_grams(page)))
 
 
 def _nats(claims: Sequence[Claim], written: Written, document: Document) -> list[float]:

@@ -29,10 +29,11 @@ from longform.critics.verifiability.checker import (
     Pair,
     SavedChecker,
     TitlesAndBm25,
+    frozen,
     retrieval_and_selection,
 )
 from longform.critics.verifiability.score import LABELS
-from longform.datasets.fever import FeverClaim, claims_of, pages_of
+from longform.datasets.fever import FeverClaim, claims_of, pages_in, pages_of
 from longform.language_models.checkpoints import chosen_device, load_config, load_model, load_tokenizer
 from longform.language_models.lightning import Items, Learner, Schedule, fit_module
 
@@ -307,13 +308,15 @@ def fit(
 
     Args:
         documents: pages and claims, see :mod:`longform.datasets.fever`.
-        base: read only for ``entailment: brought``: the folder (or pointer) of a classifier or of MiniCheck.
+        base: a folder that has ``wiki-pages`` in FEVER's format, where the documents hold no pages; for ``entailment: brought``
+            the folder (or pointer) of a classifier or of MiniCheck.
         entailment: "trained" or "brought".
         size, min_count, schedule: of the trained network.
         retrieval, selection: settings of :class:`TitlesAndBm25` and :class:`Bm25Lines`.
         sure: see :mod:`longform.critics.verifiability.checker`.
     """
-    pages = pages_of(documents)
+    known = pages_of(documents)
+    pages = frozen(scratch / "pages", known.items() if known else pages_in(base))
     claims = [(document.split, claim) for document, claim in claims_of(documents)]
     if not pages or not claims or entailment not in ("trained", "brought"):
         got = f"{len(pages)} pages, {len(claims)} claims, entailment {entailment!r}"

@@ -6,21 +6,28 @@ record or file disagrees, so a killed run goes on; the bytes depend on dump and 
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import hashlib
 import json
+import re
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
+
+import numpy as np
 
 from longform.core.artefacts import whole, write_json
 from longform.core.documents import BadInput, Corpus, Document, Section
+from longform.core.malformed import refusing
 from longform.core.resampling import split_by_seed
 from longform.datasets.titles import Filters, filtered_corpus, select, settings, shortened, token_counter
 from longform.datasets.wikipedia.dump import MAX_PAGE_BYTES, Page, Shard, parse_page, plan, raw_pages
@@ -177,11 +184,15 @@ class Shards:
             raise BadInput(f"{folder}: {what}; run the extraction again, it redoes only what is missing")
 
     def __iter__(self) -> Iterator[Document]:
+        for record in self.records():
+            sections = tuple(Section(section["title"], section["text"]) for section in record["sections"])
+            yield Document(record["id"], "train", sections)
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        """Id, title and sections of every article."""
         for path in self.files:
             with path.open(encoding="utf-8") as lines:
-                for record in map(json.loads, lines):
-                    sections = tuple(Section(section["title"], section["text"]) for section in record["sections"])
-                    yield Document(record["id"], "train", sections)
+                yield from map(json.loads, lines)
 
     @property
     def counts(self) -> Counter[str]:
@@ -252,3 +263,156 @@ def dump_in(raw: Path) -> Path:
         names = [path.name for path in found]
         raise BadInput(f"{raw}: found dumps {names}, exactly one is needed; name the file, or move the others away")
     return found[0]
+
+
+YEARS = {"test": 2017, "validation": 2018}  # massarelli2020 section 5; the later split takes what the former leaves
+LEAST = 1000  # views of a month by one kind of access; what has fewer is not counted, so that memory stays bounded
+ROOM = 8  # ranked pages that are looked for in the dump, for every page that is wanted
+_MONTH = re.compile(r"pageviews-(\d{4})(\d\d)(?:-user)?(\.bz2|\.gz|\.json)?")
+_NAMESPACE = re.compile(
+    r"(?:Special|Media|User|Wikipedia|WP|Project|File|Image|MediaWiki|Template|Help|Category|Portal|Book|Draft|TimedText|Module"
+    r"|Education_Program|Gadget|Topic)(?:_talk)?:|Talk:",
+    re.IGNORECASE,
+)
+_LIST = re.compile(r"(?:Lists?|Index|Outline)_of_|Deaths_in_", re.IGNORECASE)
+_LISTING = re.compile(r"\b(?:is|are) (?:an?|the) (?:[\w-]+ ){0,2}lists? of\b")  # "The following is a list of ..."
+
+
+def most_visited(*, name: str, raw: Path, pages: int = 1000, least: int = LEAST) -> Corpus:
+    """Introductions of the most visited articles of ``YEARS``, ranked by the Wikimedia page views of twelve months each.
+
+    A page is found in the dump by its id, which stays when it is renamed, else by a title. The dump's redirects are not kept: views
+    of a redirect count for its target only where Wikimedia gave them the target's id. The Main Page, other namespaces and lists are
+    passed over; years and disambiguations are no articles of the dump.
+
+    Args:
+        raw: a folder with ``pages``, the shards of a dump, and ``views``, one file a month: ``pageviews-YYYYMM-user.bz2`` of
+            dumps.wikimedia.org/other/pageview_complete/monthly (or unpacked, or gzip), or ``pageviews-YYYYMM.json``, the answer
+            of the REST call ``pageviews/top``, which knows 1,000 pages a month.
+        pages: of each split.
+        least: views of a month and kind of access below which a line is not counted.
+
+    Returns:
+        Documents of one section under the page's title; truth ``rank`` (among all titles of its year) and ``views``; facts count
+        lines and what was passed over, and name the first pages that are not in the dump.
+
+    Raises BadInput: a month that is missing or twice there, a file of another form or cut off, or too few pages.
+    """
+    years = {split: YearOfViews.read(raw / "views", year, least) for split, year in YEARS.items()}
+    candidates = [one for year in years.values() for one in year.ranking[: ROOM * pages]]
+    ids = {one.id for one in candidates if one.id}
+    titles = {title for one in candidates for title in one.titles}
+    by_id, by_title = dict[str, Document](), dict[str, Document]()
+    for record in Shards(raw / "pages").records():
+        spelt = record["title"].replace(" ", "_")
+        if record["id"] in ids or spelt in titles:
+            introduction = (Section(record["title"], record["sections"][0]["text"]),)
+            by_id[record["id"]] = by_title[spelt] = Document(record["id"], "test", introduction)
+    chosen, taken = list[tuple[Document, int, int]](), set[str]()
+    facts: dict[str, Any] = {"corpus": name, "years": {}}
+    for split, year in years.items():
+        passed, missing, before = Counter[str](), list[str](), len(chosen)
+        for rank, one in enumerate(year.ranking[: ROOM * pages], 1):
+            found = by_id.get(one.id) or next((by_title[title] for title in one.titles if title in by_title), None)
+            if reason := _passed_over(one, found, taken):
+                passed[reason] += 1
+                missing += one.titles[:1] if reason == "not in the dump" else []
+            elif found is not None:
+                taken.add(found.id)
+                chosen.append((Document(found.id, split, found.sections), rank, one.views))
+            if len(chosen) - before == pages:
+                break
+        made = {**year.counts, "passed over": dict(sorted(passed.items()))}
+        if len(chosen) - before < pages:
+            told = f"{len(chosen) - before} of {pages} pages for {split} ({made})"
+            raise BadInput(
+                f"{raw}: year {YEARS[split]}: {told}; take a dump of about that year, or lower pages or least"
+            )
+        facts["years"][str(YEARS[split])] = {**made, "last rank": chosen[-1][1], "first not in the dump": missing[:20]}
+    truth = {"rank": np.array([rank for _, rank, _ in chosen]), "views": np.array([views for *_, views in chosen])}
+    return Corpus([document for document, *_ in chosen], truth, facts)
+
+
+@dataclass(frozen=True)
+class RankedPage:
+    """Views of one page in a year; its id where Wikimedia gave one (else empty), its titles with underscores."""
+
+    id: str
+    titles: tuple[str, ...]
+    views: int
+
+
+def _passed_over(page: RankedPage, found: Document | None, taken: set[str]) -> str:
+    if _NAMESPACE.match(page.titles[0]):
+        return "other namespace"
+    if "Main_Page" in page.titles:
+        return "main page"
+    if _LIST.match(page.titles[0]) or (found and _LISTING.search(found.text[:300])):
+        return "list"
+    if found is None:
+        return "not in the dump"
+    return "chosen before" if found.id in taken else ""
+
+
+@dataclass
+class YearOfViews:
+    """Titles of the English Wikipedia with their views in a year, and counts of the lines that say so."""
+
+    views: Counter[str] = field(default_factory=Counter)
+    ids: dict[str, str] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
+
+    @classmethod
+    def read(cls, folder: Path, year: int, least: int) -> YearOfViews:
+        """Twelve files of a folder, see :func:`most_visited`."""
+        listed = [(_MONTH.fullmatch(path.name), path) for path in sorted(folder.glob("pageviews-*"))]
+        months = [(int(match[2]), path) for match, path in listed if match and int(match[1]) == year]
+        if sorted(month for month, _ in months) != list(range(1, 13)):
+            got = [path.name for _, path in months]
+            raise BadInput(
+                f"{folder}: months of {year}: {got}; needed is one file for each, pageviews-{year}01-user.bz2 ..."
+            )
+        made = cls()
+        for _, path in months:
+            _count_top(path, made) if path.suffix == ".json" else _count_lines(path, made, least)
+        return made
+
+    @cached_property
+    def ranking(self) -> list[RankedPage]:
+        """The most visited first; titles of one id are one page."""
+        views, titles = Counter[str](), dict[str, list[str]]()
+        for title, count in self.views.items():
+            key = self.ids.get(title, f" {title}")  # a title may look like an id
+            views[key] += count
+            titles.setdefault(key, []).append(title)
+        order = sorted(views, key=lambda key: (-views[key], key))
+        return [RankedPage("" if key[0] == " " else key, tuple(sorted(titles[key])), views[key]) for key in order]
+
+
+@refusing("Wikimedia's page views, a line a page: wiki, title, id or null, access, views, views by day")
+def _count_lines(path: Path, year: YearOfViews, least: int) -> None:
+    """Lines are read one by one; old files leave the id out."""
+    opened: Callable[..., BinaryIO] = {".bz2": bz2.open, ".gz": gzip.open}.get(path.suffix, open)  # type: ignore[assignment]
+    with opened(path, "rb") as lines:
+        for line in lines:
+            if not line.startswith(b"en.wikipedia "):
+                continue
+            fields = line.split()
+            if len(fields) not in (5, 6) or not fields[-2].isdigit():
+                year.counts["malformed lines"] += 1
+            elif int(fields[-2]) < least:
+                year.counts["lines of few views"] += 1
+            else:
+                year.counts["lines"] += 1
+                title = fields[1].decode("utf-8", "replace")
+                year.views[title] += int(fields[-2])
+                if len(fields) == 6 and fields[2].isdigit():
+                    year.ids[title] = fields[2].decode()
+
+
+@refusing("the answer of Wikimedia's REST call pageviews/top")
+def _count_top(path: Path, year: YearOfViews) -> None:
+    for item in json.loads(path.read_text(encoding="utf-8"))["items"]:
+        for row in item["articles"]:
+            year.counts["lines"] += 1
+            year.views[row["article"]] += int(row["views"])
