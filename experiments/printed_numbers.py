@@ -1,0 +1,98 @@
+"""For each printed number of the five papers, the target and the cell that is compared with it: ``experiments/printed_numbers.csv``.
+
+``PYTHONPATH=src python experiments/printed_numbers.py`` after ``make rehearse``: a target has a number where its rehearsal compared one of
+ours with it (Table 1 of deng2022: where the run in git did). A number with a cell that the stand-ins give no value, say a chain of
+mentions that they do not have, belongs to the target that draws its table. The exit status is 1 where a number has neither a target nor
+a reason.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from rehearse import COMPARED, PREFIX, SIZES
+
+from longform.core.artefacts import read_yaml
+from longform.pipeline.scale import parameters, said
+from longform.reporting.printed import LOST
+from longform.reporting.table import write_rows
+
+ROOT = Path(__file__).parents[1]
+PLACE = Path("experiments") / "printed_numbers.csv"
+COLUMNS = ("paper", "table", "number", "printed", "target", "cell", "compared")
+OWN_RUN = "table_1"  # the scale of deng2022's Table 1, which needs no files of anybody's and was run
+REHEARSED, RUN, DRAWN = "in the rehearsal", "in its run", "where its texts have it; the stand-ins do not"
+
+
+def ledgers(rehearsal: Path) -> Iterator[tuple[str, str, list[dict[str, str]]]]:
+    """Of each target: its command, how it compares, and the lines of its ledger."""
+    places = [
+        (f"make paper PAPER={scale.removeprefix('paper_')}", REHEARSED, rehearsal / f"{PREFIX}{scale}")
+        for scale in SIZES
+    ]
+    places.append((f"make scale SCALE={OWN_RUN}", RUN, ROOT / "experiments" / "scales" / OWN_RUN))
+    for command, how, folder in places:
+        with (folder / "paper_figures" / "ledger" / "ledger.csv").open(encoding="utf-8", newline="") as lines:
+            yield command, how, list(csv.DictReader(lines))
+
+
+def drawn() -> dict[tuple[str, str], str]:
+    """The first target that draws a table, by paper and the table's name without leading zeros."""
+    found: dict[tuple[str, str], str] = {}
+    for scale in SIZES:
+        files = parameters(scale, ROOT)
+        for target in said(scale, ROOT, "targets", []):
+            if report := re.fullmatch(r"report_([a-z]+\d+)_(\w+)", target):
+                place = f"experiments/{report[1]}/params.yaml"
+                reports: Any = (files.get(place) or read_yaml(ROOT / place))["reports"]
+                for exhibit in reports[report[2]]["exhibits"]:
+                    found.setdefault((report[1], exhibit), f"make paper PAPER={scale.removeprefix('paper_')}")
+    return found
+
+
+def rows(rehearsal: Path) -> list[list[str]]:
+    """A row for each printed number."""
+    own, tables, made = list(ledgers(rehearsal)), drawn(), []
+    for number, line in enumerate(own[0][2]):
+        key = line["paper"], line["table"], line["number"]
+        target, how = "", ""
+        for command, way, lines in own:
+            if (same := lines[number])["verdict"] in COMPARED and not target:
+                target, how, line = command, way, same
+            assert key == (same["paper"], same["table"], same["number"])
+        if not target and line["verdict"] == LOST:
+            how = LOST
+        elif not target and line["cause"]:
+            how = f"by none: {line['cause']}"
+        elif not target and line["record"]:
+            target = tables.get((line["paper"], re.sub(r"_0+", "_", line["table"])), "")
+            how = DRAWN if target else ""
+        made.append([*key, line["printed"], target, line["record"], how])
+    return made
+
+
+def main() -> int:
+    """Write the table and say what is blank."""
+    rehearsal = ROOT / "scratch" / "rehearsal" / "tree" / "scales" if len(sys.argv) < 2 else Path(sys.argv[1])
+    made = rows(rehearsal)
+    write_rows(ROOT / PLACE, COLUMNS, made)
+    blank = [row for row in made if not row[-1]]
+    for row in blank:
+        print(f"no target and no reason: {' '.join(row[:3])}")
+    for how in (REHEARSED, RUN, DRAWN, LOST):
+        print(
+            f"{sum(row[-1] == how for row in made)} compared {how}"
+            if how != LOST
+            else f"{sum(row[-1] == LOST for row in made)} lost"
+        )
+    print(f"{sum(row[-1].startswith('by none') for row in made)} by none, with the reason; {len(made)} in all")
+    return bool(blank)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
