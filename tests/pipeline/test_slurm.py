@@ -1,10 +1,11 @@
-"""docs/cluster.md's way to train on several processes of a Slurm job, with a stand-in for srun that sets what Slurm sets."""
+"""docs/cluster.md's way to train on several processes of a Slurm job, with a stand-in for srun that sets what Slurm 22.05 set."""
 
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 import torch
 import yaml
 from safetensors.torch import load_file
@@ -15,11 +16,14 @@ from longform.core.stages import main
 
 ROOT = Path(__file__).parents[2]
 SRUN = """#!/bin/bash
-tasks="${1#--ntasks-per-node=}"; shift
+nodes="${1#--nodes=}"; each="${2#--ntasks-per-node=}"; shift 2
+tasks=$((nodes * each)); list=localhost; job="$(basename "$1")"
+[ "$nodes" = 1 ] || list="localhost,127.0.0.1"
 for task in $(seq 0 $((tasks - 1))); do
-  env SLURM_JOB_ID=$$ SLURM_JOBID=$$ SLURM_STEP_ID=0 SLURM_JOB_NAME=training SLURM_NNODES=1 SLURM_NODEID=0 \
-    SLURM_NODELIST=127.0.0.1 SLURM_JOB_NODELIST=127.0.0.1 SLURM_NTASKS=$tasks SLURM_NPROCS=$tasks \
-    SLURM_NTASKS_PER_NODE=$tasks SLURM_PROCID=$task SLURM_LOCALID=$task "$@" &
+  env SLURM_JOB_ID=$$ SLURM_JOBID=$$ SLURM_STEP_ID=0 SLURM_STEPID=0 SLURM_JOB_NAME="$job" \
+    SLURM_NNODES=$nodes SLURM_JOB_NUM_NODES=$nodes SLURM_STEP_NUM_NODES=$nodes SLURM_NODEID=$((task / each)) \
+    SLURM_NODELIST=$list SLURM_JOB_NODELIST=$list SLURM_STEP_NODELIST=$list SLURM_NTASKS=$tasks SLURM_NPROCS=$tasks \
+    SLURM_STEP_NUM_TASKS=$tasks SLURM_NTASKS_PER_NODE=$each SLURM_PROCID=$task SLURM_LOCALID=$((task % each)) "$@" &
   started+=($!)
 done
 for one in "${started[@]}"; do wait "$one" || failed=1; done
@@ -43,13 +47,16 @@ def weights(folder: Path) -> dict[str, torch.Tensor]:
     return load_file(next(folder.glob("data/models/articles/wiki/tiny/**/model.safetensors")))
 
 
-def test_a_training_that_srun_starts_once_a_process_is_one_training(tmp_path):
+@pytest.mark.parametrize(("nodes", "each"), [(1, 2), (2, 1)])
+def test_a_training_that_srun_starts_once_a_process_is_one_training(nodes, each, tmp_path):
     srun = tmp_path / "srun"
     srun.write_text(SRUN)
     srun.chmod(0o755)
     spread = project(tmp_path / "spread")
-    command = f"{srun} --ntasks-per-node=2 {sys.executable} -m longform.pipeline {' '.join(STAGE)} --home {spread}"
-    source = {"PYTHONPATH": str(ROOT / "src"), "LONGFORM_DEVICES": "2", "LONGFORM_STRATEGY": "ddp"}
+    options = f"--nodes={nodes} --ntasks-per-node={each}"
+    command = f"{srun} {options} {sys.executable} -m longform.pipeline {' '.join(STAGE)} --home {spread}"
+    shared = {"LONGFORM_DEVICES": str(each), "LONGFORM_NODES": str(nodes), "LONGFORM_STRATEGY": "ddp"}
+    source = {"PYTHONPATH": str(ROOT / "src"), **shared}
     done = subprocess.run(command.split(), capture_output=True, text=True, env={**os.environ, **source}, cwd=tmp_path)
     assert done.returncode == 0, done.stderr[-2000:]
     assert done.stdout.count("best validation loss") == 1  # one process speaks and writes
