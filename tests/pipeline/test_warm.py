@@ -158,6 +158,13 @@ def test_the_stages_that_need_the_libraries_go_there_and_no_other_command():
         assert not HEAVY.fullmatch(command + " && echo")
 
 
+def test_where_a_fork_may_be_unsafe_a_stage_starts_afresh(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "platform", "darwin")
+    monkeypatch.setattr(workers, "Warm", lambda *_: pytest.fail("a fork after torch"))
+    command = "PYTHONPATH=src python -m longform.pipeline train a b"
+    assert workers._run_warm(command, str(tmp_path), {}, "log") is None
+
+
 def test_the_heavy_libraries_start_no_thread_before_the_fork():
     """A forked child has none but the calling thread, so a lock that another one held would stay locked."""
     code = "import importlib, os\nfrom longform.pipeline.workers import LIBRARIES\n"

@@ -51,9 +51,9 @@ def press(page, selector="button[value=submit]"):
 
 def test_a_whole_session_from_a_click_in_web_mail_with_verify_and_a_reload_in_the_middle(browser, server, picture):
     page = browser.new_context().new_page()
-    mail = f"<a href={server.invite('ada')}>your invitation</a>"  # on another site: a strict cookie would not come along
+    mail = f"<a href={server.invite('ada')}>your invitation</a>"
     page.route("http://mail.example/", lambda asked: asked.fulfill(body=mail, content_type="text/html"))
-    page.goto("http://mail.example/")
+    page.goto("http://mail.example/")  # another site: a strict cookie would not come along on the click
     press(page, "a")
     assert page.url == f"{server.url}/"
     picture(page, "consent")

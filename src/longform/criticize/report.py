@@ -277,6 +277,7 @@ def _draw(found: Criticism, canvas: Any) -> None:
         f"\nfilled: p < {found.level:.2g} (corrected); black: p < 0.05 alone; grey: no difference"
     )
     axes.set_xscale("symlog", linthresh=1.0)
+    axes.xaxis.set_major_formatter("{x:g}")
 
 
 def _half(one: Judged) -> float:

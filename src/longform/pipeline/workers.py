@@ -176,7 +176,7 @@ def run_commands(commands: Sequence[str], folder: str, variables: Mapping[str, s
 def _run_warm(command: str, folder: str, environment: Mapping[str, str], log: str) -> int | None:
     """Exit status of a stage that needs the heavy libraries, from a process that has them; None for any other command."""
     stage = HEAVY.fullmatch(command.strip())
-    if stage is None or not hasattr(os, "fork"):
+    if stage is None or sys.platform != "linux":  # elsewhere libraries may have threads that a fork does not survive
         return None
     given = {**environment, "PYTHONPATH": "src"}
     try:
