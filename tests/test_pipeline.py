@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from networkx import descendants
 
 from longform.core.calls import arguments
 from longform.core.documents import BadInput
@@ -127,6 +128,12 @@ def test_the_repository_stays_small_and_an_edit_in_a_critic_reaches_that_critic_
     for folder in (path for path in (PACKAGE / "critics").iterdir() if (path / "__init__.py").is_file()):
         stale = stale_after_an_edit(folder.relative_to(PACKAGE))
         assert 0 < len(stale) <= 0.15 * len(stages()), f"{folder.name}: {stale}"
+
+
+def test_no_report_waits_for_half_of_the_stages():
+    graph = stages()[0].repo.index.graph  # edges lead to what a stage needs
+    reports = [stage for stage in stages() if stage.name.startswith("report_")]
+    assert reports and all(len(descendants(graph, report)) < len(graph) / 2 for report in reports)
 
 
 def test_the_lock_file_holds_no_stage_that_is_gone_and_dvc_declares_metrics():

@@ -80,7 +80,8 @@ def test_every_validation_item_counts_once_and_processes_take_equal_steps(monkey
 @pytest.mark.parametrize(("over", "variables", "sentence"),
                          [({}, {"DEVICES": "0"}, "LONGFORM_DEVICES is '0'"), ({}, {"NODES": "1.5"}, "NODES is '1.5'"),
                           ({}, {"STRATEGY": "dpp"}, "LONGFORM_STRATEGY is 'dpp', allowed are"),
-                          ({"batch": 0}, {}, "batch=0"), ({}, {"DEVICES": "2"}, "accumulate=1")])  # fmt: skip
+                          ({"batch": 0}, {}, "batch=0"), ({"learning_rate": float("nan")}, {}, "learning_rate=nan"),
+                          ({}, {"DEVICES": "2"}, "accumulate=1")])  # fmt: skip
 def test_bad_numbers_of_processes_are_one_sentence(monkeypatch, over, variables, sentence):
     for name, value in variables.items():
         monkeypatch.setenv(f"LONGFORM_{name}", value)

@@ -73,6 +73,18 @@ def test_killing_the_whole_run_loses_nothing_that_had_finished(slow):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_ctrl_c_ends_the_run_and_its_stages_with_one_sentence(slow):
+    whole = runner("--workers", "2")
+    until(lambda: "quick" in locked() and (slow / "pid").exists() and (slow / "pid").read_text().strip(), 200)
+    os.killpg(whole.pid, signal.SIGINT)  # a terminal sends it to the workers, too
+    said, _ = whole.communicate(timeout=100)
+    assert whole.returncode == 130 and "Traceback" not in said and "interrupted" in said.splitlines()[-1]
+    until(lambda: not alive(int((slow / "pid").read_text())))
+    (slow / "go").touch()
+    assert run()[0] == {"run": 2, "unchanged": 1}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_a_stage_whose_worker_is_killed_runs_again_alone_and_sees_its_one_gpu(slow):
     whole = runner("--workers", "2", "--gpus", "1")
     until(lambda: (slow / "pid").exists() and (slow / "pid").read_text().strip(), 200)

@@ -97,6 +97,19 @@ def test_a_process_that_is_gone_takes_its_stage_along_and_a_new_one_starts(warm,
     assert run(warm, project, "third")[0] == 0 and warm._process.pid != gone
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_ctrl_c_ends_the_stage_and_not_the_process(warm, project, capfd):
+    with ThreadPoolExecutor(1) as thread:
+        stage, log = thread.submit(run, warm, project, "slow"), project / "slow.log"
+        wait(lambda: log.exists() and "begun" in log.read_text())
+        process = warm._process.pid
+        for one in (process, *map(int, Path(f"/proc/{process}/task/{process}/children").read_text().split())):
+            os.kill(one, signal.SIGINT)
+        assert stage.result(20)[0] not in (0, None)
+        assert thread.submit(run, warm, project, "next").result(20)[0] == 0 and warm._process.pid == process
+    assert "Traceback" not in capfd.readouterr().err
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a child with its parent")
 def test_a_killed_process_leaves_no_stage_behind(warm, project):
     thread = threading.Thread(target=run, args=(warm, project, "slow"))
@@ -143,6 +156,13 @@ def test_the_stages_that_need_the_libraries_go_there_and_no_other_command():
     for command, stage in stages.items():
         assert bool(HEAVY.fullmatch(command)) == (stage in (*ON_GPU, "tokenizer")), command
         assert not HEAVY.fullmatch(command + " && echo")
+
+
+def test_where_a_fork_may_be_unsafe_a_stage_starts_afresh(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "platform", "darwin")
+    monkeypatch.setattr(workers, "Warm", lambda *_: pytest.fail("a fork after torch"))
+    command = "PYTHONPATH=src python -m longform.pipeline train a b"
+    assert workers._run_warm(command, str(tmp_path), {}, "log") is None
 
 
 def test_the_heavy_libraries_start_no_thread_before_the_fork():

@@ -38,6 +38,7 @@ body { max-width: 46em; margin: 2em auto; padding: 0 1em; font: 17px/1.7 Georgia
 p { white-space: pre-wrap; } h2 { font-size: 1.05em; } li, td, th, .note { font: 14px/1.5 sans-serif; }
 mark { background: none; border-bottom: 3px solid; } table { border-collapse: collapse; }
 td, th { padding: .2em .8em; text-align: left; border-bottom: 1px solid #ddd; } b { font-weight: 600; } a { color: inherit; }
+img { max-width: 100%; } @media (max-width: 30em) { td, th { padding: .2em; font-size: 12px; } }
 """
 
 
@@ -277,6 +278,7 @@ def _draw(found: Criticism, canvas: Any) -> None:
         f"\nfilled: p < {found.level:.2g} (corrected); black: p < 0.05 alone; grey: no difference"
     )
     axes.set_xscale("symlog", linthresh=1.0)
+    axes.xaxis.set_major_formatter("{x:g}")
 
 
 def _half(one: Judged) -> float:

@@ -37,12 +37,14 @@ QUIET = {
     "distributed.admin.system-monitor.interval": "60s",
 }  # a worker waits for one stage: profiling itself and ticking took 4 % of its core
 LIBRARIES = ("torch", "transformers", "pytorch_lightning")
+DEAF = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"  # Ctrl-C is the run's to answer, in one sentence
 TIE_TO_PARENT = 1  # PR_SET_PDEATHSIG, linux/prctl.h
 _libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
 def die_with_parent() -> None:
-    """Have the kernel end this process when its parent ends (Linux)."""
+    """A stage ends at Ctrl-C, which its worker does not hear, and when its parent ends (Linux)."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     if _libc is not None:
         _libc.prctl(TIE_TO_PARENT, signal.SIGKILL)
 
@@ -97,6 +99,7 @@ class Warm:
 
 def serve(libraries: Sequence[str]) -> None:
     """Load the libraries, then fork a child for every request until standard input ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     answers = os.dup(1)
     os.dup2(2, 1)  # what a library prints is no answer
     for library in libraries:
@@ -173,7 +176,7 @@ def run_commands(commands: Sequence[str], folder: str, variables: Mapping[str, s
 def _run_warm(command: str, folder: str, environment: Mapping[str, str], log: str) -> int | None:
     """Exit status of a stage that needs the heavy libraries, from a process that has them; None for any other command."""
     stage = HEAVY.fullmatch(command.strip())
-    if stage is None or not hasattr(os, "fork"):
+    if stage is None or sys.platform != "linux":  # elsewhere libraries may have threads that a fork does not survive
         return None
     given = {**environment, "PYTHONPATH": "src"}
     try:
@@ -269,7 +272,7 @@ def _local(count: int, gpus: int) -> Any:
     for index in range(count):
         seen = {} if not gpus else {"CUDA_VISIBLE_DEVICES": str(index) if index < gpus else ""}
         resources = {"GPU": 1} if index < gpus else {}
-        workers[index] = {"cls": Nanny, "options": {**settings, "env": seen, "resources": resources}}
+        workers[index] = {"cls": Nanny, "options": {**settings, "env": seen, "resources": resources, "preload": [DEAF]}}
     options = {"dashboard": False, "dashboard_address": "127.0.0.1:0", "host": "127.0.0.1"}  # any free port
     scheduler = {"cls": Scheduler, "options": options}
     return SpecCluster(workers=workers, scheduler=scheduler, silence_logs=50)
