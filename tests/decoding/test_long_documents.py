@@ -179,6 +179,6 @@ def test_malformed_titled_articles_are_drawn_again_and_counted(model, tmp_path):
                          [({"documents": 0}, "documents is 0, allowed is 1"), ({"batch": 0}, "batch is 0"),
                           ({"batch": 2.5}, r"batch is 2\.5"),
                           ({"context_overlap": 16}, "context_overlap is 16, allowed is 1 to 15"),
-                          ({"temperature": 0}, "temperature is 0")])  # fmt: skip
+                          ({"temperature": 0}, "temperature is 0"), ({"temperature": float("nan")}, "temperature is nan")])  # fmt: skip
 def test_bad_settings_are_one_sentence(model, tmp_path, over, sentence):
     refuses(sentence, make, model, tmp_path, **over)

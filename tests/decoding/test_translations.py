@@ -76,3 +76,4 @@ def test_bad_input_is_refused_by_name():
     given = {"model": model, "name": "g", "seed": 1, "prefixes": pairs()}
     refuses("no pair of split 'validation'", generate, **given, split="validation")
     refuses("temperature is -1", generate, **given, temperature=-1)
+    refuses("temperature is nan", generate, **given, temperature=float("nan"))

@@ -37,6 +37,23 @@ def test_two_processes_end_with_the_weights_of_one(base, alone, tmp_path, two_pr
     assert validation_losses(tmp_path) == pytest.approx(alone[1], abs=1e-5)
 
 
+def test_passes_of_an_update_leave_the_training_loss_as_it_is(base, tmp_path):
+    """Two passes of half a batch see what one of a whole one sees; texts of unequal length weigh a little otherwise."""
+    calm = {**SHAPE, "resid_pdrop": 0.0, "embd_pdrop": 0.0, "attn_pdrop": 0.0}
+    losses = []
+    for passes in (1, 2):
+        plan = {**PLAN, "batch": 4 // passes, "accumulate": passes}
+        made = fit(base, tmp_path / str(passes), schedule=plan, shape=calm)
+        losses.append([float(row[1]) for row in made.curve[1:]])
+    assert losses[1] == pytest.approx(losses[0], rel=0.02)
+
+
+def test_fsdp_without_a_gpu_is_one_sentence(base, tmp_path, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setenv("LONGFORM_STRATEGY", "fsdp")
+    refuses("LONGFORM_STRATEGY is 'fsdp', which Lightning has for GPUs alone", fit, base, tmp_path)
+
+
 def test_recomputed_activations_change_no_weight(base, alone, tmp_path):
     found = weights(fit(base, tmp_path, schedule={**PLAN, "accumulate": 2, "checkpointing": True}))
     assert farthest(found, alone[0]) < REORDERED

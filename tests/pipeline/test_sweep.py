@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import os
 import shutil
 import subprocess
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from longform.core.artefacts import read_yaml
+from longform.core.artefacts import read_json, read_yaml, write_json
 
 ROOT = Path(__file__).parents[2]
 TRACKED = ("params.yaml", "dvc.yaml", ".dvc/config", ".dvcignore", "experiments", "data/metrics", "data/plots")
@@ -70,3 +71,27 @@ def test_one_command_queues_every_size_and_changes_nothing_else(project):
         sizes.append(swept["models"]["gpt2"].pop("n_embd"))
         assert swept == base
     assert sorted(sizes) == [64, 96]
+
+
+def test_two_revisions_are_compared_by_metric_parameter_and_plot(project):
+    """The second block of the page, on a branch in place of an experiment: it has another width and another Latent PPL."""
+    place = project / "data" / "metrics" / "articles" / "section_order.json"
+    if not place.is_file():
+        pytest.skip("no run has been committed")
+    command(project, "git", "checkout", "--quiet", "-b", "wide")
+    params, metrics = project / "params.yaml", read_json(place)
+    params.write_text(params.read_text().replace("n_embd: 64", "n_embd: 128", 1))
+    metrics["wiki"]["gpt2-with_titles"]["latent_ppl"] = 7.25
+    write_json(place, metrics)
+    command(project, "git", "commit", "--quiet", "--all", "-m", "a wider network")
+    command(project, "git", "checkout", "--quiet", "-")
+    main = command(project, "git", "rev-parse", "HEAD").strip()
+    found = json.loads(dvc(project, "metrics", "diff", main, "wide", "--json"))
+    changed = found["data/metrics/articles/section_order.json"]["wiki.gpt2-with_titles.latent_ppl"]
+    assert found.keys() == {"data/metrics/articles/section_order.json"} and changed["new"] == 7.25 != changed["old"]
+    assert json.loads(dvc(project, "params", "diff", main, "wide", "--json")) == {
+        "params.yaml": {"models.gpt2.n_embd": {"old": 64, "new": 128, "diff": 64}}
+    }
+    shown = dvc(project, "plots", "diff", main, "wide", "--out", "drawn", "--json")
+    drawn = json.loads(shown)["data"]["word_against_latent_ppl"]
+    assert {revision for plot in drawn for revision in plot["revisions"]} == {main, "wide"}

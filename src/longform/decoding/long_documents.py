@@ -7,6 +7,7 @@ appends finished drafts to its own file, so the number of processes may change b
 from __future__ import annotations
 
 import itertools
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -111,7 +112,7 @@ def checked(settings: Sampling, positions: int, name: str, **counts: int) -> Non
         if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
             raise BadInput(f"generate {name}: {setting} is {value!r}, allowed is {least} to {most}; fix the entry")
     temperature = settings.truncation.temperature
-    if not isinstance(temperature, int | float) or temperature <= 0:
+    if not isinstance(temperature, int | float) or not 0 < temperature < math.inf:
         raise BadInput(f"generate {name}: temperature is {temperature!r}, allowed is above 0; fix the entry")
 
 

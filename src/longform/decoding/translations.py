@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -52,7 +53,7 @@ def generate(
     chosen = [document for document in prefixes if document.split == split]
     if not chosen:
         raise BadInput(f"generate {name}: no pair of split {split!r}; fix split or the corpus")
-    if temperature < 0:
+    if not 0 <= temperature < math.inf:
         raise BadInput(f"generate {name}: temperature is {temperature}, allowed is 0 or more")
     translator = model if isinstance(model, TrainedTranslator) else TrainedTranslator.load(model)
     sources = [[*translator.subwords.encode(sides_of(document)[0]).ids, END] for document in chosen]

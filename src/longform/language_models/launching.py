@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytorch_lightning as pl
+import torch
 from pytorch_lightning.plugins.environments import LightningEnvironment
 from pytorch_lightning.strategies import FSDPStrategy, StrategyRegistry
 from torch import distributed
@@ -70,6 +71,10 @@ class Launch:
 
     def _strategy(self, module: pl.LightningModule) -> Any:
         """Lightning's strategy; "fsdp" shards a transformers network block by block and keeps one whole checkpoint."""
+        if self.strategy.startswith("fsdp") and not torch.cuda.is_available():
+            raise BadInput(
+                f"LONGFORM_STRATEGY is {self.strategy!r}, which Lightning has for GPUs alone; set 'ddp' or unset it"
+            )
         if self.strategy != "fsdp":
             return self.strategy
         names = set(getattr(getattr(module, "network", None), "_no_split_modules", None) or ())

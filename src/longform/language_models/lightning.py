@@ -70,12 +70,18 @@ class Progress(pl.Callback):
         if trainer.global_rank == 0 and time.monotonic() - self.since > 10:
             self.since = time.monotonic()
             speed = trainer.world_size * self.tokens / (self.since - self.started)
-            done = f"{trainer.global_step}/{self.updates}, loss {float(outputs['loss']):.3f}"
+            done = f"{trainer.global_step}/{self.updates}, loss {float(_loss(trainer, outputs)):.3f}"
             print(f"train {self.name}: {done}, {speed:,.0f} tokens/s", flush=True)
 
 
+def _loss(trainer: pl.Trainer, outputs: Any) -> torch.Tensor:
+    """The loss of a forward pass, which Lightning hands on as this pass's share of an update."""
+    return outputs["loss"].detach() * trainer.accumulate_grad_batches
+
+
 class LearningCurve(pl.Callback):
-    """A row at each validation: updates done, mean training loss since the row before, validation loss, in nats; kept through a kill."""
+    """A row at each validation: updates done, mean training loss since the row before (of the first process, where several train),
+    validation loss, in nats; kept through a kill."""
 
     COLUMNS = ("update", "loss", "validation_loss")
 
@@ -84,7 +90,7 @@ class LearningCurve(pl.Callback):
         self.losses: list[torch.Tensor] = []
 
     def on_train_batch_end(self, trainer: pl.Trainer, module: Any, outputs: Any, batch: Any, index: int) -> None:
-        self.losses.append(outputs["loss"].detach())
+        self.losses.append(_loss(trainer, outputs))
 
     def on_validation_end(self, trainer: pl.Trainer, module: Any) -> None:
         mean = float(torch.stack(self.losses).double().mean()) if self.losses else math.nan
