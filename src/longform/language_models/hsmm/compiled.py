@@ -244,7 +244,8 @@ def backward(scan: Scan) -> Scan:
     scan.backward_scales, scan.begun_scales = np.zeros(len(scan.ended)), np.full(len(scan.ended), kernels.DEAD)
     scan.begun[block.last_rows] = 0
     scan.after[block.last_rows] = 1
-    e, beta, transitions = (torch.from_numpy(part) for part in (scan.begun, scan.after, tables.transitions))
+    transposed = np.ascontiguousarray(tables.transitions.T)  # a view is packed more slowly, at each position
+    e, beta, transitions = (torch.from_numpy(part) for part in (scan.begun, scan.after, transposed))
     first, rows = block.first, block.first.tolist()
     for t in range(len(rows) - 3, -1, -1):
         kernels.backward_step(
@@ -252,7 +253,7 @@ def backward(scan: Scan) -> Scan:
             scan.begun_scales, FLOORS[dtype],
         )  # fmt: skip
         going = slice(rows[t], rows[t] + rows[t + 2] - rows[t + 1])
-        torch.mm(e[going], transitions.t(), out=beta[going])
+        torch.mm(e[going], transitions, out=beta[going])
         scan.backward_scales[going] = scan.begun_scales[going]
     return scan
 
