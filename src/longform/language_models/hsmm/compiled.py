@@ -114,15 +114,15 @@ class Block:
             distinct table rows (U,); where each one's segments begin in the two lists that follow (U + 1,); block rows
             where each segment begins, and where it ends (N,).
         """
-        flat = self.index.ravel()
+        flat, bits = self.index.ravel(), self.index.size.bit_length()
         places = np.flatnonzero(flat >= 0)
-        keys = np.sort(flat[places].astype(np.int64) * flat.size + places)
-        sorted_grams, places = np.divmod(keys, flat.size)
+        keys = np.sort(flat[places].astype(np.int64) << bits | places)
+        sorted_grams, places = keys >> bits, keys & ((1 << bits) - 1)
         starts, k = np.divmod(places, self.index.shape[1])
-        position = np.searchsorted(self.first, starts, side="right") - 1
-        ends = self.first[position + k + 1] + starts - self.first[position]
-        grams, begins = np.unique(sorted_grams, return_index=True)
-        return grams, np.append(begins, len(keys)), starts, ends
+        positions = np.repeat(np.arange(len(self.first) - 1), np.diff(self.first))
+        ends = self.first[positions[starts] + k + 1] + self.sequence_of_row[starts]
+        begins = np.flatnonzero(np.diff(sorted_grams, prepend=-1))
+        return sorted_grams[begins], np.append(begins, len(keys)), starts, ends
 
 
 def pack(indices: Sequence[np.ndarray]) -> Block:

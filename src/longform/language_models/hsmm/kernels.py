@@ -47,7 +47,7 @@ def _combine(parts, rows, total, vectors, scales, joint, out, floor, exact):  # 
         return DEAD
     parts, rows, total = parts[:live], rows[:live], total[:live]
     factor = np.empty(4, joint.dtype)
-    for done in range(0, live, 4):  # four at a time: fewer passes over out; the last again, times 0, where fewer are left
+    for done in range(0, live, 4):  # four a pass over out; where fewer are left, the last again, times 0
         for i in range(4):
             factor[i] = math.exp(scales[rows[done + i]] - bound) if done + i < live else 0.0
         f0, f1, f2, f3 = factor[0], factor[1], factor[2], factor[3]
