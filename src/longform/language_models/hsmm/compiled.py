@@ -114,15 +114,15 @@ class Block:
             distinct table rows (U,); where each one's segments begin in the two lists that follow (U + 1,); block rows
             where each segment begins, and where it ends (N,).
         """
-        flat = self.index.ravel()
+        flat, bits = self.index.ravel(), self.index.size.bit_length()
         places = np.flatnonzero(flat >= 0)
-        keys = np.sort(flat[places].astype(np.int64) * flat.size + places)
-        sorted_grams, places = np.divmod(keys, flat.size)
+        keys = np.sort(flat[places].astype(np.int64) << bits | places)
+        sorted_grams, places = keys >> bits, keys & ((1 << bits) - 1)
         starts, k = np.divmod(places, self.index.shape[1])
-        position = np.searchsorted(self.first, starts, side="right") - 1
-        ends = self.first[position + k + 1] + starts - self.first[position]
-        grams, begins = np.unique(sorted_grams, return_index=True)
-        return grams, np.append(begins, len(keys)), starts, ends
+        positions = np.repeat(np.arange(len(self.first) - 1), np.diff(self.first))
+        ends = self.first[positions[starts] + k + 1] + self.sequence_of_row[starts]
+        begins = np.flatnonzero(np.diff(sorted_grams, prepend=-1))
+        return sorted_grams[begins], np.append(begins, len(keys)), starts, ends
 
 
 def pack(indices: Sequence[np.ndarray]) -> Block:
@@ -244,7 +244,8 @@ def backward(scan: Scan) -> Scan:
     scan.backward_scales, scan.begun_scales = np.zeros(len(scan.ended)), np.full(len(scan.ended), kernels.DEAD)
     scan.begun[block.last_rows] = 0
     scan.after[block.last_rows] = 1
-    e, beta, transitions = (torch.from_numpy(part) for part in (scan.begun, scan.after, tables.transitions))
+    transposed = np.ascontiguousarray(tables.transitions.T)  # a view is packed more slowly, at each position
+    e, beta, transitions = (torch.from_numpy(part) for part in (scan.begun, scan.after, transposed))
     first, rows = block.first, block.first.tolist()
     for t in range(len(rows) - 3, -1, -1):
         kernels.backward_step(
@@ -252,7 +253,7 @@ def backward(scan: Scan) -> Scan:
             scan.begun_scales, FLOORS[dtype],
         )  # fmt: skip
         going = slice(rows[t], rows[t] + rows[t + 2] - rows[t + 1])
-        torch.mm(e[going], transitions.t(), out=beta[going])
+        torch.mm(e[going], transitions, out=beta[going])
         scan.backward_scales[going] = scan.begun_scales[going]
     return scan
 
