@@ -100,8 +100,10 @@ def table_15(given: Given, **settings: Any) -> Listing:
 
 
 def _details(given: Given) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Of each model whose texts mention persons, what its records list."""
     for record in given.select(BLAMED):
-        yield given.labels(record, "system", "titles"), record.details
+        if record.details:
+            yield given.labels(record, "system", "titles"), record.details
 
 
 def _window(symbols: Sequence[str]) -> str:
