@@ -198,7 +198,7 @@ def test_n_grams_are_records_and_mention_pages_mark_and_escape(tmp_path):
     assert found.task == "   . M:0" and found.value == 0.12
     lines = {line.number: line.ours for line in EXPECTED.ledger(results, tmp_path) if line.table == "table_06"}
     assert lines["rows.0.p_data"] == 0.1 and lines["rows.1.p_data"] is None
-    silent = replace(BLAMED, system="gpt_neo", details={})  # its texts mention nobody
+    silent = replace(BLAMED, system="gpt_neo", details={"totals": {}})  # its texts mention nobody
     results = complete("deng2022", Results([BLAMED, silent]))
     listing = draw(EXPECTED, "table_6", results, tmp_path)
     assert listing.rows == [["GPT-2 (LM1), with titles", "∅ ∅ ∅ . [Male]0", 0.1, 0.12, 0.01]]

@@ -102,7 +102,7 @@ def table_15(given: Given, **settings: Any) -> Listing:
 def _details(given: Given) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Of each model whose texts mention persons, what its records list."""
     for record in given.select(BLAMED):
-        if record.details:
+        if "rare_share" in record.details:
             yield given.labels(record, "system", "titles"), record.details
 
 
