@@ -6,31 +6,36 @@ record or file disagrees, so a killed run goes on; the bytes depend on dump and 
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import hashlib
 import json
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field
-from functools import cached_property
+from dataclasses import asdict, dataclass
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
 from longform.core.artefacts import whole, write_json
 from longform.core.documents import BadInput, Corpus, Document, Section
-from longform.core.malformed import refusing
 from longform.core.resampling import split_by_seed
 from longform.datasets.titles import Filters, filtered_corpus, select, settings, shortened, token_counter
-from longform.datasets.wikipedia.dump import MAX_PAGE_BYTES, Page, Shard, parse_page, plan, raw_pages
+from longform.datasets.wikipedia.dump import (
+    MAX_PAGE_BYTES,
+    Page,
+    RankedPage,
+    Shard,
+    YearOfViews,
+    parse_page,
+    plan,
+    raw_pages,
+)
 from longform.datasets.wikipedia.wikitext import GuardedParser
 
 VERSION = 2  # of what a shard holds; raised when the reading changes, so that old shards are redone
@@ -268,7 +273,6 @@ def dump_in(raw: Path) -> Path:
 YEARS = {"test": 2017, "validation": 2018}  # massarelli2020 section 5; the later split takes what the former leaves
 LEAST = 1000  # views of a month by one kind of access; what has fewer is not counted, so that memory stays bounded
 ROOM = 8  # ranked pages that are looked for in the dump, for every page that is wanted
-_MONTH = re.compile(r"pageviews-(\d{4})(\d\d)(?:-user)?(\.bz2|\.gz|\.json)?")
 _NAMESPACE = re.compile(
     r"(?:Special|Media|User|Wikipedia|WP|Project|File|Image|MediaWiki|Template|Help|Category|Portal|Book|Draft|TimedText|Module"
     r"|Education_Program|Gadget|Topic)(?:_talk)?:|Talk:",
@@ -333,15 +337,6 @@ def most_visited(*, name: str, raw: Path, pages: int = 1000, least: int = LEAST)
     return Corpus([document for document, *_ in chosen], truth, facts)
 
 
-@dataclass(frozen=True)
-class RankedPage:
-    """Views of one page in a year; its id where Wikimedia gave one (else empty), its titles with underscores."""
-
-    id: str
-    titles: tuple[str, ...]
-    views: int
-
-
 def _passed_over(page: RankedPage, found: Document | None, taken: set[str]) -> str:
     if _NAMESPACE.match(page.titles[0]):
         return "other namespace"
@@ -352,67 +347,3 @@ def _passed_over(page: RankedPage, found: Document | None, taken: set[str]) -> s
     if found is None:
         return "not in the dump"
     return "chosen before" if found.id in taken else ""
-
-
-@dataclass
-class YearOfViews:
-    """Titles of the English Wikipedia with their views in a year, and counts of the lines that say so."""
-
-    views: Counter[str] = field(default_factory=Counter)
-    ids: dict[str, str] = field(default_factory=dict)
-    counts: Counter[str] = field(default_factory=Counter)
-
-    @classmethod
-    def read(cls, folder: Path, year: int, least: int) -> YearOfViews:
-        """Twelve files of a folder, see :func:`most_visited`."""
-        listed = [(_MONTH.fullmatch(path.name), path) for path in sorted(folder.glob("pageviews-*"))]
-        months = [(int(match[2]), path) for match, path in listed if match and int(match[1]) == year]
-        if sorted(month for month, _ in months) != list(range(1, 13)):
-            got = [path.name for _, path in months]
-            raise BadInput(
-                f"{folder}: months of {year}: {got}; needed is one file for each, pageviews-{year}01-user.bz2 ..."
-            )
-        made = cls()
-        for _, path in months:
-            _count_top(path, made) if path.suffix == ".json" else _count_lines(path, made, least)
-        return made
-
-    @cached_property
-    def ranking(self) -> list[RankedPage]:
-        """The most visited first; titles of one id are one page."""
-        views, titles = Counter[str](), dict[str, list[str]]()
-        for title, count in self.views.items():
-            key = self.ids.get(title, f" {title}")  # a title may look like an id
-            views[key] += count
-            titles.setdefault(key, []).append(title)
-        order = sorted(views, key=lambda key: (-views[key], key))
-        return [RankedPage("" if key[0] == " " else key, tuple(sorted(titles[key])), views[key]) for key in order]
-
-
-@refusing("Wikimedia's page views, a line a page: wiki, title, id or null, access, views, views by day")
-def _count_lines(path: Path, year: YearOfViews, least: int) -> None:
-    """Lines are read one by one; old files leave the id out."""
-    opened: Callable[..., BinaryIO] = {".bz2": bz2.open, ".gz": gzip.open}.get(path.suffix, open)  # type: ignore[assignment]
-    with opened(path, "rb") as lines:
-        for line in lines:
-            if not line.startswith(b"en.wikipedia "):
-                continue
-            fields = line.split()
-            if len(fields) not in (5, 6) or not fields[-2].isdigit():
-                year.counts["malformed lines"] += 1
-            elif int(fields[-2]) < least:
-                year.counts["lines of few views"] += 1
-            else:
-                year.counts["lines"] += 1
-                title = fields[1].decode("utf-8", "replace")
-                year.views[title] += int(fields[-2])
-                if len(fields) == 6 and fields[2].isdigit():
-                    year.ids[title] = fields[2].decode()
-
-
-@refusing("the answer of Wikimedia's REST call pageviews/top")
-def _count_top(path: Path, year: YearOfViews) -> None:
-    for item in json.loads(path.read_text(encoding="utf-8"))["items"]:
-        for row in item["articles"]:
-            year.counts["lines"] += 1
-            year.views[row["article"]] += int(row["views"])

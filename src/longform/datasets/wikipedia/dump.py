@@ -1,4 +1,4 @@
-r"""A MediaWiki dump as pages: byte ranges of its bz2 streams, raw page XML, and the exclusions of deng2022 section 4.
+r"""Wikimedia's files: a dump as pages (byte ranges of its bz2 streams, raw page XML, the exclusions of deng2022 section 4); page views.
 
 A shard owns the pages whose ``<page>`` begins in its range of streams, and reads on to finish the last one, so streams that cut
 pages (pbzip2) lose none. Every page has one outcome; nothing is skipped in silence.
@@ -7,16 +7,21 @@ pages (pbzip2) lose none. Every page has one outcome; nothing is skipped in sile
 from __future__ import annotations
 
 import bz2
+import gzip
+import json
 import os
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import BinaryIO
 from xml.etree import ElementTree
 
 from longform.core.documents import BadInput
+from longform.core.malformed import refusing
 
 MAX_PAGE_BYTES = 4 * 2**20  # twice MediaWiki's own limit of 2 MiB of wikitext ($wgMaxArticleSize), for XML escapes
 READ = 1 << 18  # bytes of bz2 per read
@@ -209,3 +214,79 @@ _DISAMBIGUATION = re.compile(
     r"|numberdis|roaddis|shipdis|letter-numbercombdisambig)\s*(?:\||\}\})",
     re.IGNORECASE,
 )
+
+
+_MONTH = re.compile(r"pageviews-(\d{4})(\d\d)(?:-user)?(\.bz2|\.gz|\.json)?")
+
+
+@dataclass(frozen=True)
+class RankedPage:
+    """Views of one page in a year; its id where Wikimedia gave one (else empty), its titles with underscores."""
+
+    id: str
+    titles: tuple[str, ...]
+    views: int
+
+
+@dataclass
+class YearOfViews:
+    """Titles of the English Wikipedia with their views in a year, and counts of the lines that say so."""
+
+    views: Counter[str] = field(default_factory=Counter)
+    ids: dict[str, str] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
+
+    @classmethod
+    def read(cls, folder: Path, year: int, least: int) -> YearOfViews:
+        """Twelve files of a folder, see :func:`.building.most_visited`."""
+        listed = [(_MONTH.fullmatch(path.name), path) for path in sorted(folder.glob("pageviews-*"))]
+        months = [(int(match[2]), path) for match, path in listed if match and int(match[1]) == year]
+        if sorted(month for month, _ in months) != list(range(1, 13)):
+            got = [path.name for _, path in months]
+            raise BadInput(
+                f"{folder}: months of {year}: {got}; needed is one file for each, pageviews-{year}01-user.bz2 ..."
+            )
+        made = cls()
+        for _, path in months:
+            _count_top(path, made) if path.suffix == ".json" else _count_lines(path, made, least)
+        return made
+
+    @cached_property
+    def ranking(self) -> list[RankedPage]:
+        """The most visited first; titles of one id are one page."""
+        views, titles = Counter[str](), dict[str, list[str]]()
+        for title, count in self.views.items():
+            key = self.ids.get(title, f" {title}")  # a title may look like an id
+            views[key] += count
+            titles.setdefault(key, []).append(title)
+        order = sorted(views, key=lambda key: (-views[key], key))
+        return [RankedPage("" if key[0] == " " else key, tuple(sorted(titles[key])), views[key]) for key in order]
+
+
+@refusing("Wikimedia's page views, a line a page: wiki, title, id or null, access, views, views by day")
+def _count_lines(path: Path, year: YearOfViews, least: int) -> None:
+    """Lines are read one by one; old files leave the id out."""
+    opened: Callable[..., BinaryIO] = {".bz2": bz2.open, ".gz": gzip.open}.get(path.suffix, open)  # type: ignore[assignment]
+    with opened(path, "rb") as lines:
+        for line in lines:
+            if not line.startswith(b"en.wikipedia "):
+                continue
+            fields = line.split()
+            if len(fields) not in (5, 6) or not fields[-2].isdigit():
+                year.counts["malformed lines"] += 1
+            elif int(fields[-2]) < least:
+                year.counts["lines of few views"] += 1
+            else:
+                year.counts["lines"] += 1
+                title = fields[1].decode("utf-8", "replace")
+                year.views[title] += int(fields[-2])
+                if len(fields) == 6 and fields[2].isdigit():
+                    year.ids[title] = fields[2].decode()
+
+
+@refusing("the answer of Wikimedia's REST call pageviews/top")
+def _count_top(path: Path, year: YearOfViews) -> None:
+    for item in json.loads(path.read_text(encoding="utf-8"))["items"]:
+        for row in item["articles"]:
+            year.counts["lines"] += 1
+            year.views[row["article"]] += int(row["views"])
