@@ -91,6 +91,8 @@ class Run:
     def _end(self, stage: Any, ended: Finished | Exception) -> None:
         if isinstance(ended, Exception):
             return self._fail(stage, f"its worker was lost ({type(ended).__name__}: {ended})")
+        if ended.status in (-signal.SIGINT, 128 + signal.SIGINT):
+            raise KeyboardInterrupt  # a terminal tells all processes; a library that was running here may have lost it
         if ended.status:
             last = ended.said[-1] if ended.said else "it said nothing"
             how = (
