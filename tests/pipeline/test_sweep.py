@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -95,3 +96,21 @@ def test_two_revisions_are_compared_by_metric_parameter_and_plot(project):
     shown = dvc(project, "plots", "diff", main, "wide", "--out", "drawn", "--json")
     drawn = json.loads(shown)["data"]["word_against_latent_ppl"]
     assert {revision for plot in drawn for revision in plot["revisions"]} == {main, "wide"}
+
+
+def test_a_queued_value_runs_in_a_copy_and_is_shown(project):
+    """The first block of the page, with the quickest stage in place of ``curve``."""
+    shutil.copytree(ROOT / "src", project / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    command(project, "git", "add", "--all")
+    command(project, "git", "commit", "--quiet", "-m", "the code")
+    dvc(project, "queue", "remove", "--all")
+    stage, key = "corpus@wiki_short", "corpora.wiki_short.documents.train"
+    dvc(project, "exp", "run", "--queue", "--name", "few", "-S", f"{key}=50", stage)
+    assert "Queued" in dvc(project, "queue", "status")
+    dvc(project, "queue", "start")
+    deadline = time.monotonic() + 150
+    while "Success" not in (said := dvc(project, "queue", "status")):
+        assert "Failed" not in said and time.monotonic() < deadline, said
+        time.sleep(1)
+    shown = list(csv.DictReader(io.StringIO(dvc(project, "exp", "show", "--csv"))))
+    assert next(row for row in shown if row["Experiment"] == "few")[key] == "50"
