@@ -132,13 +132,10 @@ def _run(root: Path, home: Path, scale: str) -> Run:
         command = whole if scale else made_by.get((paper, name), "no report draws it")
         files = sorted((path for path in folder.iterdir() if path.is_file()), key=_place)
         exhibits.append(_read(Exhibit(paper, name, anchor, command, files, claims.pop((paper, name), []))))
-    touched = {
-        one.paper for one in exhibits
-    }  # a scale says nothing of a paper of which it has no exhibit and decided no claim
-    decided = {
-        paper for (paper, _), found in claims.items() for one in found if one.verdict not in (ABSENT, UNTESTABLE)
-    }
-    listed = {paper: None for paper, _ in claims if not scale or paper in touched | decided}
+    # A scale says nothing of a paper of which it has no exhibit and decided no claim.
+    told = {one.paper for one in exhibits}
+    told |= {p for (p, _), found in claims.items() if any(c.verdict not in (ABSENT, UNTESTABLE) for c in found)}
+    listed = {paper: None for paper, _ in claims if not scale or paper in told}
     unplaced = {p: [one for key in claims if key[0] == p for one in claims[key]] for p in listed}
     return Run(scale, whole if scale else "make repro", exhibits, unplaced)
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import csv
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -29,16 +30,18 @@ OWN_RUN = "table_1"  # the scale of deng2022's Table 1, which needs no files of 
 REHEARSED, RUN, DRAWN = "in the rehearsal", "in its run", "where its texts have it; the stand-ins do not"
 
 
+def command(scale: str) -> str:
+    """What makes a target."""
+    return f"make paper PAPER={scale.removeprefix('paper_')}"
+
+
 def ledgers(rehearsal: Path) -> Iterator[tuple[str, str, list[dict[str, str]]]]:
     """Of each target: its command, how it compares, and the lines of its ledger."""
-    places = [
-        (f"make paper PAPER={scale.removeprefix('paper_')}", REHEARSED, rehearsal / f"{PREFIX}{scale}")
-        for scale in SIZES
-    ]
+    places = [(command(scale), REHEARSED, rehearsal / f"{PREFIX}{scale}") for scale in SIZES]
     places.append((f"make scale SCALE={OWN_RUN}", RUN, ROOT / "experiments" / "scales" / OWN_RUN))
-    for command, how, folder in places:
+    for made_by, how, folder in places:
         with (folder / "paper_figures" / "ledger" / "ledger.csv").open(encoding="utf-8", newline="") as lines:
-            yield command, how, list(csv.DictReader(lines))
+            yield made_by, how, list(csv.DictReader(lines))
 
 
 def drawn() -> dict[tuple[str, str], str]:
@@ -51,7 +54,7 @@ def drawn() -> dict[tuple[str, str], str]:
                 place = f"experiments/{report[1]}/params.yaml"
                 reports: Any = (files.get(place) or read_yaml(ROOT / place))["reports"]
                 for exhibit in reports[report[2]]["exhibits"]:
-                    found.setdefault((report[1], exhibit), f"make paper PAPER={scale.removeprefix('paper_')}")
+                    found.setdefault((report[1], exhibit), command(scale))
     return found
 
 
@@ -61,9 +64,9 @@ def rows(rehearsal: Path) -> list[list[str]]:
     for number, line in enumerate(own[0][2]):
         key = line["paper"], line["table"], line["number"]
         target, how = "", ""
-        for command, way, lines in own:
+        for made_by, way, lines in own:
             if (same := lines[number])["verdict"] in COMPARED and not target:
-                target, how, line = command, way, same
+                target, how, line = made_by, way, same
             assert key == (same["paper"], same["table"], same["number"])
         if not target and line["verdict"] == LOST:
             how = LOST
@@ -84,12 +87,8 @@ def main() -> int:
     blank = [row for row in made if not row[-1]]
     for row in blank:
         print(f"no target and no reason: {' '.join(row[:3])}")
-    for how in (REHEARSED, RUN, DRAWN, LOST):
-        print(
-            f"{sum(row[-1] == how for row in made)} compared {how}"
-            if how != LOST
-            else f"{sum(row[-1] == LOST for row in made)} lost"
-        )
+    for how, count in Counter(row[-1] for row in made if not row[-1].startswith("by none")).items():
+        print(f"{count} {how}")
     print(f"{sum(row[-1].startswith('by none') for row in made)} by none, with the reason; {len(made)} in all")
     return bool(blank)
 
