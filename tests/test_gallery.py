@@ -1,5 +1,6 @@
 """The gallery shows every exhibit that is in git, links to files that are there, and is the page that its program makes of them."""
 
+import csv
 import re
 import subprocess
 from html import escape
@@ -8,7 +9,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from experiments.gallery import PAGE, SHOWN_ROWS, page
+from experiments.gallery import CLAIM, PAGE, SHOWN_ROWS, page
 
 ROOT = Path(__file__).parents[1]
 SCRIPT = '<script>alert("1")</script> & [x](javascript:alert(1)) {{ 7 * 7 }}'
@@ -117,3 +118,18 @@ def test_long_tables_are_cut_what_cannot_be_shown_is_set_aside_and_equal_exhibit
         (scale / name / "one.jsonl").write_text("{}")
     aside = page(odd).partition('<h2 id="aside">')[2]
     assert aside.count('the same as <a href="#aside-default-p-files">') == 1 and aside.count("make scale SCALE=s") == 2
+
+
+def test_an_exhibit_and_the_ledger_give_a_claim_one_verdict(committed):
+    """A report that does not read what a claim compares would say that it was not measured."""
+    ledgers, seen = sorted(committed.rglob("paper_figures/ledger/claims.csv")), 0
+    for ledger in ledgers:
+        with ledger.open(encoding="utf-8", newline="") as lines:
+            judged = {(row["paper"], row["says"]): row["verdict"] for row in csv.DictReader(lines) if not row["row"]}
+        figures = ledger.parents[1]
+        for note in figures.rglob("*.md"):
+            paper = note.relative_to(figures).parts[0]
+            for told in filter(None, (re.fullmatch(CLAIM, line) for line in note.read_text("utf-8").splitlines())):
+                verdict, seen = judged.get((paper, told[1])), seen + 1
+                assert verdict in (None, told[3]), f"{note.relative_to(committed)}: {told[1]}"
+    assert seen > 20 * bool(ledgers)
