@@ -1,7 +1,5 @@
 """``longform criticize REAL GENERATED``: a person's own texts under every critic that applies."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

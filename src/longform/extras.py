@@ -1,7 +1,5 @@
 """What to install where a command meets a package of one of the package's extras that is not there: one sentence, no traceback."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager

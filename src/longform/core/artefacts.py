@@ -1,7 +1,5 @@
 """A named artefact on disk: atomic, byte-stable writing; strict, explaining reading; safe formats only."""
 
-from __future__ import annotations
-
 import json
 import lzma
 import math

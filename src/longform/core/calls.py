@@ -1,7 +1,5 @@
 """Calling a function with exactly the settings that ``params.yaml`` gives it: a misspelt one is a sentence, not a traceback."""
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 import inspect

@@ -8,8 +8,6 @@ A resample is a count per unit. Most scores are functions of their columns' sums
 one product of a matrix of counts and the tally, and one call of the score.
 """
 
-from __future__ import annotations
-
 import math
 from abc import ABC
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -44,13 +42,13 @@ class Tally:
             raise BadInput(f"tally values have shape {self.values.shape}, units x columns is {shape}")
 
     @classmethod
-    def of(cls, units: Sequence[Any], columns: Sequence[str], rows: Iterable[Sequence[float]]) -> Tally:
+    def of(cls, units: Sequence[Any], columns: Sequence[str], rows: Iterable[Sequence[float]]) -> "Tally":
         """From a row of numbers for each unit."""
         values = np.array(list(rows), dtype=np.float64).reshape(len(units), len(columns))
         return cls(tuple(unit.unit_id for unit in units), tuple(columns), values)
 
     @classmethod
-    def of_columns(cls, units: Sequence[Any], **columns: Any) -> Tally:
+    def of_columns(cls, units: Sequence[Any], **columns: Any) -> "Tally":
         """From a number for each unit in every column."""
         values = np.stack([np.asarray(column, dtype=np.float64) for column in columns.values()], axis=1)
         return cls(tuple(unit.unit_id for unit in units), tuple(columns), values)
@@ -63,11 +61,11 @@ class Tally:
         """Sum of one column over all units; zero where the tally has no such column."""
         return float(self.column(name).sum()) if name in self.columns else 0.0
 
-    def take(self, rows: np.ndarray) -> Tally:
+    def take(self, rows: np.ndarray) -> "Tally":
         """The named rows, in order, repeats allowed."""
         return Tally(tuple(self.unit_ids[i] for i in rows), self.columns, self.values[rows])
 
-    def __add__(self, other: Tally) -> Tally:
+    def __add__(self, other: "Tally") -> "Tally":
         if self.columns != other.columns:
             raise BadInput(f"tallies of different critics: {self.columns} and {other.columns}")
         return Tally(self.unit_ids + other.unit_ids, self.columns, np.concatenate([self.values, other.values]))
@@ -138,7 +136,7 @@ class Critic(Protocol[Unit_contra]):
 
     better: ClassVar[Better]
 
-    def fit(self, real: Sequence[Unit_contra]) -> Critic[Unit_contra]:
+    def fit(self, real: Sequence[Unit_contra]) -> "Critic[Unit_contra]":
         """A new, fitted critic; the old one is unchanged."""
 
     def tally(self, units: Sequence[Unit_contra]) -> Tally:

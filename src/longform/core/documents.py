@@ -1,7 +1,5 @@
 """The records that flow between the rooms; ``docs/glossary.md`` names the axes of their arrays."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -55,7 +53,7 @@ class Document:
         return {"id": self.id, "split": self.split, "sections": sections, "edits": [dict(e) for e in self.edits]}
 
     @classmethod
-    def from_record(cls, record: Any, where: str = "record") -> Document:
+    def from_record(cls, record: Any, where: str = "record") -> "Document":
         """Parse one JSON record.
 
         Raises BadInput: a field is missing or of the wrong type; ``where`` names the place.
@@ -139,7 +137,7 @@ class Readout:
         object.__setattr__(self, "arrays", Arrays(self.arrays))
 
     @classmethod
-    def of(cls, texts: Sequence[Any], arrays: Mapping[str, np.ndarray]) -> Readout:
+    def of(cls, texts: Sequence[Any], arrays: Mapping[str, np.ndarray]) -> "Readout":
         """What was read in texts, documents or units of a critic."""
         return cls(tuple(text.unit_id for text in texts), tuple(text.split for text in texts), arrays)
 

@@ -5,8 +5,6 @@ model is trained on every corpus of the study in the same way, and a *system* is
 section titles, and which of several trainings it is. Critics read the study's corpora and what its systems wrote.
 """
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

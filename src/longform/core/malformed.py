@@ -1,7 +1,5 @@
 """Readers of other people's files: whatever a malformed file makes a parser trip over becomes one sentence."""
 
-from __future__ import annotations
-
 import csv
 import functools
 import gzip

@@ -4,8 +4,6 @@ The statistic is the Latent PPL, $\exp(-\sum_i \log P_c(z^{(i)}) / \sum_i n_i)$,
 (deng2022 section 2 and its released scorers): documents are neither exponentiated nor averaged one by one.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -65,7 +63,7 @@ class _MarkovScores(SumScored):
         """Latent PPL, corpus-level (deng2022 section 2)."""
         return perplexity(sums.total("logprob"), sums.total("transitions"))
 
-    def transitions_of(self, units: Sequence[Any]) -> Transitions:
+    def transitions_of(self, units: Sequence[Any]) -> "Transitions":
         """Transitions of the judged chains, begin and end included."""
         if not self.names:
             raise BadInput(f"{type(self).__name__} has no transitions yet; call fit(real chains), use what it returns")

@@ -1,7 +1,5 @@
 """How many processes share a stage. The environment says it, no entry does: where a stage runs changes no result beyond rounding."""
 
-from __future__ import annotations
-
 import os
 
 from longform.core.documents import BadInput

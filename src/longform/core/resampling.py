@@ -1,7 +1,5 @@
 """Numbers in float64: log-space sums, perplexity from sums and counts, seeded generators, resampling."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 import zipfile

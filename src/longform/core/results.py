@@ -4,8 +4,6 @@ A stage writes a list of records as JSON; tables, figures and claims filter and 
 name.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
@@ -86,7 +84,7 @@ class Results(Sequence[Record]):
     def __getitem__(self, index: Any) -> Any:
         return self._records[index]
 
-    def where(self, **wanted: Any) -> Results:
+    def where(self, **wanted: Any) -> "Results":
         """Records whose fields equal the wanted values; a list or tuple of values means any of them.
 
         Raises BadInput: no such field.
@@ -117,7 +115,7 @@ class Results(Sequence[Record]):
         """The different values of one field, in order of appearance."""
         return list(dict.fromkeys(getattr(record, name) for record in self))
 
-    def groups(self, *names: str) -> dict[tuple[Any, ...], Results]:
+    def groups(self, *names: str) -> "dict[tuple[Any, ...], Results]":
         """Records by the values of some fields, in order of appearance."""
         found: dict[tuple[Any, ...], list[Record]] = {}
         for record in self:

@@ -1,7 +1,5 @@
 """Checkpoints of unfinished stages: kept outside DVC's outputs, so that a killed run is taken up, never mistaken for another."""
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """Run one stage: ``python -m longform.pipeline language_model articles wiki gpt2``. DVC calls this; the stages are in ``dvc.yaml``."""
 
-from __future__ import annotations
-
 import os
 
 os.environ.setdefault(

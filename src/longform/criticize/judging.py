@@ -1,7 +1,5 @@
 """Real against generated texts under every critic that applies: numbers with intervals and tests, and their worst parts."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

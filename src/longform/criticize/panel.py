@@ -1,7 +1,5 @@
 """One critic as it is put over a person's texts, what the person may bring, and the critics that learn from the real texts: topics, sentence paths."""
 
-from __future__ import annotations
-
 import importlib.util
 import io
 import json

@@ -1,7 +1,5 @@
 """Which critics are put over a person's texts: how each reads them, what it is fitted to, and where its parts stand."""
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 import tempfile
@@ -164,7 +162,7 @@ class BlockedRoles:
     attributed: ClassVar[tuple[str, ...]] = ("logprob",)
     blame: ClassVar[int] = -1
 
-    def fit(self, real: Sequence[Grid]) -> BlockedRoles:
+    def fit(self, real: Sequence[Grid]) -> "BlockedRoles":
         """Count the transitions within the blocks of coherent texts."""
         return replace(self, roles=self.roles.fit([block for grid in real for block in blocks(grid)]))
 

@@ -3,8 +3,6 @@
 Text is only ever text. A report never replaces files that are not a report's own.
 """
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Sequence
@@ -42,7 +40,7 @@ img { max-width: 100%; } @media (max-width: 30em) { td, th { padding: .2em; font
 """
 
 
-def table(found: Criticism) -> str:
+def table(found: "Criticism") -> str:
     """Markdown: critic, real and generated with 95 % intervals, p-value, verdict; then what was left out and set aside."""
     lines = ["| critic | real | generated | p | |", "|---|---|---|---|---|"]
     for one in found.judged:
@@ -53,12 +51,12 @@ def table(found: Criticism) -> str:
     return "\n".join([*lines, "", *(f"- {note}" for note in notes(found))]).rstrip() + "\n"
 
 
-def _shown(one: Estimate) -> str:
+def _shown(one: "Estimate") -> str:
     left = f", {one.excluded} left out" if one.excluded else ""
     return f"{short(one.value)} {f'[{short(one.low)}, {short(one.high)}]' if one.units > 1 else '(one text)'}{left}"
 
 
-def notes(found: Criticism) -> list[str]:
+def notes(found: "Criticism") -> list[str]:
     """What a reader must know beside the numbers."""
     told = []
     fitted, compared = len(found.real.documents) // 2, len(found.real.documents) - len(found.real.documents) // 2
@@ -97,7 +95,7 @@ def notes(found: Criticism) -> list[str]:
     return told
 
 
-def marks(document: Document, judged: Sequence[Judged]) -> list[tuple[int, int, int, str]]:
+def marks(document: Document, judged: "Sequence[Judged]") -> list[tuple[int, int, int, str]]:
     """(start, end, critic number, note) of the worst parts that are places in the text."""
     key, found = f"generated/{document.id}", []
     for number, one in enumerate(judged):
@@ -105,7 +103,7 @@ def marks(document: Document, judged: Sequence[Judged]) -> list[tuple[int, int, 
     return found
 
 
-def page(document: Document, judged: Sequence[Judged]) -> str:
+def page(document: Document, judged: "Sequence[Judged]") -> str:
     """One text with its worst parts marked, and what each critic says of it."""
     found, text = marks(document, judged), document.text
     titles = {s: one.title for s, one in zip(section_starts(document), document.sections, strict=True) if one.title}
@@ -125,7 +123,7 @@ def page(document: Document, judged: Sequence[Judged]) -> str:
     return _html(document.id, body)
 
 
-def _item(one: Judged, number: int, document: Document, text: str) -> str:
+def _item(one: "Judged", number: int, document: Document, text: str) -> str:
     places = [(start, end) for start, end, n, _ in marks(document, [one]) if n == 0]
     links = (f'<a href="#p{a}">“{html.escape(shortened(text[a:b], 90))}”</a>' for a, b in places)
     quoted = "; ".join(links) or "no part stands out"
@@ -135,7 +133,7 @@ def _item(one: Judged, number: int, document: Document, text: str) -> str:
     return f'<li><b style="color: {colour}">{html.escape(one.panel.name)}</b>: {quoted}</li>'
 
 
-def index(found: Criticism, links: Sequence[tuple[str, str]]) -> str:
+def index(found: "Criticism", links: Sequence[tuple[str, str]]) -> str:
     rows = "".join(
         f"<tr><td><b>{html.escape(one.panel.name)}</b><br>{html.escape(one.panel.question)}</td><td>{_shown(one.real)}</td>"
         f"<td>{_shown(one.generated)}</td><td>{one.difference.p_value:.4f}</td><td>{html.escape(one.verdict(found.level))}</td></tr>"
@@ -212,7 +210,7 @@ def _own(folder: Path) -> set[str]:
     )
 
 
-def save(found: Criticism, folder: Path) -> Path:
+def save(found: "Criticism", folder: Path) -> Path:
     """All files, in place of an earlier report's; returns the path of ``index.html``.
 
     Raises BadInput: as :func:`check`.
@@ -235,7 +233,7 @@ def save(found: Criticism, folder: Path) -> Path:
     return folder / "index.html"
 
 
-def _record(found: Criticism) -> dict[str, Any]:
+def _record(found: "Criticism") -> dict[str, Any]:
     critics = [
         {
             "name": one.panel.name, "question": one.panel.question, "real": asdict(one.real),
@@ -252,7 +250,7 @@ def _record(found: Criticism) -> dict[str, Any]:
     }
 
 
-def _cells(one: Judged) -> list[Cell]:
+def _cells(one: "Judged") -> list[Cell]:
     sides = (("real", one.real, None), ("generated", one.generated, one.difference.p_value))
     return [
         Cell(one.panel.name, side, e.value, e.low, e.high, e.units, e.excluded, p, signature=e.signature)
@@ -260,7 +258,7 @@ def _cells(one: Judged) -> list[Cell]:
     ]
 
 
-def _draw(found: Criticism, canvas: Any) -> None:
+def _draw(found: "Criticism", canvas: Any) -> None:
     """Generated minus real in units of the real interval's half width, one critic a line."""
     axes = canvas.subplots()
     for row, one in enumerate(reversed(found.judged)):
@@ -281,7 +279,7 @@ def _draw(found: Criticism, canvas: Any) -> None:
     axes.xaxis.set_major_formatter("{x:g}")
 
 
-def _half(one: Judged) -> float:
+def _half(one: "Judged") -> float:
     """Half the width of the real texts' interval; of the generated texts' where real texts do not differ; or one."""
     widths = [(side.high - side.low) / 2 for side in (one.real, one.generated)]
     return next((width for width in widths if width > 1e-9 * max(1.0, abs(one.real.value))), 1.0)

@@ -1,7 +1,5 @@
 """Reading a person's own texts: a JSONL file, or a folder of plain text and Markdown; what cannot be read is set aside."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -4,8 +4,6 @@ Rules of re-mentions are ours where beyer2021 (section 4.4) has none: the antece
 in the sentence before; one pair for each sentence pair and chain, the first pronoun of the third person.
 """
 
-from __future__ import annotations
-
 import csv
 import re
 from collections.abc import Iterable, Iterator, Sequence

@@ -4,8 +4,6 @@ A document ``page:<title>`` has one sentence a line; ``claim:<id>`` has sections
 titles), and one record in ``edits``: its label and the evidence as (page, line).
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import tempfile
@@ -180,7 +178,7 @@ class PageFile(Mapping[str, Sequence[str]]):
         self._places = mapped(folder / "places.npy")
 
     @classmethod
-    def write(cls, folder: Path, pages: Iterable[tuple[str, Sequence[str]]]) -> PageFile:
+    def write(cls, folder: Path, pages: Iterable[tuple[str, Sequence[str]]]) -> "PageFile":
         """Write pages as they come; of pages with one title the first one stands."""
         folder.mkdir(parents=True, exist_ok=True)
         hashes, places, seen = array("Q"), array("q", [0]), set[int]()

@@ -4,8 +4,6 @@ $z_0 = 0, z_m \sim A_{z_{m-1}}, w_m \sim E_{z_m}, m = 1..M$: each state emits on
 and closed by ``<space>``, so a text reveals its states.
 """
 
-from __future__ import annotations
-
 import string
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -3,8 +3,6 @@ r"""PubMed and arXiv articles in the JSON lines of Cohan et al. (2018), one file
 A line has ``{"article_id", "abstract_text": [...], "section_names": [...], "sections": [[sentence, ...], ...]}``.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

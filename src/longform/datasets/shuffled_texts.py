@@ -4,8 +4,6 @@ Shuffles are documents ``<document>/<task>_<size>/<copy>`` beside ``<document>/o
 task ``section`` moves whole sections.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path

@@ -2,8 +2,6 @@
 classes of coherence, SummEval's marks of summaries.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

@@ -8,8 +8,6 @@ r"""Section titles and the filters over articles (deng2022 section 4 and appendi
 Articles stream: they are read once to decide and once more to keep, so a whole Wikipedia does not lie in memory.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping

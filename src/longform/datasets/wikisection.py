@@ -4,8 +4,6 @@ r"""WikiSection cities (Arnold et al. 2019), told apart by what a file holds; an
 BBScore scores; *JSON* (``.json``): ``{"text", "abstract", "annotations": [{"begin", "length", "sectionHeading", "sectionLabel"}]}``.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

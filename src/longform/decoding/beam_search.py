@@ -5,8 +5,6 @@ A hypothesis scores $\sum_t \log p(w_t \mid w_{<t})$ less penalties; finished on
 section 4): sampled tokens, shared by the beams, then a beam to the sentence's end, where one is committed; again and again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

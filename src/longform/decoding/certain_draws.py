@@ -5,8 +5,6 @@ rule, $\arg\max_v (\log p_v - \log(-\log(1 - u_v)))$ with $u_v$ a hash of (draft
 error of $\epsilon$ in the scores changes a draw with probability below $2 \epsilon$, at any size of vocabulary.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

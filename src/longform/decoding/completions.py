@@ -4,8 +4,6 @@ The corpus holds every side of an article, ``<id>-human`` and ``<id>-<source>``,
 another model: its human sides are the articles then, its other sides are kept.
 """
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Mapping, Sequence

@@ -3,8 +3,6 @@
 A killed run goes on and ends with the same bytes: batches are formed before anything is decoded and written when they are done.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -160,7 +158,7 @@ class _Writer:
     batch: int
     names: tuple[Any, ...]
 
-    def write(self, rows: Sequence[_Row], finished: FinishedBatches) -> list[Continuation]:
+    def write(self, rows: Sequence[_Row], finished: "FinishedBatches") -> list[Continuation]:
         """Continuations in the order of ``rows``; a batch holds prefixes of like length under one decoder."""
         made: dict[int, Continuation] = {}
         for setting in self.settings:

@@ -4,8 +4,6 @@ A text depends on (model, seed, stage name, index, truncation, protocol) alone: 
 appends finished drafts to its own file, so the number of processes may change between a kill and its continuation.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 import time

@@ -4,8 +4,6 @@
 hypothesis, as ``LogitsProcessor`` or ``StoppingCriteria`` of ``generate`` do; the truncations are those of ``transformers``.
 """
 
-from __future__ import annotations
-
 import inspect
 import itertools
 import re
@@ -234,7 +232,7 @@ class SentenceEnds(StoppingCriteria):
         self.table, self.points, self.guards = table, points, guards
 
     @classmethod
-    def of_tokenizer(cls, tokenizer: Any, size: int) -> SentenceEnds:
+    def of_tokenizer(cls, tokenizer: Any, size: int) -> "SentenceEnds":
         """Tables for a tokenizer; ``size`` is the model's vocabulary, which may be larger than the tokenizer's."""
         texts = [tokenizer.decode([token]) if token < len(tokenizer) else "" for token in range(size)]
         table = torch.tensor([_closes(text) for text in texts])
@@ -243,7 +241,7 @@ class SentenceEnds(StoppingCriteria):
         return cls(table & ~points, points, guards)
 
     @classmethod
-    def of_tokens(cls, tokens: Sequence[int], size: int) -> SentenceEnds:
+    def of_tokens(cls, tokens: Sequence[int], size: int) -> "SentenceEnds":
         """Ends at the named tokens and nowhere else."""
         table = torch.zeros(size, dtype=torch.bool)
         table[list(tokens)] = True

@@ -1,7 +1,5 @@
 """Texts from a hidden semi-Markov model: exactly M segments each, begun in state 0 (deng2022 appendix D)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from longform.core.documents import BadInput, Corpus, Document, Section

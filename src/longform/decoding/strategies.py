@@ -4,8 +4,6 @@ Any takes ``blocking``; ``human`` is what people wrote. ``generate`` of transfor
 what it does not have: group beams, delayed beams and contrastive search.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Translations of source sentences by a trained translator: sampled, each sentence with its own random numbers."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from pathlib import Path

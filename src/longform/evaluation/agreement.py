@@ -4,8 +4,6 @@ Ratings are float64 (raters, items) with nan where a rater did not see an item. 
 ratings, too few items) is nan and counted, never zero. Stepwise regression is in :mod:`longform.evaluation.human_ratings`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

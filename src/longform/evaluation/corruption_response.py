@@ -1,7 +1,5 @@
 """Response to corruptions: how far a critic's score moves under every corruption at every severity, text against sound text."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from typing import Any

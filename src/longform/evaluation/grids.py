@@ -1,7 +1,5 @@
 """What sheng2024 asks of entity grids: original or shuffled, human or machine (its Tables 2 to 4)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

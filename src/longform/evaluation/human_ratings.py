@@ -4,8 +4,6 @@ Texts of one source (summaries of one article) are one cluster, resampled and ex
 (selection, coefficients, result) is lost; the stepwise procedure here is our choice.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

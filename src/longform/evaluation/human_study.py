@@ -10,8 +10,6 @@ Mean-field intervals leave out what the parameters share, so they are too narrow
 beside them, and a p-value taken from them rejects a true null in a third of small studies, so none is given.
 """
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections import Counter

@@ -4,8 +4,6 @@ All texts of one document stay together (:class:`Sides`), so that splits and res
 sees a test document's other side.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

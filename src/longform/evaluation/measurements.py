@@ -1,7 +1,5 @@
 """From a tally to records: the number with its interval, over one or several heads of an encoder, and paired tests."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field

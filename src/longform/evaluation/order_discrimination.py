@@ -6,8 +6,6 @@ ties counts one half, so a scorer that is blind to order stands at chance (Mann 
 Lapata (2005, 2008); sheng2024 sections 4.1, 4.2 and 5.1.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar

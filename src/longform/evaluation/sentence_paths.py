@@ -4,8 +4,6 @@ Each function takes a reading to learn from and one to judge, and returns record
 frozen encoder; numbers are means over heads, followed by each head's own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar

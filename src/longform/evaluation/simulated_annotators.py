@@ -5,8 +5,6 @@ section types, flipped at a known rate. What they answer depends on the seed, th
 are those that the annotation pages export, so one analysis reads both.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise

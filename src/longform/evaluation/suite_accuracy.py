@@ -4,8 +4,6 @@ Suites of one connective and sense are about the same texts, once for each repla
 are texts, so that an interval does not take six answers about one text for six texts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any

@@ -3,8 +3,6 @@
 massarelli2020. Generations of one page are not independent: pages are resampled.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass

@@ -4,8 +4,6 @@
 that all of them share. The scale ``bases`` trains them, and :func:`main` keeps what it made.
 """
 
-from __future__ import annotations
-
 import argparse
 import shutil
 import sys

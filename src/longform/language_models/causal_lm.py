@@ -5,8 +5,6 @@ block is context only. ``stream`` packing cuts one long token stream into blocks
 paper's script does; ``documents`` packing gives every document its own row.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@ A pointer is ``pointer.json``: ``{"hub": "EleutherAI/pythia-70m", "revision": "<
 a hub (``trust_remote_code`` stays off), weights only as safetensors, and ``HF_HUB_OFFLINE`` is respected.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Starting Lightning on one device or many: which processes there are, and the predict loop over work that they share."""
 
-from __future__ import annotations
-
 import logging
 import math
 import os
@@ -40,7 +38,7 @@ class Launch:
             raise BadInput(f"LONGFORM_STRATEGY is {self.strategy!r}, allowed are {known}; set it right or unset it")
 
     @classmethod
-    def here(cls) -> Launch:
+    def here(cls) -> "Launch":
         """The processes of :func:`processes`, with the strategy that ``LONGFORM_STRATEGY`` names."""
         return cls(*processes(), os.environ.get("LONGFORM_STRATEGY", "auto"))
 

@@ -4,8 +4,6 @@ One of Lightning's epochs is the stretch up to a validation. What a step sees is
 checkpoints are written at validations, so a run that was killed ends with the weights of an unbroken one.
 """
 
-from __future__ import annotations
-
 import copy
 import math
 import os

@@ -4,8 +4,6 @@ Rows that share a prefix are packed into trees: under a mask that shows each nod
 model reads every row as if it stood alone. The output layer sees only positions that predict something.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -115,7 +113,7 @@ READS_TREES = frozenset({"gpt2", "gpt_neox", "llama", "qwen2"})  # attend as a 4
 REPORT_SECONDS = 10
 
 
-def open_reader(network: Any, budget: int = 1024, share: bool = True, label: str = "log-probs") -> LogProbReader:
+def open_reader(network: Any, budget: int = 1024, share: bool = True, label: str = "log-probs") -> "LogProbReader":
     """A reader of a network as it is: its device, its precision; the network is put in evaluation mode."""
     return LogProbReader(network.eval(), *parts(network), budget, share, label)
 

@@ -4,8 +4,6 @@ The run has one numbered sequence of batches. With n processes, process r takes 
 accumulates n times fewer of them, so an update sees the same items however many processes share it.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
@@ -68,7 +66,7 @@ class Schedule:
             )
 
     @classmethod
-    def from_settings(cls, settings: Mapping[str, Any]) -> Schedule:
+    def from_settings(cls, settings: Mapping[str, Any]) -> "Schedule":
         """Build from an entry. Raises BadInput: a name that is not a field."""
         known = [field.name for field in fields(cls)]
         unknown = sorted(settings.keys() - set(known))

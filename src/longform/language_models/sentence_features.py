@@ -3,8 +3,6 @@
 Sentences are read without neighbours and dropout, so a shuffled document's features are a permutation of the original's, and kept.
 """
 
-from __future__ import annotations
-
 import hashlib
 import importlib
 import json

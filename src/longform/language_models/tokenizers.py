@@ -1,7 +1,5 @@
 """Tokenizers of the run's own text (byte-level BPE of GPT-2's kind, words that blanks separate), and texts as rows of token ids."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory

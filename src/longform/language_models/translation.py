@@ -4,8 +4,6 @@ A pair is a document with a section titled ``source`` and one titled ``target``.
 paper's parameter counts imply. The paper states the sizes and not the schedule, which is the entry's choice.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -191,7 +189,7 @@ class TrainedTranslator:
         self.subwords.save(str(folder / "tokenizer.json"))
 
     @classmethod
-    def load(cls, folder: Path) -> TrainedTranslator:
+    def load(cls, folder: Path) -> "TrainedTranslator":
         """Read what :meth:`save` wrote, on the CPU, ready to translate. Raises BadInput: a file is missing."""
         for name in ("model.safetensors", "translator.json", "tokenizer.json"):
             if not (folder / name).is_file():

@@ -5,8 +5,6 @@ An entry of ``<study>.critics`` has ``train`` (what the critic learns, with its 
 :mod:`longform.pipeline.scoring`.
 """
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Mapping
 from contextlib import ExitStack

@@ -4,8 +4,6 @@ Reads ``data/scores`` and the ledger's claims of the working tree and of HEAD, o
 machine), writes ``data/differences.md``, never fails.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import math

@@ -5,8 +5,6 @@ spared: a dependency is hashed once per state of its files instead of once per s
 together from the text of its stages instead of being parsed again for each.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -92,7 +90,7 @@ class Pipeline:
         lock.put(stage.name, to_single_stage_lockfile(stage))
         self.repo.scm_context.track_file(os.path.relpath(lock.path))
 
-    def _lock(self, stage: Stage) -> LockText:
+    def _lock(self, stage: Stage) -> "LockText":
         path = stage.dvcfile._lockfile.path
         if path not in self._locks:
             order = [s.name for s in self.stages if s.path == stage.path]

@@ -7,8 +7,6 @@ cores, into a folder of articles that every corpus of it reads, and a killed run
 asked first whether it has the commit of every model of the scale, which would else be found missing after hours.
 """
 
-from __future__ import annotations
-
 import argparse
 import gzip
 import os

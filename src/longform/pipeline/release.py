@@ -4,8 +4,6 @@ Files are stored as they are, in order, under one date: equal files give equal b
 first and has the commit, and the size and SHA-256 of every file.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """Stages that show results: the tables and figures of a paper, and the ledger of all papers."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path

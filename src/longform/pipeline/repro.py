@@ -4,8 +4,6 @@ The order is DVC's graph, longest way to the end first; the commands run on Dask
 ``dvc.lock`` stay in this process, one stage at a time, as soon as it ends. Afterwards ``dvc repro`` has nothing to do.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import logging
@@ -35,7 +33,7 @@ POLL = 1.0  # seconds between looks for workers that have newly joined
 class Run:
     """One parallel run: what waits, what may start, what has ended."""
 
-    def __init__(self, pipeline: Pipeline, workers: Workers, times: Times, say: Callable[[str], None]) -> None:
+    def __init__(self, pipeline: Pipeline, workers: Workers, times: "Times", say: Callable[[str], None]) -> None:
         self.pipeline, self.workers, self.times, self.say = pipeline, workers, times, say
         self.waiting = {stage: set(needs) for stage, needs in pipeline.needs.items()}
         self.urgency = heights(pipeline, times)

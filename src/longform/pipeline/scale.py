@@ -12,8 +12,6 @@ a value: mappings are merged, everything else is replaced. Beside overrides a sc
 - ``claims``: the name by which claims give reasons why they cannot be tested there; the root's own, ``default``, where it has none.
 """
 
-from __future__ import annotations
-
 import argparse
 import copy
 import os

@@ -5,8 +5,6 @@ goes with people's marks) its scorers: ``{NAME: {critic: FACTORY, reading: ..., 
 names functions of readings that return records themselves. All of them are checked before anything is read. NumPy alone.
 """
 
-from __future__ import annotations
-
 import csv
 import statistics
 from collections.abc import Callable, Mapping, Sequence

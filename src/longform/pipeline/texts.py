@@ -1,7 +1,5 @@
 """Stages that make texts and the models that write them: corpora, tokenizers, language models, generations."""
 
-from __future__ import annotations
-
 import inspect
 import shutil
 from collections.abc import Iterator, Mapping

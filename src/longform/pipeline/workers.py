@@ -5,8 +5,6 @@ It runs nothing itself and starts no thread, so a child, which forgets our own m
 would be after its imports. A request is one line of JSON on standard input, its answer the child's exit status on standard output.
 """
 
-from __future__ import annotations
-
 import ctypes
 import gc
 import importlib

@@ -3,8 +3,6 @@
 ``experiments/<paper>/expected.yaml`` lists claims; ``experiments/README.md`` says how one is written.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Which records a claim or a printed number is about, their estimates with intervals, and intervals of what is computed from several."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -101,19 +99,19 @@ class Estimate:
         """Whether there is an interval."""
         return self.low is not None and self.high is not None
 
-    def log(self) -> Estimate:
+    def log(self) -> "Estimate":
         """The same on the log scale. Raises BadInput: the number is not positive."""
         if self.value <= 0:
             raise BadInput(f"{self.value:g} has no logarithm; compare it by differences, scale: difference")
         low, high = (None if end is None else math.log(max(end, 1e-300)) for end in (self.low, self.high))
         return replace(self, value=math.log(self.value), low=low, high=high)
 
-    def exp(self) -> Estimate:
+    def exp(self) -> "Estimate":
         """Back from the log scale."""
         low, high = (None if end is None else math.exp(end) for end in (self.low, self.high))
         return replace(self, value=math.exp(self.value), low=low, high=high)
 
-    def absolute(self) -> Estimate:
+    def absolute(self) -> "Estimate":
         """Its absolute value: an interval on one side of zero is reflected, one around zero begins at zero."""
         if self.low is None or self.high is None:
             return replace(self, value=abs(self.value))

@@ -1,7 +1,5 @@
 """What an exhibit is drawn from, and the one builder of tables: records laid out by their fields, printed numbers beside ours."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -3,8 +3,6 @@
 ``experiments/<paper>/expected.yaml`` holds the numbers and the rules; ``experiments/README.md`` says how they are written.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace

@@ -1,7 +1,5 @@
 """What a report writes: tables of numbers with intervals, listings of words, figures; each as CSV and Markdown, figures as PDF and PNG."""
 
-from __future__ import annotations
-
 import csv
 import math
 from collections.abc import Callable, Sequence
@@ -55,7 +53,7 @@ class Cell:
             for name in ("low", "high", "p_value"):
                 object.__setattr__(self, name, None)
 
-    def times(self, factor: float) -> Cell:
+    def times(self, factor: float) -> "Cell":
         """Value and interval times a factor: shares in percent."""
         value, low, high = (None if end is None else factor * end for end in (self.value, self.low, self.high))
         return replace(self, value=value, low=low, high=high)

@@ -1,7 +1,5 @@
 """``python -m longform.study make|invite|serve|export|withdraw|analyse``: texts to a study, its links, pages and answers."""
 
-from __future__ import annotations
-
 import argparse
 import csv
 import io

@@ -1,7 +1,5 @@
 """The study's pages: consent, instructions, training, testing; every annotator behind a token of their own."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Mapping, Sequence

@@ -3,8 +3,6 @@
 Whatever fails says which file, and which line.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Answers in SQLite: an answer that was acknowledged is on the disk, whatever happens to the process next."""
 
-from __future__ import annotations
-
 import json
 import secrets
 import sqlite3

@@ -4,8 +4,6 @@ Every noun is an entity of its own, known by its string; all nouns of a phrase b
 sentence the highest role counts, S > O > X; passives enter their deep role. Roles come from a corpus's truth, spaCy or rules.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -4,8 +4,6 @@ WN-LMF is the XML exchange format of the Global WordNet Association (schemas 1.0
 A word net is one file or folder here and needs no database; it travels between stages as plain arrays.
 """
 
-from __future__ import annotations
-
 import xml.etree.ElementTree as ElementTree
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence

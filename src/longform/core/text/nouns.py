@@ -4,8 +4,6 @@ Section titles need lemmas. The paper used NLTK's WordNet lemmatiser (deng2022 s
 stand where its lexicon, a download, decides; function words are never touched (WordNet turns ``as`` into ``a``).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ An order is a permutation of sentence indices, so any scorer that reads a docume
 Barzilay and Lapata and of sheng2024 section 5.1. Sentences that read alike count as one: an order that repeats the text is none.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

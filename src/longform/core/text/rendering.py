@@ -5,8 +5,6 @@ article is ``EOT body EOT``, articles are separated by a newline, so a model mee
 Texts and tokens also travel to the metrics as arrays, for critics that show where a score comes from.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ A sentence ends at a run of ``. ! ? …`` or their kin with the closing marks th
 number stands before it or a lower-case word follows. A blank line always ends one. Rules, no model; abbreviations are English.
 """
 
-from __future__ import annotations
-
 import functools
 import importlib
 import importlib.util

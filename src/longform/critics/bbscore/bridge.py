@@ -4,8 +4,6 @@ How well sentence latents fit a Brownian bridge from the first sentence to the l
 pairs: a line on differences, or the released network with leaky ReLU, dropout and a pairwise hinge (section 4.4).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -51,12 +49,12 @@ class LatentPath:
         """Three or more sentences, all finite."""
         return len(self.latents) >= 3 and bool(np.isfinite(self.latents).all())
 
-    def first(self, sentences: int) -> LatentPath:
+    def first(self, sentences: int) -> "LatentPath":
         """The document cut after its first so many sentences."""
         own = {name: getattr(self, name)[:sentences] for name in ("latents", "text_ids")}
         return replace(self, **own, heads={head: latents[:sentences] for head, latents in self.heads.items()})
 
-    def under(self, head: str) -> LatentPath:
+    def under(self, head: str) -> "LatentPath":
         """The same document as another head places it; the empty name is the first head."""
         if not head:
             return self
@@ -209,7 +207,7 @@ class BridgeFeatures:
     sigma2: float | None = field(default=None, repr=False, metadata=FITTED)
     signed: bool = field(default=False, repr=False, metadata=FITTED)
 
-    def fit(self, real: Sequence[LatentPath]) -> BridgeFeatures:
+    def fit(self, real: Sequence[LatentPath]) -> "BridgeFeatures":
         r"""Estimate $\sigma_m^2$ on the paths as they are, and see whether most of their sums are negative."""
         fitted = replace(self, sigma2=corpus_diffusion(real))
         sums = np.array([fitted.sums(unit, identity(unit))[0, 0] for unit in real])
@@ -261,7 +259,7 @@ class BridgeRanker:
         if self.classifier not in CLASSIFIERS:
             raise BadInput(f"classifier {self.classifier!r}; allowed are {list(CLASSIFIERS)}; fix the entry")
 
-    def fit(self, real: Sequence[LatentPath]) -> BridgeRanker:
+    def fit(self, real: Sequence[LatentPath]) -> "BridgeRanker":
         r"""Estimate $\sigma_m^2$ on real paths; what ranks is learnt by :meth:`fit_pairs`."""
         return replace(self, features=BridgeFeatures().fit(real))
 
@@ -271,7 +269,7 @@ class BridgeRanker:
             raise BadInput("bridge ranker has no sigma2 yet; call fit(real paths) and use what it returns")
         return self.features.values(unit, orders) if unit.usable else np.zeros((0, len(WINDOWS)))
 
-    def fit_pairs(self, pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> BridgeRanker:
+    def fit_pairs(self, pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> "BridgeRanker":
         """Learn from (original, copies) features, one pair of arrays per document."""
         kept = [(better, worse) for better, worse in pairs if len(better) and len(worse)]
         if not kept:
@@ -286,7 +284,7 @@ class BridgeRanker:
         sides = fitted._standard(original), fitted._standard(copies)
         return replace(fitted, layers=train_network(*(s[~held] for s in sides), *(s[held] for s in sides)))
 
-    def _scaled(self, original: np.ndarray, copies: np.ndarray) -> BridgeRanker:
+    def _scaled(self, original: np.ndarray, copies: np.ndarray) -> "BridgeRanker":
         features = np.concatenate([original, copies])
         there = np.isfinite(features)
         count = np.maximum(there.sum(0), 1)
@@ -297,7 +295,7 @@ class BridgeRanker:
     def _standard(self, features: np.ndarray) -> np.ndarray:
         return np.where(np.isfinite(features), (features - self.mean) / self.spread, 0.0)
 
-    def _line(self, original: np.ndarray, copies: np.ndarray) -> BridgeRanker:
+    def _line(self, original: np.ndarray, copies: np.ndarray) -> "BridgeRanker":
         from sklearn.linear_model import LogisticRegression  # a second to import, needed here only
 
         gaps = self._standard(copies) - self._standard(original)

@@ -1,7 +1,5 @@
 """Sentence latents of any text: a frozen encoder reads each sentence once, a trained head places it (sheng2024 section 3)."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

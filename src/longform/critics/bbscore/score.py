@@ -1,7 +1,5 @@
 """BBScore as a critic: the mean over documents of how well their latents fit a Brownian bridge (sheng2024 section 3)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
@@ -46,7 +44,7 @@ class BridgeCritic(SumScored):
         if self.sigma2 is not None and not (np.isfinite(self.sigma2) and self.sigma2 > 0):
             raise BadInput(f"sigma2 is {self.sigma2}; allowed is a finite variance above 0; fit it on real paths")
 
-    def fit(self, real: Sequence[LatentPath]) -> BridgeCritic:
+    def fit(self, real: Sequence[LatentPath]) -> "BridgeCritic":
         r"""Estimate $\sigma_m^2$ on unshuffled real paths."""
         fitted = BridgeFeatures((0,)).fit(real)
         return replace(self, sigma2=fitted.sigma2, signed=fitted.signed)
@@ -123,7 +121,7 @@ class JointBridgeCritic(SumScored):
     ridge: float = 1e-6
     whitener: np.ndarray | None = field(default=None, repr=False, metadata=FITTED)
 
-    def fit(self, real: Sequence[LatentPath]) -> JointBridgeCritic:
+    def fit(self, real: Sequence[LatentPath]) -> "JointBridgeCritic":
         r"""Maximum likelihood: $\hat\Sigma = \sum_s S_s / \sum_s (T_s - 2)$ over usable paths."""
         kept = [unit.latents for unit in real if unit.usable]
         if not kept:

@@ -1,7 +1,5 @@
 """An encoder whose sentence latents follow a Brownian bridge (sheng2024 section 3, after Time Control)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

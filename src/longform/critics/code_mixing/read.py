@@ -4,8 +4,6 @@ The paper fits with MALLET; here tomotopy runs the same sampler and the same re-
 To read: $t \sim P(t \mid x; \phi^*)$ by Gibbs sampling, then $z \sim \mathrm{Dirichlet}(\alpha_i + \#\{n : t_n = i\})$.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -63,7 +61,7 @@ class LanguageModel:
         save_fitted(folder, "languages", {"phi": self.phi, "alpha": self.alpha}, record)
 
     @classmethod
-    def load(cls, folder: Path | str) -> LanguageModel:
+    def load(cls, folder: Path | str) -> "LanguageModel":
         arrays, record = load_fitted(folder, "languages", "a language model")
         return cls(tuple(record["vocabulary"]), arrays["phi"], arrays["alpha"], record["facts"])
 

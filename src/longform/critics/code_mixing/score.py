@@ -4,8 +4,6 @@ deng2022, appendix C: $z \sim \mathrm{Dirichlet}(\alpha)$. With the posterior $\
 assigned words, the latent negative log-likelihood has a closed form through $E \log z_i = \psi(a_i) - \psi(\sum a)$.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
@@ -74,7 +72,7 @@ class DirichletCritic(SumScored):
         fixed = gammaln(alpha) - gammaln(alpha.sum()) / len(alpha)
         return [fixed - (alpha - 1) * expected_logs(unit.posterior) if unit.valid else np.zeros(0) for unit in units]
 
-    def fit(self, real: Sequence[MixtureReading]) -> DirichletCritic:
+    def fit(self, real: Sequence[MixtureReading]) -> "DirichletCritic":
         if not self.own_prior:
             return self
         kept = [unit.posterior for unit in real if unit.valid]
@@ -82,7 +80,7 @@ class DirichletCritic(SumScored):
             raise BadInput(f"language critic: none of {len(real)} sentences has a known word; fit on other sentences")
         return self.with_prior(dirichlet_from_logs(expected_logs(np.array(kept)).mean(axis=0)))
 
-    def with_prior(self, alpha: np.ndarray) -> DirichletCritic:
+    def with_prior(self, alpha: np.ndarray) -> "DirichletCritic":
         """The critic with the mixture model's own Dirichlet."""
         alpha = np.asarray(alpha, np.float64)
         if len(alpha) < 2 or not np.all(alpha > 0):

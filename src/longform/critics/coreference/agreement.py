@@ -4,8 +4,6 @@ A cluster is a set of mentions, a mention any hashable span. Sums and counts per
 (Pradhan et al. 2014 define the scores; a mention that only one side has counts as its own, as in their scorer).
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar

@@ -4,8 +4,6 @@ The numbers behind deng2022's Tables 6 and 15 to 17 and Figures 5 and 10 to 13. 
 is what those tables and pages show, so that reports need no text of their own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any

@@ -4,8 +4,6 @@ The chain follows deng2022 section 5 and appendix G as released: a stop ``.`` op
 person is a pronoun as written, or the gender of its entity, followed by the entity's number.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Candidates for mentions of persons in English text, by rules: pronouns, names, nouns for persons, groups."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence

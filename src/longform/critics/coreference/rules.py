@@ -4,8 +4,6 @@ Weights of the rules are ours, by hand from the literature's preferences (recenc
 were revised while looking at errors on GAP development and synthetic text, so scores on those two are development scores.
 """
 
-from __future__ import annotations
-
 import importlib
 import importlib.metadata
 from collections.abc import Mapping, Sequence

@@ -4,8 +4,6 @@ r"""5-gram critics of mention chains: does a person enter and return as persons 
 modified Kneser-Ney (Chen and Goodman 1998). Both keep a log probability per n-gram and a back-off weight per context, which is exact.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from abc import abstractmethod

@@ -1,7 +1,5 @@
 """Entity grids: role transitions as a generative model of coherent text, and their frequencies as features of a ranking machine."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
@@ -52,7 +50,7 @@ class RoleTransitions(SumScored):
                 f"history is {self.history}, allowed is 0..{MAX_HISTORY}; the paper tries short ones, 1 is usual"
             )
 
-    def fit(self, real: Sequence[Grid]) -> RoleTransitions:
+    def fit(self, real: Sequence[Grid]) -> "RoleTransitions":
         full = [grid for grid in real if not grid.empty]
         if not full:
             raise BadInput(f"role transitions: got {len(real)} grids, 0 with entities; give texts with nouns")
@@ -198,7 +196,7 @@ class GridRanker(SumScored):
         weights = self._fitted()
         return [np.zeros(0) if grid.empty else self.features.of_texts([grid])[0] * weights for grid in units]
 
-    def fit(self, real: Sequence[Grid]) -> GridRanker:
+    def fit(self, real: Sequence[Grid]) -> "GridRanker":
         """Learn from each real text against its own shuffles.
 
         Raises BadInput: no text gives a pair.
@@ -206,7 +204,7 @@ class GridRanker(SumScored):
         pairs = [self._pair(grid) for grid in real if not grid.empty]
         return self.fit_pairs([pair for pair in pairs if len(pair[1])], len(real))
 
-    def fit_pairs(self, pairs: Iterable[Pair], documents: int = 0) -> GridRanker:
+    def fit_pairs(self, pairs: Iterable[Pair], documents: int = 0) -> "GridRanker":
         """Learn from (better, worse) feature rows, one pair of arrays per document; one row may face many."""
         pairs = list(pairs)
         rows = [better - worse for better, worse in pairs]

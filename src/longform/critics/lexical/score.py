@@ -4,8 +4,6 @@ A sentence is the set of its nouns, taken from an entity grid. Overlap counts sh
 word vectors by cosine. Measures over a word net are in :mod:`longform.critics.lexical.wordnet`.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -127,7 +125,7 @@ class LatentSemantics(AdjacentSimilarity):
         if self.dims < 1:
             raise BadInput(f"latent semantics: dims is {self.dims}, allowed is from 1; 100 is usual")
 
-    def fit(self, real: Sequence[Grid]) -> LatentSemantics:
+    def fit(self, real: Sequence[Grid]) -> "LatentSemantics":
         words = {word: i for i, word in enumerate(sorted({entity for unit in real for entity in unit.entities}))}
         table = term_documents([unit for unit in real if not unit.empty], words)
         size = min(self.dims, min(table.shape) - 1)

@@ -4,8 +4,6 @@ $\mathrm{sim}(S_1, S_2)$ is the mean over pairs of words of $\max_{c_1, c_2} \ma
 nearest senses, lower is better. A noun without an entry adds 0 to a similarity; from a distance its pairs are left out.
 """
 
-from __future__ import annotations
-
 import re
 from abc import abstractmethod
 from collections import Counter, defaultdict

@@ -1,7 +1,5 @@
 """One feature per text: a language model's last hidden state at the text's last token (Pillutla et al. 2021)."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from pathlib import Path

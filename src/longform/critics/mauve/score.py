@@ -5,8 +5,6 @@ the curve is $(e^{-c\,KL(Q\|R_\lambda)}, e^{-c\,KL(P\|R_\lambda)})$, and the sco
 Clusters depend on a seed, so several are drawn and their spread is part of the result (deng2022 Table 4 prints one).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
@@ -169,7 +167,7 @@ class Mauve(SumScored):
     centres: tuple[np.ndarray, ...] = field(default=(), repr=False, metadata=FITTED)
     shares: tuple[np.ndarray, ...] = field(default=(), repr=False, metadata=FITTED)
 
-    def fit(self, real: Sequence[TextFeature]) -> Mauve:
+    def fit(self, real: Sequence[TextFeature]) -> "Mauve":
         points = np.array([unit.values for unit in real if unit.valid], dtype=np.float64)
         if len(points) < 2:
             raise BadInput(f"MAUVE: {len(points)} of {len(real)} real texts have a feature; two are needed")

@@ -1,7 +1,5 @@
 """Scores that a model gave: the neural ranker's number for each text, and for each permutation that it was shown."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar

@@ -1,7 +1,5 @@
 """A neural coherence ranker: sentence features, an adjacent module and a global module under a pairwise loss."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass

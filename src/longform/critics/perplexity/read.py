@@ -1,7 +1,5 @@
 """What a language model says of each document's tokens: log-probabilities in nats, document by document."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

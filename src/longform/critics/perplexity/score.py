@@ -1,7 +1,5 @@
 r"""Perplexity per token from log-probabilities: $\exp(-\sum \log p / n)$, corpus-level as in all five papers."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar

@@ -4,8 +4,6 @@ The text of the paper defines the proportion as an average of ratios, its Table 
 (143.52 / 222.48 = 64.51 %, and so on for all eight rows); both are here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal

@@ -1,7 +1,5 @@
 r"""The title classifier's errors: how many, whether it knows of them, and the Latent PPL with them taken out."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self

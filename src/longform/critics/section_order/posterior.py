@@ -1,7 +1,5 @@
 """The decomposition of deng2022 appendix A, with the diversity terms that the paper leaves to future work."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace

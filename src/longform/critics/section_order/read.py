@@ -4,8 +4,6 @@ $P_c(z_{1:M} \mid x) = \prod_m P_c(z_m \mid x^m)$: each section is classified fr
 ``max_length`` tokens. Labels are the training titles in alphabetical order, as in the authors' script.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

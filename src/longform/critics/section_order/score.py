@@ -5,8 +5,6 @@ gold titles of real text are scored by the same prior beside it. One reading of 
 titles of training (the prior), the titles of validation (the smoothing) and those of test (the Data row).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial

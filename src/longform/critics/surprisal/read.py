@@ -4,8 +4,6 @@ $s(t_i) = -\log_2 p(t_i | t_0 \ldots t_{i-1})$ (beyer2021, equation 1). What is 
 region are taken afterwards, without the model. A region owns its content and the blank before it, a token goes to where its first letter is.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

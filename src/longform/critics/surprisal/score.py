@@ -1,7 +1,5 @@
 """Share of items for which a suite's predictions hold: the coherence detection score of beyer2021."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -82,7 +80,7 @@ class SuiteAccuracy(SumScored):
     better: ClassVar[Better] = "higher"
     divided: ClassVar[tuple[str, str]] = ("correct", "items")
 
-    def against(self, items: Sequence[ReadItem]) -> SuiteAccuracy:
+    def against(self, items: Sequence[ReadItem]) -> "SuiteAccuracy":
         """A copy that knows on which items another model succeeds."""
         return replace(self, reference={item.unit_id: self.succeeds(item) for item in items})
 

@@ -1,7 +1,5 @@
 """The oracle posterior of the synthetic language: every subsequence belongs to one state, so a text shows its states."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 

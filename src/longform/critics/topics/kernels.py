@@ -5,8 +5,6 @@ of the registers that it finds, and the bits would be each processor's own. Prod
 processor can, which all with AVX2 do.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numba

@@ -1,7 +1,5 @@
 """The correlated topic model's parameters and the settings of its fit; saved as arrays plus JSON, never as a pickle."""
 
-from __future__ import annotations
-
 import re
 import string
 from collections import Counter
@@ -52,7 +50,7 @@ class TermCounts:
         for first, last in zip(self.starts[:-1], self.starts[1:], strict=True):
             yield self.terms[first:last], self.counts[first:last]
 
-    def take(self, documents: np.ndarray) -> TermCounts:
+    def take(self, documents: np.ndarray) -> "TermCounts":
         """The numbered documents, in that order."""
         kept = [slice(self.starts[d], self.starts[d + 1]) for d in documents.tolist()]
         pairs = [(self.terms[part], self.counts[part]) for part in kept]
@@ -218,7 +216,7 @@ class TopicModel:
         """Natural logarithm of the precision's determinant."""
         return float(np.linalg.slogdet(self.precision)[1])
 
-    def with_facts(self, **facts: Any) -> TopicModel:
+    def with_facts(self, **facts: Any) -> "TopicModel":
         """The same model with statements added."""
         return replace(self, facts={**self.facts, **facts})
 
@@ -230,7 +228,7 @@ class TopicModel:
         save_fitted(folder, "topics", arrays, record)
 
     @classmethod
-    def load(cls, folder: Path | str) -> TopicModel:
+    def load(cls, folder: Path | str) -> "TopicModel":
         arrays, record = load_fitted(folder, "topics", "a topic model")
         history = tuple(Progress(**step) for step in record["history"])
         return cls(tuple(record["vocabulary"]), **arrays, history=history, facts=record["facts"])

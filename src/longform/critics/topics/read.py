@@ -4,8 +4,6 @@ Three readouts: ``proportions`` of each document; ``paths``, every sentence read
 paths; and ``completion``, the words of a document's second half under the topics of its first.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace

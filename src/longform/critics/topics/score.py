@@ -5,8 +5,6 @@ model's variational posterior $q = \prod_i N(\lambda_i, \nu_i)$. The released co
 definition's expectation adds $\tfrac12 \sum_i \nu_i S_{ii}$ with $S = \Sigma^{-1}$. Both are kept per document.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self

@@ -4,8 +4,6 @@ The E-step raises a lower bound of $\log p(w)$ document by document; the M-step 
 $\Sigma = \bar\nu + \mathrm{cov}(\lambda)$, $\beta_{kw} \propto \sum_d c_{dw} \phi_{dwk}$, unsmoothed. Start and stopping follow the authors' program.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor

@@ -4,8 +4,6 @@ Every selected sentence is judged alone, and a claim has the label of the senten
 and another refutes it, each with at least ``sure``, the verdict is not enough information, marked as a conflict.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

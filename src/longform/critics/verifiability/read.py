@@ -4,8 +4,6 @@ A text becomes claims in the paper's order (massarelli2020 section 3): the first
 its noun, replaced by the page's title; more than 50 tokens not verifiable. Nothing outside the trained checker's folder is read.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re
@@ -163,7 +161,7 @@ class Marker:
     splitter: str
     compared: set[str] = field(default_factory=set)
 
-    def claims(self, document: Document, written: Written, name: str) -> tuple[list[Claim], str]:
+    def claims(self, document: Document, written: Written, name: str) -> "tuple[list[Claim], str]":
         """Claims of the first sentences, and the text that they come from; of human texts the prefix is the first one."""
         texts = {section.title: section.text for section in document.sections[1:]}
         if CONTINUATION not in texts:
@@ -204,14 +202,14 @@ class Marker:
     def _lines(self, verdict: Verdict) -> str:
         return " ".join(f"{page}: {self.checker.pages[page][line]}" for page, line in verdict.lines)
 
-    def _true(self, claim: Claim) -> Label | None:
+    def _true(self, claim: "Claim") -> Label | None:
         if self.verifier is None:
             return None
         found = self.verifier.check(claim.text) if claim.verifiable else None
         return (NEI, frozenset()) if found is None or found.label == UNKNOWN else (found.label, found.evidence)
 
     def _row(
-        self, claim: Claim, title: str, verdict: Verdict, true: Label | None, nats: float, same: int
+        self, claim: "Claim", title: str, verdict: Verdict, true: Label | None, nats: float, same: int
     ) -> tuple[float, ...]:
         words = len(claim.source.split())
         found = float(bool(true[1] & frozenset(verdict.lines))) if true and true[1] else math.nan
@@ -243,7 +241,7 @@ class _SimilarityOfTexts(PageSimilarity):
         return Counter(gram for page in pages for gram in self.grams & set(_grams(page)))
 
 
-def _nats(claims: Sequence[Claim], written: Written, document: Document) -> list[float]:
+def _nats(claims: "Sequence[Claim]", written: Written, document: Document) -> list[float]:
     sources = [claim.source for claim in claims]
     if written.setting == "human":
         return [math.nan, *mean_nats(sources[1:], written.nats, written.marks)] if sources else []

@@ -4,8 +4,6 @@ A checker that gives label $j$ to a sentence of true label $i$ with probability 
 $q = C^\top \pi$; $\hat\pi = \arg\min_{\pi \ge 0, \sum \pi = 1} \lVert C^\top \pi - q \rVert$ (Rogan and Gladen 1978; Forman 2008).
 """
 
-from __future__ import annotations
-
 import csv
 import math
 from collections import Counter
@@ -198,7 +196,7 @@ class CheckerAccuracy:
         if self.measure not in MEASURES:
             raise BadInput(f"checker accuracy: measure {self.measure!r}; allowed are {sorted(MEASURES)}")
 
-    def fit(self, real: Sequence[CheckedGeneration]) -> CheckerAccuracy:
+    def fit(self, real: Sequence[CheckedGeneration]) -> "CheckerAccuracy":
         return self
 
     def tally(self, units: Sequence[CheckedGeneration]) -> Tally:

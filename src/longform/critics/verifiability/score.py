@@ -1,7 +1,5 @@
 """How much of a generated text an encyclopedia supports (massarelli2020, equations 2-5)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar

@@ -4,8 +4,6 @@ Ours is a decomposable attention network (Parikh et al. 2016) that also sees whi
 shape and compared, $e_{ij} = F(a_i) \cdot F(b_j) + u m_{ij}$. Brought are Hugging Face sequence classifiers and MiniCheck's model.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -59,7 +57,7 @@ class Vocabulary:
     words: Mapping[str, int]
 
     @classmethod
-    def of(cls, texts: Sequence[str], min_count: int) -> Vocabulary:
+    def of(cls, texts: Sequence[str], min_count: int) -> "Vocabulary":
         """Lower-case words that occur ``min_count`` times or more."""
         counts = Counter(word for text in texts for word in _WORD.findall(text) if word.islower())
         kept = sorted(word for word, count in counts.items() if count >= min_count)

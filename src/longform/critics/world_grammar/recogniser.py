@@ -1,7 +1,5 @@
 """An exact recogniser of the sentences of one domain of the synthetic world, compiled from the frames that write them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache

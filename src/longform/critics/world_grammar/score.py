@@ -4,8 +4,6 @@ Weak models hardly write one whole sentence of the world, so there is a finer nu
 each sentence leaves the grammar.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar

@@ -4,8 +4,6 @@ A slot looks at the tokens from a place on and gives every way to fill it: how m
 that remain possible (a set of bits), and what later slots have to know.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -36,7 +34,7 @@ class State(NamedTuple):
     year: int = 0
     persons: tuple[Person, ...] = ()
 
-    def with_person(self, person: Person) -> State | None:
+    def with_person(self, person: Person) -> "State | None":
         """The state after a mention; None where the process of mentions cannot go on so."""
         named = [name for one in self.persons for name in one.names]
         if not set(person.names).isdisjoint(named):

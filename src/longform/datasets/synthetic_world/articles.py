@@ -1,7 +1,5 @@
 """The article writer: draws every latent of a document first, then realises its sentences by the grammar's frames."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, islice

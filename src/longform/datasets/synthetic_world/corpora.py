@@ -4,8 +4,6 @@ The world is seeded text whose latent structure is drawn from known distribution
 Everything is a function of (seed, domain, index): document 7 is document 7 whatever else is generated.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

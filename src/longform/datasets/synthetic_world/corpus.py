@@ -1,7 +1,5 @@
 """Articles packed as a corpus: documents, truth arrays with one ragged row per document, and closed-form facts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 

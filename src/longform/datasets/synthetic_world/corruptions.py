@@ -4,8 +4,6 @@ Place j of an article is struck where a uniform number named by (seed, corruptio
 of a lower severity are among those of a higher one.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ back to $\eta$ with variance $\sigma_m^2 (i-1)(T-i)/(T-1)$ per dimension at sent
 canonical indices); a sentence's one topic is drawn from the softmax of its logits.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -38,7 +36,7 @@ class SectionChain:
     transitions: np.ndarray
 
     @classmethod
-    def from_table(cls, table: Mapping[str, Mapping[str, float]]) -> SectionChain:
+    def from_table(cls, table: Mapping[str, Mapping[str, float]]) -> "SectionChain":
         """Rows ``begin`` and one per type; columns are types and ``end``; each row sums to one."""
         types = tuple(name for name in table if name != "begin")
         matrix = np.array([[table[row].get(column, 0.0) for column in (*types, "end")] for row in ("begin", *types)])

@@ -1,7 +1,5 @@
 """What the world is made of: named random generators, numbers drawn in blocks, and the tables in the YAML files of ``data/``."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Sequence
 from functools import cache

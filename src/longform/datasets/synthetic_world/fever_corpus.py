@@ -4,8 +4,6 @@ FEVER's claims were written by people in their own words. Synthetic claims come 
 relation of a page, and sentences of the pages themselves, kept, with another value, or stating nothing.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import tempfile

@@ -8,8 +8,6 @@ another word. Others: ``{look}`` and ``{mood}``, adjectives that go with any nou
 a fact of the page; ``{1}`` ``{2}`` ``{3}`` the sentence's mentions of persons.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

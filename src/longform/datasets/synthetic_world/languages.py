@@ -3,8 +3,6 @@
 A word of English becomes one fixed word of each language, and word order differs between them.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ Names are composed of syllables, the same for every seed. A noun of one topic an
 below the kind, and kinds below a small upper tree.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property

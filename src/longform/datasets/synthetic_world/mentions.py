@@ -6,8 +6,6 @@ symbols alone. A sentence holds at most three mentions, so a window always shows
 A pronoun always refers to the most recent person of its gender, so chains can be read back from text by string rules.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache

@@ -4,8 +4,6 @@ At the default scale nothing can be downloaded; this runs the dump reader and Co
 text whose truth is known. Synthetic text never stands for the corpora that it imitates.
 """
 
-from __future__ import annotations
-
 import bz2
 import inspect
 import json

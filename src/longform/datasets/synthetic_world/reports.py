@@ -4,8 +4,6 @@ A rating is $q + b_r + \epsilon$, quality $q = 6 - 4 \cdot$ severity, a rater's 
 agreement of $R$ raters is $s^2 / \sqrt{(s^2 + e^2)(s^2 + e^2/(R-1))}$, $s^2$ and $e^2$ the variances of quality and noise.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -3,8 +3,6 @@
 What a speaker says follows from a persona line or from none.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

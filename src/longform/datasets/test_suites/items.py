@@ -4,8 +4,6 @@ The files are SyntaxGym's (cpllab/syntaxgym-core, suite.py). As a corpus, an ite
 ``condition:region``; the rest is JSON in ``truth["suite_heads"]``.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ Suites are named as in the paper's tables (``N_all``, ``D_context``, ``winograd_
 Items that cannot be edited (fewer than two different units to shuffle) are counted in ``meta.excluded`` by reason.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace

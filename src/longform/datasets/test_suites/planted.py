@@ -4,8 +4,6 @@ All from split test, which no model has met. Winograd schemas are cut from stori
 each right equally often, and what follows decides: one is for sale or lies in the grass, the other is closed or swept.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import tempfile

@@ -13,8 +13,6 @@ or false. The released tool ignores the tail of ``a < b < c``; here that is an e
 Source: cpllab/syntaxgym-core, prediction.py (commit ab6b1f8); Hu et al. (2020), section 3; beyer2021 equation 2.
 """
 
-from __future__ import annotations
-
 import operator
 import re
 from collections.abc import Callable, Iterator
@@ -61,8 +59,8 @@ class Binary:
     """Two operands and one of ``+ - < > = & |``."""
 
     symbol: str
-    left: Formula
-    right: Formula
+    left: "Formula"
+    right: "Formula"
 
     def __str__(self) -> str:
         return f"({self.left} {self.symbol} {self.right})"

@@ -7,8 +7,6 @@
 - Connectives with senses: Disco-Annotation (Popescu-Belis et al. 2012), JSON lines.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import re

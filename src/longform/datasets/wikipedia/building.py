@@ -4,8 +4,6 @@ A shard is the unit of work and of repetition: its file, then its record with a 
 record or file disagrees, so a killed run goes on; the bytes depend on dump and settings, not on workers or the clock.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -4,8 +4,6 @@ A shard owns the pages whose ``<page>`` begins in its range of streams, and read
 pages (pbzip2) lose none. Every page has one outcome; nothing is skipped in silence.
 """
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import json
@@ -237,7 +235,7 @@ class YearOfViews:
     counts: Counter[str] = field(default_factory=Counter)
 
     @classmethod
-    def read(cls, folder: Path, year: int, least: int) -> YearOfViews:
+    def read(cls, folder: Path, year: int, least: int) -> "YearOfViews":
         """Twelve files of a folder, see :func:`.building.most_visited`."""
         listed = [(_MONTH.fullmatch(path.name), path) for path in sorted(folder.glob("pageviews-*"))]
         months = [(int(match[2]), path) for match, path in listed if match and int(match[1]) == year]

@@ -4,8 +4,6 @@ A linear scanner cuts what never shows (comments, references, templates, tables)
 ``scanned_sections`` does without a tree: the counted fallback for pages on which the parser stalls or dies.
 """
 
-from __future__ import annotations
-
 import html
 import json
 import math

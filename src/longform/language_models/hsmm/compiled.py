@@ -10,8 +10,6 @@ so a position costs $C^2 + KC$, not $KC^2$, and over a batch the $C^2$ part is o
 scaled, with float64 logarithms of the scales; no array of T C C entries exists.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -53,7 +51,7 @@ class Tables:
     tops: np.ndarray
 
     @classmethod
-    def of(cls, transitions: np.ndarray, joint: np.ndarray) -> Tables:
+    def of(cls, transitions: np.ndarray, joint: np.ndarray) -> "Tables":
         """Tables with the row maxima computed."""
         tops = np.empty(len(joint))
         kernels.log_tops(joint, tops)

@@ -9,8 +9,6 @@ the table; places of a text that no path over the rows left can reach leave the 
 quadratic in, begin anew, each with its own uneven share of what the model knows of n-grams.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor

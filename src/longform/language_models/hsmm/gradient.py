@@ -9,8 +9,6 @@ states and 7 lengths, so it cannot fit the model; on the beginnings of a few tex
 gives the log-likelihood and its gradient in under two seconds.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

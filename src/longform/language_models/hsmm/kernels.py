@@ -6,8 +6,6 @@ entry, and the logarithm of what it was divided by is its *scale*, in float64. `
 scale of a vector of zeros. Every kernel works for float32 and for float64 tables.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -9,8 +9,6 @@ An n-gram of token ids is packed into one unsigned 64-bit key, in base ``len(tok
 lexicographically and counting n-grams is sorting integers.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -51,7 +49,7 @@ class SemiMarkovLM:
         facts: JSON-able statements about the fit.
     """
 
-    ngrams: NgramTable
+    ngrams: "NgramTable"
     transitions: np.ndarray
     joint: np.ndarray
     facts: Mapping[str, Any] = field(default_factory=dict)
@@ -98,7 +96,7 @@ class SemiMarkovLM:
             out[members] = log_partitions([self.ngrams.index(encoded[i]) for i in members], tables, workspace)
         return out
 
-    def mixed(self, weight: float) -> SemiMarkovLM:
+    def mixed(self, weight: float) -> "SemiMarkovLM":
         """(1 - weight) of the tables and ``weight`` of uniform ones: next states, lengths, n-grams of a length.
 
         EM leaves at zero what training never used, so an unseen text could have no path; the paper's softmax
@@ -145,7 +143,7 @@ class SemiMarkovLM:
         (folder / "config.json").write_text(json.dumps(config, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
     @classmethod
-    def load(cls, folder: Path, *, num_states: int | None = None, max_duration: int | None = None) -> SemiMarkovLM:
+    def load(cls, folder: Path, *, num_states: int | None = None, max_duration: int | None = None) -> "SemiMarkovLM":
         """Read what :meth:`save` wrote, and check it against the shape that the caller expects.
 
         Raises BadInput: no such model, another format, or another ``num_states`` or ``max_duration``.

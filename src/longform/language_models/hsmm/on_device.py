@@ -5,8 +5,6 @@ gathers are one batched product. Each sum is scaled by its largest product, so h
 Counts are segmented sums over occurrences sorted by table row, so no atomics are used and a run repeats.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

@@ -3,8 +3,6 @@
 EM keeps a checkpoint after each iteration, and one every two minutes inside one, each swapped in whole.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 import time

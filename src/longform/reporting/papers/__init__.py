@@ -3,8 +3,6 @@
 An exhibit is a public function ``(given, *, data, ...)`` of a paper's module; it gives what can be saved.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from types import ModuleType
 

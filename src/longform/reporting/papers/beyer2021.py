@@ -3,8 +3,6 @@
 Every number is a share of items with Wilson's interval; the p-value (in the CSV) is McNemar's against the next smaller model.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -4,8 +4,6 @@ Their numbers were stripped from every text of the paper that could be read, so 
 ours against what its words state (which models go with people, that the distance goes against them).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

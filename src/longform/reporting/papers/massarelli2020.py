@@ -4,8 +4,6 @@ A record's corpus is a *run* (a language model, prefixes, a list of decoders) an
 ``gold`` where exact rules take the checker's place.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Iterable, Mapping, Sequence

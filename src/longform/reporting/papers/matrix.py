@@ -4,8 +4,6 @@ A response is the paired difference of damaged text from sound text. A critic se
 says so.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from math import log10

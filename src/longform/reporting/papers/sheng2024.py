@@ -3,8 +3,6 @@
 A record's variant names what turns a latent path into a score and, where it is not the paper's, how the encoder was trained.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any

@@ -4,8 +4,6 @@ Here: numbers that follow from others (shares of Table 12, survival, n-grams, te
 as records like those that they come from, so that tables, claims and the ledger find them by their fields.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import replace

@@ -4,8 +4,6 @@ Where no person took part the captions say so: simulated annotators flip a known
 that the analysis recovers what was put in, and nothing about people.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

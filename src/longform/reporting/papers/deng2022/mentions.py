@@ -1,7 +1,5 @@
 """Mentions of persons in deng2022: Tables 6 to 8 and 15 to 17, Figures 5 and 10 to 13, wrong pronouns, sensitivity to the resolver."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Articles as pages: with inferred section titles (Figure 1, Table 13), with mentions by entity (Figures 5, 10 to 13), and with the sentences that the synthetic world could not have written."""
 
-from __future__ import annotations
-
 import html
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """Section titles in deng2022: Tables 2, 3, 5 and 11, the classifier's calibration and errors, and appendix A."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Mapping

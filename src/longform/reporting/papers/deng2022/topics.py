@@ -1,7 +1,5 @@
 """Topics (section 6: Tables 9 and 14, Figures 6, 8 and 9) and synthetic languages of deng2022: Table 1, whose process is known; Table 10 and Figure 7, mixed ones (appendix C)."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Sequence

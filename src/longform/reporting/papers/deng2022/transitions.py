@@ -4,8 +4,6 @@ They are read from the details of the section critic's records: how often each t
 finds it, and the most improbable articles of the set.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
