@@ -21,9 +21,7 @@ from longform.core.documents import BadInput, Corpus, Document, Readout
 from longform.core.malformed import records
 from longform.core.resampling import save_arrays
 
-_YAML: Any = getattr(
-    yaml, "CSafeLoader", yaml.SafeLoader
-)  # the C parser, six times faster, where PyYAML was built with it
+_YAML: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the C parser is six times faster
 DEEPEST = 100  # levels of a YAML file; thousands would exhaust the C parser's stack
 _UNPAIRED = re.compile("[\ud800-\udfff]")
 UNREADABLE = (
@@ -70,10 +68,7 @@ def read_json(path: Path) -> Any:
 
 
 def read_yaml(path: Path) -> Any:
-    """Parse one YAML file.
-
-    Raises BadInput: the file is absent, is not YAML in UTF-8, or is nested deeper than ``DEEPEST``.
-    """
+    """Parse one YAML file. Raises BadInput: it is absent, not YAML in UTF-8, or nested deeper than ``DEEPEST``."""
     depth = 0
     try:
         text = _existing(path).read_text(encoding="utf-8")
@@ -101,10 +96,7 @@ def write_documents(path: Path, documents: Iterable[Document]) -> int:
 
 
 def read_documents(path: Path) -> list[Document]:
-    """Read documents; every line must parse, since a lost document would change every number after it.
-
-    Raises BadInput: naming file, line and what is wrong with it.
-    """
+    """Read documents; every line must parse. Raises BadInput: naming file, line and what is wrong with it."""
     documents = [Document.from_record(record, where) for where, record in records(_existing(path))]
     if not documents:
         raise BadInput(f"{path}: got zero documents, one is needed; check the filters of its entry")
@@ -127,9 +119,8 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
         with np.load(present, allow_pickle=False) as file:
             return {name: file[name] for name in file.files}
     except UNREADABLE as error:
-        raise BadInput(
-            f"{path}: not a whole npz of plain arrays ({error}); remove it and run its stage again"
-        ) from error
+        told = f"{path}: not a whole npz of plain arrays ({error}); remove it and run its stage again"
+        raise BadInput(told) from error
 
 
 def save_fitted(folder: Path | str, stem: str, arrays: Mapping[str, np.ndarray], record: Mapping[str, Any]) -> None:
@@ -217,10 +208,7 @@ def _numbers(value: Any) -> Any:
 
 
 def append_lines(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
-    """Add the records of finished work to a file, which is made where there is none.
-
-    A kill tears at most the last line, whose work is done again; what is added later begins behind it on a line of its own.
-    """
+    """Add the records of finished work to a file. A kill tears at most the last line, whose work is done again."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("ab+") as file:
         torn = file.tell() and (file.seek(-1, 2), file.read(1))[1] != b"\n"

@@ -1,11 +1,7 @@
 """One protocol for critics and metrics: fit, tally, score; and, written once, an interval and a test for any of them.
 
-Everything that a critic may offer beyond these three stands here, one small protocol each: :class:`Weighing`,
-:class:`Attributing`, :class:`Describing`, :class:`Grouping`, :class:`Redrawing`, :class:`Centring`, :class:`TextScorer`,
-:class:`OrderScorer` and :class:`PairLearner`. Whoever asks for one asks ``isinstance``.
-
-A resample is a count per unit. Most scores are functions of their columns' sums (:class:`SumScored`): all resamples are then
-one product of a matrix of counts and the tally, and one call of the score.
+What a critic may offer beyond these three are small protocols, asked for by ``isinstance``. A resample is a count per unit. Most
+scores are functions of their columns' sums: all resamples are then one product of counts and tally, and one call of the score.
 """
 
 import math
@@ -82,14 +78,10 @@ def clustered(tally: Tally, groups: Sequence[str]) -> Tally:
 
 @dataclass(frozen=True)
 class Sums:
-    """The sums of a tally's columns over its units, or over those of each of many resamples.
-
-    Attributes:
-        values: float64 (columns,) or (resamples, columns).
-    """
+    """The sums of a tally's columns over its units, or over those of each of many resamples."""
 
     columns: tuple[str, ...]
-    values: np.ndarray
+    values: np.ndarray  # float64 (columns,) or (resamples, columns)
 
     def total(self, name: str) -> Any:
         """The sum of one column, a number or one per resample; zero where the tally has no such column."""
@@ -97,13 +89,9 @@ class Sums:
 
 
 class SumScored(ABC):
-    """A metric whose score is a function of its columns' sums, so that thousands of resamples are scored as one array.
+    """A metric whose score is a function of its columns' sums, so that thousands of resamples are scored as one array."""
 
-    Attributes:
-        divided: the columns whose sums' ratio is the score, unless ``of_sums`` says otherwise.
-    """
-
-    divided: ClassVar[tuple[str, str]]
+    divided: ClassVar[tuple[str, str]]  # the columns whose sums' ratio is the score, unless ``of_sums`` says otherwise
 
     def fit(self, real: Sequence[Any]) -> Self:
         """Itself: nothing is fitted, unless a subclass says otherwise."""
@@ -156,17 +144,11 @@ class Weighing(Protocol):
 
 @runtime_checkable
 class Attributing(Protocol[Unit_contra]):
-    """A critic that says which parts of a unit its score comes from.
+    """A critic that says which parts of a unit its score comes from."""
 
-    Attributes:
-        parts: what one part is: transitions, mentions, topics, sentences, cells, tokens, claims ...
-        attributed: the columns of the tally that a unit's parts sum to.
-        blame: +1 where a large part is a bad sign, -1 where a small one is.
-    """
-
-    parts: ClassVar[str]
-    attributed: tuple[str, ...]
-    blame: ClassVar[int]
+    parts: ClassVar[str]  # what one part is: transitions, mentions, topics, sentences, cells, tokens, claims ...
+    attributed: tuple[str, ...]  # the columns of the tally that a unit's parts sum to
+    blame: ClassVar[int]  # +1 where a large part is a bad sign, -1 where a small one is
 
     def attribute(self, units: Sequence[Unit_contra]) -> list[np.ndarray]:
         """Parts of each unit in reading order, float64 of any shape; nan is a part without a number, and counts 0."""
@@ -198,13 +180,9 @@ class Redrawing(Protocol):
 
 @runtime_checkable
 class Centring(Protocol):
-    """A critic whose score repeated documents bias; its bootstrap draws are moved to its score.
+    """A critic whose score repeated documents bias; its bootstrap draws are moved to its score."""
 
-    Attributes:
-        upper_bound: the greatest score there is, where draws are cut; infinite where there is none.
-    """
-
-    upper_bound: ClassVar[float]
+    upper_bound: ClassVar[float]  # the greatest score there is, where draws are cut; infinite where there is none
 
 
 @runtime_checkable
@@ -269,10 +247,7 @@ class Comparison:
 
 
 def signature(critic: Any) -> str:
-    """Class and settings of a critic, fitted arrays left out: ``BigramCritic(delta=1.0)``.
-
-    Fitted fields carry ``field(metadata={"fitted": True})``.
-    """
+    """Class and settings of a critic, fitted fields (``FITTED``) left out: ``BigramCritic(delta=1.0)``."""
     settings = [f for f in fields(critic) if not f.metadata.get("fitted")]
     inside = ",".join(f"{f.name}={getattr(critic, f.name)}" for f in settings)
     return f"{type(critic).__name__}({inside})"

@@ -23,19 +23,12 @@ class Section:
 
 @dataclass(frozen=True)
 class Document:
-    """A real or generated document; both share this schema, so both meet the same readers.
+    """A real or generated document; both share this schema, so both meet the same readers."""
 
-    Attributes:
-        id: unique within its corpus.
-        split: one of ``SPLITS``.
-        sections: in reading order.
-        edits: what was done to the text on purpose (a perturbation, a corruption), one record each.
-    """
-
-    id: str
-    split: str
-    sections: tuple[Section, ...]
-    edits: tuple[Mapping[str, Any], ...] = ()
+    id: str  # unique within its corpus
+    split: str  # one of ``SPLITS``
+    sections: tuple[Section, ...]  # in reading order
+    edits: tuple[Mapping[str, Any], ...] = ()  # what was done to the text on purpose, one record each
 
     @property
     def unit_id(self) -> str:
@@ -54,10 +47,7 @@ class Document:
 
     @classmethod
     def from_record(cls, record: Any, where: str = "record") -> "Document":
-        """Parse one JSON record.
-
-        Raises BadInput: a field is missing or of the wrong type; ``where`` names the place.
-        """
+        """Parse one JSON record. Raises BadInput: a field is missing or of the wrong type; ``where`` names the place."""
         if not isinstance(record, dict):
             raise BadInput(f"{where}: got {type(record).__name__}, a document is an object with id, split, sections")
         missing = {"id", "sections"} - record.keys()
@@ -96,13 +86,7 @@ def _sections(value: Any, where: str) -> tuple[Section, ...]:
 
 @dataclass(frozen=True)
 class Corpus:
-    """Documents with whatever truth is known about them.
-
-    Attributes:
-        documents: in file order.
-        truth: named arrays (numeric or string) that describe how the corpus was made; may be empty.
-        facts: JSON-able statements about the corpus: closed-form values, counts of what was dropped and why.
-    """
+    """Documents with whatever truth is known about them: arrays of how they were made, and facts (closed-form values, what was dropped)."""
 
     documents: Sequence[Document]
     truth: Mapping[str, np.ndarray] = field(default_factory=dict)
@@ -118,11 +102,10 @@ class Arrays(dict[str, np.ndarray]):
 
 @dataclass(frozen=True)
 class Readout:
-    """What a model read in a set of texts: one row of arrays per unit, ragged axes kept flat.
+    """What a model read in a set of texts.
 
-    ``arrays[name]`` has either one row per unit, or, where ``name + "_lengths"`` is present, the
-    units' rows one after another with those lengths. ``vocabulary``-like arrays (one row per
-    symbol, not per unit) carry names that end in ``_names``.
+    ``arrays[name]`` has one row per unit, or, where ``name + "_lengths"`` is present, the units' rows one after another with those
+    lengths. Arrays with one row per symbol carry names that end in ``_names``.
     """
 
     unit_ids: tuple[str, ...]
@@ -147,10 +130,7 @@ class Readout:
         return zip(self.unit_ids, self.splits, *columns, strict=True)
 
     def ragged(self, name: str) -> Iterator[np.ndarray]:
-        """Rows of a ragged array, one per unit, as views.
-
-        Raises BadInput: no such array, or lengths that do not add up to it.
-        """
+        """Rows of a ragged array, one per unit, as views. Raises BadInput: no such array, or lengths that do not add up to it."""
         lengths = self.arrays.get(name + "_lengths")
         if lengths is None or name not in self.arrays or lengths.sum() != len(self.arrays[name]):
             raise BadInput(f"readout has no whole ragged array {name!r}; its arrays are {sorted(self.arrays)}")
@@ -167,18 +147,12 @@ def ragged(name: str, rows: Iterable[Any], dtype: Any, *shape: int) -> dict[str,
 
 @dataclass(frozen=True)
 class Chain:
-    """A discrete latent sequence of one document: states, section titles or mention tags.
-
-    Attributes:
-        unit_id, split: of the document it was read from.
-        symbols: the chain, begin and end symbols left out.
-        valid: False where the reader could not read the document; such a chain is counted, never scored.
-    """
+    """A discrete latent sequence of one document: states, section titles or mention tags."""
 
     unit_id: str
     split: str
-    symbols: tuple[str, ...]
-    valid: bool = True
+    symbols: tuple[str, ...]  # begin and end symbols left out
+    valid: bool = True  # False where the reader could not read the document; such a chain is counted, never scored
 
 
 def chains_to_readout(chains: Sequence[Chain]) -> Readout:

@@ -22,20 +22,13 @@ TITLES = {"with": True, "without": False}  # deng2022 section 4: W/ Title and W/
 
 @dataclass(frozen=True)
 class System:
-    """Who wrote a set of texts.
-
-    Attributes:
-        study, corpus: the texts that it was trained on, or that it is.
-        model: an entry of ``models``; ``data`` for the corpus itself.
-        titles: whether the model saw section titles; None for the corpus itself and where the study has no such setting.
-        seed: which training of the model, counted from 1; None for the corpus itself and where the study trains once.
-    """
+    """Who wrote a set of texts."""
 
     study: str
-    corpus: str
-    model: str = "data"
-    titles: bool | None = None
-    seed: int | None = None
+    corpus: str  # that it was trained on, or that it is
+    model: str = "data"  # an entry of ``models``; ``data`` for the corpus itself
+    titles: bool | None = None  # whether the model saw section titles; None where that is no question
+    seed: int | None = None  # which training of the model, counted from 1; None where it is trained once
 
     @property
     def folder(self) -> str:
@@ -102,10 +95,7 @@ class Experiment:
         return seed
 
     def entry(self, *keys: str) -> Any:
-        """The value of nested keys, ``entry("models", "gpt2")``.
-
-        Raises BadInput: there is none; close names are offered.
-        """
+        """The value of nested keys, ``entry("models", "gpt2")``. Raises BadInput: there is none; close names are offered."""
         value: Any = self.params
         for depth, key in enumerate(keys):
             if not isinstance(value, Mapping) or key not in value:
@@ -173,10 +163,7 @@ class Experiment:
         return {path.stem: read_yaml(path) for path in sorted((self.home / folder).glob("*.yaml"))} if folder else {}
 
     def documents(self, system: System) -> list[Document]:
-        """What a system wrote, or the documents of a corpus.
-
-        Raises BadInput: nothing was written yet, or a line of it is no document.
-        """
+        """What a system wrote, or the documents of a corpus. Raises BadInput: nothing yet, or a line is no document."""
         return read_documents(self.data / system.texts / "documents.jsonl")
 
 
@@ -187,10 +174,7 @@ def near(name: str, names: Iterable[str]) -> str:
 
 
 def chosen_systems(of: str | Sequence[str], systems: Sequence[System]) -> Iterator[System]:
-    """The systems that a setting names: ``all``, ``models`` (every one but the data), ``data``, or model names.
-
-    Raises BadInput: a name that no system has.
-    """
+    """Systems by ``all``, ``models`` (all but the data), ``data``, or model names. Raises BadInput: no system of a name."""
     names = [of] if isinstance(of, str) else list(of)
     known = {system.model for system in systems} | {"all", "models"}
     for name in names:

@@ -71,11 +71,7 @@ class _MarkovScores(SumScored):
 
 
 def drawn_at_random(unit: Chain, symbols: Sequence[str], name: str) -> Chain:
-    """A chain as long as a document's own whose symbols are drawn from ``symbols``, each by its share among them.
-
-    Args:
-        name: of the draws; the same document always gets the same chain.
-    """
+    """A chain as long as a document's own of symbols drawn by their share in ``symbols``; ``name`` and document fix the draw."""
     places = generator(name, unit.unit_id).integers(0, len(symbols), len(unit.symbols))
     return Chain(unit.unit_id, unit.split, tuple(symbols[place] for place in places), valid=unit.valid)
 
@@ -108,10 +104,7 @@ class BigramCritic(_MarkovScores):
             raise BadInput(f"delta is {self.delta}, allowed is a finite number >= 0; the paper's choices are 0 and 1")
 
     def fit(self, real: Sequence[Any]) -> Self:
-        """Count the transitions of the valid chains of ``real``.
-
-        Raises BadInput: no chain is valid, or a chain holds the end symbol.
-        """
+        """Count the transitions of the valid chains. Raises BadInput: no chain is valid, or a chain holds the end symbol."""
         valid = [unit for unit in real if unit.valid]
         if not valid:
             raise BadInput(f"bigram critic: got {len(real)} real chains, 0 valid; one is needed, check the reader")
@@ -119,10 +112,8 @@ class BigramCritic(_MarkovScores):
         pairs = read_transitions(valid, names, self.begin, self.end)
         counts = np.bincount(pairs.earlier * len(names) + pairs.later, minlength=len(names) ** 2)
         log_transitions = _log_rows(counts.reshape(len(names), len(names)) + self.delta)
-        excluded = len(real) - len(valid)
-        return replace(
-            self, names=names, log_transitions=log_transitions, fitted_units=len(valid), fitted_excluded=excluded
-        )
+        counted = {"fitted_units": len(valid), "fitted_excluded": len(real) - len(valid)}
+        return replace(self, names=names, log_transitions=log_transitions, **counted)
 
     def _vocabulary(self, valid: Iterable[Chain]) -> list[str]:
         names = dict.fromkeys(flatten.from_iterable(unit.symbols for unit in valid))

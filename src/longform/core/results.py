@@ -1,8 +1,4 @@
-"""Results as records: one number with its interval, its test, and the fields that say what it is a number of.
-
-A stage writes a list of records as JSON; tables, figures and claims filter and pivot them by field. Nothing is read out of a
-name.
-"""
+"""Results as records: one number with its interval, its test, and the fields by which tables, figures and claims pivot it."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -85,10 +81,7 @@ class Results(Sequence[Record]):
         return self._records[index]
 
     def where(self, **wanted: Any) -> "Results":
-        """Records whose fields equal the wanted values; a list or tuple of values means any of them.
-
-        Raises BadInput: no such field.
-        """
+        """Records whose fields equal the wanted values (any of a list or tuple). Raises BadInput: no such field."""
         unknown = sorted(wanted.keys() - set(NAMES))
         if unknown:
             raise BadInput(f"records have no field {unknown[0]!r}; allowed are {list(NAMES)}")
@@ -129,10 +122,7 @@ def write_results(path: Path, records: Iterable[Record]) -> None:
 
 
 def read_results(*paths: Path) -> Results:
-    """The records of files and of whole folders, files in alphabetical order.
-
-    Raises BadInput: a file that is not there, or is no list of records.
-    """
+    """The records of files and of whole folders in alphabetical order. Raises BadInput: no such file, or no list of records."""
     files = [file for path in paths for file in (sorted(path.rglob("*.json")) if path.is_dir() else [path])]
     return Results(record for file in files for record in _records(file))
 
