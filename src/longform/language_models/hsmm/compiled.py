@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -60,10 +60,9 @@ class Tables:
 
 @dataclass
 class Expectation:
-    """Expected counts of one pass over sequences.
+    """Expected counts over sequences: transitions (C, C) float64 and segments (G, C), arrays or tensors of the device that scanned.
 
     Attributes:
-        transitions: (C, C) float64. segments: (G, C). NumPy arrays, or tensors on the device that scanned.
         log_likelihood, tokens: nats and tokens of the sequences that the model explains.
         lost: sequences of probability zero, left out of all of these.
         blocks: blocks of sequences summed so far; a pass that was killed goes on behind them.
@@ -108,9 +107,8 @@ class Block:
     def occurrences(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Every in-vocabulary segment sorted by table row, then by place: the fixed order in which counts are summed.
 
-        Returns:
-            distinct table rows (U,); where each one's segments begin in the two lists that follow (U + 1,); block rows
-            where each segment begins, and where it ends (N,).
+        Distinct table rows (U,); where each one's segments begin in the two lists that follow (U + 1,); block rows where
+        each segment begins, and where it ends (N,).
         """
         flat, bits = self.index.ravel(), self.index.size.bit_length()
         places = np.flatnonzero(flat >= 0)
@@ -138,10 +136,9 @@ def pack(indices: Sequence[np.ndarray]) -> Block:
 
 def blocks_of(lengths: Sequence[int], rows_per_block: int) -> list[np.ndarray]:
     """Places of the sequences of each block: sorted by length, as many as fit ``rows_per_block``, at least one."""
-    order = np.argsort(-np.asarray(lengths, dtype=np.int64), kind="stable")
     blocks: list[list[int]] = []
     rows = rows_per_block
-    for place in order.tolist():
+    for place in np.argsort(-np.asarray(lengths, dtype=np.int64), kind="stable").tolist():
         need = int(lengths[place]) + 1
         if rows + need > rows_per_block:
             blocks.append([])
@@ -158,13 +155,6 @@ def renumbered(indices: Sequence[np.ndarray]) -> tuple[list[np.ndarray], np.ndar
     return [np.where(index >= 0, np.searchsorted(rows, index), -1).astype(np.int32) for index in indices], rows
 
 
-def in_float64(indices: Sequence[np.ndarray], transitions: Any, joint: Any) -> tuple[Block, Tables, np.ndarray]:
-    """Sequences with the excerpt of the tables (arrays or tensors) that they use in float64, and the rows it holds."""
-    again, rows = renumbered(indices)
-    excerpt = [torch.as_tensor(table).double().cpu().numpy() for table in (transitions, joint[rows])]
-    return pack(again), Tables.of(*excerpt), rows
-
-
 class Workspace(threading.local):
     """Each thread's buffers, which its scans take turns to use: memory is claimed once, not once per block.
 
@@ -174,7 +164,7 @@ class Workspace(threading.local):
     def __init__(self) -> None:
         self.held: dict[str, np.ndarray] = {}
 
-    def take(self, name: str, shape: tuple[int, int], dtype: np.dtype) -> np.ndarray:
+    def take(self, name: str, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
         """An uninitialised array, carved from the buffer of that name."""
         size, buffer = shape[0] * shape[1], self.held.get(name)
         if buffer is None or len(buffer) < size or buffer.dtype != dtype:
@@ -182,26 +172,54 @@ class Workspace(threading.local):
         return buffer[:size].reshape(shape)
 
 
-@dataclass
 class Scan:
     """Scaled vectors of one block, (rows, C) with scales (rows,).
 
-    ``ended`` is alpha and ``before`` is b; after :func:`backward`, ``begun`` is e and ``after`` is beta, which at a
-    sequence's end are 0 and 1. ``log_partition`` is log P of each packed sequence in nats, (B,) float64, minus infinity
-    where nothing explains it.
+    Made by the forward pass: ``ended`` is alpha, ``before`` is b, and ``log_partition`` is log P of each packed sequence
+    in nats, (B,) float64, minus infinity where nothing explains it. :meth:`backward` adds ``begun``, which is e, and
+    ``after``, which is beta; at a sequence's end they are 0 and 1.
     """
 
-    block: Block
-    tables: Tables
-    workspace: Workspace
-    ended: np.ndarray
-    before: np.ndarray
-    forward_scales: np.ndarray
-    log_partition: np.ndarray = field(init=False)
-    begun: np.ndarray = field(init=False)
-    after: np.ndarray = field(init=False)
-    begun_scales: np.ndarray = field(init=False)
-    backward_scales: np.ndarray = field(init=False)
+    def __init__(self, block: Block, tables: Tables, workspace: Workspace | None = None) -> None:
+        """Alpha and b at every position. z_0 is state 0 and emits nothing (deng2022, released code)."""
+        self.block, self.tables, self.workspace = block, tables, workspace or Workspace()
+        first, rows, dtype = block.first, block.first.tolist(), tables.joint.dtype
+        shape = rows[-1], tables.joint.shape[1]
+        self.ended, self.before = ended, before = [self.workspace.take(n, shape, dtype) for n in ("ended", "before")]
+        self.forward_scales = scales = np.zeros(rows[-1])
+        ended[: rows[1]] = 0
+        ended[: rows[1], 0] = 1
+        alpha, b, transitions = (torch.from_numpy(part) for part in (ended, before, tables.transitions))
+        for t in range(len(rows) - 1):
+            if t:
+                kernels.forward_step(
+                    t, first, block.index, tables.joint, tables.tops, before, scales, ended, FLOORS[dtype]
+                )
+            torch.mm(alpha[rows[t] : rows[t + 1]], transitions, out=b[rows[t] : rows[t + 1]])
+        last = block.last_rows
+        with np.errstate(divide="ignore"):
+            total = np.log(ended[last].sum(axis=1, dtype=np.float64)) + scales[last]
+        self.log_partition = np.where(scales[last] <= kernels.DEAD, -np.inf, total)
+
+    def backward(self) -> "Scan":
+        """The same scan with e and beta."""
+        block, tables, ended = self.block, self.tables, self.ended
+        self.begun, self.after = (self.workspace.take(n, ended.shape, ended.dtype) for n in ("begun", "after"))
+        self.backward_scales, self.begun_scales = np.zeros(len(ended)), np.full(len(ended), kernels.DEAD)
+        self.begun[block.last_rows] = 0
+        self.after[block.last_rows] = 1
+        transposed = np.ascontiguousarray(tables.transitions.T)  # a view is packed more slowly, at each position
+        e, beta, transitions = (torch.from_numpy(part) for part in (self.begun, self.after, transposed))
+        first, rows = block.first, block.first.tolist()
+        for t in range(len(rows) - 3, -1, -1):
+            kernels.backward_step(
+                t, first, block.index, tables.joint, tables.tops, self.after, self.backward_scales, self.begun,
+                self.begun_scales, FLOORS[ended.dtype],
+            )  # fmt: skip
+            going = slice(rows[t], rows[t] + rows[t + 2] - rows[t + 1])
+            torch.mm(e[going], transitions, out=beta[going])
+            self.backward_scales[going] = self.begun_scales[going]
+        return self
 
     @property
     def disagreement(self) -> np.ndarray:
@@ -213,58 +231,22 @@ class Scan:
         return np.where(np.isnan(gap), 0.0, gap)
 
 
-def forward(block: Block, tables: Tables, workspace: Workspace | None = None) -> Scan:
-    """Forward pass: alpha and b at every position. z_0 is state 0 and emits nothing (deng2022, released code)."""
-    workspace, dtype = workspace or Workspace(), tables.joint.dtype
-    first, rows = block.first, block.first.tolist()
-    ended, before = (workspace.take(name, (rows[-1], tables.joint.shape[1]), dtype) for name in ("ended", "before"))
-    scan = Scan(block, tables, workspace, ended, before, np.zeros(rows[-1]))
-    ended[: rows[1]] = 0
-    ended[: rows[1], 0] = 1
-    alpha, b, transitions = (torch.from_numpy(part) for part in (ended, before, tables.transitions))
-    for t in range(len(rows) - 1):
-        if t:
-            kernels.forward_step(
-                t, first, block.index, tables.joint, tables.tops, before, scan.forward_scales, ended, FLOORS[dtype]
-            )
-        torch.mm(alpha[rows[t] : rows[t + 1]], transitions, out=b[rows[t] : rows[t + 1]])
-    last = block.last_rows
-    with np.errstate(divide="ignore"):
-        total = np.log(ended[last].sum(axis=1, dtype=np.float64)) + scan.forward_scales[last]
-    scan.log_partition = np.where(scan.forward_scales[last] <= kernels.DEAD, -np.inf, total)
-    return scan
-
-
-def backward(scan: Scan) -> Scan:
-    """Add the backward pass, e and beta, to a forward scan."""
-    block, tables, dtype = scan.block, scan.tables, scan.ended.dtype
-    scan.begun, scan.after = (scan.workspace.take(name, scan.ended.shape, dtype) for name in ("begun", "after"))
-    scan.backward_scales, scan.begun_scales = np.zeros(len(scan.ended)), np.full(len(scan.ended), kernels.DEAD)
-    scan.begun[block.last_rows] = 0
-    scan.after[block.last_rows] = 1
-    transposed = np.ascontiguousarray(tables.transitions.T)  # a view is packed more slowly, at each position
-    e, beta, transitions = (torch.from_numpy(part) for part in (scan.begun, scan.after, transposed))
-    first, rows = block.first, block.first.tolist()
-    for t in range(len(rows) - 3, -1, -1):
-        kernels.backward_step(
-            t, first, block.index, tables.joint, tables.tops, scan.after, scan.backward_scales, scan.begun,
-            scan.begun_scales, FLOORS[dtype],
-        )  # fmt: skip
-        going = slice(rows[t], rows[t] + rows[t + 2] - rows[t + 1])
-        torch.mm(e[going], transitions, out=beta[going])
-        scan.backward_scales[going] = scan.begun_scales[going]
-    return scan
+def scan_in_float64(indices: Sequence[np.ndarray], transitions: Any, joint: Any) -> tuple[Scan, np.ndarray]:
+    """Forward pass over the excerpt of the tables (arrays or tensors) that sequences use, and the rows that it holds."""
+    again, rows = renumbered(indices)
+    excerpt = [torch.as_tensor(table).double().cpu().numpy() for table in (transitions, joint[rows])]
+    return Scan(pack(again), Tables.of(*excerpt)), rows
 
 
 @without_denormals()
 def log_partitions(indices: Sequence[np.ndarray], tables: Tables, workspace: Workspace | None = None) -> np.ndarray:
     """log P of each sequence given by its index array (T_i, K), in nats; paths that float32 lost are found again."""
-    scan, out = forward(pack(indices), tables, workspace), np.empty(len(indices))
+    scan, out = Scan(pack(indices), tables, workspace), np.empty(len(indices))
     out[scan.block.order] = scan.log_partition
     lost = np.flatnonzero(np.isneginf(out))
     if tables.joint.dtype != np.float64 and len(lost):
-        block, doubled, _ = in_float64([indices[i] for i in lost.tolist()], tables.transitions, tables.joint)
-        out[lost[block.order]] = forward(block, doubled).log_partition
+        again, _ = scan_in_float64([indices[i] for i in lost.tolist()], tables.transitions, tables.joint)
+        out[lost[again.block.order]] = again.log_partition
     return out
 
 
@@ -275,7 +257,7 @@ def expectation(
     *,
     tokens: Sequence[int] | None = None,
     threads: int = 1,
-    rows_per_block: int = ROWS_PER_BLOCK,
+    rows_per_block: int | None = None,
     workspace: Workspace | None = None,
     begun: Expectation | None = None,
     on_block: Callable[[Expectation, int], None] | None = None,
@@ -295,7 +277,7 @@ def expectation(
         on_block: called after each block with the sums so far and the number of blocks; what it saves can be ``begun``.
     """
     total = begun or Expectation(np.zeros(tables.transitions.shape), np.zeros_like(tables.joint))
-    blocks, workspace = blocks_of(lengths, rows_per_block), workspace or Workspace()
+    blocks, workspace = blocks_of(lengths, rows_per_block or ROWS_PER_BLOCK), workspace or Workspace()
     sizes = np.asarray(lengths if tokens is None else tokens)
     left, done = range(total.blocks, len(blocks)), [threading.Event() for _ in blocks]
 
@@ -303,23 +285,22 @@ def expectation(
     def add(place: int) -> None:
         try:
             indices = [index_of(i) for i in blocks[place]]
-            scan = backward(forward(pack(indices), tables, workspace))
+            scan = Scan(pack(indices), tables, workspace).backward()
+            again: Scan | None = None
             poor = np.flatnonzero(np.isneginf(scan.log_partition) | (scan.disagreement > AGREEMENT))
-            again, rows = None, np.zeros(0, np.int64)
             if tables.joint.dtype != np.float64 and len(poor):
                 scan.log_partition[poor] = -np.inf
-                block, doubled, rows = in_float64(
-                    [indices[i] for i in scan.block.order[poor]], tables.transitions, tables.joint
-                )
-                again = backward(forward(block, doubled))
+                chosen = [indices[i] for i in scan.block.order[poor]]
+                again, rows = scan_in_float64(chosen, tables.transitions, tables.joint)
+                again.backward()
             pairs = [transition_counts(one) for one in (scan, again) if one]
             if place > left.start:
                 done[place - 1].wait()
             if total.blocks != place:
                 return  # the block before this one failed, and its error is on the way
             accumulate(total, scan, pairs[0], total.segments, sizes[blocks[place]])
-            total.lost += int(np.isneginf((again or scan).log_partition).sum())
             if again:
+                total.lost -= len(poor)
                 counts = np.zeros(again.tables.joint.shape)
                 accumulate(total, again, pairs[1], counts, sizes[blocks[place]][scan.block.order[poor]])
                 total.segments[rows] += counts.astype(total.segments.dtype)
@@ -341,7 +322,7 @@ def expectation(
 def accumulate(
     total: Expectation, scan: Scan, pairs: np.ndarray | torch.Tensor, segments: np.ndarray, tokens: np.ndarray
 ) -> None:
-    r"""Add a scan to the totals: the explained sequences' nats and tokens, ``pairs``, and the expected segments.
+    r"""Add a scan to the totals: the explained sequences' nats and tokens, how many are lost, ``pairs``, and the expected segments.
 
     Segments $\sum b_t(z) W[g, z] \beta_{t+k}(z) / P(x)$, the gradient with respect to log W, go to ``segments`` (G, C).
     ``tokens`` counts those of each sequence, in the order in which they were given to :func:`pack`.
@@ -349,13 +330,12 @@ def accumulate(
     explained = np.isfinite(scan.log_partition)
     total.log_likelihood += float(scan.log_partition[explained].sum())
     total.tokens += int(tokens[scan.block.order][explained].sum())
+    total.lost += int(np.isneginf(scan.log_partition).sum())
     total.transitions += pairs
     grams, bounds, starts, ends = scan.block.occurrences()
     left, right = scan.forward_scales[starts], scan.backward_scales[ends]
     exponents = _exponents(left, right, scan.log_partition[scan.block.sequence_of_row[starts]])
-    kernels.add_counts(
-        bounds, grams, starts, ends, exponents, scan.before, scan.after, scan.tables.joint, segments
-    )  # fmt: skip
+    kernels.add_counts(bounds, grams, starts, ends, exponents, scan.before, scan.after, scan.tables.joint, segments)
 
 
 def transition_counts(scan: Scan) -> np.ndarray:
