@@ -7,7 +7,7 @@ import torch
 from test_training import PLAN, SHAPE, fit, validation_losses, weights
 from tiny import bpe_folder
 
-from longform.language_models.launching import Launch
+from longform.language_models.schedule import Launch
 from longform.language_models.schedule import Schedule, TrainingBatches, ValidationBatches
 from tests.refusals import refuses
 
