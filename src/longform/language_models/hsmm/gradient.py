@@ -139,7 +139,7 @@ def fit_gradient(
     Batches hold neighbouring lengths and come in random order.
 
     Args:
-        sequences, validation: token strings or ids; without validation texts the last epoch is kept.
+        sequences, validation: tokens of each text; without validation texts the last epoch is kept.
         device: "cpu" for the compiled scan, or a torch device.
         label: of a line for each epoch.
 
@@ -150,7 +150,7 @@ def fit_gradient(
     indices = [ngrams.index(ngrams.encode(s, f"sequence {i}")) for i, s in enumerate(sequences)]
     order = sorted(range(len(indices)), key=lambda i: len(indices[i]))
     batches = [order[i : i + settings.batch_size] for i in range(0, len(order), settings.batch_size)]
-    held_out = [ngrams.encode(s, f"validation {i}") for i, s in enumerate(validation)]
+    held_out = sum(len(ngrams.encode(s, f"validation {i}")) for i, s in enumerate(validation))  # tokens
     tables = FactoredTables(ngrams, settings.num_states, settings.seed).to(device)
     best, lowest = tables.model(ngrams), float("inf")
     history: list[Epoch] = []
@@ -174,8 +174,8 @@ def fit_gradient(
                 falling.step(perplexity(-window[0], window[1]))
                 window = np.zeros(2)
         model = tables.model(ngrams)
-        nats = model.log_likelihood(held_out, rows_per_block=sys.maxsize).sum() if held_out else 0.0
-        ppl, validation_ppl = perplexity(-seen[0], seen[1]), perplexity(nats, sum(map(len, held_out)))
+        nats = model.log_likelihood(validation, rows_per_block=sys.maxsize).sum() if held_out else 0.0
+        ppl, validation_ppl = perplexity(-seen[0], seen[1]), perplexity(nats, held_out)
         history.append(Epoch(number, float(ppl), float(validation_ppl), optimiser.param_groups[0]["lr"]))
         said = f"ppl {ppl:.4f} train, {validation_ppl:.4f} validation, rate {history[-1].rate:.4g}"
         print(f"{label}: epoch {number}, {said}", flush=True)

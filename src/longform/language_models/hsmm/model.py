@@ -68,7 +68,7 @@ class SemiMarkovLM:
         return Tables.of(self.transitions, self.joint)
 
     def log_likelihood(self, sequences: Sequence, *, rows_per_block: int = ROWS_PER_BLOCK) -> np.ndarray:
-        """log P(x) in nats of each sequence of token strings or ids, summed over segmentations and states; (N,) float64.
+        """log P(x) in nats of each sequence of tokens, summed over segmentations and states; (N,) float64.
 
         ``rows_per_block`` positions are scanned at once, which bounds the memory (2 vectors of C per position).
         """
@@ -195,27 +195,16 @@ class NgramTable:
     def _places(self) -> dict[str, int]:
         return {token: i for i, token in enumerate(self.tokens)}
 
-    def encode(self, sequence: Sequence | np.ndarray, where: str = "sequence") -> np.ndarray:
-        """Token ids of a sequence given as token strings or as ids; (T,), int64.
-
-        Raises BadInput: the sequence is empty, or holds a token or an id that the table does not know.
-        """
-        if len(sequence) == 0:
+    def encode(self, sequence: Sequence[str], where: str = "sequence") -> np.ndarray:
+        """Token ids of a sequence, (T,) int64. Raises BadInput: it is empty, or holds a token that the table does not know."""
+        if not len(sequence):
             raise BadInput(f"{where}: got no tokens, allowed is one or more; drop the empty document")
-        if isinstance(sequence[0], str):
-            place = self._places
-            unknown = [token for token in sequence if token not in place]
-            if unknown:
-                raise BadInput(
-                    f"{where}: token {unknown[0]!r} is not one of the {len(place)} of this table; refit or drop it"
-                )
-            return np.array([place[token] for token in sequence], dtype=np.int64)
-        ids = np.asarray(sequence, dtype=np.int64)
-        if ids.min() < 0 or ids.max() >= len(self.tokens):
+        place = self._places
+        if unknown := [token for token in sequence if token not in place]:
             raise BadInput(
-                f"{where}: token ids run {ids.min()}..{ids.max()}, allowed 0..{len(self.tokens) - 1}; re-encode"
+                f"{where}: token {unknown[0]!r} is not one of the {len(place)} of this table; refit or drop it"
             )
-        return ids
+        return np.array([place[token] for token in sequence], dtype=np.int64)
 
     def index(self, ids: np.ndarray) -> np.ndarray:
         """Row of each window of a sequence's token ids (T,): entry ``[t, n - 1]`` is that of ``ids[t:t + n]``.
