@@ -38,23 +38,17 @@ NAMES = {
 def write_gguf(path, network, tokenizer):
     """The file as llama.cpp's converter lays it out: rotary halves interleaved, one vocabulary of byte pairs."""
     writer, config = gguf.GGUFWriter(path, "llama"), network.config
-    writer.add_context_length(config.max_position_embeddings)
-    writer.add_embedding_length(WIDTH)
-    writer.add_block_count(LAYERS)
-    writer.add_feed_forward_length(config.intermediate_size)
-    writer.add_head_count(HEADS)
-    writer.add_head_count_kv(KEYS)
-    writer.add_rope_dimension_count(WIDTH // HEADS)
-    writer.add_rope_freq_base(10000.0)
-    writer.add_layer_norm_rms_eps(config.rms_norm_eps)
-    writer.add_vocab_size(config.vocab_size)
-    own = json.loads(tokenizer.backend_tokenizer.to_str())["model"]
-    writer.add_tokenizer_model("gpt2")
-    writer.add_token_list(sorted(own["vocab"], key=own["vocab"].get))
-    writer.add_token_types([3 if token == tokenizer.eos_token_id else 1 for token in range(len(tokenizer))])
-    writer.add_token_merges([" ".join(pair) for pair in own["merges"]])
-    writer.add_bos_token_id(tokenizer.eos_token_id)
-    writer.add_eos_token_id(tokenizer.eos_token_id)
+    own, end = json.loads(tokenizer.backend_tokenizer.to_str())["model"], tokenizer.eos_token_id
+    facts = {
+        "context_length": config.max_position_embeddings, "embedding_length": WIDTH, "block_count": LAYERS,
+        "feed_forward_length": config.intermediate_size, "head_count": HEADS, "head_count_kv": KEYS,
+        "rope_dimension_count": WIDTH // HEADS, "rope_freq_base": 10000.0, "layer_norm_rms_eps": config.rms_norm_eps,
+        "vocab_size": config.vocab_size, "tokenizer_model": "gpt2", "token_list": sorted(own["vocab"], key=own["vocab"].get),
+        "token_types": [3 if token == end else 1 for token in range(len(tokenizer))],
+        "token_merges": [" ".join(pair) for pair in own["merges"]], "bos_token_id": end, "eos_token_id": end,
+    }  # fmt: skip
+    for name, value in facts.items():
+        getattr(writer, f"add_{name}")(value)
     for name, tensor in network.state_dict().items():
         array = tensor.numpy().astype(np.float32)
         if name == "lm_head.weight":

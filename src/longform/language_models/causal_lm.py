@@ -23,10 +23,9 @@ IGNORED = -100  # transformers' label for "no loss here"
 
 
 class CausalLanguageModel(Learner):
-    """A transformers causal LM with its optimiser."""
+    """Nats per predicted token of a transformers causal LM."""
 
     def loss(self, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
-        """Mean nats per predicted token."""
         logits = self.network(
             input_ids=batch["input_ids"], attention_mask=batch["attention_mask"], use_cache=False
         ).logits
@@ -35,7 +34,6 @@ class CausalLanguageModel(Learner):
         )
 
     def weight(self, batch: Mapping[str, torch.Tensor]) -> int:
-        """Predicted tokens."""
         return int((batch["labels"][:, 1:] != IGNORED).sum())
 
 

@@ -124,7 +124,6 @@ class Learner(pl.LightningModule):
         return len(batch["labels"])
 
     def training_step(self, batch: Mapping[str, torch.Tensor], index: int) -> torch.Tensor:
-        """Log and return the loss."""
         loss = self.loss(batch)
         self.log("loss", loss)
         return loss
@@ -136,7 +135,6 @@ class Learner(pl.LightningModule):
         self.log("validation_loss", self.loss(batch), batch_size=weight, sync_dist=self.validation is not None)
 
     def configure_optimizers(self) -> OptimizerLRSchedulerConfig:
-        """AdamW, linear schedule."""
         return adamw(self.network, self.schedule, self.updates)
 
 

@@ -46,7 +46,6 @@ class Launch:
 
     @property
     def world(self) -> int:
-        """Processes in all."""
         return self.devices * self.nodes
 
     def trainer(self, module: pl.LightningModule, **settings: Any) -> pl.Trainer:
@@ -144,7 +143,6 @@ class Schedule:
 
     @property
     def launch(self) -> Launch:
-        """Where it runs, which the environment says."""
         return Launch.here()
 
     def updates(self, items: int) -> int:

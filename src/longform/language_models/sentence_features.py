@@ -48,7 +48,6 @@ class SentenceEncoder:
 
     @property
     def dims(self) -> int:
-        """Width of a feature."""
         return int(self.network.config.hidden_size)
 
     def encode(self, sentences: Sequence[str], name: str = "features") -> np.ndarray:

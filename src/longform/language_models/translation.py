@@ -40,7 +40,12 @@ class Shape:
 
 
 class Translator(nn.Module):
-    """What both translators share: embedding, encoder, decoder stacks, output tied to the embedding."""
+    """What both translators share: embedding, encoder, decoder stacks, output tied to the embedding.
+
+    A translator's ``positions`` (positions, width) are added to the source's embeddings.
+    """
+
+    positions: Tensor
 
     def __init__(self, shape: Shape, vocabulary: int) -> None:
         super().__init__()
@@ -54,11 +59,6 @@ class Translator(nn.Module):
         self.encoder = nn.TransformerEncoder(encoder, shape.layers, enable_nested_tensor=False)
         self.decoder = nn.TransformerDecoder(nn.TransformerDecoderLayer(*size, batch_first=True), shape.layers)
         self.dropout = nn.Dropout(shape.dropout)
-
-    @property
-    def positions(self) -> Tensor:
-        """(positions, width) that are added to the source's embeddings."""
-        raise NotImplementedError(f"{type(self).__name__} has no positions; write them")
 
     def embed(self, ids: Tensor) -> Tensor:
         """Scaled embeddings of token numbers, without positions."""
@@ -78,22 +78,16 @@ class Translator(nn.Module):
 class AutoregressiveTranslator(Translator):
     r"""$P(x \mid s) = \prod_t P(x_t \mid x_{<t}, s)$, sinusoidal positions (Vaswani et al. 2017, section 3.5)."""
 
-    places: Tensor
-
     def __init__(self, shape: Shape, vocabulary: int) -> None:
         super().__init__(shape, vocabulary)
         rates = torch.exp(-math.log(10_000.0) * torch.arange(0, shape.width, 2) / shape.width)
         angles = torch.arange(shape.positions)[:, None] * rates[None]
-        self.register_buffer("places", torch.stack([angles.sin(), angles.cos()], dim=2).flatten(1), persistent=False)
-
-    @property
-    def positions(self) -> Tensor:
-        return self.places
+        self.register_buffer("positions", torch.stack([angles.sin(), angles.cos()], dim=2).flatten(1), persistent=False)
 
     def next_scores(self, memory: Tensor, source: Tensor, written: Tensor) -> Tensor:
         """(sentences, written tokens, vocabulary) logits of the token after each written one."""
         ahead = nn.Transformer.generate_square_subsequent_mask(written.shape[1], device=written.device)
-        states = self.embed(written) + self.places[: written.shape[1]]
+        states = self.embed(written) + self.positions[: written.shape[1]]
         return self.decode(states, memory, source, tgt_mask=ahead, tgt_is_causal=True)
 
     def loss(self, batch: Mapping[str, Tensor]) -> Tensor:
@@ -116,7 +110,7 @@ class ParallelTranslator(Translator):
         self.lengths = nn.Embedding(LENGTHS, shape.width)
 
     @property
-    def positions(self) -> Tensor:
+    def positions(self) -> Tensor:  # type: ignore[override]
         return self.source_places.weight
 
     def length_scores(self, memory: Tensor, source: Tensor) -> Tensor:
@@ -159,14 +153,12 @@ Pair = tuple[list[int], list[int]]
 
 
 class TranslatorTraining(Learner):
-    """A translator with its optimiser."""
+    """The translator's own nats per target token."""
 
     def loss(self, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
-        """The network's own: nats per target token."""
         return self.network.loss(batch)
 
     def weight(self, batch: Mapping[str, torch.Tensor]) -> int:
-        """Target tokens."""
         return int((batch["labels"] != IGNORED).sum())
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from longform.language_models.hsmm.compiled import Expectation
 from longform.language_models.hsmm.model import SemiMarkovLM, build_ngrams
 
 
@@ -53,6 +54,12 @@ def paths(model: SemiMarkovLM, text: list[str]) -> Iterator[tuple[float, tuple[t
                     yield from extend(start + duration, z, probability * step, (*path, (start, duration, z)))
 
     return extend(0, 0, 1.0, ())
+
+
+def close(found: Expectation, want: Expectation, **near: float) -> None:
+    """The expected counts are equal, or nearly so."""
+    np.testing.assert_allclose(found.segments, want.segments, **near)
+    np.testing.assert_allclose(found.transitions, want.transitions, **near)
 
 
 def durations(model: SemiMarkovLM) -> np.ndarray:

@@ -54,17 +54,14 @@ class SemiMarkovLM:
 
     @property
     def num_states(self) -> int:
-        """C."""
         return len(self.transitions)
 
     @property
     def max_duration(self) -> int:
-        """K, in tokens."""
         return self.ngrams.max_duration
 
     @property
     def tables(self) -> Tables:
-        """The tables as the scan reads them."""
         return Tables.of(self.transitions, self.joint)
 
     def log_likelihood(self, sequences: Sequence, *, rows_per_block: int = ROWS_PER_BLOCK) -> np.ndarray:
@@ -178,12 +175,10 @@ class NgramTable:
 
     @property
     def max_duration(self) -> int:
-        """The longest n-gram, in tokens."""
         return len(self.starts) - 1
 
     @property
     def rows(self) -> int:
-        """How many n-grams there are, over all lengths."""
         return len(self.keys)
 
     @property
@@ -216,7 +211,6 @@ class NgramTable:
         return out
 
     def text(self, row: int) -> tuple[str, ...]:
-        """Tokens of one row."""
         key, spelt = int(self.keys[row]), []
         for _ in range(int(np.searchsorted(self.starts, row, side="right"))):
             key, place = divmod(key, len(self.tokens))
