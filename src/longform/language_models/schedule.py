@@ -216,12 +216,14 @@ class Turns(Sampler[list[int]]):
         self.items, self.batch, self.world = items, batch, world
 
     def __len__(self) -> int:
-        return len(list(self))
+        return max(1, math.ceil(len(self._mine()) / self.batch))  # Lightning refuses a process without a batch
 
     def __iter__(self) -> Iterator[list[int]]:
-        mine = range(rank() if self.world > 1 else 0, self.items, self.world)
-        starts = range(0, max(1, len(mine)), self.batch)  # Lightning refuses a process without a batch
-        return (list(mine[start : start + self.batch]) for start in starts)
+        mine = self._mine()
+        return (list(mine[start : start + self.batch]) for start in range(0, max(1, len(mine)), self.batch))
+
+    def _mine(self) -> range:
+        return range(rank() if self.world > 1 else 0, self.items, self.world)
 
 
 def predict(module: pl.LightningModule, items: Sequence[Any], batch: int, launch: Launch) -> None:
