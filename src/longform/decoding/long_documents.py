@@ -23,7 +23,7 @@ from longform.core.text.rendering import parse, render
 from longform.decoding.certain_draws import Referee, Truncation, calibrated, certain_draws, keys
 from longform.decoding.sampling import growing_cache
 from longform.language_models.checkpoints import load_model, load_tokenizer
-from longform.language_models.launching import Launch, predict
+from longform.language_models.schedule import Launch, predict
 from longform.language_models.tokenizers import STARTS, encode
 
 REPORT_EVERY = 10.0  # seconds between lines of progress

@@ -12,7 +12,7 @@ def generate(*, model: Path, name: str, seed: int, documents: int, segments: int
     if documents < 1 or segments < 1:
         raise BadInput(f"generate {name}: documents={documents}, segments={segments}; both must be at least one")
     fitted = SemiMarkovLM.load(model)
-    paths = fitted.draw(segments, [generator(seed, name, index) for index in range(documents)])
-    texts = [" ".join(fitted.tokens_of(path)) for path in paths]
+    drawn = fitted.draw(segments, [generator(seed, name, index) for index in range(documents)])
+    texts = [" ".join(fitted.tokens_of(rows)) for _, rows in drawn]
     made = [Document(f"{name}-{i}", "generated", (Section(None, text),)) for i, text in enumerate(texts)]
     return Corpus(made, {}, {"documents": documents, "segments": segments})

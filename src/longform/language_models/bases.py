@@ -22,13 +22,9 @@ TOKENIZER = "tokenizer"
 
 
 def base_of(folder: Path, shape: Mapping[str, Any], tokenizer: PreTrainedTokenizerBase) -> Path:
-    """The base below a folder that has the shape.
+    """The base below a folder whose configuration agrees with the shape, ``{"model_type": "gpt2", ...}``, in every keyword.
 
-    Args:
-        shape: ``{"model_type": "gpt2", ...}``; a base has it where its configuration agrees in every keyword.
-        tokenizer: of the corpus that is trained on; it must be that of the bases.
-
-    Raises BadInput: no base has the shape, or the vocabulary is another.
+    Raises BadInput: no base has the shape, or the bases' vocabulary is another than the tokenizer's.
     """
     if load_tokenizer(folder / TOKENIZER).get_vocab() != tokenizer.get_vocab():
         raise BadInput(
@@ -54,8 +50,7 @@ def keep(models: Path, tokenizer: Path, folder: Path) -> None:
         made.mkdir()
         shutil.copytree(tokenizer, made / TOKENIZER)
         for name in names:
-            network = load_model(models / name, AutoModelForCausalLM).to(torch.float16)
-            network.save_pretrained(made / name)
+            load_model(models / name, AutoModelForCausalLM).to(torch.float16).save_pretrained(made / name)
             (made / name / "generation_config.json").unlink(missing_ok=True)
 
 

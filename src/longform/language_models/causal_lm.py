@@ -23,10 +23,9 @@ IGNORED = -100  # transformers' label for "no loss here"
 
 
 class CausalLanguageModel(Learner):
-    """A transformers causal LM with its optimiser."""
+    """Nats per predicted token of a transformers causal LM."""
 
     def loss(self, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
-        """Mean nats per predicted token."""
         logits = self.network(
             input_ids=batch["input_ids"], attention_mask=batch["attention_mask"], use_cache=False
         ).logits
@@ -35,7 +34,6 @@ class CausalLanguageModel(Learner):
         )
 
     def weight(self, batch: Mapping[str, torch.Tensor]) -> int:
-        """Predicted tokens."""
         return int((batch["labels"][:, 1:] != IGNORED).sum())
 
 
@@ -72,9 +70,8 @@ def fit(
     if shape is not None and bases is None:
         network = from_scratch(shape, tokenizer, context, seed)
     else:
-        network = load_model(
-            base if shape is None or bases is None else base_of(bases, shape, tokenizer), AutoModelForCausalLM
-        )
+        start = base_of(bases, shape, tokenizer) if shape is not None and bases is not None else base
+        network = load_model(start, AutoModelForCausalLM)
     network = network.float()  # some published checkpoints are halves, in which small updates vanish
     blocks = {
         split: pack([d for d in documents if d.split == split], tokenizer, titles, context)
@@ -83,8 +80,8 @@ def fit(
     plan = Schedule.from_settings(schedule)
     module = CausalLanguageModel(network, plan, plan.updates(len(blocks["train"])))
     items = Items(blocks["train"], blocks["validation"], collate)
-    curve = fit_module(module, items, plan, seed=seed, name=name, scratch=scratch)
-    return SavedModel(network, tokenizer, (curve.COLUMNS, *curve.rows))
+    told = fit_module(module, items, plan, seed=seed, name=name, scratch=scratch)
+    return SavedModel(network, tokenizer, (told.COLUMNS, *told.rows))
 
 
 def from_scratch(shape: Mapping[str, Any], tokenizer: PreTrainedTokenizerBase, context: int, seed: int) -> Any:
@@ -107,8 +104,5 @@ def collate(rows: Sequence[Sequence[int]]) -> dict[str, torch.Tensor]:
     for row, tokens in enumerate(rows):
         ids[row, : len(tokens)] = labels[row, : len(tokens)] = tokens
         mask[row, : len(tokens)] = 1
-    return {
-        "input_ids": torch.from_numpy(ids),
-        "labels": torch.from_numpy(labels),
-        "attention_mask": torch.from_numpy(mask),
-    }
+    arrays = {"input_ids": ids, "labels": labels, "attention_mask": mask}
+    return {name: torch.from_numpy(array) for name, array in arrays.items()}

@@ -23,6 +23,9 @@ from transformers.utils import logging
 from longform.core.documents import BadInput
 from longform.core.resampling import derived_seed
 
+logging.disable_progress_bar()  # a bar per opened checkpoint would bury a stage's own progress lines
+logging.set_verbosity_error()
+
 
 def chosen_device() -> torch.device:
     """Where models run: what ``LONGFORM_DEVICE`` names ("cpu", "cuda:1" …), else the first GPU, else the CPU.
@@ -38,16 +41,11 @@ def chosen_device() -> torch.device:
         raise BadInput(f"LONGFORM_DEVICE is {name!r}; allowed are torch's names such as cpu, cuda, cuda:1") from error
 
 
-logging.disable_progress_bar()  # a bar per opened checkpoint would bury a stage's own progress lines
-logging.set_verbosity_error()
-
-
 @dataclass(frozen=True)
 class SavedModel:
     """A network, or none yet, and its tokenizer, saved together in the Hugging Face layout.
 
-    Attributes:
-        curve: how the training went, a header and a row at each validation; none where nothing was trained.
+    ``curve`` is how the training went, a header and a row at each validation; none where nothing was trained.
     """
 
     network: Any
@@ -82,38 +80,30 @@ def published(
     """Point to a published checkpoint; nothing is fetched or trained here.
 
     Args:
-        hub: ``owner/model``, or a folder of this machine.
-        revision: 40 hexadecimal digits of a commit.
-        package: an installed package that carries weights, instead of a hub.
-        file: the GGUF file in its folder.
+        hub: ``owner/model``, or a folder of this machine; ``revision`` is a commit.
+        package: an installed package that carries weights, instead of a hub; ``file`` is the GGUF file in its folder.
 
     Raises BadInput: both or neither, no such revision, or a package that is not installed or lacks the file.
     """
-    if (
-        (hub is None) == (package is None)
-        or (package is None) != (file is None)
-        or (hub is None and revision is not None)
-    ):
+    named = {"hub": hub, "revision": revision, "package": package, "file": file}
+    given = {name: value for name, value in named.items() if value is not None}
+    if given.keys() not in ({"hub"}, {"hub", "revision"}, {"package", "file"}):
         raise BadInput(
-            f"models: got hub={hub!r}, revision={revision!r}, package={package!r}, file={file!r}; allowed is a hub with a"
+            f"models: got {', '.join(f'{name}={value!r}' for name, value in named.items())}; allowed is a hub with a"
             " revision (a commit of 40 hexadecimal digits), or a package with a file; fix the entry"
         )
-    if hub is not None:
-        if not isinstance(revision, str) or not re.fullmatch(r"[0-9a-f]{40}", revision):
-            raise BadInput(
-                f"models: revision of {hub} is {revision!r}, allowed is a commit of 40 hexadecimal digits; copy the one"
-                f" that you mean from https://huggingface.co/{hub}/commits/main into params.yaml"
-            )
-        return Pointer({"hub": hub, "revision": revision})
-    carried(str(package), str(file))
-    return Pointer({"package": str(package), "file": str(file)})
+    if "package" in given:
+        carried(str(package), str(file))
+    elif not isinstance(revision, str) or not re.fullmatch(r"[0-9a-f]{40}", revision):
+        raise BadInput(
+            f"models: revision of {hub} is {revision!r}, allowed is a commit of 40 hexadecimal digits; copy the one"
+            f" that you mean from https://huggingface.co/{hub}/commits/main into params.yaml"
+        )
+    return Pointer(given)
 
 
 def carried(package: str, file: str) -> Path:
-    """A file that an installed package carries; the package itself is not imported.
-
-    Raises BadInput: the package is not installed, or has no such file.
-    """
+    """A file that an installed package carries; the package itself is not imported. Raises BadInput: it is not there."""
     found = find_spec(package) if package.isidentifier() else None
     for place in (found.submodule_search_locations or ()) if found is not None else ():
         if (Path(place) / file).is_file():
@@ -174,14 +164,11 @@ def load_model(folder: Path, auto: Any, **settings: Any) -> Any:
     wrong = sorted(str(key) for kind in kinds for key in report.get(kind) or [])
     if wrong and not settings.get("num_labels"):
         raise BadInput(f"{folder}: weights do not fit config.json (first: {wrong[0]}); train it again")
-    return _plain(model, auto) if "gguf_file" in place else model
-
-
-def _plain(model: Any, auto: Any) -> Any:
-    """The same weights in a network that does not remember a quantised file, which ``save_pretrained`` would refuse."""
-    settings = model.config.to_dict()
-    del settings["quantization_config"]
-    plain = auto.from_config(type(model.config)(**settings), dtype=model.dtype)
+    if "gguf_file" not in place:
+        return model
+    own = model.config.to_dict()
+    del own["quantization_config"]  # a network that remembers a quantised file is none that ``save_pretrained`` takes
+    plain = auto.from_config(type(model.config)(**own), dtype=model.dtype)
     plain.load_state_dict(model.state_dict())
     return plain.eval()
 
@@ -194,13 +181,10 @@ def load_reader(folder: Path, auto: Any) -> Any:
 def new_network(shape: Mapping[str, Any], auto: Any, seed: int, **settings: Any) -> Any:
     """A network of a shape (``{"model_type": "gpt2", ...}``, keywords of its configuration) with seeded random weights.
 
-    Args:
-        auto: one of transformers' Auto classes.
-        settings: further keywords; the shape's own come first.
+    ``settings`` are further keywords; the shape's own come first.
 
-    Raises:
-        BadInput: an unknown model type, a keyword that its configuration does not have (transformers would take its default
-            and say nothing), or a shape that transformers refuses.
+    Raises BadInput: an unknown model type, a keyword that its configuration does not have (transformers would take its default
+    and say nothing), or a shape that transformers refuses.
     """
     kind = str(shape.get("model_type"))
     if kind not in CONFIG_MAPPING:

@@ -25,14 +25,15 @@ from longform.core.documents import BadInput
 from longform.core.resampling import derived_seed
 from longform.language_models.schedule import Schedule, TrainingBatches, ValidationBatches, linear_schedule
 
-__all__ = ["Items", "Learner", "LearningCurve", "Schedule", "adamw", "fit_module"]
+__all__ = ["Items", "Learner", "Progress", "Schedule", "adamw", "fit_module"]
 
 
-class NamedDraws(pl.Callback):
-    """Seed torch before every step by (seed, batch number), so that dropout after a resume is that of the unbroken run."""
+class Steps(pl.Callback):
+    """Seed torch before every step by (seed, batch number), so that dropout after a resume is that of the unbroken run,
+    and cut gradients at a norm: Lightning's own clipping refuses fused optimisers in mixed precision, and shards."""
 
-    def __init__(self, seed: int) -> None:
-        self.seed = seed
+    def __init__(self, seed: int, norm: float) -> None:
+        self.seed, self.norm = seed, norm
 
     def on_train_batch_start(self, trainer: pl.Trainer, module: pl.LightningModule, batch: Any, index: int) -> None:
         step = trainer.current_epoch * trainer.num_training_batches + index
@@ -40,13 +41,6 @@ class NamedDraws(pl.Callback):
         torch.default_generator.manual_seed(seed)
         if module.device.type != "cpu":  # without a device this queues a call and a stack trace for later, every step
             torch.manual_seed(seed)
-
-
-class Clipping(pl.Callback):
-    """Cut gradients at a norm; Lightning's own clipping refuses fused optimisers in mixed precision, and shards."""
-
-    def __init__(self, norm: float) -> None:
-        self.norm = norm
 
     def on_before_optimizer_step(self, trainer: pl.Trainer, module: pl.LightningModule, optimizer: Any) -> None:
         sharded: Any = trainer.strategy.model
@@ -57,38 +51,28 @@ class Clipping(pl.Callback):
 
 
 class Progress(pl.Callback):
-    """One line every ten seconds: updates done, loss, tokens a second over all processes."""
+    """One line every ten seconds: updates done, loss, tokens a second over all processes. And ``rows``, kept through a kill: at
+    each validation updates done, mean training loss since the row before (of the first process, where several train), validation
+    loss, in nats."""
+
+    COLUMNS = ("update", "loss", "validation_loss")
 
     def __init__(self, name: str, updates: int) -> None:
         self.name, self.updates = name, updates
         self.tokens, self.since, self.started = 0, time.monotonic(), time.monotonic()
-
-    def on_train_batch_end(self, trainer: pl.Trainer, module: Any, outputs: Any, batch: Any, index: int) -> None:
-        self.tokens += int(batch["labels"].numel())
-        if trainer.global_rank == 0 and time.monotonic() - self.since > 10:
-            self.since = time.monotonic()
-            speed = trainer.world_size * self.tokens / (self.since - self.started)
-            done = f"{trainer.global_step}/{self.updates}, loss {float(_loss(trainer, outputs)):.3f}"
-            print(f"train {self.name}: {done}, {speed:,.0f} tokens/s", flush=True)
-
-
-def _loss(trainer: pl.Trainer, outputs: Any) -> torch.Tensor:
-    """The loss of a forward pass, which Lightning hands on as this pass's share of an update."""
-    return outputs["loss"].detach() * trainer.accumulate_grad_batches
-
-
-class LearningCurve(pl.Callback):
-    """A row at each validation: updates done, mean training loss since the row before (of the first process, where several train),
-    validation loss, in nats; kept through a kill."""
-
-    COLUMNS = ("update", "loss", "validation_loss")
-
-    def __init__(self) -> None:
         self.rows: list[tuple[int, float, float]] = []
         self.losses: list[torch.Tensor] = []
 
     def on_train_batch_end(self, trainer: pl.Trainer, module: Any, outputs: Any, batch: Any, index: int) -> None:
-        self.losses.append(_loss(trainer, outputs))
+        self.losses.append(
+            outputs["loss"].detach() * trainer.accumulate_grad_batches
+        )  # comes as its share of an update
+        self.tokens += int(batch["labels"].numel())
+        if trainer.global_rank == 0 and time.monotonic() - self.since > 10:
+            self.since = time.monotonic()
+            speed = trainer.world_size * self.tokens / (self.since - self.started)
+            done = f"{trainer.global_step}/{self.updates}, loss {float(self.losses[-1]):.3f}"
+            print(f"train {self.name}: {done}, {speed:,.0f} tokens/s", flush=True)
 
     def on_validation_end(self, trainer: pl.Trainer, module: Any) -> None:
         mean = float(torch.stack(self.losses).double().mean()) if self.losses else math.nan
@@ -140,7 +124,6 @@ class Learner(pl.LightningModule):
         return len(batch["labels"])
 
     def training_step(self, batch: Mapping[str, torch.Tensor], index: int) -> torch.Tensor:
-        """Log and return the loss."""
         loss = self.loss(batch)
         self.log("loss", loss)
         return loss
@@ -152,7 +135,6 @@ class Learner(pl.LightningModule):
         self.log("validation_loss", self.loss(batch), batch_size=weight, sync_dist=self.validation is not None)
 
     def configure_optimizers(self) -> OptimizerLRSchedulerConfig:
-        """AdamW, linear schedule."""
         return adamw(self.network, self.schedule, self.updates)
 
 
@@ -167,7 +149,7 @@ class Items:
 
 def fit_module(
     module: pl.LightningModule, items: Items, schedule: Schedule, *, seed: int, name: str, scratch: Path
-) -> LearningCurve:
+) -> Progress:
     """Train in place and leave the module with the weights of its best validation loss, on every process.
 
     Raises BadInput: no training or no validation items.
@@ -176,31 +158,38 @@ def fit_module(
     for split, size in sizes.items():
         if not size:
             raise BadInput(f"train {name}: got zero {split} items; the corpus needs documents of split {split!r}")
-    updates = schedule.updates(sizes["train"])
-    sharded = schedule.launch.strategy.startswith("fsdp")
-    spare = copy.deepcopy(module) if sharded else module  # sharding takes tensors apart
-    told = {"name": name, "seed": seed, **asdict(schedule), "updates": updates, "items": sizes}
-    told["processes"], told["stage"] = schedule.launch.world, os.environ.get("DVC_STAGE")  # its name in dvc.yaml
-    module.save_hyperparameters({**told, "network": _described(module)})
+    updates, launch = schedule.updates(sizes["train"]), schedule.launch
+    spare = copy.deepcopy(module) if launch.strategy.startswith("fsdp") else module  # sharding takes tensors apart
+    network: Any = getattr(module, "network", module)
+    config = network.config.to_diff_dict() if hasattr(network, "config") else {}
+    plain = {key: value for key, value in config.items() if isinstance(value, str | int | float | bool)}
+    shape = {"class": type(network).__name__, "parameters": sum(p.numel() for p in module.parameters()), **plain}
+    told = {"name": name, "seed": seed, **asdict(schedule), "updates": updates, "items": sizes, "network": shape}
+    stage = os.environ.get("DVC_STAGE")  # its name in dvc.yaml
+    module.save_hyperparameters({**told, "processes": launch.world, "stage": stage})
+    world = launch.world if isinstance(module, Learner) else 1  # no other module can add up parts of validation
+    validation = ValidationBatches(sizes["validation"], schedule.batch, world)
+    if isinstance(module, Learner):
+        module.validation = validation
+    pairs = ((items.train, TrainingBatches(sizes["train"], schedule, seed)), (items.validation, validation))
+    loaders = [DataLoader[Any](split, batch_sampler=order, collate_fn=items.collate) for split, order in pairs]
     kept: dict[str, Any] = {"monitor": "validation_loss", "save_last": True, "enable_version_counter": False}
-    best = ModelCheckpoint(scratch, "best-{epoch}", **kept)
-    clipping, progress = Clipping(schedule.clip), Progress(name, updates)
-    loggers, curve = _loggers(name, scratch, tags=[type(module).__name__]), LearningCurve()
-    trainer = schedule.launch.trainer(
+    best, progress = ModelCheckpoint(scratch, "best-{epoch}", **kept), Progress(name, updates)
+    loggers = _loggers(name, scratch, tags=[type(module).__name__])
+    trainer = launch.trainer(
         module,
         max_epochs=schedule.validations,
-        accumulate_grad_batches=schedule.accumulate // schedule.launch.world,
+        accumulate_grad_batches=schedule.accumulate // launch.world,
         precision=schedule.precision,
         logger=loggers,
-        callbacks=[best, curve, clipping, NamedDraws(seed), progress, LearningRateMonitor("step")],
+        callbacks=[best, Steps(seed, schedule.clip), progress, LearningRateMonitor("step")],
         log_every_n_steps=50,
         num_sanity_val_steps=0,
     )
     last = scratch / "last.ckpt"
-    start = str(last) if last.is_file() else None
     failed = 1
     try:
-        trainer.fit(module, *_loaders(module, items, schedule, seed), ckpt_path=start, weights_only=True)  # type: ignore[misc, arg-type]
+        trainer.fit(module, loaders[0], loaders[1], ckpt_path=str(last) if last.is_file() else None, weights_only=True)
         failed = 0
     finally:  # a run of Weights & Biases that stays open would take in the next network of this process
         for mirror in loggers[1:]:
@@ -216,27 +205,7 @@ def fit_module(
         states = state["callbacks"].items()
         loss = float(next(value["best_model_score"] for key, value in states if key.startswith("ModelCheckpoint")))
         print(f"train {name}: {updates} updates, best validation loss {loss:.4f} nats", flush=True)
-    return curve
-
-
-def _described(module: pl.LightningModule) -> dict[str, Any]:
-    """What a run's configuration says of the network: its class, its parameters, and its own configuration."""
-    network: Any = getattr(module, "network", module)
-    config = network.config.to_diff_dict() if hasattr(network, "config") else {}
-    plain = {key: value for key, value in config.items() if isinstance(value, str | int | float | bool)}
-    return {"class": type(network).__name__, "parameters": sum(p.numel() for p in module.parameters()), **plain}
-
-
-def _loaders(module: pl.LightningModule, items: Items, schedule: Schedule, seed: int) -> list[DataLoader[Any]]:
-    """Training and validation batches of this process; only a :class:`Learner` can add up parts of validation."""
-    validation = ValidationBatches(
-        len(items.validation), schedule.batch, schedule.launch.world if isinstance(module, Learner) else 1
-    )
-    if isinstance(module, Learner):
-        module.validation = validation
-    orders = TrainingBatches(len(items.train), schedule, seed)
-    pairs = ((items.train, orders), (items.validation, validation))
-    return [DataLoader(split, batch_sampler=order, collate_fn=items.collate) for split, order in pairs]
+    return progress
 
 
 def _loggers(name: str, scratch: Path, tags: list[str]) -> list[Any]:

@@ -16,6 +16,9 @@ from longform.core.documents import BadInput
 
 MIN_SHARED = 0.2  # of a row: below this, mask and bookkeeping cost more than the tokens saved (measured on CPU)
 TREE_NODES = 512  # attention is quadratic in the nodes of a tree
+POSITIONS = 256  # output rows at a time: 256 x 16k float32 logits stay in a core's cache share; 2,048 do not
+READS_TREES = frozenset({"gpt2", "gpt_neox", "llama", "qwen2"})  # attend as a 4-D mask says, positions as given; tested
+REPORT_SECONDS = 10
 
 
 @dataclass
@@ -108,32 +111,25 @@ def batches(trees: Sequence[Tree], budget: int) -> Iterator[list[Tree]]:
             yield batch
 
 
-POSITIONS = 256  # output rows at a time: 256 x 16k float32 logits stay in a core's cache share; 2,048 do not
-READS_TREES = frozenset({"gpt2", "gpt_neox", "llama", "qwen2"})  # attend as a 4-D mask says, positions as given; tested
-REPORT_SECONDS = 10
-
-
-def open_reader(network: Any, budget: int = 1024, share: bool = True, label: str = "log-probs") -> "LogProbReader":
-    """A reader of a network as it is: its device, its precision; the network is put in evaluation mode."""
-    return LogProbReader(network.eval(), *parts(network), budget, share, label)
-
-
 @torch.inference_mode()
-def parts(network: Any) -> tuple[Callable[..., torch.Tensor], Callable[[torch.Tensor], torch.Tensor]]:
-    """The layers below the output layer, and the output layer, where together they are the network.
+def open_reader(network: Any, budget: int = 1024, share: bool = True, label: str = "log-probs") -> "LogProbReader":
+    """A reader of a network as it is: its device, its precision; the network is put in evaluation mode.
 
-    A few architectures scale or cap their logits in between: they are found by trying three tokens, and then the
-    whole network is the body and nothing is left for the head.
+    It reads by the layers below the output layer, and the output layer, where together they are the network. A few
+    architectures scale or cap their logits in between: they are found by trying three tokens, and then the whole network
+    is the body and nothing is left for the head.
     """
+    network.eval()
     base, head = network.base_model, network.get_output_embeddings()
     ids = torch.arange(3, device=network.device)[None] % network.config.vocab_size
     logits = network(input_ids=ids).logits
+    apart = False
     if head is not None and base is not network:
         states = base(input_ids=ids)[0]
         fits = states.shape[-1] == head.weight.shape[-1]
-        if fits and torch.allclose(head(states), logits, rtol=1e-3, atol=1e-3):
-            return lambda **inputs: base(**inputs)[0], head
-    return lambda **inputs: network(**inputs).logits, lambda states: states
+        apart = fits and torch.allclose(head(states), logits, rtol=1e-3, atol=1e-3)
+    body: Any = (lambda **inputs: base(**inputs)[0]) if apart else (lambda **inputs: network(**inputs).logits)
+    return LogProbReader(network, body, head if apart else lambda states: states, budget, share, label)
 
 
 @dataclass(frozen=True)
@@ -142,7 +138,7 @@ class LogProbReader:
 
     Attributes:
         network: a transformers causal LM in evaluation mode.
-        body, head: inputs to states, states to logits; see :func:`parts`.
+        body, head: inputs to states, states to logits.
         budget: padded tokens of a batch; 1,024 is fastest on one CPU core (measured from 1,024 to 4,096), GPUs want more.
         share: whether rows with common prefixes are read as one tree; architectures not in ``READS_TREES`` never are.
     """
@@ -150,83 +146,59 @@ class LogProbReader:
     network: Any
     body: Callable[..., torch.Tensor]
     head: Callable[[torch.Tensor], torch.Tensor]
-    budget: int = 1024
-    share: bool = True
-    label: str = "log-probs"
-
-    @property
-    def window(self) -> int | None:
-        """The model's longest input; None where it has no limit."""
-        return getattr(self.network.config, "max_position_embeddings", None)
+    budget: int
+    share: bool
+    label: str
 
     def check(self, rows: Sequence[tuple[int, ...]], names: Sequence[str]) -> None:
         """Refuse rows that the model cannot read whole. Raises BadInput: a row is empty or longer than the window."""
+        window = getattr(self.network.config, "max_position_embeddings", None)  # None where it has no limit
         for row, name in zip(rows, names, strict=True):
             if not row:
                 raise BadInput(f"{name}: the tokenizer gives no token; give the text at least one word")
-            if self.window is not None and len(row) > self.window:
-                raise BadInput(
-                    f"{name}: {len(row)} tokens, the model reads {self.window}; shorten it or change the model"
-                )
+            if window is not None and len(row) > window:
+                raise BadInput(f"{name}: {len(row)} tokens, the model reads {window}; shorten it or change the model")
 
     def read(self, rows: Sequence[tuple[int, ...]]) -> list[np.ndarray]:
         """Natural-log probabilities of tokens 2..T of each row, shape (tokens - 1,), float32 (float64 in double)."""
         values: list[np.ndarray] = [np.zeros(0, dtype=np.float32)] * len(rows)
-        planned, reported = self.plan(rows), time.monotonic()
+        share = self.share and self.network.config.model_type in READS_TREES
+        planned, reported = list(batches(grow(rows, share), self.budget)), time.monotonic()
         for done, batch in enumerate(planned, start=1):
-            for index, log_probs in self.read_batch(batch):
-                values[index] = log_probs
+            for tree, log_probs in zip(batch, self._read(batch), strict=True):
+                for index, nodes in tree.rows:
+                    values[index] = log_probs[nodes[1:]]
             if time.monotonic() - reported > REPORT_SECONDS:
                 reported = time.monotonic()
                 print(f"{self.label}: {done}/{len(planned)} batches", flush=True)
         return values
 
-    def plan(self, rows: Sequence[tuple[int, ...]]) -> list[list[Tree]]:
-        """The batches in which the rows will be read."""
-        share = self.share and self.network.config.model_type in READS_TREES
-        return list(batches(grow(rows, share), self.budget))
-
-    def read_batch(self, trees: list[Tree]) -> list[tuple[int, np.ndarray]]:
-        """Row number and log-probabilities of every row of a batch of the plan."""
-        read = zip(trees, self._batch(trees), strict=True)
-        return [(index, values[nodes[1:]]) for tree, values in read for index, nodes in tree.rows]
-
     @torch.inference_mode()
-    def _batch(self, trees: list[Tree]) -> list[np.ndarray]:
+    def _read(self, trees: list[Tree]) -> list[np.ndarray]:
         """Log-probability of every node given its ancestors (0 at the roots), one array per tree."""
-        width = max(len(tree.tokens) for tree in trees)
-        hidden = self._hidden(trees, width).flatten(0, 1)
-        starts = np.repeat(np.arange(len(trees)) * width, [len(tree.tokens) for tree in trees])
+        sizes = [len(tree.tokens) for tree in trees]
+        width, branched = max(sizes), len(trees[0].runs) > 1
+        ids, positions = np.zeros((2, len(trees), width), dtype=np.int64)
+        seen = np.repeat(np.eye(width, dtype=bool)[None], len(trees) if branched else 0, axis=0)
+        for row, (tree, size) in enumerate(zip(trees, sizes, strict=True)):
+            ids[row, :size] = tree.tokens
+            if branched:
+                seen[row, :size, :size], positions[row, :size] = tree.ancestors(), tree.depths()
+        inputs = {"input_ids": torch.from_numpy(ids)}
+        if branched:  # an additive mask in which each node sees itself and its ancestors
+            dtype = self.network.dtype
+            mask = torch.zeros((len(trees), 1, width, width), dtype=dtype)
+            mask[~torch.from_numpy(seen)[:, None]] = torch.finfo(dtype).min
+            inputs |= {"attention_mask": mask, "position_ids": torch.from_numpy(positions)}
+        inputs = {name: value.to(self.network.device) for name, value in inputs.items()}
+        hidden = self.body(**inputs, use_cache=False).flatten(0, 1)
+        starts = np.repeat(np.arange(len(trees)) * width, sizes)
         parents = np.concatenate([tree.parents for tree in trees])
         tokens = np.concatenate([tree.tokens for tree in trees]).astype(np.int64)
         inner = parents >= 0
         values = np.zeros(len(tokens), dtype=np.float64 if hidden.dtype == torch.float64 else np.float32)
         values[inner] = self._targets(hidden, (starts + parents)[inner], tokens[inner])
-        return np.split(values, np.cumsum([len(tree.tokens) for tree in trees])[:-1])
-
-    def _hidden(self, trees: list[Tree], width: int) -> torch.Tensor:
-        """Last hidden states, (trees, width, dims)."""
-        ids = np.zeros((len(trees), width), dtype=np.int64)
-        for row, tree in enumerate(trees):
-            ids[row, : len(tree.tokens)] = tree.tokens
-        inputs = {"input_ids": torch.from_numpy(ids)}
-        if len(trees[0].runs) > 1:
-            inputs |= self._shape_of_trees(trees, width)
-        inputs = {name: value.to(self.network.device) for name, value in inputs.items()}
-        return self.body(**inputs, use_cache=False)
-
-    def _shape_of_trees(self, trees: list[Tree], width: int) -> dict[str, torch.Tensor]:
-        """Positions, and an additive mask in which each node sees itself and its ancestors."""
-        seen = np.repeat(np.eye(width, dtype=bool)[None], len(trees), axis=0)
-        positions = np.zeros((len(trees), width), dtype=np.int64)
-        for row, tree in enumerate(trees):
-            size = len(tree.tokens)
-            seen[row, :size, :size] = tree.ancestors()
-            positions[row, :size] = tree.depths()
-        dtype = self.network.dtype
-        mask = torch.zeros((len(trees), 1, width, width), dtype=dtype)
-        mask[~torch.from_numpy(seen)[:, None]] = torch.finfo(dtype).min
-        return {"attention_mask": mask, "position_ids": torch.from_numpy(positions)}
+        return np.split(values, np.cumsum(sizes)[:-1])
 
     def _targets(self, hidden: torch.Tensor, parents: np.ndarray, tokens: np.ndarray) -> np.ndarray:
         """Log-probability of each token after the hidden state of its parent; each state meets the head once."""

@@ -1,21 +1,90 @@
-"""How long, how fast and in which order a model sees its items: functions of (seed, step) alone, on any number of processes.
+"""How long, how fast, in which order and on how many processes a model sees its items: functions of (seed, step) alone.
 
-The run has one numbered sequence of batches. With n processes, process r takes batches r, r + n, r + 2n …, and
+A run has one numbered sequence of batches. With n processes, process r takes batches r, r + n, r + 2n …, and
 accumulates n times fewer of them, so an update sees the same items however many processes share it.
 """
 
+import logging
 import math
-from collections.abc import Callable, Iterator, Mapping
+import os
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from torch.utils.data import Sampler
+import pytorch_lightning as pl
+import torch
+from pytorch_lightning.plugins.environments import LightningEnvironment
+from pytorch_lightning.strategies import FSDPStrategy, StrategyRegistry
+from torch import distributed
+from torch.utils.data import DataLoader, Sampler
 
 from longform.core.documents import BadInput
+from longform.core.processes import processes
 from longform.core.resampling import generator
-from longform.language_models.launching import Launch, rank
 
 PRECISIONS = ("32-true", "bf16-mixed", "16-mixed", "bf16-true", "16-true", "64-true")
+
+
+@dataclass(frozen=True)
+class Launch:
+    """Processes a machine, and machines; they change no result beyond rounding. ``strategy`` is Lightning's name of it."""
+
+    devices: int = 1
+    nodes: int = 1
+    strategy: str = "auto"
+
+    def __post_init__(self) -> None:
+        known = ["auto", *sorted(StrategyRegistry.available_strategies())]
+        if self.strategy not in known:
+            raise BadInput(f"LONGFORM_STRATEGY is {self.strategy!r}, allowed are {known}; set it right or unset it")
+
+    @classmethod
+    def here(cls) -> "Launch":
+        """The processes of :func:`processes`, with the strategy that ``LONGFORM_STRATEGY`` names."""
+        return cls(*processes(), os.environ.get("LONGFORM_STRATEGY", "auto"))
+
+    @property
+    def world(self) -> int:
+        return self.devices * self.nodes
+
+    def trainer(self, module: pl.LightningModule, **settings: Any) -> pl.Trainer:
+        """A Trainer of these processes, which draws no bars, warns of nothing and deals out no items by itself.
+
+        "fsdp" shards a transformers network block by block and keeps one whole checkpoint. A run of one process is no
+        part of the Slurm job that it may stand in (a worker of a task farm inherits ``SLURM_NTASKS=8``, from which
+        Lightning would take itself for one process of eight).
+        """
+        if self.strategy.startswith("fsdp") and not torch.cuda.is_available():
+            raise BadInput(
+                f"LONGFORM_STRATEGY is {self.strategy!r}, which Lightning has for GPUs alone; set 'ddp' or unset it"
+            )
+        strategy: Any = self.strategy
+        if strategy == "fsdp":
+            names = set(getattr(getattr(module, "network", None), "_no_split_modules", None) or ())
+            blocks = {type(part) for part in module.modules() if type(part).__name__ in names}
+            strategy = FSDPStrategy(auto_wrap_policy=blocks or None, state_dict_type="full")
+        for logger in ("pytorch_lightning", "lightning.pytorch", "lightning.fabric", "wandb"):
+            logging.getLogger(logger).setLevel(logging.ERROR)
+        warnings.filterwarnings("ignore", module="pytorch_lightning|lightning")
+        warnings.filterwarnings("ignore", message=".*LeafSpec.*")
+        inherited = os.environ.get("SLURM_NTASKS") not in (None, str(self.world)) or self.world == 1
+        return pl.Trainer(
+            accelerator="auto",
+            devices=self.devices,
+            num_nodes=self.nodes,
+            strategy=strategy,
+            plugins=[LightningEnvironment()] if inherited and "TORCHELASTIC_RUN_ID" not in os.environ else None,
+            use_distributed_sampler=False,
+            enable_progress_bar=False,
+            enable_model_summary=False,
+            **settings,
+        )
+
+
+def rank() -> int:
+    """The number of this process, zero where there is one."""
+    return distributed.get_rank() if distributed.is_available() and distributed.is_initialized() else 0
 
 
 @dataclass(frozen=True)
@@ -26,8 +95,7 @@ class Schedule:
         learning_rate: peak of AdamW.
         batch: items of one forward pass.
         epochs: passes over the training items, fractions allowed.
-        accumulate: forward passes of an update, shared out among all processes; an update sees ``batch * accumulate``
-            items.
+        accumulate: forward passes of an update, shared out among all processes.
         validations: validations, and checkpoints, in the whole run.
         warmup: share of updates with a rising rate; then a linear fall to zero.
         clip: largest gradient norm.
@@ -69,20 +137,24 @@ class Schedule:
     def from_settings(cls, settings: Mapping[str, Any]) -> "Schedule":
         """Build from an entry. Raises BadInput: a name that is not a field."""
         known = [field.name for field in fields(cls)]
-        unknown = sorted(settings.keys() - set(known))
-        if unknown:
+        if unknown := sorted(settings.keys() - set(known)):
             raise BadInput(f"schedule has {unknown[0]!r}; allowed are {known}; fix the entry")
         return cls(**settings)
 
     @property
     def launch(self) -> Launch:
-        """Where it runs, which the environment says."""
         return Launch.here()
 
     def updates(self, items: int) -> int:
         """Optimiser updates in the whole run, a multiple of the validations."""
         wanted = self.epochs * items / (self.batch * self.accumulate)
         return self.validations * max(1, math.ceil(wanted / self.validations))
+
+
+def linear_schedule(updates: int, warmup: float) -> Callable[[int], float]:
+    """Multiplier of the learning rate at an update: up over the warm-up share, then linearly down to zero."""
+    rising = max(1, round(updates * warmup))
+    return lambda step: min((step + 1) / rising, max(0.0, (updates - step) / max(1, updates - rising)))
 
 
 class TrainingBatches(Sampler[list[int]]):
@@ -105,14 +177,13 @@ class TrainingBatches(Sampler[list[int]]):
     def __iter__(self) -> Iterator[list[int]]:
         orders: dict[int, Any] = {}
         for step in range(self.part * self.batches, (self.part + 1) * self.batches):
-            number = step * self.world + rank()
-            yield [self._item(n, orders) for n in range(number * self.batch, (number + 1) * self.batch)]
-
-    def _item(self, draw: int, orders: dict[int, Any]) -> int:
-        epoch, place = divmod(draw, self.items)
-        if epoch not in orders:
-            orders[epoch] = generator(self.seed, "order", epoch).permutation(self.items)
-        return int(orders[epoch][place])
+            first, batch = (step * self.world + rank()) * self.batch, []
+            for draw in range(first, first + self.batch):
+                epoch, place = divmod(draw, self.items)
+                if epoch not in orders:
+                    orders[epoch] = generator(self.seed, "order", epoch).permutation(self.items)
+                batch.append(int(orders[epoch][place]))
+            yield batch
 
 
 class ValidationBatches(Sampler[list[int]]):
@@ -138,7 +209,27 @@ class ValidationBatches(Sampler[list[int]]):
         return step * self.world + rank() < self.batches
 
 
-def linear_schedule(updates: int, warmup: float) -> Callable[[int], float]:
-    """Multiplier of the learning rate at an update: up over the warm-up share, then linearly down to zero."""
-    rising = max(1, round(updates * warmup))
-    return lambda step: min((step + 1) / rising, max(0.0, (updates - step) / max(1, updates - rising)))
+class Turns(Sampler[list[int]]):
+    """Batches of item numbers of this process: r, r + n, r + 2n … of n processes; one empty batch where there are none."""
+
+    def __init__(self, items: int, batch: int, world: int) -> None:
+        self.items, self.batch, self.world = items, batch, world
+
+    def __len__(self) -> int:
+        return max(1, math.ceil(len(self._mine()) / self.batch))  # Lightning refuses a process without a batch
+
+    def __iter__(self) -> Iterator[list[int]]:
+        mine = self._mine()
+        return (list(mine[start : start + self.batch]) for start in range(0, max(1, len(mine)), self.batch))
+
+    def _mine(self) -> range:
+        return range(rank() if self.world > 1 else 0, self.items, self.world)
+
+
+def predict(module: pl.LightningModule, items: Sequence[Any], batch: int, launch: Launch) -> None:
+    """Hand batches (lists of items) to the module's ``predict_step``; process r of n takes items r, r + n, r + 2n …."""
+    trainer = launch.trainer(module, logger=False, enable_checkpointing=False)
+    turns = Turns(len(items), batch, launch.world)
+    loader: DataLoader[Any] = DataLoader(list(items), batch_sampler=turns, collate_fn=list)  # type: ignore[arg-type]
+    trainer.predict(module, loader, return_predictions=False)
+    trainer.strategy.barrier()

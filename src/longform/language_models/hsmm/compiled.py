@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -60,10 +60,9 @@ class Tables:
 
 @dataclass
 class Expectation:
-    """Expected counts of one pass over sequences.
+    """Expected counts over sequences: transitions (C, C) float64 and segments (G, C), arrays or tensors of the device that scanned.
 
     Attributes:
-        transitions: (C, C) float64. segments: (G, C). NumPy arrays, or tensors on the device that scanned.
         log_likelihood, tokens: nats and tokens of the sequences that the model explains.
         lost: sequences of probability zero, left out of all of these.
         blocks: blocks of sequences summed so far; a pass that was killed goes on behind them.
@@ -77,71 +76,11 @@ class Expectation:
     blocks: int = 0
 
 
-@dataclass(frozen=True)
-class Block:
-    """Sequences packed for the scan: longest first, position by position, without padding.
-
-    Row ``first[t] + b`` is position t of the b-th longest sequence; positions run 0..T of each sequence.
-
-    Attributes:
-        order: place in the caller's list of each packed sequence, (B,).
-        lengths: tokens of each packed sequence, descending, (B,).
-        first: first row of each position, (T + 2,).
-        index: row of the joint table for the segment of length k + 1 that starts at a row, -1 if none, (rows, K).
-    """
-
-    order: np.ndarray
-    lengths: np.ndarray
-    first: np.ndarray
-    index: np.ndarray
-
-    @property
-    def last_rows(self) -> np.ndarray:
-        """Row of each packed sequence's end position, (B,)."""
-        return self.first[self.lengths] + np.arange(len(self.lengths))
-
-    @property
-    def sequence_of_row(self) -> np.ndarray:
-        """Packed sequence that each row belongs to, (rows,)."""
-        return np.arange(self.first[-1]) - np.repeat(self.first[:-1], np.diff(self.first))
-
-    def occurrences(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Every in-vocabulary segment sorted by table row, then by place: the fixed order in which counts are summed.
-
-        Returns:
-            distinct table rows (U,); where each one's segments begin in the two lists that follow (U + 1,); block rows
-            where each segment begins, and where it ends (N,).
-        """
-        flat, bits = self.index.ravel(), self.index.size.bit_length()
-        places = np.flatnonzero(flat >= 0)
-        keys = np.sort(flat[places].astype(np.int64) << bits | places)
-        sorted_grams, places = keys >> bits, keys & ((1 << bits) - 1)
-        starts, k = np.divmod(places, self.index.shape[1])
-        positions = np.repeat(np.arange(len(self.first) - 1), np.diff(self.first))
-        ends = self.first[positions[starts] + k + 1] + self.sequence_of_row[starts]
-        begins = np.flatnonzero(np.diff(sorted_grams, prepend=-1))
-        return sorted_grams[begins], np.append(begins, len(keys)), starts, ends
-
-
-def pack(indices: Sequence[np.ndarray]) -> Block:
-    """Pack the index arrays (T_i, K) of several sequences into one block."""
-    lengths = np.array([len(index) for index in indices], dtype=np.int64)
-    order = np.argsort(-lengths, kind="stable")
-    lengths = lengths[order]
-    reach = np.array([np.searchsorted(-lengths, -t, side="right") for t in range(lengths[0] + 1)])
-    first = np.concatenate([[0], np.cumsum(reach)]).astype(np.int64)
-    packed = np.full((first[-1], indices[0].shape[1]), -1, dtype=np.int32)
-    for b, place in enumerate(order):
-        packed[first[: lengths[b]] + b] = indices[place]
-    return Block(order, lengths, first, packed)
-
-
 def blocks_of(lengths: Sequence[int], rows_per_block: int) -> list[np.ndarray]:
     """Places of the sequences of each block: sorted by length, as many as fit ``rows_per_block``, at least one."""
-    order = np.argsort(-np.asarray(lengths, dtype=np.int64), kind="stable")
     blocks: list[list[int]] = []
     rows = rows_per_block
-    for place in order.tolist():
+    for place in np.argsort(-np.asarray(lengths, dtype=np.int64), kind="stable").tolist():
         need = int(lengths[place]) + 1
         if rows + need > rows_per_block:
             blocks.append([])
@@ -158,13 +97,6 @@ def renumbered(indices: Sequence[np.ndarray]) -> tuple[list[np.ndarray], np.ndar
     return [np.where(index >= 0, np.searchsorted(rows, index), -1).astype(np.int32) for index in indices], rows
 
 
-def in_float64(indices: Sequence[np.ndarray], transitions: Any, joint: Any) -> tuple[Block, Tables, np.ndarray]:
-    """Sequences with the excerpt of the tables (arrays or tensors) that they use in float64, and the rows it holds."""
-    again, rows = renumbered(indices)
-    excerpt = [torch.as_tensor(table).double().cpu().numpy() for table in (transitions, joint[rows])]
-    return pack(again), Tables.of(*excerpt), rows
-
-
 class Workspace(threading.local):
     """Each thread's buffers, which its scans take turns to use: memory is claimed once, not once per block.
 
@@ -174,7 +106,7 @@ class Workspace(threading.local):
     def __init__(self) -> None:
         self.held: dict[str, np.ndarray] = {}
 
-    def take(self, name: str, shape: tuple[int, int], dtype: np.dtype) -> np.ndarray:
+    def take(self, name: str, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
         """An uninitialised array, carved from the buffer of that name."""
         size, buffer = shape[0] * shape[1], self.held.get(name)
         if buffer is None or len(buffer) < size or buffer.dtype != dtype:
@@ -182,89 +114,98 @@ class Workspace(threading.local):
         return buffer[:size].reshape(shape)
 
 
-@dataclass
 class Scan:
-    """Scaled vectors of one block, (rows, C) with scales (rows,).
+    """Scaled vectors of the sequences of one block, (rows, C) with scales (rows,).
 
-    ``ended`` is alpha and ``before`` is b; after :func:`backward`, ``begun`` is e and ``after`` is beta, which at a
-    sequence's end are 0 and 1. ``log_partition`` is log P of each packed sequence in nats, (B,) float64, minus infinity
-    where nothing explains it.
+    Sequences are packed longest first, position by position, without padding: row ``first[t] + b`` is position t of the b-th
+    longest one; positions run 0..T of each. The constructor packs and makes the forward pass; :meth:`backward` adds the rest.
+
+    Attributes:
+        order: place in the caller's list of each packed sequence, (B,).
+        first: first row of each position, (T + 2,).
+        ends: row of each packed sequence's end position, (B,).
+        sequence: packed sequence that each row belongs to, (rows,).
+        index: row of the joint table for the segment of length k + 1 that starts at a row, -1 if none, (rows, K).
+        ended, before: alpha and b.
+        begun, after: e and beta; at a sequence's end they are 0 and 1.
+        log_partition: log P of each packed sequence in nats, (B,) float64, minus infinity where nothing explains it.
     """
 
-    block: Block
-    tables: Tables
-    workspace: Workspace
-    ended: np.ndarray
-    before: np.ndarray
-    forward_scales: np.ndarray
-    log_partition: np.ndarray = field(init=False)
-    begun: np.ndarray = field(init=False)
-    after: np.ndarray = field(init=False)
-    begun_scales: np.ndarray = field(init=False)
-    backward_scales: np.ndarray = field(init=False)
+    def __init__(self, indices: Sequence[np.ndarray], tables: Tables, workspace: Workspace | None = None) -> None:
+        """Alpha and b at every position, given index arrays (T_i, K). z_0 is state 0 and emits nothing (deng2022, released code)."""
+        lengths = np.array([len(index) for index in indices], dtype=np.int64)
+        self.order = np.argsort(-lengths, kind="stable")
+        lengths = lengths[self.order]
+        reach = np.array([np.searchsorted(-lengths, -t, side="right") for t in range(lengths[0] + 1)])
+        self.first = first = np.concatenate([[0], np.cumsum(reach)]).astype(np.int64)
+        self.ends = first[lengths] + np.arange(len(lengths))
+        self.sequence = np.arange(first[-1]) - np.repeat(first[:-1], np.diff(first))
+        self.index = np.full((first[-1], indices[0].shape[1]), -1, dtype=np.int32)
+        for b, place in enumerate(self.order):
+            self.index[first[: lengths[b]] + b] = indices[place]
+        self.tables, self.workspace = tables, workspace or Workspace()
+        rows, dtype = first.tolist(), tables.joint.dtype
+        shape = rows[-1], tables.joint.shape[1]
+        self.ended, self.before = ended, before = [self.workspace.take(n, shape, dtype) for n in ("ended", "before")]
+        self.forward_scales = scales = np.zeros(rows[-1])
+        ended[: rows[1]] = 0
+        ended[: rows[1], 0] = 1
+        alpha, moved, transitions = (torch.from_numpy(part) for part in (ended, before, tables.transitions))
+        for t in range(len(rows) - 1):
+            if t:
+                kernels.forward_step(
+                    t, first, self.index, tables.joint, tables.tops, before, scales, ended, FLOORS[dtype]
+                )
+            torch.mm(alpha[rows[t] : rows[t + 1]], transitions, out=moved[rows[t] : rows[t + 1]])
+        with np.errstate(divide="ignore"):
+            total = np.log(ended[self.ends].sum(axis=1, dtype=np.float64)) + scales[self.ends]
+        self.log_partition = np.where(scales[self.ends] <= kernels.DEAD, -np.inf, total)
+
+    def backward(self) -> "Scan":
+        """The same scan with e and beta."""
+        tables, ended, first, rows = self.tables, self.ended, self.first, self.first.tolist()
+        self.begun, self.after = (self.workspace.take(n, ended.shape, ended.dtype) for n in ("begun", "after"))
+        self.backward_scales, self.begun_scales = np.zeros(len(ended)), np.full(len(ended), kernels.DEAD)
+        self.begun[self.ends] = 0
+        self.after[self.ends] = 1
+        transposed = np.ascontiguousarray(tables.transitions.T)  # a view is packed more slowly, at each position
+        e, beta, transitions = (torch.from_numpy(part) for part in (self.begun, self.after, transposed))
+        for t in range(len(rows) - 3, -1, -1):
+            kernels.backward_step(
+                t, first, self.index, tables.joint, tables.tops, self.after, self.backward_scales, self.begun,
+                self.begun_scales, FLOORS[ended.dtype],
+            )  # fmt: skip
+            going = slice(rows[t], rows[t] + rows[t + 2] - rows[t + 1])
+            torch.mm(e[going], transitions, out=beta[going])
+            self.backward_scales[going] = self.begun_scales[going]
+        return self
 
     @property
     def disagreement(self) -> np.ndarray:
         """Distance in nats between log P found forward and found backward, (B,); large where rounding lost a path."""
-        starts = slice(0, len(self.block.lengths))
+        starts = slice(0, len(self.order))
         with np.errstate(divide="ignore", invalid="ignore"):
             back = np.log(self.after[starts, 0].astype(np.float64)) + self.backward_scales[starts]
             gap = np.abs(back - self.log_partition)
         return np.where(np.isnan(gap), 0.0, gap)
 
 
-def forward(block: Block, tables: Tables, workspace: Workspace | None = None) -> Scan:
-    """Forward pass: alpha and b at every position. z_0 is state 0 and emits nothing (deng2022, released code)."""
-    workspace, dtype = workspace or Workspace(), tables.joint.dtype
-    first, rows = block.first, block.first.tolist()
-    ended, before = (workspace.take(name, (rows[-1], tables.joint.shape[1]), dtype) for name in ("ended", "before"))
-    scan = Scan(block, tables, workspace, ended, before, np.zeros(rows[-1]))
-    ended[: rows[1]] = 0
-    ended[: rows[1], 0] = 1
-    alpha, b, transitions = (torch.from_numpy(part) for part in (ended, before, tables.transitions))
-    for t in range(len(rows) - 1):
-        if t:
-            kernels.forward_step(
-                t, first, block.index, tables.joint, tables.tops, before, scan.forward_scales, ended, FLOORS[dtype]
-            )
-        torch.mm(alpha[rows[t] : rows[t + 1]], transitions, out=b[rows[t] : rows[t + 1]])
-    last = block.last_rows
-    with np.errstate(divide="ignore"):
-        total = np.log(ended[last].sum(axis=1, dtype=np.float64)) + scan.forward_scales[last]
-    scan.log_partition = np.where(scan.forward_scales[last] <= kernels.DEAD, -np.inf, total)
-    return scan
-
-
-def backward(scan: Scan) -> Scan:
-    """Add the backward pass, e and beta, to a forward scan."""
-    block, tables, dtype = scan.block, scan.tables, scan.ended.dtype
-    scan.begun, scan.after = (scan.workspace.take(name, scan.ended.shape, dtype) for name in ("begun", "after"))
-    scan.backward_scales, scan.begun_scales = np.zeros(len(scan.ended)), np.full(len(scan.ended), kernels.DEAD)
-    scan.begun[block.last_rows] = 0
-    scan.after[block.last_rows] = 1
-    transposed = np.ascontiguousarray(tables.transitions.T)  # a view is packed more slowly, at each position
-    e, beta, transitions = (torch.from_numpy(part) for part in (scan.begun, scan.after, transposed))
-    first, rows = block.first, block.first.tolist()
-    for t in range(len(rows) - 3, -1, -1):
-        kernels.backward_step(
-            t, first, block.index, tables.joint, tables.tops, scan.after, scan.backward_scales, scan.begun,
-            scan.begun_scales, FLOORS[dtype],
-        )  # fmt: skip
-        going = slice(rows[t], rows[t] + rows[t + 2] - rows[t + 1])
-        torch.mm(e[going], transitions, out=beta[going])
-        scan.backward_scales[going] = scan.begun_scales[going]
-    return scan
+def scan_in_float64(indices: Sequence[np.ndarray], transitions: Any, joint: Any) -> tuple[Scan, np.ndarray]:
+    """Forward pass over the excerpt of the tables (arrays or tensors) that sequences use, and the rows that it holds."""
+    again, rows = renumbered(indices)
+    excerpt = [torch.as_tensor(table).double().cpu().numpy() for table in (transitions, joint[rows])]
+    return Scan(again, Tables.of(*excerpt)), rows
 
 
 @without_denormals()
 def log_partitions(indices: Sequence[np.ndarray], tables: Tables, workspace: Workspace | None = None) -> np.ndarray:
     """log P of each sequence given by its index array (T_i, K), in nats; paths that float32 lost are found again."""
-    scan, out = forward(pack(indices), tables, workspace), np.empty(len(indices))
-    out[scan.block.order] = scan.log_partition
+    scan, out = Scan(indices, tables, workspace), np.empty(len(indices))
+    out[scan.order] = scan.log_partition
     lost = np.flatnonzero(np.isneginf(out))
     if tables.joint.dtype != np.float64 and len(lost):
-        block, doubled, _ = in_float64([indices[i] for i in lost.tolist()], tables.transitions, tables.joint)
-        out[lost[block.order]] = forward(block, doubled).log_partition
+        again, _ = scan_in_float64([indices[i] for i in lost.tolist()], tables.transitions, tables.joint)
+        out[lost[again.order]] = again.log_partition
     return out
 
 
@@ -275,7 +216,7 @@ def expectation(
     *,
     tokens: Sequence[int] | None = None,
     threads: int = 1,
-    rows_per_block: int = ROWS_PER_BLOCK,
+    rows_per_block: int | None = None,
     workspace: Workspace | None = None,
     begun: Expectation | None = None,
     on_block: Callable[[Expectation, int], None] | None = None,
@@ -295,7 +236,7 @@ def expectation(
         on_block: called after each block with the sums so far and the number of blocks; what it saves can be ``begun``.
     """
     total = begun or Expectation(np.zeros(tables.transitions.shape), np.zeros_like(tables.joint))
-    blocks, workspace = blocks_of(lengths, rows_per_block), workspace or Workspace()
+    blocks, workspace = blocks_of(lengths, rows_per_block or ROWS_PER_BLOCK), workspace or Workspace()
     sizes = np.asarray(lengths if tokens is None else tokens)
     left, done = range(total.blocks, len(blocks)), [threading.Event() for _ in blocks]
 
@@ -303,25 +244,24 @@ def expectation(
     def add(place: int) -> None:
         try:
             indices = [index_of(i) for i in blocks[place]]
-            scan = backward(forward(pack(indices), tables, workspace))
+            scan = Scan(indices, tables, workspace).backward()
+            again: Scan | None = None
             poor = np.flatnonzero(np.isneginf(scan.log_partition) | (scan.disagreement > AGREEMENT))
-            again, rows = None, np.zeros(0, np.int64)
             if tables.joint.dtype != np.float64 and len(poor):
                 scan.log_partition[poor] = -np.inf
-                block, doubled, rows = in_float64(
-                    [indices[i] for i in scan.block.order[poor]], tables.transitions, tables.joint
-                )
-                again = backward(forward(block, doubled))
+                chosen = [indices[i] for i in scan.order[poor]]
+                again, rows = scan_in_float64(chosen, tables.transitions, tables.joint)
+                again.backward()
             pairs = [transition_counts(one) for one in (scan, again) if one]
             if place > left.start:
                 done[place - 1].wait()
             if total.blocks != place:
                 return  # the block before this one failed, and its error is on the way
             accumulate(total, scan, pairs[0], total.segments, sizes[blocks[place]])
-            total.lost += int(np.isneginf((again or scan).log_partition).sum())
             if again:
+                total.lost -= len(poor)
                 counts = np.zeros(again.tables.joint.shape)
-                accumulate(total, again, pairs[1], counts, sizes[blocks[place]][scan.block.order[poor]])
+                accumulate(total, again, pairs[1], counts, sizes[blocks[place]][scan.order[poor]])
                 total.segments[rows] += counts.astype(total.segments.dtype)
             total.blocks += 1
             if on_block:
@@ -341,20 +281,29 @@ def expectation(
 def accumulate(
     total: Expectation, scan: Scan, pairs: np.ndarray | torch.Tensor, segments: np.ndarray, tokens: np.ndarray
 ) -> None:
-    r"""Add a scan to the totals: the explained sequences' nats and tokens, ``pairs``, and the expected segments.
+    r"""Add a scan to the totals: the explained sequences' nats and tokens, how many are lost, ``pairs``, and the expected segments.
 
-    Segments $\sum b_t(z) W[g, z] \beta_{t+k}(z) / P(x)$, the gradient with respect to log W, go to ``segments`` (G, C).
-    ``tokens`` counts those of each sequence, in the order in which they were given to :func:`pack`.
+    Segments $\sum b_t(z) W[g, z] \beta_{t+k}(z) / P(x)$, the gradient with respect to log W, go to ``segments`` (G, C), summed in
+    a fixed order: by table row, then by place. ``tokens`` counts those of each sequence, in the order in which they were given.
     """
     explained = np.isfinite(scan.log_partition)
     total.log_likelihood += float(scan.log_partition[explained].sum())
-    total.tokens += int(tokens[scan.block.order][explained].sum())
+    total.tokens += int(tokens[scan.order][explained].sum())
+    total.lost += int(np.isneginf(scan.log_partition).sum())
     total.transitions += pairs
-    grams, bounds, starts, ends = scan.block.occurrences()
+    flat, bits = scan.index.ravel(), scan.index.size.bit_length()
+    places = np.flatnonzero(flat >= 0)
+    keys = np.sort(flat[places].astype(np.int64) << bits | places)
+    grams, places = keys >> bits, keys & ((1 << bits) - 1)
+    starts, k = np.divmod(places, scan.index.shape[1])
+    positions = np.repeat(np.arange(len(scan.first) - 1), np.diff(scan.first))
+    ends = scan.first[positions[starts] + k + 1] + scan.sequence[starts]
     left, right = scan.forward_scales[starts], scan.backward_scales[ends]
-    exponents = _exponents(left, right, scan.log_partition[scan.block.sequence_of_row[starts]])
+    exponents = _exponents(left, right, scan.log_partition[scan.sequence[starts]])
+    begins = np.flatnonzero(np.diff(grams, prepend=-1))
     kernels.add_counts(
-        bounds, grams, starts, ends, exponents, scan.before, scan.after, scan.tables.joint, segments
+        np.append(begins, len(keys)), grams[begins], starts, ends, exponents, scan.before, scan.after, scan.tables.joint,
+        segments,
     )  # fmt: skip
 
 
@@ -363,7 +312,7 @@ def transition_counts(scan: Scan) -> np.ndarray:
 
     Equals the gradient of the summed log partition with respect to log A. Consumes ``scan.begun``.
     """
-    exponents = _exponents(scan.forward_scales, scan.begun_scales, scan.log_partition[scan.block.sequence_of_row])
+    exponents = _exponents(scan.forward_scales, scan.begun_scales, scan.log_partition[scan.sequence])
     kernels.weigh_rows(scan.begun, exponents, LIMITS[scan.begun.dtype])
     pairs = torch.mm(torch.from_numpy(scan.ended).t(), torch.from_numpy(scan.begun)).numpy()
     return pairs.astype(np.float64) * scan.tables.transitions

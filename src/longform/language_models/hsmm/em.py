@@ -10,11 +10,14 @@ quadratic in, begin anew, each with its own uneven share of what the model knows
 """
 
 import itertools
+import json
+import shutil
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
-from typing import cast
+from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -28,6 +31,9 @@ from longform.language_models.hsmm.model import NgramTable, SemiMarkovLM, build_
 
 ROWS_PER_SLICE = 65_536  # ours: table rows normalised at once, so that the M-step needs no third table
 MASS_FLOOR = 1e-30  # ours: probabilities below it become 0, which keeps float32 products out of the denormals
+SPELLING = 3  # ours: tokens of the n-grams that spell what training text has not; with 1 such text's price doubles
+UNEVENNESS = 0.1  # ours: 1.0 needed a quarter more iterations on a language of 16 states, 0.03 no fewer
+LEAST_SHARE = 1e-4  # ours: no n-gram starts at zero, from which EM could not move it
 
 
 @dataclass(frozen=True)
@@ -38,29 +44,24 @@ class Compute:
         device: "cpu" for the compiled scan, or a torch device for the scan in PyTorch.
         threads: blocks that the compiled scan works on at once; its results do not depend on it, bit for bit.
         dtype: float32 or float64; a sequence whose float32 likelihood vanishes is scanned again in float64.
-        rows_per_block: positions scanned at once; by default what suits the device.
     """
 
     device: str = "cpu"
     threads: int = 1
     dtype: str = "float32"
-    rows_per_block: int | None = None
 
 
 @dataclass(frozen=True)
 class Iteration:
-    """What one E-step saw.
+    """What one E-step saw, under the tables before this iteration's M-step.
 
     Attributes:
-        number: from 0.
-        log_likelihood: summed over the explained sequences, nats, under the tables before this iteration's M-step.
-        tokens: tokens of those sequences.
-        lost: sequences of probability zero, left out of both sums.
+        log_likelihood, tokens, lost: as in :class:`Expectation`.
         states_in_use: states with at least one expected segment.
         effective_states: exponential of the entropy of the states' shares of segments.
         frozen: whether transitions and lengths were kept fixed.
         states, ngrams: of the tables.
-        validation_ppl: after this iteration's M-step; None where nothing was validated.
+        validation_ppl: after the M-step; None where nothing was validated.
     """
 
     number: int
@@ -90,6 +91,15 @@ class Iteration:
         )
 
 
+def iteration_of(number: int, expected: Expectation, frozen: bool) -> Iteration:
+    """What an E-step saw, as a record."""
+    used = expected.transitions.sum(axis=0)
+    shares = used[used > 0] / used.sum() if used.sum() > 0 else np.ones(1)
+    effective, sizes = float(np.exp(-(shares * np.log(shares)).sum())), (len(used), len(expected.segments))
+    seen = expected.log_likelihood, expected.tokens, expected.lost
+    return Iteration(number, *seen, int(np.sum(used >= 1)), effective, frozen, *sizes)
+
+
 @dataclass(frozen=True)
 class Fit:
     """A model and the iterations that led to it; all that a resumed fit needs."""
@@ -97,25 +107,28 @@ class Fit:
     model: SemiMarkovLM
     history: tuple[Iteration, ...] = ()
 
+    def save(self, folder: Path) -> None:
+        """Write beside the old version and swap the two, so that a kill leaves one whole checkpoint."""
+        fresh, stale = (folder.with_name(folder.name + end) for end in (".new", ".old"))
+        shutil.rmtree(fresh, ignore_errors=True)
+        self.model.save(fresh)
+        history = [asdict(step) for step in self.history]
+        (fresh / "history.json").write_text(json.dumps(history, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+        shutil.rmtree(stale, ignore_errors=True)
+        if folder.exists():
+            folder.rename(stale)
+        fresh.rename(folder)
+        shutil.rmtree(stale, ignore_errors=True)
 
-def initial_model(ngrams: NgramTable, *, num_states: int, seed: int, dtype: str = "float32") -> SemiMarkovLM:
-    """Near-uniform transitions and lengths (Xavier bounds, as in deng2022's code), uneven shares of n-grams.
-
-    The paper's Xavier emission start is so flat that EM would keep all states alike for many iterations
-    (one state's n-grams then differ by 0.5 %), so each n-gram's share is uniform times Gamma(``UNEVENNESS``) noise.
-    """
-    draw = generator("semi-Markov start", seed, num_states)
-    transitions = near_uniform(draw, num_states)
-    bound = np.sqrt(6 / (num_states + ngrams.max_duration))
-    durations = np.exp(draw.uniform(-bound, bound, (ngrams.max_duration, num_states)))
-    durations[np.diff(ngrams.starts) == 0] = 0
-    durations /= durations.sum(axis=0)
-    joint = np.empty((ngrams.rows, num_states), dtype)
-    for n, (start, stop) in enumerate(itertools.pairwise(ngrams.starts)):
-        draw.standard_gamma(UNEVENNESS, out=joint[start:stop], dtype=joint.dtype)
-        joint[start:stop] += LEAST_SHARE
-        joint[start:stop] *= (durations[n] / joint[start:stop].sum(axis=0, dtype=np.float64)).astype(dtype)
-    return SemiMarkovLM(ngrams, transitions.astype(dtype), joint)
+    @classmethod
+    def load(cls, folder: Path) -> "Fit | None":
+        """Read what :meth:`save` wrote, also when it was killed between its two renames; None where nothing is."""
+        stale = folder.with_name(folder.name + ".old")
+        folder = folder if folder.exists() or not stale.exists() else stale
+        if not folder.is_dir():
+            return None
+        model, history = SemiMarkovLM.load(folder), json.loads((folder / "history.json").read_text(encoding="utf-8"))
+        return cls(model, tuple(Iteration(**step) for step in history))
 
 
 @dataclass(frozen=True)
@@ -222,47 +235,102 @@ def fit_em(
     return fit
 
 
+def initial_model(ngrams: NgramTable, *, num_states: int, seed: int, dtype: str = "float32") -> SemiMarkovLM:
+    """Near-uniform transitions and lengths (Xavier bounds, as in deng2022's code), uneven shares of n-grams.
+
+    The paper's Xavier emission start is so flat that EM would keep all states alike for many iterations
+    (one state's n-grams then differ by 0.5 %), so each n-gram's share is uniform times Gamma(``UNEVENNESS``) noise.
+    """
+    draw = generator("semi-Markov start", seed, num_states)
+    transitions = near_uniform(draw, num_states)
+    bound = np.sqrt(6 / (num_states + ngrams.max_duration))
+    durations = np.exp(draw.uniform(-bound, bound, (ngrams.max_duration, num_states)))
+    durations[np.diff(ngrams.starts) == 0] = 0
+    durations /= durations.sum(axis=0)
+    joint = np.empty((ngrams.rows, num_states), dtype)
+    for n, (start, stop) in enumerate(itertools.pairwise(ngrams.starts)):
+        draw.standard_gamma(UNEVENNESS, out=joint[start:stop], dtype=joint.dtype)
+        joint[start:stop] += LEAST_SHARE
+        joint[start:stop] *= (durations[n] / joint[start:stop].sum(axis=0, dtype=np.float64)).astype(dtype)
+    return SemiMarkovLM(ngrams, transitions.astype(dtype), joint)
+
+
+def near_uniform(draw: np.random.Generator, num_states: int) -> np.ndarray:
+    """Transitions within the Xavier bound, as in deng2022's code, (C, C)."""
+    bound = np.sqrt(6 / (2 * num_states))
+    transitions = np.exp(draw.uniform(-bound, bound, (num_states, num_states)))
+    return transitions / transitions.sum(axis=1, keepdims=True)
+
+
+def begun_anew(model: SemiMarkovLM, num_states: int, seed: int) -> SemiMarkovLM:
+    """A random start of more states that keeps what the model knows of n-grams: each state's shares are its, made uneven."""
+    draw = generator("semi-Markov growth", seed, num_states)
+    joint = draw.standard_gamma(UNEVENNESS, (model.ngrams.rows, num_states), dtype=model.joint.dtype)
+    joint += LEAST_SHARE
+    joint *= model.joint.mean(axis=1, dtype=np.float64).astype(joint.dtype)[:, None]
+    joint /= joint.sum(axis=0, dtype=np.float64).astype(joint.dtype)
+    return replace(model, transitions=near_uniform(draw, num_states).astype(joint.dtype), joint=joint)
+
+
 def expectation(
-    model: SemiMarkovLM,
-    encoded: Sequence[np.ndarray],
-    compute: Compute,
-    *,
-    squeeze: bool = False,
-    begun: Expectation | None = None,
-    on_block: Callable[[Expectation, int], None] | None = None,
+    model: SemiMarkovLM, encoded: Sequence[np.ndarray], compute: Compute, *, squeeze: bool = False, **resumed: Any
 ) -> Expectation:
     """Exact expected counts of sequences of token ids under a model, in NumPy arrays.
 
     Args:
         squeeze: leave out the places of a text where no segment of positive probability can end (:func:`.squeezed`).
-        begun, on_block: see :func:`compiled.expectation`; a GPU knows neither.
+        resumed: ``begun`` and ``on_block`` of :func:`compiled.expectation`; a GPU knows neither.
     """
-
-    def index_of(i: int) -> np.ndarray:
-        return model.ngrams.index(encoded[i])
-
-    tokens, pathless = [len(ids) for ids in encoded], 0
-    lengths, indices = tokens, cast(Callable[[int], np.ndarray], index_of)
+    tokens = [len(ids) for ids in encoded]
+    lengths, index_of = tokens, cast(Callable[[int], np.ndarray], lambda i: model.ngrams.index(encoded[i]))
     if squeeze:
         alive = np.asarray(model.joint.any(axis=1))
         with ThreadPoolExecutor(compute.threads) as pool:
-            short = list(pool.map(lambda i: squeezed(index_of(i), alive), range(len(encoded))))
+            short = list(pool.map(lambda ids: squeezed(model.ngrams.index(ids), alive), encoded))
         tokens = [size for size, index in zip(tokens, short, strict=True) if len(index)]
         short = [index for index in short if len(index)]
-        lengths, indices = [len(index) for index in short], dict(enumerate(short)).__getitem__
-        pathless = len(encoded) - len(short)
+        lengths, index_of = [len(index) for index in short], short.__getitem__
     if compute.device == "cpu":
-        rows = compute.rows_per_block or compiled.ROWS_PER_BLOCK
-        found = compiled.expectation(
-            model.tables, lengths, indices, tokens=tokens, threads=compute.threads, rows_per_block=rows, begun=begun,
-            on_block=on_block,
-        )  # fmt: skip
+        threads = compute.threads
+        found = compiled.expectation(model.tables, lengths, index_of, tokens=tokens, threads=threads, **resumed)
     else:
         a, w = (torch.tensor(table, device=compute.device) for table in (model.transitions, model.joint))
-        rows = compute.rows_per_block or on_device.ROWS_PER_BLOCK
-        found = on_device.expectation(a, w, lengths, indices, tokens=tokens, rows_per_block=rows)
+        found = on_device.expectation(a, w, lengths, index_of, tokens=tokens)
         found = replace(found, transitions=found.transitions.cpu().numpy(), segments=found.segments.cpu().numpy())
-    return replace(found, lost=found.lost + pathless)
+    return replace(found, lost=found.lost + len(encoded) - len(tokens))  # what is squeezed to nothing has no path
+
+
+@njit(cache=True, nogil=True)
+def squeezed(index, alive):  # pragma: no cover - compiled
+    """The index array (T, K) of a text over only those places that a path over rows ``alive`` can pass through.
+
+    Between two such places lies at most one segment, so the scan over the shorter array finds the same likelihood and
+    the same counts. (places - 1, K) int32; no rows where no path exists.
+    """
+    length, longest = index.shape
+    ahead, behind = np.zeros(length + 1, np.bool_), np.zeros(length + 1, np.bool_)
+    ahead[0] = behind[length] = True
+    for t in range(length):
+        if ahead[t]:
+            for k in range(min(longest, length - t)):
+                g = index[t, k]
+                if g >= 0 and alive[g]:
+                    ahead[t + k + 1] = True
+    for t in range(length - 1, -1, -1):
+        for k in range(min(longest, length - t)):
+            g = index[t, k]
+            if g >= 0 and alive[g] and behind[t + k + 1]:
+                behind[t] = True
+    places = np.flatnonzero(ahead & behind)
+    out = np.full((max(0, len(places) - 1), longest), -1, np.int32)
+    for i in range(len(out)):
+        for j in range(i + 1, min(len(places), i + 1 + longest)):
+            k = places[j] - places[i] - 1
+            if k < longest:
+                g = index[places[i], k]
+                if g >= 0 and alive[g]:
+                    out[i, j - i - 1] = g
+    return out
 
 
 def maximise(model: SemiMarkovLM, expected: Expectation, *, frozen: bool) -> SemiMarkovLM:
@@ -272,8 +340,7 @@ def maximise(model: SemiMarkovLM, expected: Expectation, *, frozen: bool) -> Sem
         frozen: keep transitions and P(duration | state), as in deng2022's pretraining epoch.
     """
     if frozen:
-        starts = model.ngrams.starts
-        for part in (slice(a, b) for a, b in itertools.pairwise(starts)):
+        for part in (slice(a, b) for a, b in itertools.pairwise(model.ngrams.starts)):
             _normalise(expected.segments[part], model.joint[part], model.joint[part].sum(axis=0, dtype=np.float64))
         return replace(model, joint=expected.segments)
     _normalise(expected.segments, model.joint, np.ones(model.num_states))
@@ -296,38 +363,6 @@ def _normalise(counts: np.ndarray, old: np.ndarray, mass: np.ndarray) -> None:
         counts[part][:, empty] = old[part][:, empty]
 
 
-def iteration_of(number: int, expected: Expectation, frozen: bool) -> Iteration:
-    """What an E-step saw, as a record."""
-    used = expected.transitions.sum(axis=0)
-    shares = used[used > 0] / used.sum() if used.sum() > 0 else np.ones(1)
-    effective = float(np.exp(-(shares * np.log(shares)).sum()))
-    return Iteration(
-        number=number,
-        log_likelihood=expected.log_likelihood,
-        tokens=expected.tokens,
-        lost=expected.lost,
-        states_in_use=int(np.sum(used >= 1)),
-        effective_states=effective,
-        frozen=frozen,
-        states=len(expected.transitions),
-        ngrams=len(expected.segments),
-    )
-
-
-SPELLING = (
-    3  # ours: tokens of the n-grams that spell a subsequence which training text has not; with 1 its price doubles
-)
-UNEVENNESS = 0.1  # ours: 1.0 needed a quarter more iterations on a language of 16 states, 0.03 no fewer
-LEAST_SHARE = 1e-4  # ours: no n-gram starts at zero, from which EM could not move it
-
-
-def near_uniform(draw: np.random.Generator, num_states: int) -> np.ndarray:
-    """Transitions within the Xavier bound, as in deng2022's code, (C, C)."""
-    bound = np.sqrt(6 / (2 * num_states))
-    transitions = np.exp(draw.uniform(-bound, bound, (num_states, num_states)))
-    return transitions / transitions.sum(axis=1, keepdims=True)
-
-
 def compacted(model: SemiMarkovLM) -> SemiMarkovLM:
     """The same model without its n-grams of probability zero; short ones stay, so that new text can be spelt in them."""
     ngrams = model.ngrams
@@ -336,58 +371,3 @@ def compacted(model: SemiMarkovLM) -> SemiMarkovLM:
     starts = np.concatenate([[0], np.cumsum(kept)])[ngrams.starts]
     dropped = ngrams.dropped + np.diff(ngrams.starts) - np.diff(starts)
     return replace(model, ngrams=NgramTable(ngrams.tokens, ngrams.keys[kept], starts, dropped), joint=model.joint[kept])
-
-
-def begun_anew(model: SemiMarkovLM, num_states: int, seed: int) -> SemiMarkovLM:
-    """A random start of more states that keeps what the model knows of n-grams: each state's shares are its, made uneven."""
-    draw = generator("semi-Markov growth", seed, num_states)
-    joint = draw.standard_gamma(UNEVENNESS, (model.ngrams.rows, num_states), dtype=model.joint.dtype)
-    joint += LEAST_SHARE
-    joint *= model.joint.mean(axis=1, dtype=np.float64).astype(joint.dtype)[:, None]
-    joint /= joint.sum(axis=0, dtype=np.float64).astype(joint.dtype)
-    return replace(model, transitions=near_uniform(draw, num_states).astype(joint.dtype), joint=joint)
-
-
-def squeezed(index: np.ndarray, alive: np.ndarray) -> np.ndarray:
-    """The index array (T, K) of a text over only those places that a path over rows ``alive`` can pass through.
-
-    Between two such places lies at most one segment, so the scan over the shorter array finds the same likelihood and
-    the same counts. (places - 1, K); no rows where no path exists.
-    """
-    places = _passed(index, alive)
-    if not len(places):
-        return np.empty((0, index.shape[1]), np.int32)
-    out = np.full((len(places) - 1, index.shape[1]), -1, np.int32)
-    _between(index, alive, places, out)
-    return out
-
-
-@njit(cache=True, nogil=True)
-def _passed(index, alive):  # pragma: no cover - compiled
-    """Places that lie on a path from the first to the last, in order."""
-    length, longest = index.shape
-    ahead, behind = np.zeros(length + 1, np.bool_), np.zeros(length + 1, np.bool_)
-    ahead[0] = behind[length] = True
-    for t in range(length):
-        if ahead[t]:
-            for k in range(min(longest, length - t)):
-                g = index[t, k]
-                if g >= 0 and alive[g]:
-                    ahead[t + k + 1] = True
-    for t in range(length - 1, -1, -1):
-        for k in range(min(longest, length - t)):
-            g = index[t, k]
-            if g >= 0 and alive[g] and behind[t + k + 1]:
-                behind[t] = True
-    return np.flatnonzero(ahead & behind)
-
-
-@njit(cache=True, nogil=True)
-def _between(index, alive, places, out):  # pragma: no cover - compiled
-    for i in range(len(out)):
-        for j in range(i + 1, min(len(places), i + 1 + out.shape[1])):
-            k = places[j] - places[i] - 1
-            if k < index.shape[1]:
-                g = index[places[i], k]
-                if g >= 0 and alive[g]:
-                    out[i, j - i - 1] = g

@@ -10,7 +10,7 @@ gives the log-likelihood and its gradient in under two seconds.
 """
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
@@ -31,13 +31,7 @@ class LogPartition(torch.autograd.Function):
     """Sum over a batch of log P(x), from log A (C, C) and log W (G, C); the backward pass is exact counts."""
 
     @staticmethod
-    def forward(
-        ctx,
-        log_transitions: torch.Tensor,
-        log_joint: torch.Tensor,
-        indices: Sequence[np.ndarray],
-        workspace: compiled.Workspace | None = None,
-    ):
+    def forward(ctx, log_transitions: Tensor, log_joint: Tensor, indices: Any, workspace: Any = None) -> Tensor:
         """``indices`` are the (T, K) n-gram rows of each sequence; a sequence of probability 0 gives -inf."""
         tables = log_transitions.detach().exp(), log_joint.detach().exp()
         batch = [len(index) for index in indices], indices.__getitem__
@@ -46,13 +40,12 @@ class LogPartition(torch.autograd.Function):
             found = compiled.expectation(arrays, *batch, rows_per_block=sys.maxsize, workspace=workspace)
         else:
             found = on_device.expectation(*tables, *batch)
-        ctx.save_for_backward(
-            torch.as_tensor(found.transitions).to(log_transitions.dtype), torch.as_tensor(found.segments)
-        )
+        counts = torch.as_tensor(found.transitions).to(log_transitions.dtype), torch.as_tensor(found.segments)
+        ctx.save_for_backward(*counts)
         return torch.tensor(-np.inf if found.lost else found.log_likelihood, dtype=torch.float64)
 
     @staticmethod
-    def backward(ctx, upstream: torch.Tensor):
+    def backward(ctx, upstream: Tensor):
         """Expected transitions and segments, times the upstream gradient."""
         pairs, counts = ctx.saved_tensors
         return pairs * upstream.to(pairs.dtype), counts * upstream.to(counts.dtype), None, None
@@ -65,7 +58,7 @@ class FactoredTables(nn.Module):
     released code; lengths without any n-gram get none.
     """
 
-    empty: torch.Tensor
+    empty: Tensor
 
     def __init__(self, ngrams: NgramTable, num_states: int, seed: int) -> None:
         super().__init__()
@@ -77,7 +70,7 @@ class FactoredTables(nn.Module):
         self.emissions = nn.ParameterList(drawn[2:])
         self.register_buffer("empty", torch.from_numpy(np.diff(ngrams.starts) == 0))
 
-    def log_potentials(self) -> tuple[torch.Tensor, torch.Tensor]:
+    def log_potentials(self) -> tuple[Tensor, Tensor]:
         """log A (C, C) and log W (G, C), the joint table as length times n-gram given length."""
         lengths = self.lengths.masked_fill(self.empty, -torch.inf).log_softmax(dim=1)
         parts = [table.log_softmax(dim=0)[RESERVED_ROWS:] + lengths[:, n] for n, table in enumerate(self.emissions)]
@@ -95,13 +88,9 @@ class GradientSettings:
     """Choices of the gradient fit; the defaults are deng2022's (appendix and released code).
 
     Attributes:
-        num_states: C.
         pretraining_epochs, pretraining_rate: n-gram tables only, transitions and lengths frozen.
         epochs, rate: all tables.
         batch_size: sequences per update, of neighbouring lengths.
-        window, patience: the rate is divided by ``shrink`` after more than ``patience`` windows of ``window``
-            updates whose training PPL did not improve (released code; the paper halves it on validation).
-        shrink, floor: see above; the rate never falls below ``floor``.
         seed: names the start and the order of batches.
     """
 
@@ -111,10 +100,6 @@ class GradientSettings:
     epochs: int = 10
     rate: float = 0.3
     batch_size: int = 8
-    window: int = 30
-    patience: int = 8
-    shrink: float = 4.0
-    floor: float = 3e-4
     seed: int = 1234
 
 
@@ -128,30 +113,16 @@ class Epoch:
     rate: float
 
 
-@dataclass
-class Plateau:
-    """Divides the learning rate once training PPL stops improving, window by window."""
+WINDOW = (
+    30  # updates whose training PPL is compared with the best so far (released code; the paper compares validation PPL)
+)
 
-    settings: GradientSettings
-    optimiser: torch.optim.Optimizer
-    best: float = float("inf")
-    stale: int = 0
-    nats: float = 0.0
-    tokens: int = 0
-    updates: int = 0
 
-    def seen(self, nats: float, tokens: int) -> None:
-        """Record one update."""
-        self.nats, self.tokens, self.updates = self.nats + nats, self.tokens + tokens, self.updates + 1
-        if self.updates % self.settings.window:
-            return
-        ppl = perplexity(-self.nats, self.tokens)
-        self.stale = 0 if ppl < self.best else self.stale + 1
-        self.best, self.nats, self.tokens = min(self.best, ppl), 0.0, 0
-        if self.stale > self.settings.patience:
-            self.stale = 0
-            for group in self.optimiser.param_groups:
-                group["lr"] = max(group["lr"] / self.settings.shrink, self.settings.floor)
+def plateau(optimiser: torch.optim.Optimizer) -> torch.optim.lr_scheduler.ReduceLROnPlateau:
+    """The rate is quartered, down to 3e-4, after more than eight windows without progress (released code)."""
+    return torch.optim.lr_scheduler.ReduceLROnPlateau(
+        optimiser, factor=1 / 4, patience=8, threshold=0, min_lr=3e-4, eps=0
+    )
 
 
 def fit_gradient(
@@ -161,20 +132,25 @@ def fit_gradient(
     *,
     validation: Sequence = (),
     device: str = "cpu",
-    on_epoch: Callable[[Epoch], None] | None = None,
+    label: str = "semi-Markov fit",
 ) -> tuple[SemiMarkovLM, tuple[Epoch, ...]]:
     """Fit by Adam on minus the log-likelihood per token, and keep the epoch of the best validation PPL.
 
+    Batches hold neighbouring lengths and come in random order.
+
     Args:
-        sequences, validation: token strings or ids; without validation texts the last epoch is kept.
+        sequences, validation: tokens of each text; without validation texts the last epoch is kept.
         device: "cpu" for the compiled scan, or a torch device.
+        label: of a line for each epoch.
 
     Raises BadInput: no sequences.
     """
     if not len(sequences):
         raise BadInput("semi-Markov fit: got 0 sequences, allowed is one or more; check the corpus and its split")
     indices = [ngrams.index(ngrams.encode(s, f"sequence {i}")) for i, s in enumerate(sequences)]
-    held_out = [ngrams.index(ngrams.encode(s, f"validation {i}")) for i, s in enumerate(validation)]
+    order = sorted(range(len(indices)), key=lambda i: len(indices[i]))
+    batches = [order[i : i + settings.batch_size] for i in range(0, len(order), settings.batch_size)]
+    held_out = sum(len(ngrams.encode(s, f"validation {i}")) for i, s in enumerate(validation))  # tokens
     tables = FactoredTables(ngrams, settings.num_states, settings.seed).to(device)
     best, lowest = tables.model(ngrams), float("inf")
     history: list[Epoch] = []
@@ -182,40 +158,30 @@ def fit_gradient(
         if number in (0, settings.pretraining_epochs):
             frozen = number < settings.pretraining_epochs
             parameters = list(tables.emissions) if frozen else list(tables.parameters())
-            rate = settings.pretraining_rate if frozen else settings.rate
-            plateau = Plateau(settings, torch.optim.Adam(parameters, lr=rate))
-        train_ppl = _epoch(tables, plateau, indices, generator("semi-Markov batches", settings.seed, number))
-        rate = plateau.optimiser.param_groups[0]["lr"]
-        history.append(Epoch(number, train_ppl, _perplexity(tables.model(ngrams), held_out), rate))
-        if on_epoch:
-            on_epoch(history[-1])
-        if not held_out or history[-1].validation_ppl < lowest:
-            best, lowest = tables.model(ngrams), history[-1].validation_ppl
+            optimiser = torch.optim.Adam(parameters, lr=settings.pretraining_rate if frozen else settings.rate)
+            falling, window, updates = plateau(optimiser), np.zeros(2), 0
+        seen, workspace = np.zeros(2), compiled.Workspace()  # nats and tokens
+        for place in generator("semi-Markov batches", settings.seed, number).permutation(len(batches)):
+            batch = [indices[i] for i in batches[place]]
+            tokens = sum(map(len, batch))
+            tables.zero_grad()
+            loss = -LogPartition.apply(*tables.log_potentials(), batch, workspace)
+            (loss / tokens).backward()
+            optimiser.step()
+            step = np.array([float(loss.detach()), tokens])
+            seen, window, updates = seen + step, window + step, updates + 1
+            if updates % WINDOW == 0:
+                falling.step(perplexity(-window[0], window[1]))
+                window = np.zeros(2)
+        model = tables.model(ngrams)
+        nats = model.log_likelihood(validation, rows_per_block=sys.maxsize).sum() if held_out else 0.0
+        ppl, validation_ppl = perplexity(-seen[0], seen[1]), perplexity(nats, held_out)
+        history.append(Epoch(number, float(ppl), float(validation_ppl), optimiser.param_groups[0]["lr"]))
+        said = f"ppl {ppl:.4f} train, {validation_ppl:.4f} validation, rate {history[-1].rate:.4g}"
+        print(f"{label}: epoch {number}, {said}", flush=True)
+        if not held_out or validation_ppl < lowest:
+            best, lowest = model, validation_ppl
     return best, tuple(history)
-
-
-def _epoch(tables: FactoredTables, plateau: Plateau, indices: list[np.ndarray], draw: np.random.Generator) -> float:
-    """One pass in batches of neighbouring lengths, the batches in random order; returns the PPL seen."""
-    size = plateau.settings.batch_size
-    order = sorted(range(len(indices)), key=lambda i: len(indices[i]))
-    batches = [order[i : i + size] for i in range(0, len(order), size)]
-    nats, tokens, workspace = 0.0, 0, compiled.Workspace()
-    for place in draw.permutation(len(batches)):
-        batch = [indices[i] for i in batches[place]]
-        count = sum(map(len, batch))
-        tables.zero_grad()
-        loss = -LogPartition.apply(*tables.log_potentials(), batch, workspace)
-        (loss / count).backward()
-        plateau.optimiser.step()
-        plateau.seen(float(loss.detach()), count)
-        nats, tokens = nats + float(loss.detach()), tokens + count
-    return perplexity(-nats, tokens)
-
-
-def _perplexity(model: SemiMarkovLM, indices: list[np.ndarray]) -> float:
-    if not indices:
-        return float("nan")
-    return perplexity(float(compiled.log_partitions(indices, model.tables).sum()), sum(map(len, indices)))
 
 
 STATES = 6  # ours: states that stay reachable, state 0 among them, where all texts begin
@@ -229,14 +195,9 @@ torch_struct.StructDistribution.arg_constraints = {}  # 0.5 declares none, of wh
 def against_torch_struct(
     model: SemiMarkovLM, sequences: Sequence[Sequence[str]], device: str = "cpu"
 ) -> dict[str, Any]:
-    """Compare our log-likelihood and its gradient with respect to log A with torch-struct's.
+    """Compare our log-likelihood and its gradient with respect to log A with torch-struct's, on the first ``TEXTS`` sequences.
 
-    Args:
-        sequences: tokens of each; the beginnings of the first ``TEXTS`` are used.
-        device: where our scan runs.
-
-    Returns:
-        what was compared: nats by both programs, the distances per token, and the sizes of the sample.
+    Returns nats by both programs, the distances per token, and the sizes of the sample.
 
     Raises BadInput: the two differ by more than ``TOLERANCE``.
     """
@@ -277,9 +238,7 @@ def against_torch_struct(
 def _value_and_gradient(log_transitions: Tensor, log_likelihood: Any) -> tuple[float, Tensor]:
     leaf = log_transitions.clone().requires_grad_(True)
     value = log_likelihood(leaf)
-    value.backward()
-    assert leaf.grad is not None
-    return float(value.detach()), leaf.grad
+    return float(value.detach()), torch.autograd.grad(value, leaf)[0]
 
 
 def _by_torch_struct(log_transitions: Tensor, log_joint: Tensor, index: np.ndarray) -> Tensor:
@@ -291,7 +250,5 @@ def _by_torch_struct(log_transitions: Tensor, log_joint: Tensor, index: np.ndarr
     emitted = log_joint[rows.clamp(min=0)].masked_fill((rows < 0)[..., None], NEVER)
     edges = emitted[..., :, None] + log_transitions.t()
     edges = torch.cat([torch.full_like(edges[:, :1], NEVER), edges], dim=1)
-    begins_in_0 = torch.full_like(edges[:1], NEVER)
-    begins_in_0[..., 0] = 0
-    edges = torch.cat([edges[:1] + begins_in_0, edges[1:]])
+    edges[0, ..., 1:] += NEVER  # the first segment comes from state 0
     return torch_struct.SemiMarkovCRF(edges[None]).partition[0]

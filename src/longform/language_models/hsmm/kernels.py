@@ -1,6 +1,6 @@
 """Compiled inner loops of the factored forward-backward: gather, multiply, sum, scale.
 
-Rows of the arrays are (position, sequence) pairs in the packed order of ``compiled.Block``:
+Rows of the arrays are (position, sequence) pairs in the packed order of ``compiled.Scan``:
 row ``first[t] + b`` is position ``t`` of sequence ``b``. A vector is stored divided by its largest
 entry, and the logarithm of what it was divided by is its *scale*, in float64. ``DEAD`` is the
 scale of a vector of zeros. Every kernel works for float32 and for float64 tables.

@@ -29,16 +29,6 @@ FORMAT = "longform semi-Markov 2"
 
 
 @dataclass(frozen=True)
-class Segmentation:
-    """One path through the model: states, n-gram rows and lengths of its segments, each (M,)."""
-
-    states: np.ndarray
-    rows: np.ndarray
-    durations: np.ndarray
-    log_probability: float
-
-
-@dataclass(frozen=True)
 class SemiMarkovLM:
     """The model's tables.
 
@@ -55,7 +45,7 @@ class SemiMarkovLM:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        states = self.transitions.shape[0]
+        states = len(self.transitions)
         if self.transitions.shape != (states, states) or self.joint.shape != (self.ngrams.rows, states):
             raise BadInput(
                 f"semi-Markov tables: transitions {self.transitions.shape} and joint {self.joint.shape} do not fit "
@@ -64,31 +54,20 @@ class SemiMarkovLM:
 
     @property
     def num_states(self) -> int:
-        """C."""
-        return self.transitions.shape[0]
+        return len(self.transitions)
 
     @property
     def max_duration(self) -> int:
-        """K, in tokens."""
         return self.ngrams.max_duration
 
     @property
-    def durations(self) -> np.ndarray:
-        """P(duration | state): the joint table summed within each length, (K, C) float64."""
-        starts = self.ngrams.starts
-        return np.stack([self.joint[a:b].sum(axis=0, dtype=np.float64) for a, b in itertools.pairwise(starts)])
-
-    @property
     def tables(self) -> Tables:
-        """The tables as the scan reads them."""
         return Tables.of(self.transitions, self.joint)
 
     def log_likelihood(self, sequences: Sequence, *, rows_per_block: int = ROWS_PER_BLOCK) -> np.ndarray:
-        """log P(x) of each sequence in nats, summed over segmentations and states; (N,) float64.
+        """log P(x) in nats of each sequence of tokens, summed over segmentations and states; (N,) float64.
 
-        Args:
-            sequences: token strings or token ids of each sequence.
-            rows_per_block: positions scanned at once, which bounds the memory (2 vectors of C per position).
+        ``rows_per_block`` positions are scanned at once, which bounds the memory (2 vectors of C per position).
         """
         encoded = [self.ngrams.encode(s, f"sequence {i}") for i, s in enumerate(sequences)]
         out, tables, workspace = np.empty(len(encoded)), self.tables, Workspace()
@@ -109,28 +88,30 @@ class SemiMarkovLM:
         transitions = self.transitions * (1 - weight) + weight / self.num_states
         return replace(self, transitions=transitions.astype(self.transitions.dtype), joint=joint)
 
-    def draw(self, num_segments: int, generators: Sequence[np.random.Generator]) -> list[Segmentation]:
-        """Draw one text per generator, each of exactly ``num_segments`` segments (50 in deng2022).
+    def draw(self, num_segments: int, generators: Sequence[np.random.Generator]) -> list[tuple[np.ndarray, np.ndarray]]:
+        """States and n-gram rows, each (M,), of one text per generator, of exactly M = ``num_segments`` (50 in deng2022).
 
         States do not depend on what is emitted, so all paths are drawn first, then the n-grams of one state
         at a time, duration and wording together. A text depends on its own generator only, never on the batch.
         """
         uniforms = np.stack([rng.random((2, num_segments)) for rng in generators])
-        states = _chains(np.cumsum(self.transitions, axis=1, dtype=np.float64), uniforms[:, 0])
-        rows, scores = np.empty_like(states), np.empty(states.shape)
+        states = np.zeros(uniforms[:, 0].shape, dtype=np.int64)
+        rows, cumulated = np.empty_like(states), np.cumsum(self.transitions, axis=1, dtype=np.float64)
+        current = states[:, 0]
+        for m in range(num_segments):
+            before, current = current, np.empty_like(current)
+            for state in np.unique(before):
+                here = before == state
+                current[here] = _inverse(cumulated[state], uniforms[here, 0, m])
+            states[:, m] = current
         for state in np.unique(states):
             here = states == state
-            column = self.joint[:, state].astype(np.float64)
-            rows[here] = _inverse(np.cumsum(column), uniforms[:, 1][here])
-            scores[here] = np.log(column[rows[here]])
-        before = np.hstack([np.zeros((len(states), 1), np.int64), states[:, :-1]])
-        scores += np.log(self.transitions[before, states].astype(np.float64))
-        durations = self.ngrams.durations
-        return [Segmentation(z, g, durations[g], float(s.sum())) for z, g, s in zip(states, rows, scores, strict=True)]
+            rows[here] = _inverse(np.cumsum(self.joint[:, state].astype(np.float64)), uniforms[:, 1][here])
+        return list(zip(states, rows, strict=True))
 
-    def tokens_of(self, path: Segmentation) -> tuple[str, ...]:
-        """The text that a path spells."""
-        return tuple(itertools.chain.from_iterable(self.ngrams.text(int(row)) for row in path.rows))
+    def tokens_of(self, rows: np.ndarray) -> tuple[str, ...]:
+        """The text that n-grams spell."""
+        return tuple(itertools.chain.from_iterable(self.ngrams.text(int(row)) for row in rows))
 
     def save(self, folder: Path) -> None:
         """Write ``model.safetensors`` and ``config.json`` into a folder."""
@@ -143,11 +124,8 @@ class SemiMarkovLM:
         (folder / "config.json").write_text(json.dumps(config, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
     @classmethod
-    def load(cls, folder: Path, *, num_states: int | None = None, max_duration: int | None = None) -> "SemiMarkovLM":
-        """Read what :meth:`save` wrote, and check it against the shape that the caller expects.
-
-        Raises BadInput: no such model, another format, or another ``num_states`` or ``max_duration``.
-        """
+    def load(cls, folder: Path) -> "SemiMarkovLM":
+        """Read what :meth:`save` wrote. Raises BadInput: no such model, another format, or arrays of another shape."""
         try:
             config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
             arrays = load_file(folder / "model.safetensors")
@@ -160,12 +138,6 @@ class SemiMarkovLM:
             raise BadInput(
                 f"checkpoint {folder.name}: format is not {FORMAT!r}; point to a semi-Markov model or retrain"
             )
-        for name, want in (("num_states", num_states), ("max_duration", max_duration)):
-            if want is not None and config[name] != want:
-                raise BadInput(
-                    f"checkpoint {folder.name}: {name} is {config[name]}, allowed is {want}; "
-                    f"set {name} to {config[name]} or retrain"
-                )
         states, rows = config["num_states"], len(arrays["keys"])
         shapes = {"transitions": (states, states), "joint": (rows, states), "starts": (config["max_duration"] + 1,)}
         for name, shape in shapes.items():
@@ -175,22 +147,10 @@ class SemiMarkovLM:
         return cls(ngrams, arrays["transitions"], arrays["joint"], config["facts"])
 
 
-def _chains(cumulated: np.ndarray, uniforms: np.ndarray) -> np.ndarray:
-    states = np.zeros(uniforms.shape, dtype=np.int64)
-    current = np.zeros(len(uniforms), dtype=np.int64)
-    for m in range(uniforms.shape[1]):
-        for state in np.unique(current):
-            here = np.flatnonzero(current == state)
-            states[here, m] = _inverse(cumulated[state], uniforms[here, m])
-        current = states[:, m]
-    return states
-
-
 def _inverse(cumulated: np.ndarray, uniforms: np.ndarray) -> np.ndarray:
     """First place whose cumulative mass exceeds u times the total; never a place without mass."""
-    return np.searchsorted(cumulated, uniforms * cumulated[-1], side="right").clip(
-        max=np.searchsorted(cumulated, cumulated[-1])
-    )
+    last = np.searchsorted(cumulated, cumulated[-1])
+    return np.searchsorted(cumulated, uniforms * cumulated[-1], side="right").clip(max=last)
 
 
 RESERVED_ROWS = 2  # deng2022's released vocabularies count <pad> and <unk> inside their limit; here they hold no mass
@@ -215,12 +175,10 @@ class NgramTable:
 
     @property
     def max_duration(self) -> int:
-        """The longest n-gram, in tokens."""
         return len(self.starts) - 1
 
     @property
     def rows(self) -> int:
-        """How many n-grams there are, over all lengths."""
         return len(self.keys)
 
     @property
@@ -232,60 +190,38 @@ class NgramTable:
     def _places(self) -> dict[str, int]:
         return {token: i for i, token in enumerate(self.tokens)}
 
-    def encode(self, sequence: Sequence | np.ndarray, where: str = "sequence") -> np.ndarray:
-        """Token ids of a sequence given as token strings or as ids; (T,), int64.
-
-        Raises BadInput: the sequence is empty, or holds a token or an id that the table does not know.
-        """
-        if len(sequence) == 0:
+    def encode(self, sequence: Sequence[str], where: str = "sequence") -> np.ndarray:
+        """Token ids of a sequence, (T,) int64. Raises BadInput: it is empty, or holds a token that the table does not know."""
+        if not len(sequence):
             raise BadInput(f"{where}: got no tokens, allowed is one or more; drop the empty document")
-        if isinstance(sequence[0], str):
-            place = self._places
-            unknown = [token for token in sequence if token not in place]
-            if unknown:
-                raise BadInput(
-                    f"{where}: token {unknown[0]!r} is not one of the {len(place)} of this table; refit or drop it"
-                )
-            return np.array([place[token] for token in sequence], dtype=np.int64)
-        ids = np.asarray(sequence, dtype=np.int64)
-        if ids.min() < 0 or ids.max() >= len(self.tokens):
+        place = self._places
+        if unknown := [token for token in sequence if token not in place]:
             raise BadInput(
-                f"{where}: token ids run {ids.min()}..{ids.max()}, allowed 0..{len(self.tokens) - 1}; re-encode"
+                f"{where}: token {unknown[0]!r} is not one of the {len(place)} of this table; refit or drop it"
             )
-        return ids
+        return np.array([place[token] for token in sequence], dtype=np.int64)
 
     def index(self, ids: np.ndarray) -> np.ndarray:
-        """Row of the n-gram that starts at each position, for each length; -1 where it is absent or does not fit.
+        """Row of each window of a sequence's token ids (T,): entry ``[t, n - 1]`` is that of ``ids[t:t + n]``.
 
-        Args:
-            ids: token ids of one sequence, (T,).
-
-        Returns:
-            (T, max_duration) int32; entry ``[t, n - 1]`` is the row of ``ids[t:t + n]``.
+        -1 where it is absent or does not fit; (T, max_duration) int32.
         """
         out = np.full((len(ids), self.max_duration), -1, dtype=np.int32)
         _lookup(np.asarray(ids, dtype=np.uint64), np.uint64(len(self.tokens)), self.keys, self.starts, out)
         return out
 
-    def ngram(self, row: int) -> tuple[int, ...]:
-        """Token ids of one row."""
-        length = int(np.searchsorted(self.starts, row, side="right"))
-        key, digits = int(self.keys[row]), []
-        for _ in range(length):
-            key, digit = divmod(key, len(self.tokens))
-            digits.append(digit)
-        return tuple(reversed(digits))
-
     def text(self, row: int) -> tuple[str, ...]:
-        """Tokens of one row."""
-        return tuple(self.tokens[i] for i in self.ngram(row))
+        key, spelt = int(self.keys[row]), []
+        for _ in range(int(np.searchsorted(self.starts, row, side="right"))):
+            key, place = divmod(key, len(self.tokens))
+            spelt.append(self.tokens[place])
+        return tuple(reversed(spelt))
 
 
 def build_ngrams(sequences: Sequence[Sequence[str]], *, max_duration: int, max_ngrams: int = 250_000) -> NgramTable:
     """Count the windows of every length in a corpus and keep the most frequent of each.
 
     Args:
-        sequences: tokens of each sequence.
         max_duration: longest window, in tokens (11 in deng2022, section 5.1).
         max_ngrams: rows per length, counting deng2022's two reserved ones, so ``max_ngrams - 2`` n-grams are kept;
             ties are broken lexicographically (released code).
@@ -308,21 +244,18 @@ def build_ngrams(sequences: Sequence[Sequence[str]], *, max_duration: int, max_n
 
 
 def _frequent(sequences: Sequence[np.ndarray], length: int, base: int, limit: int) -> tuple[np.ndarray, int]:
+    """Sorted keys of the most frequent windows of one length, and how many there are beyond the limit."""
     keys, counts = np.zeros(0, np.uint64), np.zeros(0, np.int64)
     for chunk in _window_chunks(sequences, length, base):
-        keys, counts = _merge(keys, counts, *np.unique(chunk, return_counts=True))
+        more, times = np.unique(chunk, return_counts=True)
+        if len(keys):
+            more, place = np.unique(np.concatenate([keys, more]), return_inverse=True)
+            times = np.bincount(place, weights=np.concatenate([counts, times]), minlength=len(more)).astype(np.int64)
+        keys, counts = more, times
     if len(keys) <= limit:
         return keys, 0
     best = np.argsort(-counts, kind="stable")[:limit]  # keys are sorted, so ties fall lexicographically
     return np.sort(keys[best]), len(keys) - limit
-
-
-def _merge(keys: np.ndarray, counts: np.ndarray, more: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    if not len(keys):
-        return more, times
-    merged, place = np.unique(np.concatenate([keys, more]), return_inverse=True)
-    total = np.bincount(place, weights=np.concatenate([counts, times]), minlength=len(merged))
-    return merged, total.astype(np.int64)
 
 
 def _window_chunks(sequences: Sequence[np.ndarray], length: int, base: int) -> Iterator[np.ndarray]:

@@ -3,11 +3,9 @@
 EM keeps a checkpoint after each iteration, and one every two minutes inside one, each swapped in whole.
 """
 
-import json
-import shutil
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,29 +16,12 @@ from longform.core.documents import BadInput, Document
 from longform.core.resampling import perplexity
 from longform.language_models.checkpoints import chosen_device
 from longform.language_models.hsmm.compiled import Expectation
-from longform.language_models.hsmm.em import Compute, Fit, Iteration, Keeper, Plan, fit_em
-from longform.language_models.hsmm.gradient import (
-    Epoch,
-    FactoredTables,
-    GradientSettings,
-    against_torch_struct,
-    fit_gradient,
-)
+from longform.language_models.hsmm.em import Compute, Fit, Keeper, Plan, fit_em
+from longform.language_models.hsmm.gradient import FactoredTables, GradientSettings, against_torch_struct, fit_gradient
 from longform.language_models.hsmm.model import SemiMarkovLM, build_ngrams
 
 FLOORS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)  # ours: weights of the uniform mixture tried on validation text
 Texts = Mapping[str, list[list[str]]]
-
-
-@dataclass(frozen=True)
-class TrainedHsmm:
-    """A fitted model and the log-likelihood of every iteration."""
-
-    fit: Fit
-
-    def save(self, folder: Path) -> None:
-        """The model in safetensors with its history."""
-        save_fit(self.fit, folder)
 
 
 def fit(
@@ -55,10 +36,11 @@ def fit(
     em: Mapping[str, Any] | None = None,
     gradient: Mapping[str, Any] | None = None,
     threads: int = 1,
-) -> TrainedHsmm:
+) -> Fit:
     """Fit by exact EM, or as the paper does by Adam on the same exact likelihood (deng2022 appendix D).
 
-    It runs where ``LONGFORM_DEVICE`` says (:mod:`longform.language_models.checkpoints`). The model's ``facts`` keep how far its likelihood lies from torch-struct's (:func:`.against_torch_struct`).
+    It runs where ``LONGFORM_DEVICE`` says (:func:`.chosen_device`). The model's ``facts`` keep how far its likelihood
+    lies from torch-struct's (:func:`.against_torch_struct`).
 
     Args:
         max_ngrams: n-grams kept of each length.
@@ -76,65 +58,43 @@ def fit(
         raise BadInput(
             f"train {name}: give exactly one of em and gradient; the entry has {'none' if em is None else 'both'}"
         )
-    compute = Compute(str(chosen_device()), threads)
-    sizes = {"num_states": num_states, "max_duration": max_duration, "max_ngrams": max_ngrams}
+    compute, sizes = Compute(str(chosen_device()), threads), {"max_duration": max_duration, "max_ngrams": max_ngrams}
     if em is not None:
-        fitted = by_em(texts, dict(em), name=name, seed=seed, scratch=scratch, compute=compute, **sizes)
+        given: dict[str, Any] = {"num_states": num_states, "seed": seed, "compute": compute, **sizes}
+        fitted = by_em(texts, dict(em), name=name, scratch=scratch, **given)
     else:
-        fitted = by_gradient(texts, gradient or {}, name=name, seed=seed, device=compute.device, **sizes)
+        settings = GradientSettings(num_states=num_states, seed=seed, **(gradient or {}))
+        ngrams, device = build_ngrams(texts["train"], **sizes), compute.device
+        against_torch_struct(FactoredTables(ngrams, num_states, seed).model(ngrams), texts["train"], device)
+        given = {"validation": texts["validation"], "device": device, "label": f"train {name}"}
+        fitted = Fit(fit_gradient(texts["train"], ngrams, settings, **given)[0])
     facts = {**fitted.model.facts, "torch_struct": against_torch_struct(fitted.model, texts["train"], compute.device)}
-    return TrainedHsmm(replace(fitted, model=replace(fitted.model, facts=facts)))
+    return replace(fitted, model=replace(fitted.model, facts=facts))
 
 
-def by_em(
-    texts: Texts, settings: dict[str, Any], *, name: str, seed: int, scratch: Path, compute: Compute, **sizes: int
-) -> Fit:
-    """The best of ``restarts`` EM fits by validation likelihood; a killed run goes on from its last checkpoint."""
-    fits, restarts = [], settings.pop("restarts", 1)
-    plan, tokens = Plan(**settings), sum(map(len, texts["validation"]))
+def by_em(texts: Texts, settings: dict[str, Any], *, name: str, seed: int, scratch: Path, **choices: Any) -> Fit:
+    """The best of ``restarts`` EM fits by validation likelihood; a killed run goes on from its last checkpoint.
+
+    Every state of a fit is given a little of everything, as much as validation text likes best (:meth:`SemiMarkovLM.mixed`).
+    """
+    fits, validation, restarts = [], texts["validation"], settings.pop("restarts", 1)
+    plan, tokens = Plan(**settings), sum(map(len, validation))
 
     def validate(model: SemiMarkovLM) -> float:
-        return float(perplexity(held_out(model.mixed(FLOORS[2]), texts["validation"]), tokens))
+        return float(perplexity(held_out(model.mixed(FLOORS[2]), validation), tokens))
 
     for start in range(restarts):
-        keeper = Kept(f"train {name} start {start}", scratch / f"start_{start}" / "fit", plan, sizes["num_states"])
-        choices: dict[str, Any] = {**sizes, "plan": plan, "seed": seed + start, "compute": compute, "start": keeper.fit}
-        fits.append(fit_em(texts["train"], **choices, validate=validate if plan.until else None, keeper=keeper))
-    mixed = [smoothed(one, texts["validation"]) for one in fits]
-    best = max(mixed, key=lambda one: held_out(one.model, texts["validation"])) if restarts > 1 else mixed[0]
+        folder = scratch / f"start_{start}" / "fit"
+        keeper = Kept(f"train {name} start {start}", folder, plan, choices["num_states"])
+        choices |= {"plan": plan, "seed": seed + start, "start": Fit.load(folder), "keeper": keeper}
+        fitted = fit_em(texts["train"], **choices, validate=validate if plan.until else None)
+        model = fitted.model
+        floor = max(FLOORS, key=lambda floor: held_out(model.mixed(floor), validation))
+        fits.append(replace(fitted, model=model.mixed(floor)))
+    best = max(fits, key=lambda one: held_out(one.model, validation)) if restarts > 1 else fits[0]
     last = best.history[-1]
     print(f"train {name}: training ppl {last.perplexity:.4f}, {last.states_in_use} states in use", flush=True)
     return best
-
-
-def by_gradient(
-    texts: Texts,
-    settings: Mapping[str, Any],
-    *,
-    name: str,
-    seed: int,
-    device: str,
-    num_states: int,
-    max_duration: int,
-    max_ngrams: int,
-) -> Fit:
-    """The paper's fit: tables of logits, Adam, a frozen first phase; the epoch of best validation PPL is kept."""
-    plan = GradientSettings(num_states=num_states, seed=seed, **settings)
-    ngrams = build_ngrams(texts["train"], max_duration=max_duration, max_ngrams=max_ngrams)
-    against_torch_struct(FactoredTables(ngrams, num_states, seed).model(ngrams), texts["train"], device)
-
-    def report(epoch: Epoch) -> None:
-        ppl = f"ppl {epoch.train_ppl:.4f} train, {epoch.validation_ppl:.4f} validation"
-        print(f"train {name}: epoch {epoch.number}, {ppl}, rate {epoch.rate:.4g}", flush=True)
-
-    best, _ = fit_gradient(texts["train"], ngrams, plan, validation=texts["validation"], device=device, on_epoch=report)
-    return Fit(best)
-
-
-def smoothed(fit: Fit, validation: Sequence[list[str]]) -> Fit:
-    """Give every state a little of everything, as much as validation text likes best (:meth:`SemiMarkovLM.mixed`)."""
-    floor = max(FLOORS, key=lambda floor: held_out(fit.model.mixed(floor), validation))
-    return replace(fit, model=fit.model.mixed(floor))
 
 
 def held_out(model: SemiMarkovLM, texts: Sequence[list[str]]) -> float:
@@ -149,42 +109,9 @@ REPORT_EVERY = 10.0  # seconds between lines of progress
 SUMS = "sums.safetensors"
 
 
-def save_fit(fit: Fit, folder: Path) -> None:
-    """Write a fit beside its old version and swap the two, so that a kill leaves one whole checkpoint."""
-    fresh = folder.with_name(folder.name + ".new")
-    shutil.rmtree(fresh, ignore_errors=True)
-    fit.model.save(fresh)
-    history = [asdict(step) for step in fit.history]
-    (fresh / "history.json").write_text(json.dumps(history, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-    stale = folder.with_name(folder.name + ".old")
-    shutil.rmtree(stale, ignore_errors=True)
-    if folder.exists():
-        folder.rename(stale)
-    fresh.rename(folder)
-    shutil.rmtree(stale, ignore_errors=True)
-
-
-def load_fit(folder: Path, *, num_states: int | None = None, max_duration: int | None = None) -> Fit:
-    """Read what :func:`save_fit` wrote, also when it was killed between its two renames.
-
-    Raises BadInput: no checkpoint, or one of another shape.
-    """
-    stale = folder.with_name(folder.name + ".old")
-    folder = folder if folder.exists() or not stale.exists() else stale
-    model = SemiMarkovLM.load(folder, num_states=num_states, max_duration=max_duration)
-    history = json.loads((folder / "history.json").read_text(encoding="utf-8"))
-    return Fit(model, tuple(Iteration(**step) for step in history))
-
-
 @dataclass
 class Kept(Keeper):
-    """Saves a fit in a folder and its unfinished iteration in a file beside it, and prints what is left.
-
-    Attributes:
-        label: of the lines.
-        folder: of the fit.
-        plan, num_states: of the fit.
-    """
+    """Saves a fit in a folder and its unfinished iteration in a file beside it, and prints what is left, as ``label``."""
 
     label: str
     folder: Path
@@ -195,12 +122,6 @@ class Kept(Keeper):
     said: float = field(default_factory=time.monotonic)
     resumed: int = 0
     first: tuple[float, int] | None = None
-
-    @property
-    def fit(self) -> Fit | None:
-        """What an earlier process saved."""
-        there = self.folder.is_dir() or self.folder.with_name(self.folder.name + ".old").is_dir()
-        return load_fit(self.folder) if there else None
 
     def begun(self, number: int) -> Expectation | None:
         """The saved sums, if they are of this iteration."""
@@ -238,7 +159,7 @@ class Kept(Keeper):
 
     def iteration(self, fit: Fit) -> None:
         """Save the fit, which replaces the sums, and print its line."""
-        save_fit(fit, self.folder)
+        fit.save(self.folder)
         self.folder.with_name(SUMS).unlink(missing_ok=True)
         self.saved = now = time.monotonic()
         if now - self.said > REPORT_EVERY or fit.history[-1].validation_ppl is not None:

@@ -1,4 +1,4 @@
-"""Published weights: a GGUF file that a package carries, read, finetuned and saved like any other checkpoint."""
+"""Checkpoints: a GGUF file that a package carries, the networks that come with the repository, and the device that reads them."""
 
 import json
 
@@ -6,11 +6,25 @@ import gguf
 import numpy as np
 import pytest
 import torch
-from tiny import bpe_folder, documents
+from tiny import bpe_folder, classifier_folder, documents, lm_folder
 from transformers import AutoModelForCausalLM, LlamaConfig, LlamaForCausalLM
 
-from longform.language_models import causal_lm, tokenizers
-from longform.language_models.checkpoints import load_model, load_reader, load_tokenizer, published
+from longform.core.documents import Document, Section
+from longform.critics.mauve import read as text_features
+from longform.critics.perplexity import read as token_readout
+from longform.critics.section_order import read as section_titles
+from longform.decoding import completions, continuations
+from longform.language_models import bases, causal_lm, tokenizers
+from longform.language_models.checkpoints import (
+    SavedModel,
+    chosen_device,
+    load_model,
+    load_reader,
+    load_tokenizer,
+    new_network,
+    published,
+)
+from longform.language_models.sentence_features import open_encoder
 from tests.refusals import refuses
 
 HEADS, KEYS, WIDTH, LAYERS = 4, 2, 32, 2
@@ -24,23 +38,17 @@ NAMES = {
 def write_gguf(path, network, tokenizer):
     """The file as llama.cpp's converter lays it out: rotary halves interleaved, one vocabulary of byte pairs."""
     writer, config = gguf.GGUFWriter(path, "llama"), network.config
-    writer.add_context_length(config.max_position_embeddings)
-    writer.add_embedding_length(WIDTH)
-    writer.add_block_count(LAYERS)
-    writer.add_feed_forward_length(config.intermediate_size)
-    writer.add_head_count(HEADS)
-    writer.add_head_count_kv(KEYS)
-    writer.add_rope_dimension_count(WIDTH // HEADS)
-    writer.add_rope_freq_base(10000.0)
-    writer.add_layer_norm_rms_eps(config.rms_norm_eps)
-    writer.add_vocab_size(config.vocab_size)
-    own = json.loads(tokenizer.backend_tokenizer.to_str())["model"]
-    writer.add_tokenizer_model("gpt2")
-    writer.add_token_list(sorted(own["vocab"], key=own["vocab"].get))
-    writer.add_token_types([3 if token == tokenizer.eos_token_id else 1 for token in range(len(tokenizer))])
-    writer.add_token_merges([" ".join(pair) for pair in own["merges"]])
-    writer.add_bos_token_id(tokenizer.eos_token_id)
-    writer.add_eos_token_id(tokenizer.eos_token_id)
+    own, end = json.loads(tokenizer.backend_tokenizer.to_str())["model"], tokenizer.eos_token_id
+    facts = {
+        "context_length": config.max_position_embeddings, "embedding_length": WIDTH, "block_count": LAYERS,
+        "feed_forward_length": config.intermediate_size, "head_count": HEADS, "head_count_kv": KEYS,
+        "rope_dimension_count": WIDTH // HEADS, "rope_freq_base": 10000.0, "layer_norm_rms_eps": config.rms_norm_eps,
+        "vocab_size": config.vocab_size, "tokenizer_model": "gpt2", "token_list": sorted(own["vocab"], key=own["vocab"].get),
+        "token_types": [3 if token == end else 1 for token in range(len(tokenizer))],
+        "token_merges": [" ".join(pair) for pair in own["merges"]], "bos_token_id": end, "eos_token_id": end,
+    }  # fmt: skip
+    for name, value in facts.items():
+        getattr(writer, f"add_{name}")(value)
     for name, tensor in network.state_dict().items():
         array = tensor.numpy().astype(np.float32)
         if name == "lm_head.weight":
@@ -151,3 +159,76 @@ def test_a_damaged_file_is_refused_in_a_sentence(tmp_path, monkeypatch):
 def test_a_hub_that_has_nothing_is_no_reason_to_train_again(tmp_path):
     published(hub=str(tmp_path / "gone"), revision="0" * 40).save(tmp_path)
     refuses("by the network once", load_model, tmp_path, AutoModelForCausalLM)
+
+
+SMALL = {"model_type": "gpt2", "n_layer": 1, "n_head": 2, "n_embd": 16}
+WIDE = {**SMALL, "n_embd": 32}
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """A run of two shapes, kept."""
+    run = tmp_path_factory.mktemp("run")
+    tokenizer = load_tokenizer(bpe_folder(run / "tokenizer"))
+    for name, shape in (("small", SMALL), ("wide", WIDE)):
+        network = new_network(shape, AutoModelForCausalLM, 3, vocab_size=len(tokenizer), max_position_embeddings=16)
+        SavedModel(network, tokenizer).save(run / "models" / name)
+    bases.keep(run / "models", run / "tokenizer", run / "bases")
+    return run
+
+
+def finetuned(kept, tmp_path, shape, **over):
+    plan = {"learning_rate": 0, "batch": 2, "epochs": 1, "validations": 1}
+    settings = {"titles": True, "packing": "stream", "context": 16, "schedule": plan, "name": "tiny", "seed": 7} | over
+    given = {"documents": documents(), "base": kept / "tokenizer", "scratch": tmp_path}
+    return causal_lm.fit(**given, shape=shape, bases=kept / "bases", **settings)
+
+
+@pytest.mark.parametrize("shape, name", [(SMALL, "small"), (WIDE, "wide")])
+def test_a_shape_is_finetuned_from_the_base_that_has_it(kept, tmp_path, shape, name):
+    ours = finetuned(kept, tmp_path, shape).network.state_dict()
+    theirs = AutoModelForCausalLM.from_pretrained(kept / "models" / name).half().float().state_dict()
+    assert all(torch.equal(ours[key], theirs[key]) for key in theirs)  # a rate of zero changes no weight
+    assert sorted(path.name for path in (kept / "bases").iterdir()) == ["small", "tokenizer", "wide"]
+    assert json.loads((kept / "bases" / name / "config.json").read_text())["dtype"] == "float16"
+
+
+def test_another_shape_another_vocabulary_and_an_empty_run_are_refused(kept, tmp_path, capsys):
+    said = r"no base has the shape .*'n_embd': 24.*'n_embd': 16.*training.bases to null"
+    refuses(said, finetuned, kept, tmp_path, {**SMALL, "n_embd": 24})
+    other = tmp_path / "other"
+    other.mkdir()
+    tokenizers.fit(documents=documents(), kind="byte_pair", vocab_size=280).save(other)
+    refuses("another vocabulary", bases.base_of, kept / "bases", SMALL, load_tokenizer(other))
+    assert bases.main([str(tmp_path)]) == 2
+    assert "no trained model" in capsys.readouterr().err
+
+
+TOLD = [Document("a", "test", (Section("Town", "The town lies on a river. Its people work in fields. It is old."),))]
+READERS = {
+    "titles": lambda f: section_titles.read(documents=documents(), reader=f, name="t", splits=["test"], max_length=9),
+    "tokens": lambda f: token_readout.read(documents=documents(), reader=f, name="t", titles=True, splits=["test"]),
+    "features": lambda f: text_features.read(documents=documents(), reader=f, name="t", splits=["test"]),
+    "sentences": lambda f: open_encoder(f).encode(["the town lies on a river."]),
+    "continuations": lambda f: continuations.generate(
+        model=f, name="c", seed=1, prefixes=TOLD, decoders={"one": {"kind": "greedy"}}, new_tokens=2,
+        title_from="first_section",
+    ),
+    "completions": lambda f: completions.generate(model=f, name="c", seed=1, prefixes=TOLD, sources={"one": "greedy"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", READERS)
+def test_readers_move_to_the_device_of_the_setting(tmp_path, monkeypatch, kind):
+    """A stand-in records where networks are told to go and leaves them on the CPU, since no GPU is asked for here."""
+    folder = classifier_folder(tmp_path) if kind == "titles" else lm_folder(tmp_path, window=64)
+    moved = []
+    monkeypatch.setenv("LONGFORM_DEVICE", "cuda:3")
+    monkeypatch.setattr(torch.nn.Module, "to", lambda self, *where, **_: (moved.append(where), self)[1])
+    READERS[kind](folder)
+    assert (torch.device("cuda:3"),) in moved
+
+
+def test_the_setting_names_a_device_of_torch(monkeypatch):
+    monkeypatch.setenv("LONGFORM_DEVICE", "gpu")
+    refuses("LONGFORM_DEVICE is 'gpu'", chosen_device)
