@@ -10,20 +10,12 @@ from tiny import documents, lm_folder
 from transformers import AutoModel, AutoTokenizer
 
 from longform.core.documents import Document, Section
-from longform.critics.bbscore import read as bridge_paths
-from longform.critics.bbscore import train as bridge_encoder
-from longform.critics.bbscore.bridge import BridgeRanker, corpus_diffusion, held_out, train_network, units_from_readout
-from longform.critics.bbscore.read import HeadShape, TrainedBridge, bridge_head, open_bridge, read_gold
+from longform.critics.bbscore import read as reading
+from longform.critics.bbscore import train as training
+from longform.critics.bbscore.bridge import BridgeFeatures, BridgeRanker, held_out, train_network, units_from_readout
+from longform.critics.bbscore.read import bridge_head, open_bridge, read_gold
 from longform.critics.bbscore.score import JointBridgeCritic
-from longform.critics.bbscore.train import (
-    Recipe,
-    Sentences,
-    likelihood_loss,
-    paper_loss,
-    pin_loss,
-    train_head,
-    triplets,
-)
+from longform.critics.bbscore.train import Recipe, Sentences, likelihood_loss, paper_loss, pin_loss
 from longform.datasets.synthetic_world.corpora import build
 from longform.language_models import sentence_features
 from longform.language_models.lightning import Schedule
@@ -68,7 +60,9 @@ def test_likelihood_ratio_ignores_linear_maps_and_prefers_smooth_paths():
 def test_triplets_are_ordered_distinct_and_end_at_their_anchor():
     sentences = Sentences(np.zeros((25, 2)), [5, 8, 12])
     anchors = torch.arange(25).repeat(200)
-    times = triplets(anchors, sentences, torch.rand((len(anchors), 2), generator=torch.Generator().manual_seed(0)))
+    times = training.triplets(
+        anchors, sentences, torch.rand((len(anchors), 2), generator=torch.Generator().manual_seed(0))
+    )
     assert (times[:, 0] >= 0).all() and (times[:, 0] < times[:, 1]).all() and (times[:, 1] < times[:, 2]).all()
     assert torch.equal(times[:, 2], sentences.place[anchors].clamp(min=2))
     pairs = times[sentences.place[anchors] == 4][:, :2].unique(dim=0, return_counts=True)[1]
@@ -76,7 +70,7 @@ def test_triplets_are_ordered_distinct_and_end_at_their_anchor():
 
 
 def test_head_has_no_bias_and_is_positively_homogeneous():
-    head = bridge_head(HeadShape(768))
+    head = bridge_head(768)
     assert sum(p.numel() for p in head.parameters()) == 132_096
     x = torch.randn((4, 768))
     torch.testing.assert_close(head(3 * x), 3 * head(x), rtol=1e-4, atol=1e-5)
@@ -97,9 +91,9 @@ def test_training_finds_a_planted_bridge_better_than_its_start(tmp_path, objecti
     data = {split: Sentences(*planted(rng, count)[:2]) for split, count in (("train", 40), ("validation", 10))}
     recipe = Recipe(objective, pins=False, optimiser="adamw")
     plan = Schedule(learning_rate=3e-3, batch=16, epochs=3 if objective == "paper" else 20, validations=2)
-    head = train_head(data, recipe, plan, seed=1, name="planted", scratch=tmp_path, latent=2)
+    head = training.train_head(data, recipe, plan, seed=1, name="planted", scratch=tmp_path, latent=2)
     torch.manual_seed(0)
-    untrained = bridge_head(HeadShape(12, latent=2))
+    untrained = bridge_head(12, latent=2)
     features, lengths, _ = planted(rng, 30)
     assert smoothness(head, features, lengths) < 0.9 * smoothness(untrained, features, lengths)
 
@@ -116,9 +110,9 @@ def test_a_saved_bridge_carries_its_frozen_encoder_and_misses_it_aloud(tmp_path)
     frozen, moved = lm_folder(tmp_path / "frozen"), tmp_path / "elsewhere" / "bridge"
     encoder = open_encoder(frozen)
     feature = encoder.encode(["the town lies on a river."])
-    heads = {name: bridge_head(HeadShape(16, latent=3)) for name in ("paper_0", "paper_1")}
+    heads = {name: bridge_head(16, latent=3) for name in ("paper_0", "paper_1")}
     (tmp_path / "bridge").mkdir()
-    TrainedBridge(heads, KeptFeatures(frozen, encoder), "full_stops").save(tmp_path / "bridge")
+    reading.TrainedBridge(heads, KeptFeatures(frozen, encoder), "full_stops").save(tmp_path / "bridge")
     shutil.rmtree(frozen)
     shutil.copytree(tmp_path / "bridge", moved)
     again = open_bridge(moved)
@@ -153,7 +147,7 @@ def test_features_are_means_over_own_tokens_in_any_order_and_company_and_long_se
     encoder = open_encoder(frozen)
     assert encoder.encode(["town " * 60]).shape == (1, 16)
     assert encoder.truncated == 1
-    readout = bridge_paths.read(documents=documents(2), truth={}, reader=frozen, name="raw")
+    readout = reading.read(documents=documents(2), truth={}, reader=frozen, name="raw")
     assert units_from_readout(readout)[0].latents.shape == (3, 16)
 
 
@@ -170,7 +164,7 @@ def test_kept_features_open_again_without_reading(frozen, tmp_path, monkeypatch)
 def test_training_and_reading_go_through_the_pipelines_functions(frozen, tmp_path):
     texts = [Document(d.id, d.split, d.sections * 2) for d in documents()]
     plan = {"learning_rate": 1e-3, "batch": 8, "epochs": 1, "validations": 1}
-    trained = bridge_encoder.fit(documents=texts, base=frozen, name="bridge", seed=1, scratch=tmp_path / "scratch",
+    trained = training.fit(documents=texts, base=frozen, name="bridge", seed=1, scratch=tmp_path / "scratch",
                                  splitter="full_stops",
                                  recipes={"paper": {}, "pinless": {"pins": False, "schedule": {"batch": 4}}},
                                  schedule=plan, seeds=2)  # fmt: skip
@@ -178,7 +172,7 @@ def test_training_and_reading_go_through_the_pipelines_functions(frozen, tmp_pat
     folder.mkdir()
     trained.save(folder)
     truth = {"rating": np.arange(len(texts))}
-    readout = bridge_paths.read(documents=texts, truth=truth, reader=folder, name="read", splits=["test"])
+    readout = reading.read(documents=texts, truth=truth, reader=folder, name="read", splits=["test"])
     units = units_from_readout(readout)
     assert [u.split for u in units] == ["test"] * 3 and [u.rating for u in units] == [3, 7, 11]
     assert list(units[0].heads) == ["paper_0", "paper_1", "pinless_0", "pinless_1"]
@@ -186,7 +180,7 @@ def test_training_and_reading_go_through_the_pipelines_functions(frozen, tmp_pat
     assert not np.allclose(units[0].latents, units[0].under("paper_1").latents)
     refuses("no head 'linear_0'", units[0].under, "linear_0")
     assert units[0].latents.shape == (6, 8) and units[0].text_ids.tolist() == [0, 1, 2, 0, 1, 2]
-    refuses("0 of 12 documents", bridge_paths.read, documents=texts, truth={}, reader=folder, name="read", splits=[])
+    refuses("0 of 12 documents", reading.read, documents=texts, truth={}, reader=folder, name="read", splits=[])
 
 
 def test_empty_lines_and_blank_sections_leave_no_sentence():
@@ -202,7 +196,7 @@ def test_the_worlds_diffusion_is_estimated_from_its_gold_paths():
     units = units_from_readout(read_gold(documents=corpus.documents, truth=corpus.truth))
     train, test = ([unit for unit in units if unit.split == split] for split in ("train", "test"))
     planted_sigma2 = 0.05
-    assert corpus_diffusion(units) == pytest.approx(train[0].latents.shape[1] / 2 * planted_sigma2, rel=0.1)
+    assert BridgeFeatures().fit(units).sigma2 == pytest.approx(train[0].latents.shape[1] / 2 * planted_sigma2, rel=0.1)
     joint = JointBridgeCritic().fit(train)
     assert joint.score(joint.tally(test)) == pytest.approx(1.0, abs=0.05)
 
@@ -258,7 +252,7 @@ def test_bad_input_is_named(frozen, tmp_path):
     given = {"documents": documents(), "base": frozen, "name": "b", "seed": 1, "scratch": tmp_path,
              "splitter": "full_stops"}  # fmt: skip
     for recipes, seeds in (({}, 1), ({"paper": {}}, 0)):
-        refuses("at least one of each", bridge_encoder.fit, **given, recipes=recipes, seeds=seeds, schedule={})
+        refuses("at least one of each", training.fit, **given, recipes=recipes, seeds=seeds, schedule={})
     refuses("no 'bridge_path'", read_gold, documents=documents(2), truth={})
     one = rng().normal(size=(1, 5))
     refuses("1 documents", BridgeRanker().fit_pairs, [(one, one)])
