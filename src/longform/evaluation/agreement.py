@@ -66,9 +66,8 @@ def _shapeless(x: np.ndarray, y: np.ndarray) -> bool:
 def correlate(kind: str, x: np.ndarray, y: np.ndarray) -> Correlation:
     """Pearson or Spearman with a 95 % interval on the Fisher scale (Fisher 1921; Bonett and Wright 2000).
 
-    Pairs with a nan are left out and counted. Fewer than three pairs or constant values give nan throughout.
-
-    Raises BadInput: unknown kind, or sides of different length.
+    Pairs with a nan are left out and counted; fewer than three, or constant values, give nan. Raises BadInput: unknown kind,
+    or sides of different length.
     """
     x, y = _paired(kind, x, y)
     kept = ~(np.isnan(x) | np.isnan(y))
@@ -134,8 +133,6 @@ def _check_ratings(ratings: np.ndarray) -> None:
 
 def leave_one_out(ratings: np.ndarray, rng: np.random.Generator, resamples: int = 1000) -> Agreement:
     """Leave-one-out agreement (Weiss and Kulikowski 1991; lapata2005 section 5.2): an upper bound for any model.
-
-    With two raters it is their correlation.
 
     Raises BadInput: fewer than two raters, or nobody has a coefficient (all ratings constant).
     """

@@ -1,13 +1,11 @@
 r"""What annotators said of each system: percentage coherent, agreement, attention checks (deng2022 section 4, appendix H).
 
-Reads rows as the annotation pages export them, whether people answered or simulated annotators did; a readout says which.
-An annotator who fails the attention checks is set aside with every answer, and named.
-
-Systems are compared with annotators and articles as crossed random effects by a logistic mixed model,
+Reads rows as the annotation pages export them; an annotator who fails the attention checks is set aside, and named. Systems
+are compared by a logistic mixed model with annotators and articles as crossed random effects,
 $\operatorname{logit} P(y_{ai} = 1) = \beta_{s(i)} + u_a + v_i$ with $u_a \sim N(0, \sigma_u^2)$, $v_i \sim N(0, \sigma_v^2)$,
-by mean-field variational Bayes of statsmodels. A normal prior on $\beta$ keeps it finite where a system gets one answer only.
-Mean-field intervals leave out what the parameters share, so they are too narrow: intervals that resample articles belong
-beside them, and a p-value taken from them rejects a true null in a third of small studies, so none is given.
+by mean-field variational Bayes of statsmodels; a normal prior on $\beta$ keeps it finite where a system gets one answer only.
+Mean-field intervals are too narrow: intervals that resample articles belong beside them, and a p-value taken from them
+rejects a true null in a third of small studies, so none is given.
 """
 
 import math
@@ -31,23 +29,15 @@ COHERENT, INCOHERENT = "coherent", "incoherent"  # deng2022 Figure 15
 
 @dataclass(frozen=True)
 class Judged:
-    """One article with everybody's answers.
-
-    Attributes:
-        source: the system that wrote it.
-        verdicts: annotator -> coherent or not, of the annotators who are kept.
-        labels: annotator -> the section types that they chose.
-        gold: section types and verdict that simulated annotators err from; empty for people.
-        dropped: annotators who failed the attention checks of this study.
-    """
+    """One article with everybody's answers."""
 
     unit_id: str
-    source: str
+    source: str  # the system that wrote it
     split: str
-    verdicts: Mapping[str, bool]
-    labels: Mapping[str, tuple[str, ...]]
-    gold: tuple[str, ...] = ()
-    dropped: tuple[str, ...] = ()
+    verdicts: Mapping[str, bool]  # coherent or not, by annotators who are kept
+    labels: Mapping[str, tuple[str, ...]]  # the section types that they chose
+    gold: tuple[str, ...] = ()  # section types and verdict that simulated annotators err from
+    dropped: tuple[str, ...] = ()  # annotators who failed the attention checks
     simulated: bool = False
 
 
@@ -161,17 +151,13 @@ def known(units: Sequence[Judged]) -> dict[str, Any]:
     told = [unit for unit in units if unit.gold]
     if not told:
         return {}
-    errors: dict[str, list[tuple[int, int, bool]]] = {}
-    for unit in told:
-        for name, chain in unit.labels.items():
-            wrong = sum(a != b for a, b in zip(chain, unit.gold[:-1], strict=True))
-            flipped = unit.verdicts[name] != (unit.gold[-1] == COHERENT)
-            errors.setdefault(name, []).append((wrong, len(chain), flipped))
     rates = {}
-    for name, found in sorted(errors.items()):
-        wrong, sections, flips = (sum(column) for column in zip(*found, strict=True))
-        told_of = {"sections": sections, "flips": flips / len(found), "articles": len(found)}
-        rates[name] = {"confusion": wrong / sections, **told_of}
+    for name in sorted({name for unit in told for name in unit.labels}):
+        own = [unit for unit in told if name in unit.labels]
+        wrong = [a != b for unit in own for a, b in zip(unit.labels[name], unit.gold[:-1], strict=True)]
+        flips = sum(unit.verdicts[name] != (unit.gold[-1] == COHERENT) for unit in own)
+        shares = {"confusion": sum(wrong) / len(wrong), "flips": flips / len(own)}
+        rates[name] = {**shares, "sections": len(wrong), "articles": len(own)}
     return {"coherent": sum(unit.gold[-1] == COHERENT for unit in told) / len(told), "rates": rates}
 
 

@@ -115,10 +115,7 @@ class Sides:
 
 
 def sides_of(units: Sequence[Any]) -> list[Sides]:
-    """The documents that have a human side and another; the split is the human text's.
-
-    Raises BadInput: there is not a single pair.
-    """
+    """The documents that have a human side and another; the split is the human text's. Raises BadInput: there is not a single pair."""
     sides: dict[str, dict[str, Any]] = {}
     for unit in units:
         document, _, side = unit.unit_id.rpartition("-")

@@ -70,10 +70,7 @@ def preference_tally(
 
 
 def drawn_orders(documents: Sequence[Any], task: ShuffleTask) -> list[np.ndarray]:
-    """Orders of each document, the original's first, then the permutations that ``task`` draws; none where it draws none.
-
-    They depend on the texts alone: drawn once, they are shown to every scorer and under every head.
-    """
+    """Orders of each document, the original's first, then those that ``task`` draws, the same for every scorer and head; none if none."""
     return [
         np.concatenate([np.arange(orders.shape[1])[None], orders]) if len(orders) else orders
         for orders in map(task.orders, documents)
@@ -161,8 +158,7 @@ def _fitted(scorer: Any, train: Sequence[Any], learn_from: int | None) -> Any:
 
 
 def against_chance(tally: Tally, *names: object) -> dict[str, Any]:
-    """Fields of a record: difference from one half, and p of a coin. Documents change sides whole, as their pairs are not
-    independent; a document's margin is wins minus losses."""
+    """Fields of a record: difference from one half, and p of a coin for each document's wins minus losses, its pairs kept together."""
     margins = 2 * tally.column("wins") + tally.column("ties") - tally.column("pairs")
     p_value = sign_flip_test(margins, generator(*names, "chance"))
     return {"reference": 0.5, "difference": PairAccuracy().score(tally) - 0.5, "p_value": p_value, "paired": True}
@@ -173,12 +169,8 @@ def order_discrimination(
 ) -> list[Record]:
     """Pairwise accuracy of every scorer on every task, tested against chance; and each scorer against the first one.
 
-    Arguments as for :func:`order_measurements`.
-
-    Returns:
-        Records with metric ``pairwise_accuracy`` (``details``: wins, ties, pairs, permutations without a score, share of
-        documents above the mean of their permutations), then ``pairwise_accuracy_difference`` (``critic`` minus
-        ``variant``) with a paired interval and test.
+    Arguments as for :func:`order_measurements`. Records have metric ``pairwise_accuracy`` (``details``: counts, and the share of
+    documents above the mean of their permutations), then ``pairwise_accuracy_difference``, ``critic`` minus ``variant``.
     """
     found = order_measurements(scorers, documents, tasks, **given)
     name = "order discrimination"
@@ -252,8 +244,7 @@ def order_areas(
 ) -> list[Record]:
     """Threshold-free separation of originals from one permutation each, over all documents (sheng2024 section 4.1, Figure 4).
 
-    Arguments as for :func:`order_measurements`, a task's ``copies`` taken for one. Records have metric ``area``, and in
-    ``details`` the first head's ROC curve.
+    Arguments as for :func:`order_measurements`, a task's ``copies`` taken for one; ``details`` keep the first head's ROC curve.
     """
     records = []
     orders = {task: drawn_orders(documents, replace(task, copies=1)) for task in tasks}

@@ -51,12 +51,7 @@ class LengthCorrelation:
 def length_confound(
     scorers: Mapping[str, Any], documents: Sequence[Any], *, train: Sequence[Any] = (), heads: Sequence[str] = ("",)
 ) -> list[Record]:
-    """Correlation of each scorer's value of a coherent document with its length: records with metric ``length_correlation``.
-
-    Args:
-        train: documents that the scorers are fitted on; none where they are fitted already.
-        heads: of the encoder that read the documents; the number is their mean, followed by each head's own.
-    """
+    """Records ``length_correlation`` of each scorer's value of a coherent document with its length; arguments as for order_measurements."""
     records = []
     lengths = [len(document.sentence_keys) for document in documents]
     for name, scorer in scorers.items():
@@ -85,11 +80,10 @@ def shuffle_tasks(
     """Tables 1 to 3 and Figures 4 and 9 of sheng2024: pairs of originals and shuffles, and areas over single texts.
 
     Args:
-        judges: of ``JUDGES``.
         areas: add the area under the ROC curve of each block task, and for the first head its course over the variance.
         learned: so many training documents for the classifiers; all by default.
 
-    Raises BadInput: an unknown judge.
+    Raises BadInput: a judge that is none of ``JUDGES``.
     """
     if not judges or set(judges) - set(JUDGES):
         raise BadInput(f"judges {list(judges)}; allowed are {list(JUDGES)}; fix params.yaml")

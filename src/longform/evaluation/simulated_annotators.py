@@ -81,11 +81,8 @@ def answer_rows(
 ) -> list[dict[str, Any]]:
     """Rows as exported, one per question, annotator and item; ``gold`` is the truth that the annotators err from.
 
-    Args:
-        chains: item of the system -> its true section types.
-        checks: attention checks beside them.
-
-    Raises BadInput: two annotators of one name, or none.
+    ``chains`` has an item's true section types; ``checks`` attention checks go beside them. Raises BadInput: two annotators of
+    one name, or none.
     """
     names = [annotator.name for annotator in annotators]
     if not names or len(set(names)) < len(names):
@@ -126,13 +123,8 @@ def read(
 ) -> Readout:
     """Simulated answers to ``per_system`` documents: real ones by their own titles, generated ones as ``reader`` reads them.
 
-    Nobody knows the section types of generated text; the title classifier's stand in for what a careful reader sees.
-
-    Args:
-        domain: planted domain whose chain is the rule's.
-        systems: whose texts these are; where there are several, a document's id starts with its system and a slash.
-        annotators: settings of :class:`Annotator`; least: of :class:`ChainRule`.
-        max_length: tokens of a section that the classifier reads.
+    Nobody knows the section types of generated text; the title classifier's stand in for what a careful reader sees. Where
+    there are several systems, a document's id starts with its system and a slash. The rule is the planted domain's chain.
     """
     held: dict[str, list[Document]] = {}
     for system in systems:

@@ -129,10 +129,7 @@ CORRELATED = ("entities", "linked", "conjunctions", "nats", "tfidf", "words")
 
 
 def correlations(units: Units, resamples: int) -> dict[str, dict[str, Any]]:
-    """Pearson correlations of Figure 4: each measure of a sentence with whether it is supported, and verified.
-
-    Intervals resample pages. A measure without values, or without variance, has nan.
-    """
+    """Pearson correlations of Figure 4, nan where undefined: each measure of a sentence with whether it is supported, and verified."""
     rows = []
     for unit in units:
         prefix = np.full(len(unit.sentences), unit.about[UNIT_COLUMNS.index("prefix_perplexity")])

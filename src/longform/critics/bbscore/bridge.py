@@ -108,15 +108,10 @@ def diffusion(latents: np.ndarray) -> float:
 
 
 class Terms(NamedTuple):
-    r"""All that a score needs besides $\sigma^2$.
-
-    Attributes:
-        log_alpha: mean of $\ln 2 \pi v_i$, a number (nan where there is no term).
-        beta: (orders,) mean of $\lVert \cdot \rVert^2 / 2 v_i$.
-    """
+    r"""All that a score needs besides $\sigma^2$: means of $\ln 2 \pi v_i$ and of $\lVert \cdot \rVert^2 / 2 v_i$; nan where there is no term."""
 
     log_alpha: float
-    beta: np.ndarray
+    beta: np.ndarray  # (orders,)
 
     def sums(self, sigma2: float) -> np.ndarray:
         """The score without its absolute value, (orders,)."""
@@ -124,15 +119,10 @@ class Terms(NamedTuple):
 
 
 def order_terms(latents: np.ndarray, orders: np.ndarray, windows: Sequence[int] = WINDOWS) -> list[Terms]:
-    r"""Terms of each feature of a path seen in many orders, from inner products: a distance to the bridge is a sum of six.
+    """Terms of each feature of a path in many orders (orders, sentences); a distance to the bridge is six inner products.
 
-    An order costs eight gathers of $T$ numbers for all five features, whatever the width of the latents; these are
-    centred first, so that little cancels.
-
-    Args:
-        latents: (sentences, dims), float64.
-        orders: (orders, sentences) sentence numbers.
-        windows: 0 for the global score, else the half-width of a window (appendix D).
+    An order costs eight gathers of $T$ numbers for all five features, whatever the width of the latents; these are centred
+    first, so that little cancels. Window 0 is the global score, another the half-width of a window (appendix D).
     """
     centred = latents - latents.mean(axis=0) if len(latents) else latents
     gram = centred @ centred.T
@@ -170,16 +160,11 @@ def order_terms(latents: np.ndarray, orders: np.ndarray, windows: Sequence[int] 
 
 @dataclass(frozen=True)
 class BridgeFeatures:
-    r"""Global score and window scores, encode once and permute.
-
-    Attributes:
-        sigma2: fitted $\sigma_m^2$.
-        signed: fitted; most real documents' sums are negative, so the sum is taken as it is: the printed absolute value
-            would turn the order round.
-    """
+    """Global score and window scores, encode once and permute."""
 
     windows: ClassVar[tuple[int, ...]] = WINDOWS
     sigma2: float | None = field(default=None, repr=False, metadata=FITTED)
+    # most real documents' sums are negative: taken as they are, as absolute values would turn the order round
     signed: bool = field(default=False, repr=False, metadata=FITTED)
 
     def __post_init__(self) -> None:
@@ -222,15 +207,11 @@ RATE, EPOCHS, PATIENCE = 1e-3, 30, 5  # ours: of Adam, passes at most, passes wi
 class BridgeRanker:
     """A pair learner over the global score and four window scores; a lower value is more coherent.
 
-    Attributes:
-        classifier: "three_layer" (paper) or "linear".
-        features: fitted on real paths.
-        mean, spread: fitted; of each feature over training texts. A feature that is not there takes the mean, never zero.
-        layers: fitted; weights and biases, one pair for a line, three for the network.
+    A feature that is not there takes its mean over training texts, never zero; a line has one layer, the network three.
     """
 
     better: ClassVar[Better] = "lower"
-    classifier: str = "three_layer"
+    classifier: str = "three_layer"  # the paper's
     features: BridgeFeatures = field(default=BridgeFeatures(), repr=False, metadata=FITTED)
     mean: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False, metadata=FITTED)
     spread: np.ndarray = field(default_factory=lambda: np.ones(0), repr=False, metadata=FITTED)
@@ -264,9 +245,13 @@ class BridgeRanker:
         spread = np.sqrt(np.where(there, (learnt - mean) ** 2, 0.0).sum(0) / count)
         scaled = replace(self, mean=mean, spread=np.where(spread > 0, spread, 1.0))
         sides = scaled._standard(original), scaled._standard(copies)
-        if self.classifier == "linear":
-            return replace(scaled, layers=train_line(*sides))
-        return replace(scaled, layers=train_network(*(s[~held] for s in sides), *(s[held] for s in sides)))
+        if self.classifier != "linear":
+            return replace(scaled, layers=train_network(*(s[~held] for s in sides), *(s[held] for s in sides)))
+        from sklearn.linear_model import LogisticRegression  # a second to import, needed here only
+
+        gaps, line = sides[1] - sides[0], LogisticRegression(fit_intercept=False)
+        line.fit(np.concatenate([gaps, -gaps]), np.repeat([1, 0], len(gaps)))
+        return replace(scaled, layers=((line.coef_.T, np.zeros(1)),))
 
     def _standard(self, features: np.ndarray) -> np.ndarray:
         return np.where(np.isfinite(features), (features - self.mean) / self.spread, 0.0)
@@ -293,15 +278,6 @@ def held_out(document: np.ndarray) -> np.ndarray:
     if len(documents) < 2:
         raise BadInput(f"network ranker: {len(documents)} documents with pairs, at least 2 are needed; add documents")
     return np.isin(document, documents[: max(1, len(documents) // 10)])
-
-
-def train_line(original: np.ndarray, copies: np.ndarray) -> Layers:
-    """A logistic line through the origin, on the differences of scaled pairs (pairs, features)."""
-    from sklearn.linear_model import LogisticRegression  # a second to import, needed here only
-
-    gaps = copies - original
-    line = LogisticRegression(fit_intercept=False).fit(np.concatenate([gaps, -gaps]), np.repeat([1, 0], len(gaps)))
-    return ((line.coef_.T, np.zeros(1)),)
 
 
 def train_network(

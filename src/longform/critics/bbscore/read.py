@@ -65,13 +65,7 @@ def read(
     splits: Sequence[str] | None = None,
     splitter: str | None = None,
 ) -> Readout:
-    """Ragged ``latents``, ``text_ids``; ``rating`` where the truth has it.
-
-    Args:
-        reader: a row of ``bridge_encoder``, or any frozen encoder, whose features are then the latents.
-        splits: all by default.
-        splitter: that of the training row by default.
-    """
+    """Ragged ``latents`` under each head of a trained ``reader``, or features of any frozen encoder, and ``text_ids``; ``rating`` if known."""
     trained = open_bridge(reader) if (reader / "bridge.json").is_file() else None
     encoder = open_encoder(reader) if trained is None else trained.frozen.encoder
     rule = splitter or (trained.splitter if trained else "full_stops")

@@ -72,20 +72,13 @@ class JointBridgeCritic(_PathCritic):
     r"""Mean of $Q / n (T - 2)$ over documents: 1 on real text, above 1 where sentences jump more than real ones do.
 
     $Q = \sum_i \lVert L^{-1} (s_{i+1} - s_i - (s_T - s_1) / (T - 1)) \rVert^2$, a sum over steps.
-
-    Attributes:
-        ridge: share of the mean variance that is added to the diagonal of $\Sigma$ before it is inverted.
-        whitener: fitted inverse Cholesky factor of $\Sigma$, (dims, dims).
     """
 
-    ridge: float = 1e-6
-    whitener: np.ndarray | None = field(default=None, repr=False, metadata=FITTED)
+    ridge: float = 1e-6  # share of the mean variance that is added to the diagonal of the covariance
+    whitener: np.ndarray | None = field(default=None, repr=False, metadata=FITTED)  # its inverse Cholesky factor
 
     def fit(self, real: Sequence[LatentPath]) -> "JointBridgeCritic":
-        r"""Maximum likelihood: $\hat\Sigma = \sum_s S_s / \sum_s (T_s - 2)$ over usable paths.
-
-        $S = \sum_i \Delta_i \Delta_i^\top - (s_T - s_1)(s_T - s_1)^\top / (T - 1)$.
-        """
+        r"""Maximum likelihood: $\hat\Sigma = \sum_s S_s / \sum_s (T_s - 2)$ over usable paths, S the scatter of steps less the chord's."""
         kept = [unit.latents for unit in real if unit.usable]
         if not kept:
             raise BadInput(f"joint bridge critic: 0 of {len(real)} paths have three finite sentences; check the reader")

@@ -23,7 +23,7 @@ EPS = 1e-6  # BBScore release and Time Control
 def paper_loss(latents: torch.Tensor, times: torch.Tensor) -> torch.Tensor:
     r"""Mean of $-\log (e^{d_{jj}} / \sum_k e^{d_{jk}})$: ends, share and variance of triplet j, middle of triplet k.
 
-    Of the latents (batch, 3, dims) of first, middle and last sentence, and their places in time (batch, 3).
+    Latents (batch, 3, dims) of first, middle and last sentence, and their places in time (batch, 3).
     """
     first, middle, last = latents.unbind(1)
     s, t, e = times.to(latents.dtype).unbind(1)
@@ -34,10 +34,7 @@ def paper_loss(latents: torch.Tensor, times: torch.Tensor) -> torch.Tensor:
 
 
 def pin_loss(latents: torch.Tensor, times: torch.Tensor, total: torch.Tensor) -> torch.Tensor:
-    """Mean square of first latents that open a document, plus that of (absolute last latent minus one) at its end.
-
-    Arguments as for :func:`paper_loss`, and (batch,) sentences of each triplet's document.
-    """
+    """Mean square of first latents that open a document, plus that of (absolute last latent minus one) at its end."""
     opens, ends = times[:, 0] == 0, times[:, 2] == total - 1
     loss = latents.new_zeros(())
     if opens.any():
@@ -73,16 +70,11 @@ MIN_SENTENCES = 5  # the release trains on documents of at least five sentences
 
 @dataclass(frozen=True)
 class Recipe:
-    """What is minimised, and how.
-
-    Attributes:
-        pins: add the release's unprinted terms: first sentence near 0, last near 1 in absolute value.
-        optimiser: "sgd" (constant ``sgd_rate``, momentum 0.9: paper) or "adamw" (release; linear schedule).
-    """
+    """What is minimised, and how."""
 
     objective: str = "paper"
-    pins: bool = True
-    optimiser: str = "sgd"
+    pins: bool = True  # add the release's unprinted terms: first sentence near 0, last near 1 in absolute value
+    optimiser: str = "sgd"  # constant rate and momentum (paper), or adamw with a linear schedule (release)
     sgd_rate: float = 1e-4
 
     def __post_init__(self) -> None:
@@ -93,17 +85,13 @@ class Recipe:
 
 
 class Sentences:
-    """Features of many documents one after another, with each sentence's place in its document.
-
-    Attributes:
-        features: (sentences, dims) float32; ``documents`` are views of it.
-        place, total, start: (sentences,) 0-based place, length of the document, first row of the document.
-    """
+    """Features of many documents one after another, with each sentence's place in its document."""
 
     def __init__(self, features: np.ndarray, lengths: Sequence[int]) -> None:
         self.features = torch.as_tensor(np.asarray(features, dtype=np.float32))
         self.documents = self.features.split(list(lengths))
         each = torch.as_tensor(list(lengths), dtype=torch.long)
+        # of each sentence: first row of its document, length of its document, 0-based place
         self.start = torch.repeat_interleave(torch.cumsum(each, 0) - each, each)
         self.total = torch.repeat_interleave(each, each)
         self.place = torch.arange(len(self.features)) - self.start
@@ -193,8 +181,7 @@ def fit(
 
     Args:
         base: a causal LM, a sentence encoder, or a ``sentence_features`` row with kept features.
-        recipes: fields of :class:`Recipe` by name; a recipe's own ``schedule`` is merged over the entry's.
-        seeds: heads of each recipe, ``<recipe>_0`` and so on.
+        recipes: of :class:`Recipe` by name, heads ``<recipe>_0`` and so on; their own ``schedule`` is merged over the entry's.
     """
     if not recipes or seeds < 1:
         raise BadInput(f"train {name}: {len(recipes)} recipes, {seeds} seeds; at least one of each is needed")

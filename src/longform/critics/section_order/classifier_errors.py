@@ -80,15 +80,12 @@ class CalibrationError(SumScored):
         return np.moveaxis(parts.reshape(*parts.shape[:-1], 3, self.bins), -2, 0)
 
     def describe(self, units: Sequence[TitledArticle]) -> dict[str, Any]:
-        """The reliability diagram's bins, the share above 90 % certain, and the error that chance alone would give.
-
-        By chance $E|acc_b - conf_b|$ of a calibrated reader is sqrt(2/pi) standard deviations a bin (normal
-        approximation).
-        """
+        """The reliability diagram's bins, the share above 90 % certain, and the error that chance alone would give."""
         sections, confidence, correct = self._bins(self.tally(units).values.sum(axis=0))
         bins = [[b / self.bins, (b + 1) / self.bins, *map(float, row)]
                 for b, row in enumerate(zip(sections, confidence, correct, strict=True)) if row[0]]  # fmt: skip
         titled = np.concatenate([np.zeros(0), *(u.confidence[~np.isnan(correct_titles(u))] for u in units)])
+        # by chance E|acc_b - conf_b| of a calibrated reader is sqrt(2/pi) standard deviations a bin (normal approximation)
         met, mean = sections > 0, confidence[sections > 0] / sections[sections > 0]
         spread = np.sqrt(2 / np.pi * sections[met] * mean * (1 - mean)).sum()
         return {
@@ -113,13 +110,10 @@ class CorrectedTitleCritic(TitleCritic):
     with up to 7 % of sections misread it is 0.97 to 1.00 of the exact value and 22 of 23 intervals cover; up to 23 % it is
     0.90 to 1.02, 17 of 18 cover but are 0.6 to 0.75 wide, and a third reach below 1, which no text can have. Counts held
     above zero (maximum likelihood of N by expectation maximisation) do worse: 1.03 to 1.37, 7 of 41 cover.
-
-    Attributes:
-        confusion_counts: float64 (titles, titles), validation sections by gold and predicted title of ``confusion_names``.
-        channel: float64 (states, states), the confusion matrix in use, begin and end included; made by ``fit``.
     """
 
     confusion_names: tuple[str, ...] = field(default=(), repr=False, metadata=FITTED)
+    # validation sections by gold (rows) and predicted title, and the confusion matrix in use (states, states)
     confusion_counts: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)), repr=False, metadata=FITTED)
     channel: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)), repr=False, metadata=FITTED)
 

@@ -27,12 +27,7 @@ class Terms(NamedTuple):
 
 
 def terms(initial: np.ndarray, inner: np.ndarray, final: np.ndarray, emissions: np.ndarray) -> Terms:
-    """Exact terms of a chain by forward and backward sums, from logarithms.
-
-    Args:
-        initial, final: (titles,), begin to title and title to end; inner: (titles, titles).
-        emissions: (sections, titles), at least one section.
-    """
+    """Exact terms of a chain by forward and backward sums, from logarithms: (titles,), (titles, titles), (titles,), (sections, titles)."""
     forward, backward = np.empty_like(emissions), np.empty_like(emissions)
     forward[0], backward[-1] = initial + emissions[0], final
     for m in range(1, len(emissions)):
@@ -57,13 +52,10 @@ def _expected(log_weights: np.ndarray, values: np.ndarray, axis: int | tuple[int
 
 @dataclass(frozen=True)
 class ExpectedTitleCritic(TitleCritic):
-    r"""Latent PPL with the full posterior, $\exp(-\sum (1) / \sum (M + 1))$: the definition of deng2022 section 2.
-
-    Attributes:
-        log_shares: (titles,) fitted; log share of each of ``share_names`` among the training sections.
-    """
+    r"""Latent PPL with the full posterior, $\exp(-\sum (1) / \sum (M + 1))$: the definition of deng2022 section 2."""
 
     attributed: ClassVar[tuple[str, ...]] = ("prior",)
+    # (titles,) log share of each title among the training sections
     share_names: tuple[str, ...] = field(default=(), repr=False, metadata=FITTED)
     log_shares: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False, metadata=FITTED)
 

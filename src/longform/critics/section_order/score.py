@@ -1,8 +1,7 @@
-r"""The section critic as it is used on predicted titles: prior from gold titles, smoothing chosen on validation text.
+"""The section critic as it is used on predicted titles: prior from gold titles, smoothing chosen on validation text.
 
-Data and model rows are both read by one classifier (deng2022 section 4, appendix E), so that its errors meet both; the
-gold titles of real text are scored by the same prior beside it. One reading of real text, all splits, gives the gold
-titles of training (the prior), the titles of validation (the smoothing) and those of test (the Data row).
+Data and model rows are both read by one classifier (deng2022 section 4, appendix E), so that its errors meet both. One
+reading of real text has the gold titles of training (the prior), those of validation (the smoothing) and of test (Data).
 """
 
 from collections.abc import Sequence
@@ -31,19 +30,12 @@ WORST = 3  # articles of a set whose transitions a record keeps, for Figure 1 an
 
 @dataclass(frozen=True)
 class TitledArticle(Chain):
-    """One document's titles as read (its symbols, one a section) and, where it has them, its own.
+    """One document's titles as read (its symbols, one a section) and, where it has them, its own."""
 
-    Attributes:
-        gold: its own titles; None where a section has none.
-        log_posterior: float64 (sections, titles), the classifier's log probabilities; may be empty.
-        title_names: the classifier's titles, in the order of the columns.
-        confidence: float64 (sections,), the probability of each predicted title; may be empty.
-    """
-
-    gold: tuple[str | None, ...] = ()
-    log_posterior: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
-    title_names: tuple[str, ...] = ()
-    confidence: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    gold: tuple[str | None, ...] = ()  # None where a section has none
+    log_posterior: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))  # (sections, titles)
+    title_names: tuple[str, ...] = ()  # of its columns
+    confidence: np.ndarray = field(default_factory=lambda: np.zeros(0))  # (sections,), of each predicted title
 
     def gold_chain(self) -> Chain:
         """The chain of its own titles; invalid where one is missing."""
@@ -54,15 +46,11 @@ class TitledArticle(Chain):
 
 @dataclass(frozen=True)
 class TitleCritic(BigramCritic):
-    r"""Add-$\delta$ bigram fitted on gold titles, judging predicted ones: the Latent PPL of Tables 2, 3 and 5.
+    r"""Add-$\delta$ bigram fitted on gold titles, judging predicted ones: the Latent PPL of Tables 2, 3 and 5."""
 
-    Attributes:
-        validation: (delta, Latent PPL of the validation chains) of every candidate.
-        true_names, true_transitions: the chain that synthetic text was drawn from, where it is known: titles; begin
-            row first, end column last.
-    """
-
+    # (delta, Latent PPL of the validation chains) of every candidate
     validation: tuple[tuple[float, float], ...] = field(default=(), repr=False, metadata=FITTED)
+    # the chain that synthetic text was drawn from, where it is known: titles; begin row first, end column last
     true_names: tuple[str, ...] = field(default=(), repr=False, metadata=FITTED)
     true_transitions: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)), repr=False, metadata=FITTED)
 
