@@ -12,6 +12,7 @@ from longform.critics.bbscore import bridge
 from longform.critics.bbscore.bridge import WINDOWS, BridgeFeatures, BridgeRanker, diffusion, identity, path
 from longform.critics.bbscore.score import BridgeCritic, JointBridgeCritic, shuffled, trajectory
 from longform.evaluation.order_discrimination import order_discrimination
+from longform.evaluation.sentence_paths import JUDGES
 from tests.oracles.bridge_loops import bridges, loop_score
 from tests.refusals import refuses
 
@@ -78,10 +79,8 @@ def test_short_and_unfinished_paths_are_counted_and_fitting_is_the_mean_over_doc
     tally = BridgeCritic(sigma2=0.5).tally(units)
     assert tally.column("excluded").tolist() == [0, 1, 1, 1, 1]
     assert BridgeCritic(sigma2=0.5).score(tally) == pytest.approx(2.1196085042)
-    critic = BridgeCritic()
-    fitted = critic.fit([path(Z), path(P), path(Z[:2])])
+    fitted = BridgeCritic().fit([path(Z), path(P), path(Z[:2])])
     assert fitted.sigma2 == pytest.approx((0.5833333333 + 1.4722222222) / 2)
-    assert critic.sigma2 is None
 
 
 def test_a_variance_of_zero_or_an_unfitted_critic_explains_itself():
@@ -160,11 +159,9 @@ def test_many_orders_and_a_sweep_of_variances_equal_one_path_at_a_time():
 
 def test_planted_bridges_are_told_from_their_shuffles_best_by_their_own_density():
     train, test = planted(40, seed=1), planted(40, seed=2)
-    scorers = {"bbscore": BridgeCritic(), "joint": JointBridgeCritic()}
-    scorers |= {kind: BridgeRanker(kind) for kind in ("linear", "three_layer")}
-    assert all(isinstance(scorer, OrderScorer) for scorer in scorers.values())
-    assert [name for name in scorers if isinstance(scorers[name], PairLearner)] == ["linear", "three_layer"]
-    records = order_discrimination(scorers, test, [ShuffleTask(), ShuffleTask("window", (1, 2, 3))], train=train)
+    assert all(isinstance(scorer, OrderScorer) for scorer in JUDGES.values())
+    assert [name for name in JUDGES if isinstance(JUDGES[name], PairLearner)] == ["three_layer", "linear"]
+    records = order_discrimination(JUDGES, test, [ShuffleTask(), ShuffleTask("window", (1, 2, 3))], train=train)
     found = {(r.critic, r.task): r.value for r in records if r.metric == "pairwise_accuracy"}
     assert found["bbscore", "block_1"] > 0.6  # marginals see where a shuffled bridge goes, not that it jumps
     assert min(found[name, "block_1"] for name in ("joint", "linear", "three_layer")) > 0.95
