@@ -101,7 +101,6 @@ class CoherentShare(SumScored):
     divided: ClassVar[tuple[str, str]] = ("coherent", "judgements")
 
     def tally(self, units: Sequence[Judged]) -> Tally:
-        """Columns: coherent judgements, judgements, excluded (an article that nobody judged)."""
         rows = [(sum(u.verdicts.values()), len(u.verdicts), not u.verdicts) for u in units]
         return Tally.of(units, ("coherent", "judgements", "excluded"), rows)
 

@@ -114,6 +114,10 @@ class Sides:
         return self.human if source == HUMAN else self.machines[source]
 
 
+AllSides = Sequence[Sides]
+Names = Sequence[str]
+
+
 def sides_of(units: Sequence[Any]) -> list[Sides]:
     """The documents that have a human side and another; the split is the human text's. Raises BadInput: there is not a single pair."""
     sides: dict[str, dict[str, Any]] = {}
@@ -127,12 +131,7 @@ def sides_of(units: Sequence[Any]) -> list[Sides]:
 
 
 def source_measurements(
-    scorers: Mapping[str, Any],
-    documents: Sequence[Sides],
-    sources: Sequence[str],
-    *,
-    train: Sequence[Sides] = (),
-    matched: bool = False,
+    scorers: Mapping[str, Any], documents: AllSides, sources: Names, *, train: AllSides = (), matched: bool = False
 ) -> list[Measurement]:
     """The tallies behind :func:`human_vs_machine`, source by source, scorer by scorer.
 
@@ -173,9 +172,7 @@ def source_measurements(
     return made
 
 
-def human_vs_machine(
-    scorers: Mapping[str, Any], documents: Sequence[Sides], sources: Sequence[str], **given: Any
-) -> list[Record]:
+def human_vs_machine(scorers: Mapping[str, Any], documents: AllSides, sources: Names, **given: Any) -> list[Record]:
     """Does a scorer find the human text the more coherent one? Pairs (Table 4), and single texts (Figure 5).
 
     Arguments as for :func:`source_measurements`. Records have ``system`` the source: ``pairwise_accuracy`` (ties one half),
@@ -198,7 +195,7 @@ def human_vs_machine(
 
 
 def source_classification(
-    features: Features, documents: Sequence[Sides], sources: Sequence[str], train: Sequence[Sides], classifier: str
+    features: Features, documents: AllSides, sources: Names, train: AllSides, classifier: str
 ) -> list[Record]:
     """One text in, human or machine out: accuracy by source (Table 5); both texts of a document are resampled together."""
 
@@ -252,18 +249,13 @@ class SourceDetection:
         return np.array([[wasserstein_distance(one, other) for other in self.known.values()] for one in tested])
 
     def score(self, tally: Tally) -> float:
-        """The share; nan without a document."""
         if (tally.column("excluded") > 0).all():
             return float("nan")
         return float(np.mean([(row < row[place]).sum() < TOP for place, row in enumerate(self.distances(tally))]))
 
 
 def source_detection(
-    value: Callable[[Any], float],
-    documents: Sequence[Sides],
-    sources: Sequence[str],
-    train: Sequence[Sides],
-    **fields: Any,
+    value: Callable[[Any], float], documents: AllSides, sources: Names, train: AllSides, **fields: Any
 ) -> list[Record]:
     """Whose texts are these? Distances between the sources' distributions of a number that each text has (section 5.4).
 

@@ -51,11 +51,9 @@ class Measurement:
         return [self.metrics[head].score(part) for head, part in self._parts(tally)]
 
     def score(self, tally: Tally) -> float:
-        """Mean over heads."""
         return sum(self.scores(tally)) / len(self.metrics)
 
     def weighted_scores(self, tally: Tally, counts: np.ndarray) -> np.ndarray:
-        """Mean over heads of resamples that take each document so often as ``counts`` (resamples, documents) says."""
         return np.mean(
             [critic.weighted_scores(self.metrics[head], part, counts) for head, part in self._parts(tally)], axis=0
         )

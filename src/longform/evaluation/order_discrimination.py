@@ -36,7 +36,6 @@ class PairAccuracy(SumScored):
     better: ClassVar[Better] = "higher"
 
     def of_sums(self, sums: Sums) -> Any:
-        """(wins + ties / 2) / pairs; nan without a pair."""
         return ratio(sums.total("wins") + sums.total("ties") / 2, sums.total("pairs"))
 
 
@@ -206,7 +205,6 @@ class Area:
         return float(self.weighted_scores(tally, np.ones((1, len(tally.unit_ids))))[0])
 
     def weighted_scores(self, tally: Tally, counts: np.ndarray) -> np.ndarray:
-        """Areas of resamples that take each text so often as ``counts`` (resamples, texts) says."""
         low, high = self.sides(tally)
         taken = counts[:, tally.column("excluded") == 0]
         order = np.argsort(low, kind="stable")

@@ -43,7 +43,6 @@ class LengthCorrelation:
         return value_of("spearman", kept[:, 0], kept[:, 1])
 
     def weighted_scores(self, tally: Tally, counts: np.ndarray) -> np.ndarray:
-        """Correlations in resamples that take each document so often as ``counts`` (resamples, documents) says."""
         kept = tally.column("excluded") == 0
         return weighted_values("spearman", tally.values[kept, 0], tally.values[kept, 1], counts[:, kept])
 

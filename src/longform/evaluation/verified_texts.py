@@ -36,7 +36,6 @@ class _Mean(SumScored):
     better: ClassVar[Better] = "nearer_real"
 
     def tally(self, units: Units) -> Tally:
-        """Columns sum, what is counted, and excluded (a generation without any value)."""
         rows = []
         for unit in units:
             values = self.values(unit)
@@ -45,7 +44,6 @@ class _Mean(SumScored):
         return Tally.of(units, (*self.divided, "excluded"), rows)
 
     def values(self, unit: CheckedGeneration) -> np.ndarray:
-        """The values of one generation."""
         raise NotImplementedError
 
 

@@ -268,7 +268,6 @@ class BridgeRanker:
         return (values @ weights + bias)[:, 0] if len(values) else np.full(len(orders), np.nan)
 
     def coherence(self, units: Sequence[LatentPath]) -> np.ndarray:
-        """g of each text as it stands, (units,)."""
         return np.array([self.order_scores(unit, identity(unit))[0] for unit in units], dtype=np.float64)
 
 

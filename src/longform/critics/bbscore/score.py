@@ -33,7 +33,6 @@ class BridgeCritic(BridgeFeatures, _PathCritic):
     windows: ClassVar[tuple[int, ...]] = (0,)
 
     def order_scores(self, unit: LatentPath, orders: np.ndarray) -> np.ndarray:
-        """BBScore of a document under each order of its sentences, (orders,); nan where it is too short or not finite."""
         return self.values(unit, orders)[:, 0] if unit.usable else np.full(len(orders), np.nan)
 
     def swept(self, unit: LatentPath, orders: np.ndarray) -> np.ndarray:
@@ -109,7 +108,6 @@ class JointBridgeCritic(_PathCritic):
         return jumps / (dims * (sentences - 2))
 
     def order_scores(self, unit: LatentPath, orders: np.ndarray) -> np.ndarray:
-        """$Q / n (T - 2)$ of a document under each order, (orders,); nan where it is too short or not finite."""
         return self.scores(unit.latents[orders]) if unit.usable else np.full(len(orders), np.nan)
 
     def attribute(self, units: Sequence[LatentPath]) -> list[np.ndarray]:
@@ -123,7 +121,6 @@ class JointBridgeCritic(_PathCritic):
         return np.append(halves, 0.0) + np.append(0.0, halves)
 
     def tally(self, units: Sequence[LatentPath]) -> Tally:
-        """Columns score, documents and excluded."""
         each = np.array([self.scores(unit.latents[None])[0] for unit in units], dtype=np.float64)
         kept = np.isfinite(each)
         return Tally.of_columns(units, score=np.where(kept, each, 0.0), documents=kept, excluded=~kept)

@@ -144,14 +144,7 @@ class BridgeEncoder(pl.LightningModule):
 
 
 def train_head(
-    data: Mapping[str, Sentences],
-    recipe: Recipe,
-    plan: Schedule,
-    *,
-    seed: int,
-    name: str,
-    scratch: Path,
-    latent: int = 8,
+    data: Mapping[str, Sentences], recipe: Recipe, plan: Schedule, *, seed: int, name: str, scratch: Path, latent: int
 ) -> torch.nn.Sequential:
     """Fit a head on features of the splits train and validation; best validation loss is kept."""
     whole = recipe.objective == "likelihood"

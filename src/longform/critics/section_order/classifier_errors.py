@@ -36,7 +36,6 @@ class TitleAccuracy(SumScored):
         return [correct_titles(unit) for unit in units]
 
     def tally(self, units: Sequence[TitledArticle]) -> Tally:
-        """Columns correct, titled, excluded (documents without any gold title)."""
         rows = [(np.nansum(row), np.sum(~np.isnan(row)), np.isnan(row).all()) for row in self.attribute(units)]
         return Tally.of(units, ("correct", "titled", "excluded"), rows)
 
@@ -71,7 +70,6 @@ class CalibrationError(SumScored):
         return Tally.of(units, (*names, "excluded"), values)
 
     def of_sums(self, sums: Sums) -> Any:
-        """A share between 0 and 1; nan without any section."""
         sections, confidence, correct = self._bins(sums.values)
         return ratio(np.abs(confidence - correct).sum(axis=-1), sections.sum(axis=-1))
 
@@ -124,7 +122,6 @@ class CorrectedTitleCritic(TitleCritic):
         return super().fit(real)._through(weights / weights.sum(axis=1, keepdims=True))
 
     def redrawn(self, rng: np.random.Generator) -> Self:
-        """The critic with its channel drawn from the Dirichlet posterior of each row."""
         weights = np.maximum(self._weights(), 1e-9)  # a Dirichlet wants them > 0
         return self._through(np.stack([rng.dirichlet(row) for row in weights]))
 
@@ -145,11 +142,9 @@ class CorrectedTitleCritic(TitleCritic):
         return replace(self, channel=channel)
 
     def tally(self, units: Sequence[TitledArticle]) -> Tally:
-        """Counts of every predicted transition, their corrected log probability, unknown titles, exclusions."""
         return counted(self, units, self.corrected_table())
 
     def attribute(self, units: Sequence[TitledArticle]) -> list[np.ndarray]:
-        """Corrected log probability of each transition as read; nan at an unknown title."""
         return TitleCritic.attribute(replace(self, log_transitions=self.corrected_table()), units)
 
     def of_sums(self, sums: Sums) -> Any:

@@ -66,7 +66,6 @@ class ExpectedTitleCritic(TitleCritic):
         return replace(super().fit(real), share_names=tuple(names.tolist()), log_shares=shares)
 
     def tally(self, units: Sequence[TitledArticle]) -> Tally:
-        """The terms of each document in nats, and its M + 1 transitions."""
         rows = np.zeros((len(units), len(COLUMNS)))
         for row, found in zip(rows, map(self._terms, units), strict=True):
             if found is None:
@@ -92,7 +91,6 @@ class ExpectedTitleCritic(TitleCritic):
         return perplexity(sums.total("prior"), sums.total("transitions"))
 
     def describe(self, units: Sequence[TitledArticle]) -> dict[str, float | None]:
-        """The exact value of the synthetic process, where it is known."""
         return {"exact_latent_ppl": self.exact_latent_ppl()}
 
 
@@ -131,7 +129,6 @@ class ChainEntropy(TitleCritic):
     upper_bound: ClassVar[float] = math.inf
 
     def tally(self, units: Sequence[TitledArticle]) -> Tally:
-        """Counts of every transition, their log probability under the prior, unknown titles, exclusions."""
         return counted(self, units, np.where(np.isfinite(self.log_transitions), self.log_transitions, 0.0))
 
     def of_sums(self, sums: Sums) -> Any:
@@ -144,7 +141,6 @@ class ChainEntropy(TitleCritic):
         return np.exp(ratio(entropy + bias, counts.sum(axis=(-2, -1))))
 
     def describe(self, units: Sequence[TitledArticle]) -> dict[str, float | None]:
-        """Nothing beyond the number."""
         return {}
 
 
