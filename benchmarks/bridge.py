@@ -118,14 +118,13 @@ def encoding(sentences: int = 30) -> dict[str, Any]:
     import torch
     from transformers import GPT2Config, GPT2Model
 
-    from longform.critics.bbscore.read import HeadShape
-    from longform.critics.bbscore.train import bridge_head
+    from longform.critics.bbscore.read import bridge_head
     from longform.language_models.sentence_features import SentenceEncoder
 
     torch.set_num_threads(1)
     torch.manual_seed(0)
     network = GPT2Model(GPT2Config(vocab_size=2048, n_layer=2, n_embd=96, n_head=4, n_positions=128)).eval()
-    head, rng = bridge_head(HeadShape(96)), generator("benchmark", "encoding")
+    head, rng = bridge_head(96), generator("benchmark", "encoding")
     texts = [" ".join(map(str, rng.integers(0, 2048, rng.integers(8, 40)))) for _ in range(sentences)]
     blocks = [block_orders(sentences, b, COPIES, rng) for b in BLOCKS]
     orders = np.concatenate(blocks + [local_orders(sentences, w, COPIES, rng) for w in WINDOWS_SHUFFLED])

@@ -21,6 +21,7 @@ from longform.evaluation.human_ratings import combined_scorers, rating_records, 
 from longform.evaluation.measurements import wilson
 from tests.refusals import refuses
 
+NAN = math.nan
 VALUES, MARKS = [1.0, 2.0, 4.0, 3.0, 7.0], [[1, 2], [2, 2], [5, 4], [1, 6], [7, 7]]
 
 
@@ -95,38 +96,33 @@ def test_scorers_are_combined_on_other_clusters_than_they_are_judged_on():
     combined, best, *weights = combined_scorers(columns, people, np.repeat(np.arange(20), 6))
     assert combined.value > max(0.9, best.value) and (combined.units, combined.details["fitted_on"]) == (42, 78)
     assert {record.critic for record in weights} == {"a", "b"}
+    refuses("clusters", combined_scorers, columns, people, [0] * 120)
 
 
-NAN = math.nan
+KINDS = pytest.mark.parametrize("kind", ["pearson", "spearman"])
 
 
-@pytest.mark.parametrize(("kind", "theirs"), [("pearson", stats.pearsonr), ("spearman", stats.spearmanr)])
-def test_coefficients_equal_scipys_and_missing_pairs_are_counted(kind, theirs):
+@KINDS
+def test_coefficients_equal_scipys_and_missing_pairs_are_counted(kind):
     rng = generator("correlate")
     x, y = rng.normal(size=30), rng.normal(size=30)
     y[3] = NAN
-    mine = correlate(kind, x, y)
-    kept = ~np.isnan(y)
-    assert (mine.value, mine.p_value) == pytest.approx(tuple(theirs(x[kept], y[kept])))
+    mine, kept = correlate(kind, x, y), ~np.isnan(y)
+    theirs = getattr(stats, f"{kind}r")(x[kept], y[kept])
+    assert (mine.value, mine.p_value) == pytest.approx(tuple(theirs)) and mine.low < mine.value < mine.high
     assert (mine.items, mine.excluded) == (29, 1)
-    assert mine.low < mine.value < mine.high
-    fisher = theirs(x[kept], y[kept])
     if kind == "pearson":
-        assert (mine.low, mine.high) == pytest.approx(tuple(fisher.confidence_interval()))
+        assert (mine.low, mine.high) == pytest.approx(tuple(theirs.confidence_interval()))
 
 
-@pytest.mark.parametrize("kind", ["pearson", "spearman"])
-def test_the_value_that_is_resampled_is_scipys(kind):
+@KINDS
+def test_the_value_that_is_resampled_is_scipys_one_by_one_and_many_at_once(kind):
     rng = generator("value alone", kind)
     for size in (3, 4, 10, 200):
         x = rng.normal(size=size)
         for y in (rng.normal(size=size), 3 * x - 1, -x, np.round(x), np.ones(size)):
             assert value_of(kind, x, y) == pytest.approx(correlate(kind, x, y).value, abs=1e-9, nan_ok=True)
     assert np.isnan(value_of(kind, x[:2], x[:2]))
-
-
-@pytest.mark.parametrize("kind", ["pearson", "spearman"])
-def test_values_of_many_resamples_are_those_of_each(kind):
     rng = np.random.default_rng(1)
     x, y = rng.normal(size=12).round(1), rng.integers(0, 4, 12).astype(float)
     counts = np.concatenate([rng.poisson(1.0, (40, 12)), np.eye(12), 2 * np.eye(12)[:, ::-1] + np.eye(12)])
@@ -136,12 +132,11 @@ def test_values_of_many_resamples_are_those_of_each(kind):
     assert np.isnan(one_by_one).any() and not np.isnan(one_by_one).all()
 
 
-@pytest.mark.parametrize("kind", ["pearson", "spearman"])
+@KINDS
 def test_intervals_cover_the_truth_about_as_often_as_they_say(kind):
     rho = 0.6
     truth = {"pearson": rho, "spearman": 6 / np.pi * np.arcsin(rho / 2)}[kind]
-    rng = generator("cover", kind)
-    hits = 0
+    rng, hits = generator("cover", kind), 0
     for _ in range(300):
         x = rng.normal(size=40)
         found = correlate(kind, x, rho * x + math.sqrt(1 - rho**2) * rng.normal(size=40))
@@ -182,21 +177,16 @@ KRIPPENDORFF = np.array([[1, 2, 3, 3, 2, 1, 4, 1, 2, NAN, NAN, NAN], [1, 2, 3, 3
                          [NAN, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, NAN], [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, NAN]])  # fmt: skip
 
 
-@pytest.mark.parametrize(("level", "alpha"), [("nominal", 0.743), ("interval", 0.849)])
-def test_alpha_equals_krippendorffs_printed_example(level, alpha):
-    assert krippendorff_alpha(KRIPPENDORFF, level) == pytest.approx(alpha, abs=5e-4)
-
-
-def planted(items: int = 200) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    rng = generator("regression", items)
-    columns = {name: rng.normal(size=items) for name in ("first", "second", "noise", "other")}
-    columns["copy"] = columns["first"] + 1e-9 * rng.normal(size=items)
-    columns["constant"] = np.ones(items)
-    return columns, 3 + 2 * columns["first"] - columns["second"] + 0.5 * rng.normal(size=items)
+def test_alpha_equals_krippendorffs_printed_example():
+    for level, alpha in (("nominal", 0.743), ("interval", 0.849)):
+        assert krippendorff_alpha(KRIPPENDORFF, level) == pytest.approx(alpha, abs=5e-4)
 
 
 def test_stepwise_keeps_what_was_planted_and_removes_what_others_replace():
-    columns, response = planted()
+    rng = generator("regression", 200)
+    columns = {name: rng.normal(size=200) for name in ("first", "second", "noise", "other")}
+    columns |= {"copy": columns["first"] + 1e-9 * rng.normal(size=200), "constant": np.ones(200)}
+    response = 3 + 2 * columns["first"] - columns["second"] + 0.5 * rng.normal(size=200)
     model = stepwise(columns, response)
     assert {"second"} < set(model.names) and len({"first", "copy"} & set(model.names)) == 1
     assert "constant" not in model.names
@@ -211,19 +201,17 @@ def test_stepwise_keeps_what_was_planted_and_removes_what_others_replace():
     mixed = a + b + 0.3 * rng.normal(size=300)
     model = stepwise({"mixed": mixed, "a": a, "b": b}, a + b + 0.01 * rng.normal(size=300))
     assert set(model.names) == {"a", "b"}
+    refuses("of one mark", stepwise, columns, np.ones(200))
 
 
-@pytest.mark.parametrize(
-    ("hits", "trials", "low", "high"),
-    [(81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0.0, 0.1611), (1, 29, 0.0061, 0.1718)],
-)
-def test_wilson_equals_newcombes_printed_examples(hits, trials, low, high):
+def test_wilson_equals_newcombes_printed_examples():
     """Newcombe (1998), Statistics in Medicine 17:857, Table I, method 3."""
-    assert wilson(hits, trials) == pytest.approx((low, high), abs=5e-5)
-
-
-def test_bad_input_is_named():
-    columns, response = planted(20)
-    refuses("of one mark", stepwise, columns, np.ones(20))
-    refuses("clusters", combined_scorers, columns, response, [0] * 20)
+    printed = {
+        (81, 263): (0.2553, 0.3662),
+        (15, 148): (0.0624, 0.1605),
+        (0, 20): (0, 0.1611),
+        (1, 29): (0.0061, 0.1718),
+    }
+    for given, interval in printed.items():
+        assert wilson(*given) == pytest.approx(interval, abs=5e-5)
     refuses("3 out of 2", wilson, 3, 2)

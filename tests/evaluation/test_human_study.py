@@ -4,25 +4,19 @@ import numpy as np
 import pytest
 
 from longform.core.critic import estimate
-from longform.core.documents import BadInput, Document, Section
+from longform.core.documents import Document, Section
 from longform.core.resampling import generator
 from longform.datasets.synthetic_world.domains import domain
+from longform.evaluation import human_study
 from longform.evaluation.agreement import krippendorff_alpha
-from longform.evaluation.human_study import (
-    CoherentShare,
-    expected_alpha,
-    expected_share,
-    failing,
-    judged_items,
-    mixed_effects,
-    rating_matrix,
-    units_from_readout,
-)
-from longform.evaluation.simulated_annotators import COLUMNS, Annotator, ChainRule, answer_rows, read, to_readout
-from longform.study.__main__ import COLUMNS as EXPORTED
+from longform.evaluation.human_study import CoherentShare, judged_items, mixed_effects, units_from_readout
+from longform.evaluation.simulated_annotators import Annotator, ChainRule, answer_rows, read, to_readout
+from longform.study.__main__ import COLUMNS
 from tests.refusals import refuses
 
 RULE = ChainRule(("one", "two"), np.array([[1, 0, 0], [0, 0.9, 0.1], [0, 0, 1]], dtype=float), 0.05)
+STRICT = np.array([[1, 0, 0, 0], [0.01, 0.99, 0, 0], [0, 0, 0, 1], [0, 0, 0, 1]], dtype=float)
+STRICT_RULE = ChainRule(("one", "two", "three"), STRICT, 0.05)
 GOOD, BAD = ("one", "two"), ("two", "one")
 FLIPS = (0.05, 0.1, 0.15, 0.2)
 
@@ -39,15 +33,15 @@ def study(share, articles=300, seed=1, system="s", careless=()):
 def test_planted_share_and_agreement_are_recovered_within_intervals(share):
     units = study(share)
     found = estimate(CoherentShare(), CoherentShare().tally(units), generator("share"), 200)
-    wanted = expected_share(share, FLIPS)
+    wanted = human_study.expected_share(share, FLIPS)
     # Articles are the only thing resampled, and their truth is fixed here: the interval is wide enough for the flips.
     assert found.low <= wanted <= found.high
-    names, ratings = rating_matrix(units)
+    names, ratings = human_study.rating_matrix(units)
+    assert len(names) == len(FLIPS)
     draws = generator("alpha")
     alphas = [krippendorff_alpha(ratings[:, draws.integers(0, 300, 300)], "nominal") for _ in range(100)]
     low, high = np.quantile(alphas, [0.005, 0.995])
-    assert low <= expected_alpha(share, FLIPS) <= high
-    assert len(names) == len(FLIPS)
+    assert low <= human_study.expected_alpha(share, FLIPS) <= high
 
 
 def test_measured_error_rates_and_organisations_are_described():
@@ -67,7 +61,7 @@ def test_careless_annotators_are_set_aside_by_a_share_of_their_checks():
     assert all(unit.dropped == ("a2",) and "a2" not in unit.verdicts for unit in units)
     assert CoherentShare().describe(units)["dropped"] == ["a2"]
     rows = [{"annotator": n, "answer": a, "gold": "y"} for n, said in (("x", "yyyn"), ("y", "yynn")) for a in said]
-    assert failing(rows) == ("y",)
+    assert human_study.failing(rows) == ("y",)
 
 
 def test_exported_words_for_truth_are_read_and_earlier_answers_left_out():
@@ -76,8 +70,8 @@ def test_exported_words_for_truth_are_read_and_earlier_answers_left_out():
     rows = [row | {"answer": answer, "gold": "", "last": last} for answer, last in said]
     (unit,) = judged_items(rows, splits={}, simulated=False)
     assert unit.verdicts == {"p": False} and not unit.simulated
-    with pytest.raises(BadInput, match="allowed are coherent"):
-        judged_items([row | {"answer": "maybe", "gold": "", "last": True}], splits={}, simulated=False)
+    row |= {"answer": "maybe", "gold": "", "last": True}
+    refuses("allowed are coherent", judged_items, [row], splits={}, simulated=False)
 
 
 def test_mixed_effects_find_the_planted_order_and_spreads():
@@ -96,41 +90,28 @@ def test_mixed_effects_find_the_planted_order_and_spreads():
     assert spreads[0].low < 0.7 < spreads[0].high * 1.5
 
 
-@pytest.mark.parametrize(
-    ("rows", "what"),
-    [(([1, 0], ["a", "a"], ["p", "q"], ["i", "j"]), "two systems"), (([1, 1], ["a", "b"], ["p", "q"], ["i", "j"]), "verdicts"),
-     (([1], ["a", "b"], ["p", "q"], ["i", "j"]), "length")],
-)  # fmt: skip
-def test_mixed_effects_name_what_they_lack(rows, what):
-    refuses(what, mixed_effects, *rows)
-
-
-TYPES = ("one", "two", "three")
-STRICT_RULE = ChainRule(
-    TYPES, np.array([[1, 0, 0, 0], [0.01, 0.99, 0, 0], [0, 0, 0, 1], [0, 0, 0, 1]], dtype=float), 0.05
-)
+def test_bad_input_is_named():
+    for what, verdicts, systems in (("two systems", [1, 0], "aa"), ("verdicts", [1, 1], "ab"), ("length", [1], "ab")):
+        refuses(what, mixed_effects, verdicts, list(systems), ["p", "q"], ["i", "j"])
+    refuses("probabilities", Annotator, "x", 1.5, 0)
+    twins = [Annotator("x", 0, 0)] * 2
+    refuses("name of its own", answer_rows, {}, rule=STRICT_RULE, annotators=twins, system="s", seed=1)
 
 
 def test_rows_have_the_exported_columns_and_depend_on_no_other_document_or_annotator():
-    rows = answer_rows(
-        {"a": ("one",)}, rule=STRICT_RULE, annotators=[Annotator("x", 0, 0)], system="s", seed=1, checks=1
-    )
-    assert COLUMNS == EXPORTED
-    assert all(set(row) == set(EXPORTED) for row in rows)
     people = [Annotator("a", 0.5, 0.5), Annotator("b", 0.5, 0.5)]
     chains = {f"d{i}": ("one", "two", "three") for i in range(20)}
-    whole = answer_rows(chains, rule=STRICT_RULE, annotators=people, system="s", seed=1)
-    alone = answer_rows({"d7": chains["d7"]}, rule=STRICT_RULE, annotators=people[1:], system="s", seed=1)
+    given = {"rule": STRICT_RULE, "system": "s"}
+    assert all(set(row) == set(COLUMNS) for row in answer_rows(chains, annotators=people, seed=1, checks=1, **given))
+    whole = answer_rows(chains, annotators=people, seed=1, **given)
+    alone = answer_rows({"d7": chains["d7"]}, annotators=people[1:], seed=1, **given)
     assert alone == [row for row in whole if row["item"] == "d7" and row["annotator"] == "b"]
-    assert whole != answer_rows(chains, rule=STRICT_RULE, annotators=people, system="s", seed=2)
+    assert whole != answer_rows(chains, annotators=people, seed=2, **given)
 
 
-@pytest.mark.parametrize(
-    ("chain", "coherent"),
-    [(("one", "two"), True), (("one",), False), (("one", "one", "two"), False), ((), False), (("one", "new"), False)],
-)
-def test_the_rule_forbids_improbable_transitions_ends_and_unknown_types(chain, coherent):
-    assert STRICT_RULE.coherent(chain) is coherent
+def test_the_rule_forbids_improbable_transitions_ends_and_unknown_types():
+    chains = (("one", "two"), ("one",), ("one", "one", "two"), (), ("one", "new"))
+    assert [STRICT_RULE.coherent(chain) for chain in chains] == [True, False, False, False, False]
 
 
 def test_a_faultless_annotator_says_the_truth_and_rates_come_out_as_set():
@@ -149,7 +130,7 @@ def test_a_readout_gives_the_same_judged_articles_as_the_rows():
     people = [Annotator("a", 0.1, 0.1), Annotator("b", 0.1, 0.1, careless=1.0)]
     rows = answer_rows(chains, rule=STRICT_RULE, annotators=people, system="s", seed=1, checks=12)
     splits = dict.fromkeys(chains, "generated")
-    found = units_from_readout(to_readout(rows, splits, simulated=True))
+    found = units_from_readout(to_readout(rows, splits))
     assert found == judged_items(rows, splits=splits, simulated=True)
     assert [unit.unit_id for unit in found] == list(chains)
     assert all(unit.dropped == ("b",) and set(unit.verdicts) == {"a"} and unit.simulated for unit in found)
@@ -165,9 +146,3 @@ def test_real_documents_are_judged_by_their_own_titles_without_a_reader(tmp_path
     refuses("no document", read, documents=[], annotators=[], **given)
     assert {unit.unit_id: unit.verdicts["a"] for unit in units} == {"d0": True, "d1": False}
     assert set(good) <= set(domain("pubmed").chain.types)
-
-
-def test_bad_settings_are_named():
-    refuses("probabilities", Annotator, "x", 1.5, 0)
-    twins = [Annotator("x", 0, 0)] * 2
-    refuses("name of its own", answer_rows, {}, rule=STRICT_RULE, annotators=twins, system="s", seed=1)

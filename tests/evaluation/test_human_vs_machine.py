@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from longform.critics.bbscore.bridge import BridgeRanker, LatentPath, path
-from longform.critics.bbscore.score import BridgeCritic, BridgeFeatures, JointBridgeCritic, identity, text_diffusion
+from longform.critics.bbscore.bridge import BridgeFeatures, LatentPath, identity, path
+from longform.critics.bbscore.score import BridgeCritic, JointBridgeCritic, text_diffusion
 from longform.evaluation.human_vs_machine import (
     Sides,
     human_vs_machine,
@@ -14,11 +14,9 @@ from longform.evaluation.human_vs_machine import (
     source_detection,
     text_classification,
 )
-from longform.evaluation.sentence_paths import length_confound
+from longform.evaluation.sentence_paths import JUDGES, length_confound
 from tests.oracles.bridge_loops import bridges, loop_score
 from tests.refusals import refuses
-
-OWN = {"length": lambda unit: len(unit.latents)}
 
 
 def both_sides(count: int, seed: int, human: int = 20, machine: int = 20, noise: float = 2.0) -> list[Sides]:
@@ -39,25 +37,23 @@ def test_pairs_equal_a_loop_and_ties_count_one_half():
     critic = BridgeCritic().fit([unit.human for unit in units])
     scores = [[abs(loop_score(t.latents, critic.sigma2)) for t in (u.human, u.text("robot"))] for u in units]
     won = [human < robot for human, robot in scores]
-    found = human_vs_machine({"bbscore": critic}, units, ["robot"], **OWN)
+    found = human_vs_machine({"bbscore": critic}, units, ["robot"])
     assert by_metric(found, "pairwise_accuracy")["bbscore"].value == pytest.approx(np.mean(won))
     same = [Sides(u.unit_id, u.split, u.human, {"robot": u.human}) for u in units]
-    found = human_vs_machine({"bbscore": critic}, same, ["robot"], **OWN)
+    found = human_vs_machine({"bbscore": critic}, same, ["robot"])
     assert by_metric(found, "pairwise_accuracy")["bbscore"].value == 0.5 == by_metric(found, "area")["bbscore"].value
 
 
 def test_wandering_machines_are_told_from_humans_by_every_judge():
     train, test = both_sides(40, 5), both_sides(30, 50)
-    scorers = {"bbscore": BridgeCritic(), "joint": JointBridgeCritic()}
-    scorers |= {kind: BridgeRanker(kind) for kind in ("linear", "three_layer")}
-    found = human_vs_machine(scorers, test, ["robot"], train=train, **OWN)
+    found = human_vs_machine(JUDGES, test, ["robot"], train=train)
     assert all(r.value > 0.9 and r.p_value < 0.01 for r in by_metric(found, "pairwise_accuracy").values())
     assert all(record.value > 0.8 for record in by_metric(found, "area").values())
     assert set(by_metric(found, "pairwise_accuracy_difference")) == {"joint", "linear", "three_layer"}
     shown = by_metric(found, "pairwise_accuracy")["bbscore"]
     assert shown.system == "robot" and shown.details["mean_sentences"] == {"human": 20.0, "machine": 20.0}
     long = both_sides(30, 70, human=12, machine=60)
-    cut = human_vs_machine({"cut": BridgeCritic()}, long, ["robot"], train=train, cut=LatentPath.first, **OWN)
+    cut = human_vs_machine({"cut": BridgeCritic()}, long, ["robot"], train=train, matched=True)
     assert by_metric(cut, "pairwise_accuracy")["cut"].details["mean_sentences"] == {"human": 12.0, "machine": 12.0}
 
 
@@ -66,7 +62,7 @@ def test_single_texts_are_classified_and_a_documents_two_are_one_unit(classifier
     train, test = both_sides(40, 9), both_sides(30, 90)
     features = BridgeFeatures().fit([unit.human for unit in train])
     (found,) = source_classification(
-        lambda unit: features.values(unit, identity(unit))[0], test, ["robot"], train, classifier=classifier
+        lambda unit: features.values(unit, identity(unit))[0], test, ["robot"], train, classifier
     )
     assert found.value > 0.9 and found.units == 30 and found.reference == pytest.approx(0.5) and found.p_value < 0.01
 
@@ -114,11 +110,11 @@ def test_sources_are_detected_by_their_own_training_texts():
 def test_broken_sides_are_excluded_and_missing_ones_named():
     (broken,) = sides_of([path(np.eye(2, 4), "x-human"), path(np.ones((9, 4)), "x-robot")])
     critic = BridgeCritic().fit([unit.human for unit in both_sides(4, 13)])
-    found = by_metric(human_vs_machine({"b": critic}, [broken], ["robot"], **OWN), "pairwise_accuracy")["b"]
+    found = by_metric(human_vs_machine({"b": critic}, [broken], ["robot"]), "pairwise_accuracy")["b"]
     assert np.isnan(found.value) and found.excluded == 1
     refuses("no text of source 'nucleus'", broken.text, "nucleus")
     refuses("no pair", sides_of, [path(np.eye(5), "a-human"), path(np.eye(5), "b-machine")])
-    refuses("no source", human_vs_machine, {"b": critic}, [broken], [], **OWN)
+    refuses("no source", human_vs_machine, {"b": critic}, [broken], [])
 
 
 def texts(seed: int) -> list[LatentPath]:
@@ -128,13 +124,13 @@ def texts(seed: int) -> list[LatentPath]:
 
 def test_length_moves_bbscore_as_scipy_says_not_the_joint_density_and_short_texts_are_excluded():
     train, test = texts(0), texts(1000)
-    own, joint = length_confound({"bbscore": BridgeCritic(), "joint": JointBridgeCritic()}, test, train=train, **OWN)
+    own, joint = length_confound({"bbscore": BridgeCritic(), "joint": JointBridgeCritic()}, test, train=train)
     critic = BridgeCritic().fit(train)
     values = [critic.score(critic.tally([unit])) for unit in test]
     assert own.value == pytest.approx(spearmanr(values, range(6, 61)).statistic) and own.low > 0.3
     assert joint.low < 0 < joint.high
     fitted = BridgeCritic().fit(texts(0))
-    (found,) = length_confound({"": fitted}, [path(np.eye(2), "two"), *texts(0)[:4]], **OWN)
+    (found,) = length_confound({"": fitted}, [path(np.eye(2), "two"), *texts(0)[:4]])
     assert (found.units, found.excluded) == (4, 1)
     alike = [path(np.eye(5, 4) * k, str(k)) for k in (1, 2, 3)]
-    assert np.isnan(length_confound({"": fitted}, alike, **OWN)[0].value)
+    assert np.isnan(length_confound({"": fitted}, alike)[0].value)

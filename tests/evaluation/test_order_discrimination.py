@@ -16,13 +16,12 @@ from longform.evaluation.order_discrimination import (
     Area,
     PairAccuracy,
     against_chance,
-    area,
     drawn_orders,
     learned,
     order_areas,
     order_discrimination,
     order_measurements,
-    preferences,
+    preference_tally,
     roc_points,
 )
 from tests.refusals import refuses
@@ -91,7 +90,7 @@ DOCUMENTS = permuted_documents([
 )
 def test_preferences_of_one_document(scores, better, counts):
     beside = np.array([2.0, 3.0, 1.0, 4.0, 0.0]), np.zeros(0)  # a longer and an empty one
-    found = preferences([np.array(scores, dtype=float), *beside], better)
+    found = preference_tally([Text(name) for name in "abc"], [np.array(scores, dtype=float), *beside], better).values
     assert tuple(found[0]) == counts and found[1:, [2, 5]].tolist() == [[4, 0], [0, 1]]
 
 
@@ -148,9 +147,9 @@ def test_a_pair_learner_learns_every_task_anew():
     ranker = GridRanker(TransitionFeatures((2,), 0))
     features = ranker.features
     own = ranker.fit_pairs([(features.of_texts([g]), features.of_orders(g, task.orders(g))) for g in train])
-    assert np.array_equal(learned(ranker, train, drawn_orders(train, task)).weights, own.weights)
+    assert np.array_equal(learned(ranker, train, drawn_orders(train, task), task.name).weights, own.weights)
     assert not np.allclose(ranker.fit(train).weights, own.weights)
-    assert learned(own, (), ()) is own  # fitted already
+    assert learned(own, (), (), task.name) is own  # fitted already
     both, alone = (order_measurements({"g": r}, test, tasks, train=t) for r, tasks, t in (
         (ranker, [ShuffleTask(), task], train), (own, [task], ())))  # fmt: skip
     assert np.array_equal(both[1].tally.values, alone[0].tally.values)
@@ -159,11 +158,12 @@ def test_a_pair_learner_learns_every_task_anew():
 
 def test_areas_count_pairs_of_any_documents_and_the_curve_encloses_them():
     rng = np.random.default_rng(0)
-    low, high = rng.normal(size=40).round(1), rng.normal(0.8, 1, size=50).round(1)
-    loop = sum((a < b) + 0.5 * (a == b) for a in low for b in high) / 2000
-    assert area(low, high) == pytest.approx(loop)
-    curve = roc_points(low, high, 1001)
-    assert np.trapezoid(curve["true_positive"], curve["false_positive"]) == pytest.approx(loop, abs=0.02)
+    low, high = (rng.normal(shift, size=50).round(1) for shift in (0, 0.8))
+    loop = sum((a < b) + 0.5 * (a == b) for a in low for b in high) / 2500
+    sides = Tally.of_columns([Text(str(i)) for i in range(50)], low=low, high=high, excluded=np.zeros(50))
+    assert Area("low", "high", lower=True).score(sides) == pytest.approx(loop)
+    curve = roc_points(low, high)
+    assert np.trapezoid(curve["true_positive"], curve["false_positive"]) == pytest.approx(loop, abs=0.03)
     tally = Tally(tuple("abcdefgh"), ("a", "b", "excluded"), np.c_[rng.normal(size=(8, 2)).round(1), np.arange(8) > 6])
     metric, index = Area("a", "b"), rng.integers(0, 8, (20, 8))
     assert resampled_scores(metric, tally, index).tolist() == [metric.score(tally.take(rows)) for rows in index]

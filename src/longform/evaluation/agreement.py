@@ -14,17 +14,14 @@ from scipy import stats
 from longform.core.documents import BadInput
 from longform.core.resampling import occurrences, percentile_interval, ratio, resampled_rows, sign_flip_test
 
+KINDS = ("pearson", "spearman")
 LEVEL = 0.95
 FEWEST = 3  # paired values below which no coefficient is given
 
 
 @dataclass(frozen=True)
 class Correlation:
-    """A coefficient with its interval and two-tailed p-value.
-
-    Attributes:
-        items: pairs of values used; excluded: pairs with a missing value.
-    """
+    """A coefficient with its interval and two-tailed p-value; pairs with a missing value are excluded."""
 
     value: float
     low: float
@@ -32,9 +29,6 @@ class Correlation:
     p_value: float
     items: int
     excluded: int
-
-
-KINDS = ("pearson", "spearman")
 
 
 def value_of(kind: str, x: np.ndarray, y: np.ndarray) -> float:
@@ -54,19 +48,15 @@ def weighted_values(kind: str, x: np.ndarray, y: np.ndarray, counts: np.ndarray)
     for side in (x, y):
         low, high = (np.where(counts > 0, side, end) for end in (np.inf, -np.inf))
         shapeless = shapeless | (low.min(axis=1, initial=np.inf) == high.max(axis=1, initial=-np.inf))
-        shown = _weighted_ranks(side, counts) if kind == "spearman" else side
-        centred.append(shown - ratio((counts * shown).sum(axis=1), total)[:, None])
+        if kind == "spearman":  # ranks within each resample, the mean of the places that equal values take
+            order = np.argsort(side, kind="stable")
+            before = np.pad(np.cumsum(counts[:, order], axis=1), ((0, 0), (1, 0)))
+            first, last = (np.searchsorted(side[order], side, end) for end in ("left", "right"))
+            side = (before[:, first] + before[:, last] + 1) / 2
+        centred.append(side - ratio((counts * side).sum(axis=1), total)[:, None])
     products = [(counts * one * other).sum(axis=1) for one, other in (centred, centred[:1] * 2, centred[1:] * 2)]
     scale = np.where(shapeless, 1.0, np.sqrt(products[1] * products[2]))
     return np.where(shapeless, np.nan, np.clip(products[0] / scale, -1.0, 1.0))
-
-
-def _weighted_ranks(side: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Rank of each value within each resample, the mean of the places that equal values take."""
-    order = np.argsort(side, kind="stable")
-    before = np.pad(np.cumsum(counts[:, order], axis=1), ((0, 0), (1, 0)))
-    first, last = np.searchsorted(side[order], side, "left"), np.searchsorted(side[order], side, "right")
-    return (before[:, first] + before[:, last] + 1) / 2
 
 
 def _shapeless(x: np.ndarray, y: np.ndarray) -> bool:
@@ -76,9 +66,8 @@ def _shapeless(x: np.ndarray, y: np.ndarray) -> bool:
 def correlate(kind: str, x: np.ndarray, y: np.ndarray) -> Correlation:
     """Pearson or Spearman with a 95 % interval on the Fisher scale (Fisher 1921; Bonett and Wright 2000).
 
-    Pairs with a nan are left out and counted. Fewer than three pairs or constant values give nan throughout.
-
-    Raises BadInput: unknown kind, or sides of different length.
+    Pairs with a nan are left out and counted; fewer than three, or constant values, give nan. Raises BadInput: unknown kind,
+    or sides of different length.
     """
     x, y = _paired(kind, x, y)
     kept = ~(np.isnan(x) | np.isnan(y))
@@ -106,7 +95,7 @@ def _paired(kind: str, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.nda
 def clustered_interval(
     kind: str, x: np.ndarray, y: np.ndarray, clusters: Sequence, rng: np.random.Generator, resamples: int = 1000
 ) -> tuple[float, float]:
-    """95 % percentile interval that resamples whole clusters (source texts), since their items are not independent."""
+    """95 % percentile interval over whole clusters (source texts), since their items are not independent."""
     x, y = _paired(kind, x, y)
     kept = ~(np.isnan(x) | np.isnan(y))
     names = {name: place for place, name in enumerate(dict.fromkeys(clusters))}
@@ -118,23 +107,16 @@ def clustered_interval(
 def clustered_counts(
     places: np.ndarray, clusters: int, rng: np.random.Generator, resamples: int
 ) -> Iterator[np.ndarray]:
-    """How often each item is in each resample of whole clusters, (resamples, items) block by block.
-
-    Args:
-        places: of each item, its cluster's.
-    """
+    """How often each item, of the cluster ``places`` says, is in each resample of clusters, (resamples, items) by blocks."""
     for index in resampled_rows(clusters, rng, resamples, len(places)):
         yield occurrences(index, clusters)[:, places]
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """Inter-subject agreement.
+    """Mean over raters of the correlation of each with the mean of the others; 95 % percentile interval over items.
 
-    Attributes:
-        value: mean over raters of the correlation of each with the mean of the others.
-        low, high: 95 % percentile interval over resampled items.
-        raters, excluded: raters with a coefficient, and without one (constant, or fewer than three shared items).
+    ``excluded`` raters have no coefficient: constant, or fewer than three shared items.
     """
 
     value: float
@@ -152,50 +134,40 @@ def _check_ratings(ratings: np.ndarray) -> None:
 def leave_one_out(ratings: np.ndarray, rng: np.random.Generator, resamples: int = 1000) -> Agreement:
     """Leave-one-out agreement (Weiss and Kulikowski 1991; lapata2005 section 5.2): an upper bound for any model.
 
-    With two raters it is their correlation.
-
     Raises BadInput: fewer than two raters, or nobody has a coefficient (all ratings constant).
     """
     _check_ratings(ratings)
-    per_rater = _each_against_the_others(ratings)
+
+    def each(ratings: np.ndarray) -> np.ndarray:
+        seen = ~np.isnan(ratings)
+        filled = np.where(seen, ratings, 0.0)
+        others = seen.sum(axis=0) - seen
+        means = np.divide(filled.sum(axis=0) - filled, others, out=np.full(ratings.shape, np.nan), where=others > 0)
+        both = seen & (others > 0)
+        return np.array([value_of("pearson", r[k], m[k]) for r, m, k in zip(ratings, means, both, strict=True)])
+
+    per_rater, size = each(ratings), ratings.shape[1]
     kept = ~np.isnan(per_rater)
     if not kept.any():
         raise BadInput(f"agreement: of {len(ratings)} raters none has a correlation: constant, or no 3 shared items")
-    size = ratings.shape[1]
-    draws = [_mean_agreement(ratings[:, rng.integers(0, size, size)]) for _ in range(resamples)]
-    low, high = percentile_interval(np.array(draws)) if draws else (math.nan, math.nan)
-    return Agreement(float(per_rater[kept].mean()), low, high, int(kept.sum()), int((~kept).sum()))
-
-
-def _mean_agreement(ratings: np.ndarray) -> float:
-    values = _each_against_the_others(ratings)
-    return float(np.nanmean(values)) if (~np.isnan(values)).any() else math.nan
-
-
-def _each_against_the_others(ratings: np.ndarray) -> np.ndarray:
-    seen = ~np.isnan(ratings)
-    filled = np.where(seen, ratings, 0.0)
-    others = seen.sum(axis=0) - seen
-    means = np.divide(filled.sum(axis=0) - filled, others, out=np.full(ratings.shape, np.nan), where=others > 0)
-    both = seen & (others > 0)
-    return np.array([value_of("pearson", r[k], m[k]) for r, m, k in zip(ratings, means, both, strict=True)])
+    drawn = (each(ratings[:, rng.integers(0, size, size)]) for _ in range(resamples))
+    draws = np.array([math.nan if np.isnan(values).all() else np.nanmean(values) for values in drawn])
+    return Agreement(float(per_rater[kept].mean()), *percentile_interval(draws), int(kept.sum()), int((~kept).sum()))
 
 
 def krippendorff_alpha(ratings: np.ndarray, level: str = "interval") -> float:
-    """Krippendorff's alpha (2011), ``nominal`` or ``interval``; nan where all pairable ratings are one value.
-
-    Items that fewer than two raters saw are left out.
+    """Krippendorff's alpha (2011), ``nominal`` or ``interval``, of items that two saw; nan where all ratings are one value.
 
     Raises BadInput: unknown level, fewer than two raters, or no item that two rated.
     """
     _check_ratings(ratings)
     if level not in ("nominal", "interval"):
         raise BadInput(f"alpha level {level!r}; allowed are nominal and interval")
-    pairable = (~np.isnan(ratings)).sum(axis=0) >= 2
-    if not pairable.any():
+    shared = ratings[:, (~np.isnan(ratings)).sum(axis=0) >= 2]
+    if not shared.size:
         raise BadInput("alpha: no item has two ratings; give items that raters share")
-    values = np.unique(ratings[:, pairable][~np.isnan(ratings[:, pairable])])
-    tables = np.stack([(ratings[:, pairable] == value).sum(axis=0) for value in values], axis=1).astype(float)
+    values = np.unique(shared[~np.isnan(shared)])
+    tables = np.stack([(shared == value).sum(axis=0) for value in values], axis=1).astype(float)
     per_item = tables.sum(axis=1)
     scaled = tables / (per_item - 1)[:, None]
     coincidences = scaled.T @ tables - np.diag(scaled.sum(axis=0))
@@ -228,11 +200,10 @@ def compare_correlations(
     rng: np.random.Generator,
     flips: int = 2000,
 ) -> float:
-    r"""Two-sided p that two scorers correlate differently with ratings: their standardised values exchanged cluster by cluster.
+    r"""Two-sided p that two scorers correlate differently with ratings: their z-scores exchanged cluster by cluster.
 
-    With z-scores $z$ the difference of Pearson's correlations is a sum over clusters of
-    $\sum_i (z_{1i} - z_{2i}) z_{ri}$, and exchanging both scorers' values of a whole cluster turns its sign. Items of one cluster
-    (summaries of one article) need not be independent. nan where a correlation is undefined.
+    The difference of Pearson's correlations is a sum over clusters of $\sum_i (z_{1i} - z_{2i}) z_{ri}$, and an exchange of
+    a whole cluster (summaries of one article) turns its sign. nan where a correlation is undefined.
 
     Raises BadInput: sides of different length.
     """

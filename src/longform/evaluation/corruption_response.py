@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from longform.core.critic import Critic, Tally, compare, estimate, resampled_difference
+from longform.core.critic import Critic, compare, estimate, resampled_difference
 from longform.core.documents import BadInput
 from longform.core.resampling import generator, percentile_interval
 from longform.core.results import Record
@@ -19,8 +19,8 @@ Case = tuple[str, float, str]  # corruption, severity, document
 def of_failure(unit_id: str) -> Case:
     """Case of ``<corruption>@<severity>/<document>``. Raises BadInput: the id has another form."""
     case, _, document = unit_id.partition("/")
-    corruption, _, severity = case.partition("@")
-    return corruption, _severity(severity, unit_id, "<corruption>@<severity>/<document>"), document
+    corruption, _, text = case.partition("@")
+    return corruption, _severity(text, unit_id, "<corruption>@<severity>/<document>"), document
 
 
 def of_severity(unit_id: str) -> Case:
@@ -51,12 +51,10 @@ def corruption_response(
         units: of the critic; the same documents in every case.
         case: unit id -> corruption, severity, document; the corruption ``sound`` at severity 0 is what others are compared with.
         names: of the resamples.
-        name: of the critic.
 
     Returns:
-        Records with ``task`` the corruption and ``severity``: the score with its own interval, ``reference`` the sound
-        texts' score, ``difference`` from it with a paired test, and in ``details`` the interval (``difference_low``,
-        ``difference_high``) and standard error (``difference_spread``) of the difference over documents.
+        Records with ``task`` the corruption and ``severity``: the score, ``reference`` the sound texts', ``difference`` with a
+        paired test, and in ``details`` its interval and standard error over documents.
 
     Raises BadInput: an id of another form, no sound text, or a case that holds other documents than the sound ones.
     """
@@ -66,27 +64,20 @@ def corruption_response(
         cases.setdefault((corruption, severity), []).append(replace(unit, unit_id=document))
     if (SOUND, 0.0) not in cases:
         raise BadInput(f"{name}: no sound text among {len(units)} units, nothing to compare with; fix units")
-    sound = critic.tally(cases.pop((SOUND, 0.0)))
-    records = [_record(critic, sound, (*names, SOUND), critic=name, task=SOUND, severity=0.0)]
-    for (corruption, severity), found in cases.items():
-        tally, own = critic.tally(found), (*names, corruption, severity)
+    sound, records = critic.tally(cases[SOUND, 0.0]), []
+    for (task, severity), found in ({(SOUND, 0.0): cases.pop((SOUND, 0.0))} | cases).items():
+        tally, own = critic.tally(found), (*names, task) if task == SOUND else (*names, task, severity)
         if tally.unit_ids != sound.unit_ids:
             raise BadInput(f"{own}: other documents than the sound ones; every corruption must hold the same articles")
-        fields = {"critic": name, "task": corruption, "severity": severity}
-        records.append(_record(critic, tally, own, **fields, **_difference(critic, tally, sound, own)))
+        fields = asdict(estimate(critic, tally, generator(*own, "estimate"), RESAMPLES))
+        if task != SOUND:
+            tested = compare(critic, tally, sound, generator(*own, "permutation"), PERMUTATIONS)
+            draws = resampled_difference((critic, tally), (critic, sound), generator(*own, "bootstrap"), RESAMPLES)
+            low, high = percentile_interval(draws)
+            spread = float(np.nanstd(draws))
+            fields |= {
+                "reference": critic.score(sound), "difference": tested.difference, "p_value": tested.p_value, "paired": tested.paired,
+                "details": {"difference_low": low, "difference_high": high, "difference_spread": spread},
+            }  # fmt: skip
+        records.append(Record(name, "score", task=task, severity=severity, better=critic.better, **fields))
     return records
-
-
-def _record(judge: Critic[Any], tally: Tally, names: Sequence[object], **fields: Any) -> Record:
-    found = estimate(judge, tally, generator(*names, "estimate"), RESAMPLES)
-    return Record(metric="score", better=judge.better, **fields, **asdict(found))
-
-
-def _difference(critic: Critic[Any], tally: Tally, sound: Tally, names: Sequence[object]) -> dict[str, Any]:
-    tested = compare(critic, tally, sound, generator(*names, "permutation"), PERMUTATIONS)
-    draws = resampled_difference((critic, tally), (critic, sound), generator(*names, "bootstrap"), RESAMPLES)
-    low, high = percentile_interval(draws)
-    return {
-        "reference": critic.score(sound), "difference": tested.difference, "p_value": tested.p_value, "paired": tested.paired,
-        "details": {"difference_low": low, "difference_high": high, "difference_spread": float(np.nanstd(draws))},
-    }  # fmt: skip

@@ -35,4 +35,4 @@ def sources(
     known = [side.human for side in sides_of(units_from_readout(train)) if side.split == "train"]
     judged = [side for side in sides_of(units_from_readout(texts)) if side.split == "test"]
     scorers = {name: model.fit(known) for name, model in _models(models).items()}
-    return list(human_vs_machine(scorers, judged, sources, length=lambda grid: len(grid.cells)))
+    return human_vs_machine(scorers, judged, sources)

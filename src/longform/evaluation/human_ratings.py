@@ -6,7 +6,7 @@ Texts of one source (summaries of one article) are one cluster, resampled and ex
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -15,29 +15,17 @@ import numpy as np
 from longform.core.documents import BadInput
 from longform.core.resampling import generator, percentile_interval
 from longform.core.results import Record
-from longform.evaluation.agreement import (
-    KINDS,
-    Correlation,
-    clustered_counts,
-    clustered_interval,
-    compare_correlations,
-    correlate,
-    leave_one_out,
-    weighted_values,
-)
+from longform.evaluation import agreement
+from longform.evaluation.agreement import clustered_interval, correlate
 
 ENTER, REMOVE = 0.05, 0.10  # p-values to enter and to leave; the usual defaults, ours
 FITTED_SHARE = 2 / 3  # of the clusters
+RESAMPLES = 1000
 
 
 @dataclass(frozen=True)
 class LinearModel:
-    """An ordinary least squares fit on standardised predictors, those kept in order of entry.
-
-    Attributes:
-        weights, p_values: float64 (kept,), per standard deviation of the predictor.
-        centres, scales: float64 (kept,), the standardisation.
-    """
+    """An ordinary least squares fit on the predictors that were kept, in order of entry; weights per standard deviation."""
 
     names: tuple[str, ...]
     weights: np.ndarray
@@ -70,34 +58,26 @@ def stepwise(columns: Mapping[str, np.ndarray], response: np.ndarray) -> LinearM
     centres, scales = table.mean(axis=0), table.std(axis=0)
     usable = [j for j in range(table.shape[1]) if scales[j] > 0]
     scaled = (table - centres) / np.where(scales > 0, scales, 1.0)
-    kept = _select(scaled, response, usable)
+    kept: list[int] = []
+    for _ in range(2 * len(usable) ** 2 + 1):
+        outside = [j for j in usable if j not in kept and len(kept) + 3 < len(response)]
+        offers = {j: least_squares(scaled[:, [*kept, j]], response)[1][-1] for j in outside}
+        best = min(offers, key=offers.__getitem__, default=None)
+        if best is None or not offers[best] < ENTER:
+            break
+        kept.append(best)
+        while len(kept) > 1:
+            leaving = least_squares(scaled[:, kept], response)[1][1:]
+            if leaving.max() <= REMOVE:
+                break
+            kept.pop(int(leaving.argmax()))
     weights, p_values = least_squares(scaled[:, kept], response)
     names = tuple(list(columns)[j] for j in kept)
     return LinearModel(names, weights[1:], p_values[1:], float(weights[0]), centres[kept], scales[kept])
 
 
-def _select(table: np.ndarray, response: np.ndarray, usable: list[int]) -> list[int]:
-    kept: list[int] = []
-    for _ in range(2 * len(usable) ** 2 + 1):
-        outside = [j for j in usable if j not in kept and len(kept) + 3 < len(response)]
-        offers = {j: least_squares(table[:, [*kept, j]], response)[1][-1] for j in outside}
-        best = min(offers, key=offers.__getitem__, default=None)
-        if best is None or not offers[best] < ENTER:
-            return kept
-        kept.append(best)
-        while len(kept) > 1:
-            p_values = least_squares(table[:, kept], response)[1][1:]
-            if p_values.max() <= REMOVE:
-                break
-            kept.pop(int(p_values.argmax()))
-    return kept
-
-
 def least_squares(table: np.ndarray, response: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Weights and two-tailed p-values of an ordinary least squares fit by statsmodels; the intercept comes first.
-
-    p-values are nan where predictors depend on each other, or leave no degree of freedom.
-    """
+    """Weights, the intercept first, and two-tailed p-values; nan where predictors depend on each other or are too many."""
     from statsmodels.regression.linear_model import OLS  # a second to import
 
     design = np.column_stack([np.ones(len(response)), table])
@@ -105,9 +85,6 @@ def least_squares(table: np.ndarray, response: np.ndarray) -> tuple[np.ndarray, 
         return np.linalg.lstsq(design, response, rcond=None)[0], np.full(design.shape[1], math.nan)
     fitted = OLS(response, design).fit()
     return fitted.params, fitted.pvalues
-
-
-RESAMPLES = 1000
 
 
 def rating_records(
@@ -133,17 +110,20 @@ def rating_records(
         of two scorers; ``pearson_difference`` of two scorers (``critic`` minus ``variant``), absolute correlations turned as
         each scorer says; ``rater_agreement``, leave one out.
     """
-    people, told = _means(marks), told or {}
+    told, seen = told or {}, (~np.isnan(marks)).sum(axis=1)
+    people = np.divide(np.nansum(marks, axis=1), seen, out=np.full(len(marks), np.nan), where=seen > 0)
     records = []
     for key, values in columns.items():
         better, label = told.get(key, ("higher", ""))
-        for kind in KINDS:
+        for kind in agreement.KINDS:
             found = correlate(kind, values, people)
-            rng = generator(name, key, kind)
-            low, high = clustered_interval(kind, values, people, clusters, rng, RESAMPLES)
+            low, high = clustered_interval(kind, values, people, clusters, generator(name, key, kind), RESAMPLES)
             records.append(_record(key, kind, found, task="text", low=low, high=high, better=better, signature=label))
             if len(set(systems)) > 2:
-                found = correlate(kind, *_by_system(values, people, systems))
+                kept = ~np.isnan(values + people)
+                places = np.unique(np.asarray(systems)[kept], return_inverse=True)[1]
+                means = [np.bincount(places, side[kept]) / np.bincount(places) for side in (values, people)]
+                found = correlate(kind, *means)
                 records.append(_record(key, kind, found, task="system", better=better, signature=label))
     for one, other in combinations(columns, 2):
         pair, rng = (columns[one], columns[other]), generator(name, one, other, "intercorrelation")
@@ -152,15 +132,13 @@ def rating_records(
         turned = {key: columns[key] * (1 if told.get(key, ("higher",))[0] == "higher" else -1) for key in (one, other)}
         records.append(_difference(one, other, turned, people, clusters, name))
     if marks.shape[1] > 1:
-        agreed = leave_one_out(marks.T, generator(name, "agreement"), resamples=RESAMPLES)
-        shown = Record(
-            "raters", "rater_agreement", value=agreed.value, low=agreed.low, high=agreed.high, better="higher"
-        )
-        records.append(replace(shown, units=agreed.raters, excluded=agreed.excluded))
+        agreed = agreement.leave_one_out(marks.T, generator(name, "agreement"), resamples=RESAMPLES)
+        fields: dict[str, Any] = {"value": agreed.value, "low": agreed.low, "high": agreed.high, "units": agreed.raters}
+        records.append(Record("raters", "rater_agreement", **fields, excluded=agreed.excluded, better="higher"))
     return records
 
 
-def _record(critic: str, metric: str, found: Correlation, **fields: Any) -> Record:
+def _record(critic: str, metric: str, found: agreement.Correlation, **fields: Any) -> Record:
     shown = {name: getattr(found, name) for name in ("value", "low", "high", "excluded", "p_value")}
     return Record(critic, metric, **{**shown, "units": found.items, **fields})
 
@@ -171,20 +149,20 @@ def _difference(
     """First minus second over the texts that both score; the interval resamples clusters."""
     kept = ~np.isnan(turned[one] + turned[other] + people)
     sides, rated = (turned[one][kept], turned[other][kept]), people[kept]
-    places = np.unique(np.asarray(clusters)[kept], return_inverse=True)[1]
+    names, places = np.unique(np.asarray(clusters)[kept], return_inverse=True)
     gaps = [correlate("pearson", side, rated).value for side in sides]
-    drawn = (
-        clustered_counts(places, int(places.max()) + 1, generator(name, one, other, "difference"), RESAMPLES)
-        if len(places)
-        else ()
-    )
-    draws = [np.subtract(*(weighted_values("pearson", side, rated, counts) for side in sides)) for counts in drawn]
-    low, high = percentile_interval(np.concatenate([np.zeros(0), *draws]))
+    draws = [np.zeros(0)]
+    if len(names):
+        rng = generator(name, one, other, "difference")
+        for counts in agreement.clustered_counts(places, len(names), rng, RESAMPLES):
+            each = (agreement.weighted_values("pearson", side, rated, counts) for side in sides)
+            draws.append(np.subtract(*each))
+    low, high = percentile_interval(np.concatenate(draws))
     rng = generator(name, one, other, "permutation")
-    p_value = compare_correlations(*sides, rated, places.tolist(), rng)
-    counts: dict[str, Any] = {"units": int(kept.sum()), "excluded": int((~kept).sum()), "paired": True}
+    p_value = agreement.compare_correlations(*sides, rated, places.tolist(), rng)
+    counted: dict[str, Any] = {"units": int(kept.sum()), "excluded": int((~kept).sum()), "paired": True}
     value = gaps[0] - gaps[1]
-    return Record(one, "pearson_difference", variant=other, value=value, low=low, high=high, p_value=p_value, **counts)
+    return Record(one, "pearson_difference", variant=other, value=value, low=low, high=high, p_value=p_value, **counted)
 
 
 def combined_scorers(
@@ -192,11 +170,8 @@ def combined_scorers(
 ) -> list[Record]:
     """The scorers combined by stepwise regression on two thirds of the clusters, judged on the others (lapata2005 section 5.2).
 
-    Summaries of one source stay together; intervals resample clusters.
-
-    Returns:
-        ``held_out_correlation`` of ``combined`` and of the best single scorer of the fitted part, and a ``weight`` per
-        standard deviation of every scorer that was kept.
+    ``held_out_correlation`` of ``combined`` and of the best single scorer of the fitted part, and a ``weight`` per standard
+    deviation of every scorer that was kept. Intervals resample clusters.
 
     Raises BadInput: fewer than two clusters.
     """
@@ -219,16 +194,3 @@ def combined_scorers(
         records.append(_record(critic, "held_out_correlation", held, low=low, high=high, details={"fitted_on": items}))
     weights = zip(model.names, model.weights, model.p_values, strict=True)
     return records + [Record(n, "weight", value=float(w), p_value=float(p), units=items) for n, w, p in weights]
-
-
-def _means(marks: np.ndarray) -> np.ndarray:
-    seen = (~np.isnan(marks)).sum(axis=1)
-    return np.divide(np.nansum(marks, axis=1), seen, out=np.full(len(marks), np.nan), where=seen > 0)
-
-
-def _by_system(values: np.ndarray, people: np.ndarray, systems: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Both sides' means of each system over the texts that have both."""
-    kept = ~np.isnan(values + people)
-    _, places = np.unique(np.asarray(systems)[kept], return_inverse=True)
-    counts = np.bincount(places)
-    return np.bincount(places, values[kept]) / counts, np.bincount(places, people[kept]) / counts

@@ -1,20 +1,18 @@
 r"""What annotators said of each system: percentage coherent, agreement, attention checks (deng2022 section 4, appendix H).
 
-Reads rows as the annotation pages export them, whether people answered or simulated annotators did; a readout says which.
-An annotator who fails the attention checks is set aside with every answer, and named.
-
-Systems are compared with annotators and articles as crossed random effects by a logistic mixed model,
+Reads rows as the annotation pages export them; an annotator who fails the attention checks is set aside, and named. Systems
+are compared by a logistic mixed model with annotators and articles as crossed random effects,
 $\operatorname{logit} P(y_{ai} = 1) = \beta_{s(i)} + u_a + v_i$ with $u_a \sim N(0, \sigma_u^2)$, $v_i \sim N(0, \sigma_v^2)$,
-by mean-field variational Bayes of statsmodels. A normal prior on $\beta$ keeps it finite where a system gets one answer only.
-Mean-field intervals leave out what the parameters share, so they are too narrow: intervals that resample articles belong
-beside them, and a p-value taken from them rejects a true null in a third of small studies, so none is given.
+by mean-field variational Bayes of statsmodels; a normal prior on $\beta$ keeps it finite where a system gets one answer only.
+Mean-field intervals are too narrow: intervals that resample articles belong beside them, and a p-value taken from them
+rejects a true null in a third of small studies, so none is given.
 """
 
 import math
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, ClassVar
 
@@ -31,24 +29,15 @@ COHERENT, INCOHERENT = "coherent", "incoherent"  # deng2022 Figure 15
 
 @dataclass(frozen=True)
 class Judged:
-    """One article with everybody's answers.
-
-    Attributes:
-        source: the system that wrote it.
-        verdicts: annotator -> coherent or not, of the annotators who are kept.
-        labels: annotator -> the section types that they chose.
-        gold: section types and verdict that simulated annotators err from; empty for people.
-        dropped: annotators who failed the attention checks of this study.
-        simulated: whether no person took part.
-    """
+    """One article with everybody's answers."""
 
     unit_id: str
-    source: str
+    source: str  # the system that wrote it
     split: str
-    verdicts: Mapping[str, bool]
-    labels: Mapping[str, tuple[str, ...]]
-    gold: tuple[str, ...] = ()
-    dropped: tuple[str, ...] = field(default=())
+    verdicts: Mapping[str, bool]  # coherent or not, by annotators who are kept
+    labels: Mapping[str, tuple[str, ...]]  # the section types that they chose
+    gold: tuple[str, ...] = ()  # section types and verdict that simulated annotators err from
+    dropped: tuple[str, ...] = ()  # annotators who failed the attention checks
     simulated: bool = False
 
 
@@ -57,14 +46,32 @@ def judged_items(rows: Iterable[Mapping[str, Any]], *, splits: Mapping[str, str]
 
     Raises BadInput: a verdict that is neither coherent nor incoherent.
     """
-    kept = [row for row in rows if row["phase"] == "testing" and _true(row["last"])]
-    failed = failing([row for row in kept if _true(row["check"])])
-    by_item = grouped((row for row in kept if not _true(row["check"])), lambda row: row["item"])
-    return [_judged(item, held, failed, splits, simulated) for item, held in by_item.items()]
-
-
-def _true(value: Any) -> bool:
-    return value is True or str(value) == "True"  # a CSV file holds words
+    kept = [row for row in rows if row["phase"] == "testing" and str(row["last"]) == "True"]  # a CSV file holds words
+    checks, answers = ([row for row in kept if (str(row["check"]) == "True") == asked] for asked in (True, False))
+    failed, judged = failing(checks), []
+    for item, held in grouped(answers, lambda row: row["item"]).items():
+        labels: dict[str, dict[int, str]] = {}
+        verdicts: dict[str, bool] = {}
+        gold: dict[int, str] = {}
+        for row in held:
+            verdict = row["question"] == "coherent"
+            place = 10**6 if verdict else int(row["question"].removeprefix("section_"))  # the verdict comes last
+            if row["gold"]:
+                gold[place] = row["gold"]
+            if row["annotator"] in failed:
+                continue
+            if not verdict:
+                labels.setdefault(row["annotator"], {})[place] = row["answer"]
+            elif row["answer"] in (COHERENT, INCOHERENT):
+                verdicts[row["annotator"]] = row["answer"] == COHERENT
+            else:
+                told = f"verdict {row['answer']!r}; allowed are {COHERENT}, {INCOHERENT}; fix it"
+                raise BadInput(f"item {item!r}: {told}")
+        chains = {name: tuple(own[i] for i in sorted(own)) for name, own in labels.items()}
+        truth = tuple(gold[i] for i in sorted(gold))
+        split = splits.get(item, "test")
+        judged.append(Judged(item, held[0]["source"], split, verdicts, chains, truth, failed, simulated))
+    return judged
 
 
 def failing(checks: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
@@ -72,34 +79,6 @@ def failing(checks: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     rows = grouped(checks, lambda row: row["annotator"])
     right = {name: sum(row["answer"] == row["gold"] for row in own) for name, own in rows.items()}
     return tuple(sorted(name for name, own in rows.items() if right[name] < LEAST_CHECKS * len(own)))
-
-
-def _judged(
-    item: str, rows: Sequence[Mapping[str, Any]], failed: tuple[str, ...], splits: Mapping[str, str], simulated: bool
-) -> Judged:
-    labels: dict[str, dict[int, str]] = {}
-    verdicts: dict[str, bool] = {}
-    gold: dict[int, str] = {}
-    for row in rows:
-        verdict, place = row["question"] == "coherent", _place(row["question"])
-        if row["gold"]:
-            gold[place] = row["gold"]
-        if row["annotator"] in failed:
-            continue
-        if not verdict:
-            labels.setdefault(row["annotator"], {})[place] = row["answer"]
-            continue
-        if row["answer"] not in (COHERENT, INCOHERENT):
-            raise BadInput(f"item {item!r}: verdict {row['answer']!r}; allowed are {COHERENT}, {INCOHERENT}; fix it")
-        verdicts[row["annotator"]] = row["answer"] == COHERENT
-    chains = {name: tuple(held[i] for i in sorted(held)) for name, held in labels.items()}
-    told = tuple(gold[i] for i in sorted(gold))
-    return Judged(item, rows[0]["source"], splits.get(item, "test"), verdicts, chains, told, failed, simulated)
-
-
-def _place(question: str) -> int:
-    """Order of the questions: sections as numbered, the verdict last."""
-    return 10**6 if question == "coherent" else int(question.removeprefix("section_"))
 
 
 def units_from_readout(readout: Readout) -> list[Judged]:
@@ -122,7 +101,6 @@ class CoherentShare(SumScored):
     divided: ClassVar[tuple[str, str]] = ("coherent", "judgements")
 
     def tally(self, units: Sequence[Judged]) -> Tally:
-        """Columns: coherent judgements, judgements, excluded (an article that nobody judged)."""
         rows = [(sum(u.verdicts.values()), len(u.verdicts), not u.verdicts) for u in units]
         return Tally.of(units, ("coherent", "judgements", "excluded"), rows)
 
@@ -131,11 +109,13 @@ class CoherentShare(SumScored):
         tally = self.tally(units)
         counts = int(tally.total("coherent")), int(tally.total("judgements"))
         names, ratings = rating_matrix(units)
+        votes = np.array([np.nanmean(column) for column in ratings.T if not np.isnan(column).all()])
+        decided = votes[votes != 0.5]
         return {
             "simulated": any(unit.simulated for unit in units),
             "wilson": list(wilson(*counts)),
             "judgements": counts[1],
-            "majority": majority_share(ratings),
+            "majority": float((decided > 0.5).mean()) if len(decided) else None,  # ties left out
             "agreement": agreement(names, ratings),
             "dropped": sorted({name for unit in units for name in unit.dropped}),
             "known": known(units),
@@ -150,13 +130,6 @@ def rating_matrix(units: Sequence[Judged]) -> tuple[list[str], np.ndarray]:
     """Annotators, and float64 (annotators, articles): 1 coherent, 0 not, nan unseen."""
     names = sorted({name for unit in units for name in unit.verdicts})
     return names, np.array([[float(u.verdicts.get(n, math.nan)) for u in units] for n in names]).reshape(-1, len(units))
-
-
-def majority_share(ratings: np.ndarray) -> float | None:
-    """Share of articles that most annotators call coherent, ties left out; None where all are ties."""
-    votes = np.array([np.nanmean(column) for column in ratings.T if not np.isnan(column).all()])
-    decided = votes[votes != 0.5]
-    return float((decided > 0.5).mean()) if len(decided) else None
 
 
 def agreement(names: Sequence[str], ratings: np.ndarray) -> dict[str, Any]:
@@ -177,17 +150,13 @@ def known(units: Sequence[Judged]) -> dict[str, Any]:
     told = [unit for unit in units if unit.gold]
     if not told:
         return {}
-    errors: dict[str, list[tuple[int, int, bool]]] = {}
-    for unit in told:
-        for name, chain in unit.labels.items():
-            wrong = sum(a != b for a, b in zip(chain, unit.gold[:-1], strict=True))
-            flipped = unit.verdicts[name] != (unit.gold[-1] == COHERENT)
-            errors.setdefault(name, []).append((wrong, len(chain), flipped))
     rates = {}
-    for name, found in sorted(errors.items()):
-        wrong, sections, flips = (sum(column) for column in zip(*found, strict=True))
-        told_of = {"sections": sections, "flips": flips / len(found), "articles": len(found)}
-        rates[name] = {"confusion": wrong / sections, **told_of}
+    for name in sorted({name for unit in told for name in unit.labels}):
+        own = [unit for unit in told if name in unit.labels]
+        wrong = [a != b for unit in own for a, b in zip(unit.labels[name], unit.gold[:-1], strict=True)]
+        flips = sum(unit.verdicts[name] != (unit.gold[-1] == COHERENT) for unit in own)
+        shares = {"confusion": sum(wrong) / len(wrong), "flips": flips / len(own)}
+        rates[name] = {**shares, "sections": len(wrong), "articles": len(own)}
     return {"coherent": sum(unit.gold[-1] == COHERENT for unit in told) / len(told), "rates": rates}
 
 

@@ -7,29 +7,25 @@ sees a test document's other side.
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy.stats import wasserstein_distance
 
-from longform.core.critic import (
-    FITTED,
-    Better,
-    PairLearner,
-    SumScored,
-    Tally,
-    clustered,
-    compare,
-    signature,
-    unit_scores,
-)
+from longform.core import critic as core
+from longform.core.critic import FITTED, Better, PairLearner, SumScored, Tally
 from longform.core.documents import BadInput
 from longform.core.resampling import generator, percentile_interval
 from longform.core.results import Record
 from longform.evaluation.measurements import Measurement, measured, paired_difference
 from longform.evaluation.order_discrimination import Area, PairAccuracy, against_chance, preference_tally
 
-CLASSIFIERS = ("linear", "three_layer")
+CLASSIFIERS = ("linear", "three_layer")  # logistic; a perceptron of two hidden layers
+HUMAN = "human"
+SIDES = (HUMAN, "machine")
+TOP = 2  # sheng2024 section 5.4: in whose own top two a source lies
+RESAMPLES = 200  # of the distances
 Features = Callable[[Any], np.ndarray | None]
 
 
@@ -57,22 +53,28 @@ def text_classification(
     Args:
         features: what is seen of a text, (features,), nan where a feature is missing; None where the text cannot be read.
         label: its class; None where it has none.
-        classifier: "linear" (logistic) or "three_layer" (a perceptron of two hidden layers).
         document: name of the document that a text belongs to: texts of one document are resampled together.
-        fields: of the record.
-
-    Returns:
-        A record with metric ``class_accuracy``; ``reference`` is the accuracy of the commonest class.
+        fields: of the record, whose metric is ``class_accuracy``; its ``reference`` is the commonest class's.
 
     Raises BadInput: fewer than two classes to learn from, or an unknown classifier.
     """
+    from sklearn.linear_model import LogisticRegression  # a second to import, needed here only
+    from sklearn.neural_network import MLPClassifier
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    if classifier not in CLASSIFIERS:
+        raise BadInput(f"classifier {classifier!r}; allowed are {list(CLASSIFIERS)}; fix the entry")
     known = [(seen, label(unit)) for unit in train if label(unit) is not None and (seen := features(unit)) is not None]
-    if len({kind for _, kind in known}) < 2:
-        raise BadInput(f"text classification: {len(known)} texts in {len({k for _, k in known})} classes; give two")
     table, kinds = np.array([seen for seen, _ in known]), [kind for _, kind in known]
+    if len(set(kinds)) < 2:
+        raise BadInput(f"text classification: {len(known)} texts in {len(set(kinds))} classes; give two")
     there = np.isfinite(table)
     filling = np.where(there, table, 0.0).sum(0) / np.maximum(there.sum(0), 1)  # for a window that does not fit
-    model = _classifier(classifier).fit(np.where(there, table, filling), kinds)
+    network = MLPClassifier((64, 32), max_iter=400, random_state=0, alpha=1e-3, tol=1e-3)
+    line = LogisticRegression(max_iter=1000)
+    model = make_pipeline(StandardScaler(), line if classifier == "linear" else network)
+    model.fit(np.where(there, table, filling), kinds)
     commonest = Counter(kinds).most_common(1)[0][0]
     rows = np.tile([0.0, 0.0, 0.0, 1.0], (len(evaluate), 1))
     for row, unit in zip(rows, evaluate, strict=True):
@@ -81,11 +83,12 @@ def text_classification(
             guess = model.predict(np.where(np.isfinite(seen), seen, filling)[None])[0]
             row[:] = guess == kind, 1.0, commonest == kind, 0.0
     each = Tally.of(evaluate, ("right", "texts", "majority", "excluded"), rows)
-    tally = clustered(each, [document(unit) for unit in evaluate])
+    tally = core.clustered(each, [document(unit) for unit in evaluate])
     metric, baseline = ClassAccuracy(classifier), tally.values.copy()
     baseline[:, 0] = tally.column("majority")
     names = ("text classification", classifier, *fields.values())
-    tested = compare(metric, tally, Tally(tally.unit_ids, tally.columns, baseline), generator(*names, "permutation"))
+    other = Tally(tally.unit_ids, tally.columns, baseline)
+    tested = core.compare(metric, tally, other, generator(*names, "permutation"))
     texts = tally.total("texts")
     classes = Counter(str(label(unit)) for unit in evaluate if label(unit) is not None)
     return measured(
@@ -95,31 +98,9 @@ def text_classification(
     )  # fmt: skip
 
 
-def _classifier(name: str) -> Any:
-    from sklearn.linear_model import LogisticRegression  # a second to import, needed here only
-    from sklearn.neural_network import MLPClassifier
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
-    if name not in CLASSIFIERS:
-        raise BadInput(f"classifier {name!r}; allowed are {list(CLASSIFIERS)}; fix the entry")
-    network = MLPClassifier((64, 32), max_iter=400, random_state=0, alpha=1e-3, tol=1e-3)
-    return make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000) if name == "linear" else network)
-
-
-HUMAN = "human"
-SIDES = (HUMAN, "machine")
-TOP = 2  # sheng2024 section 5.4: in whose own top two a source lies
-RESAMPLES = 200  # of the distances
-
-
 @dataclass(frozen=True)
 class Sides:
-    """Every text of one document: ``<id>-human`` and ``<id>-<source>``, as whatever some reader read.
-
-    Attributes:
-        machines: the machine texts by source.
-    """
+    """Every text of one document, ``<id>-human`` and by source ``<id>-<source>``, as whatever some reader read."""
 
     unit_id: str
     split: str
@@ -133,11 +114,12 @@ class Sides:
         return self.human if source == HUMAN else self.machines[source]
 
 
-def sides_of(units: Sequence[Any]) -> list[Sides]:
-    """The documents that have a human side and another; the split is the human text's.
+AllSides = Sequence[Sides]
+Names = Sequence[str]
 
-    Raises BadInput: there is not a single pair.
-    """
+
+def sides_of(units: Sequence[Any]) -> list[Sides]:
+    """The documents that have a human side and another; the split is the human text's. Raises BadInput: there is not a single pair."""
     sides: dict[str, dict[str, Any]] = {}
     for unit in units:
         document, _, side = unit.unit_id.rpartition("-")
@@ -149,68 +131,52 @@ def sides_of(units: Sequence[Any]) -> list[Sides]:
 
 
 def source_measurements(
-    scorers: Mapping[str, Any],
-    documents: Sequence[Sides],
-    sources: Sequence[str],
-    *,
-    train: Sequence[Sides] = (),
-    cut: Callable[[Any, int], Any] | None = None,
-    length: Callable[[Any], int] = len,
+    scorers: Mapping[str, Any], documents: AllSides, sources: Names, *, train: AllSides = (), matched: bool = False
 ) -> list[Measurement]:
     """The tallies behind :func:`human_vs_machine`, source by source, scorer by scorer.
 
     Args:
         scorers: by name; a pair learner is fitted source by source on the training documents.
         train: documents whose human texts the scorers are fitted on; none where they are fitted already.
-        cut: (text, sentences) -> its first sentences: both sides are cut to the shorter one's length, a control for length.
-        length: number of sentences of a text.
+        matched: cut both sides to the ``first`` sentences of each, as many as the shorter one has, a control for length.
     """
     if not sources or not scorers:
         raise BadInput("human against machine: no source or no scorer; name those of the completions")
+
+    def length(text: Any) -> int:
+        return len(text.sentence_keys)
+
+    def pair_of(document: Sides, source: str) -> list[Any]:
+        texts = [document.human, document.text(source)]
+        return [text.first(min(map(length, texts))) for text in texts] if matched else texts
+
     made = []
-    for source in sources:
-        for name, scorer in scorers.items():
-            judge = scorer.fit([document.human for document in train]) if train else scorer
-            pairs = [_cut(document, source, cut, length) for document in documents]
-            if isinstance(judge, PairLearner) and train:
-                told = [_cut(document, source, cut, length) for document in train]
-                rows = [[_seen(judge, text, length) for text in pair] for pair in told]
-                judge = judge.fit_pairs([(one, two) for one, two in rows if len(one) and len(two)])
-            values = [unit_scores(judge, [pair[side] for pair in pairs]) for side in (0, 1)]
-            tally = preference_tally(documents, list(np.stack(values, axis=1)), judge.better)
-            lost = tally.column("excluded") > 0
-            columns = dict(zip(("wins", "ties", "pairs"), tally.values.T, strict=False))
-            columns |= {name: np.where(lost, 0.0, side) for name, side in zip(SIDES, values, strict=True)}
-            own = Tally.of_columns(documents, **columns, excluded=lost)
-            metric = PairAccuracy(signature(judge), f"human against {source}")
-            lengths = {name: float(np.mean([length(pair[i]) for pair in pairs])) for i, name in enumerate(SIDES)}
-            details = {"mean_sentences": lengths, "lower": judge.better != "higher"}
-            fields = {"critic": name, "metric": "pairwise_accuracy", "system": source, "details": details}
-            made.append(Measurement({"": metric}, {"": own}, fields))
+    for source, (name, scorer) in product(sources, scorers.items()):
+        judge = scorer.fit([document.human for document in train]) if train else scorer
+        pairs = [pair_of(document, source) for document in documents]
+        if isinstance(judge, PairLearner) and train:
+            told = [pair_of(document, source) for document in train]
+            rows = [[judge.order_features(text, np.arange(length(text))[None]) for text in pair] for pair in told]
+            judge = judge.fit_pairs([(one, two) for one, two in rows if len(one) and len(two)])
+        values = [core.unit_scores(judge, [pair[side] for pair in pairs]) for side in (0, 1)]
+        tally = preference_tally(documents, list(np.stack(values, axis=1)), judge.better)
+        lost = tally.column("excluded") > 0
+        columns = dict(zip(("wins", "ties", "pairs"), tally.values.T, strict=False))
+        columns |= {side: np.where(lost, 0.0, own) for side, own in zip(SIDES, values, strict=True)}
+        metric = PairAccuracy(core.signature(judge), f"human against {source}")
+        lengths = {side: float(np.mean([length(pair[i]) for pair in pairs])) for i, side in enumerate(SIDES)}
+        details = {"mean_sentences": lengths, "lower": judge.better != "higher"}
+        fields = {"critic": name, "metric": "pairwise_accuracy", "system": source, "details": details}
+        own = Tally.of_columns(documents, **columns, excluded=lost)
+        made.append(Measurement({"": metric}, {"": own}, fields))
     return made
 
 
-def _cut(
-    document: Sides, source: str, cut: Callable[[Any, int], Any] | None, length: Callable[[Any], int]
-) -> list[Any]:
-    texts = [document.human, document.text(source)]
-    return texts if cut is None else [cut(text, min(map(length, texts))) for text in texts]
-
-
-def _seen(judge: PairLearner, text: Any, length: Callable[[Any], int]) -> np.ndarray:
-    return judge.order_features(text, np.arange(length(text))[None])
-
-
-def human_vs_machine(
-    scorers: Mapping[str, Any], documents: Sequence[Sides], sources: Sequence[str], **given: Any
-) -> list[Record]:
+def human_vs_machine(scorers: Mapping[str, Any], documents: AllSides, sources: Names, **given: Any) -> list[Record]:
     """Does a scorer find the human text the more coherent one? Pairs (Table 4), and single texts (Figure 5).
 
-    Arguments as for :func:`source_measurements`.
-
-    Returns:
-        Records with ``system`` the source: ``pairwise_accuracy`` (ties one half), ``area`` under the ROC curve of single texts
-        with the curve in ``details``, and ``pairwise_accuracy_difference`` of each scorer and the first one.
+    Arguments as for :func:`source_measurements`. Records have ``system`` the source: ``pairwise_accuracy`` (ties one half),
+    ``area`` under the ROC curve of single texts, and ``pairwise_accuracy_difference`` of each scorer and the first one.
     """
     records: list[Record] = []
     first: dict[str, Measurement] = {}
@@ -229,25 +195,22 @@ def human_vs_machine(
 
 
 def source_classification(
-    features: Features,
-    documents: Sequence[Sides],
-    sources: Sequence[str],
-    train: Sequence[Sides],
-    *,
-    classifier: str = "three_layer",
-    critic: str = "",
+    features: Features, documents: AllSides, sources: Names, train: AllSides, classifier: str
 ) -> list[Record]:
     """One text in, human or machine out: accuracy by source (Table 5); both texts of a document are resampled together."""
+
+    def document(text: Any) -> str:
+        return text.unit_id.rpartition("-")[0]
+
+    def machine(text: Any) -> bool:
+        return not text.unit_id.endswith(f"-{HUMAN}")
+
     records = []
     for source in sources:
         texts = [[d.text(side) for d in rows for side in (HUMAN, source)] for rows in (train, documents)]
-        fields = {"critic": critic, "system": source, "variant": classifier}
-        records.append(
-            text_classification(
-                features, lambda unit: not unit.unit_id.endswith(f"-{HUMAN}"), *texts, classifier=classifier,
-                document=lambda unit: unit.unit_id.rpartition("-")[0], **fields,
-            )
-        )  # fmt: skip
+        fields = {"critic": classifier, "system": source, "variant": classifier}
+        told: dict[str, Any] = {"classifier": classifier, "document": document, **fields}
+        records.append(text_classification(features, machine, *texts, **told))
     return records
 
 
@@ -260,33 +223,23 @@ class MeanValue(SumScored):
     divided: ClassVar[tuple[str, str]] = ("value", "texts")
 
 
-def value_tally(values: Sequence[float], units: Sequence[Any]) -> Tally:
-    """Columns value, texts and excluded (nan)."""
-    each = np.asarray(values, dtype=np.float64)
-    kept = np.isfinite(each)
-    return Tally.of_columns(units, value=np.where(kept, each, 0.0), texts=kept, excluded=~kept)
-
-
 def source_profiles(value: Callable[[Any], float], texts: Mapping[str, Sequence[Any]], **fields: Any) -> list[Record]:
     """Mean of a number that each text has, source by source (Figures 6 and 7); ``details`` keep every text's own."""
     records = []
     for source, units in texts.items():
-        tally = value_tally([value(unit) for unit in units], units)
-        kept = tally.column("value")[tally.column("texts") > 0].tolist()
-        given = {"metric": "mean", **fields, "system": source, "details": {"values": kept}}
+        each = np.array([value(unit) for unit in units], dtype=np.float64)
+        kept = np.isfinite(each)
+        tally = Tally.of_columns(units, value=np.where(kept, each, 0.0), texts=kept, excluded=~kept)
+        given = {"metric": "mean", **fields, "system": source, "details": {"values": each[kept].tolist()}}
         records.append(measured(MeanValue(), tally, ("source profiles", *fields.values(), source), **given))
     return records
 
 
 @dataclass(frozen=True)
 class SourceDetection:
-    r"""Share of sources whose tested texts lie nearest, or next to nearest, to their own known texts (Figure 6).
+    """Share of sources whose tested texts lie nearest, or next to nearest, to their own known texts (Figure 6)."""
 
-    Attributes:
-        known: values of known texts by source.
-    """
-
-    known: Mapping[str, np.ndarray] = field(repr=False, metadata=FITTED)
+    known: Mapping[str, np.ndarray] = field(repr=False, metadata=FITTED)  # values of known texts by source
     better: ClassVar[Better] = "higher"
 
     def distances(self, tally: Tally) -> np.ndarray:
@@ -296,24 +249,18 @@ class SourceDetection:
         return np.array([[wasserstein_distance(one, other) for other in self.known.values()] for one in tested])
 
     def score(self, tally: Tally) -> float:
-        """The share; nan without a document."""
         if (tally.column("excluded") > 0).all():
             return float("nan")
         return float(np.mean([(row < row[place]).sum() < TOP for place, row in enumerate(self.distances(tally))]))
 
 
 def source_detection(
-    value: Callable[[Any], float],
-    documents: Sequence[Sides],
-    sources: Sequence[str],
-    train: Sequence[Sides],
-    **fields: Any,
+    value: Callable[[Any], float], documents: AllSides, sources: Names, train: AllSides, **fields: Any
 ) -> list[Record]:
     """Whose texts are these? Distances between the sources' distributions of a number that each text has (section 5.4).
 
-    Returns:
-        ``own_top_two`` first, then ``distance`` of each tested source (``system``) to each known one (``variant``) with an
-        interval over documents; ``details`` scale the distances of a tested source to [1, 2], as the figure draws them.
+    ``own_top_two`` first, then ``distance`` of each tested source (``system``) to each known one (``variant``) with an
+    interval over documents; ``details`` scale the distances of a tested source to [1, 2], as the figure draws them.
 
     Raises BadInput: a source without a known text.
     """
@@ -331,18 +278,12 @@ def source_detection(
     records = [measured(detector, tally, ("source detection", *names), metric="own_top_two", **fields)]
     if (tally.column("excluded") > 0).all():
         return records
-    found = detector.distances(tally)
-    size = len(tally.unit_ids)
+    found, size = detector.distances(tally), len(tally.unit_ids)
     draws = np.array([detector.distances(tally.take(rng.integers(0, size, size))) for _ in range(RESAMPLES)])
     low, high = found.min(axis=1, keepdims=True), found.max(axis=1, keepdims=True)
     scaled = 1 + np.divide(found - low, high - low, out=np.zeros_like(found), where=high > low)
-    for i, tested in enumerate(names):
-        for j, other in enumerate(names):
-            bounds = percentile_interval(draws[:, i, j])
-            records.append(
-                Record(
-                    metric="distance", system=tested, variant=other, better="lower", **{"critic": "", **fields},
-                    value=float(found[i, j]), low=bounds[0], high=bounds[1], details={"scaled": float(scaled[i, j])},
-                )
-            )  # fmt: skip
+    for (i, tested), (j, other) in product(enumerate(names), enumerate(names)):
+        bounds, details = percentile_interval(draws[:, i, j]), {"scaled": float(scaled[i, j])}
+        own = {"critic": "", "metric": "distance", "system": tested, "variant": other, "better": "lower", **fields}
+        records.append(Record(**own, value=float(found[i, j]), low=bounds[0], high=bounds[1], details=details))
     return records

@@ -7,16 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from longform.core.critic import (
-    FITTED,
-    Better,
-    Tally,
-    compare,
-    estimate,
-    resampled_difference,
-    signature,
-    weighted_scores,
-)
+from longform.core import critic
+from longform.core.critic import FITTED, Better, Tally
 from longform.core.documents import BadInput
 from longform.core.resampling import generator, percentile_interval
 from longform.core.results import Record
@@ -27,12 +19,9 @@ PERMUTATIONS = 1000  # of one paired test: a table has dozens of them
 
 @dataclass(frozen=True)
 class Measurement:
-    """Tallies of one metric, one per head of the encoder that read the documents, and what the record says of them.
+    """Tallies of one metric over the same documents, one per head of the encoder that read them, and the record's fields.
 
-    Attributes:
-        metrics: by head; the empty name where there is one only.
-        tallies: by head, over the same documents.
-        fields: of the record.
+    ``metrics`` and ``tallies`` go by head; the empty name where there is one only.
     """
 
     metrics: Mapping[str, Any] = field(metadata=FITTED)
@@ -41,12 +30,10 @@ class Measurement:
 
     @property
     def first(self) -> str:
-        """The first head."""
         return next(iter(self.tallies))
 
     @property
     def better(self) -> Better:
-        """The metric's direction."""
         return self.metrics[self.first].better
 
     @property
@@ -64,28 +51,21 @@ class Measurement:
         return [self.metrics[head].score(part) for head, part in self._parts(tally)]
 
     def score(self, tally: Tally) -> float:
-        """Mean over heads."""
         return sum(self.scores(tally)) / len(self.metrics)
 
     def weighted_scores(self, tally: Tally, counts: np.ndarray) -> np.ndarray:
-        """Mean over heads of resamples that take each document so often as ``counts`` (resamples, documents) says."""
-        return np.mean([weighted_scores(self.metrics[head], part, counts) for head, part in self._parts(tally)], axis=0)
+        return np.mean(
+            [critic.weighted_scores(self.metrics[head], part, counts) for head, part in self._parts(tally)], axis=0
+        )
 
     def _parts(self, tally: Tally) -> list[tuple[str, Tally]]:
-        parts, start = [], 0
-        for head, own in self.tallies.items():
-            end = start + len(own.columns)
-            parts.append((head, Tally(tally.unit_ids, own.columns, tally.values[:, start:end])))
-            start = end
-        return parts
+        ends = np.cumsum([len(own.columns) for own in self.tallies.values()])
+        parts = zip(self.tallies.items(), np.split(tally.values, ends, axis=1)[:-1], strict=True)
+        return [(head, Tally(tally.unit_ids, own.columns, values)) for (head, own), values in parts]
 
     def records(self, *names: object) -> list[Record]:
-        """The mean over heads, then, where there are several, each head by itself as a ``variant``.
-
-        Args:
-            names: of the resamples.
-        """
-        named = {"signature": signature(self.metrics[self.first]), "better": self.better, **self.fields}
+        """The mean over heads, then, where there are several, each head as a ``variant``; ``names`` name the resamples."""
+        named = {"signature": critic.signature(self.metrics[self.first]), "better": self.better, **self.fields}
         if len(self.metrics) == 1:
             return [measured(self.metrics[self.first], self.tallies[self.first], names, **named)]
         spread = float(np.std(self.scores(self.tally), ddof=1))
@@ -98,7 +78,7 @@ class Measurement:
 
 def measured(scoring: Any, tally: Tally, names: Sequence[object], **fields: Any) -> Record:
     """A record of what ``scoring`` makes of a tally, with its 95 % bootstrap interval; ``names`` name the resamples."""
-    found = estimate(scoring, tally, generator(*names, "bootstrap"))
+    found = critic.estimate(scoring, tally, generator(*names, "bootstrap"))
     return Record(**{"critic": "", "better": scoring.better, **asdict(found), **fields})
 
 
@@ -110,8 +90,10 @@ def paired_difference(high: Measurement, low: Measurement, *names: object, **fie
     first, second = high.tally, low.tally
     if first.unit_ids != second.unit_ids or first.columns != second.columns:
         raise BadInput(f"{fields}: a difference of scores of different documents or columns; give both the same")
-    tested = compare(high, first, second, generator(*names, "permutation"), PERMUTATIONS)
-    bounds = percentile_interval(resampled_difference((high, first), (low, second), generator(*names, "bootstrap")))
+    tested = critic.compare(high, first, second, generator(*names, "permutation"), PERMUTATIONS)
+    bounds = percentile_interval(
+        critic.resampled_difference((high, first), (low, second), generator(*names, "bootstrap"))
+    )
     excluded = int(first.total("excluded"))
     return Record(
         **{"better": high.better, **fields}, value=tested.difference, low=bounds[0], high=bounds[1],
@@ -127,10 +109,8 @@ def under(units: Sequence[Any], head: str) -> list[Any]:
 NORMAL_95 = 1.959963984540054  # standard normal quantile of a two-sided 95 % interval
 
 
-def wilson(correct: float, items: float, quantile: float = NORMAL_95) -> tuple[float, float]:
-    r"""Wilson's (1927) score interval of a share $\hat p = k/n$; not a number where nothing was tried.
-
-    It takes trials as independent: answers about one article, or one text's items, are not.
+def wilson(correct: float, items: float) -> tuple[float, float]:
+    r"""Wilson's (1927) score interval of a share $\hat p = k/n$ of independent trials; not a number where nothing was tried.
 
     .. math:: \frac{\hat p + z^2/2n \pm z\sqrt{\hat p(1-\hat p)/n + z^2/4n^2}}{1 + z^2/n}
 
@@ -140,8 +120,8 @@ def wilson(correct: float, items: float, quantile: float = NORMAL_95) -> tuple[f
         return math.nan, math.nan
     if not 0 <= correct <= items:
         raise BadInput(f"Wilson interval of {correct} out of {items}; allowed are 0 to all of them")
-    share, ratio = correct / items, quantile**2 / items
+    share, ratio = correct / items, NORMAL_95**2 / items
     middle = share + ratio / 2
-    spread = quantile * math.sqrt(share * (1 - share) / items + ratio / (4 * items))
+    spread = NORMAL_95 * math.sqrt(share * (1 - share) / items + ratio / (4 * items))
     low, high = (middle - spread) / (1 + ratio), (middle + spread) / (1 + ratio)
     return min(max(low, 0.0), share), max(min(high, 1.0), share)  # rounding must not put the share outside

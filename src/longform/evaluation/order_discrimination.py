@@ -12,17 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from longform.core.critic import (
-    Better,
-    OrderScorer,
-    PairLearner,
-    Sums,
-    SumScored,
-    Tally,
-    compare,
-    signature,
-    unit_scores,
-)
+from longform.core.critic import Better, PairLearner, Sums, SumScored, Tally, compare, signature, unit_scores
 from longform.core.documents import BadInput
 from longform.core.resampling import generator, ratio, sign_flip_test
 from longform.core.results import Record
@@ -39,24 +29,20 @@ POINTS = 101  # of a ROC curve
 
 @dataclass(frozen=True)
 class PairAccuracy(SumScored):
-    """Pairs ranked correctly over all pairs, ties one half.
+    """Pairs ranked correctly over all pairs, ties one half."""
 
-    Attributes:
-        scorer: the signature of what ranks.
-        task: which permutations.
-    """
-
-    scorer: str = ""
+    scorer: str = ""  # the signature of what ranks
     task: str = ""
     better: ClassVar[Better] = "higher"
 
     def of_sums(self, sums: Sums) -> Any:
-        """(wins + ties / 2) / pairs; nan without a pair."""
         return ratio(sums.total("wins") + sums.total("ties") / 2, sums.total("pairs"))
 
 
-def preferences(scores: Sequence[np.ndarray], better: Better, tolerance: float = TIE) -> np.ndarray:
-    """``COLUMNS`` of each document from its scores, the original's first; float64 (documents, columns).
+def preference_tally(
+    documents: Sequence[Any], scores: Sequence[np.ndarray], better: Better, tolerance: float = TIE
+) -> Tally:
+    """``COLUMNS`` of each document from its scores, the original's first.
 
     A permutation without a score (nan) gives no pair and is counted; a document whose original has none, or that has no pair
     left, is excluded. Where real text should lie *near* a level (a perplexity), lower is taken for better: which of two orders
@@ -79,40 +65,27 @@ def preferences(scores: Sequence[np.ndarray], better: Better, tolerance: float =
     above = margins.sum(axis=1) > TIE * pairs
     counted = np.stack([wins, tied.sum(axis=1), pairs, given - pairs, above, excluded], axis=1).astype(np.float64)
     counted[np.ix_(excluded, [0, 1, 2, 4])] = 0.0
-    return counted
-
-
-def preference_tally(
-    documents: Sequence[Any], scores: Sequence[np.ndarray], better: Better, tolerance: float = TIE
-) -> Tally:
-    """One row of ``COLUMNS`` per document, from its scores, the original's first."""
-    return Tally.of(documents, COLUMNS, preferences(scores, better, tolerance))
+    return Tally.of(documents, COLUMNS, counted)
 
 
 def drawn_orders(documents: Sequence[Any], task: ShuffleTask) -> list[np.ndarray]:
-    """Orders of each document, the original's first, then the permutations that ``task`` draws; none where it draws none.
-
-    They depend on the texts alone: drawn once, they are shown to every scorer and under every head.
-    """
+    """Orders of each document, the original's first, then those that ``task`` draws, the same for every scorer and head; none if none."""
     return [
         np.concatenate([np.arange(orders.shape[1])[None], orders]) if len(orders) else orders
         for orders in map(task.orders, documents)
     ]
 
 
-def drawn_scores(scorer: OrderScorer, documents: Sequence[Any], orders: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Scores of each document under its orders."""
-    return [scorer.order_scores(document, given) for document, given in zip(documents, orders, strict=True)]
-
-
 def written_scores(critic: Any, documents: Sequence[PermutedDocument], task: str) -> list[np.ndarray]:
     """Scores of each document, the original's first, then those of the permutations that it comes with, all at once."""
+    if not documents:
+        return []
     texts = [[document.original, *document.permutations.get(task, ())] for document in documents]
-    found = unit_scores(critic, [text for row in texts for text in row]) if texts else np.zeros(0)
-    return np.split(found, np.cumsum([len(row) for row in texts])[:-1]) if texts else []
+    found = unit_scores(critic, [text for row in texts for text in row])
+    return np.split(found, np.cumsum([len(row) for row in texts])[:-1])
 
 
-def learned(scorer: Any, train: Sequence[Any], orders: Sequence[np.ndarray], task: str = "") -> Any:
+def learned(scorer: Any, train: Sequence[Any], orders: Sequence[np.ndarray], task: str) -> Any:
     """A pair learner fitted on the very permutations that it is asked about, of other documents; any other scorer as it is.
 
     Raises BadInput: no document gives a pair.
@@ -141,35 +114,39 @@ def order_measurements(
     Args:
         scorers: by the name that tables know them by. Over ``tasks``: order scorers; a pair learner is fitted task by task. Else
             any critics of what the documents' originals and permutations are.
-        documents: what is judged: units with ``sentence_keys``, or :class:`PermutedDocument` where ``tasks`` is empty.
+        documents: units with ``sentence_keys``, or :class:`PermutedDocument` where ``tasks`` is empty.
         tasks: permutations to draw; by default those that the documents come with.
         train: coherent documents that the scorers are fitted on; none where they are fitted already.
         learn_from: so many of the training documents for pair learners; all by default.
         heads: of the encoder that read the documents; a number is their mean, followed by each head's own.
         tolerance: relative margin below which a pair ties; wider where a reader's own convergence tells two readings apart.
     """
-    written = [] if tasks else list(dict.fromkeys(task for d in documents for task in d.permutations))
+    asked: Sequence[ShuffleTask | str] = tasks or list(dict.fromkeys(t for d in documents for t in d.permutations))
     told = train[:learn_from] if any(isinstance(scorer, PairLearner) for scorer in scorers.values()) else ()
     orders = {task: (drawn_orders(documents, task), drawn_orders(told, task)) for task in tasks}
     made = []
     for name, scorer in scorers.items():
         views = {head: (under(documents, head), under(train, head)) for head in heads}
         fitted = {head: _fitted(scorer, real, learn_from) for head, (_, real) in views.items()}
-        for task in tasks or written:
-            judges = dict(fitted)
-            tallies = {}
+        for task in asked:
+            label = task.name if isinstance(task, ShuffleTask) else task
+            judges, tallies = dict(fitted), {}
             for head, (seen, real) in views.items():
                 if isinstance(task, ShuffleTask):
                     own, learnt = orders[task]
-                    judges[head] = learned(fitted[head], real[:learn_from], learnt, task.name)
-                    scores = drawn_scores(judges[head], seen, own)
+                    judges[head] = learned(fitted[head], real[:learn_from], learnt, label)
+                    scores = [judges[head].order_scores(unit, given) for unit, given in zip(seen, own, strict=True)]
                 else:
-                    scores = written_scores(judges[head], seen, task)
+                    scores = written_scores(judges[head], seen, label)
                 tallies[head] = preference_tally(seen, scores, judges[head].better, tolerance)
-            label = task.name if isinstance(task, ShuffleTask) else task
             metrics = {head: PairAccuracy(signature(judge), label) for head, judge in judges.items()}
-            fields = {"critic": name, "metric": "pairwise_accuracy", "task": label}
-            made.append(Measurement(metrics, tallies, {**fields, **_counts(tallies[heads[0]], name, label)}))
+            first = tallies[heads[0]]
+            details = {column: first.total(column) for column in COLUMNS[:4]}
+            scored = len(first.unit_ids) - first.total("excluded")
+            details["above_mean"] = float(ratio(first.total("above_mean"), scored))
+            fields = {"critic": name, "metric": "pairwise_accuracy", "task": label, "details": details}
+            fields |= against_chance(first, "order discrimination", name, label)
+            made.append(Measurement(metrics, tallies, fields))
     return made
 
 
@@ -179,17 +156,8 @@ def _fitted(scorer: Any, train: Sequence[Any], learn_from: int | None) -> Any:
     return scorer.fit(real[:limit]) if real else scorer
 
 
-def _counts(tally: Tally, *names: object) -> dict[str, Any]:
-    """Of the first head: the test against chance, and counts."""
-    totals = {column: tally.total(column) for column in COLUMNS[:4]}
-    scored = len(tally.unit_ids) - tally.total("excluded")
-    totals["above_mean"] = tally.total("above_mean") / scored if scored else float("nan")
-    return {**against_chance(tally, "order discrimination", *names), "details": totals}
-
-
 def against_chance(tally: Tally, *names: object) -> dict[str, Any]:
-    """Fields of a record: difference from one half, and p of a coin. Documents change sides whole, as their pairs are not
-    independent; a document's margin is wins minus losses."""
+    """Fields of a record: difference from one half, and p of a coin for each document's wins minus losses, its pairs kept together."""
     margins = 2 * tally.column("wins") + tally.column("ties") - tally.column("pairs")
     p_value = sign_flip_test(margins, generator(*names, "chance"))
     return {"reference": 0.5, "difference": PairAccuracy().score(tally) - 0.5, "p_value": p_value, "paired": True}
@@ -200,12 +168,8 @@ def order_discrimination(
 ) -> list[Record]:
     """Pairwise accuracy of every scorer on every task, tested against chance; and each scorer against the first one.
 
-    Arguments as for :func:`order_measurements`.
-
-    Returns:
-        Records with metric ``pairwise_accuracy`` (``details``: wins, ties, pairs, permutations without a score, share of
-        documents above the mean of their permutations), then ``pairwise_accuracy_difference`` (``critic`` minus
-        ``variant``) with a paired interval and test.
+    Arguments as for :func:`order_measurements`. Records have metric ``pairwise_accuracy`` (``details``: counts, and the share of
+    documents above the mean of their permutations), then ``pairwise_accuracy_difference``, ``critic`` minus ``variant``.
     """
     found = order_measurements(scorers, documents, tasks, **given)
     name = "order discrimination"
@@ -213,11 +177,10 @@ def order_discrimination(
     first = {one.fields["task"]: one for one in found if one.fields["critic"] == next(iter(scorers))}
     for one in found:
         critic, task = one.fields["critic"], one.fields["task"]
-        other = first[task]
-        if other is not one:
-            against = other.fields["critic"]
+        if one is not first[task]:
+            against = first[task].fields["critic"]
             fields = {"critic": critic, "task": task, "metric": "pairwise_accuracy_difference", "variant": against}
-            records.append(paired_difference(one, other, name, critic, against, task, **fields))
+            records.append(paired_difference(one, first[task], name, critic, against, task, **fields))
     return records
 
 
@@ -238,11 +201,10 @@ class Area:
         return sign * tally.column(self.first)[kept], sign * tally.column(self.second)[kept]
 
     def score(self, tally: Tally) -> float:
-        """The area; ties one half; nan without a text."""
-        return area(*self.sides(tally))
+        """The area; ties one half (Mann and Whitney 1947); nan without a text."""
+        return float(self.weighted_scores(tally, np.ones((1, len(tally.unit_ids))))[0])
 
     def weighted_scores(self, tally: Tally, counts: np.ndarray) -> np.ndarray:
-        """Areas of resamples that take each text so often as ``counts`` (resamples, texts) says."""
         low, high = self.sides(tally)
         taken = counts[:, tally.column("excluded") == 0]
         order = np.argsort(low, kind="stable")
@@ -250,35 +212,22 @@ class Area:
         first, last = np.searchsorted(low[order], high, "left"), np.searchsorted(low[order], high, "right")
         return ratio(((before[:, first] + before[:, last]) * taken).sum(axis=1), 2 * taken.sum(axis=1) ** 2)
 
-    def mirrored(self, tally: Tally) -> Tally:
-        """Both sides exchanged."""
-        places = [tally.columns.index(name) for name in (self.first, self.second)]
-        values = tally.values.copy()
-        values[:, places] = tally.values[:, places[::-1]]
-        return Tally(tally.unit_ids, tally.columns, values)
-
     def describe(self, tally: Tally, *names: object) -> dict[str, Any]:
         """Fields of a record: the test against one half, sides exchanged document by document, and the curve."""
         fields: dict[str, Any] = {"details": {"roc": roc_points(*self.sides(tally))}}
         if (tally.column("excluded") == 0).any():
-            tested = compare(self, tally, self.mirrored(tally), generator(*names, "chance"), PERMUTATIONS)
+            turned = {self.first: self.second, self.second: self.first}
+            mirrored = np.stack([tally.column(turned.get(name, name)) for name in tally.columns], axis=1)
+            other = Tally(tally.unit_ids, tally.columns, mirrored)
+            tested = compare(self, tally, other, generator(*names, "chance"), PERMUTATIONS)
             fields |= {"reference": 0.5, "difference": tested.difference / 2, "p_value": tested.p_value, "paired": True}
         return fields
 
 
-def area(low: np.ndarray, high: np.ndarray) -> float:
-    """Share of (low, high) pairs in the right order, ties half: the area under the ROC curve (Mann and Whitney 1947)."""
-    if not len(low) or not len(high):
-        return float("nan")
-    ordered = np.sort(low)
-    below = np.searchsorted(ordered, high, side="left") + np.searchsorted(ordered, high, side="right")
-    return float(below.sum()) / (2 * len(low) * len(high))
-
-
-def roc_points(low: np.ndarray, high: np.ndarray, points: int = POINTS) -> dict[str, list[float]]:
+def roc_points(low: np.ndarray, high: np.ndarray) -> dict[str, list[float]]:
     """False positive and true positive rates where ``high`` is the positive class, at evenly spaced false positive rates."""
-    rates = np.linspace(0, 1, points)
-    cuts = np.quantile(low, 1 - rates, method="higher") if len(low) else np.zeros(points)
+    rates = np.linspace(0, 1, POINTS)
+    cuts = np.quantile(low, 1 - rates, method="higher") if len(low) else np.zeros(POINTS)
     hits = [float((high > cut).mean()) if len(high) else float("nan") for cut in cuts]
     return {"false_positive": rates.tolist(), "true_positive": [*hits[:-1], 1.0]}
 
@@ -293,22 +242,23 @@ def order_areas(
 ) -> list[Record]:
     """Threshold-free separation of originals from one permutation each, over all documents (sheng2024 section 4.1, Figure 4).
 
-    Arguments as for :func:`order_discrimination`; a task's ``copies`` is taken for one.
-
-    Returns:
-        Records with metric ``area``, ``details`` of the first head's ROC curve.
+    Arguments as for :func:`order_measurements`, a task's ``copies`` taken for one; ``details`` keep the first head's ROC curve.
     """
     records = []
     orders = {task: drawn_orders(documents, replace(task, copies=1)) for task in tasks}
     for name, scorer in scorers.items():
         judges = {head: _fitted(scorer, under(train, head), None) for head in heads}
         for task, own in orders.items():
-            views = {head: drawn_scores(judge, under(documents, head), own) for head, judge in judges.items()}
-            tallies = {head: first_permutations(documents, scores) for head, scores in views.items()}
+            tallies = {}
+            for head, judge in judges.items():
+                pairs = zip(under(documents, head), own, strict=True)
+                tallies[head] = first_permutations(
+                    documents, [judge.order_scores(unit, given) for unit, given in pairs]
+                )
             metrics = {h: Area("original", "permuted", signature(j), j.better != "higher") for h, j in judges.items()}
-            names = ("order areas", name, task.name)
+            names, first = ("order areas", name, task.name), heads[0]
             fields = {"critic": name, "metric": "area", "task": task.name}
-            fields |= metrics[heads[0]].describe(tallies[heads[0]], *names)
+            fields |= metrics[first].describe(tallies[first], *names)
             records += Measurement(metrics, tallies, fields).records(*names)
     return records
 

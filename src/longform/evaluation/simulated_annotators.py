@@ -17,25 +17,18 @@ from longform.core.documents import BadInput, Document, Readout, chains_from_rea
 from longform.core.resampling import generator
 from longform.datasets.synthetic_world.domains import domain as planted_domain
 
-COLUMNS = ("annotator", "item", "source", "phase", "check", "question", "answer", "gold", "at", "last")  # as exported
 VERDICTS = ("incoherent", "coherent")
 TEXT_COLUMNS = ("annotator", "question", "answer", "gold")
 
 
 @dataclass(frozen=True)
 class Annotator:
-    """A simulated annotator.
-
-    Attributes:
-        confusion: probability that a section gets another type than its own, each other type as likely.
-        flips: probability that the verdict is not the rule's.
-        careless: probability that an attention check is answered at random.
-    """
+    """A simulated annotator, by probabilities of errors."""
 
     name: str
-    confusion: float
-    flips: float
-    careless: float = 0.0
+    confusion: float  # that a section gets another type than its own, each other type as likely
+    flips: float  # that the verdict is not the rule's
+    careless: float = 0.0  # that an attention check is answered at random
 
     def __post_init__(self) -> None:
         wrong = {key: rate for key, rate in vars(self).items() if key != "name" and not 0 <= rate <= 1}
@@ -62,14 +55,10 @@ class Annotator:
 
 @dataclass(frozen=True)
 class ChainRule:
-    """An article is coherent where no transition of its types, begin and end included, is less probable than ``least``.
-
-    Attributes:
-        types: section types; transitions: float64 (types + 1, types + 1), as ``SectionChain`` has them.
-    """
+    """An article is coherent where no transition of its types, begin and end included, is less probable than ``least``."""
 
     types: tuple[str, ...]
-    transitions: np.ndarray
+    transitions: np.ndarray  # (types + 1, types + 1), as ``SectionChain`` has them
     least: float
 
     def coherent(self, chain: Sequence[str]) -> bool:
@@ -92,11 +81,8 @@ def answer_rows(
 ) -> list[dict[str, Any]]:
     """Rows as exported, one per question, annotator and item; ``gold`` is the truth that the annotators err from.
 
-    Args:
-        chains: item of the system -> its true section types.
-        checks: attention checks beside them.
-
-    Raises BadInput: two annotators of one name, or none.
+    ``chains`` has an item's true section types; ``checks`` attention checks go beside them. Raises BadInput: two annotators of
+    one name, or none.
     """
     names = [annotator.name for annotator in annotators]
     if not names or len(set(names)) < len(names):
@@ -104,24 +90,20 @@ def answer_rows(
     wanted = {f"check-{system}-{n}": rule.types[n % len(rule.types)] for n in range(checks)}
     rows = []
     for one in annotators:
+        given: list[tuple[str, str, list[str], list[str]]] = []  # item, source, what is said, what is right
         for item, chain in chains.items():
             verdict = rule.coherent(chain)
             said = one.answer(item, chain, verdict, rule.types, seed)
-            rows += _rows(one.name, item, system, False, said, [*chain, VERDICTS[int(verdict)]])
+            given.append((item, system, said, [*chain, VERDICTS[int(verdict)]]))
         for item, label in wanted.items():
-            rows += _rows(one.name, item, "check", True, one.check(item, label, rule.types, seed), [label, VERDICTS[0]])
+            given.append((item, "check", one.check(item, label, rule.types, seed), [label, VERDICTS[0]]))
+        for item, source, said, gold in given:
+            fixed = {"annotator": one.name, "item": item, "source": source, "phase": "testing", "at": "", "last": True}
+            questions = [*(f"section_{i}" for i in range(len(said) - 1)), "coherent"]
+            for question, answer, right in zip(questions, said, gold, strict=True):
+                told = {"question": question, "answer": answer, "gold": right, "check": item in wanted}
+                rows.append(fixed | told)
     return rows
-
-
-def _rows(
-    annotator: str, item: str, source: str, check: bool, said: Sequence[str], gold: Sequence[str]
-) -> list[dict[str, Any]]:
-    questions = [*(f"section_{i}" for i in range(len(said) - 1)), "coherent"]
-    fixed = {"annotator": annotator, "item": item, "source": source, "phase": "testing", "check": check, "at": ""}
-    return [
-        {**fixed, "question": question, "answer": answer, "gold": right, "last": True}
-        for question, answer, right in zip(questions, said, gold, strict=True)
-    ]
 
 
 def read(
@@ -141,55 +123,36 @@ def read(
 ) -> Readout:
     """Simulated answers to ``per_system`` documents: real ones by their own titles, generated ones as ``reader`` reads them.
 
-    Nobody knows the section types of generated text; the title classifier's stand in for what a careful reader sees.
-
-    Args:
-        domain: planted domain whose chain is the rule's.
-        systems: whose texts these are; where there are several, a document's id starts with its system and a slash.
-        annotators: settings of :class:`Annotator`; checks: attention checks; least: of :class:`ChainRule`.
-        max_length: tokens of a section that the classifier reads.
+    Nobody knows the section types of generated text; the title classifier's stand in for what a careful reader sees. Where
+    there are several systems, a document's id starts with its system and a slash. The rule is the planted domain's chain.
     """
-    held = {system: _drawn(system, documents, splits, per_system, seed, len(systems) > 1) for system in systems}
+    held: dict[str, list[Document]] = {}
+    for system in systems:
+        named = [d for d in documents if d.split in splits and (len(systems) == 1 or d.id.startswith(f"{system}/"))]
+        drawn = generator("human study", system, seed).permutation(len(named))[:per_system]
+        held[system] = [named[i] for i in sorted(drawn.tolist())]
     if empty := [system for system, chosen in held.items() if not chosen]:
         raise BadInput(f"{name}: no document of splits {list(splits)} by {empty}; fix splits, systems or the corpus")
-    chain = planted_domain(domain).chain
-    rule = ChainRule(chain.types, chain.transitions, least)
-    people = [Annotator(**one) for one in annotators]
     everything = [document for chosen in held.values() for document in chosen]
-    chains = _true_chains(everything, reader, name, splits, max_length)
-    rows: list[dict[str, Any]] = []
-    for system, chosen in held.items():
-        own = {document.id: chains[document.id] for document in chosen}
-        rows += answer_rows(own, rule=rule, annotators=people, system=system, seed=seed, checks=checks)
-    return to_readout(rows, {document.id: document.split for document in everything}, simulated=True)
-
-
-def _drawn(
-    system: str, documents: Sequence[Document], splits: Sequence[str], count: int, seed: int, named: bool
-) -> list[Document]:
-    """A system's documents of the splits, ``count`` of them at random, in order."""
-    own = [d for d in documents if d.split in splits and (not named or d.id.startswith(f"{system}/"))]
-    kept = generator("human study", system, seed).permutation(len(own))[:count]
-    return [own[i] for i in sorted(kept.tolist())]
-
-
-def _true_chains(
-    documents: Sequence[Document], reader: Path, name: str, splits: Sequence[str], max_length: int
-) -> dict[str, tuple[str, ...]]:
-    own = {d.id: tuple(s.title or "" for s in d.sections) for d in documents if d.split != "generated"}
-    unread = [d for d in documents if d.id not in own or "" in own[d.id]]
-    if unread:
+    chains = {d.id: tuple(s.title or "" for s in d.sections) for d in everything if d.split != "generated"}
+    if unread := [d for d in everything if "" in chains.get(d.id, ("",))]:
         from longform.critics.section_order.read import read as read_titles
 
         found = read_titles(documents=unread, reader=reader, name=name, splits=splits, max_length=max_length)
-        own |= {chain.unit_id: chain.symbols for chain in chains_from_readout(found)}
-    return {d.id: own[d.id] for d in documents}
+        chains |= {chain.unit_id: chain.symbols for chain in chains_from_readout(found)}
+    chain = planted_domain(domain).chain
+    given: dict[str, Any] = {"rule": ChainRule(chain.types, chain.transitions, least), "seed": seed, "checks": checks}
+    given["annotators"] = [Annotator(**one) for one in annotators]
+    rows: list[dict[str, Any]] = []
+    for system, chosen in held.items():
+        rows += answer_rows({document.id: chains[document.id] for document in chosen}, system=system, **given)
+    return to_readout(rows, {document.id: document.split for document in everything})
 
 
-def to_readout(rows: Sequence[Mapping[str, Any]], splits: Mapping[str, str], simulated: bool) -> Readout:
-    """Exported rows as a readout, one unit per item; ``simulated`` (1,) says whether people answered."""
+def to_readout(rows: Sequence[Mapping[str, Any]], splits: Mapping[str, str]) -> Readout:
+    """Exported rows as a readout, one unit per item, that says that they are simulated."""
     by_item = grouped(rows, lambda row: row["item"])
-    arrays: dict[str, np.ndarray] = {"simulated_names": np.array([str(simulated)])}
+    arrays: dict[str, np.ndarray] = {"simulated_names": np.array(["True"])}
     for column in TEXT_COLUMNS:
         arrays |= ragged(column, [[str(row[column]) for row in held] for held in by_item.values()], np.str_)
     arrays["source"] = np.array([held[0]["source"] for held in by_item.values()], dtype=np.str_)

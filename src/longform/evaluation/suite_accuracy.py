@@ -4,7 +4,7 @@ Suites of one connective and sense are about the same texts, once for each repla
 are texts, so that an interval does not take six answers about one text for six texts.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -24,41 +24,29 @@ def model_accuracy(*, train: Readout, texts: Readout) -> list[Record]:
 
 
 def suite_accuracy_records(described: Mapping[str, Mapping[str, Any]], **fields: Any) -> list[Record]:
-    """Records of one model's answers.
+    """Records of one model's answers, as :meth:`longform.critics.surprisal.score.SuiteAccuracy.describe` gives them by suite.
 
-    Args:
-        described: suite -> ``counts`` (items, correct, gained and lost against another model) and what figures need
-            (:meth:`longform.critics.surprisal.score.SuiteAccuracy.describe`).
-        fields: of the records: corpus, system.
-
-    Returns:
-        With metric ``accuracy``, Wilson's interval and McNemar's test against the other model: ``task`` a suite; then one
-        connective and sense over all replacements (``connective_as_causal``); then each of ``POOLS`` that has a suite.
+    ``task`` is a suite; then one connective and sense over all replacements (``connective_as_causal``); then each of ``POOLS``
+    that has a suite.
     """
-    records = [_record(suite, [suite], described, fields, dict(held)) for suite, held in described.items()]
     sources = {suite: suite.rpartition("_as_")[0] for suite in described}  # as datasets/test_suites/builders names them
+    asked: list[tuple[str, list[str], dict[str, Any]]] = [(s, [s], dict(held)) for s, held in described.items()]
     for source in dict.fromkeys(filter(None, sources.values())):
-        records.append(_record(source, [s for s in described if sources[s] == source], described, fields, {}))
+        asked.append((source, [suite for suite in described if sources[suite] == source], {}))
     for name, pattern in POOLS.items():
         if members := [suite for suite in described if fnmatchcase(suite, pattern)]:
-            records.append(_record(name, members, described, fields, {}))
+            asked.append((name, members, {}))
+    records = []
+    for task, suites, details in asked:
+        counts = {key: sum(float(described[suite]["counts"][key]) for suite in suites) for key in COUNTS}
+        texts = {sources[suite] or suite: float(described[suite]["counts"]["items"]) for suite in suites}
+        share, trials = counts["correct"] / counts["items"], sum(texts.values())
+        low, high = wilson(share * trials, trials)
+        changed = counts["gained"] or counts["lost"]
+        signature = f"share of {counts['items']:.0f} items; Wilson, McNemar"
+        records.append(Record(
+            "surprisal", "accuracy", **fields, task=task, value=share, low=low, high=high, units=int(trials), excluded=0,
+            better="higher", p_value=mcnemar(counts["gained"], counts["lost"]) if changed else None,
+            signature=signature, details={**details, "counts": counts},
+        ))  # fmt: skip
     return records
-
-
-def _record(
-    task: str,
-    suites: Sequence[str],
-    described: Mapping[str, Mapping[str, Any]],
-    fields: Mapping[str, Any],
-    details: dict[str, Any],
-) -> Record:
-    counts = {key: sum(float(described[suite]["counts"][key]) for suite in suites) for key in COUNTS}
-    texts = {suite.rpartition("_as_")[0] or suite: float(described[suite]["counts"]["items"]) for suite in suites}
-    share, trials = counts["correct"] / counts["items"], sum(texts.values())
-    low, high = wilson(share * trials, trials)
-    changed = counts["gained"] or counts["lost"]
-    return Record(
-        "surprisal", "accuracy", **fields, task=task, value=share, low=low, high=high, units=int(trials), excluded=0,
-        better="higher", p_value=mcnemar(counts["gained"], counts["lost"]) if changed else None,
-        signature=f"share of {counts['items']:.0f} items; Wilson, McNemar", details={**details, "counts": counts},
-    )  # fmt: skip

@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from longform.core.critic import Better, Critic, Sums, SumScored, Tally, clustered, estimate
+from longform.core.critic import Better, Critic, SumScored, Tally, clustered, estimate
 from longform.core.documents import Readout, grouped
-from longform.core.resampling import generator, ratio
+from longform.core.resampling import generator
 from longform.core.results import Record
 from longform.critics.repetition.score import DistinctGrams, GramProportion
 from longform.critics.verifiability.reliability import accuracy_records, corrected_records, sheet_record
@@ -34,34 +34,26 @@ class _Mean(SumScored):
 
     column: str
     better: ClassVar[Better] = "nearer_real"
-    counted: ClassVar[str]
 
     def tally(self, units: Units) -> Tally:
-        """Columns sum, what is counted, and excluded (a generation without any value)."""
         rows = []
         for unit in units:
             values = self.values(unit)
             kept = values[~np.isnan(values)]
             rows.append((kept.sum(), len(kept), not len(kept)))
-        return Tally.of(units, ("sum", self.counted, "excluded"), rows)
+        return Tally.of(units, (*self.divided, "excluded"), rows)
 
     def values(self, unit: CheckedGeneration) -> np.ndarray:
-        """The values of one generation."""
         raise NotImplementedError
-
-    def of_sums(self, sums: Sums) -> Any:
-        """The mean; nan without any value."""
-        return ratio(sums.total("sum"), sums.total(self.counted))
 
 
 @dataclass(frozen=True)
 class SentenceMean(_Mean):
     """Mean of one column over sentences."""
 
-    counted: ClassVar[str] = "sentences"
+    divided: ClassVar[tuple[str, str]] = ("sum", "sentences")
 
     def values(self, unit: CheckedGeneration) -> np.ndarray:
-        """The column, one value a sentence."""
         return unit.column(self.column)
 
 
@@ -69,10 +61,9 @@ class SentenceMean(_Mean):
 class GenerationMean(_Mean):
     """Mean over generations of a number that each has: different sentences, or a column of ``about``."""
 
-    counted: ClassVar[str] = "generations"
+    divided: ClassVar[tuple[str, str]] = ("sum", "generations")
 
     def values(self, unit: CheckedGeneration) -> np.ndarray:
-        """The number alone."""
         if self.column == "distinct_sentences":
             return np.array([float(len(np.unique(unit.column("same_as"))))])
         if self.column == "distinct_supported":
@@ -110,12 +101,9 @@ MEASURES: Mapping[str, tuple[Critic[Any], str]] = {  # the critic, and the part 
 
 
 def decoder_records(units: Units, correlated: Sequence[str] = (), resamples: int = 500) -> list[Record]:
-    """A record for each decoder and measure, and for each correlation of Figure 4.
+    """A record for each decoder and measure, and for each correlation of Figure 4, over the sentences of ``correlated`` decoders.
 
     A measure of exact verdicts, ``true_SPG``, is the record ``SPG`` of variant ``gold``; where nothing is planted, there is none.
-
-    Args:
-        correlated: decoders whose sentences are pooled for the correlations; none leaves them out.
     """
     records = []
     for name, own in grouped(units, lambda unit: unit.setting).items():
@@ -139,51 +127,33 @@ CORRELATED = ("entities", "linked", "conjunctions", "nats", "tfidf", "words")
 
 
 def correlations(units: Units, resamples: int) -> dict[str, dict[str, Any]]:
-    """Pearson correlations of Figure 4: each measure of a sentence with whether it is supported, and verified.
-
-    Intervals resample pages. A measure without values, or without variance, has nan.
-    """
-    rows = np.concatenate([_rows(unit) for unit in units])
-    names = (*CORRELATED, "prefix_perplexity")
-    labels = [label for unit in units for label in unit.checks.labels]
-    pages = [unit.page for unit in units for _ in unit.checks.labels]
-    places = [np.array([i for i, page in enumerate(pages) if page == one]) for one in dict.fromkeys(pages)]
-    sides = {"supported": ("supported",), "verified": ("supported", "refuted")}
+    """Pearson correlations of Figure 4, nan where undefined: each measure of a sentence with whether it is supported, and verified."""
+    rows = []
+    for unit in units:
+        prefix = np.full(len(unit.sentences), unit.about[UNIT_COLUMNS.index("prefix_perplexity")])
+        rows.append(np.stack([*(unit.column(name) for name in CORRELATED), prefix], axis=1))
+    columns = dict(zip((*CORRELATED, "prefix_perplexity"), np.concatenate(rows).T, strict=True))
+    labels = np.array([label for unit in units for label in unit.checks.labels])
+    pages = np.array([unit.page for unit in units for _ in unit.checks.labels])
+    places = [np.flatnonzero(pages == page) for page in dict.fromkeys(pages.tolist())]
     made = {}
-    for side, kinds in sides.items():
-        hits = np.array([label in kinds for label in labels], dtype=np.float64)
-        for column, name in enumerate(names):
-            made[f"{name}-{side}"] = _correlation(rows[:, column], hits, places, f"{name}-{side}", resamples)
+    for side, kinds in {"supported": ("supported",), "verified": ("supported", "refuted")}.items():
+        hits = np.isin(labels, kinds).astype(np.float64)
+        for key, values in columns.items():
+            rng, known, draws = generator("correlation", f"{key}-{side}"), ~np.isnan(values), []
+            for _ in range(resamples):
+                chosen = np.concatenate([places[i] for i in rng.integers(0, len(places), len(places))])
+                chosen = chosen[known[chosen]]
+                draws.append(value_of("pearson", values[chosen], hits[chosen]))
+            kept = [draw for draw in draws if not math.isnan(draw)]
+            low, high = np.quantile(kept, [0.025, 0.975]).tolist() if kept else (math.nan, math.nan)
+            found = {"value": value_of("pearson", values[known], hits[known]), "low": low, "high": high}
+            made[f"{key}-{side}"] = {**found, "units": int(known.sum()), "excluded": int((~known).sum())}
     return made
 
 
-def _rows(unit: CheckedGeneration) -> np.ndarray:
-    columns = [unit.column(name) for name in CORRELATED]
-    prefix = np.full(len(unit.sentences), unit.about[UNIT_COLUMNS.index("prefix_perplexity")])
-    return np.stack([*columns, prefix], axis=1)
-
-
-def _correlation(
-    values: np.ndarray, hits: np.ndarray, places: Sequence[np.ndarray], name: str, resamples: int
-) -> dict[str, Any]:
-    rng, known = generator("correlation", name), ~np.isnan(values)
-    draws = []
-    for _ in range(resamples):
-        chosen = np.concatenate([places[i] for i in rng.integers(0, len(places), len(places))])
-        chosen = chosen[known[chosen]]
-        draws.append(value_of("pearson", values[chosen], hits[chosen]))
-    kept = [draw for draw in draws if not math.isnan(draw)]
-    low, high = np.quantile(kept, [0.025, 0.975]).tolist() if kept else (math.nan, math.nan)
-    counts = {"units": int(known.sum()), "excluded": int((~known).sum())}
-    return {"value": value_of("pearson", values[known], hits[known]), "low": low, "high": high, **counts}
-
-
 def decoders(*, texts: Readout, correlations: Sequence[str] = (), resamples: int = 500) -> list[Record]:
-    """Every measure of every decoder (Tables 1, 3 and 4).
-
-    Args:
-        correlations: decoders whose sentences are pooled for Figure 4; none leaves it out.
-    """
+    """Every measure of every decoder (Tables 1, 3 and 4), and the correlations of Figure 4 over some decoders' sentences."""
     return decoder_records(generations_from_readout(texts), correlations, resamples)
 
 

@@ -10,20 +10,12 @@ from tiny import documents, lm_folder
 from transformers import AutoModel, AutoTokenizer
 
 from longform.core.documents import Document, Section
-from longform.critics.bbscore import read as bridge_paths
-from longform.critics.bbscore import train as bridge_encoder
-from longform.critics.bbscore.bridge import BridgeRanker, corpus_diffusion, held_out, train_network, units_from_readout
-from longform.critics.bbscore.read import HeadShape, TrainedBridge, bridge_head, open_bridge, read_gold
+from longform.critics.bbscore import read as reading
+from longform.critics.bbscore import train as training
+from longform.critics.bbscore.bridge import BridgeFeatures, BridgeRanker, held_out, train_network, units_from_readout
+from longform.critics.bbscore.read import bridge_head, open_bridge, read_gold
 from longform.critics.bbscore.score import JointBridgeCritic
-from longform.critics.bbscore.train import (
-    Recipe,
-    Sentences,
-    likelihood_loss,
-    paper_loss,
-    pin_loss,
-    train_head,
-    triplets,
-)
+from longform.critics.bbscore.train import Recipe, Sentences, likelihood_loss, paper_loss, pin_loss
 from longform.datasets.synthetic_world.corpora import build
 from longform.language_models import sentence_features
 from longform.language_models.lightning import Schedule
@@ -33,22 +25,14 @@ from tests.refusals import refuses
 TIMES = torch.tensor([[0, 1, 4], [2, 3, 4], [1, 5, 9]])
 
 
-def batch(seed: int = 0, dtype: torch.dtype = torch.float64) -> torch.Tensor:
-    return torch.randn((3, 3, 4), generator=torch.Generator().manual_seed(seed), dtype=dtype)
-
-
-def squared_gap(one: torch.Tensor, middle: torch.Tensor, a: float) -> float:
-    return float(((middle - (1 - a) * one[0] - a * one[2]) ** 2).sum())
-
-
 def test_losses_equal_their_formulas():
-    z, total = batch(), 0.0
+    z = torch.randn((3, 3, 4), generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    total = 0.0
     for j, (s, t, e) in enumerate(TIMES.tolist()):
         a, v = (t - s) / (e - s), (t - s) * (e - t) / (e - s)
-        d = [-squared_gap(z[j], z[k, 1], a) / (2 * v) for k in range(3)]
+        d = [-float(((z[k, 1] - (1 - a) * z[j, 0] - a * z[j, 2]) ** 2).sum()) / (2 * v) for k in range(3)]
         total += math.log(sum(map(math.exp, d))) - d[j]
     assert float(paper_loss(z, TIMES)) == pytest.approx(total / 3, rel=1e-12)
-    z = batch(4)
     total = torch.tensor([9, 5, 20])  # row 0 opens a document, row 1 closes one, row 2 does neither
     expected = (z[0, 0] ** 2).mean() + ((z[1, 2].abs() - 1) ** 2).mean()
     assert float(pin_loss(z, TIMES, total)) == pytest.approx(float(expected))
@@ -68,7 +52,9 @@ def test_likelihood_ratio_ignores_linear_maps_and_prefers_smooth_paths():
 def test_triplets_are_ordered_distinct_and_end_at_their_anchor():
     sentences = Sentences(np.zeros((25, 2)), [5, 8, 12])
     anchors = torch.arange(25).repeat(200)
-    times = triplets(anchors, sentences, torch.rand((len(anchors), 2), generator=torch.Generator().manual_seed(0)))
+    times = training.triplets(
+        anchors, sentences, torch.rand((len(anchors), 2), generator=torch.Generator().manual_seed(0))
+    )
     assert (times[:, 0] >= 0).all() and (times[:, 0] < times[:, 1]).all() and (times[:, 1] < times[:, 2]).all()
     assert torch.equal(times[:, 2], sentences.place[anchors].clamp(min=2))
     pairs = times[sentences.place[anchors] == 4][:, :2].unique(dim=0, return_counts=True)[1]
@@ -76,49 +62,45 @@ def test_triplets_are_ordered_distinct_and_end_at_their_anchor():
 
 
 def test_head_has_no_bias_and_is_positively_homogeneous():
-    head = bridge_head(HeadShape(768))
+    head = bridge_head(768)
     assert sum(p.numel() for p in head.parameters()) == 132_096
     x = torch.randn((4, 768))
     torch.testing.assert_close(head(3 * x), 3 * head(x), rtol=1e-4, atol=1e-5)
 
 
-def planted(rng: np.random.Generator, documents: int) -> tuple[np.ndarray, list[int], np.ndarray]:
+def planted(rng: np.random.Generator, documents: int) -> tuple[np.ndarray, list[int]]:
     """Features that hide a two-dimensional bridge among twelve noisy dimensions."""
     lengths = rng.integers(8, 16, documents).tolist()
-    mix = np.random.default_rng(99).normal(size=(2, 12))
-    paths = [np.cumsum(rng.normal(size=(n, 2)), axis=0) for n in lengths]
-    hidden = np.concatenate(paths)
-    return hidden @ mix + 0.5 * rng.normal(size=(len(hidden), 12)), lengths, hidden
+    hidden = np.concatenate([np.cumsum(rng.normal(size=(n, 2)), axis=0) for n in lengths])
+    return hidden @ np.random.default_rng(99).normal(size=(2, 12)) + 0.5 * rng.normal(size=(len(hidden), 12)), lengths
+
+
+def smoothness(head: torch.nn.Module, features: np.ndarray, lengths: list[int]) -> float:
+    """Mean squared step over variance: small where neighbours are near."""
+    z = head(torch.tensor(features, dtype=torch.float32)).detach().numpy()
+    steps = np.concatenate([np.diff(d, axis=0) for d in np.split(z, np.cumsum(lengths)[:-1])])
+    return float((steps**2).sum(1).mean() / z.var(0).sum())
 
 
 @pytest.mark.parametrize("objective", ["paper", "likelihood"])
 def test_training_finds_a_planted_bridge_better_than_its_start(tmp_path, objective):
     rng = np.random.default_rng(5)
-    data = {split: Sentences(*planted(rng, count)[:2]) for split, count in (("train", 40), ("validation", 10))}
+    data = {split: Sentences(*planted(rng, count)) for split, count in (("train", 40), ("validation", 10))}
     recipe = Recipe(objective, pins=False, optimiser="adamw")
     plan = Schedule(learning_rate=3e-3, batch=16, epochs=3 if objective == "paper" else 20, validations=2)
-    head = train_head(data, recipe, plan, seed=1, name="planted", scratch=tmp_path, latent=2)
+    head = training.train_head(data, recipe, plan, seed=1, name="planted", scratch=tmp_path, latent=2)
     torch.manual_seed(0)
-    untrained = bridge_head(HeadShape(12, latent=2))
-    features, lengths, _ = planted(rng, 30)
-    assert smoothness(head, features, lengths) < 0.9 * smoothness(untrained, features, lengths)
-
-
-def smoothness(head: torch.nn.Module, features: np.ndarray, lengths: list[int]) -> float:
-    """Mean squared step over variance: small where neighbours are near."""
-    with torch.no_grad():
-        z = head(torch.tensor(features, dtype=torch.float32)).numpy()
-    steps = np.concatenate([np.diff(d, axis=0) for d in np.split(z, np.cumsum(lengths)[:-1])])
-    return float((steps**2).sum(1).mean() / z.var(0).sum())
+    test = planted(rng, 30)
+    assert smoothness(head, *test) < 0.9 * smoothness(bridge_head(12, latent=2), *test)
 
 
 def test_a_saved_bridge_carries_its_frozen_encoder_and_misses_it_aloud(tmp_path):
     frozen, moved = lm_folder(tmp_path / "frozen"), tmp_path / "elsewhere" / "bridge"
     encoder = open_encoder(frozen)
     feature = encoder.encode(["the town lies on a river."])
-    heads = {name: bridge_head(HeadShape(16, latent=3)) for name in ("paper_0", "paper_1")}
+    heads = {name: bridge_head(16, latent=3) for name in ("paper_0", "paper_1")}
     (tmp_path / "bridge").mkdir()
-    TrainedBridge(heads, KeptFeatures(frozen, encoder), "full_stops").save(tmp_path / "bridge")
+    reading.TrainedBridge(heads, KeptFeatures(frozen, encoder), "full_stops").save(tmp_path / "bridge")
     shutil.rmtree(frozen)
     shutil.copytree(tmp_path / "bridge", moved)
     again = open_bridge(moved)
@@ -144,16 +126,14 @@ def test_features_are_means_over_own_tokens_in_any_order_and_company_and_long_se
         with torch.no_grad():
             states = network(torch.tensor([tokenizer(text)["input_ids"]])).last_hidden_state[0]
         np.testing.assert_allclose(feature, states.mean(0).numpy(), atol=2e-6)
-    texts = split_sentences(documents(1), "full_stops")[0]
-    order = [2, 0, 1]
+    texts, order = split_sentences(documents(1), "full_stops")[0], [2, 0, 1]
     encoder = open_encoder(frozen, batch_tokens=8)
     again = open_encoder(frozen).encode([texts[i] for i in order])
     np.testing.assert_allclose(encoder.encode(texts)[order], again, atol=2e-6)
     assert len(encoder.known) == 3
     encoder = open_encoder(frozen)
-    assert encoder.encode(["town " * 60]).shape == (1, 16)
-    assert encoder.truncated == 1
-    readout = bridge_paths.read(documents=documents(2), truth={}, reader=frozen, name="raw")
+    assert encoder.encode(["town " * 60]).shape == (1, 16) and encoder.truncated == 1
+    readout = reading.read(documents=documents(2), truth={}, reader=frozen, name="raw")
     assert units_from_readout(readout)[0].latents.shape == (3, 16)
 
 
@@ -170,7 +150,7 @@ def test_kept_features_open_again_without_reading(frozen, tmp_path, monkeypatch)
 def test_training_and_reading_go_through_the_pipelines_functions(frozen, tmp_path):
     texts = [Document(d.id, d.split, d.sections * 2) for d in documents()]
     plan = {"learning_rate": 1e-3, "batch": 8, "epochs": 1, "validations": 1}
-    trained = bridge_encoder.fit(documents=texts, base=frozen, name="bridge", seed=1, scratch=tmp_path / "scratch",
+    trained = training.fit(documents=texts, base=frozen, name="bridge", seed=1, scratch=tmp_path / "scratch",
                                  splitter="full_stops",
                                  recipes={"paper": {}, "pinless": {"pins": False, "schedule": {"batch": 4}}},
                                  schedule=plan, seeds=2)  # fmt: skip
@@ -178,7 +158,7 @@ def test_training_and_reading_go_through_the_pipelines_functions(frozen, tmp_pat
     folder.mkdir()
     trained.save(folder)
     truth = {"rating": np.arange(len(texts))}
-    readout = bridge_paths.read(documents=texts, truth=truth, reader=folder, name="read", splits=["test"])
+    readout = reading.read(documents=texts, truth=truth, reader=folder, name="read", splits=["test"])
     units = units_from_readout(readout)
     assert [u.split for u in units] == ["test"] * 3 and [u.rating for u in units] == [3, 7, 11]
     assert list(units[0].heads) == ["paper_0", "paper_1", "pinless_0", "pinless_1"]
@@ -186,7 +166,7 @@ def test_training_and_reading_go_through_the_pipelines_functions(frozen, tmp_pat
     assert not np.allclose(units[0].latents, units[0].under("paper_1").latents)
     refuses("no head 'linear_0'", units[0].under, "linear_0")
     assert units[0].latents.shape == (6, 8) and units[0].text_ids.tolist() == [0, 1, 2, 0, 1, 2]
-    refuses("0 of 12 documents", bridge_paths.read, documents=texts, truth={}, reader=folder, name="read", splits=[])
+    refuses("0 of 12 documents", reading.read, documents=texts, truth={}, reader=folder, name="read", splits=[])
 
 
 def test_empty_lines_and_blank_sections_leave_no_sentence():
@@ -201,19 +181,15 @@ def test_the_worlds_diffusion_is_estimated_from_its_gold_paths():
     corpus = build(name="world", seed=3, domain="wikisection", documents={"train": 60, "test": 60})
     units = units_from_readout(read_gold(documents=corpus.documents, truth=corpus.truth))
     train, test = ([unit for unit in units if unit.split == split] for split in ("train", "test"))
-    planted_sigma2 = 0.05
-    assert corpus_diffusion(units) == pytest.approx(train[0].latents.shape[1] / 2 * planted_sigma2, rel=0.1)
+    dims, planted = train[0].latents.shape[1], 0.05
+    assert BridgeFeatures().fit(units).sigma2 == pytest.approx(dims / 2 * planted, rel=0.1)
     joint = JointBridgeCritic().fit(train)
     assert joint.score(joint.tally(test)) == pytest.approx(1.0, abs=0.05)
 
 
-def rng(seed: int = 0) -> np.random.Generator:
-    return np.random.default_rng(seed)
-
-
 def ring(count: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Copies lie outside a ring that originals lie in: no line through the features can rank them."""
-    draw = rng(seed)
+    draw = np.random.default_rng(seed)
     angle = draw.uniform(0, 2 * np.pi, (2, count))
     rim = np.stack([np.cos(angle), np.sin(angle)], axis=-1)
     return 0.5 * rim[0] + 0.05 * draw.normal(size=(count, 2)), 2.0 * rim[1]
@@ -231,22 +207,19 @@ def test_a_network_ranks_what_a_line_cannot_and_missing_features_become_the_trai
     original, copies = ring(600)
     pairs = [(original[i : i + 1], copies[i : i + 5]) for i in range(0, 600, 5)]
     test = ring(200, seed=1)
-    won = []
-    for kind in ("three_layer", "linear"):
-        fitted = BridgeRanker(kind).fit_pairs(pairs)
-        won.append((scored(fitted, test[0]) < scored(fitted, test[1])).mean())
+    network, line = (BridgeRanker(kind).fit_pairs(pairs) for kind in ("three_layer", "linear"))
+    won = [(scored(ranker, test[0]) < scored(ranker, test[1])).mean() for ranker in (network, line)]
     assert won[0] > 0.95 and won[1] < 0.7
     rows = np.array([[1.0, np.nan], [3.0, np.nan], [np.nan, np.nan]])
     fitted = BridgeRanker("linear").fit_pairs([(rows[:1], rows[1:])])
-    assert fitted.mean.tolist() == [1.5, 0.0] or np.isfinite(fitted.mean).all()
+    assert np.isfinite(fitted.mean).all()
     assert fitted._standard(np.full((1, 2), np.nan)).tolist() == [[0.0, 0.0]]
 
 
 def test_training_is_a_function_of_its_pairs_and_validates_on_whole_documents():
     sides = [side[:60] for side in ring(60)]
-    first, second = (train_network(*sides, *sides) for _ in range(2))
-    for one, two in zip(first, second, strict=True):
-        assert all(np.array_equal(a, b) for a, b in zip(one, two, strict=True))
+    first, second = ([part for layer in train_network(*sides, *sides) for part in layer] for _ in range(2))
+    assert all(map(np.array_equal, first, second))
     document = np.arange(60) // 5
     held = held_out(document)
     assert held.any() and not set(document[held]) & set(document[~held])
@@ -258,9 +231,9 @@ def test_bad_input_is_named(frozen, tmp_path):
     given = {"documents": documents(), "base": frozen, "name": "b", "seed": 1, "scratch": tmp_path,
              "splitter": "full_stops"}  # fmt: skip
     for recipes, seeds in (({}, 1), ({"paper": {}}, 0)):
-        refuses("at least one of each", bridge_encoder.fit, **given, recipes=recipes, seeds=seeds, schedule={})
+        refuses("at least one of each", training.fit, **given, recipes=recipes, seeds=seeds, schedule={})
     refuses("no 'bridge_path'", read_gold, documents=documents(2), truth={})
-    one = rng().normal(size=(1, 5))
+    one = np.ones((1, 5))
     refuses("1 documents", BridgeRanker().fit_pairs, [(one, one)])
     refuses("0 of 1 documents", BridgeRanker().fit_pairs, [(one[:0], one)])
     refuses("no pairs yet", BridgeRanker().order_scores, None, one)

@@ -15,31 +15,11 @@ from longform.core.critic import estimate
 from longform.core.documents import Chain, Document, Readout, Section, chains_from_readout, chains_to_readout
 from longform.core.markov_chain import BEGIN, END, BigramCritic
 from longform.core.resampling import generator, perplexity
-from longform.critics.section_order import read as section_titles
-from longform.critics.section_order.classifier_errors import (
-    CalibrationError,
-    CorrectedTitleCritic,
-    TitleAccuracy,
-    confusion,
-    corrected,
-)
-from longform.critics.section_order.posterior import (
-    ChainEntropy,
-    EntropyTerm,
-    ExpectedTitleCritic,
-    LikelihoodTerm,
-    terms,
-)
-from longform.critics.section_order.read import read_gold
-from longform.critics.section_order.score import (
-    GoldTitleCritic,
-    TitleCritic,
-    TitledArticle,
-    random_titles,
-    units_from_readout,
-    validated,
-    validated_gold,
-)
+from longform.critics.section_order import classifier_errors as errors
+from longform.critics.section_order import posterior, score
+from longform.critics.section_order import read as reading
+from longform.critics.section_order.classifier_errors import CalibrationError, CorrectedTitleCritic, confusion
+from longform.critics.section_order.score import GoldTitleCritic, TitleCritic, TitledArticle, units_from_readout
 from tests.refusals import refuses
 
 
@@ -66,40 +46,48 @@ def of(units, split):
     return [unit for unit in units if unit.split == split]
 
 
+def scored(critic, units):
+    return critic.score(critic.tally(units))
+
+
+def article(predicted, gold, split="test", number=0):
+    return TitledArticle(f"{split}-{number}", split, tuple(predicted), gold=tuple(gold))
+
+
 def test_the_prior_comes_from_gold_and_the_score_from_predicted_titles():
     units = real()
-    critic = TitleCritic(delta=1).fit(of(units, "train"))
-    plain = BigramCritic(delta=1).fit([Chain(u.unit_id, u.split, u.gold) for u in of(units, "train")])
-    test = [Chain(u.unit_id, u.split, u.symbols) for u in of(units, "test")]
+    train, read = of(units, "train"), of(units, "test")
+    critic = TitleCritic(delta=1).fit(train)
+    plain = BigramCritic(delta=1).fit([Chain(u.unit_id, u.split, u.gold) for u in train])
+    test = [Chain(u.unit_id, u.split, u.symbols) for u in read]
     np.testing.assert_allclose(critic.log_transitions, plain.log_transitions)
-    assert critic.score(critic.tally(of(units, "test"))) == pytest.approx(plain.score(plain.tally(test)))
-    gold = GoldTitleCritic(delta=1).fit(of(units, "train"))
-    assert gold.score(gold.tally(of(units, "test"))) < critic.score(critic.tally(of(units, "test")))
+    assert scored(critic, read) == pytest.approx(scored(plain, test))
+    assert scored(GoldTitleCritic(delta=1).fit(train), read) < scored(critic, read)
 
 
 def test_titles_at_random_have_training_shares_and_are_worse_than_any_order():
     units, test = real(train=2000), of(real(), "test")
-    chance = random_titles(real=readout(units), deltas=[0.1, 1]).fit(of(units, "train"))
-    read = validated(real=readout(units), deltas=[0.1, 1]).fit(of(units, "train"))
-    assert chance.score(chance.tally(test)) > read.score(read.tally(test))
-    drawn = [chain.symbols for chain in chance.judged(of(units, "train"))]
-    assert [len(row) for row in drawn] == [len(u.symbols) for u in of(units, "train")]
-    gold = [title for unit in of(units, "train") for title in unit.gold]
-    flat = [title for row in drawn for title in row]
+    train = of(units, "train")
+    given = {"real": readout(units), "deltas": [0.1, 1]}
+    chance, read = (kind(**given).fit(train) for kind in (score.random_titles, score.validated))
+    assert scored(chance, test) > scored(read, test)
+    drawn = [chain.symbols for chain in chance.judged(train)]
+    assert drawn == [chain.symbols for chain in chance.judged(train)]
+    assert [len(row) for row in drawn] == [len(u.symbols) for u in train]
+    gold, flat = [t for unit in train for t in unit.gold], [t for row in drawn for t in row]
     for title in TITLES:
         assert flat.count(title) / len(flat) == pytest.approx(gold.count(title) / len(gold), abs=0.03)
-    assert drawn == [chain.symbols for chain in chance.judged(of(units, "train"))]
 
 
 def test_delta_is_the_best_finite_one_on_predicted_validation_titles():
     units = real()
-    chosen = validated(real=readout(units), deltas=[0, 0.1, 1, 10])
+    chosen = score.validated(real=readout(units), deltas=[0, 0.1, 1, 10])
     scores = dict(chosen.validation)
     assert chosen.delta == min(scores, key=scores.get) and chosen.delta > 0
     assert scores[0] == np.inf and np.isfinite(scores[chosen.delta])
-    assert validated_gold(real=readout(units), deltas=[0, 0.1, 1, 10]).delta == chosen.delta
-    refuses("split 'validation'", validated, real=readout(of(real(), "train")), deltas=[1])
-    refuses("none is finite", validated, real=readout(real(0.2)), deltas=[0])
+    assert score.validated_gold(real=readout(units), deltas=[0, 0.1, 1, 10]).delta == chosen.delta
+    refuses("split 'validation'", score.validated, real=readout(of(real(), "train")), deltas=[1])
+    refuses("none is finite", score.validated, real=readout(real(0.2)), deltas=[0])
 
 
 def test_the_exact_value_by_enumeration_of_a_chain_of_two_and_none_without_a_process():
@@ -112,7 +100,7 @@ def test_the_exact_value_by_enumeration_of_a_chain_of_two_and_none_without_a_pro
     short = log[BEGIN, "abstract"] + log["abstract", END]
     long = log[BEGIN, "abstract"] + log["abstract", "career"] + log["career", END]
     assert critic.exact_latent_ppl() == pytest.approx(perplexity(0.5 * short + 0.5 * long, 2.5))
-    unknown = validated(real=readout(real(), process=False), deltas=[1])
+    unknown = score.validated(real=readout(real(), process=False), deltas=[1])
     assert unknown.fit(of(real(), "train")).exact_latent_ppl() is None
 
 
@@ -127,22 +115,12 @@ def test_the_description_counts_every_transition_and_finds_a_repetition():
     assert found["likeliest"][BEGIN] == "abstract"
 
 
-def article(predicted, gold, split="test", number=0):
-    return TitledArticle(f"{split}-{number}", split, tuple(predicted), gold=tuple(gold))
-
-
-def with_channel(critic, rows):
-    full = np.eye(len(critic.names))
-    place = [critic.names.index(title) for title in TITLES]
-    full[np.ix_(place, place)] = rows
-    return replace(critic, channel=full)
-
-
 def test_expected_counts_of_noisy_titles_give_back_the_gold_score_exactly():
     train = of(real(0.0), "train")
     fitted = CorrectedTitleCritic(confusion_names=TITLES, confusion_counts=np.eye(4)).fit(train)
-    critic = with_channel(fitted, channel(0.2))
-    gold = GoldTitleCritic().fit(train)
+    full, place = np.eye(len(fitted.names)), [fitted.names.index(title) for title in TITLES]
+    full[np.ix_(place, place)] = channel(0.2)
+    critic = replace(fitted, channel=full)
     # every reading of abstract, history, people, weighted by its probability
     chain, noisy = (0, 2, 3), channel(0.2)
     total = np.zeros(critic.tally([article(["abstract"], ["abstract"])]).values.shape[1])
@@ -152,7 +130,7 @@ def test_expected_counts_of_noisy_titles_give_back_the_gold_score_exactly():
     tally = critic.tally([article(["abstract"], ["abstract"])])
     found = critic.score(replace(tally, values=total[None, :]))
     names = [TITLES[z] for z in chain]
-    assert found == pytest.approx(gold.score(gold.tally([article(names, names)])), rel=1e-10)
+    assert found == pytest.approx(scored(GoldTitleCritic().fit(train), [article(names, names)]), rel=1e-10)
 
 
 def test_the_confusion_matrix_counts_sections_and_one_without_errors_is_still_uncertain():
@@ -180,16 +158,16 @@ def test_the_corrected_interval_covers_the_exact_value_over_seeds():
         hits += found.low <= exact <= found.high
         wide.append((found.high - found.low) / exact)
         plain = TitleCritic(delta=0.1).fit(train)
-        naive += abs(plain.score(plain.tally(test)) - exact) < (found.high - found.low) / 2
+        naive += abs(scored(plain, test) - exact) < (found.high - found.low) / 2
     assert hits >= 33  # 95 % of 40 is 38; fewer than 33 has probability below 1e-3
     assert naive <= 13 and np.median(wide) < 0.5  # the uncorrected value is mostly outside, the interval no blank
 
 
 def test_the_factory_counts_validation_sections_and_refuses_an_impossible_transition():
-    found = corrected(real=readout(real()), deltas=[0.1, 1])
+    found = errors.corrected(real=readout(real()), deltas=[0.1, 1])
     sections = sum(len(unit.gold) for unit in of(real(), "validation"))
     assert found.confusion_counts.sum() == sections and found.confusion_names == TITLES
-    sure = corrected(real=readout(real(0.01)), deltas=[0.1, 1]).fit(of(real(0.01), "train"))
+    sure = errors.corrected(real=readout(real(0.01)), deltas=[0.1, 1]).fit(of(real(0.01), "train"))
     assert sure.describe([])["reliable"] and not found.fit(of(real(), "train")).describe([])["reliable"]
     refuses("above 0", replace(found, delta=0).fit, of(real(), "train"))
 
@@ -203,7 +181,7 @@ def test_calibration_by_hand_and_its_edges():
     metric = CalibrationError(bins=2)
     units = [confident([0.2, 0.4], [1, 0]), confident([0.9, 0.7, 0.8, 1.0], [1, 1, 1, 0], "b")]
     # (0, 0.5]: 1 right of 2 at 0.3; (0.5, 1]: 3 right of 4 at 0.85
-    assert metric.score(metric.tally(units)) == pytest.approx((2 * 0.2 + 4 * 0.10) / 6)
+    assert scored(metric, units) == pytest.approx((2 * 0.2 + 4 * 0.10) / 6)
     bins = CalibrationError(bins=4).describe([confident([1e-9, 0.25, 1.0], [1, 1, 1])])["bins"]
     assert [(low, count) for low, _, count, _, _ in bins] == [(0.0, 2.0), (0.75, 1.0)]
 
@@ -215,16 +193,16 @@ def test_a_calibrated_reader_is_near_what_chance_gives_and_an_overconfident_one_
     over = [confident(np.sqrt(confidence), rng.random(3000) < confidence)]
     metric = CalibrationError()
     chance = metric.describe(good)["expected_by_chance"]
-    assert 0.3 * chance < metric.score(metric.tally(good)) < 2 * chance < metric.score(metric.tally(over))
+    assert 0.3 * chance < scored(metric, good) < 2 * chance < scored(metric, over)
 
 
 def test_sections_without_gold_titles_are_left_out_and_documents_without_any_are_counted():
     mixed = replace(article(["abstract", "people"], ["abstract", None]), confidence=np.array([0.9, 0.1]))
     blank = replace(article(["people"], [None], number=1), confidence=np.array([0.5]))
-    for metric, value in ((CalibrationError(), pytest.approx(0.1)), (TitleAccuracy(), 1.0)):
+    for metric, value in ((CalibrationError(), pytest.approx(0.1)), (errors.TitleAccuracy(), 1.0)):
         tally = metric.tally([blank, mixed])
         assert tally.total("excluded") == 1 and metric.score(tally) == value
-        assert np.isnan(metric.score(metric.tally([blank])))
+        assert np.isnan(scored(metric, [blank]))
     refuses("whole number from 1", CalibrationError, bins=0)
 
 
@@ -238,47 +216,47 @@ def test_the_terms_are_those_of_enumeration(sections):
                       for p in paths])  # fmt: skip
     likelihood = np.array([sum(emissions[m, z] for m, z in enumerate(p)) for p in paths])
     joint = prior + likelihood
-    posterior = np.exp(joint - np.log(np.exp(joint).sum()))
-    found = terms(initial, inner, final, emissions)
-    assert found.prior.sum() == pytest.approx(posterior @ prior, abs=1e-10)
-    assert found.likelihood.sum() == pytest.approx(posterior @ likelihood, abs=1e-10)
-    assert found.entropy.sum() == pytest.approx(-(posterior @ np.log(posterior)), abs=1e-10)
+    weights = np.exp(joint - np.log(np.exp(joint).sum()))
+    found = posterior.terms(initial, inner, final, emissions)
+    assert found.prior.sum() == pytest.approx(weights @ prior, abs=1e-10)
+    assert found.likelihood.sum() == pytest.approx(weights @ likelihood, abs=1e-10)
+    assert found.entropy.sum() == pytest.approx(-(weights @ np.log(weights)), abs=1e-10)
     assert found.evidence == pytest.approx(found.prior.sum() + found.likelihood.sum() + found.entropy.sum(), abs=1e-10)
 
 
 def test_impossible_transitions_carry_no_weight():
     inner = np.log(np.array([[0.5, 0.5], [1.0, 0.0]]) + 0.0, where=np.array([[True, True], [True, False]]),
                    out=np.full((2, 2), -np.inf))  # fmt: skip
-    found = terms(np.log([0.5, 0.5]), inner, np.log([1.0, 1.0]), np.zeros((3, 2)))
+    found = posterior.terms(np.log([0.5, 0.5]), inner, np.log([1.0, 1.0]), np.zeros((3, 2)))
     assert np.isfinite([*found.prior, *found.entropy, found.evidence]).all()
     assert found.evidence == pytest.approx(found.prior.sum() + found.likelihood.sum() + found.entropy.sum(), abs=1e-10)
 
 
 def test_the_three_terms_add_up_and_a_certain_reader_has_no_entropy():
     units = real(0.1)
-    fitted = ExpectedTitleCritic().fit(of(units, "train"))
+    fitted = posterior.ExpectedTitleCritic().fit(of(units, "train"))
     tally = fitted.tally(of(units, "test"))
-    parts = sum(tally.total(name) for name in ("prior", "likelihood", "entropy"))
-    assert parts == pytest.approx(tally.total("evidence"), rel=1e-10)
-    assert LikelihoodTerm().score(tally) == tally.total("likelihood") / tally.total("transitions")
-    assert EntropyTerm().score(tally) == tally.total("entropy") / tally.total("transitions")
+    parts = {name: tally.total(name) for name in ("prior", "likelihood", "entropy")}
+    assert sum(parts.values()) == pytest.approx(tally.total("evidence"), rel=1e-10)
+    assert posterior.LikelihoodTerm().score(tally) == parts["likelihood"] / tally.total("transitions")
+    assert posterior.EntropyTerm().score(tally) == parts["entropy"] / tally.total("transitions")
     units = articles(30, "certain", error=0.0)
-    fitted = ExpectedTitleCritic().fit(of(real(0.0), "train"))
+    fitted = posterior.ExpectedTitleCritic().fit(of(real(0.0), "train"))
     tally = fitted.tally(units)
     plain = TitleCritic().fit(of(real(0.0), "train"))
-    assert EntropyTerm().score(tally) < 1e-3
-    assert fitted.score(tally) == pytest.approx(plain.score(plain.tally(units)), rel=1e-3)
+    assert posterior.EntropyTerm().score(tally) < 1e-3
+    assert fitted.score(tally) == pytest.approx(scored(plain, units), rel=1e-3)
 
 
 def test_diversity_of_true_chains_of_one_chain_and_of_unknown_titles():
-    fitted = ChainEntropy().fit(of(real(), "train"))
-    found = fitted.score(fitted.tally(articles(4000, "many")))
+    fitted = posterior.ChainEntropy().fit(of(real(), "train"))
+    found = scored(fitted, articles(4000, "many"))
     visits = np.linalg.solve((np.eye(5) - np.hstack([np.zeros((5, 1)), CHAIN[:, :-1]])).T, np.eye(5)[0])
     entropy = -np.where(CHAIN > 0, CHAIN * np.log(np.where(CHAIN > 0, CHAIN, 1)), 0).sum(axis=1)
     assert found == pytest.approx(np.exp(visits @ entropy / visits.sum()), rel=0.02)
     units = [u for u in articles(200, "many") if u.symbols == articles(1, "many")[0].symbols]
     once = len(set(units[0].symbols)) == len(units[0].symbols)
-    assert once and fitted.score(fitted.tally(units)) == pytest.approx(1.0)
+    assert once and scored(fitted, units) == pytest.approx(1.0)
     odd = TitledArticle("o", "test", ("abstract", "nowhere"), gold=(None, None))
     tally = fitted.tally([odd])
     assert tally.total("unknown") == 2 and tally.total("<bos>|abstract") == 1 and tally.total(f"abstract|{END}") == 0
@@ -286,7 +264,7 @@ def test_diversity_of_true_chains_of_one_chain_and_of_unknown_titles():
 
 def test_titles_equal_a_plain_forward_pass_and_an_empty_section_has_one(tmp_path):
     reader = classifier_folder(tmp_path)
-    out = section_titles.read(documents=documents(), reader=reader, name="t", splits=["test"], max_length=16, batch=2)
+    out = reading.read(documents=documents(), reader=reader, name="t", splits=["test"], max_length=16, batch=2)
     network = AutoModelForSequenceClassification.from_pretrained(reader).eval()
     tokenizer = AutoTokenizer.from_pretrained(reader)
     for chain, document in zip(chains_from_readout(out), [d for d in documents() if d.split == "test"], strict=True):
@@ -297,14 +275,13 @@ def test_titles_equal_a_plain_forward_pass_and_an_empty_section_has_one(tmp_path
     units = units_from_readout(out)
     assert all(unit.gold == TINY_TITLES for unit in units)
     lone = [Document("x", "generated", (Section(None, ""),))]
-    out = section_titles.read(documents=lone, reader=reader, name="t", splits=["generated"], max_length=16)
-    assert len(chains_from_readout(out)[0].symbols) == 1
-    assert units_from_readout(out)[0].gold == (None,)
     given = {"documents": lone, "reader": reader, "name": "t", "max_length": 16}
-    refuses("no document of splits", section_titles.read, **given, splits=["test"])
+    (unit,) = units_from_readout(reading.read(**given, splits=["generated"]))
+    assert len(unit.symbols) == 1 and unit.gold == (None,)
+    refuses("no document of splits", reading.read, **given, splits=["test"])
 
 
 def test_gold_chains_with_an_untitled_section_are_invalid_not_shortened():
     mixed = Document("x", "test", (Section("abstract", "a"), Section(None, "b")))
-    chains = chains_from_readout(read_gold(documents=[*documents(4), mixed], splits=["test"]))
+    chains = chains_from_readout(reading.read_gold(documents=[*documents(4), mixed], splits=["test"]))
     assert [chain.valid for chain in chains] == [True, False] and chains[0].symbols == TINY_TITLES

@@ -6,8 +6,9 @@ pairs: a line on differences, or the released network with leaky ReLU, dropout a
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from itertools import pairwise
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -25,7 +26,6 @@ class LatentPath:
     """The latents of one document's sentences.
 
     Attributes:
-        unit_id, split: of the document.
         latents: (sentences, dims).
         text_ids: (sentences,) equal where two sentences are the same text.
         rating: class of a rated text, -1 where there is none.
@@ -51,13 +51,11 @@ class LatentPath:
 
     def first(self, sentences: int) -> "LatentPath":
         """The document cut after its first so many sentences."""
-        own = {name: getattr(self, name)[:sentences] for name in ("latents", "text_ids")}
-        return replace(self, **own, heads={head: latents[:sentences] for head, latents in self.heads.items()})
+        heads = {head: latents[:sentences] for head, latents in self.heads.items()}
+        return replace(self, latents=self.latents[:sentences], text_ids=self.text_ids[:sentences], heads=heads)
 
     def under(self, head: str) -> "LatentPath":
-        """The same document as another head places it; the empty name is the first head."""
-        if not head:
-            return self
+        """The same document as another head places it."""
         if head not in self.heads:
             raise BadInput(f"{self.unit_id}: no head {head!r}; the reader had {sorted(self.heads)}; fix the entry")
         return replace(self, latents=self.heads[head], heads={})
@@ -82,16 +80,9 @@ def path(latents: np.ndarray, unit_id: str = "path", split: str = "test") -> Lat
     return LatentPath(unit_id, split, latents, ids)
 
 
-class Terms(NamedTuple):
-    r"""All that a score needs besides $\sigma^2$.
-
-    Attributes:
-        log_alpha: mean of $\ln 2 \pi v_i$, a number (nan where there is no term).
-        beta: (orders,) mean of $\lVert \cdot \rVert^2 / 2 v_i$.
-    """
-
-    log_alpha: float
-    beta: np.ndarray
+def identity(unit: LatentPath) -> np.ndarray:
+    """The original order, (1, sentences)."""
+    return np.arange(len(unit.latents))[None]
 
 
 def shares(steps: int) -> tuple[np.ndarray, np.ndarray]:
@@ -100,116 +91,97 @@ def shares(steps: int) -> tuple[np.ndarray, np.ndarray]:
     return (i - 1) / (steps - 1), (i - 1) * (steps - i) / (steps - 1)
 
 
-def global_terms(latents: np.ndarray) -> Terms:
-    """Terms of whole documents of one length, (orders, steps, dims): orders of the same sentences, or several paths."""
-    orders, steps, _ = latents.shape
-    if steps < 3:
-        return Terms(np.nan, np.full(orders, np.nan))
-    gaps, v = inner_gaps(latents)
-    beta = np.einsum("osd,osd->os", gaps, gaps) @ (0.5 / v)
-    return Terms(float(np.log(2 * np.pi * v).mean()), beta / (steps - 2))
-
-
 def inner_gaps(latents: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Distance of each inner sentence from the straight line, and its variance."""
+    """Distance of each inner sentence of (paths, sentences, dims) from the straight line, and its variance."""
     u, v = shares(latents.shape[1])
     first, last = latents[:, :1], latents[:, -1:]
     return latents[:, 1:-1] - first - u[:, None] * (last - first), v
 
 
-def signed_scores(found: Terms, sigma2: float) -> np.ndarray:
-    """The score without its absolute value, (orders,)."""
-    return found.log_alpha + np.log(sigma2) + found.beta / sigma2
-
-
 def diffusion(latents: np.ndarray) -> float:
-    r"""$\hat\sigma^2(s) = \overline\beta$ of one path (sheng2024 section 3.3); nan below three sentences."""
-    return float(global_terms(np.asarray(latents, dtype=np.float64)[None]).beta[0])
+    r"""$\hat\sigma^2(s)$ of one path (sheng2024 section 3.3), the mean of $\lVert \cdot \rVert^2 / 2 v_i$; nan below three sentences."""
+    if len(latents) < 3:
+        return np.nan
+    gaps, v = inner_gaps(np.asarray(latents, dtype=np.float64)[None])
+    beta = np.einsum("osd,osd->os", gaps, gaps) @ (0.5 / v)
+    return float(beta[0] / (len(latents) - 2))
 
 
-def corpus_diffusion(paths: Sequence[LatentPath]) -> float:
-    r"""$\sigma_m^2$: the mean of $\hat\sigma^2(s)$ over documents, as released (the print sums; see deviations)."""
-    each = np.array([diffusion(p.latents) for p in paths])
-    kept = each[np.isfinite(each)]
-    if not len(kept) or kept.mean() <= 0:
-        value = "undefined" if not len(kept) else "0"
-        raise BadInput(
-            f"sigma_m^2 is {value} over {len(paths)} paths ({len(kept)} usable); a usable path has three finite "
-            "sentences that are not all alike: check the reader and the split"
-        )
-    return float(kept.mean())
+class Terms(NamedTuple):
+    r"""All that a score needs besides $\sigma^2$: means of $\ln 2 \pi v_i$ and of $\lVert \cdot \rVert^2 / 2 v_i$; nan where there is no term."""
+
+    log_alpha: float
+    beta: np.ndarray  # (orders,)
+
+    def sums(self, sigma2: float) -> np.ndarray:
+        """The score without its absolute value, (orders,)."""
+        return self.log_alpha + np.log(sigma2) + self.beta / sigma2
 
 
-class OrderedGram:
-    r"""Inner products of a path's latents, seen in many orders: a distance to the bridge is a sum of six of them.
+def order_terms(latents: np.ndarray, orders: np.ndarray, windows: Sequence[int] = WINDOWS) -> list[Terms]:
+    """Terms of each feature of a path in many orders (orders, sentences); a distance to the bridge is six inner products.
 
-    An order costs eight gathers of $T$ numbers for all five features, whatever the width of the latents; these are
-    centred first, so that little cancels.
-
-    Args:
-        latents: (sentences, dims), float64.
-        orders: (orders, sentences) sentence numbers.
+    An order costs eight gathers of $T$ numbers for all five features, whatever the width of the latents; these are centred
+    first, so that little cancels. Window 0 is the global score, another the half-width of a window (appendix D).
     """
+    centred = latents - latents.mean(axis=0) if len(latents) else latents
+    gram = centred @ centred.T
+    norms, steps = np.diagonal(gram)[orders], orders.shape[1]
 
-    def __init__(self, latents: np.ndarray, orders: np.ndarray) -> None:
-        centred = latents - latents.mean(axis=0) if len(latents) else latents
-        self.gram = centred @ centred.T
-        self.orders = orders
-        self.norms = np.diagonal(self.gram)[orders]
-        self._lags: dict[int, np.ndarray] = {}
+    def products(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+        return gram.ravel().take(one * len(gram) + other)
 
-    def terms(self, window: int) -> Terms:
-        """Terms of one feature; window 0 is the global score, another the half-width of a window (appendix D)."""
-        count, steps = self.orders.shape
-        if (steps < 3) if not window else (steps - 2 * window < 1):
-            return Terms(np.nan, np.full(count, np.nan))
-        return self._window(window, steps - 2 * window) if window else self._global(steps)
+    @cache
+    def apart(lag: int) -> np.ndarray:
+        """Products of places so far apart, (orders, sentences - lag); windows share them."""
+        return products(orders[:, :-lag], orders[:, lag:])
 
-    def _products(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
-        return self.gram.ravel().take(one * len(self.gram) + other)
-
-    def _lag(self, lag: int) -> np.ndarray:
-        """Products of places ``lag`` apart, (orders, sentences - lag); kept, as windows share them."""
-        if lag not in self._lags:
-            self._lags[lag] = self._products(self.orders[:, :-lag], self.orders[:, lag:])
-        return self._lags[lag]
-
-    def _global(self, steps: int) -> Terms:
+    def whole() -> Terms:
         u, v = shares(steps)
-        weight, inner = 0.5 / v, self.orders[:, 1:-1]
-        first, last = self.orders[:, :1], self.orders[:, -1:]
-        beta = self.norms[:, 1:-1] @ weight
-        beta -= 2 * (self._products(inner, first) @ (weight * (1 - u)) + self._products(inner, last) @ (weight * u))
-        beta += self.norms[:, 0] * (weight @ (1 - u) ** 2) + self.norms[:, -1] * (weight @ u**2)
-        beta += self._products(first, last)[:, 0] * (2 * weight @ (u * (1 - u)))
+        weight, inner = 0.5 / v, orders[:, 1:-1]
+        first, last = orders[:, :1], orders[:, -1:]
+        beta = norms[:, 1:-1] @ weight
+        beta -= 2 * (products(inner, first) @ (weight * (1 - u)) + products(inner, last) @ (weight * u))
+        beta += norms[:, 0] * (weight @ (1 - u) ** 2) + norms[:, -1] * (weight @ u**2)
+        beta += products(first, last)[:, 0] * (2 * weight @ (u * (1 - u)))
         return Terms(float(np.log(2 * np.pi * v).mean()), beta / (steps - 2))
 
-    def _window(self, w: int, windows: int) -> Terms:
-        u, v = 0.5, w / 2
-        left, middle, right = (self.norms[:, k * w : k * w + windows].sum(axis=1) for k in (0, 1, 2))
-        near, wide = self._lag(w), self._lag(2 * w)[:, :windows].sum(axis=1)
+    def windowed(w: int) -> Terms:
+        u, v, count = 0.5, w / 2, steps - 2 * w
+        left, middle, right = (norms[:, k * w : k * w + count].sum(axis=1) for k in (0, 1, 2))
+        near, wide = apart(w), apart(2 * w)[:, :count].sum(axis=1)
         beta = middle + (1 - u) ** 2 * left + u**2 * right + 2 * u * (1 - u) * wide
-        beta -= 2 * ((1 - u) * near[:, :windows].sum(axis=1) + u * near[:, w : w + windows].sum(axis=1))
-        return Terms(float(np.log(2 * np.pi * v)), beta / (2 * v) / windows)
+        beta -= 2 * ((1 - u) * near[:, :count].sum(axis=1) + u * near[:, w : w + count].sum(axis=1))
+        return Terms(float(np.log(2 * np.pi * v)), beta / (2 * v) / count)
+
+    short = Terms(np.nan, np.full(len(orders), np.nan))
+    return [short if steps <= 2 * max(w, 1) else windowed(w) if w else whole() for w in windows]
 
 
 @dataclass(frozen=True)
 class BridgeFeatures:
-    r"""Global score and window scores, encode once and permute.
+    """Global score and window scores, encode once and permute."""
 
-    Attributes:
-        windows: 0 is the global score.
-        sigma2: fitted $\sigma_m^2$.
-        signed: fitted; most real documents' sums are negative, so that the printed absolute value would turn the order round.
-    """
-
-    windows: tuple[int, ...] = WINDOWS
+    windows: ClassVar[tuple[int, ...]] = WINDOWS
     sigma2: float | None = field(default=None, repr=False, metadata=FITTED)
+    # most real documents' sums are negative: taken as they are, as absolute values would turn the order round
     signed: bool = field(default=False, repr=False, metadata=FITTED)
 
-    def fit(self, real: Sequence[LatentPath]) -> "BridgeFeatures":
-        r"""Estimate $\sigma_m^2$ on the paths as they are, and see whether most of their sums are negative."""
-        fitted = replace(self, sigma2=corpus_diffusion(real))
+    def __post_init__(self) -> None:
+        if self.sigma2 is not None and not (np.isfinite(self.sigma2) and self.sigma2 > 0):
+            raise BadInput(f"sigma2 is {self.sigma2}; allowed is a finite variance above 0; fit it on real paths")
+
+    def fit(self, real: Sequence[LatentPath]) -> Self:
+        r"""$\sigma_m^2$, the mean of $\hat\sigma^2(s)$ over paths as they are (as released; the print sums, see deviations)."""
+        each = np.array([diffusion(unit.latents) for unit in real])
+        kept = each[np.isfinite(each)]
+        if not len(kept) or kept.mean() <= 0:
+            value = "undefined" if not len(kept) else "0"
+            raise BadInput(
+                f"sigma_m^2 is {value} over {len(real)} paths ({len(kept)} usable); a usable path has three finite "
+                "sentences that are not all alike: check the reader and the split"
+            )
+        fitted = replace(self, sigma2=float(kept.mean()))
         sums = np.array([fitted.sums(unit, identity(unit))[0, 0] for unit in real])
         return replace(fitted, signed=bool(np.mean(sums[np.isfinite(sums)] < 0) > 0.5))
 
@@ -217,18 +189,12 @@ class BridgeFeatures:
         """Features before their absolute value, (orders, windows); nan where the document is too short for a window."""
         if self.sigma2 is None:
             raise BadInput("bridge features have no sigma2 yet; call fit(real paths) and use what it returns")
-        seen = OrderedGram(unit.latents, orders)
-        return np.stack([signed_scores(seen.terms(window), self.sigma2) for window in self.windows], axis=1)
+        return np.stack([one.sums(self.sigma2) for one in order_terms(unit.latents, orders, self.windows)], axis=1)
 
     def values(self, unit: LatentPath, orders: np.ndarray) -> np.ndarray:
         """Features, (orders, windows): absolute as printed, signed where that would turn the order round."""
         sums = self.sums(unit, orders)
         return sums if self.signed else np.abs(sums)
-
-
-def identity(unit: LatentPath) -> np.ndarray:
-    """The original order, (1, sentences)."""
-    return np.arange(len(unit.latents))[None]
 
 
 CLASSIFIERS = ("linear", "three_layer")
@@ -241,16 +207,12 @@ RATE, EPOCHS, PATIENCE = 1e-3, 30, 5  # ours: of Adam, passes at most, passes wi
 class BridgeRanker:
     """A pair learner over the global score and four window scores; a lower value is more coherent.
 
-    Attributes:
-        classifier: "three_layer" (paper) or "linear".
-        features: fitted on real paths.
-        mean, spread: fitted; of each feature over training texts. A feature that is not there takes the mean, never zero.
-        layers: fitted; weights and biases, one pair for a line, three for the network.
+    A feature that is not there takes its mean over training texts, never zero; a line has one layer, the network three.
     """
 
     better: ClassVar[Better] = "lower"
-    classifier: str = "three_layer"
-    features: BridgeFeatures | None = field(default=None, repr=False, metadata=FITTED)
+    classifier: str = "three_layer"  # the paper's
+    features: BridgeFeatures = field(default=BridgeFeatures(), repr=False, metadata=FITTED)
     mean: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False, metadata=FITTED)
     spread: np.ndarray = field(default_factory=lambda: np.ones(0), repr=False, metadata=FITTED)
     layers: Layers = field(default=(), repr=False, metadata=FITTED)
@@ -265,8 +227,6 @@ class BridgeRanker:
 
     def order_features(self, unit: LatentPath, orders: np.ndarray) -> np.ndarray:
         """The five features of each order, (orders, 5), nan where a window does not fit; no rows where the path is unusable."""
-        if self.features is None:
-            raise BadInput("bridge ranker has no sigma2 yet; call fit(real paths) and use what it returns")
         return self.features.values(unit, orders) if unit.usable else np.zeros((0, len(WINDOWS)))
 
     def fit_pairs(self, pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> "BridgeRanker":
@@ -274,33 +234,27 @@ class BridgeRanker:
         kept = [(better, worse) for better, worse in pairs if len(better) and len(worse)]
         if not kept:
             raise BadInput(f"bridge ranker: 0 of {len(pairs)} documents give a pair; add documents of three sentences")
-        repeated = [np.repeat(better, len(worse) // len(better), axis=0) for better, worse in kept]
+        original = np.concatenate([np.repeat(better, len(worse) // len(better), axis=0) for better, worse in kept])
+        copies = np.concatenate([worse for _, worse in kept])
         document = np.repeat(np.arange(len(kept)), [len(worse) for _, worse in kept])
-        original, copies = np.concatenate(repeated), np.concatenate([worse for _, worse in kept])
-        if self.classifier == "linear":
-            return self._scaled(original, copies)._line(original, copies)
-        held = held_out(document)
-        fitted = self._scaled(original[~held], copies[~held])
-        sides = fitted._standard(original), fitted._standard(copies)
-        return replace(fitted, layers=train_network(*(s[~held] for s in sides), *(s[held] for s in sides)))
-
-    def _scaled(self, original: np.ndarray, copies: np.ndarray) -> "BridgeRanker":
-        features = np.concatenate([original, copies])
-        there = np.isfinite(features)
+        held = np.zeros(len(document), dtype=bool) if self.classifier == "linear" else held_out(document)
+        learnt = np.concatenate([original[~held], copies[~held]])
+        there = np.isfinite(learnt)
         count = np.maximum(there.sum(0), 1)
-        mean = np.where(there, features, 0.0).sum(0) / count
-        spread = np.sqrt(np.where(there, (features - mean) ** 2, 0.0).sum(0) / count)
-        return replace(self, mean=mean, spread=np.where(spread > 0, spread, 1.0))
+        mean = np.where(there, learnt, 0.0).sum(0) / count
+        spread = np.sqrt(np.where(there, (learnt - mean) ** 2, 0.0).sum(0) / count)
+        scaled = replace(self, mean=mean, spread=np.where(spread > 0, spread, 1.0))
+        sides = scaled._standard(original), scaled._standard(copies)
+        if self.classifier != "linear":
+            return replace(scaled, layers=train_network(*(s[~held] for s in sides), *(s[held] for s in sides)))
+        from sklearn.linear_model import LogisticRegression  # a second to import, needed here only
+
+        gaps, line = sides[1] - sides[0], LogisticRegression(fit_intercept=False)
+        line.fit(np.concatenate([gaps, -gaps]), np.repeat([1, 0], len(gaps)))
+        return replace(scaled, layers=((line.coef_.T, np.zeros(1)),))
 
     def _standard(self, features: np.ndarray) -> np.ndarray:
         return np.where(np.isfinite(features), (features - self.mean) / self.spread, 0.0)
-
-    def _line(self, original: np.ndarray, copies: np.ndarray) -> "BridgeRanker":
-        from sklearn.linear_model import LogisticRegression  # a second to import, needed here only
-
-        gaps = self._standard(copies) - self._standard(original)
-        line = LogisticRegression(fit_intercept=False).fit(np.concatenate([gaps, -gaps]), np.repeat([1, 0], len(gaps)))
-        return replace(self, layers=((line.coef_.T, np.zeros(1)),))
 
     def order_scores(self, unit: LatentPath, orders: np.ndarray) -> np.ndarray:
         """g of each order, (orders,); nan where the path is unusable."""
@@ -314,7 +268,6 @@ class BridgeRanker:
         return (values @ weights + bias)[:, 0] if len(values) else np.full(len(orders), np.nan)
 
     def coherence(self, units: Sequence[LatentPath]) -> np.ndarray:
-        """g of each text as it stands, (units,)."""
         return np.array([self.order_scores(unit, identity(unit))[0] for unit in units], dtype=np.float64)
 
 
@@ -329,11 +282,7 @@ def held_out(document: np.ndarray) -> np.ndarray:
 def train_network(
     original: np.ndarray, copies: np.ndarray, held_original: np.ndarray, held_copies: np.ndarray
 ) -> Layers:
-    """Adam until the hinge on held-out documents no longer falls; the weights of the best pass.
-
-    Args:
-        original, copies: (pairs, features), scaled; ``held_...`` likewise, for validation.
-    """
+    """Adam on scaled pairs (pairs, features) until the hinge on held-out ones no longer falls; weights of the best pass."""
     import torch  # here alone: scoring needs none
     from torch import nn
 

@@ -15,19 +15,9 @@ from longform.core.text.permutations import numbered
 from longform.language_models.sentence_features import ENCODER, KeptFeatures, open_encoder, split_sentences
 
 
-@dataclass(frozen=True)
-class HeadShape:
-    """Widths of the head: frozen features, hidden and latent (sheng2024 appendix E: 128 and 8)."""
-
-    features: int
-    hidden: int = 128
-    latent: int = 8
-
-
-def bridge_head(shape: HeadShape) -> torch.nn.Sequential:
-    """The four linear maps; the first two compose to one."""
-    widths = (shape.features, shape.hidden, shape.hidden, shape.hidden, shape.latent)
-    maps = [torch.nn.Linear(a, b, bias=False) for a, b in pairwise(widths)]
+def bridge_head(features: int, hidden: int = 128, latent: int = 8) -> torch.nn.Sequential:
+    """The four linear maps, the first two of which compose to one; widths of sheng2024 appendix E."""
+    maps = [torch.nn.Linear(a, b, bias=False) for a, b in pairwise((features, hidden, hidden, hidden, latent))]
     relu = torch.nn.ReLU
     return torch.nn.Sequential(maps[0], maps[1], relu(), maps[2], relu(), maps[3])
 
@@ -57,17 +47,13 @@ def open_bridge(folder: Path) -> TrainedBridge:
     if not (folder / ENCODER).is_dir():
         raise BadInput(f"{folder} reads features of {folder / ENCODER}, which is not there; run its train stage again")
     weights = load_file(folder / "heads.safetensors")
-    heads = {name: _opened({k[len(name) + 1 :]: v for k, v in weights.items() if k.startswith(f"{name}/")})
-             for name in named["heads"]}  # fmt: skip
-    frozen = KeptFeatures(folder / ENCODER, open_encoder(folder / ENCODER))
-    return TrainedBridge(heads, frozen, named["splitter"])
-
-
-def _opened(weights: Mapping[str, torch.Tensor]) -> torch.nn.Sequential:
-    hidden, features = weights["0.weight"].shape
-    head = bridge_head(HeadShape(features, hidden, weights["5.weight"].shape[0]))
-    head.load_state_dict(dict(weights))
-    return head.eval()
+    heads = {}
+    for name in named["heads"]:
+        own = {key.removeprefix(f"{name}/"): value for key, value in weights.items() if key.startswith(f"{name}/")}
+        (hidden, features), latent = own["0.weight"].shape, own["5.weight"].shape[0]
+        heads[name] = bridge_head(features, hidden, latent).eval()
+        heads[name].load_state_dict(own)
+    return TrainedBridge(heads, KeptFeatures(folder / ENCODER, open_encoder(folder / ENCODER)), named["splitter"])
 
 
 def read(
@@ -79,13 +65,7 @@ def read(
     splits: Sequence[str] | None = None,
     splitter: str | None = None,
 ) -> Readout:
-    """Ragged ``latents``, ``text_ids``; ``rating`` where the truth has it.
-
-    Args:
-        reader: a row of ``bridge_encoder``, or any frozen encoder, whose features are then the latents.
-        splits: of the documents to read; all by default.
-        splitter: that of the training row by default.
-    """
+    """Ragged ``latents`` under each head of a trained ``reader``, or features of any frozen encoder, and ``text_ids``; ``rating`` if known."""
     trained = open_bridge(reader) if (reader / "bridge.json").is_file() else None
     encoder = open_encoder(reader) if trained is None else trained.frozen.encoder
     rule = splitter or (trained.splitter if trained else "full_stops")

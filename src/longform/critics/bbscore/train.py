@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,9 @@ from torch.nn.functional import cross_entropy
 
 from longform.core.documents import BadInput, Document
 from longform.core.resampling import derived_seed
-from longform.critics.bbscore.read import HeadShape, TrainedBridge, bridge_head
+from longform.critics.bbscore.read import TrainedBridge, bridge_head
 from longform.language_models.lightning import Items, Schedule, adamw, fit_module
-from longform.language_models.sentence_features import KeptFeatures, SentenceEncoder, open_encoder, split_sentences
+from longform.language_models.sentence_features import KeptFeatures, open_encoder, split_sentences
 
 EPS = 1e-6  # BBScore release and Time Control
 
@@ -22,9 +23,7 @@ EPS = 1e-6  # BBScore release and Time Control
 def paper_loss(latents: torch.Tensor, times: torch.Tensor) -> torch.Tensor:
     r"""Mean of $-\log (e^{d_{jj}} / \sum_k e^{d_{jk}})$: ends, share and variance of triplet j, middle of triplet k.
 
-    Args:
-        latents: (batch, 3, dims) of first, middle and last sentence.
-        times: (batch, 3), increasing.
+    Latents (batch, 3, dims) of first, middle and last sentence, and their places in time (batch, 3).
     """
     first, middle, last = latents.unbind(1)
     s, t, e = times.to(latents.dtype).unbind(1)
@@ -35,11 +34,7 @@ def paper_loss(latents: torch.Tensor, times: torch.Tensor) -> torch.Tensor:
 
 
 def pin_loss(latents: torch.Tensor, times: torch.Tensor, total: torch.Tensor) -> torch.Tensor:
-    """Mean square of first latents that open a document, plus that of (absolute last latent minus one) at its end.
-
-    Args:
-        total: (batch,) sentences of each triplet's document.
-    """
+    """Mean square of first latents that open a document, plus that of (absolute last latent minus one) at its end."""
     opens, ends = times[:, 0] == 0, times[:, 2] == total - 1
     loss = latents.new_zeros(())
     if opens.any():
@@ -75,18 +70,11 @@ MIN_SENTENCES = 5  # the release trains on documents of at least five sentences
 
 @dataclass(frozen=True)
 class Recipe:
-    """What is minimised, and how.
-
-    Attributes:
-        objective: one of ``OBJECTIVES``.
-        pins: add the release's unprinted terms: first sentence near 0, last near 1 in absolute value.
-        optimiser: "sgd" (constant rate, momentum 0.9: paper) or "adamw" (release; linear schedule).
-        sgd_rate: of SGD.
-    """
+    """What is minimised, and how."""
 
     objective: str = "paper"
-    pins: bool = True
-    optimiser: str = "sgd"
+    pins: bool = True  # add the release's unprinted terms: first sentence near 0, last near 1 in absolute value
+    optimiser: str = "sgd"  # constant rate and momentum (paper), or adamw with a linear schedule (release)
     sgd_rate: float = 1e-4
 
     def __post_init__(self) -> None:
@@ -97,29 +85,20 @@ class Recipe:
 
 
 class Sentences:
-    """Features of many documents one after another, with each sentence's place in its document.
-
-    Attributes:
-        features: (sentences, dims) float32.
-        lengths: (documents,).
-        place, total, start: (sentences,) 0-based place, length of the document, first row of the document.
-    """
+    """Features of many documents one after another, with each sentence's place in its document."""
 
     def __init__(self, features: np.ndarray, lengths: Sequence[int]) -> None:
         self.features = torch.as_tensor(np.asarray(features, dtype=np.float32))
-        self.lengths = torch.as_tensor(list(lengths), dtype=torch.long)
-        starts = torch.cumsum(self.lengths, 0) - self.lengths
-        self.start = torch.repeat_interleave(starts, self.lengths)
-        self.total = torch.repeat_interleave(self.lengths, self.lengths)
+        self.documents = self.features.split(list(lengths))
+        each = torch.as_tensor(list(lengths), dtype=torch.long)
+        # of each sentence: first row of its document, length of its document, 0-based place
+        self.start = torch.repeat_interleave(torch.cumsum(each, 0) - each, each)
+        self.total = torch.repeat_interleave(each, each)
         self.place = torch.arange(len(self.features)) - self.start
 
 
 def triplets(anchors: torch.Tensor, sentences: Sentences, draws: torch.Tensor) -> torch.Tensor:
-    """Places (batch, 3) of first, middle and last sentence of each anchor's triplet.
-
-    Args:
-        draws: (batch, 2) uniform numbers in [0, 1).
-    """
+    """Places (batch, 3) of first, middle and last sentence of each anchor's triplet, from (batch, 2) draws in [0, 1)."""
     last = sentences.place[anchors].clamp(min=2)
     one = (draws[:, 0] * last).long()
     other = (draws[:, 1] * (last - 1)).long()
@@ -130,28 +109,24 @@ def triplets(anchors: torch.Tensor, sentences: Sentences, draws: torch.Tensor) -
 class BridgeEncoder(pl.LightningModule):
     """Head, features and objective; what a step draws depends on (seed, step) alone."""
 
-    def __init__(self, shape: HeadShape, data: Mapping[str, Sentences], recipe: Recipe, plan: Schedule, updates: int):
+    def __init__(
+        self, head: torch.nn.Module, data: Mapping[str, Sentences], recipe: Recipe, plan: Schedule, updates: int
+    ):
         super().__init__()
-        self.head, self.data, self.recipe = bridge_head(shape), dict(data), recipe
-        self.plan, self.updates = plan, updates
+        self.head, self.data, self.recipe, self.plan, self.updates = head, dict(data), recipe, plan, updates
 
     def loss(self, labels: torch.Tensor, split: str, rng: torch.Generator | None = None) -> torch.Tensor:
         """Loss of a batch of anchors (or, for ``likelihood``, of documents) in nats per triplet or inner sentence."""
         sentences = self.data[split]
         if self.recipe.objective == "likelihood":
-            chosen = [self._document(sentences, int(label)) for label in labels]
-            return likelihood_loss(chosen)
-        draws = torch.rand((len(labels), 2), generator=rng)
-        times = triplets(labels.cpu(), sentences, draws)
-        rows = sentences.start[labels.cpu(), None] + times
-        latents = self.head(sentences.features[rows].to(self.device))
+            return likelihood_loss([self.head(sentences.documents[int(n)].to(self.device)) for n in labels])
+        anchors = labels.cpu()
+        times = triplets(anchors, sentences, torch.rand((len(labels), 2), generator=rng))
+        latents = self.head(sentences.features[sentences.start[anchors, None] + times].to(self.device))
         loss = paper_loss(latents, times.to(self.device))
-        total = sentences.total[labels.cpu()].to(self.device)
-        return loss + pin_loss(latents, times.to(self.device), total) if self.recipe.pins else loss
-
-    def _document(self, sentences: Sentences, number: int) -> torch.Tensor:
-        first = int(sentences.lengths[:number].sum())
-        return self.head(sentences.features[first : first + int(sentences.lengths[number])].to(self.device))
+        if not self.recipe.pins:
+            return loss
+        return loss + pin_loss(latents, times.to(self.device), sentences.total[anchors].to(self.device))
 
     def training_step(self, batch: Mapping[str, torch.Tensor], index: int) -> torch.Tensor:
         loss = self.loss(batch["labels"], "train")
@@ -169,27 +144,17 @@ class BridgeEncoder(pl.LightningModule):
 
 
 def train_head(
-    data: Mapping[str, Sentences],
-    recipe: Recipe,
-    plan: Schedule,
-    *,
-    seed: int,
-    name: str,
-    scratch: Path,
-    latent: int = 8,
+    data: Mapping[str, Sentences], recipe: Recipe, plan: Schedule, *, seed: int, name: str, scratch: Path, latent: int
 ) -> torch.nn.Sequential:
     """Fit a head on features of the splits train and validation; best validation loss is kept."""
-    shape = HeadShape(int(data["train"].features.shape[1]), latent=latent)
-    anchors = {split: _anchors(sentences, recipe) for split, sentences in data.items()}
+    whole = recipe.objective == "likelihood"
+    anchors = {split: range(len(s.documents) if whole else len(s.features) - 1) for split, s in data.items()}
     torch.manual_seed(derived_seed(seed, "bridge head"))
-    module = BridgeEncoder(shape, data, recipe, plan, plan.updates(len(anchors["train"])))
+    head = bridge_head(int(data["train"].features.shape[1]), latent=latent)
+    module = BridgeEncoder(head, data, recipe, plan, plan.updates(len(anchors["train"])))
     items = Items(anchors["train"], anchors["validation"], lambda labels: {"labels": torch.tensor(labels)})
     fit_module(module, items, plan, seed=seed, name=name, scratch=scratch)
-    return module.head
-
-
-def _anchors(sentences: Sentences, recipe: Recipe) -> range:
-    return range(len(sentences.lengths)) if recipe.objective == "likelihood" else range(len(sentences.features) - 1)
+    return head
 
 
 def fit(
@@ -209,29 +174,21 @@ def fit(
 
     Args:
         base: a causal LM, a sentence encoder, or a ``sentence_features`` row with kept features.
-        recipes: fields of :class:`Recipe` by name; a recipe's own ``schedule`` is merged over the entry's.
-        seeds: heads of each recipe, ``<recipe>_0`` and so on.
-        latent: dimensions of the latent.
+        recipes: of :class:`Recipe` by name, heads ``<recipe>_0`` and so on; their own ``schedule`` is merged over the entry's.
     """
     if not recipes or seeds < 1:
         raise BadInput(f"train {name}: {len(recipes)} recipes, {seeds} seeds; at least one of each is needed")
-    encoder = open_encoder(base)
-    data = {split: _read(encoder, documents, split, splitter, name) for split in ("train", "validation")}
+    encoder, data = open_encoder(base), {}
+    for split in ("train", "validation"):
+        texts = split_sentences([d for d in documents if d.split == split], splitter)
+        kept = [pieces for pieces in texts if len(pieces) >= MIN_SENTENCES]
+        print(f"train {name}: {len(texts) - len(kept)} of {len(texts)} {split} documents are too short", flush=True)
+        data[split] = Sentences(encoder.encode([t for pieces in kept for t in pieces], name), list(map(len, kept)))
     encoder.encode([text for texts in split_sentences(documents, splitter) for text in texts], f"train {name}")
     heads = {}
-    for recipe, replica in ((recipe, replica) for recipe in recipes for replica in range(seeds)):
-        settings = dict(recipes[recipe])
+    for recipe, replica in product(recipes, range(seeds)):
+        settings, head = dict(recipes[recipe]), f"{recipe}_{replica}"
         plan = Schedule.from_settings({**schedule, **settings.pop("schedule", {})})
-        head = f"{recipe}_{replica}"
-        heads[head] = train_head(
-            data, Recipe(**settings), plan, seed=derived_seed(seed, replica), name=f"{name}-{head}", scratch=scratch / head,
-            latent=latent,
-        )  # fmt: skip
+        own: dict[str, Any] = {"seed": derived_seed(seed, replica), "name": f"{name}-{head}", "scratch": scratch / head}
+        heads[head] = train_head(data, Recipe(**settings), plan, **own, latent=latent)
     return TrainedBridge(heads, KeptFeatures(base, encoder), splitter)
-
-
-def _read(encoder: SentenceEncoder, documents: Sequence[Document], split: str, splitter: str, name: str) -> Sentences:
-    texts = split_sentences([d for d in documents if d.split == split], splitter)
-    kept = [pieces for pieces in texts if len(pieces) >= MIN_SENTENCES]
-    print(f"train {name}: {len(texts) - len(kept)} of {len(texts)} {split} documents are too short", flush=True)
-    return Sentences(encoder.encode([t for pieces in kept for t in pieces], name), [len(p) for p in kept])

@@ -10,16 +10,8 @@ from longform.core.critic import FITTED, Better, Sums, SumScored, Tally
 from longform.core.documents import BadInput, Readout
 from longform.core.markov_chain import END, UNKNOWN
 from longform.core.resampling import perplexity, ratio
-from longform.critics.section_order.score import (
-    TitleCritic,
-    TitledArticle,
-    counted,
-    totals,
-    units_from_readout,
-    with_validated_delta,
-)
-
-__all__ = ["CalibrationError", "CorrectedTitleCritic", "TitleAccuracy", "confusion", "corrected", "units_from_readout"]
+from longform.critics.section_order.score import TitleCritic, TitledArticle, counted, totals, with_validated_delta
+from longform.critics.section_order.score import units_from_readout as units_from_readout
 
 PSEUDO_SECTIONS = 1.0  # ours: weight of the shared error profile in each title's row, in sections
 RELIABLE = 0.07  # ours: share of misread sections up to which a corrected value can be relied on, as measured
@@ -44,7 +36,6 @@ class TitleAccuracy(SumScored):
         return [correct_titles(unit) for unit in units]
 
     def tally(self, units: Sequence[TitledArticle]) -> Tally:
-        """Columns correct, titled, excluded (documents without any gold title)."""
         rows = [(np.nansum(row), np.sum(~np.isnan(row)), np.isnan(row).all()) for row in self.attribute(units)]
         return Tally.of(units, ("correct", "titled", "excluded"), rows)
 
@@ -54,12 +45,8 @@ class CalibrationError(SumScored):
     r"""Whether a classifier's confidence is its accuracy: expected calibration error of the arg max.
 
     $\mathrm{ECE} = \sum_b \frac{n_b}{n} |\mathrm{acc}_b - \mathrm{conf}_b|$ over equal-width bins of the confidence
-    (Naeini, Cooper and Hauskrecht 2015; Guo et al. 2017, section 2), over sections with a gold title. The estimate is
-    biased upward by chance within a bin; what a perfectly calibrated reader with the same confidences would show stands
-    beside it in the details.
-
-    Attributes:
-        bins: equal-width bins of the confidence; 15 in Guo et al. (2017).
+    (Naeini, Cooper and Hauskrecht 2015; 15 in Guo et al. 2017, section 2), over sections with a gold title. Chance within
+    a bin raises it; the details say how far for a calibrated reader of the same confidences.
     """
 
     better: ClassVar[Better] = "lower"
@@ -83,7 +70,6 @@ class CalibrationError(SumScored):
         return Tally.of(units, (*names, "excluded"), values)
 
     def of_sums(self, sums: Sums) -> Any:
-        """A share between 0 and 1; nan without any section."""
         sections, confidence, correct = self._bins(sums.values)
         return ratio(np.abs(confidence - correct).sum(axis=-1), sections.sum(axis=-1))
 
@@ -92,17 +78,13 @@ class CalibrationError(SumScored):
         return np.moveaxis(parts.reshape(*parts.shape[:-1], 3, self.bins), -2, 0)
 
     def describe(self, units: Sequence[TitledArticle]) -> dict[str, Any]:
-        """The reliability diagram's bins, the share above 90 % certain, and the error that chance alone would give.
-
-        By chance $E|acc_b - conf_b|$ of a calibrated reader is sqrt(2/pi) standard deviations a bin (normal
-        approximation).
-        """
+        """The reliability diagram's bins, the share above 90 % certain, and the error that chance alone would give."""
         sections, confidence, correct = self._bins(self.tally(units).values.sum(axis=0))
         bins = [[b / self.bins, (b + 1) / self.bins, *map(float, row)]
                 for b, row in enumerate(zip(sections, confidence, correct, strict=True)) if row[0]]  # fmt: skip
         titled = np.concatenate([np.zeros(0), *(u.confidence[~np.isnan(correct_titles(u))] for u in units)])
-        met = sections > 0
-        mean = confidence[met] / sections[met]
+        # by chance E|acc_b - conf_b| of a calibrated reader is sqrt(2/pi) standard deviations a bin (normal approximation)
+        met, mean = sections > 0, confidence[sections > 0] / sections[sections > 0]
         spread = np.sqrt(2 / np.pi * sections[met] * mean * (1 - mean)).sum()
         return {
             "bins": bins,
@@ -122,30 +104,36 @@ class CorrectedTitleCritic(TitleCritic):
     validation documents and is uncertain, so it is drawn anew for every resample of the interval.
 
     The channel is that of real text: where a model's sections are harder to read than real ones, some of its reading
-    errors stay in its corrected value.
-
-    Where it can be relied on, by ``experiments/deng2022/correction_coverage.py`` with ``--words`` 6, 12 and 25 (synthetic
-    text, naive Bayes readers, 41 worlds): with up to 7 % of sections misread it is 0.97 to 1.00 of the exact value and
-    its intervals are 0.14 to 0.25 of it wide (22 of 23 cover); from 7 to 23 % it is 0.90 to 1.02 of it with a deviation
-    of 0.1 to 0.2, intervals are 0.6 to 0.75 wide (17 of 18 cover) and a third reach below 1, which no text can have. An
-    encoder that misread 16 % of arXiv-like sections gave 3.32 [2.71, 4.19] for an exact 2.46. Counts held above zero
-    (maximum likelihood of N by expectation maximisation) do worse: 1.03 to 1.37 of the exact value, 7 of 41 cover.
-
-    Attributes:
-        confusion_names: titles, the axes of the confusion matrix.
-        confusion_counts: float64 (titles, titles), validation sections by gold and predicted title.
-        channel: float64 (states, states), the confusion matrix in use, begin and end included; made by ``fit``.
+    errors stay in its corrected value. Measured by ``experiments/deng2022/correction_coverage.py`` on 41 synthetic worlds:
+    with up to 7 % of sections misread it is 0.97 to 1.00 of the exact value and 22 of 23 intervals cover; up to 23 % it is
+    0.90 to 1.02, 17 of 18 cover but are 0.6 to 0.75 wide, and a third reach below 1, which no text can have. Counts held
+    above zero (maximum likelihood of N by expectation maximisation) do worse: 1.03 to 1.37, 7 of 41 cover.
     """
 
     confusion_names: tuple[str, ...] = field(default=(), repr=False, metadata=FITTED)
+    # validation sections by gold (rows) and predicted title, and the confusion matrix in use (states, states)
     confusion_counts: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)), repr=False, metadata=FITTED)
     channel: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)), repr=False, metadata=FITTED)
 
     def fit(self, real: Sequence[TitledArticle]) -> Self:
         if not self.delta > 0:
             raise BadInput(f"delta is {self.delta}: an impossible transition cannot be corrected; use a delta above 0")
-        weights = self.confusion_counts + _profile(self.confusion_counts)
+        weights = self._weights()
         return super().fit(real)._through(weights / weights.sum(axis=1, keepdims=True))
+
+    def redrawn(self, rng: np.random.Generator) -> Self:
+        weights = np.maximum(self._weights(), 1e-9)  # a Dirichlet wants them > 0
+        return self._through(np.stack([rng.dirichlet(row) for row in weights]))
+
+    def _weights(self) -> np.ndarray:
+        """The counts, and in each row ``PSEUDO_SECTIONS`` of the errors that all titles share."""
+        counts, size = self.confusion_counts, len(self.confusion_counts)
+        wrong = counts.sum() - np.trace(counts) + 1.0
+        rate = wrong / (counts.sum() + 2.0)
+        column = (counts.sum(axis=0) - np.diag(counts) + 1.0 / size) / wrong
+        others = np.where(np.eye(size) > 0, 0.0, column[None, :])
+        others /= np.maximum(others.sum(axis=1, keepdims=True), 1e-300)
+        return counts + PSEUDO_SECTIONS * ((1.0 - rate) * np.eye(size) + rate * others)
 
     def _through(self, rows: np.ndarray) -> Self:
         place = [self.names.index(name) for name in self.confusion_names]
@@ -153,20 +141,11 @@ class CorrectedTitleCritic(TitleCritic):
         channel[np.ix_(place, place)] = rows
         return replace(self, channel=channel)
 
-    def redrawn(self, rng: np.random.Generator) -> Self:
-        """The critic with its channel drawn from the Dirichlet posterior of each row."""
-        weights = self.confusion_counts + _profile(self.confusion_counts)
-        weights = np.maximum(weights, 1e-9)  # a Dirichlet wants them > 0
-        return self._through(np.stack([rng.dirichlet(row) for row in weights]))
-
     def tally(self, units: Sequence[TitledArticle]) -> Tally:
-        """Counts of every predicted transition, their corrected log probability, unknown titles, exclusions."""
         return counted(self, units, self.corrected_table())
 
     def attribute(self, units: Sequence[TitledArticle]) -> list[np.ndarray]:
-        """Corrected log probability of each transition as read; nan at an unknown title."""
-        plain = TitleCritic(names=self.names, log_transitions=self.corrected_table(), begin=self.begin, end=self.end)
-        return plain.attribute(units)
+        return TitleCritic.attribute(replace(self, log_transitions=self.corrected_table()), units)
 
     def of_sums(self, sums: Sums) -> Any:
         counts = totals(self, sums)
@@ -178,7 +157,7 @@ class CorrectedTitleCritic(TitleCritic):
         return np.linalg.solve(self.channel, half.T).T
 
     def describe(self, units: Sequence[TitledArticle]) -> dict[str, Any]:
-        """Error rate and size of the validation sample that the channel rests on, and whether so few errors can be corrected."""
+        """What the channel rests on, and whether so few errors can be corrected."""
         total = float(self.confusion_counts.sum())
         wrong = total - float(np.trace(self.confusion_counts))
         return {
@@ -201,21 +180,11 @@ def confusion(units: Sequence[TitledArticle], names: Sequence[str]) -> np.ndarra
     return counts
 
 
-def _profile(counts: np.ndarray) -> np.ndarray:
-    size = len(counts)
-    wrong = counts.sum() - np.trace(counts) + 1.0
-    rate = wrong / (counts.sum() + 2.0)
-    column = (counts.sum(axis=0) - np.diag(counts) + 1.0 / size) / wrong
-    others = np.where(np.eye(size) > 0, 0.0, column[None, :])
-    others /= np.maximum(others.sum(axis=1, keepdims=True), 1e-300)
-    return PSEUDO_SECTIONS * ((1.0 - rate) * np.eye(size) + rate * others)
-
-
 def corrected(*, real: Readout, deltas: Sequence[float]) -> CorrectedTitleCritic:
     """The corrected twin of :func:`longform.critics.section_order.score.validated`, its channel counted on validation text."""
-    critic = with_validated_delta(CorrectedTitleCritic, real, deltas)
     units = units_from_readout(real)
     titles = {title for unit in units if unit.split == "train" for title in unit.gold_chain().symbols}
     names = tuple(sorted(titles - {END}))
     counts = confusion([unit for unit in units if unit.split == "validation"], names)
+    critic = with_validated_delta(CorrectedTitleCritic, real, deltas)
     return replace(critic, confusion_names=names, confusion_counts=counts)

@@ -4,51 +4,30 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from longform.core.critic import FITTED, Sums, Tally
 from longform.core.markov_chain import END
 from longform.core.resampling import logsumexp, perplexity, ratio
-from longform.critics.section_order.score import (
-    TitleCritic,
-    TitledArticle,
-    counted,
-    totals,
-    units_from_readout,
-    with_validated_delta,
-)
-
-__all__ = ["chain_entropy", "entropy_term", "expected", "likelihood_term", "terms", "units_from_readout"]
+from longform.critics.section_order.score import TitleCritic, TitledArticle, counted, totals, with_validated_delta
+from longform.critics.section_order.score import units_from_readout as units_from_readout
 
 COLUMNS = ("prior", "likelihood", "entropy", "evidence", "transitions", "unknown", "excluded")
 
 
-@dataclass(frozen=True)
-class Terms:
-    """The terms of one document in nats, part by part; their sum is the evidence, which the forward pass gives alone.
+class Terms(NamedTuple):
+    """The terms of one document in nats, part by part; their sum is the evidence, which the forward pass gives alone."""
 
-    Attributes:
-        prior: (transitions,), begin and end included.
-        likelihood: (sections,).
-        entropy: (sections,), of each title given the one before.
-    """
-
-    prior: np.ndarray
-    likelihood: np.ndarray
-    entropy: np.ndarray
+    prior: np.ndarray  # (transitions,), begin and end included
+    likelihood: np.ndarray  # (sections,)
+    entropy: np.ndarray  # (sections,), of each title given the one before
     evidence: float
 
 
 def terms(initial: np.ndarray, inner: np.ndarray, final: np.ndarray, emissions: np.ndarray) -> Terms:
-    """Exact terms of a chain by forward and backward sums, all arguments logarithms.
-
-    Args:
-        initial, final: (titles,), begin to title and title to end.
-        inner: (titles, titles), title to title.
-        emissions: (sections, titles), at least one section.
-    """
+    """Exact terms of a chain by forward and backward sums, from logarithms: (titles,), (titles, titles), (titles,), (sections, titles)."""
     forward, backward = np.empty_like(emissions), np.empty_like(emissions)
     forward[0], backward[-1] = initial + emissions[0], final
     for m in range(1, len(emissions)):
@@ -56,9 +35,8 @@ def terms(initial: np.ndarray, inner: np.ndarray, final: np.ndarray, emissions: 
         backward[-m - 1] = logsumexp(inner + emissions[-m] + backward[-m], axis=1)
     evidence = float(logsumexp(forward[-1] + final))
     single = forward + backward - evidence  # log P(z_m | x)
-    double = (
-        forward[:-1, :, None] + inner + (emissions[1:] + backward[1:])[:, None, :] - evidence
-    )  # log P(z_m, z_m+1 | x)
+    # log P(z_m, z_m+1 | x)
+    double = forward[:-1, :, None] + inner + (emissions[1:] + backward[1:])[:, None, :] - evidence
     moves = _expected(double, np.broadcast_to(inner, double.shape), (1, 2))
     prior = np.concatenate([[_expected(single[0], initial, 0)], moves, [_expected(single[-1], final, 0)]])
     # H(z) = H(z_1) + sum of H(z_m+1 | z_m), each a pair's entropy less that of the title it shares
@@ -74,13 +52,10 @@ def _expected(log_weights: np.ndarray, values: np.ndarray, axis: int | tuple[int
 
 @dataclass(frozen=True)
 class ExpectedTitleCritic(TitleCritic):
-    r"""Latent PPL with the full posterior, $\exp(-\sum (1) / \sum (M + 1))$: the definition of deng2022 section 2.
-
-    Attributes:
-        log_shares: (titles,) fitted; log share of each of ``share_names`` among the training sections.
-    """
+    r"""Latent PPL with the full posterior, $\exp(-\sum (1) / \sum (M + 1))$: the definition of deng2022 section 2."""
 
     attributed: ClassVar[tuple[str, ...]] = ("prior",)
+    # (titles,) log share of each title among the training sections
     share_names: tuple[str, ...] = field(default=(), repr=False, metadata=FITTED)
     log_shares: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False, metadata=FITTED)
 
@@ -91,14 +66,13 @@ class ExpectedTitleCritic(TitleCritic):
         return replace(super().fit(real), share_names=tuple(names.tolist()), log_shares=shares)
 
     def tally(self, units: Sequence[TitledArticle]) -> Tally:
-        """The terms of each document in nats, and its M + 1 transitions."""
-        return Tally.of(units, COLUMNS, [self._row(self._terms(unit)) for unit in units])
-
-    def _row(self, found: Terms | None) -> tuple[float, ...]:
-        if found is None:
-            return 0, 0, 0, 0, 0, 0, 1
-        sums = (part.sum() for part in (found.prior, found.likelihood, found.entropy))
-        return *sums, found.evidence, len(found.prior), 0, 0
+        rows = np.zeros((len(units), len(COLUMNS)))
+        for row, found in zip(rows, map(self._terms, units), strict=True):
+            if found is None:
+                row[-1] = 1
+            else:
+                row[:5] = *(part.sum() for part in found[:3]), found.evidence, len(found.prior)
+        return Tally.of(units, COLUMNS, rows)
 
     def attribute(self, units: Sequence[TitledArticle]) -> list[np.ndarray]:
         every = [self._terms(unit) for unit in units]
@@ -117,7 +91,6 @@ class ExpectedTitleCritic(TitleCritic):
         return perplexity(sums.total("prior"), sums.total("transitions"))
 
     def describe(self, units: Sequence[TitledArticle]) -> dict[str, float | None]:
-        """The exact value of the synthetic process, where it is known."""
         return {"exact_latent_ppl": self.exact_latent_ppl()}
 
 
@@ -150,18 +123,16 @@ class ChainEntropy(TitleCritic):
     r"""Diversity of a set, $\exp(H)$ of its own title bigram: what its Latent PPL would be at KL zero.
 
     The plug-in entropy of a small set is too low by about (bigrams met - titles met) / 2 n nats (Miller 1955), which is
-    added back. A resample with replacement meets fewer kinds of bigram than the set, so the interval is centred on the
-    value.
+    added back. A resample meets fewer kinds of bigram than the set, so the interval is centred on the value.
     """
 
     upper_bound: ClassVar[float] = math.inf
 
     def tally(self, units: Sequence[TitledArticle]) -> Tally:
-        """Counts of every transition, their log probability under the prior, unknown titles, exclusions."""
         return counted(self, units, np.where(np.isfinite(self.log_transitions), self.log_transitions, 0.0))
 
     def of_sums(self, sums: Sums) -> Any:
-        """Exponential of the conditional entropy of the next title, bias taken out; nan without a transition."""
+        """Its exponential, bias taken out; nan without a transition."""
         counts = totals(self, sums)
         met = counts > 0
         shares = np.where(met, ratio(counts, counts.sum(axis=-1, keepdims=True)), 1.0)
@@ -170,7 +141,6 @@ class ChainEntropy(TitleCritic):
         return np.exp(ratio(entropy + bias, counts.sum(axis=(-2, -1))))
 
     def describe(self, units: Sequence[TitledArticle]) -> dict[str, float | None]:
-        """Nothing beyond the number."""
         return {}
 
 

@@ -12,18 +12,12 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.nn.utils.rnn import pad_sequence
 from transformers import AutoModelForSequenceClassification
 
 from longform.core.documents import BadInput, Chain, Document, Readout, chains_to_readout, of_splits
 from longform.core.resampling import derived_seed
-from longform.language_models.checkpoints import (
-    SavedModel,
-    has_model,
-    load_model,
-    load_reader,
-    load_tokenizer,
-    new_network,
-)
+from longform.language_models import checkpoints
 from longform.language_models.lightning import Items, Learner, Schedule, fit_module
 from longform.language_models.tokenizers import section_ids
 
@@ -48,7 +42,7 @@ def fit(
     max_length: int,
     schedule: Mapping[str, Any],
     shape: Mapping[str, Any] | None = None,
-) -> SavedModel:
+) -> checkpoints.SavedModel:
     """Train on the titled sections of split train; the weights of the best validation loss are kept.
 
     Args:
@@ -57,43 +51,37 @@ def fit(
     """
     titles = sorted({s.title for d in documents if d.split == "train" for s in d.sections if s.title is not None})
     if len(titles) < 2:
-        raise BadInput(
-            f"train {name}: training sections have titles {titles}; a classifier needs at least two, check the corpus"
-        )
-    tokenizer = load_tokenizer(base)
-    labels = {"id2label": dict(enumerate(titles)), "label2id": {t: i for i, t in enumerate(titles)}}
+        raise BadInput(f"train {name}: got training titles {titles}; a classifier needs at least two, check the corpus")
+    tokenizer = checkpoints.load_tokenizer(base)
+    index: dict[str | None, int] = {title: i for i, title in enumerate(titles)}
+    labels = {"id2label": dict(enumerate(titles)), "label2id": index}
     if shape is not None:
         sizes = {"vocab_size": len(tokenizer), "pad_token_id": tokenizer.pad_token_id}
-        network = new_network(shape, AutoModelForSequenceClassification, seed, **sizes, **labels)
-    elif has_model(base):
+        network = checkpoints.new_network(shape, AutoModelForSequenceClassification, seed, **sizes, **labels)
+    elif checkpoints.has_model(base):
         torch.manual_seed(derived_seed(seed, "initial weights"))
-        network = load_model(base, AutoModelForSequenceClassification, num_labels=len(titles), **labels)
+        network = checkpoints.load_model(base, AutoModelForSequenceClassification, num_labels=len(titles), **labels)
     else:
         raise BadInput(f"train {name}: {base} holds no encoder and the entry gives no shape; add one of the two")
-    items = {s: sections(documents, s, titles, tokenizer, max_length) for s in ("train", "validation")}
+    items = {}
+    for split in ("train", "validation"):
+        known = [s for d in documents if d.split == split for s in d.sections if s.title in index]
+        items[split] = [(section_ids(s.text, tokenizer, max_length), index[s.title]) for s in known]
     plan = Schedule.from_settings(schedule)
     module = TitleClassifier(network, plan, plan.updates(len(items["train"])))
     fit_module(module, Items(items["train"], items["validation"], collate), plan, seed=seed, name=name, scratch=scratch)
-    return SavedModel(network, tokenizer)
+    return checkpoints.SavedModel(network, tokenizer)
 
 
-def sections(
-    documents: Sequence[Document], split: str, titles: Sequence[str], tokenizer: Any, max_length: int
-) -> list[tuple[list[int], int]]:
-    """(token ids, title index) of each section with a known title."""
-    index = {title: i for i, title in enumerate(titles)}
-    chosen = [s for d in documents if d.split == split for s in d.sections if s.title in index]
-    return [(section_ids(s.text, tokenizer, max_length), index[s.title]) for s in chosen if s.title is not None]
+def collate(items: Sequence[tuple[list[int], int]]) -> dict[str, torch.Tensor]:
+    """Sections and labels, padded to the longest section; padding is masked."""
+    return {**padded([ids for ids, _ in items]), "labels": torch.tensor([label for _, label in items])}
 
 
-def collate(items: list[tuple[list[int], int]]) -> dict[str, torch.Tensor]:
-    """Pad to the longest section; padding is masked."""
-    width = max(len(ids) for ids, _ in items)
-    ids, mask = np.zeros((len(items), width), dtype=np.int64), np.zeros((len(items), width), dtype=np.int64)
-    for row, (tokens, _) in enumerate(items):
-        ids[row, : len(tokens)], mask[row, : len(tokens)] = tokens, 1
-    labels = torch.tensor([label for _, label in items])
-    return {"input_ids": torch.from_numpy(ids), "attention_mask": torch.from_numpy(mask), "labels": labels}
+def padded(rows: Sequence[list[int]]) -> dict[str, torch.Tensor]:
+    ids = [torch.tensor(row, dtype=torch.int64) for row in rows]
+    masks = [torch.ones_like(row) for row in ids]
+    return {"input_ids": pad_sequence(ids, batch_first=True), "attention_mask": pad_sequence(masks, batch_first=True)}
 
 
 def read(
@@ -108,33 +96,26 @@ def read(
 ) -> Readout:
     """Arg-max titles, with each title's probability and, where the document has them, the gold titles."""
     chosen = of_splits(documents, splits, f"infer {name}")
-    tokenizer = load_tokenizer(reader)
-    network = load_reader(reader, AutoModelForSequenceClassification)
+    tokenizer = checkpoints.load_tokenizer(reader)
+    network = checkpoints.load_reader(reader, AutoModelForSequenceClassification)
     titles = [network.config.id2label[i] for i in range(network.config.num_labels)]
     ids = [section_ids(s.text, tokenizer, max_length) for d in chosen for s in d.sections]
     log_posterior = classify(network, ids, batch, name)
     names = np.array(titles)[log_posterior.argmax(axis=1)].tolist()
-    ends = np.cumsum([len(d.sections) for d in chosen])
-    pairs = zip(chosen, ends.tolist(), strict=True)
-    out = chains_to_readout([Chain(d.id, d.split, tuple(names[end - len(d.sections) : end])) for d, end in pairs])
-    known = {key: value for key, value in (truth or {}).items() if key in SYNTHETIC}
-    return replace(out, arrays={**out.arrays, **_section_arrays(chosen, log_posterior, titles), **known})
-
-
-def _section_arrays(
-    documents: Sequence[Document], log_posterior: np.ndarray, titles: list[str]
-) -> dict[str, np.ndarray]:
-    gold = [section.title for document in documents for section in document.sections]
-    names = sorted({title for title in gold if title is not None})
-    index: dict[str | None, int] = {title: i for i, title in enumerate(names)}
-    lengths = np.array([len(document.sections) for document in documents], dtype=np.int64)
+    lengths = np.array([len(d.sections) for d in chosen], dtype=np.int64)
+    rows = [tuple(names[end - length : end]) for end, length in zip(np.cumsum(lengths), lengths, strict=True)]
+    out = chains_to_readout([Chain(d.id, d.split, row) for d, row in zip(chosen, rows, strict=True)])
+    gold = [section.title for document in chosen for section in document.sections]
+    gold_names = sorted({title for title in gold if title is not None})
+    index: dict[str | None, int] = {title: i for i, title in enumerate(gold_names)}
     flat = {
         "confidence": np.exp(log_posterior.max(axis=1)),
         "gold": np.array([index.get(title, -1) for title in gold], dtype=np.int32),
         "log_posterior": log_posterior,
     }
-    known = {"gold_names": np.array(names, dtype=np.str_), "title_names": np.array(titles, dtype=np.str_)}
-    return flat | {f"{name}_lengths": lengths for name in flat} | known
+    known = {key: value for key, value in (truth or {}).items() if key in SYNTHETIC}
+    known |= {"gold_names": np.array(gold_names, dtype=np.str_), "title_names": np.array(titles, dtype=np.str_)}
+    return replace(out, arrays={**out.arrays, **flat, **{f"{key}_lengths": lengths for key in flat}, **known})
 
 
 @torch.no_grad()
@@ -145,10 +126,8 @@ def classify(network: Any, rows: Sequence[list[int]], batch: int, name: str) -> 
     reported = time.monotonic()
     for start in range(0, len(order), batch):
         chosen = order[start : start + batch]
-        width = max(len(rows[i]) for i in chosen)
-        ids = torch.tensor([rows[i] + [0] * (width - len(rows[i])) for i in chosen], device=network.device)
-        mask = torch.tensor([[1] * len(rows[i]) + [0] * (width - len(rows[i])) for i in chosen], device=network.device)
-        logits = network(input_ids=ids, attention_mask=mask).logits
+        given = {key: value.to(network.device) for key, value in padded([rows[i] for i in chosen]).items()}
+        logits = network(**given).logits
         log_posterior[chosen] = logits.float().log_softmax(-1).cpu().numpy()
         if time.monotonic() - reported > 10:
             reported = time.monotonic()

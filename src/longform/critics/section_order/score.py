@@ -1,8 +1,7 @@
-r"""The section critic as it is used on predicted titles: prior from gold titles, smoothing chosen on validation text.
+"""The section critic as it is used on predicted titles: prior from gold titles, smoothing chosen on validation text.
 
-Data and model rows are both read by one classifier (deng2022 section 4, appendix E), so that its errors meet both; the
-gold titles of real text are scored by the same prior beside it. One reading of real text, all splits, gives the gold
-titles of training (the prior), the titles of validation (the smoothing) and those of test (the Data row).
+Data and model rows are both read by one classifier (deng2022 section 4, appendix E), so that its errors meet both. One
+reading of real text has the gold titles of training (the prior), those of validation (the smoothing) and of test (Data).
 """
 
 from collections.abc import Sequence
@@ -31,70 +30,62 @@ WORST = 3  # articles of a set whose transitions a record keeps, for Figure 1 an
 
 @dataclass(frozen=True)
 class TitledArticle(Chain):
-    """One document's titles as read (its symbols, one a section) and, where it has them, its own.
+    """One document's titles as read (its symbols, one a section) and, where it has them, its own."""
 
-    Attributes:
-        gold: its own titles; None where a section has none.
-        log_posterior: float64 (sections, titles), the classifier's log probabilities; may be empty.
-        title_names: the classifier's titles, in the order of the columns.
-        confidence: float64 (sections,), the probability of each predicted title; may be empty.
-    """
-
-    gold: tuple[str | None, ...] = ()
-    log_posterior: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
-    title_names: tuple[str, ...] = ()
-    confidence: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    gold: tuple[str | None, ...] = ()  # None where a section has none
+    log_posterior: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))  # (sections, titles)
+    title_names: tuple[str, ...] = ()  # of its columns
+    confidence: np.ndarray = field(default_factory=lambda: np.zeros(0))  # (sections,), of each predicted title
 
     def gold_chain(self) -> Chain:
         """The chain of its own titles; invalid where one is missing."""
         titles = tuple(title for title in self.gold if title is not None)
-        whole = len(titles) == len(self.gold) and bool(titles)
+        whole = 0 < len(titles) == len(self.gold)
         return Chain(self.unit_id, self.split, titles if whole else (), valid=whole)
 
 
 @dataclass(frozen=True)
 class TitleCritic(BigramCritic):
-    r"""Add-$\delta$ bigram fitted on gold titles, judging predicted ones: the Latent PPL of Tables 2, 3 and 5.
+    r"""Add-$\delta$ bigram fitted on gold titles, judging predicted ones: the Latent PPL of Tables 2, 3 and 5."""
 
-    Attributes:
-        validation: (delta, Latent PPL of the validation chains) of every candidate.
-        true_names, true_transitions: the chain that synthetic text was drawn from, where it is known: titles; begin
-            row first, end column last.
-    """
-
+    # (delta, Latent PPL of the validation chains) of every candidate
     validation: tuple[tuple[float, float], ...] = field(default=(), repr=False, metadata=FITTED)
+    # the chain that synthetic text was drawn from, where it is known: titles; begin row first, end column last
     true_names: tuple[str, ...] = field(default=(), repr=False, metadata=FITTED)
     true_transitions: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)), repr=False, metadata=FITTED)
 
     def fit(self, real: Sequence[Any]) -> Self:
-        """Count the gold titles of :class:`TitledArticle` units; an article without them is excluded and counted.
-
-        Raises BadInput: no article has gold titles.
-        """
+        """Count the gold titles; an article without them is excluded and counted. Raises BadInput: none has them."""
         return super().fit([unit.gold_chain() for unit in real])
 
     def describe(self, units: Sequence[Any]) -> dict[str, Any]:
         """What tables and figures of transitions need: counts, probabilities, and the worst articles."""
         chains, index = self.judged(units), {name: i for i, name in enumerate(self.names)}
         probabilities = np.exp(self.log_transitions)
-        likeliest = probabilities.argmax(axis=1)
-        ranked = self._ranked(chains)
+        scored = zip(chains, self.attribute(chains), strict=True)
+        long = [(float(np.nanmean(logs)), chain, logs) for chain, logs in scored if len(chain.symbols) >= 3]
+        ranked = [row[1:] for row in sorted(long, key=lambda row: (row[0], row[1].unit_id))]
+
+        def repeats(chain: Chain, logs: np.ndarray) -> bool:
+            failed = logs[1:] < np.log(FAILURE_PROBABILITY)
+            return any(a == b and low for (a, b), low in zip(pairwise(chain.symbols), failed, strict=False))
+
+        def told(rows: Sequence[tuple[Chain, np.ndarray]]) -> list[dict[str, Any]]:
+            return [
+                {"unit": c.unit_id, "titles": list(c.symbols), "log_probs": logs.tolist()} for c, logs in rows[:WORST]
+            ]
+
         return {
             "transitions": [
                 [a, b, count, float(probabilities[index[a], index[b]])]
                 for (a, b), count in sorted(transition_counts(self, units).items())
             ],
-            "likeliest": {name: self.names[int(likeliest[i])] for name, i in index.items() if name != END},
-            "worst": [_entry(row) for row in ranked[:WORST]],
-            "repeating": [_entry(row) for row in reversed(ranked) if _repeats(row)][:WORST],
+            "likeliest": {name: self.names[int(probabilities[i].argmax())] for name, i in index.items() if name != END},
+            "worst": told(ranked),
+            "repeating": told([row for row in reversed(ranked) if repeats(*row)]),
             "validation": [list(row) for row in self.validation],
             "exact_latent_ppl": self.exact_latent_ppl(),
         }
-
-    def _ranked(self, chains: Sequence[Chain]) -> list[tuple[float, Chain, np.ndarray]]:
-        scored = zip(chains, self.attribute(chains), strict=True)
-        long = [(float(np.nanmean(logs)), chain, logs) for chain, logs in scored if len(chain.symbols) >= 3]
-        return sorted(long, key=lambda row: (row[0], row[1].unit_id))
 
     def exact_latent_ppl(self) -> float | None:
         r"""The synthetic process's own value under this critic, $\exp(-\sum_{ab} v_a P_{ab} \log P_c(b|a) / \sum_a v_a)$.
@@ -124,13 +115,7 @@ class GoldTitleCritic(TitleCritic):
 
 @dataclass(frozen=True)
 class RandomTitleCritic(TitleCritic):
-    """The same critic on titles drawn at random: as many a text, each with its share among the training titles.
-
-    The chance row of a table of Latent PPL: an order that is no better than this one is no order.
-
-    Attributes:
-        titles: the gold titles of training, from which titles are drawn.
-    """
+    """The same critic on titles drawn at random, as many a text, from the gold titles of training: the chance row of a table."""
 
     titles: tuple[str, ...] = field(default=(), repr=False, metadata=FITTED)
 
@@ -139,17 +124,6 @@ class RandomTitleCritic(TitleCritic):
 
     def judged(self, units: Sequence[Any]) -> Sequence[Chain]:
         return [drawn_at_random(unit, self.titles, "random titles") for unit in units]
-
-
-def _entry(row: tuple[float, Chain, np.ndarray]) -> dict[str, Any]:
-    _, chain, logs = row
-    return {"unit": chain.unit_id, "titles": list(chain.symbols), "log_probs": logs.tolist()}
-
-
-def _repeats(row: tuple[float, Chain, np.ndarray]) -> bool:
-    _, chain, logs = row
-    limit = np.log(FAILURE_PROBABILITY)
-    return any(a == b and logs[i + 1] < limit for i, (a, b) in enumerate(pairwise(chain.symbols)))
 
 
 def counted(critic: BigramCritic, units: Sequence[Chain], table: np.ndarray) -> Tally:
