@@ -18,7 +18,7 @@ from longform.core.documents import BadInput, Document
 from longform.core.malformed import records, refusing
 from longform.core.resampling import generator
 
-KINDS = ("sections", "claim", "pair")
+SHOWN = {"claim": ("claim", "evidence"), "pair": ("left", "right")}  # the texts of an item that is no article
 PHASES = ("training", "testing")
 CLAIM_LABELS = (
     "supported", "refuted", "not enough information", "repetition", "not a claim", "ungrammatical",
@@ -33,7 +33,7 @@ class Item:
 
     Attributes:
         id: unique within the study; never shown, since it may name a system.
-        kind: one of ``KINDS``.
+        kind: "sections", "claim" or "pair".
         phase: training items show the gold labels on request and come first, in order; testing items come shuffled.
         body: ``{"sections": [text]}``, ``{"claim", "evidence"}`` or ``{"left", "right"}``; shown as text, kept exactly.
         labels: choices of each drop-down (sections), or of the one question.
@@ -98,20 +98,16 @@ def load_study(path: Path) -> Study:
 
 def _item(held: Mapping[str, Any], place: int) -> Item:
     item = Item(**{**held, "labels": tuple(held["labels"]), "gold": tuple(held.get("gold", ()))})
-    if not isinstance(item.id, str) or not _shown(item):
+    texts = (
+        item.body["sections"] if item.kind == "sections" else [item.body[field] for field in SHOWN.get(item.kind, ())]
+    )
+    whole = isinstance(texts, list) and all(isinstance(text, str) for text in (item.id, *texts))
+    if not whole or (item.kind == "sections" and not texts):
         raise BadInput(f"item {place}: id {item.id!r:.40}, body {item.body!r:.60}; a {item.kind} needs texts")
-    if item.kind not in KINDS or item.phase not in PHASES or not item.labels:
-        raise BadInput(f"item {place}: kind {item.kind!r}, phase {item.phase!r}; allowed are {KINDS} and {PHASES}")
+    if item.kind not in ("sections", *SHOWN) or item.phase not in PHASES or not item.labels:
+        allowed = f"{('sections', *SHOWN)} and {PHASES}"
+        raise BadInput(f"item {place}: kind {item.kind!r}, phase {item.phase!r}; allowed are {allowed}")
     return item
-
-
-def _shown(item: Item) -> bool:
-    """Whether the body has the text that its kind shows."""
-    if item.kind == "sections":
-        texts = item.body["sections"]
-        return isinstance(texts, list) and bool(texts) and all(isinstance(text, str) for text in texts)
-    fields = {"claim": ("claim", "evidence"), "pair": ("left", "right")}.get(item.kind, ())
-    return all(isinstance(item.body[field], str) for field in fields)
 
 
 def questions(item: Item) -> list[tuple[str, tuple[str, ...]]]:
@@ -147,13 +143,23 @@ def sections_study(
             raise BadInput(f"study {name!r}: system {system!r} has no article outside training; give it others")
         drawn = generator("study", name, seed, system).permutation(len(unseen))[:per_system]
         items += [_sections(unseen[i], "testing", labels, system) for i in sorted(drawn)]
-    items += [_check(labels, number) for number in range(max(1, len(items) // 20))]
+    for number in range(max(1, len(items) // 20)):
+        wanted = labels[number % len(labels)]
+        body = {"sections": [f"This is an attention check. Choose “{wanted}” here and “incoherent” below."]}
+        told = ("sections", "testing", body, labels, (wanted, COHERENT[1]), True, "check")
+        items.append(Item(f"testing/check/{number}", *told))
     return Study(name, "Section types and coherence", CONSENT, SECTION_INSTRUCTIONS, _distinct(name, items))
 
 
 def _texts(document: Document) -> tuple[str, ...]:
     """What an annotator learns of an article in training, in whatever order its sections come."""
     return tuple(sorted(section.text for section in document.sections))
+
+
+def _sections(document: Document, phase: str, labels: tuple[str, ...], system: str) -> Item:
+    gold = tuple(section.title or "" for section in document.sections) if phase == "training" else ()
+    body = {"sections": [section.text for section in document.sections]}
+    return Item(f"{phase}/{system}/{document.id}", "sections", phase, body, labels, gold, source=system)
 
 
 def _distinct(name: str, items: Sequence[Item]) -> tuple[Item, ...]:
@@ -165,25 +171,16 @@ def _distinct(name: str, items: Sequence[Item]) -> tuple[Item, ...]:
     return tuple(items)
 
 
-def _sections(document: Document, phase: str, labels: tuple[str, ...], system: str) -> Item:
-    gold = tuple(section.title or "" for section in document.sections) if phase == "training" else ()
-    body = {"sections": [section.text for section in document.sections]}
-    return Item(f"{phase}/{system}/{document.id}", "sections", phase, body, labels, gold, source=system)
-
-
-def _check(labels: tuple[str, ...], number: int) -> Item:
-    wanted = labels[number % len(labels)]
-    text = f"This is an attention check. Choose “{wanted}” here and “incoherent” below."
-    gold = (wanted, COHERENT[1])
-    return Item(f"testing/check/{number}", "sections", "testing", {"sections": [text]}, labels, gold, True, "check")
-
-
 def rows_study(rows: Sequence[Mapping[str, Any]], *, name: str, kind: str) -> Study:
     """Claims (``item_id``, ``claim``, ``evidence``) or pairs (``item_id``, ``left``, ``right``) from an exported sheet.
 
     Raises BadInput: no row, a row that lacks a field, or an id that comes twice.
     """
-    fields, labels = {"claim": (("claim", "evidence"), CLAIM_LABELS), "pair": (("left", "right"), PAIR_LABELS)}[kind]
+    fields = SHOWN[kind]
+    labels, title = {
+        "claim": (CLAIM_LABELS, "Checking claims"),
+        "pair": (PAIR_LABELS, "Which text is better?"),
+    }[kind]
     items = []
     for place, row in enumerate(rows):
         missing = [key for key in ("item_id", *fields) if not isinstance(row.get(key), str)]
@@ -191,7 +188,6 @@ def rows_study(rows: Sequence[Mapping[str, Any]], *, name: str, kind: str) -> St
             raise BadInput(f"study {name!r}, row {place}: {missing} is no text; a {kind} needs item_id, {fields}")
         body = {key: row[key] for key in fields}
         items.append(Item(row["item_id"], kind, "testing", body, labels, source=str(row.get("suite", ""))))
-    title = {"claim": "Checking claims", "pair": "Which text is better?"}[kind]
     return Study(name, title, CONSENT, {"testing": ROW_INSTRUCTIONS[kind]}, _distinct(name, items))
 
 
