@@ -100,7 +100,7 @@ def test_a_page_shows_its_headings_and_a_repeated_sentence_is_marked_once(world)
     first = sentence_texts(text)[0]
     said = replace(real[0], sections=(Section("lead <b>", f"{text} {first} The end."), *real[0].sections[1:]))
     texts = [*split(real, "train"), *split(real, "test"), replace(said, split="generated", id="generated/x")]
-    again = judge(dict(panels(Options()))["repetition"](), texts, 1)
+    again = judge({panel.name: panel for panel in panels(Options())}["repetition"], texts, 1)
     shown = page(replace(said, id="x"), [again])
     assert "<h2>lead &lt;b&gt;</h2>" in shown
     ((_, (start, end)), *others) = again.blame["generated/x"]

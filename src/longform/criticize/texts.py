@@ -49,8 +49,12 @@ def read_texts(given: Path | str | Sequence[str]) -> Texts:
     documents: dict[str, Document] = {}
     aside, bare = [], 0
     for place, found in records:
-        if isinstance(found, str) or (why := _trouble(found, documents)):
-            aside.append((_clean(place), found if isinstance(found, str) else why))
+        if isinstance(found, str):
+            aside.append((_clean(place), found))
+        elif not any(character.isalpha() for character in found.text):
+            aside.append((_clean(place), "no word in it"))
+        elif found.id in documents:
+            aside.append((_clean(place), f"the id {found.id!r} was met before"))
         else:
             kept = tuple(section for section in found.sections if section.text)
             bare += len(found.sections) - len(kept)
@@ -76,12 +80,6 @@ def _records(path: Path) -> Iterator[tuple[str, Document | str]]:
     raise BadInput(f"{path}: {what}; give a folder of .txt and .md files, or a .jsonl file")
 
 
-def _trouble(document: Document, known: dict[str, Document]) -> str:
-    if not any(character.isalpha() for character in document.text):
-        return "no word in it"
-    return f"the id {document.id!r} was met before" if document.id in known else ""
-
-
 def _listed(texts: Iterable[Any]) -> Iterator[tuple[str, Document | str]]:
     for number, text in enumerate(texts, 1):
         name = f"text-{number}"
@@ -94,23 +92,18 @@ def _files(folder: Path) -> Iterator[tuple[str, Document | str]]:
         name = path.relative_to(folder).as_posix()
         if any(part.startswith(".") for part in Path(name).parts):
             hidden += 1
-            continue
-        if not path.is_file():
+        elif not path.is_file():
             yield name, "no file (a link to nothing, or a device)"
-            continue
-        if path.suffix.lower() not in SUFFIXES:
+        elif path.suffix.lower() not in SUFFIXES:
             yield name, f"none of {', '.join(SUFFIXES)}"
-            continue
-        try:
-            text = path.read_text(encoding="utf-8-sig")
-        except UnicodeDecodeError as error:
-            yield name, f"not UTF-8 (byte {error.start})"
-            continue
-        except OSError as error:
-            yield name, f"cannot be read ({error.strerror})"
-            continue
-        sections = _markdown(text) if path.suffix.lower() in MARKDOWN else ((None, text),)
-        yield name, _document(name, sections)
+        else:
+            try:
+                text = path.read_text(encoding="utf-8-sig")
+                yield name, _document(name, _markdown(text) if path.suffix.lower() in MARKDOWN else ((None, text),))
+            except UnicodeDecodeError as error:
+                yield name, f"not UTF-8 (byte {error.start})"
+            except OSError as error:
+                yield name, f"cannot be read ({error.strerror})"
     if hidden:
         yield f"{hidden} hidden files", "a name begins with a dot"
 
@@ -124,17 +117,14 @@ def _markdown(text: str) -> tuple[tuple[str | None, str], ...]:
     blocks = [block.span() for block in _FENCED.finditer(text)]
     marks = [m for m in _HEADING.finditer(text) if not any(a <= m.start() < b for a, b in blocks)]
     begin = 0
-    if marks and _top(marks[0]) and not any(_top(mark) for mark in marks[1:]) and not text[: marks[0].start()].strip():
+    tops = [not mark[0].startswith("##") for mark in marks]
+    if marks and tops[0] and not any(tops[1:]) and not text[: marks[0].start()].strip():
         begin, marks = marks[0].end(), marks[1:]
     starts = [begin, *(mark.end() for mark in marks)]
     stops = [*(mark.start() for mark in marks), len(text)]
     titles = [LEAD if marks else None, *(mark.group(1).rstrip(" \t#") for mark in marks)]
     pairs = [(title, text[a:b]) for title, a, b in zip(titles, starts, stops, strict=True)]
     return tuple(pairs[1:] if marks and not pairs[0][1].strip() else pairs)  # a text may begin with a heading
-
-
-def _top(mark: re.Match[str]) -> bool:
-    return not mark.group(0).startswith("##")
 
 
 def _lines(path: Path) -> Iterator[tuple[str, Document | str]]:
@@ -170,22 +160,18 @@ def _given(record: dict[str, Any]) -> tuple[tuple[str | None, str], ...] | str:
     sections = record["sections"]
     if not isinstance(sections, list) or not sections:
         return "sections is not a list with something in it"
-    pairs: list[tuple[Any, Any]] = [
-        (s.get("title"), s.get("text")) if isinstance(s, dict) else ("", 0) for s in sections
-    ]
+    pairs = tuple((s.get("title"), s.get("text")) if isinstance(s, dict) else ("", None) for s in sections)
     if not all(isinstance(text, str) and isinstance(title, str | None) for title, text in pairs):
         return "a section is not {'title': text or null, 'text': text}"
-    return tuple(pairs)
+    return pairs
 
 
 def _document(name: str, sections: tuple[tuple[str | None, str], ...]) -> Document:
-    cleaned = ((_title(title), _clean(text)) for title, text in sections)
+    cleaned = [
+        (_clean(title).casefold() or None if title is not None else None, _clean(text)) for title, text in sections
+    ]
     kept = tuple(Section(title, text) for title, text in cleaned if title or text)
     return Document(_clean(name), "test", kept or (Section(None, ""),))
-
-
-def _title(title: str | None) -> str | None:
-    return _clean(title).casefold() or None if title is not None else None
 
 
 def shortened(text: str, limit: int = 60) -> str:
