@@ -23,24 +23,19 @@ Blame = dict[str, list[tuple[float, tuple[int, int]]]]
 
 @dataclass(frozen=True)
 class Judged:
-    """One critic's word on both sides.
-
-    Attributes:
-        real: of the held-out half of the real texts.
-        difference: generated minus real, with the p-value of a permutation test.
-        blame: document id -> (value, character span) of its worst places, worst first; generated texts only.
-        unknown: parts of the real and of the generated texts that are not scored, where the panel says what they are.
-        length_correlation: rank correlation of a real text's own score with its number of sentences; nan below
-            ``FEW`` texts.
-    """
+    """One critic's word on both sides."""
 
     panel: Panel
-    real: Estimate
+    real: Estimate  # of the held-out half of the real texts
     generated: Estimate
-    difference: Comparison
-    blame: Blame
-    unknown: tuple[int, int] = (0, 0)
-    length_correlation: float = math.nan
+    difference: Comparison  # generated minus real, with the p-value of a permutation test
+    blame: Blame  # document id -> (value, character span) of its worst places, worst first; generated texts only
+    unknown: tuple[
+        int, int
+    ]  # parts of the real and the generated texts that are not scored, if the panel says what they are
+    length_correlation: (
+        float  # of a real text's own score with its number of sentences, by rank; nan below ``FEW`` texts
+    )
 
     def verdict(self, level: float = SIGNIFICANT) -> str:
         """In words; ``level`` is what the p-value must stay below, corrected for the number of tests."""
@@ -54,16 +49,10 @@ class Judged:
 
 @dataclass(frozen=True)
 class Criticism:
-    """What came out.
+    """What came out."""
 
-    Attributes:
-        judged: the critics that apply.
-        left_out: (critic, why) of those that do not.
-        real, generated: the texts, with what was set aside of each.
-    """
-
-    judged: tuple[Judged, ...]
-    left_out: tuple[tuple[str, str], ...]
+    judged: tuple[Judged, ...]  # the critics that apply
+    left_out: tuple[tuple[str, str], ...]  # (critic, why) of those that do not
     real: Texts
     generated: Texts
 
@@ -101,9 +90,7 @@ def criticize(
     seed: int = 1234,
     progress: Callable[[Sequence[Panel]], Iterable[Panel]] = iter,
 ) -> Criticism:
-    """Put generated texts beside real ones under every critic that applies.
-
-    Half of the real texts fits the critics, the other half is what the generated texts are compared with.
+    """Put generated texts beside real ones: half of the real texts fits the critics, the other half is what they are compared with.
 
     Args:
         real, generated: a ``.jsonl`` file, a folder of ``.txt`` and ``.md`` files, or a list of texts each.

@@ -29,27 +29,18 @@ CONFIGURATIONS = ("config.json", "pointer.json", "modules.json")  # one of them 
 
 @dataclass(frozen=True)
 class Panel:
-    """One critic.
-
-    Attributes:
-        name, question: as the report shows them.
-        read: texts -> units; raises BadInput where the critic does not apply.
-        critic: the critic to be fitted to real units.
-        places: (document, parts) -> character spans of the parts in ``document.text``, grid cells by row; parts of the
-            same span count together. None: parts are not places in the text.
-        unknown: what the tally's column of that name counts, where such parts are not scored.
-        needs: what a text must have to be scored.
-        asked: whether a model or encoder was named for it, so that it may not be left out.
-    """
+    """One critic, as the report shows it."""
 
     name: str
     question: str
-    read: Callable[[Sequence[Document]], list[Any]]
-    critic: Any
+    read: Callable[[Sequence[Document]], list[Any]]  # texts -> units; raises BadInput where the critic does not apply
+    critic: Any  # to be fitted to real units
+    # (document, parts) -> character spans of the parts in ``document.text``, grid cells by row; parts of one span count
+    # together; None: parts are not places in the text
     places: Callable[[Document, np.ndarray], Spans] | None = None
-    unknown: str = ""
-    needs: str = ""
-    asked: bool = False
+    unknown: str = ""  # what the tally's column of that name counts, where such parts are not scored
+    needs: str = ""  # what a text must have to be scored
+    asked: bool = False  # whether a model or encoder was named for it, so that it may not be left out
 
 
 def section_starts(document: Document) -> list[int]:
@@ -65,23 +56,16 @@ def splits_of(documents: Sequence[Document]) -> list[str]:
 
 @dataclass(frozen=True)
 class Options:
-    """What a person may bring beside the texts: a language model, a sentence encoder; and the seed of every draw.
-
-    Attributes:
-        packaged: without a model, take SmolLM2 where the optional extra is installed.
-    """
+    """What a person may bring beside the texts: folders of a language model and of a sentence encoder; and the seed of every draw."""
 
     model: Path | None = None
     encoder: Path | None = None
     seed: int = 1234
-    packaged: bool = True
+    packaged: bool = True  # without a model, take SmolLM2 where the optional extra is installed
 
 
 def check(options: Options) -> None:
-    """Refuse a named model or encoder that cannot be one, before any work.
-
-    Raises BadInput: no such folder, one without a configuration, a tokenizer file that holds none, or nothing installed to open one with.
-    """
+    """Before any work. Raises BadInput: a model or encoder is named that is no folder of one, or nothing is installed to open it with."""
     for name, folder in (("model", options.model), ("encoder", options.encoder)):
         if folder is None:
             continue
@@ -184,7 +168,7 @@ def _sentence_path(name: str, question: str, critic: Any, objective: str, first:
             raise BadInput(f"{len(taught)} real texts of {SENTENCES} sentences to train a path on; {FEWEST} are needed")
         taught = [replace(d, split="train" if place % 5 else "validation") for place, d in enumerate(taught)]
         os.environ.setdefault("WANDB_MODE", "disabled")  # a comparison of two folders is no run to follow
-        given = {"base": options.encoder or packaged_folder(MINILM), "name": "criticize", "seed": options.seed}
+        given: Any = {"base": options.encoder or packaged_folder(MINILM), "name": "criticize", "seed": options.seed}
         recipe = {"objective": objective, "pins": False, "optimiser": "adamw"}
         given |= {"splitter": "rules", "recipes": {"head": recipe}, "schedule": SCHEDULE}
         with tempfile.TemporaryDirectory() as scratch, redirect_stdout(io.StringIO()):

@@ -31,36 +31,20 @@ BLOCK = 4  # ours: sentences of a block
 PEOPLED = 4  # ours: texts with persons from which a chain of mentions can be learnt
 TITLED = 0.9  # ours: share of real texts with two titled sections from which an order of sections can be judged
 
+ROLES = "Do entities move between subject, object and other places as in real text?"
+OVERLAP = "How many nouns do neighbouring sentences share?"
+RELATED = "How related are the nouns of neighbouring sentences?"
+PAIRS = "two sentences with nouns"
+
 
 def panels(options: Options) -> list[Panel]:
     """Every critic, cheapest first."""
     return [
         _sections(),
         _persons(),
-        Panel(
-            "entity grid",
-            "Do entities move between subject, object and other places as in real text?",
-            _grids,
-            BlockedRoles(),
-            lambda document, parts: sentences(document.text)[: parts.size],
-            needs=f"{BLOCK} sentences with nouns",
-        ),
-        Panel(
-            "shared nouns",
-            "How many nouns do neighbouring sentences share?",
-            _grids,
-            Overlap(),
-            _later_sentences,
-            needs="two sentences with nouns",
-        ),
-        Panel(
-            "related nouns (LSA)",
-            "How related are the nouns of neighbouring sentences?",
-            _grids,
-            LatentSemantics(),
-            _later_sentences,
-            needs="two sentences with nouns that the fitted real texts have",
-        ),
+        _nouns("entity grid", ROLES, BlockedRoles(), 0, f"{BLOCK} sentences with nouns"),
+        _nouns("shared nouns", OVERLAP, Overlap(), 1, PAIRS),
+        _nouns("related nouns (LSA)", RELATED, LatentSemantics(), 1, f"{PAIRS} that the fitted real texts have"),
         _repetition(),
         panel.topics(options),
         panel.kept_topics(options),
@@ -70,13 +54,16 @@ def panels(options: Options) -> list[Panel]:
     ]
 
 
-def _grids(documents: Sequence[Document]) -> list[Any]:
-    return found_grids(documents, NounRules(None).mentions)
+def _nouns(name: str, question: str, critic: Any, first: int, needs: str) -> Panel:
+    """A panel over entity grids, whose parts are sentences from number ``first`` on."""
 
+    def read(documents: Sequence[Document]) -> list[Any]:
+        return found_grids(documents, NounRules(None).mentions)
 
-def _later_sentences(document: Document, parts: np.ndarray) -> Spans:
-    """The later one of each pair of sentences."""
-    return sentences(document.text)[1 : 1 + parts.size]
+    def places(document: Document, parts: np.ndarray) -> Spans:
+        return sentences(document.text)[first : first + parts.size]
+
+    return Panel(name, question, read, critic, places, needs=needs)
 
 
 def _sections() -> Panel:

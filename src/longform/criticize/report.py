@@ -154,11 +154,7 @@ MAKER = "longform criticize"
 
 
 def check(folder: Path, inputs: Sequence[Any] = ()) -> None:
-    """Refuse, before any work, a folder that a report could not replace.
-
-    Raises:
-        BadInput: it is a file, holds files that no report wrote, lies in one of the input folders, or cannot be written.
-    """
+    """Before any work. Raises BadInput: the folder holds files that no report wrote, lies in an input, or cannot be written."""
     try:
         place = folder.resolve()
         for given in inputs:
@@ -194,10 +190,7 @@ def _files(folder: Path) -> set[str]:
 
 
 def save(found: "Criticism", folder: Path) -> Path:
-    """All files, in place of an earlier report's; returns the path of ``index.html``.
-
-    Raises BadInput: as :func:`check`.
-    """
+    """All files, in place of an earlier report's; returns the path of ``index.html``. Raises BadInput: as :func:`check`."""
     check(folder)
     with whole(folder.resolve()) as partial:
         (partial / "texts").mkdir(parents=True)
@@ -208,7 +201,7 @@ def save(found: "Criticism", folder: Path) -> Path:
                 numbers = (e.value, e.low, e.high, e.units, e.excluded, p_value)
                 cells.append(Cell(name, side, *numbers, signature=e.signature))
             critic = {"name": name, "question": one.panel.question, "verdict": one.verdict(found.level)}
-            estimates = {"real": one.real, "generated": one.generated, "comparison": one.difference}
+            estimates: dict[str, Any] = {"real": one.real, "generated": one.generated, "comparison": one.difference}
             critics.append(critic | {what: asdict(made) for what, made in estimates.items()})
         if found.judged:
             size = (6.5, 1.0 + 0.45 * len(found.judged))

@@ -21,12 +21,7 @@ _UNSHOWN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 @dataclass(frozen=True)
 class Texts:
-    """One side's documents.
-
-    Attributes:
-        documents: with ids unique within the side.
-        set_aside: (place, why) of every record that is not among them; and how many sections had no text.
-    """
+    """One side's documents, with ids of their own, and (place, why) of every record that is not among them."""
 
     documents: tuple[Document, ...]
     set_aside: tuple[tuple[str, str], ...] = ()
@@ -36,9 +31,7 @@ def read_texts(given: Path | str | Sequence[str]) -> Texts:
     """Documents of a ``.jsonl`` file or of a folder's ``.txt`` and ``.md`` files, in the order of lines or names; or of a list of texts.
 
     A line is a JSON object with ``text`` (or ``sections``, a list of ``{"title", "text"}``), and perhaps ``id`` and
-    ``title``. Headings of Markdown files begin sections; a plain text file is one section.
-
-    Raises BadInput: no such place, another kind of file, or no text in it.
+    ``title``. Raises BadInput: no such place, another kind of file, or no text in it.
     """
     if isinstance(given, Path | str):
         records = _records(Path(given))
@@ -109,11 +102,8 @@ def _files(folder: Path) -> Iterator[tuple[str, Document | str]]:
 
 
 def _markdown(text: str) -> tuple[tuple[str | None, str], ...]:
-    """(title, text) of each heading's section.
-
-    What stands before the first heading is the lead, if headings follow. The only first-level heading, where it comes
-    first, is the text's own title and begins no section; lines of a code block are no headings.
-    """
+    """(title, text) of each heading's section, and of the lead before them; lines of a code block are no headings, and the only
+    first-level heading, where it comes first, is the text's own title and begins no section."""
     blocks = [block.span() for block in _FENCED.finditer(text)]
     marks = [m for m in _HEADING.finditer(text) if not any(a <= m.start() < b for a, b in blocks)]
     begin = 0
@@ -160,7 +150,9 @@ def _given(record: dict[str, Any]) -> tuple[tuple[str | None, str], ...] | str:
     sections = record["sections"]
     if not isinstance(sections, list) or not sections:
         return "sections is not a list with something in it"
-    pairs = tuple((s.get("title"), s.get("text")) if isinstance(s, dict) else ("", None) for s in sections)
+    pairs: tuple[Any, ...] = tuple(
+        (s.get("title"), s.get("text")) if isinstance(s, dict) else ("", None) for s in sections
+    )
     if not all(isinstance(text, str) and isinstance(title, str | None) for title, text in pairs):
         return "a section is not {'title': text or null, 'text': text}"
     return pairs
@@ -187,10 +179,7 @@ def _clean(text: str) -> str:
 
 
 def halves(documents: tuple[Document, ...]) -> tuple[Document, ...]:
-    """Real texts, half of them for fitting (train) and half to be compared with (test), by a hash of their text.
-
-    Raises BadInput: fewer than two.
-    """
+    """Real texts, half for fitting (train) and half to be compared with (test), by a hash of their text. Raises BadInput: below two."""
     if len(documents) < 2:
         raise BadInput(f"got {len(documents)} real text, two are needed: one to learn from, one to compare with")
     digests = [hashlib.blake2b(d.text.encode(), digest_size=8).hexdigest() + d.id for d in documents]

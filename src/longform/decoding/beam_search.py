@@ -19,21 +19,13 @@ from longform.decoding.sampling import PAD, Sampled, SentenceEnds, TokenStream, 
 
 @dataclass(frozen=True)
 class Beam:
-    """Settings of a search.
+    """Settings of a search."""
 
-    Attributes:
-        beams: hypotheses a prompt; 1 is greedy.
-        groups: they are split into so many groups, which choose one after another.
-        group_penalty: lambda, for each earlier choice of the same token at the same step (Hamming diversity).
-        sibling_penalty: gamma, times a child's rank among its siblings.
-        blocking: no n-gram of this size twice, prompt included; 0 blocks nothing.
-    """
-
-    beams: int
-    groups: int = 1
-    group_penalty: float = 0.0
-    sibling_penalty: float = 0.0
-    blocking: int = 0
+    beams: int  # hypotheses a prompt; 1 is greedy
+    groups: int = 1  # they are split into so many groups, which choose one after another
+    group_penalty: float = 0.0  # lambda, for each earlier choice of the same token at the same step (Hamming diversity)
+    sibling_penalty: float = 0.0  # gamma, times a child's rank among its siblings
+    blocking: int = 0  # no n-gram of this size twice, prompt included; 0 blocks nothing
 
     def __post_init__(self) -> None:
         if self.beams < 1 or self.groups < 1 or self.beams % self.groups:
@@ -62,9 +54,7 @@ def beam_search(
     """Continue every prompt by ``limits`` tokens (1 or more), or, where ``ends`` is given, to the end of the sentence.
 
     A search is over when as many hypotheses have ended as there are beams, at its limit, or when blocking leaves no
-    token at all. The best ended hypothesis is taken; else the best one alive.
-
-    Raises BadInput: an empty prompt, or one that does not fit the window together with its limit.
+    token at all. The best ended hypothesis is taken; else the best one alive. Raises BadInput: as :func:`check_room`.
     """
     check_room(network, prompts, limits)
     made: dict[int, Hypothesis] = {}
@@ -112,10 +102,8 @@ class _Search:
             self.rules.append(partial(sibling_ranks, settings.sibling_penalty, 2 * self.size, self.width))
 
     def choose(self, rows: list[int]) -> tuple[torch.Tensor, ...]:
-        """Parents (rows of the stream), tokens and scores of the next hypotheses, each (N, G, K).
-
-        Children that end a sentence and rank among their group's best K are finished.
-        """
+        """Parents (rows of the stream), tokens and scores of the next hypotheses, each (N, G, K); children that end a sentence and rank
+        among their group's best K are finished."""
         log_probs: Any = self.rules(self.stream.ids, self.stream.logits.log_softmax(-1))
         vocabulary = log_probs.shape[-1]
         log_probs = log_probs.view(*self.scores.shape, vocabulary)
@@ -162,10 +150,7 @@ class Contrastive:
 def contrastive_search(
     network: Any, prompts: Sequence[Sequence[int]], settings: Contrastive, new_tokens: int, banned: Sequence[int] = ()
 ) -> list[list[int]]:
-    """``new_tokens`` tokens after each prompt; fewer where blocking leaves none.
-
-    Raises BadInput: a prompt is empty or does not fit the window.
-    """
+    """``new_tokens`` tokens after each prompt; fewer where blocking leaves none. Raises BadInput: as :func:`check_room`."""
     check_room(network, prompts, [new_tokens] * len(prompts))
     rules = Sampled(blocking=settings.blocking).rules(banned, device=network.device)
     made: list[list[int]] = [[] for _ in prompts]
@@ -214,10 +199,8 @@ def delayed(
     ends: SentenceEnds,
     banned: Sequence[int] = (),
 ) -> list[list[int]]:
-    """``new_tokens`` more tokens per prompt, in rounds of one sentence for all prompts that are not full.
-
-    A round reads its contexts anew. A row that blocking leaves without any token ends early.
-    """
+    """``new_tokens`` more tokens per prompt, in rounds of one sentence for all prompts that are not full; a round reads its contexts
+    anew, and a row that blocking leaves without any token ends early."""
     check_room(network, prompts, [new_tokens] * len(prompts))
     made: list[list[int]] = [[] for _ in prompts]
     rows = [row for row in range(len(prompts)) if new_tokens > 0]

@@ -38,18 +38,12 @@ class Truncation:
 
 @dataclass
 class Referee:
-    """Decides draws in float64, one context at a time.
+    """Decides draws in float64, one context at a time."""
 
-    Attributes:
-        network: a causal LM with float32 weights.
-        margin: lead below which a float32 draw is not certain, in nats of the logits.
-        called, largest: how often it decided, and the largest difference between the passes that it saw.
-    """
-
-    network: Any
-    margin: float = 0.0
-    called: int = 0
-    largest: float = 0.0
+    network: Any  # a causal LM with float32 weights
+    margin: float = 0.0  # lead below which a float32 draw is not certain, in nats of the logits
+    called: int = 0  # how often it decided
+    largest: float = 0.0  # difference between the passes that it saw
 
     @torch.no_grad()
     def logits(self, context: torch.Tensor, positions: int = 1) -> torch.Tensor:
@@ -141,12 +135,8 @@ def spread(difference: torch.Tensor) -> float:
 
 @torch.no_grad()
 def calibrated(network: Any, text: Sequence[int], window: int) -> Referee:
-    """A referee whose margin is ``SAFETY`` times the largest difference that float32 made on a text.
-
-    The text is read alone in float64, and in float32 alone, in a batch of ``ROWS``, and through the cache.
-
-    Raises BadInput: logits that are not numbers.
-    """
+    """A referee whose margin is ``SAFETY`` times the largest difference that float32 made on a text, which is read alone in float64, and in
+    float32 alone, in a batch of ``ROWS``, and through the cache. Raises BadInput: logits that are not numbers."""
     referee = Referee(network)
     ids = torch.tensor(list(text)[:window], device=network.device)
     compared = min(POSITIONS, len(ids))
@@ -168,10 +158,7 @@ def calibrated(network: Any, text: Sequence[int], window: int) -> Referee:
 
 @contextmanager
 def in_double(network: torch.nn.Module) -> Iterator[None]:
-    """Run a float32 network in float64, one module's weights at a time, so that no second copy of it is needed.
-
-    Float32 to float64 and back is exact, so the network is left as it was.
-    """
+    """Run a float32 network in float64, one module's weights at a time, so that no second copy of it is needed; the way back is exact."""
     owners = [module for module in network.modules() if module._parameters or module._buffers]
     hooks = [owner.register_forward_pre_hook(lambda module, _: _cast(module, torch.float64)) for owner in owners]
     hooks += [owner.register_forward_hook(lambda module, *_: _cast(module, torch.float32)) for owner in owners]

@@ -55,9 +55,7 @@ def generate(
         batch: sections that are written at once.
         scratch: a folder that keeps finished batches, so that a killed run goes on.
 
-    Returns:
-        All sides, article by article; facts count sections completed and kept.
-
+    Returns: all sides, article by article; facts count sections completed and kept.
     Raises BadInput: an unknown decoder or splitter, or a source's name that cannot end an id.
     """
     bad = [s for s, d in sources.items() if d not in DECODERS or not SOURCE.fullmatch(s) or f"-{s}" == HUMAN]
@@ -89,7 +87,9 @@ def generate(
         texts = {}
         for job in jobs:
             text = str(tokenizer.decode(job.ids[1:], skip_special_tokens=True))
-            texts[job.key] = _whole_sentences(" ".join(text.split()), job.prompt)
+            text = " ".join(text.split())
+            end = text.rfind(". ", len(job.prompt))  # of the last whole sentence
+            texts[job.key] = text if text.endswith(".") else text[: end + 1] if end >= 0 else f"{text}."
         for article in articles:
             sections = [replace(s, text=texts.get((article.id, k), s.text)) for k, s in enumerate(article.sections)]
             sides[article.id].append(replace(article, id=f"{article.id}-{source}", sections=tuple(sections)))
@@ -139,10 +139,3 @@ def _round(jobs: Sequence[_Job], network: Any, settings: Sampled, end: int) -> N
     fresh = sample(network, contexts, settings, limits, [job.rng for job in jobs], [end])
     for job, (ids, _) in zip(jobs, fresh, strict=True):
         job.ids += ids
-
-
-def _whole_sentences(text: str, prompt: str) -> str:
-    end = text.rfind(". ", len(prompt))
-    if text.endswith(".") or end < 0:
-        return text if text.endswith(".") else f"{text}."
-    return text[: end + 1]

@@ -44,7 +44,7 @@ def prefix_of(document: Document, splitter: str, title_from: str) -> tuple[str, 
 
 @dataclass(frozen=True)
 class _Row:
-    """One continuation to write: by which decoder, after which prefix, the how many-th."""
+    """One continuation to write."""
 
     setting: str
     document: Document
@@ -52,7 +52,7 @@ class _Row:
     first: str
     prompt: list[int]
     reference: list[int]
-    repeat: int = 0
+    repeat: int
 
 
 def generate(
@@ -78,7 +78,6 @@ def generate(
         decoders: by name; see :mod:`longform.decoding.strategies`.
         repeats: continuations per prefix; by default three where the decoder draws, else one.
         documents: how many articles; all by default.
-        title_from: a key of ``TITLES``.
 
     Returns:
         One document per continuation, split ``generated``: section 0 holds the page's title and the prefix's sentence,

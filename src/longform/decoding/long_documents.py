@@ -31,18 +31,11 @@ REPORT_EVERY = 10.0  # seconds between lines of progress
 
 @dataclass(frozen=True)
 class Sampling:
-    """Settings of the sampler.
+    """Settings of the sampler."""
 
-    Attributes:
-        max_tokens: a document is cut there (counted as ``cut``).
-        context_overlap: tokens re-encoded when the window is full; None slides by one token.
-        window: most tokens that a draw sees.
-        truncation: what is done to the logits.
-    """
-
-    max_tokens: int
-    context_overlap: int | None
-    window: int
+    max_tokens: int  # a document is cut there (counted as ``cut``)
+    context_overlap: int | None  # tokens re-encoded when the window is full; None slides by one token
+    window: int  # most tokens that a draw sees
     truncation: Truncation = field(default_factory=Truncation)
 
 
@@ -74,9 +67,7 @@ def generate(
         window: most tokens that a draw sees; None for all positions of the network.
         top_k: 0 is no truncation (deng2022 section 4); the authors' code inherits 50.
 
-    Returns:
-        The generated corpus, in the order of indices; facts count documents, redraws, cut and failed ones, and tokens.
-
+    Returns: the corpus, in the order of indices; facts count documents, redraws, cut and failed ones, and tokens.
     Raises BadInput: a setting that cannot sample, by name, value and what is allowed.
     """
     if packing not in STARTS:
@@ -104,9 +95,8 @@ def generate(
     ids = itertools.chain.from_iterable([tokenizer.eos_token_id, *encode(text, tokenizer)] for text in rendered)
     text = list(itertools.islice(ids, window)) or [tokenizer.eos_token_id]
     settings = Sampling(max_tokens, context_overlap, window, Truncation(top_k, temperature))
-    sampler = Sampler(
-        network, tokenizer, settings, text, STARTS[packing](tokenizer), titles, (seed, name), documents, scratch
-    )
+    job = Job(tokenizer, text, STARTS[packing](tokenizer), titles, (seed, name), documents, scratch)
+    sampler = Sampler(network, settings, job)
     for _ in range(redraws + 1):  # every round draws what is still missing or malformed, in full batches
         done = finished(scratch)
         tried = {i: done[i]["attempt"] + 1 if i in done else 0 for i in range(documents)}
@@ -137,31 +127,25 @@ class Draft:
     ids: list[int] = field(default_factory=list)
 
 
+@dataclass(frozen=True)
+class Job:
+    """What is to be written."""
+
+    tokenizer: Any
+    text: Sequence[int]  # tokens on which float32 is compared with float64
+    start: Sequence[int]  # tokens before each document
+    titles: bool
+    names: tuple[int, str]  # seed and stage, which name the drafts' noise
+    documents: int
+    scratch: Path
+
+
 class Sampler(pl.LightningModule):
-    """One process's share: takes batches of (index, attempt), writes finished drafts.
+    """One process's share: takes batches of (index, attempt), writes finished drafts."""
 
-    Args:
-        text: tokens on which float32 is compared with float64.
-        start: tokens before each document.
-        names: seed and stage, which name the drafts' noise.
-        documents: how many there shall be.
-    """
-
-    def __init__(
-        self,
-        network: Any,
-        tokenizer: Any,
-        settings: Sampling,
-        text: Sequence[int],
-        start: Sequence[int],
-        titles: bool,
-        names: tuple[int, str],
-        documents: int,
-        scratch: Path,
-    ) -> None:
+    def __init__(self, network: Any, settings: Sampling, job: Job) -> None:
         super().__init__()
-        self.network, self.tokenizer, self.settings, self.text, self.start = network, tokenizer, settings, text, start
-        self.titles, self.names, self.documents, self.scratch = titles, names, documents, scratch
+        self.network, self.settings, self.job = network, settings, job
         self.referee: Referee | None = None
         self.drawn, self.started, self.reported = 0, time.monotonic(), time.monotonic()
 
@@ -171,31 +155,31 @@ class Sampler(pl.LightningModule):
             return
         if self.referee is None:
             self.started = time.monotonic()
-            self.referee = calibrated(self.network, self.text, self.settings.window)
-        end = self.tokenizer.eos_token_id
-        drafts = [Draft(i, n, derived_seed(*self.names, i, n), list(self.start)) for i, n in batch]
+            self.referee = calibrated(self.network, self.job.text, self.settings.window)
+        end = self.job.tokenizer.eos_token_id
+        drafts = [Draft(i, n, derived_seed(*self.job.names, i, n), list(self.job.start)) for i, n in batch]
         sample(self.referee, drafts, self.settings, end, self._tick)
         lines = []
         for draft in drafts:
-            body = draft.ids[len(self.start) :]
-            sections = parse(self.tokenizer.decode(body, skip_special_tokens=True), self.titles)
+            body = draft.ids[len(self.job.start) :]
+            sections = parse(self.job.tokenizer.decode(body, skip_special_tokens=True), self.job.titles)
             parts = (
                 None if sections is None else [[section.title, section.text] for section in sections]
             )  # None: malformed
             cut = len(draft.ids) >= self.settings.max_tokens and draft.ids[-1] != end
             line = {"index": draft.index, "attempt": draft.attempt, "cut": cut, "tokens": len(body), "sections": parts}
             lines.append(line)
-        append_lines(self.scratch / f"drafts-{self.global_rank}.jsonl", lines)
+        append_lines(self.job.scratch / f"drafts-{self.global_rank}.jsonl", lines)
 
     def _tick(self, tokens: int) -> None:
         self.drawn += tokens
         if self.referee is None or time.monotonic() - self.reported < REPORT_EVERY:
             return
         self.reported = time.monotonic()
-        done = sum(row["sections"] is not None for row in finished(self.scratch).values())
+        done = sum(row["sections"] is not None for row in finished(self.job.scratch).values())
         speed, where = self.drawn / (self.reported - self.started), f"{self.global_rank + 1}/{self.trainer.world_size}"
         print(
-            f"generate {self.names[1]}: {done}/{self.documents} documents; process {where}: {self.drawn:,} tokens,"
+            f"generate {self.job.names[1]}: {done}/{self.job.documents} documents; process {where}: {self.drawn:,} tokens,"
             f" {speed:,.0f} tokens/s, margin {self.referee.margin:.1e}, {self.referee.called} draws in float64",
             flush=True,
         )

@@ -1,7 +1,7 @@
 """Drawing the next token: growing rows with their cache, rules on scores, and draws of which every row has its own.
 
-``generate`` draws for all rows from one stream, so a text would change with its batch. A rule maps ``input_ids`` and ``scores``, one row per
-hypothesis, to scores, as the processors of ``generate`` do; the truncations are those of ``transformers``.
+``generate`` draws for all rows from one stream, so a text would change with its batch. A rule maps ``input_ids`` and ``scores``, a row per
+hypothesis, to scores, as the processors of ``generate`` do.
 """
 
 import inspect
@@ -71,13 +71,8 @@ def growing_cache(network: Any) -> DynamicCache:
 
 
 class TokenStream:
-    """A batch of growing rows.
-
-    Attributes:
-        ids: int64 (rows, tokens so far), ``PAD`` on the left.
-        logits: (rows, vocabulary) of the next token, at least float32.
-        states: (rows, tokens so far, dims) last hidden states, where they are kept.
-    """
+    """A batch of growing rows: ``ids`` int64 (rows, tokens so far), ``PAD`` on the left; ``logits`` (rows, vocabulary) of the next
+    token, at least float32; ``states`` (rows, tokens so far, dims), the last hidden ones, where they are kept."""
 
     def __init__(self, network: Any, prompts: Sequence[Sequence[int]], keep_states: bool = False) -> None:
         self.network, self.keep_states = network, keep_states
@@ -130,11 +125,8 @@ class TokenStream:
 
 
 def block_repeats(n: int, pad: int, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-    """Rule: a token that would complete an n-gram already in its row, prompt included, is never written.
-
-    Source: Paulus, Xiong and Socher (2018), section 2.5; massarelli2020's subscript b. Where ``transformers``' own
-    ``no_repeat_ngram_size`` takes the padding of a short row for text, here no n-gram holds the token ``pad``.
-    """
+    """Rule: a token that would complete an n-gram already in its row, prompt included, is never written (Paulus, Xiong and Socher
+    2018, section 2.5). Where ``no_repeat_ngram_size`` of ``transformers`` takes padding for text, here no n-gram holds ``pad``."""
     if input_ids.shape[1] < n:
         return scores
     windows = input_ids.unfold(1, n, 1)  # (rows, places, n)
@@ -149,10 +141,9 @@ def block_repeats(n: int, pad: int, input_ids: torch.Tensor, scores: torch.Tenso
 def sibling_ranks(
     penalty: float, kept: int, prompt_tokens: int, input_ids: torch.Tensor, scores: torch.Tensor
 ) -> torch.Tensor:
-    """Rule: children of one parent pay ``penalty`` times their rank among their siblings, the best child once.
+    """Rule: children of one parent pay ``penalty`` times their rank among their siblings (Li, Monroe and Jurafsky 2016, equation 2).
 
-    Source: Li, Monroe and Jurafsky (2016), equation 2. As in fairseq: only the best ``kept`` children of a parent are
-    considered, the first token after the prompt is free, and the penalty stays in the hypothesis's score.
+    As in fairseq: only the best ``kept`` children count, the first token is free, and the penalty stays in the score.
     """
     if input_ids.shape[1] == prompt_tokens:
         return scores
@@ -162,11 +153,8 @@ def sibling_ranks(
 
 
 def nucleus(top_p: float, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-    """Rule: the fewest tokens that reach the mass ``top_p``; what ``TopPLogitsWarper`` keeps, for an eighth of its time on CPU.
-
-    Source: Holtzman et al. (2020), section 3.1. NumPy sorts the scores alone, and all above the least kept one stay; where scores
-    tie there, the row goes to the warper, whose order of ties is its own.
-    """
+    """Rule: the fewest tokens that reach the mass ``top_p`` (Holtzman et al. 2020, section 3.1); what ``TopPLogitsWarper`` keeps, for an
+    eighth of its time on CPU. Where scores tie at the least kept one, the row goes to the warper, whose order of ties is its own."""
     warper = transformers.TopPLogitsWarper(top_p)
     if scores.device.type != "cpu":
         return warper(input_ids, scores)
@@ -187,17 +175,11 @@ _CLOSING = "\"'”’)]} "
 
 @dataclass(frozen=True)
 class SentenceEnds:
-    """Which tokens end a sentence, from a table over the vocabulary and a look at the token before.
+    """Which tokens end a sentence, from tables over the vocabulary, bool (vocabulary,), and a look at the token before."""
 
-    Attributes:
-        table: bool (vocabulary,), the token closes a sentence wherever it stands.
-        points: bool (vocabulary,), it closes one unless the token before is in ``guards``.
-        guards: bool (vocabulary,), an abbreviation or a single capital: a point after it belongs to it.
-    """
-
-    table: torch.Tensor
-    points: torch.Tensor
-    guards: torch.Tensor
+    table: torch.Tensor  # it closes one wherever it stands
+    points: torch.Tensor  # it closes one unless the token before is in guards
+    guards: torch.Tensor  # an abbreviation or a single capital: a point after it belongs to it
 
     @classmethod
     def of_tokenizer(cls, tokenizer: Any, size: int) -> "SentenceEnds":
@@ -209,13 +191,6 @@ class SentenceEnds:
         points = torch.tensor([text.strip() == "." for text in texts])
         guards = torch.tensor([bool(_BEFORE_A_POINT.fullmatch(text.strip())) for text in texts])
         return cls(table & ~points, points, guards)
-
-    @classmethod
-    def of_tokens(cls, tokens: Sequence[int], size: int) -> "SentenceEnds":
-        """Ends at the named tokens and nowhere else."""
-        table = torch.zeros(size, dtype=torch.bool)
-        table[list(tokens)] = True
-        return cls(table, torch.zeros_like(table), torch.zeros_like(table))
 
     def next_ends(self, input_ids: torch.Tensor) -> torch.Tensor:
         """bool (rows, vocabulary): which next tokens would end the sentence of each row."""
@@ -231,21 +206,13 @@ class SentenceEnds:
 
 @dataclass(frozen=True)
 class Sampled:
-    """Settings of a sampler: which tokens are kept before one is drawn.
+    """Settings of a sampler: which tokens are kept before one is drawn."""
 
-    Attributes:
-        top_k: so many of the most probable; 0 keeps all.
-        top_p: the fewest that reach this mass.
-        blocking: no n-gram of this size twice; 0 blocks nothing.
-        min_p: those of at least this share of the best one's probability (Nguyen et al. 2024).
-        typical: those nearest to the entropy, up to this mass (Meister et al. 2023).
-    """
-
-    top_k: int = 0
-    top_p: float = 1.0
-    blocking: int = 0
-    min_p: float = 0.0
-    typical: float = 1.0
+    top_k: int = 0  # so many of the most probable; 0 keeps all
+    top_p: float = 1.0  # the fewest that reach this mass
+    blocking: int = 0  # no n-gram of this size twice; 0 blocks nothing
+    min_p: float = 0.0  # those of at least this share of the best one's probability (Nguyen et al. 2024)
+    typical: float = 1.0  # those nearest to the entropy, up to this mass (Meister et al. 2023)
 
     def __post_init__(self) -> None:
         shares = 0 < self.top_p <= 1 and 0 <= self.min_p <= 1 and 0 < self.typical <= 1
@@ -272,10 +239,8 @@ class Sampled:
 
 
 def draws(scores: torch.Tensor, rngs: Sequence[np.random.Generator]) -> np.ndarray:
-    """A token (rows,) in proportion to exp(score), by inversion of each row's cumulative distribution in float64.
-
-    A row takes one number from its generator; a row without a finite score takes none and has no token: -1.
-    """
+    """A token (rows,) in proportion to exp(score), by inversion in float64; a row takes one number from its generator, and one without
+    a finite score takes none and has no token: -1."""
     values = scores.double().cpu().numpy()
     tops = values.max(1, keepdims=True)
     open_rows = np.flatnonzero(np.isfinite(tops[:, 0])).tolist()
@@ -297,10 +262,7 @@ def sample(
     banned: Sequence[int] = (),
     ends: SentenceEnds | None = None,
 ) -> list[tuple[list[int], bool]]:
-    """Up to ``limits`` sampled tokens per prompt, and whether the last one ended a sentence (then the row stops there).
-
-    For rows with limits of their own, which ``generate`` does not have; a row that is done leaves the batch.
-    """
+    """Up to ``limits`` sampled tokens per prompt, and whether the last one ended a sentence, where the row then stops."""
     check_room(network, prompts, limits)
     made: list[list[int]] = [[] for _ in prompts]
     ended = [False] * len(prompts)

@@ -46,10 +46,7 @@ KINDS: Mapping[str, Callable[..., Settings]] = {  # defaults: Table 3, beam size
 
 
 def settings_of(decoder: Mapping[str, Any]) -> Settings:
-    """The settings that a decoder mapping names.
-
-    Raises BadInput: an unknown kind, or a setting that the kind does not have.
-    """
+    """The settings that a decoder mapping names. Raises BadInput: an unknown kind, or a setting that the kind does not have."""
     options = dict(decoder)
     kind = options.pop("kind", None)
     if kind not in KINDS:
@@ -76,11 +73,8 @@ def decode(
 ) -> list[list[int]]:
     """``new_tokens`` tokens after each prompt, fewer where blocking leaves none; the model's own generation settings are not asked.
 
-    Args:
-        end: the token that ends a text; it is banned.
-        ends: where sentences end, for delayed search alone.
-
-    Raises BadInput: a prompt is empty or does not fit the window, delayed search has no ``ends``, or people are to write.
+    ``end``, the token that ends a text, is banned; ``ends`` tells delayed search where sentences end.
+    Raises BadInput: as :func:`check_room`, delayed search has no ``ends``, or people are to write.
     """
     banned, limits = [end], [new_tokens] * len(prompts)
     if isinstance(settings, Human):

@@ -28,13 +28,8 @@ def generate(
     temperature: float = 1.0,
     batch: int = 64,
 ) -> Corpus:
-    """One translation per pair of ``split``, as documents of split ``generated`` with both sections.
-
-    Args:
-        temperature: divides the logits; 0 takes the most probable word. Lengths are taken at their most probable.
-
-    Returns:
-        documents, with ``facts`` counting those cut at the length limit and those left empty.
+    """One translation per pair of ``split``, as documents of split ``generated`` with both sections; facts count those cut at the length
+    limit and those left empty. Lengths are the most probable ones, as are words at ``temperature`` 0, by which logits are divided.
 
     Raises BadInput: no pair of the split, or a negative temperature.
     """
@@ -99,10 +94,7 @@ def _all_at_once(
 
 
 def pick(logits: torch.Tensor, uniforms: np.ndarray, temperature: float) -> np.ndarray:
-    """One token per row of logits, by inverting the cumulative distribution at the row's uniform number.
-
-    Control tokens other than the end are never written.
-    """
+    """One token per row of logits, by inversion at the row's uniform number; never a control token other than the end."""
     logits = logits.clone()
     logits[:, [PAD, BEGIN, UNKNOWN]] = -torch.inf
     if temperature == 0:

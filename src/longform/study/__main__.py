@@ -204,10 +204,7 @@ def exported(study: Study, store: Store) -> list[dict[str, Any]]:
 
 
 def read_export(path: Path) -> list[dict[str, Any]]:
-    """Rows of ``export``, CSV or JSON lines, also as a spreadsheet saves them: a byte-order mark, TRUE for True.
-
-    Raises BadInput: no such file, a line that is no row, a missing column, or a mark neither true nor false.
-    """
+    """Rows of ``export``, CSV or JSON lines, also as a spreadsheet saves them: a byte-order mark, TRUE for True. Raises BadInput."""
     try:
         rows = items.sheet(path)
     except BadInput as error:
@@ -227,12 +224,8 @@ def read_export(path: Path) -> list[dict[str, Any]]:
 
 
 def analyse(rows: Sequence[Mapping[str, Any]], seed: int = 1234) -> list[Table]:
-    """The table of shares, agreement, mixed effects and tests, and that of the organisations called incoherent (Table 18).
-
-    The tests exchange whole articles: each system's share of coherent judgements minus the first's.
-
-    Raises BadInput: no verdict on any article, as in a study of claims or pairs.
-    """
+    """The table of shares, agreement, mixed effects and tests (of each system's share minus the first's, exchanging whole articles), and
+    that of the organisations called incoherent (Table 18). Raises BadInput: no verdict on any article."""
     judged = [row for row in rows if row["question"] == "coherent" or str(row["question"]).startswith("section_")]
     told = [{**row, "gold": row["gold"] if str(row["check"]) == "True" else ""} for row in judged]
     by_source = grouped(judged_items(told, splits={}, simulated=False), lambda unit: unit.source)

@@ -95,7 +95,12 @@ def create_app(study: Study, store: Store, hosts: Sequence[str] = LOCAL) -> Fast
             return show("message.html", message="You are done. Thank you! You may close this page.")
         item, number = left[0], len(order) - len(left) + 1
         chosen = store.drafted(token, item.id)
-        shown = {"item": item, "chosen": chosen, "questions": dict(questions(item)), "place": order.index(item)}
+        shown: dict[str, Any] = {
+            "item": item,
+            "chosen": chosen,
+            "questions": dict(questions(item)),
+            "place": order.index(item),
+        }
         gold = item.gold if item.phase == "training" and chosen.get("verified") else ()
         return show("item.html", form=stamp(token), number=number, of=len(order), gold=gold, **shown)
 
