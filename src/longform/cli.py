@@ -58,7 +58,3 @@ def _bar(panels: Sequence[Any]) -> Iterator[Any]:
             bar.update(task, description=panel.name)
             yield panel
             bar.advance(task)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -16,7 +16,6 @@ import numpy as np
 from longform import extras
 from longform.core.documents import BadInput, Document, Readout
 from longform.core.text.sentences import SECTION_BREAK, sentences
-from longform.critics.bbscore.score import BridgeCritic, JointBridgeCritic
 from longform.critics.perplexity.score import Perplexity
 from longform.critics.perplexity.score import units_from_readout as token_units
 from longform.critics.topics.score import LogisticNormalCritic
@@ -139,19 +138,7 @@ FEWEST = 10  # ours: such texts, a fifth of which validate
 SCHEDULE = {"learning_rate": 1.0e-3, "batch": 16, "epochs": 10, "validations": 5, "weight_decay": 0.01}  # ours
 
 
-def bbscore(options: Options) -> Panel:
-    """BBScore of latents under a head that was trained by its contrast (sheng2024 section 3)."""
-    question = "Does the text move between its first and last sentence as real text does?"
-    return _sentence_path("sentence path (BBScore)", question, BridgeCritic(), "paper", 1, options)
-
-
-def joint_density(options: Options) -> Panel:
-    """The exact density of the bridge, under a head that was trained by it; comparable between lengths."""
-    question = "Do sentences follow one another in steps as small as in real text? (about 1 on real text, more where they jump)"
-    return _sentence_path("sentence path (joint density)", question, JointBridgeCritic(), "likelihood", 0, options)
-
-
-def _sentence_path(name: str, question: str, critic: Any, objective: str, first: int, options: Options) -> Panel:
+def sentence_path(options: Options, name: str, question: str, critic: Any, objective: str, first: int) -> Panel:
     """A panel whose head minimises ``objective``, and whose parts are sentences from number ``first`` on."""
 
     def read(documents: Sequence[Document]) -> list[Any]:

@@ -21,6 +21,7 @@ from longform.core.text.nouns import NounRules
 from longform.core.text.sentences import sentences
 from longform.criticize import panel
 from longform.criticize.panel import Options, Panel, Spans, section_starts, splits_of
+from longform.critics.bbscore.score import BridgeCritic, JointBridgeCritic
 from longform.critics.coreference import rules
 from longform.critics.coreference.score import MentionCritic
 from longform.critics.entity_grid.score import RoleTransitions
@@ -35,6 +36,10 @@ ROLES = "Do entities move between subject, object and other places as in real te
 OVERLAP = "How many nouns do neighbouring sentences share?"
 RELATED = "How related are the nouns of neighbouring sentences?"
 PAIRS = "two sentences with nouns"
+MOVES = "Does the text move between its first and last sentence as real text does?"
+STEPS = (
+    "Do sentences follow one another in steps as small as in real text? (about 1 on real text, more where they jump)"
+)
 
 
 def panels(options: Options) -> list[Panel]:
@@ -48,8 +53,10 @@ def panels(options: Options) -> list[Panel]:
         _repetition(),
         panel.topics(options),
         panel.kept_topics(options),
-        panel.bbscore(options),
-        panel.joint_density(options),
+        # under a head that was trained by its contrast (sheng2024 section 3)
+        panel.sentence_path(options, "sentence path (BBScore)", MOVES, BridgeCritic(), "paper", 1),
+        # under a head that was trained by its own density, so that texts of any length compare
+        panel.sentence_path(options, "sentence path (joint density)", STEPS, JointBridgeCritic(), "likelihood", 0),
         _model(options),
     ]
 

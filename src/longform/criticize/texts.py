@@ -33,10 +33,26 @@ def read_texts(given: Path | str | Sequence[str]) -> Texts:
     A line is a JSON object with ``text`` (or ``sections``, a list of ``{"title", "text"}``), and perhaps ``id`` and
     ``title``. Raises BadInput: no such place, another kind of file, or no text in it.
     """
+    records: Iterable[tuple[str, Document | str]]  # what stands at each place: a document, or why there is none
     if isinstance(given, Path | str):
-        records = _records(Path(given))
+        path = Path(given)
+        if "\n" in str(path) or len(str(path)) > LONGEST:
+            raise BadInput(f"texts: got one text, {shortened(str(path))!r}; give a list of texts, a file or a folder")
+        if path.is_dir():
+            records = _files(path)
+        elif path.suffix == ".jsonl" and path.is_file():
+            lines = enumerate(path.read_bytes().split(b"\n"), 1)
+            records = ((f"line {number}", _record(raw, number)) for number, raw in lines if raw.strip())
+        else:
+            there = path.exists()
+            what = "not a folder of .txt and .md files, nor a .jsonl file" if there else "no such file or folder"
+            raise BadInput(f"{path}: {what}; give a folder of .txt and .md files, or a .jsonl file")
     elif isinstance(given, Iterable):
-        records = _listed(given)
+        named = ((f"text-{number}", text) for number, text in enumerate(given, 1))
+        records = (
+            (name, _document(name, ((None, text),)) if isinstance(text, str) else f"{type(text).__name__}, not a text")
+            for name, text in named
+        )
     else:
         raise BadInput(f"texts: got {type(given).__name__}; give a .jsonl file, a folder, or a list of texts")
     documents: dict[str, Document] = {}
@@ -59,24 +75,6 @@ def read_texts(given: Path | str | Sequence[str]) -> Texts:
         where = given if isinstance(given, Path | str) else "texts"
         raise BadInput(f"{where}: no text to read ({told}); give at least one text")
     return Texts(tuple(documents.values()), tuple(aside))
-
-
-def _records(path: Path) -> Iterator[tuple[str, Document | str]]:
-    """What stands at each place below a path: a document, or why there is none."""
-    if "\n" in str(path) or len(str(path)) > LONGEST:
-        raise BadInput(f"texts: got one text, {shortened(str(path))!r}; give a list of texts, a file or a folder")
-    if path.is_dir():
-        return _files(path)
-    if path.suffix == ".jsonl" and path.is_file():
-        return _lines(path)
-    what = "not a folder of .txt and .md files, nor a .jsonl file" if path.exists() else "no such file or folder"
-    raise BadInput(f"{path}: {what}; give a folder of .txt and .md files, or a .jsonl file")
-
-
-def _listed(texts: Iterable[Any]) -> Iterator[tuple[str, Document | str]]:
-    for number, text in enumerate(texts, 1):
-        name = f"text-{number}"
-        yield name, _document(name, ((None, text),)) if isinstance(text, str) else f"{type(text).__name__}, not a text"
 
 
 def _files(folder: Path) -> Iterator[tuple[str, Document | str]]:
@@ -115,13 +113,6 @@ def _markdown(text: str) -> tuple[tuple[str | None, str], ...]:
     titles = [LEAD if marks else None, *(mark.group(1).rstrip(" \t#") for mark in marks)]
     pairs = [(title, text[a:b]) for title, a, b in zip(titles, starts, stops, strict=True)]
     return tuple(pairs[1:] if marks and not pairs[0][1].strip() else pairs)  # a text may begin with a heading
-
-
-def _lines(path: Path) -> Iterator[tuple[str, Document | str]]:
-    with path.open("rb") as file:
-        for number, raw in enumerate(file, 1):
-            if raw.strip():
-                yield f"line {number}", _record(raw, number)
 
 
 def _record(raw: bytes, number: int) -> Document | str:
