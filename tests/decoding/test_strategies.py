@@ -1,14 +1,24 @@
 """Sampling and delayed beam search: distributions, identities, batches, and input that cannot be used."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import torch
 from toy_language import DEPTH, PROMPT, ends_at, next_log_probs, rngs, toy
-from transformers import AutoConfig, AutoModelForCausalLM, DynamicCache, TopPLogitsWarper
+from transformers import (
+    AutoConfig,
+    AutoModelForCausalLM,
+    DynamicCache,
+    LogitsProcessorList,
+    StoppingCriteriaList,
+    TopPLogitsWarper,
+)
 
 from longform.core.resampling import generator
+from longform.decoding import sampling
 from longform.decoding.beam_search import Beam, Delayed, beam_search, delayed
-from longform.decoding.sampling import GrowingLayer, Sampled, SentenceEnds, draws, growing_cache, nucleus, sample
+from longform.decoding.sampling import PAD, Sampled, SentenceEnds, block_repeats, draws, growing_cache, nucleus, sample
 from longform.decoding.strategies import KINDS, decode, is_random, settings_of
 from tests.refusals import refuses
 
@@ -114,11 +124,18 @@ def test_what_generate_writes_is_what_our_own_loops_write(kind):
     assert made == wanted
 
 
-def test_a_models_own_settings_are_not_asked():
+def test_a_models_own_settings_are_not_asked_and_the_rules_work_inside_generate():
     network = toy(1)
     wanted = decode(network, [PROMPT], settings_of({"kind": "greedy"}), 12, rngs(), 4)
     network.generation_config.repetition_penalty = 50.0
     assert decode(network, [PROMPT], settings_of({"kind": "greedy"}), 12, rngs(), 4) == wanted
+    network = toy(2)
+    given = {"max_new_tokens": 12, "do_sample": False, "pad_token_id": 0, "attention_mask": torch.ones(1, 3)}
+    rules = LogitsProcessorList([partial(block_repeats, 2, PAD)])
+    made = network.generate(torch.tensor([PROMPT]), logits_processor=rules, **given)
+    assert made[0, 3:].tolist() == list(beam_search(network, [PROMPT], Beam(1, blocking=2), [12])[0].tokens)
+    made = network.generate(torch.tensor([PROMPT]), stopping_criteria=StoppingCriteriaList([AT_TWO]), **given).tolist()
+    assert 2 not in made[0][3:-1] and (made[0][-1] == 2 or len(made[0]) == 15)
 
 
 class Pieces:
@@ -138,6 +155,7 @@ def test_sentences_end_at_closing_marks_but_not_after_abbreviations():
     after = {text: ends.next_ends(torch.tensor([[row]]))[0].tolist() for row, text in enumerate(Pieces.texts)}
     assert [i for i, end in enumerate(after[" town"]) if end] == [1, 3, 4, 7, 9]
     assert [i for i, end in enumerate(after["Dr"]) if end] == [3, 4, 7, 9] and after["Dr"] == after[" J"]
+    assert ends(torch.tensor([[0, 1], [2, 1]]), None).tolist() == [False, True]
     assert ends.guarded([0, 1, 2, 1, 6, 1]) == 2
 
 
@@ -183,7 +201,7 @@ def logits(network, cache, ids):
 def test_bits_are_those_of_the_cache_that_copies(kind):
     network, ids = network_of(kind), torch.randint(40, (3, 70), generator=torch.Generator().manual_seed(1))
     ours = growing_cache(network)
-    assert any(isinstance(layer, GrowingLayer) for layer in ours.layers)
+    assert any(isinstance(layer, sampling.GrowingLayer) for layer in ours.layers)
     theirs = logits(network, DynamicCache(config=network.config), ids)
     assert all(torch.equal(*pair) for pair in zip(logits(network, ours, ids), theirs, strict=True))
 

@@ -198,6 +198,10 @@ class SentenceEnds:
         guarded = self.guards.to(device)[input_ids[:, -1].clamp(min=0)] & (input_ids[:, -1] != PAD)
         return self.table.to(device)[None] | (self.points.to(device)[None] & ~guarded[:, None])
 
+    def __call__(self, input_ids: torch.Tensor, scores: Any, **kwargs: Any) -> torch.Tensor:
+        """bool (rows,): the last token of the row ended a sentence, as a stopping criterion of ``generate``."""
+        return self.next_ends(input_ids[:, :-1]).gather(1, input_ids[:, -1:].clamp(min=0))[:, 0]
+
     def guarded(self, ids: Sequence[int]) -> int:
         """How often a point of this row did not end a sentence because of what stands before it."""
         points, guards = self.points.tolist(), self.guards.tolist()
