@@ -37,7 +37,8 @@ def network(layers: int, width: int, vocabulary: int) -> GPT2LMHeadModel:
 def sides(model: GPT2LMHeadModel, prompts: torch.Tensor, tokens: int) -> dict[str, Callable[[], torch.Tensor]]:
     """Both searches, each writing exactly ``tokens`` tokens a prompt."""
     vocabulary = model.config.vocab_size
-    ends = SentenceEnds.of_tokens(range(5, vocabulary, 40), vocabulary)  # one token in forty ends a sentence
+    none = torch.zeros(vocabulary, dtype=torch.bool)
+    ends = SentenceEnds(torch.arange(vocabulary) % 40 == 5, none, none)  # one token in forty ends a sentence
     shared = {"attention_mask": torch.ones_like(prompts), "max_new_tokens": tokens, "pad_token_id": 0}
     settings, rows = Delayed(Sampled(TOP_K), Beam(BEAMS), DELAY), prompts.tolist()
     rngs = [generator("delayed beam search", 0, row) for row in range(len(rows))]

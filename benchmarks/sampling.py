@@ -93,7 +93,7 @@ class Ours:
 
     def write(self, upto: int) -> None:
         """Until each document has so many tokens."""
-        sample(self.referee, self.drafts, Sampling(upto, self.overlap), NEVER)
+        sample(self.referee, self.drafts, Sampling(upto, self.overlap, WINDOW), NEVER)
 
     def slide(self, tokens: int) -> None:
         """So many more."""

@@ -18,7 +18,13 @@ from longform import extras
 from tests.refusals import refuses
 
 ROOT = Path(__file__).parents[1]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+def read(name):
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+PROJECT = tomllib.loads(read("pyproject.toml"))["project"]
 OUTSIDE = (
     "torch", "transformers", "tokenizers", "safetensors", "pytorch_lightning", "torch_struct", "dvc", "wandb", "dask",
     "distributed", "statsmodels", "faiss", "tomotopy", "bm25s", "fastapi", "uvicorn", "pooch", "pandas", "mwparserfromhell",
@@ -42,7 +48,7 @@ def fresh(code, *arguments):
 
 
 def pins(name):
-    lines = (line.split("#")[0].strip() for line in (ROOT / name).read_text(encoding="utf-8").splitlines())
+    lines = (line.split("#")[0].strip() for line in read(name).splitlines())
     return {one.name.lower(): one.specifier for one in map(Requirement, filter(None, lines))}
 
 
@@ -121,7 +127,7 @@ def test_every_package_that_the_source_imports_is_declared():
 
 
 def test_the_lock_has_every_requirement_at_its_version_with_a_hash_and_no_place():
-    lines = (ROOT / "requirements.lock").read_text(encoding="utf-8").splitlines()[1:]
+    lines = read("requirements.lock").splitlines()[1:]
     found = [re.fullmatch(r"([a-z0-9-]+)==(\S+) --hash=sha256:[0-9a-f]{64}", line) for line in lines]
     assert all(found) and len(found) > 100
     locked = {one[1]: Version(one[2]) for one in found}
@@ -139,20 +145,18 @@ def test_a_package_without_a_hash_is_not_locked():
         locked({"environment": machine, "install": [{**package, "download_info": {}}]})
 
 
-def tried():
-    return re.findall(r"Python :: (\d\.\d+)$", "\n".join(PROJECT["classifiers"]), re.M)
-
-
-def targets():
-    return set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M))
+TRIED = re.findall(r"Python :: (\d\.\d+)$", "\n".join(PROJECT["classifiers"]), re.M)
+MAKEFILE = read("Makefile")
+TARGETS = set(re.findall(r"^([a-z]+):", MAKEFILE, re.M))
+MADE_WITH = re.search(r"^PYTHON \?= python([\d.]+)$", MAKEFILE, re.M)[1]  # by ``make setup``
 
 
 def test_the_workflow_runs_what_exists_on_the_versions_that_the_package_names():
-    jobs = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8"))["jobs"]
+    jobs = yaml.safe_load(read(".github/workflows/ci.yml"))["jobs"]
     steps = [step for job in jobs.values() for step in job["steps"]]
-    assert made_with() in tried() and jobs["everything"]["env"] == {"PYTHON": "python${{ matrix.python-version }}"}
+    assert MADE_WITH in TRIED and jobs["everything"]["env"] == {"PYTHON": "python${{ matrix.python-version }}"}
     for job in jobs.values():
-        assert job["strategy"]["matrix"]["python-version"] == tried()
+        assert job["strategy"]["matrix"]["python-version"] == TRIED
         setup = next(s["with"] for s in job["steps"] if "setup-python" in s.get("uses", ""))
         assert setup["python-version"] == "${{ matrix.python-version }}"
         assert setup["cache"] == "pip" and list(ROOT.glob(setup["cache-dependency-path"]))
@@ -160,36 +164,31 @@ def test_the_workflow_runs_what_exists_on_the_versions_that_the_package_names():
     for word in words:
         assert "/" not in word or word.startswith("criticism/") or (ROOT / word).exists(), word
     assert os.access(ROOT / ".ci/run", os.X_OK) and ".ci/run" in words
-    run = (ROOT / ".ci/run").read_text(encoding="utf-8")
-    assert set(re.findall(r"^make (\w+)", run, re.M)) <= targets()
+    run = read(".ci/run")
+    assert set(re.findall(r"^make (\w+)", run, re.M)) <= TARGETS
     assert "longform criticize docs/data_cards docs/model_cards --out criticism" in [step.get("run") for step in steps]
 
 
-def made_with():
-    """Python of ``make setup``."""
-    return re.search(r"^PYTHON \?= python([\d.]+)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M)[1]
-
-
 def test_the_container_copies_what_setup_needs_and_both_are_of_one_python():
-    text = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+    text = read("Dockerfile")
     based = re.findall(r"^FROM (\S+) AS (\w+)", text, re.M)
-    assert based == [(f"python:{made_with()}-slim", "machine"), ("machine", "study")]
+    assert based == [(f"python:{MADE_WITH}-slim", "machine"), ("machine", "study")]
     before, _, after = text.partition("RUN make setup\n")
     copied = {name for line in re.findall(r"^COPY --chown=\w+ (.*)$", before, re.M) for name in line.split()[:-1]}
     needed = {"Makefile", "pyproject.toml", PROJECT["readme"], *PROJECT["license-files"], "requirements.txt"}
     assert needed <= copied and all((ROOT / name).is_file() for name in copied)
-    assert "setup" in targets() and re.search(r"^COPY --chown=\w+ \. \.$", after, re.M)
+    assert "setup" in TARGETS and re.search(r"^COPY --chown=\w+ \. \.$", after, re.M)
     assert before.index("USER researcher") < before.index("COPY")
-    box = json.loads((ROOT / ".devcontainer/devcontainer.json").read_text(encoding="utf-8"))
+    box = json.loads(read(".devcontainer/devcontainer.json"))
     place = ROOT / ".devcontainer"
     assert (place / box["build"]["dockerfile"]).is_file() and (place / box["build"]["context"]).resolve() == ROOT
     assert f"AS {box['build']['target']}\n" in text and f"USER {box['remoteUser']}\n" in text
-    assert box["postCreateCommand"].removeprefix("make ") in targets()
+    assert box["postCreateCommand"].removeprefix("make ") in TARGETS
 
 
 def test_what_git_ignores_stays_out_of_the_container_and_git_does_not():
-    ignored = (ROOT / ".dockerignore").read_text(encoding="utf-8").split("\n")
-    for line in (ROOT / ".gitignore").read_text(encoding="utf-8").split():
+    ignored = read(".dockerignore").split("\n")
+    for line in read(".gitignore").split():
         pattern = line.strip("/")
         if not line.startswith(("!", ".*")):
             assert pattern in ignored or f"**/{pattern}" in ignored, line
@@ -197,7 +196,7 @@ def test_what_git_ignores_stays_out_of_the_container_and_git_does_not():
 
 
 def test_the_hook_is_the_pinned_ruff():
-    (repo,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))["repos"]
+    (repo,) = yaml.safe_load(read(".pre-commit-config.yaml"))["repos"]
     (exact,) = pins("requirements-dev.txt")["ruff"]
     assert repo["rev"] == f"v{exact.version}"
     assert [hook["id"] for hook in repo["hooks"]] == ["ruff-check", "ruff-format"]

@@ -13,7 +13,7 @@ import argparse
 import json
 import math
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,8 @@ from longform.core.documents import BadInput, Corpus, Document, chains_from_read
 from longform.core.resampling import generator
 from longform.core.text.sentences import sentences
 from longform.criticize.judging import by_sentence, worst_places
-from longform.criticize.panels import Options, Panel, completion, panels, section_starts
+from longform.criticize.panel import Options, Panel, completion, section_starts
+from longform.criticize.panels import panels
 from longform.critics.bbscore.score import BridgeCritic, JointBridgeCritic
 from longform.critics.bbscore.score import units_from_readout as paths_from_readout
 from longform.critics.coreference import rules
@@ -88,16 +89,14 @@ def sentence_starts() -> dict[str, np.ndarray]:
     return dict(zip((d.id for d in sound.documents), np.split(both, ends[:-1]), strict=True))
 
 
-def planted_panels(truth: dict[str, Any]) -> Iterator[tuple[str, Callable[[], Panel]]]:
+def planted_panels(truth: dict[str, Any]) -> Iterator[Panel]:
     """Critics on the matrix's readings: persons by recency alone, sentence topics with the planted words."""
-    yield "persons, by recency", lambda: _persons()
-    yield "BBScore, true topics", lambda: _topic_path(BridgeCritic(), truth, skipped=1)
-    yield "joint bridge, true topics", lambda: _topic_path(JointBridgeCritic(), truth, skipped=0)
+    yield _persons()
+    yield _topic_path("BBScore, true topics", BridgeCritic(), truth, skipped=1)
+    yield _topic_path("joint bridge, true topics", JointBridgeCritic(), truth, skipped=0)
     known = {"reader": Path(), "reader_truth": truth, "splits": ["train", "generated"]}
-    yield (
-        "completion, true topics",
-        lambda: completion(lambda documents: read_topics(documents, readout="completion", **known)),
-    )
+    words = completion(lambda documents: read_topics(documents, readout="completion", **known))
+    yield replace(words, name="completion, true topics")
 
 
 def _persons() -> Panel:
@@ -114,7 +113,7 @@ def _persons() -> Panel:
     return Panel("persons, by recency", "", read, MentionCritic(), lambda document, parts: spans[document.id])
 
 
-def _topic_path(critic: Any, truth: dict[str, Any], skipped: int) -> Panel:
+def _topic_path(name: str, critic: Any, truth: dict[str, Any], skipped: int) -> Panel:
     spans: dict[str, list[tuple[int, int]]] = {}
 
     def read(documents: Sequence[Document]) -> list[Any]:
@@ -127,7 +126,7 @@ def _topic_path(critic: Any, truth: dict[str, Any], skipped: int) -> Panel:
             spans[document.id] = [every[place] for place in row.tolist()]
         return paths_from_readout(found)
 
-    return Panel("", "", read, critic, lambda document, parts: spans[document.id][skipped : skipped + parts.size])
+    return Panel(name, "", read, critic, lambda document, parts: spans[document.id][skipped : skipped + parts.size])
 
 
 def main() -> None:
@@ -139,13 +138,13 @@ def main() -> None:
     known = build(name="localise real", seed=12, domain="wiki", documents={"test": 400})
     real = [replace(d, split="train", id=f"real/{d.id}") for d in known.documents]
     starts, rows = sentence_starts(), []
-    for name, make in (*panels(Options()), *planted_panels(dict(known.truth))):
-        for failure in CASES.get(name, ()):
+    for panel in (*panels(Options()), *planted_panels(dict(known.truth))):
+        for failure in CASES.get(panel.name, ()):
             try:
-                found = located(make(), single_edits(failure, given.articles), real, starts)
-                rows.append({"critic": name, "failure": failure, **found})
+                found = located(panel, single_edits(failure, given.articles), real, starts)
+                rows.append({"critic": panel.name, "failure": failure, **found})
             except BadInput as error:
-                print(f"{name}: left out ({error})", file=sys.stderr)
+                print(f"{panel.name}: left out ({error})", file=sys.stderr)
                 break
             print(json.dumps(rows[-1]), file=sys.stderr, flush=True)
     given.out.parent.mkdir(parents=True, exist_ok=True)

@@ -28,42 +28,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     try:
-        return _criticize(given)
+        from longform.criticize import criticize
+        from longform.criticize.report import check
+
+        check(given.out, (given.real, given.generated))  # before an hour of work, not after it
+        chosen = {"model": given.model, "encoder": given.encoder, "seed": given.seed}
+        found = criticize(given.real, given.generated, **chosen, progress=_bar)
+        report = found.save(given.out)
     except BadInput as error:
         print(f"longform: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("longform: stopped; nothing was written", file=sys.stderr)
         return 130
-
-
-def _criticize(given: argparse.Namespace) -> int:
-    from longform.criticize import criticize
-    from longform.criticize.report import check
-
-    check(given.out, (given.real, given.generated))  # before an hour of work, not after it
-    found = criticize(
-        given.real, given.generated, model=given.model, encoder=given.encoder, seed=given.seed, progress=_bar
-    )
-    report = found.save(given.out)
     print(found.table())
     print(f"report: {report}")
     return 0
 
 
-def _bar(steps: Sequence[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+def _bar(panels: Sequence[Any]) -> Iterator[Any]:
     """A bar on standard error that names the critic at work."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
     with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task("", total=len(steps))
-        for step in steps:
-            bar.update(task, description=step[0])
-            yield step
+        task = bar.add_task("", total=len(panels))
+        for panel in panels:
+            bar.update(task, description=panel.name)
+            yield panel
             bar.advance(task)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -21,10 +21,6 @@ from tests.refusals import refuses
 LONG = "The town lies on a river. It has old houses. People work in fields. There are hills. It rains in spring."
 
 
-def grids(documents):
-    return found_grids(documents, NounRules(None).mentions)
-
-
 def test_a_wrong_order_of_sections_moves_the_section_critic_and_true_text_does_not(world, broken):
     assert by_name(broken)["section order"].difference.p_value < 0.01
     assert by_name(broken)["section order"].verdict(broken.level) == "higher than real text"
@@ -95,14 +91,10 @@ def test_what_cannot_be_used_ends_before_any_work(tmp_path, world, capsys, optio
 
 
 @pytest.mark.parametrize("held", ["{}", "[]", "{"])
-def test_a_tokenizer_file_that_holds_no_tokenizer_is_one_sentence(tmp_path, world, capsys, held):
-    (tmp_path / "model").mkdir()
-    (tmp_path / "model/config.json").write_text("{}")
-    (tmp_path / "model/tokenizer.json").write_text(held)
-    given = ["--model", str(tmp_path / "model"), "--out", str(tmp_path / "o")]
-    assert main(["criticize", str(world["real"]), str(world["true"]), *given]) == 2
-    said = capsys.readouterr().err
-    assert "tokenizer.json" in said and len(said.splitlines()) == 1
+def test_a_tokenizer_file_that_holds_no_tokenizer_is_one_sentence(tmp_path, world, held):
+    (tmp_path / "config.json").write_text("{}")
+    (tmp_path / "tokenizer.json").write_text(held)
+    refuses("tokenizer.json .*; fetch the folder again$", criticize, world["real"], world["true"], model=tmp_path)
 
 
 @pytest.mark.parametrize("given", ["A text.\nIn two lines.", "Many words. " * 200, None, 3])
@@ -130,19 +122,15 @@ def test_words_that_leave_the_topics_of_the_first_half_are_marked(tmp_path, worl
     assert marked and marked <= set(farm.replace(".", "").split()) | {"ploughs."}
 
 
-def halved(document):
-    """The first half of every section's sentences."""
-    parts = [sentence_texts(section.text) for section in document.sections]
-    return " ".join(" ".join(part[: (len(part) + 1) // 2]) for part in parts)
-
-
 def test_real_texts_cut_in_half_are_no_worse_under_the_entity_grid(world):
     """Read whole, a cell's log-probability follows the number of sentences and half a real article is worse than real."""
     texts = read_texts(world["real"]).documents + read_texts(world["true"]).documents
-    real, cut = [d.text for d in texts[:40]], [halved(d) for d in texts[40:]]
+    parts = [[sentence_texts(section.text) for section in d.sections] for d in texts[40:]]
+    real, cut = [d.text for d in texts[:40]], [" ".join(s for p in d for s in p[: (len(p) + 1) // 2]) for d in parts]
     found = by_name(criticize(real, cut))["entity grid"]
     assert found.difference.p_value > 0.05 and found.real.excluded == 0
-    whole = grids([Document(f"{i}", "test", (Section(None, text),)) for i, text in enumerate([*real, *cut])])
+    documents = [Document(f"{i}", "test", (Section(None, text),)) for i, text in enumerate([*real, *cut])]
+    whole = found_grids(documents, NounRules(None).mentions)
     critic = RoleTransitions().fit(whole[:20])
     assert compare(critic, critic.tally(whole[40:]), critic.tally(whole[20:40]), generator("cut")).p_value < 0.01
 

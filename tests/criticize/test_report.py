@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from own_texts import split, write
 
-from longform.core.documents import BadInput, Section
+from longform.core.documents import Section
 from longform.core.text.sentences import sentence_texts
 from longform.criticize import report
 from longform.criticize.judging import judge, worst_places
@@ -41,35 +41,32 @@ def test_text_is_shown_as_text(tmp_path):
     assert "<b>x" not in shown and "\x07" not in shown
 
 
-def refusal(folder, inputs=()):
-    with pytest.raises(BadInput) as caught:
-        check(folder, inputs)
-    return str(caught.value)
-
-
 def test_a_report_is_put_over_reports_and_nothing_else(tmp_path, broken):
     mine = tmp_path / "a" / "texts" / "1-mine.html"
-    broken.save(tmp_path / "a")
-    broken.save(tmp_path / "a")
+    for _ in range(2):
+        broken.save(tmp_path / "a")
     mine.write_text("mine")
-    assert "holds 'texts/1-mine.html', which no report wrote" in refusal(tmp_path / "a")
-    refuses("no report wrote", broken.save, tmp_path / "a")
+    for put in (check, broken.save):
+        refuses("holds 'texts/1-mine.html', which no report wrote", put, tmp_path / "a")
     assert mine.read_text() == "mine"
     (tmp_path / "in").mkdir()
-    assert "whose texts are read" in refusal(tmp_path / "in" / "out", (tmp_path / "in", tmp_path / "b.jsonl"))
-    assert "no folder can be written there" in refusal(tmp_path / ("x" * 300))
-    assert "which no report wrote" in refusal(Path("/"))
+    refuses("whose texts are read", check, tmp_path / "in" / "out", (tmp_path / "in", tmp_path / "b.jsonl"))
+    refuses("no folder can be written there", check, tmp_path / ("x" * 300))
+    refuses("which no report wrote", check, Path("/"))
     check(tmp_path / "new" / "below")
     assert not (tmp_path / "new").exists() and not [p for p in tmp_path.iterdir() if p.name.startswith(".")]
 
 
 def test_a_report_that_is_cut_off_leaves_the_earlier_one_whole(tmp_path, broken, monkeypatch):
+    def held():
+        return {path: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()}
+
     broken.save(tmp_path / "out")
-    before = {path: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()}
+    before = held()
     monkeypatch.setattr(report, "index", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         broken.save(tmp_path / "out")
-    assert {path: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()} == before
+    assert held() == before
     (tmp_path / ".out.partial" / "texts").mkdir(parents=True)  # a kill leaves what was being written
     monkeypatch.undo()
     broken.save(tmp_path / "out")
@@ -100,7 +97,7 @@ def test_a_page_shows_its_headings_and_a_repeated_sentence_is_marked_once(world)
     first = sentence_texts(text)[0]
     said = replace(real[0], sections=(Section("lead <b>", f"{text} {first} The end."), *real[0].sections[1:]))
     texts = [*split(real, "train"), *split(real, "test"), replace(said, split="generated", id="generated/x")]
-    again = judge(dict(panels(Options()))["repetition"](), texts, 1)
+    again = judge({panel.name: panel for panel in panels(Options())}["repetition"], texts, 1)
     shown = page(replace(said, id="x"), [again])
     assert "<h2>lead &lt;b&gt;</h2>" in shown
     ((_, (start, end)), *others) = again.blame["generated/x"]
@@ -124,7 +121,7 @@ def test_bad_records_odd_ids_and_titles_are_set_aside_or_numbered(tmp_path):
     assert [place for place, _ in found.set_aside] == ["line 2", "line 3", "line 4"]
 
 
-def test_folders_are_read_by_name_and_markdown_headings_begin_sections(tmp_path):
+def test_folders_are_read_by_name_and_markdown_headings_begin_sections_but_for_a_title_and_code(tmp_path):
     (tmp_path / "b.txt").write_text("Plain text.\n\nWith a gap.", encoding="utf-8")
     (tmp_path / "a.md").write_text("Before.\n# History #\nThen.\n## Later\nNow.", encoding="utf-8")
     (tmp_path / "c.pdf").write_bytes(b"%PDF")
@@ -135,6 +132,13 @@ def test_folders_are_read_by_name_and_markdown_headings_begin_sections(tmp_path)
     assert shown == [("(lead)", "Before."), ("history", "Then."), ("later", "Now.")]
     assert found.documents[1].text == "Plain text.\nWith a gap."
     assert dict(found.set_aside) == {"c.pdf": "none of .txt, .md, .markdown", "d.txt": "not UTF-8 (byte 0)"}
+    (tmp_path / "a.md").write_text("# The town\n\nA lead.\n\n## History\n\nThen.\n```\n# comment\n```\n")
+    (tmp_path / "b.md").write_text("# One\nText.\n# Two\nMore.", encoding="utf-8")
+    (tmp_path / "c.md").write_text("# a" + " " * 300_000 + "b\nWords.")  # which takes no time
+    first, second, _, blanks = read_texts(tmp_path).documents
+    assert blanks.text == "Words."
+    assert [s.title for s in first.sections] == ["(lead)", "history"] and "# comment" in first.sections[1].text
+    assert [s.title for s in second.sections] == ["one", "two"]
 
 
 def test_a_file_name_that_is_no_text_is_told_and_the_report_written(tmp_path):
@@ -153,17 +157,6 @@ def test_halves_depend_on_the_texts_not_on_their_order(tmp_path):
     other = halves(read_texts(write(tmp_path / "b.jsonl", rows[::-1])).documents)
     assert {d.id: d.split for d in one} == {d.id: d.split for d in other}
     assert sorted(d.split for d in one) == ["test"] * 5 + ["train"] * 4
-
-
-def test_a_markdown_title_is_no_section_and_code_holds_no_headings(tmp_path):
-    (tmp_path / "a.md").write_text("# The town\n\nA lead.\n\n## History\n\nThen.\n```\n# comment\n```\n")
-    (tmp_path / "b.md").write_text("# One\nText.\n# Two\nMore.", encoding="utf-8")
-    (tmp_path / "c.md").write_text("# a" + " " * 300_000 + "b\nWords.")  # which takes no time
-    first, second, blanks = read_texts(tmp_path).documents
-    assert blanks.text == "Words."
-    assert [s.title for s in first.sections] == ["(lead)", "history"] and "# comment" in first.sections[1].text
-    assert [s.title for s in second.sections] == ["one", "two"]
-    assert read_texts(tmp_path).set_aside == ()
 
 
 def test_hidden_files_and_links_to_nothing_are_counted_and_a_null_id_is_none(tmp_path):

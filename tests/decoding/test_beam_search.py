@@ -1,12 +1,14 @@
-"""Beams against exhaustive enumeration and plain loops on a language of five tokens, and their identities."""
+"""Beams and contrastive search against exhaustive enumeration and plain loops on a language of five tokens, and their identities."""
+
+import math
 
 import pytest
 import torch
-from toy_language import DEPTH, PROMPT, TOKENS, next_log_probs, step_log_probs, toy
+from toy_language import DEPTH, PROMPT, TOKENS, ends_at, next_log_probs, step_log_probs, toy
 
 from longform.core.resampling import generator
-from longform.decoding.beam_search import Beam, beam_search
-from longform.decoding.sampling import BlockRepeats, SentenceEnds
+from longform.decoding.beam_search import Beam, Contrastive, beam_search, contrastive_search
+from longform.decoding.sampling import PAD, Sampled, block_repeats
 from tests.refusals import refuses
 
 ALL = TOKENS ** (DEPTH - 1)  # with so many beams nothing is ever pruned
@@ -14,11 +16,6 @@ ALL = TOKENS ** (DEPTH - 1)  # with so many beams nothing is ever pruned
 
 def best(network, settings, prompt=PROMPT, limit=DEPTH, **over):
     return beam_search(network, [prompt], settings, [limit], **over)[0]
-
-
-def repeats(ids, n):
-    grams = [tuple(ids[i : i + n]) for i in range(len(ids) - n + 1)]
-    return len(grams) != len(set(grams))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -45,12 +42,8 @@ def test_the_beam_agrees_with_transformers(size):
 
 def test_without_penalties_the_diverse_beams_are_the_plain_one():
     for seed in range(4):
-        network = toy(seed)
-        wanted = best(network, Beam(3), limit=8)
-        assert (
-            best(network, Beam(6, groups=2), limit=8).tokens == wanted.tokens
-        )  # both groups are the same beam of three
-        assert best(network, Beam(3, sibling_penalty=1e-300), limit=8).tokens == wanted.tokens
+        settings = Beam(3), Beam(6, groups=2), Beam(3, sibling_penalty=1e-300)  # two groups are the same beam of three
+        assert len({best(toy(seed), one, limit=8).tokens for one in settings}) == 1
 
 
 @pytest.mark.parametrize("penalty", [0.3, 2.0])
@@ -93,19 +86,19 @@ def test_blocking_forbids_exactly_the_repeats_and_where_it_leaves_no_token_the_t
     rng = generator("blocking")
     for n in (1, 2, 3, 4):
         ids = torch.tensor(rng.integers(0, 3, (20, 9)))
-        scores = BlockRepeats(n)(ids, torch.zeros(20, 3))
+        scores = block_repeats(n, PAD, ids, torch.zeros(20, 3))
         for row, line in enumerate(ids.tolist()):
             grams = {tuple(line[i : i + n]) for i in range(len(line) - n + 1)}
             for token in range(3):
                 assert bool(torch.isinf(scores[row, token])) == (tuple([*line, token][-n:]) in grams)
     found = best(toy(0), Beam(2, blocking=1), limit=9)
-    assert len(found.tokens) == TOKENS - len(set(PROMPT)) and not repeats([*PROMPT, *found.tokens], 1)
+    assert len(found.tokens) == TOKENS - len(set(PROMPT)) and {*PROMPT, *found.tokens} == set(range(TOKENS))
     assert 2 not in best(toy(0), Beam(3), limit=10, banned=[2]).tokens
 
 
 def test_to_a_sentences_end_the_best_normalised_sentence_is_found_and_an_endless_one_stops_at_the_limit():
     for seed in range(4):
-        network, ends = toy(seed), SentenceEnds.of_tokens([2], TOKENS)
+        network, ends = toy(seed), ends_at(2)
         texts, log_probs = step_log_probs(network)
         scores = {}
         for text, row in zip(texts.tolist(), log_probs.tolist(), strict=True):
@@ -116,7 +109,7 @@ def test_to_a_sentences_end_the_best_normalised_sentence_is_found_and_an_endless
         found = best(network, wide, ends=ends)
         assert found.ended and found.tokens == max(scores, key=scores.get)
         assert found.score == pytest.approx(max(scores.values()))
-    found = best(toy(0), Beam(3), limit=12, ends=SentenceEnds.of_tokens([], TOKENS))
+    found = best(toy(0), Beam(3), limit=12, ends=ends_at())
     assert len(found.tokens) == 12 and not found.ended
 
 
@@ -124,7 +117,7 @@ def test_to_a_sentences_end_the_best_normalised_sentence_is_found_and_an_endless
     "settings",
     [Beam(1), Beam(4), Beam(4, groups=2, group_penalty=0.5), Beam(4, sibling_penalty=0.4), Beam(4, blocking=3)],
 )
-@pytest.mark.parametrize("ends", [None, SentenceEnds.of_tokens([2], 9)])
+@pytest.mark.parametrize("ends", [None, ends_at(2, size=9)])
 def test_sixteen_at_once_are_sixteen_alone(settings, ends):
     network, rng = toy(3, tokens=9), generator("batch")
     rows = [(rng.integers(0, 9, rng.integers(1, 8)).tolist(), 6 + row % 5) for row in range(16)]
@@ -132,6 +125,61 @@ def test_sixteen_at_once_are_sixteen_alone(settings, ends):
     alone = [best(network, settings, prompt, limit, ends=ends) for prompt, limit in rows]
     assert [found.tokens for found in together] == [found.tokens for found in alone]
     assert [found.score for found in together] == pytest.approx([found.score for found in alone])
+
+
+@torch.no_grad()
+def by_hand(network, prompt, k, alpha, steps):
+    ids = list(prompt)
+    for _ in range(steps):
+        log_probs = next_log_probs(network, ids)
+        best = sorted(range(len(log_probs)), key=lambda token: -log_probs[token])[:k]
+        values = []
+        for token in best:
+            states = network(torch.tensor([[*ids, token]]), output_hidden_states=True).hidden_states[-1][0]
+            likeness = torch.nn.functional.cosine_similarity(states[:-1], states[-1:], dim=1).max()
+            values.append((1 - alpha) * math.exp(log_probs[token]) - alpha * float(likeness))
+        ids.append(best[values.index(max(values))])
+    return ids[len(prompt) :]
+
+
+@pytest.mark.parametrize(("k", "alpha"), [(2, 0.6), (4, 0.3), (3, 1.0)])
+def test_each_token_is_probable_and_unlike_all_before(k, alpha):
+    for seed in range(3):
+        network = toy(seed, tokens=7)
+        prompts = [PROMPT, [4, 1, 1, 6]]
+        made = contrastive_search(network, prompts, Contrastive(k, alpha), 9)
+        assert made == [by_hand(network, prompt, k, alpha, 9) for prompt in prompts]
+
+
+def test_without_penalty_it_is_greedy_and_where_blocking_leaves_no_token_the_text_stops():
+    network = toy(4)
+    greedy = list(beam_search(network, [PROMPT], Beam(1), [9])[0].tokens)
+    for settings in (Contrastive(4, 0.0), Contrastive(1, 0.6)):
+        assert contrastive_search(network, [PROMPT], settings, 9)[0] == greedy
+    made = contrastive_search(toy(1), [PROMPT, [0]], Contrastive(3, 0.5, blocking=1), 9)
+    assert [len(row) for row in made] == [2, 4] and all(len(set(row)) == len(row) for row in made)
+
+
+def kept(settings, probabilities):
+    scores = torch.tensor([probabilities], dtype=torch.float64).log()
+    for rule in settings.rules([]):
+        scores = rule(torch.zeros(1, 1, dtype=torch.long), scores)
+    return torch.isfinite(scores)[0].tolist()
+
+
+def test_min_p_keeps_a_share_of_the_best_and_typical_what_is_nearest_to_the_entropy():
+    assert kept(Sampled(min_p=0.4), [0.5, 0.25, 0.15, 0.1]) == [True, True, False, False]
+    assert kept(Sampled(min_p=0.25), [0.5, 0.25, 0.15, 0.1]) == [True, True, True, False]
+    probabilities = [0.5, 0.2, 0.2, 0.1]
+    entropy = -sum(p * math.log(p) for p in probabilities)
+    order = sorted(range(4), key=lambda i: abs(-math.log(probabilities[i]) - entropy))
+    mass, wanted = 0.0, [False] * 4
+    for token in order:  # until the mass is reached, the token that crosses it kept
+        wanted[token] = True
+        mass += probabilities[token]
+        if mass >= 0.45:
+            break
+    assert kept(Sampled(typical=0.45), probabilities) == wanted
 
 
 def test_bad_input_is_named():

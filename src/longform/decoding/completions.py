@@ -7,7 +7,7 @@ another model: its human sides are the articles then, its other sides are kept.
 import re
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 from transformers import AutoModelForCausalLM
 
 from longform.core.artefacts import append_lines, read_lines
-from longform.core.documents import BadInput, Corpus, Document, Section
+from longform.core.documents import BadInput, Corpus, Document, grouped
 from longform.core.resampling import generator
 from longform.core.text.sentences import SPLITTERS
 from longform.decoding.sampling import Sampled, sample
@@ -55,9 +55,7 @@ def generate(
         batch: sections that are written at once.
         scratch: a folder that keeps finished batches, so that a killed run goes on.
 
-    Returns:
-        All sides, article by article; facts count sections completed and kept.
-
+    Returns: all sides, article by article; facts count sections completed and kept.
     Raises BadInput: an unknown decoder or splitter, or a source's name that cannot end an id.
     """
     bad = [s for s, d in sources.items() if d not in DECODERS or not SOURCE.fullmatch(s) or f"-{s}" == HUMAN]
@@ -66,32 +64,40 @@ def generate(
             f"generate {name}: sources {dict(sources)}, splitter {splitter!r}; allowed are names of [a-z0-9_]+ but 'human', "
             f"decoders {sorted(DECODERS)}, splitters {sorted(SPLITTERS)}; fix the entry"
         )
-    articles, others = _articles(prefixes, documents)
-    sides = {d.id: [Document(d.id + HUMAN, d.split, d.sections, d.edits), *others.get(d.id, ())] for d in articles}
-    writer = _Completer(model, prompt_sentences, splitter, batch)
-    for source, decoder in sources.items():
-        kept = None if scratch is None else scratch / f"sections-{source}.jsonl"
-        completed = writer.complete(articles, DECODERS[decoder], (seed, name, source), kept)
-        for article, sections in zip(articles, completed, strict=True):
-            sides[article.id].append(Document(f"{article.id}-{source}", article.split, sections, article.edits))
-        print(f"generate {name}: {len(articles)} articles by {source}", flush=True)
-    facts = {"corpus": name, "sources": dict(sources), **writer.counts}
-    return Corpus([side for rows in sides.values() for side in rows], facts=facts)
-
-
-def _articles(
-    prefixes: Sequence[Document], documents: Mapping[str, int] | None
-) -> tuple[list[Document], dict[str, list[Document]]]:
-    """The human articles that are asked for, and the machine sides that they have already."""
     humans = [d for d in prefixes if d.id.endswith(HUMAN)]
-    others: dict[str, list[Document]] = {}
-    for document in prefixes if humans else ():
-        if not document.id.endswith(HUMAN):
-            others.setdefault(document.id.rpartition("-")[0], []).append(document)
-    plain = [Document(d.id.removesuffix(HUMAN), d.split, d.sections, d.edits) for d in humans] or list(prefixes)
-    if documents is None:
-        return plain, others
-    return [d for split, count in documents.items() for d in [p for p in plain if p.split == split][:count]], others
+    others = grouped((d for d in prefixes if humans and not d.id.endswith(HUMAN)), lambda d: d.id.rpartition("-")[0])
+    articles = plain = [replace(d, id=d.id.removesuffix(HUMAN)) for d in humans or prefixes]
+    if documents is not None:
+        articles = [d for split, count in documents.items() for d in [p for p in plain if p.split == split][:count]]
+    sides = {article.id: [replace(article, id=article.id + HUMAN), *others.get(article.id, ())] for article in articles}
+    tokenizer = load_tokenizer(model)
+    network = load_model(model, AutoModelForCausalLM).to(chosen_device()).eval()
+    counts = {"sections_completed": 0, "sections_kept": 0}
+    for source, decoder in sources.items():
+        jobs = []
+        for key, text in [((a.id, k), section.text) for a in articles for k, section in enumerate(a.sections)]:
+            pieces = SPLITTERS[splitter](text)
+            if len(pieces) > prompt_sentences:
+                prompt = " ".join(pieces[:prompt_sentences])
+                ids = [tokenizer.eos_token_id, *encode(prompt, tokenizer)]
+                rng = generator("completion", seed, name, source, *key)
+                jobs.append(_Job(key, ids, len(encode(text, tokenizer)) + 1, prompt, rng))
+        kept = None if scratch is None else scratch / f"sections-{source}.jsonl"
+        _complete(jobs, network, DECODERS[decoder], tokenizer.eos_token_id, batch, kept)
+        texts = {}
+        for job in jobs:
+            text = str(tokenizer.decode(job.ids[1:], skip_special_tokens=True))
+            text = " ".join(text.split())
+            end = text.rfind(". ", len(job.prompt))  # of the last whole sentence
+            texts[job.key] = text if text.endswith(".") else text[: end + 1] if end >= 0 else f"{text}."
+        for article in articles:
+            sections = [replace(s, text=texts.get((article.id, k), s.text)) for k, s in enumerate(article.sections)]
+            sides[article.id].append(replace(article, id=f"{article.id}-{source}", sections=tuple(sections)))
+        counts["sections_completed"] += len(jobs)
+        counts["sections_kept"] += sum(len(article.sections) for article in articles) - len(jobs)
+        print(f"generate {name}: {len(articles)} articles by {source}", flush=True)
+    facts = {"corpus": name, "sources": dict(sources), **counts}
+    return Corpus([side for rows in sides.values() for side in rows], facts=facts)
 
 
 @dataclass
@@ -105,70 +111,31 @@ class _Job:
     rng: np.random.Generator
 
 
-class _Completer:
-    """A loaded model that finishes sections."""
-
-    def __init__(self, model: Path, prompt_sentences: int, splitter: str, batch: int) -> None:
-        self.tokenizer = load_tokenizer(model)
-        self.network = load_model(model, AutoModelForCausalLM).to(chosen_device()).eval()
-        self.prompt_sentences, self.split, self.batch = prompt_sentences, SPLITTERS[splitter], batch
-        self.counts = {"sections_completed": 0, "sections_kept": 0}
-        self.reported = time.monotonic()
-
-    def complete(
-        self, articles: Sequence[Document], settings: Sampled, names: tuple[Any, ...], kept: Path | None
-    ) -> list[tuple[Section, ...]]:
-        """Each article's sections with everything after their prompts written by the model, or read from the file of finished ones."""
-        made = [list(article.sections) for article in articles]
-        places = [(row, place) for row, article in enumerate(articles) for place in range(len(article.sections))]
-        jobs = {(row, k): self._job(articles[row].sections[k].text, names, (articles[row].id, k)) for row, k in places}
-        open_jobs = {place: job for place, job in jobs.items() if job is not None}
-        self.counts["sections_completed"] += len(open_jobs)
-        self.counts["sections_kept"] += len(jobs) - len(open_jobs)
-        self._write(list(open_jobs.values()), settings, kept)
-        for (row, place), job in open_jobs.items():
-            text = str(self.tokenizer.decode(job.ids[1:], skip_special_tokens=True))
-            made[row][place] = Section(made[row][place].title, _whole_sentences(" ".join(text.split()), job.prompt))
-        return [tuple(sections) for sections in made]
-
-    def _job(self, text: str, names: tuple[Any, ...], key: tuple[str, int]) -> _Job | None:
-        pieces = self.split(text)
-        if len(pieces) <= self.prompt_sentences:
-            return None
-        prompt = " ".join(pieces[: self.prompt_sentences])
-        ids = [self.tokenizer.eos_token_id, *encode(prompt, self.tokenizer)]
-        return _Job(key, ids, len(encode(text, self.tokenizer)) + 1, prompt, generator("completion", *names, *key))
-
-    def _write(self, jobs: list[_Job], settings: Sampled, kept: Path | None) -> None:
-        jobs = sorted(jobs, key=lambda job: job.wanted - len(job.ids))
-        done = {(row["article"], row["section"]): row["ids"] for row in (read_lines(kept) if kept else ())}
-        for first in range(0, len(jobs), self.batch):
-            part = unfinished = jobs[first : first + self.batch]
-            if all(job.key in done for job in part):  # whole batches: a section keeps the company in which it is read
-                for job in part:
-                    job.ids = done[job.key]
-                continue
-            while unfinished := [job for job in unfinished if len(job.ids) < job.wanted]:
-                self._round(unfinished, settings)
-            if kept:
-                append_lines(kept, ({"article": j.key[0], "section": j.key[1], "ids": j.ids} for j in part))
-            if time.monotonic() - self.reported > REPORT_EVERY:
-                self.reported = time.monotonic()
-                print(f"complete: {min(first + self.batch, len(jobs))}/{len(jobs)} sections", flush=True)
-
-    def _round(self, jobs: list[_Job], settings: Sampled) -> None:
-        """As many tokens as the window has room for; in a full window its later half is the new context."""
-        window = self.network.config.max_position_embeddings
-        contexts = [job.ids if len(job.ids) < window // 2 else job.ids[-(window // 2) :] for job in jobs]
-        limits = [min(job.wanted - len(job.ids), window - len(c)) for job, c in zip(jobs, contexts, strict=True)]
-        banned = [self.tokenizer.eos_token_id]
-        fresh = sample(self.network, contexts, settings, limits, [job.rng for job in jobs], banned)
-        for job, (ids, _) in zip(jobs, fresh, strict=True):
-            job.ids += ids
+def _complete(jobs: list[_Job], network: Any, settings: Sampled, end: int, batch: int, kept: Path | None) -> None:
+    """Write every section to its end, or read it from the file of finished ones."""
+    jobs = sorted(jobs, key=lambda job: job.wanted - len(job.ids))
+    done = {(row["article"], row["section"]): row["ids"] for row in (read_lines(kept) if kept else ())}
+    reported = time.monotonic()
+    for first in range(0, len(jobs), batch):
+        part = unfinished = jobs[first : first + batch]
+        if all(job.key in done for job in part):  # whole batches: a section keeps the company in which it is read
+            for job in part:
+                job.ids = done[job.key]
+            continue
+        while unfinished := [job for job in unfinished if len(job.ids) < job.wanted]:
+            _round(unfinished, network, settings, end)
+        if kept:
+            append_lines(kept, ({"article": j.key[0], "section": j.key[1], "ids": j.ids} for j in part))
+        if time.monotonic() - reported > REPORT_EVERY:
+            reported = time.monotonic()
+            print(f"complete: {min(first + batch, len(jobs))}/{len(jobs)} sections", flush=True)
 
 
-def _whole_sentences(text: str, prompt: str) -> str:
-    end = text.rfind(". ", len(prompt))
-    if text.endswith(".") or end < 0:
-        return text if text.endswith(".") else f"{text}."
-    return text[: end + 1]
+def _round(jobs: Sequence[_Job], network: Any, settings: Sampled, end: int) -> None:
+    """As many tokens as the window has room for; in a full window its later half is the new context."""
+    window = network.config.max_position_embeddings
+    contexts = [job.ids if len(job.ids) < window // 2 else job.ids[-(window // 2) :] for job in jobs]
+    limits = [min(job.wanted - len(job.ids), window - len(c)) for job, c in zip(jobs, contexts, strict=True)]
+    fresh = sample(network, contexts, settings, limits, [job.rng for job in jobs], [end])
+    for job, (ids, _) in zip(jobs, fresh, strict=True):
+        job.ids += ids

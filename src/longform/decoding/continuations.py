@@ -5,7 +5,7 @@ A killed run goes on and ends with the same bytes: batches are formed before any
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,25 +14,22 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from longform.core.artefacts import append_lines, read_lines
-from longform.core.documents import BadInput, Corpus, Document, Section
+from longform.core.documents import BadInput, Corpus, Document, Section, grouped, ragged
 from longform.core.resampling import generator
 from longform.core.text.sentences import SPLITTERS
 from longform.decoding.sampling import SentenceEnds
-from longform.decoding.strategies import Delayed, Human, Settings, decode, is_random, settings_of
+from longform.decoding.strategies import Delayed, Human, decode, is_random, settings_of
 from longform.language_models.checkpoints import chosen_device, load_model, load_tokenizer
 from longform.language_models.tokenizers import encode
 
 CONTINUATION, REFERENCE = "continuation", "reference"
-_DEFINED = re.compile(r"(.+?),? (?:\([^)]*\) )?(?:is|was|are|were) ")
-
-
-def _defined(document: Document, first: str) -> str:
-    match = _DEFINED.match(first)
-    return match[1] if match else ""
-
-
+NEW_TOKENS = 256  # massarelli2020, section 5
+SEEDS = 3  # massarelli2020, section 5: three generations with different seeds for every stochastic strategy
+DIGITS = 6  # of a log-probability in nats; float32 has no more
+ROWS = 8  # read at a time when log-probabilities are taken
+_DEFINED = re.compile(r"^(.+?),? (?:\([^)]*\) )?(?:is|was|are|were) ")
 TITLES: Mapping[str, Callable[[Document, str], str]] = {  # where a page's title stands
-    "definition": _defined,  # what the first sentence defines: the words before its first "is" or "was"
+    "definition": lambda document, first: (_DEFINED.findall(first) or [""])[0],  # the words before its first "is"
     "first_section": lambda document, first: document.sections[0].title or "",
     "id": lambda document, first: document.id,
 }
@@ -41,41 +38,20 @@ TITLES: Mapping[str, Callable[[Document, str], str]] = {  # where a page's title
 def prefix_of(document: Document, splitter: str, title_from: str) -> tuple[str, str, str]:
     """Page title (see ``TITLES``; empty where there is none), first sentence, and the rest of the text."""
     text = " ".join(document.text.split())
-    sentences = SPLITTERS[splitter](text)
-    first = sentences[0] if sentences else ""
+    first = next(iter(SPLITTERS[splitter](text)), "")
     return TITLES[title_from](document, first), first, text[text.find(first) + len(first) :].strip()
-
-
-NEW_TOKENS = 256  # massarelli2020, section 5
-SEEDS = 3  # massarelli2020, section 5: three generations with different seeds for every stochastic strategy
-DIGITS = 6  # of a log-probability in nats; float32 has no more
-ROWS = 8  # read at a time when log-probabilities are taken
-
-
-@dataclass(frozen=True)
-class Continuation:
-    """One continuation: its tokens, their log-probabilities in nats, and the sum over the prefix's tokens."""
-
-    ids: list[int]
-    nats: list[float]
-    prefix_nats: float
-
-
-@dataclass(frozen=True)
-class _Prefix:
-    document: Document
-    ids: list[int]
-    title: str
-    first: str
-    reference: list[int]
 
 
 @dataclass(frozen=True)
 class _Row:
-    """One continuation to write: which decoder, after which prefix, the how many-th."""
+    """One continuation to write."""
 
     setting: str
-    prefix: _Prefix
+    document: Document
+    title: str
+    first: str
+    prompt: list[int]
+    reference: list[int]
     repeat: int
 
 
@@ -102,7 +78,6 @@ def generate(
         decoders: by name; see :mod:`longform.decoding.strategies`.
         repeats: continuations per prefix; by default three where the decoder draws, else one.
         documents: how many articles; all by default.
-        title_from: a key of ``TITLES``.
 
     Returns:
         One document per continuation, split ``generated``: section 0 holds the page's title and the prefix's sentence,
@@ -121,101 +96,85 @@ def generate(
     tokenizer, network = load_tokenizer(model), load_model(model, AutoModelForCausalLM).to(chosen_device()).eval()
     chosen = [d for d in prefixes if split is None or d.split == split][:documents]
     window = getattr(network.config, "max_position_embeddings", None)
-    parts = [(document, *prefix_of(document, splitter, title_from)) for document in chosen]
-    found, counts = _prefixes(parts, tokenizer, new_tokens, None if window is None else window - new_tokens)
+    counts = {"prefixes": 0, "prefixes_empty": 0, "prefixes_untitled": 0, "prefixes_too_long": 0}
+    found = []
+    for document in chosen:
+        title, first, rest = prefix_of(document, splitter, title_from)
+        ids = [tokenizer.eos_token_id, *encode(f"{title}. {first}", tokenizer)]
+        too_long = window is not None and len(ids) + new_tokens > window
+        fault = "empty" if not first else "untitled" if not title else "too_long" if too_long else ""
+        counts[f"prefixes_{fault}" if fault else "prefixes"] += 1
+        if not fault:
+            found.append((document, title, first, ids, encode(f" {rest}", tokenizer)[:new_tokens] if rest else []))
     if not found:
         raise BadInput(f"generate {name}: no prefix of {len(chosen)} can be used ({counts}); fix split or new_tokens")
-    times = {key: _repeats(one, repeats) for key, one in settings.items()}
-    rows = [_Row(key, prefix, n) for key in settings for prefix in found for n in range(times[key])]
-    writer = _Writer(network, tokenizer, settings, new_tokens, batch, (seed, name))
-    kept = writer.write(rows, FinishedBatches(scratch))
-    texts = [str(tokenizer.decode(one.ids)) for one in kept]
+    times = {
+        key: 1 if isinstance(one, Human) else repeats if repeats is not None else SEEDS if is_random(one) else 1
+        for key, one in settings.items()
+    }
+    rows = [_Row(key, *prefix, n) for key in settings for prefix in found for n in range(times[key])]
+    ends = None
+    if any(isinstance(one, Delayed) for one in settings.values()):
+        ends = SentenceEnds.of_tokenizer(tokenizer, network.config.vocab_size)
+
+    def make(rows: Sequence[_Row]) -> list[dict[str, Any]]:
+        one, prompts = settings[rows[0].setting], [row.prompt for row in rows]
+        if isinstance(one, Human):
+            written = [row.reference for row in rows]
+        else:
+            rngs = [generator("decoding", seed, name, row.setting, row.document.id, row.repeat) for row in rows]
+            written = decode(network, prompts, one, new_tokens, rngs, tokenizer.eos_token_id, ends)
+        found = zip(written, token_log_probs(network, prompts, written), strict=True)
+        return [{"ids": list(ids), "nats": nats, "prefix_nats": before} for ids, (nats, before) in found]
+
+    kept = _in_batches(rows, batch, make, scratch, name)
+    texts = [str(tokenizer.decode(one["ids"])) for one in kept]
+    by_models = [d["ids"] for row, d in zip(rows, kept, strict=True) if not isinstance(settings[row.setting], Human)]
+    delayed = [d["ids"] for row, d in zip(rows, kept, strict=True) if isinstance(settings[row.setting], Delayed)]
     facts = {
         "corpus": name,
         "decoders": {key: dict(one) for key, one in decoders.items()},
         "repeats": times,
         "new_tokens": new_tokens,
+        **counts,
+        "empty": sum(not text.strip() for text in texts),
+        "cut_short": sum(len(ids) < new_tokens for ids in by_models),
+        "tokens": sum(map(len, by_models)),
+        "guarded_points": sum(ends.guarded(ids) for ids in delayed) if ends is not None else 0,
     }
-    facts |= {**counts, **writer.counts(rows, kept, texts)}
-    made = [_document(name, row, text, tokenizer) for row, text in zip(rows, texts, strict=True)]
+    made = []
+    for row, text in zip(rows, texts, strict=True):
+        reference = str(tokenizer.decode(row.reference)).strip() if row.reference else ""
+        sections = Section(row.title, row.first), Section(CONTINUATION, text), Section(REFERENCE, reference)
+        made.append(Document(f"{name}-{row.setting}-{row.document.id}-{row.repeat}", "generated", sections))
     return Corpus(made, _truth(rows, kept, tokenizer), facts)
 
 
-def _repeats(settings: Settings, repeats: int | None) -> int:
-    if isinstance(settings, Human):
-        return 1
-    return repeats if repeats is not None else SEEDS if is_random(settings) else 1
-
-
-@dataclass(frozen=True)
-class _Writer:
-    """What all batches of a run share."""
-
-    network: Any
-    tokenizer: Any
-    settings: Mapping[str, Settings]
-    new_tokens: int
-    batch: int
-    names: tuple[Any, ...]
-
-    def write(self, rows: Sequence[_Row], finished: "FinishedBatches") -> list[Continuation]:
-        """Continuations in the order of ``rows``; a batch holds prefixes of like length under one decoder."""
-        made: dict[int, Continuation] = {}
-        for setting in self.settings:
-            own = [i for i, row in enumerate(rows) if row.setting == setting]
-            own.sort(key=lambda i: len(rows[i].prefix.ids))
-            for first in range(0, len(own), self.batch):
-                part = own[first : first + self.batch]
-                made |= zip(part, finished.get([rows[i] for i in part], self._batch), strict=True)
-            print(f"generate {self.names[-1]}: {setting}, {len(made)}/{len(rows)} continuations", flush=True)
-        return [made[row] for row in range(len(rows))]
-
-    def _batch(self, rows: Sequence[_Row]) -> list[Continuation]:
-        prompts = [row.prefix.ids for row in rows]
-        rngs = [generator("decoding", *self.names, row.setting, row.prefix.document.id, row.repeat) for row in rows]
-        settings, end = self.settings[rows[0].setting], self.tokenizer.eos_token_id
-        if isinstance(settings, Human):
-            written = [row.prefix.reference for row in rows]
-        else:
-            ends = self._ends(settings)
-            written = decode(self.network, prompts, settings, self.new_tokens, rngs, end, ends)
-        nats = token_log_probs(self.network, prompts, written)
-        return [Continuation(list(ids), *values) for ids, values in zip(written, nats, strict=True)]
-
-    def _ends(self, settings: Settings) -> SentenceEnds | None:
-        size = self.network.config.vocab_size
-        return SentenceEnds.of_tokenizer(self.tokenizer, size) if isinstance(settings, Delayed) else None
-
-    def counts(self, rows: Sequence[_Row], kept: Sequence[Continuation], texts: Sequence[str]) -> dict[str, Any]:
-        """Of all continuations: tokens, empty, cut short, and points that a guard kept from ending a sentence."""
-        delayed = [d for row, d in zip(rows, kept, strict=True) if isinstance(self.settings[row.setting], Delayed)]
-        ends = self._ends(next((s for s in self.settings.values() if isinstance(s, Delayed)), Human()))
-        written = [d for row, d in zip(rows, kept, strict=True) if not isinstance(self.settings[row.setting], Human)]
-        return {
-            "empty": sum(not text.strip() for text in texts),
-            "cut_short": sum(len(one.ids) < self.new_tokens for one in written),
-            "tokens": sum(len(one.ids) for one in written),
-            "guarded_points": sum(ends.guarded(one.ids) for one in delayed) if ends is not None else 0,
-        }
-
-
-class FinishedBatches:
-    """Batches in order; those that an earlier run finished are read from ``scratch``, None keeps nothing."""
-
-    def __init__(self, scratch: Path | None) -> None:
-        self.path = None if scratch is None else scratch / "batches.jsonl"
-        lines = [] if self.path is None else read_lines(self.path)
-        self.done = {line["batch"]: [Continuation(**one) for one in line["drafts"]] for line in lines}
-        self.asked = 0
-
-    def get(self, rows: Sequence[Any], make: Callable[[Sequence[Any]], list[Continuation]]) -> list[Continuation]:
-        """The next batch, from disk or made and put there."""
-        number, self.asked = self.asked, self.asked + 1
-        if number not in self.done:
-            self.done[number] = make(rows)
-            if self.path is not None:
-                append_lines(self.path, [{"batch": number, "drafts": [asdict(one) for one in self.done[number]]}])
-        return self.done[number]
+def _in_batches(
+    rows: Sequence[_Row],
+    batch: int,
+    make: Callable[[Sequence[_Row]], list[dict[str, Any]]],
+    scratch: Path | None,
+    name: str,
+) -> list[dict[str, Any]]:
+    """Continuations in the order of ``rows``; a batch holds prefixes of like length under one decoder, and is read from ``scratch``
+    where an earlier run has finished it."""
+    path = None if scratch is None else scratch / "batches.jsonl"
+    done = {line["batch"]: line["drafts"] for line in (read_lines(path) if path else ())}
+    made: dict[int, dict[str, Any]] = {}
+    number = 0
+    for setting, own in grouped(range(len(rows)), lambda i: rows[i].setting).items():
+        own.sort(key=lambda i: len(rows[i].prompt))
+        for first in range(0, len(own), batch):
+            part = own[first : first + batch]
+            if number not in done:
+                done[number] = make([rows[i] for i in part])
+                if path:
+                    append_lines(path, [{"batch": number, "drafts": done[number]}])
+            made |= zip(part, done[number], strict=True)
+            number += 1
+        print(f"generate {name}: {setting}, {len(made)}/{len(rows)} continuations", flush=True)
+    return [made[row] for row in range(len(rows))]
 
 
 @torch.no_grad()
@@ -238,44 +197,16 @@ def token_log_probs(
     return made
 
 
-def _prefixes(
-    parts: Sequence[tuple[Document, str, str, str]], tokenizer: Any, new_tokens: int, room: int | None
-) -> tuple[list[_Prefix], dict[str, int]]:
-    found: list[_Prefix] = []
-    counts = {"prefixes": 0, "prefixes_empty": 0, "prefixes_untitled": 0, "prefixes_too_long": 0}
-    for document, title, first, rest in parts:
-        ids = [tokenizer.eos_token_id, *encode(f"{title}. {first}", tokenizer)]
-        too_long = room is not None and len(ids) > room
-        fault = "empty" if not first else "untitled" if not title else "too_long" if too_long else None
-        counts[f"prefixes_{fault}" if fault else "prefixes"] += 1
-        if fault is None:
-            reference = encode(f" {rest}", tokenizer)[:new_tokens] if rest else []
-            found.append(_Prefix(document, ids, title, first, reference))
-    return found, counts
-
-
-def _document(name: str, row: _Row, text: str, tokenizer: Any) -> Document:
-    reference = tokenizer.decode(row.prefix.reference).strip() if row.prefix.reference else ""
-    sections = (Section(row.prefix.title, row.prefix.first), Section(CONTINUATION, text), Section(REFERENCE, reference))
-    return Document(f"{name}-{row.setting}-{row.prefix.document.id}-{row.repeat}", "generated", sections)
-
-
-def _truth(rows: Sequence[_Row], kept: Sequence[Continuation], tokenizer: Any) -> dict[str, np.ndarray]:
-    marks = {token: len("".join(str(tokenizer.decode([token])).split())) for d in kept for token in d.ids}
-    flat: dict[str, tuple[Sequence[Sequence[float]], type]] = {
-        "token": ([d.ids for d in kept], np.int32),
-        "token_nats": ([d.nats for d in kept], np.float64),
-        "token_marks": ([[marks[token] for token in d.ids] for d in kept], np.int32),
-        "reference": ([row.prefix.reference for row in rows], np.int32),
-    }
-    arrays: dict[str, np.ndarray] = {}
-    for key, (values, dtype) in flat.items():
-        arrays[key] = np.array([one for value in values for one in value], dtype=dtype)
-        arrays[f"{key}_lengths"] = np.array([len(value) for value in values], dtype=np.int64)
-    return arrays | {
+def _truth(rows: Sequence[_Row], kept: Sequence[Mapping[str, Any]], tokenizer: Any) -> dict[str, np.ndarray]:
+    marks = {token: len("".join(str(tokenizer.decode([token])).split())) for d in kept for token in d["ids"]}
+    return {
+        **ragged("token", [d["ids"] for d in kept], np.int32),
+        **ragged("token_nats", [d["nats"] for d in kept], np.float64),
+        **ragged("token_marks", [[marks[token] for token in d["ids"]] for d in kept], np.int32),
+        **ragged("reference", [row.reference for row in rows], np.int32),
         "setting": np.array([row.setting for row in rows], dtype=np.str_),
-        "page": np.array([row.prefix.document.id for row in rows], dtype=np.str_),
+        "page": np.array([row.document.id for row in rows], dtype=np.str_),
         "repeat": np.array([row.repeat for row in rows], dtype=np.int64),
-        "prefix_nats": np.array([d.prefix_nats for d in kept], dtype=np.float64),
-        "prefix_tokens": np.array([len(row.prefix.ids) - 1 for row in rows], dtype=np.int64),
+        "prefix_nats": np.array([d["prefix_nats"] for d in kept], dtype=np.float64),
+        "prefix_tokens": np.array([len(row.prompt) - 1 for row in rows], dtype=np.int64),
     }

@@ -1,7 +1,7 @@
 """Drawing the next token: growing rows with their cache, rules on scores, and draws of which every row has its own.
 
-``generate`` draws for all rows from one stream, so a text would change with its batch. Rules work on ``(input_ids, scores)``, one row per
-hypothesis, as ``LogitsProcessor`` or ``StoppingCriteria`` of ``generate`` do; the truncations are those of ``transformers``.
+``generate`` draws for all rows from one stream, so a text would change with its batch. A rule maps ``input_ids`` and ``scores``, a row per
+hypothesis, to scores, as the processors of ``generate`` do.
 """
 
 import inspect
@@ -9,20 +9,12 @@ import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
-from transformers import (
-    LogitsProcessor,
-    LogitsProcessorList,
-    MinPLogitsWarper,
-    StoppingCriteria,
-    SuppressTokensLogitsProcessor,
-    TopKLogitsWarper,
-    TopPLogitsWarper,
-    TypicalLogitsWarper,
-)
+import transformers
 from transformers.cache_utils import DynamicCache, DynamicLayer
 
 from longform.core.documents import BadInput
@@ -30,13 +22,10 @@ from longform.core.documents import BadInput
 PAD = -1  # stands left of a short row in ``ids``; no vocabulary has it, so no rule can take it for a token
 
 
-def check_room(network: Any, prompts: Sequence[Sequence[int]], new_tokens: int) -> None:
-    """Every prompt has a token, and fits the model's window together with what is to be written.
-
-    Raises BadInput: one does not.
-    """
+def check_room(network: Any, prompts: Sequence[Sequence[int]], limits: Sequence[int]) -> None:
+    """Raises BadInput: a prompt has no token, or does not fit the model's window together with what is to be written."""
     window = getattr(network.config, "max_position_embeddings", None)
-    for row, prompt in enumerate(prompts):
+    for row, (prompt, new_tokens) in enumerate(zip(prompts, limits, strict=True)):
         if not len(prompt):
             raise BadInput(f"prompt {row} has no token; at least one is needed, begin it with the end token")
         if window is not None and len(prompt) + new_tokens > window:
@@ -59,8 +48,7 @@ class GrowingLayer(DynamicLayer):
         """Append states (rows, heads, new tokens, dims); returns all so far."""
         if not self.is_initialized:
             self.lazy_initialization(key_states, value_states)
-        self.keys = self._grown("keys", key_states)
-        self.values = self._grown("values", value_states)
+        self.keys, self.values = self._grown("keys", key_states), self._grown("values", value_states)
         return self.keys, self.values
 
     def _grown(self, name: str, new: torch.Tensor) -> torch.Tensor:
@@ -83,13 +71,8 @@ def growing_cache(network: Any) -> DynamicCache:
 
 
 class TokenStream:
-    """A batch of growing rows.
-
-    Attributes:
-        ids: int64 (rows, tokens so far), ``PAD`` on the left.
-        logits: (rows, vocabulary) of the next token, at least float32.
-        states: (rows, tokens so far, dims) last hidden states, where they are kept.
-    """
+    """A batch of growing rows: ``ids`` int64 (rows, tokens so far), ``PAD`` on the left; ``logits`` (rows, vocabulary) of the next
+    token, at least float32; ``states`` (rows, tokens so far, dims), the last hidden ones, where they are kept."""
 
     def __init__(self, network: Any, prompts: Sequence[Sequence[int]], keep_states: bool = False) -> None:
         self.network, self.keep_states = network, keep_states
@@ -105,11 +88,10 @@ class TokenStream:
     @torch.no_grad()
     def _forward(self, feed: torch.Tensor) -> None:
         mask = (self.ids != PAD).long()
-        places = (mask.cumsum(1) - 1).clamp(min=0)[:, -feed.shape[1] :]
         output = self.network(
             input_ids=feed,
             attention_mask=mask,
-            position_ids=places,
+            position_ids=(mask.cumsum(1) - 1).clamp(min=0)[:, -feed.shape[1] :],
             past_key_values=self._cache,
             use_cache=True,
             output_hidden_states=self.keep_states,
@@ -121,17 +103,13 @@ class TokenStream:
         last = output.logits[:, -1]
         self.logits: Any = last.to(torch.promote_types(last.dtype, torch.float32))
 
-    def log_probs(self) -> torch.Tensor:
-        """(rows, vocabulary) log-probabilities of the next token."""
-        return torch.log_softmax(self.logits, dim=-1)
-
     def repeat(self, times: int) -> None:
         """Every row becomes ``times`` rows, side by side."""
         if times > 1:
             self._cache.batch_repeat_interleave(times)
-            self.ids = self.ids.repeat_interleave(times, 0)
-            self.logits = self.logits.repeat_interleave(times, 0)
-            self.states = self.states.repeat_interleave(times, 0)
+            self.ids, self.logits, self.states = (
+                rows.repeat_interleave(times, 0) for rows in (self.ids, self.logits, self.states)
+            )
 
     def take(self, rows: torch.Tensor) -> None:
         """Keep the named rows, in order; nothing is copied where they are all rows in order."""
@@ -146,106 +124,73 @@ class TokenStream:
         self._forward(tokens[:, None])
 
 
-ABBREVIATIONS = frozenset(["Mr", "Mrs", "Ms", "Dr", "St", "Jr", "Sr", "No", "vs", "Inc", "Co", "U.S", "U.K"])
-_CLOSING = "\"'”’)]} "
-_BEFORE_A_POINT = re.compile(r"[A-Z]|" + "|".join(re.escape(word) for word in sorted(ABBREVIATIONS)))
-
-
-class BlockRepeats(LogitsProcessor):
-    """A token that would complete an n-gram already in its row, prompt included, is never written.
-
-    Source: Paulus, Xiong and Socher (2018), section 2.5; massarelli2020's subscript b. Where ``transformers``' own
-    ``no_repeat_ngram_size`` takes the padding of a short row for text, here no n-gram holds the token ``pad``.
-    """
-
-    def __init__(self, n: int, pad: int = PAD) -> None:
-        if n < 1:
-            raise BadInput(f"n-gram blocking: n is {n}, allowed is 1 or more; leave the setting out to block nothing")
-        self.n, self.pad = n, pad
-
-    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-        """Scores with minus infinity at the blocked tokens of each row."""
-        if input_ids.shape[1] < self.n:
-            return scores
-        windows = input_ids.unfold(1, self.n, 1)  # (rows, places, n)
-        suffix = input_ids[:, input_ids.shape[1] - self.n + 1 :]
-        same = (windows[:, :, :-1] == suffix[:, None]).all(-1) & (windows != self.pad).all(-1)
-        rows, places = same.nonzero(as_tuple=True)
-        scores = scores.clone()
-        scores[rows, windows[rows, places, -1]] = -torch.inf
+def block_repeats(n: int, pad: int, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+    """Rule: a token that would complete an n-gram already in its row, prompt included, is never written (Paulus, Xiong and Socher
+    2018, section 2.5). Where ``no_repeat_ngram_size`` of ``transformers`` takes padding for text, here no n-gram holds ``pad``."""
+    if input_ids.shape[1] < n:
         return scores
+    windows = input_ids.unfold(1, n, 1)  # (rows, places, n)
+    suffix = input_ids[:, input_ids.shape[1] - n + 1 :]
+    same = (windows[:, :, :-1] == suffix[:, None]).all(-1) & (windows != pad).all(-1)
+    rows, places = same.nonzero(as_tuple=True)
+    scores = scores.clone()
+    scores[rows, windows[rows, places, -1]] = -torch.inf
+    return scores
 
 
-class SiblingRanks(LogitsProcessor):
-    """Children of one parent pay ``penalty`` times their rank among their siblings, the best child once.
+def sibling_ranks(
+    penalty: float, kept: int, prompt_tokens: int, input_ids: torch.Tensor, scores: torch.Tensor
+) -> torch.Tensor:
+    """Rule: children of one parent pay ``penalty`` times their rank among their siblings (Li, Monroe and Jurafsky 2016, equation 2).
 
-    Source: Li, Monroe and Jurafsky (2016), equation 2. As in fairseq: only the best ``kept`` children of a parent are
-    considered, the first token after the prompt is free, and the penalty stays in the hypothesis's score.
+    As in fairseq: only the best ``kept`` children count, the first token is free, and the penalty stays in the score.
     """
-
-    def __init__(self, penalty: float, kept: int, prompt_tokens: int) -> None:
-        self.penalty, self.kept, self.prompt_tokens = penalty, kept, prompt_tokens
-
-    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-        """Penalised scores, minus infinity outside the best ``kept`` of each row."""
-        if input_ids.shape[1] == self.prompt_tokens:
-            return scores
-        best, tokens = scores.topk(min(self.kept, scores.shape[1]), dim=1)
-        ranks = torch.arange(1, best.shape[1] + 1, device=best.device, dtype=best.dtype)
-        return torch.full_like(scores, -torch.inf).scatter(1, tokens, best - self.penalty * ranks)
+    if input_ids.shape[1] == prompt_tokens:
+        return scores
+    best, tokens = scores.topk(min(kept, scores.shape[1]), dim=1)
+    ranks = torch.arange(1, best.shape[1] + 1, device=best.device, dtype=best.dtype)
+    return torch.full_like(scores, -torch.inf).scatter(1, tokens, best - penalty * ranks)
 
 
-class Nucleus(LogitsProcessor):
-    """The fewest tokens that reach the mass ``top_p``: what ``TopPLogitsWarper`` keeps, for an eighth of its time on CPU.
-
-    Source: Holtzman et al. (2020), section 3.1. NumPy sorts the scores alone, and all above the least kept one stay; where scores
-    tie there, the row goes to the warper, whose order of ties is its own.
-    """
-
-    def __init__(self, top_p: float) -> None:
-        self.top_p, self.warper = top_p, TopPLogitsWarper(top_p)
-
-    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-        """Scores with minus infinity outside each row's nucleus."""
-        if scores.device.type != "cpu":
-            return self.warper(input_ids, scores)
-        ordered = torch.from_numpy(np.sort(scores.numpy(), axis=1))
-        dropped = (ordered.softmax(-1).cumsum(-1) <= 1 - self.top_p).sum(1).clamp(max=scores.shape[1] - 1)
-        outside = scores < ordered.gather(1, dropped[:, None])
-        kept = scores.masked_fill(outside, -torch.inf)
-        tied = (outside.sum(1) != dropped).nonzero()[:, 0]
-        if len(tied):
-            kept[tied] = self.warper(input_ids[tied], scores[tied])
-        return kept
+def nucleus(top_p: float, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+    """Rule: the fewest tokens that reach the mass ``top_p`` (Holtzman et al. 2020, section 3.1); what ``TopPLogitsWarper`` keeps, for an
+    eighth of its time on CPU. Where scores tie at the least kept one, the row goes to the warper, whose order of ties is its own."""
+    warper = transformers.TopPLogitsWarper(top_p)
+    if scores.device.type != "cpu":
+        return warper(input_ids, scores)
+    ordered = torch.from_numpy(np.sort(scores.numpy(), axis=1))
+    dropped = (ordered.softmax(-1).cumsum(-1) <= 1 - top_p).sum(1).clamp(max=scores.shape[1] - 1)
+    outside = scores < ordered.gather(1, dropped[:, None])
+    kept = scores.masked_fill(outside, -torch.inf)
+    tied = (outside.sum(1) != dropped).nonzero()[:, 0]
+    if len(tied):
+        kept[tied] = warper(input_ids[tied], scores[tied])
+    return kept
 
 
-class SentenceEnds(StoppingCriteria):
-    """Which tokens end a sentence, from a table over the vocabulary and a look at the token before.
+ABBREVIATIONS = ("Co", "Dr", "Inc", "Jr", "Mr", "Mrs", "Ms", "No", "Sr", "St", "U.K", "U.S", "vs")
+_BEFORE_A_POINT = re.compile("|".join(["[A-Z]", *map(re.escape, ABBREVIATIONS)]))
+_CLOSING = "\"'”’)]} "
 
-    Attributes:
-        table: bool (vocabulary,), the token closes a sentence wherever it stands.
-        points: bool (vocabulary,), it closes one unless the token before is in ``guards``.
-        guards: bool (vocabulary,), an abbreviation or a single capital: a point after it belongs to it.
-    """
 
-    def __init__(self, table: torch.Tensor, points: torch.Tensor, guards: torch.Tensor) -> None:
-        self.table, self.points, self.guards = table, points, guards
+@dataclass(frozen=True)
+class SentenceEnds:
+    """Which tokens end a sentence, from tables over the vocabulary, bool (vocabulary,), and a look at the token before."""
+
+    table: torch.Tensor  # it closes one wherever it stands
+    points: torch.Tensor  # it closes one unless the token before is in guards
+    guards: torch.Tensor  # an abbreviation or a single capital: a point after it belongs to it
 
     @classmethod
     def of_tokenizer(cls, tokenizer: Any, size: int) -> "SentenceEnds":
-        """Tables for a tokenizer; ``size`` is the model's vocabulary, which may be larger than the tokenizer's."""
+        """Closing tokens have a line break, or end in a closing mark and hold no letter or digit; ``size``: the model's
+        vocabulary, which may be larger than the tokenizer's."""
         texts = [tokenizer.decode([token]) if token < len(tokenizer) else "" for token in range(size)]
-        table = torch.tensor([_closes(text) for text in texts])
+        marks = [t.rstrip(_CLOSING).endswith((".", "!", "?")) and not any(map(str.isalnum, t)) for t in texts]
+        table = torch.tensor([mark or "\n" in text for mark, text in zip(marks, texts, strict=True)])
         points = torch.tensor([text.strip() == "." for text in texts])
         guards = torch.tensor([bool(_BEFORE_A_POINT.fullmatch(text.strip())) for text in texts])
         return cls(table & ~points, points, guards)
-
-    @classmethod
-    def of_tokens(cls, tokens: Sequence[int], size: int) -> "SentenceEnds":
-        """Ends at the named tokens and nowhere else."""
-        table = torch.zeros(size, dtype=torch.bool)
-        table[list(tokens)] = True
-        return cls(table, torch.zeros_like(table), torch.zeros_like(table))
 
     def next_ends(self, input_ids: torch.Tensor) -> torch.Tensor:
         """bool (rows, vocabulary): which next tokens would end the sentence of each row."""
@@ -253,8 +198,8 @@ class SentenceEnds(StoppingCriteria):
         guarded = self.guards.to(device)[input_ids[:, -1].clamp(min=0)] & (input_ids[:, -1] != PAD)
         return self.table.to(device)[None] | (self.points.to(device)[None] & ~guarded[:, None])
 
-    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor, **kwargs: Any) -> torch.Tensor:
-        """bool (rows,): the last token of the row ended a sentence."""
+    def __call__(self, input_ids: torch.Tensor, scores: Any, **kwargs: Any) -> torch.Tensor:
+        """bool (rows,): the last token of the row ended a sentence, as a stopping criterion of ``generate``."""
         return self.next_ends(input_ids[:, :-1]).gather(1, input_ids[:, -1:].clamp(min=0))[:, 0]
 
     def guarded(self, ids: Sequence[int]) -> int:
@@ -263,31 +208,15 @@ class SentenceEnds(StoppingCriteria):
         return sum(points[after] and guards[before] for before, after in itertools.pairwise(ids))
 
 
-def _closes(text: str) -> bool:
-    """The decoded token has a line break, or ends in a closing mark and holds no letter or digit."""
-    if "\n" in text:
-        return True
-    core = text.rstrip(_CLOSING)
-    return core.endswith((".", "!", "?")) and not any(character.isalnum() for character in core)
-
-
 @dataclass(frozen=True)
 class Sampled:
-    """Settings of a sampler: which tokens are kept before one is drawn.
+    """Settings of a sampler: which tokens are kept before one is drawn."""
 
-    Attributes:
-        top_k: so many of the most probable; 0 keeps all.
-        top_p: the fewest that reach this mass.
-        blocking: no n-gram of this size twice; 0 blocks nothing.
-        min_p: those of at least this share of the best one's probability (Nguyen et al. 2024).
-        typical: those nearest to the entropy, up to this mass (Meister et al. 2023).
-    """
-
-    top_k: int = 0
-    top_p: float = 1.0
-    blocking: int = 0
-    min_p: float = 0.0
-    typical: float = 1.0
+    top_k: int = 0  # so many of the most probable; 0 keeps all
+    top_p: float = 1.0  # the fewest that reach this mass
+    blocking: int = 0  # no n-gram of this size twice; 0 blocks nothing
+    min_p: float = 0.0  # those of at least this share of the best one's probability (Nguyen et al. 2024)
+    typical: float = 1.0  # those nearest to the entropy, up to this mass (Meister et al. 2023)
 
     def __post_init__(self) -> None:
         shares = 0 < self.top_p <= 1 and 0 <= self.min_p <= 1 and 0 < self.typical <= 1
@@ -295,41 +224,27 @@ class Sampled:
             allowed = "top_k 0 or more, top_p and typical in (0, 1], min_p in [0, 1], blocking 0 or more"
             raise BadInput(f"sampling: {self}; allowed are {allowed}")
 
-    def rules(self, banned: Sequence[int], pad: int = PAD, device: Any = "cpu") -> LogitsProcessorList:
-        """The settings as processors of scores."""
-        made = LogitsProcessorList()
+    def rules(self, banned: Sequence[int], pad: int = PAD, device: Any = "cpu") -> transformers.LogitsProcessorList:
+        """The settings as rules on scores."""
+        made = transformers.LogitsProcessorList()
         if len(banned):
-            made.append(SuppressTokensLogitsProcessor(list(banned), device=device))
+            made.append(transformers.SuppressTokensLogitsProcessor(list(banned), device=device))
         if self.blocking:
-            made.append(BlockRepeats(self.blocking, pad))
+            made.append(partial(block_repeats, self.blocking, pad))
         if self.top_k:
-            made.append(TopKLogitsWarper(self.top_k))
+            made.append(transformers.TopKLogitsWarper(self.top_k))
         if self.top_p < 1:
-            made.append(Nucleus(self.top_p))
+            made.append(partial(nucleus, self.top_p))
         if self.min_p > 0:
-            made.append(MinPLogitsWarper(self.min_p))
+            made.append(transformers.MinPLogitsWarper(self.min_p))
         if self.typical < 1:
-            made.append(TypicalLogitsWarper(self.typical))
+            made.append(transformers.TypicalLogitsWarper(self.typical))
         return made
 
 
-class RowDraws(LogitsProcessor):
-    """The last of a sampler's processors: draws one token a row and leaves no other, so that ``generate`` must take it."""
-
-    def __init__(self, rngs: Sequence[np.random.Generator]) -> None:
-        self.rngs = rngs
-
-    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-        """Zero at the drawn token of each row, minus infinity elsewhere."""
-        tokens = torch.from_numpy(draws(scores, self.rngs)).to(scores.device)
-        return torch.full_like(scores, -torch.inf).scatter_(1, tokens[:, None], 0.0)
-
-
 def draws(scores: torch.Tensor, rngs: Sequence[np.random.Generator]) -> np.ndarray:
-    """A token (rows,) in proportion to exp(score), by inversion of each row's cumulative distribution in float64.
-
-    A row takes one number from its generator; a row without a finite score takes none and has no token: -1.
-    """
+    """A token (rows,) in proportion to exp(score), by inversion in float64; a row takes one number from its generator, and one without
+    a finite score takes none and has no token: -1."""
     values = scores.double().cpu().numpy()
     tops = values.max(1, keepdims=True)
     open_rows = np.flatnonzero(np.isfinite(tops[:, 0])).tolist()
@@ -351,20 +266,14 @@ def sample(
     banned: Sequence[int] = (),
     ends: SentenceEnds | None = None,
 ) -> list[tuple[list[int], bool]]:
-    """Up to ``limits`` sampled tokens per prompt, and whether the last one ended a sentence (then the row stops there).
-
-    For rows with limits of their own, which ``generate`` does not have; a row that is done leaves the batch.
-    """
+    """Up to ``limits`` sampled tokens per prompt, and whether the last one ended a sentence, where the row then stops."""
+    check_room(network, prompts, limits)
     made: list[list[int]] = [[] for _ in prompts]
     ended = [False] * len(prompts)
     rows = [row for row, limit in enumerate(limits) if limit > 0]
-    if not rows:
-        return list(zip(made, ended, strict=True))
-    for row in rows:
-        check_room(network, [prompts[row]], limits[row])
-    stream = TokenStream(network, [prompts[row] for row in rows])
+    stream: Any = TokenStream(network, [prompts[row] for row in rows]) if rows else None
     rules = settings.rules(banned, device=network.device)
-    while True:
+    while rows:
         scores: Any = rules(stream.ids, stream.logits)
         closing = ends.next_ends(stream.ids) if ends is not None else torch.zeros_like(scores, dtype=torch.bool)
         stays, drawn = [], draws(scores, [rngs[row] for row in rows])
@@ -377,7 +286,7 @@ def sample(
             if not ended[row] and len(made[row]) < limits[row]:
                 stays.append(place)
         rows = [rows[place] for place in stays]
-        if not rows:
-            return list(zip(made, ended, strict=True))
-        stream.take(torch.tensor(stays, device=stream.ids.device))
-        stream.append(torch.tensor([made[row][-1] for row in rows], device=stream.ids.device))
+        if rows:
+            stream.take(torch.tensor(stays, device=stream.ids.device))
+            stream.append(torch.tensor([made[row][-1] for row in rows], device=stream.ids.device))
+    return list(zip(made, ended, strict=True))

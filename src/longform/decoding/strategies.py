@@ -6,15 +6,16 @@ what it does not have: group beams, delayed beams and contrastive search.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
-from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList
+from transformers import GenerationConfig
 
 from longform.core.documents import BadInput
 from longform.decoding.beam_search import Beam, Contrastive, Delayed, beam_search, contrastive_search, delayed
-from longform.decoding.sampling import RowDraws, Sampled, SentenceEnds, SiblingRanks, check_room
+from longform.decoding.sampling import Sampled, SentenceEnds, check_room, draws, sibling_ranks
 
 
 @dataclass(frozen=True)
@@ -45,10 +46,7 @@ KINDS: Mapping[str, Callable[..., Settings]] = {  # defaults: Table 3, beam size
 
 
 def settings_of(decoder: Mapping[str, Any]) -> Settings:
-    """The settings that a decoder mapping names.
-
-    Raises BadInput: an unknown kind, or a setting that the kind does not have.
-    """
+    """The settings that a decoder mapping names. Raises BadInput: an unknown kind, or a setting that the kind does not have."""
     options = dict(decoder)
     kind = options.pop("kind", None)
     if kind not in KINDS:
@@ -73,13 +71,10 @@ def decode(
     end: int,
     ends: SentenceEnds | None = None,
 ) -> list[list[int]]:
-    """``new_tokens`` tokens after each prompt, fewer where blocking leaves none.
+    """``new_tokens`` tokens after each prompt, fewer where blocking leaves none; the model's own generation settings are not asked.
 
-    Args:
-        end: the token that ends a text; it is banned.
-        ends: where sentences end, for delayed search alone.
-
-    Raises BadInput: a prompt is empty or does not fit the window, delayed search has no ``ends``, or people are to write.
+    ``end``, the token that ends a text, is banned; ``ends`` tells delayed search where sentences end.
+    Raises BadInput: as :func:`check_room`, delayed search has no ``ends``, or people are to write.
     """
     banned, limits = [end], [new_tokens] * len(prompts)
     if isinstance(settings, Human):
@@ -92,56 +87,37 @@ def decode(
         return contrastive_search(network, prompts, settings, new_tokens, banned)
     if isinstance(settings, Beam) and settings.groups > 1:
         return [list(best.tokens) for best in beam_search(network, prompts, settings, limits, banned)]
-    written = _by_transformers(network, prompts, settings, new_tokens, rngs, end, banned)
-    return [ids[: ids.index(end)] if end in ids else ids for ids in written]
-
-
-def _by_transformers(
-    network: Any,
-    prompts: Sequence[Sequence[int]],
-    settings: Sampled | Beam,
-    new_tokens: int,
-    rngs: Sequence[np.random.Generator],
-    end: int,
-    banned: Sequence[int],
-) -> list[list[int]]:
-    """Greedy, sampled and beam texts by ``generate``; the folder's own generation settings are not asked."""
-    check_room(network, prompts, new_tokens)
-    truncation = settings if isinstance(settings, Sampled) else Sampled(blocking=settings.blocking)
-    rules, width = truncation.rules(banned, end, network.device), max(map(len, prompts))
-    rules.append(EndWhereBlocked(end))
-    beams, power = 1, 1.0
-    if isinstance(settings, Beam):
-        beams, power = settings.beams, settings.length_power
-        if settings.sibling_penalty:
-            rules.append(SiblingRanks(settings.sibling_penalty, 2 * beams, width))
-    else:
-        rules.append(RowDraws(rngs))
+    check_room(network, prompts, limits)
+    width = max(map(len, prompts))
+    sampled = settings if isinstance(settings, Sampled) else Sampled(blocking=settings.blocking)
+    rules = sampled.rules(banned, end, network.device)
+    rules.append(partial(_end_where_blocked, end))
+    if isinstance(settings, Sampled):
+        rules.append(partial(_draw, rngs))
+    elif settings.sibling_penalty:
+        rules.append(partial(sibling_ranks, settings.sibling_penalty, 2 * settings.beams, width))
     network.generation_config = GenerationConfig(
         max_new_tokens=new_tokens,
-        num_beams=beams,
+        num_beams=settings.beams if isinstance(settings, Beam) else 1,
         do_sample=False,  # a sampler's draws are made by its last rule
         early_stopping=True,
-        length_penalty=power,
+        length_penalty=1.0,
         eos_token_id=end,
         pad_token_id=end,
     )
-    ids = torch.tensor([[end] * (width - len(prompt)) + list(prompt) for prompt in prompts])
-    mask = torch.tensor([[0] * (width - len(prompt)) + [1] * len(prompt) for prompt in prompts])
-    made = network.generate(
-        ids.to(network.device), attention_mask=mask.to(network.device), logits_processor=LogitsProcessorList(rules)
-    )
-    return made[:, width:].tolist()
+    ids = torch.tensor([[end] * (width - len(prompt)) + list(prompt) for prompt in prompts]).to(network.device)
+    mask = torch.tensor([[0] * (width - len(prompt)) + [1] * len(prompt) for prompt in prompts]).to(network.device)
+    made = network.generate(ids, attention_mask=mask, logits_processor=rules)[:, width:].tolist()
+    return [row[: row.index(end)] if end in row else row for row in made]
 
 
-class EndWhereBlocked(LogitsProcessor):
-    """Where blocking has left a row no token at all, the text ends."""
+def _end_where_blocked(end: int, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+    """Rule: where blocking has left a row no token at all, the text ends."""
+    scores[~torch.isfinite(scores).any(1), end] = 0.0
+    return scores
 
-    def __init__(self, end: int) -> None:
-        self.end = end
 
-    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-        """Scores with a zero for the end token of such rows."""
-        empty = ~torch.isfinite(scores).any(1)
-        scores[empty, self.end] = 0.0
-        return scores
+def _draw(rngs: Sequence[np.random.Generator], input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+    """Rule: draws one token a row and leaves no other, so that ``generate`` must take it."""
+    tokens = torch.from_numpy(draws(scores, rngs)).to(scores.device)
+    return torch.full_like(scores, -torch.inf).scatter_(1, tokens[:, None], 0.0)

@@ -3,31 +3,21 @@
 import math
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 
 from longform.core.documents import BadInput, Corpus, Document, Section
 from longform.core.resampling import generator
-from longform.language_models.translation import (
-    BEGIN,
-    END,
-    LENGTHS,
-    PAD,
-    SOURCE,
-    TARGET,
-    UNKNOWN,
-    AutoregressiveTranslator,
-    ParallelTranslator,
-    TrainedTranslator,
-    padded,
-    sides_of,
-)
+from longform.language_models import translation
+from longform.language_models.translation import BEGIN, END, PAD, UNKNOWN, TrainedTranslator, sides_of
 
 LONGER = 2  # a translation may be this many times as long as its source, plus ROOM tokens; then it is cut
 ROOM = 10
 
 
+@torch.no_grad()
 def generate(
     *,
     model: Path | TrainedTranslator,
@@ -38,13 +28,8 @@ def generate(
     temperature: float = 1.0,
     batch: int = 64,
 ) -> Corpus:
-    """One translation per pair of ``split``, as documents of split ``generated`` with both sections.
-
-    Args:
-        temperature: divides the logits; 0 takes the most probable word. Lengths are taken at their most probable.
-
-    Returns:
-        documents, with ``facts`` counting those cut at the length limit and those left empty.
+    """One translation per pair of ``split``, as documents of split ``generated`` with both sections; facts count those cut at the length
+    limit and those left empty. Lengths are the most probable ones, as are words at ``temperature`` 0, by which logits are divided.
 
     Raises BadInput: no pair of the split, or a negative temperature.
     """
@@ -54,50 +39,42 @@ def generate(
     if not 0 <= temperature < math.inf:
         raise BadInput(f"generate {name}: temperature is {temperature}, allowed is 0 or more")
     translator = model if isinstance(model, TrainedTranslator) else TrainedTranslator.load(model)
+    network = translator.network.eval()
+    write: Any = _one_by_one if isinstance(network, translation.AutoregressiveTranslator) else _all_at_once
     sources = [[*translator.subwords.encode(sides_of(document)[0]).ids, END] for document in chosen]
     order = sorted(range(len(chosen)), key=lambda i: len(sources[i]))
-    written: list[list[int]] = [[] for _ in chosen]
-    network = translator.network.eval()
+    written: dict[int, list[int]] = {}
     for first in range(0, len(order), batch):
         part = order[first : first + batch]
-        limits = [min(LONGER * len(sources[i]) + ROOM, translator.network.shape.positions) for i in part]
-        draws = [
-            generator("translation", name, seed, chosen[i].id).random(n) for i, n in zip(part, limits, strict=True)
-        ]
-        source = padded([sources[i] for i in part], PAD)
-        if isinstance(network, AutoregressiveTranslator):
-            made = _one_by_one(network, source, draws, temperature)
-        else:
-            made = _all_at_once(network, source, draws, temperature)
-        for i, ids in zip(part, made, strict=True):
-            written[i] = ids
-    documents = [_document(translator, name, *row) for row in zip(chosen, written, strict=True)]
-    cut = sum(END not in ids for ids in written)
+        limits = [min(LONGER * len(sources[i]) + ROOM, network.shape.positions) for i in part]
+        rngs = [generator("translation", name, seed, chosen[i].id) for i in part]
+        uniforms = [rng.random(limit) for rng, limit in zip(rngs, limits, strict=True)]
+        source = translation.padded([sources[i] for i in part], PAD)
+        written |= zip(part, write(network, source, uniforms, temperature), strict=True)
+    documents = []
+    for i, pair in enumerate(chosen):
+        ids = written[i]
+        text = translator.subwords.decode(ids[: ids.index(END)] if END in ids else ids)
+        sections = (Section(translation.SOURCE, sides_of(pair)[0]), Section(translation.TARGET, text))
+        documents.append(Document(f"{name}-{pair.id}", "generated", sections))
+    cut = sum(END not in ids for ids in written.values())
     empty = sum(not document.sections[1].text for document in documents)
     return Corpus(documents, facts={"name": name, "documents": len(documents), "cut": cut, "empty": empty})
 
 
-def _document(translator: TrainedTranslator, name: str, pair: Document, ids: list[int]) -> Document:
-    text = translator.subwords.decode(ids[: ids.index(END)] if END in ids else ids)
-    sections = (Section(SOURCE, sides_of(pair)[0]), Section(TARGET, text))
-    return Document(f"{name}-{pair.id}", "generated", sections)
-
-
-@torch.no_grad()
 def _one_by_one(
-    network: AutoregressiveTranslator, source: torch.Tensor, draws: list[np.ndarray], temperature: float
+    network: translation.AutoregressiveTranslator, source: torch.Tensor, uniforms: list[np.ndarray], temperature: float
 ) -> list[list[int]]:
     memory = network.encode(source)
-    rows: list[list[int]] = [[] for _ in draws]
-    written = torch.full((len(draws), 1), BEGIN)
-    for step in range(max(len(row) for row in draws)):
-        busy = [i for i, row in enumerate(rows) if END not in row and step < len(draws[i])]
+    rows: list[list[int]] = [[] for _ in uniforms]
+    written = torch.full((len(uniforms), 1), BEGIN)
+    for step in range(max(map(len, uniforms))):
+        busy = [i for i, row in enumerate(rows) if END not in row and step < len(uniforms[i])]
         if not busy:
             break
         logits = network.next_scores(memory[busy], source[busy], written[busy])[:, -1]
-        uniforms = np.array([draws[i][step] for i in busy])
-        chosen = pick(logits, uniforms, temperature)
-        fresh = torch.full((len(draws), 1), PAD)
+        chosen = pick(logits, np.array([uniforms[i][step] for i in busy]), temperature)
+        fresh = torch.full((len(uniforms), 1), PAD)
         fresh[busy, 0] = torch.from_numpy(chosen)
         written = torch.cat([written, fresh], dim=1)
         for i, token in zip(busy, chosen.tolist(), strict=True):
@@ -105,26 +82,19 @@ def _one_by_one(
     return rows
 
 
-@torch.no_grad()
 def _all_at_once(
-    network: ParallelTranslator, source: torch.Tensor, draws: list[np.ndarray], temperature: float
+    network: translation.ParallelTranslator, source: torch.Tensor, uniforms: list[np.ndarray], temperature: float
 ) -> list[list[int]]:
     memory = network.encode(source)
-    offset = network.length_scores(memory, source).argmax(1) - LENGTHS // 2
-    limits = torch.tensor([len(row) for row in draws])
+    offset = network.length_scores(memory, source).argmax(1) - translation.LENGTHS // 2
+    limits = torch.tensor([len(row) for row in uniforms])
     sizes = torch.minimum(((source != PAD).sum(1) + offset).clamp_min(1), limits)
-    logits = network.place_scores(memory, source, sizes)
-    rows = []
-    for scores, size, uniforms in zip(logits, sizes.tolist(), draws, strict=True):
-        rows.append(pick(scores[:size], uniforms[:size], temperature).tolist())
-    return rows
+    found = zip(network.place_scores(memory, source, sizes), sizes.tolist(), uniforms, strict=True)
+    return [pick(scores[:size], row[:size], temperature).tolist() for scores, size, row in found]
 
 
 def pick(logits: torch.Tensor, uniforms: np.ndarray, temperature: float) -> np.ndarray:
-    """One token per row of logits, by inverting the cumulative distribution at the row's uniform number.
-
-    Control tokens other than the end are never written.
-    """
+    """One token per row of logits, by inversion at the row's uniform number; never a control token other than the end."""
     logits = logits.clone()
     logits[:, [PAD, BEGIN, UNKNOWN]] = -torch.inf
     if temperature == 0:

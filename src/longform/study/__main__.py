@@ -7,31 +7,22 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from longform.core.critic import compare, estimate
-from longform.core.documents import BadInput, Document
+from longform.core.documents import BadInput, grouped
 from longform.core.resampling import generator
 from longform.core.results import Record, Results
-from longform.evaluation.human_study import CoherentShare, Judged, judged_items, organisations
+from longform.evaluation.human_study import CoherentShare, judged_items, organisations
 from longform.extras import told
 from longform.reporting.papers.deng2022.human import human_study
 from longform.reporting.pivot import Given
 from longform.reporting.printed import Expected
 from longform.reporting.table import Cell, Table
-from longform.study.items import (
-    Study,
-    documents,
-    load_study,
-    needed,
-    questions,
-    rows_study,
-    sections_study,
-    sheet,
-    write,
-)  # fmt: skip
+from longform.study import items
+from longform.study.items import Study, load_study
 from longform.study.store import Store
 
 EVERYWHERE = ("0.0.0.0", "::")  # every address of this machine, none of which a browser can name
@@ -57,17 +48,16 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m longform.study", description=__doc__)
     verbs = parser.add_subparsers(required=True, metavar="VERB")
     make = verbs.add_parser("make", help="a study file from corpora, or from an exported sheet")
-    make.add_argument("kind", choices=("sections", "claim", "pair"))
-    make.add_argument("--name", required=True)
-    make.add_argument("--out", type=Path, required=True)
-    make.add_argument("--train", type=Path, help="sections: folder of real articles with titles")
-    make.add_argument("--articles", type=int, help=f"sections: training articles ({ARTICLES}, or all if fewer)")
-    make.add_argument(
-        "--system", action="append", default=[], metavar="NAME=FOLDER", help="sections: texts to be judged"
-    )
-    make.add_argument("--per-system", type=int, default=20)
-    make.add_argument("--sheet", type=Path, help="claim, pair: a .jsonl or .csv sheet")
-    make.add_argument("--seed", type=int, default=1234)
+    add = make.add_argument
+    add("kind", choices=("sections", "claim", "pair"))
+    add("--name", required=True)
+    add("--out", type=Path, required=True)
+    add("--train", type=Path, help="sections: folder of real articles with titles")
+    add("--articles", type=int, help=f"sections: training articles ({ARTICLES}, or all if fewer)")
+    add("--system", action="append", default=[], metavar="NAME=FOLDER", help="sections: texts to be judged")
+    add("--per-system", type=int, default=20)
+    add("--sheet", type=Path, help="claim, pair: a .jsonl or .csv sheet")
+    add("--seed", type=int, default=1234)
     make.set_defaults(run=_make)
     invite = verbs.add_parser("invite", help="a link for each annotator")
     invite.add_argument("labels", nargs="+")
@@ -96,7 +86,7 @@ def _parser() -> argparse.ArgumentParser:
     analyse.set_defaults(run=_analyse)
     power = verbs.add_parser("power", help="judgements per system to tell two shares apart")
     power.add_argument("shares", type=float, nargs=2)
-    power.set_defaults(run=lambda given: print(needed(*given.shares)))
+    power.set_defaults(run=lambda given: print(items.needed(*given.shares)))
     return parser
 
 
@@ -106,44 +96,36 @@ def _make(given: argparse.Namespace) -> None:
     elif given.sheet is None:
         raise BadInput(f"a {given.kind} study needs --sheet FILE")
     else:
-        study = rows_study(sheet(given.sheet), name=given.name, kind=given.kind)
+        study = items.rows_study(items.sheet(given.sheet), name=given.name, kind=given.kind)
     study.save(given.out)
     print(f"{given.out}: {len(study.items)} items")
 
 
 def _from_corpora(given: argparse.Namespace) -> Study:
+    """The first titled training articles, as many as wanted or ``ARTICLES`` at most, and what every system wrote."""
     if given.train is None or not given.system:
         raise BadInput("a sections study needs --train FOLDER and at least one --system NAME=FOLDER")
-    systems = {name: documents(folder) for name, folder in _systems(given.system).items()}
-    training = _training(given.train, given.articles)
-    study = sections_study(training, systems, name=given.name, per_system=given.per_system, seed=given.seed)
+    systems = {}
+    for one in given.system:
+        name, _, folder = one.partition("=")
+        if not name or not folder:
+            raise BadInput(f"--system {one!r}: a system is NAME=FOLDER; write both")
+        if name in systems:
+            raise BadInput(f"--system {name!r} is given twice; give each folder a name of its own")
+        systems[name] = items.documents(Path(folder))
+    titled = [d for d in items.documents(given.train) if d.split == "train" and all(s.title for s in d.sections)]
+    most, wanted = len(titled), given.articles
+    if not titled:
+        raise BadInput(f"{given.train}: no article of the split train has all its titles; name another corpus")
+    if wanted is not None and not 1 <= wanted <= most:
+        raise BadInput(f"--articles {wanted}: {given.train} has {most} training articles; ask for 1 to {most}")
+    training = titled[: ARTICLES if wanted is None else wanted]
+    study = items.sections_study(training, systems, name=given.name, per_system=given.per_system, seed=given.seed)
     drawn = Counter(item.source for item in study.items if item.phase == "testing")
     print(f"training: {len(training)} articles with all their titles")
     for name, found in systems.items():
         print(f"{name}: {drawn[name]} of {len(found)} articles drawn; those shown in training are not among them")
     return study
-
-
-def _systems(told: Sequence[str]) -> dict[str, Path]:
-    found: dict[str, Path] = {}
-    for one in told:
-        name, _, folder = one.partition("=")
-        if not name or not folder:
-            raise BadInput(f"--system {one!r}: a system is NAME=FOLDER; write both")
-        if name in found:
-            raise BadInput(f"--system {name!r} is given twice; give each folder a name of its own")
-        found[name] = Path(folder)
-    return found
-
-
-def _training(folder: Path, wanted: int | None) -> list[Document]:
-    """The first titled training articles: as many as wanted, or ``ARTICLES`` at most."""
-    titled = [d for d in documents(folder) if d.split == "train" and all(section.title for section in d.sections)]
-    if not titled:
-        raise BadInput(f"{folder}: no article of the split train has all its titles; name another corpus")
-    if wanted is not None and not 1 <= wanted <= len(titled):
-        raise BadInput(f"--articles {wanted}: {folder} has {len(titled)} training articles; ask for 1 to {len(titled)}")
-    return titled[: ARTICLES if wanted is None else wanted]
 
 
 def _invite(given: argparse.Namespace) -> None:
@@ -191,7 +173,7 @@ def _export(given: argparse.Namespace) -> None:
         writer.writerows(rows)
     else:
         text.writelines(json.dumps(row, ensure_ascii=False, sort_keys=True) + "\n" for row in rows)
-    write(given.out, text.getvalue())
+    items.write(given.out, text.getvalue())
     print(f"{given.out}: {len(rows)} answers")
 
 
@@ -213,93 +195,65 @@ def exported(study: Study, store: Store) -> list[dict[str, Any]]:
     rows = []
     for one in store.answers():
         item = study.item(one["item"])
-        for place, (name, _) in enumerate(questions(item)):
-            gold = item.gold[place] if place < len(item.gold) else ""
-            rows.append(
-                {
-                    "annotator": one["annotator"], "item": item.id, "source": item.source, "phase": item.phase,
-                    "check": item.check, "question": name, "answer": one["answer"].get(name, ""), "gold": gold,
-                    "at": one["at"], "last": one["last"],
-                }
-            )  # fmt: skip
+        for place, (question, _) in enumerate(items.questions(item)):
+            said, gold = one["answer"].get(question, ""), item.gold[place] if place < len(item.gold) else ""
+            told = (one["annotator"], item.id, item.source, item.phase, item.check, question, said, gold)
+            rows.append(dict(zip(COLUMNS, (*told, one["at"], one["last"]), strict=True)))
     return rows
 
 
 def read_export(path: Path) -> list[dict[str, Any]]:
-    """Rows of ``export``, CSV or JSON lines, also as a spreadsheet saves them: a byte-order mark, TRUE for True.
-
-    Raises BadInput: no such file, a line that is no row, a missing column, or a mark neither true nor false.
-    """
+    """Rows of ``export``, CSV or JSON lines, also as a spreadsheet saves them: a byte-order mark, TRUE for True. Raises BadInput."""
     try:
-        rows = sheet(path)
+        rows = items.sheet(path)
     except BadInput as error:
         raise BadInput(f"{path}: not an export ({error}); write it with `export`") from error
     lacking = sorted({name for row in rows for name in COLUMNS if name != "at" and row.get(name) is None})
     if lacking or not rows:
         raise BadInput(f"{path}: {f'rows without {lacking}' if rows else 'no row'}; write it with `export`")
-    return [row | {name: _mark(path, place, name, row[name]) for name in MARKS} for place, row in enumerate(rows, 1)]
-
-
-def _mark(path: Path, place: int, name: str, value: Any) -> bool:
-    word = str(value).strip().lower()
-    if word not in ("true", "false"):
-        raise BadInput(f"{path}: row {place}: {name} is {value!r:.40}; allowed are True and False, so export anew")
-    return word == "true"
+    for place, row in enumerate(rows, 1):
+        for name in MARKS:
+            word = str(row[name]).strip().lower()
+            if word not in ("true", "false"):
+                raise BadInput(
+                    f"{path}: row {place}: {name} is {row[name]!r:.40}; allowed are True and False, so export anew"
+                )
+            row[name] = word == "true"
+    return rows
 
 
 def analyse(rows: Sequence[Mapping[str, Any]], seed: int = 1234) -> list[Table]:
-    """The table of shares, agreement, mixed effects and tests, and that of the organisations called incoherent.
-
-    Raises BadInput: no verdict on any article, as in a study of claims or pairs.
-    """
+    """The table of shares, agreement, mixed effects and tests (of each system's share minus the first's, exchanging whole articles), and
+    that of the organisations called incoherent (Table 18). Raises BadInput: no verdict on any article."""
     judged = [row for row in rows if row["question"] == "coherent" or str(row["question"]).startswith("section_")]
     told = [{**row, "gold": row["gold"] if str(row["check"]) == "True" else ""} for row in judged]
-    by_source: dict[str, list[Judged]] = {}
-    for unit in judged_items(told, splits={}, simulated=False):
-        by_source.setdefault(unit.source, []).append(unit)
+    by_source = grouped(judged_items(told, splits={}, simulated=False), lambda unit: unit.source)
     if not any(unit.verdicts for units in by_source.values() for unit in units):
         raise BadInput("study: no verdict on an article; only studies of sections have them")
-    records = Results(_record(source, units, seed) for source, units in by_source.items())
-    table = human_study(Given(records, EXPECTED, Path()))
-    return [replace(table, cells=[*table.cells, *_tests(by_source, seed)]), _organisations(by_source)]
-
-
-def _tests(by_source: Mapping[str, Sequence[Judged]], seed: int) -> list[Cell]:
-    """Each system's share of coherent judgements minus the first's, tested by exchanging whole articles."""
-    critic, (first, *others) = CoherentShare(), by_source
-    tallies = {source: critic.tally(units) for source, units in by_source.items()}
-    cells = []
-    for source in others:
-        found = compare(
-            critic, tallies[source], tallies[first], generator("study", source, "against", first, str(seed))
-        )
-        rest: dict[str, Any] = {
-            "units": min(len(tallies[name].unit_ids) for name in (source, first)),
-            "p_value": found.p_value,
-            "signature": "permutation of articles",
-        }
-        row = " minus ".join(EXPECTED.label("system", name) for name in (source, first))
-        cells.append(Cell(row, "share, articles exchanged", found.difference, **rest))
-    return cells
-
-
-def _record(source: str, units: Sequence[Judged], seed: int) -> Record:
     critic = CoherentShare()
-    found = estimate(critic, critic.tally(units), generator("study", source, str(seed)))
-    held = {name: getattr(found, name) for name in ("value", "low", "high", "units", "excluded", "signature")}
-    details = critic.describe(units)
-    return Record("human_study", "coherent_share", system=source, details=details, **held)
-
-
-def _organisations(by_source: Mapping[str, Sequence[Judged]]) -> Table:
-    """Chains of section types, as labelled, of the articles called incoherent (Table 18): judgements by system."""
-    cells = [
+    tallies = {source: critic.tally(units) for source, units in by_source.items()}
+    records, tests = [], []
+    for source, units in by_source.items():
+        found = estimate(critic, tallies[source], generator("study", source, str(seed)))
+        details = critic.describe(units)
+        records.append(Record("human_study", "coherent_share", system=source, details=details, **asdict(found)))
+    first, *others = by_source
+    for source in others:
+        rng = generator("study", source, "against", first, str(seed))
+        tested = compare(critic, tallies[source], tallies[first], rng)
+        row = " minus ".join(EXPECTED.label("system", name) for name in (source, first))
+        least = min(len(tallies[name].unit_ids) for name in (source, first))
+        value, p_value, how = tested.difference, tested.p_value, "permutation of articles"
+        tests.append(Cell(row, "share, articles exchanged", value, units=least, p_value=p_value, signature=how))
+    shares = human_study(Given(Results(records), EXPECTED, Path()))
+    chains = [
         Cell(" → ".join(chain), source, count, signature="judgements")
         for source, units in by_source.items()
         for chain, count in organisations(units)
     ]
     caption = "Organisations of the articles called incoherent, most common first in each system"
-    return Table(caption, cells, [] if cells else ["nobody called an article incoherent"])
+    notes = [] if chains else ["nobody called an article incoherent"]
+    return [replace(shares, cells=[*shares.cells, *tests]), Table(caption, chains, notes)]
 
 
 if __name__ == "__main__":

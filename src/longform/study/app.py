@@ -20,11 +20,9 @@ COOKIE = "study"
 LOCAL = ("127.0.0.1", "localhost", "[::1]")
 LIMIT = 1_000_000  # bytes of one post: answers are labels, not texts
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
-_POLICY = (
-    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'"
-)
 HEADERS = {
-    "Content-Security-Policy": _POLICY,
+    "Content-Security-Policy": "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; form-action 'self'; "
+    "base-uri 'none'",
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "same-origin",
@@ -34,9 +32,7 @@ HEADERS = {
 
 def visible(text: str) -> str:
     """Control characters, which HTML cannot hold, as their pictures; nothing else is changed."""
-    return _CONTROLS.sub(
-        lambda match: chr(0x2400 + ord(match.group())) if ord(match.group()) < 0x20 else "\u2421", text
-    )
+    return _CONTROLS.sub(lambda match: "\u2421" if match[0] == "\x7f" else chr(0x2400 + ord(match[0])), text)
 
 
 def create_app(study: Study, store: Store, hosts: Sequence[str] = LOCAL) -> FastAPI:
@@ -54,11 +50,20 @@ def create_app(study: Study, store: Store, hosts: Sequence[str] = LOCAL) -> Fast
         token = request.cookies.get(COOKIE, "")
         return token if token and store.label(token) is not None else None
 
-    async def placed(request: Request) -> tuple[str | None, dict[str, str], Item | None]:
-        """An annotator who has consented, their form, and the item that it is about."""
-        token, form = await _form(request, annotator(request))
-        consented = token is not None and store.consented(token)
-        return token, form, _placed(study, token, form.get("item", "")) if consented else None
+    def outdated() -> HTMLResponse:
+        return show("message.html", 403, message="This page is out of date. Open your link again.")
+
+    async def posted(request: Request) -> tuple[str | None, dict[str, str], Item | None]:
+        """The annotator, if the form is theirs; its fields; and the item that it is about, where they have consented.
+
+        A page names its item by the place in the annotator's own order, because an id may tell where a text is from.
+        """
+        token = annotator(request)
+        form = {key: value for key, value in (await request.form()).items() if isinstance(value, str)}
+        if token is None or form.get("form") != stamp(token):
+            return None, form, None
+        order, place = study.order(token) if store.consented(token) else [], form.get("item", "")
+        return token, form, order[int(place)] if place.isdecimal() and int(place) < len(order) else None
 
     @app.middleware("http")
     async def guard(request: Request, call_next: Any) -> Response:
@@ -89,22 +94,29 @@ def create_app(study: Study, store: Store, hosts: Sequence[str] = LOCAL) -> Fast
         if not left:
             return show("message.html", message="You are done. Thank you! You may close this page.")
         item, number = left[0], len(order) - len(left) + 1
-        shown = _shown(item, store.drafted(token, item.id))
-        return show("item.html", form=stamp(token), number=number, of=len(order), place=order.index(item), **shown)
+        chosen = store.drafted(token, item.id)
+        shown: dict[str, Any] = {
+            "item": item,
+            "chosen": chosen,
+            "questions": dict(questions(item)),
+            "place": order.index(item),
+        }
+        gold = item.gold if item.phase == "training" and chosen.get("verified") else ()
+        return show("item.html", form=stamp(token), number=number, of=len(order), gold=gold, **shown)
 
     @app.post("/consent")
     async def consent(request: Request) -> Response:
-        token, _ = await _form(request, annotator(request))
+        token, _, _ = await posted(request)
         if token is None:
-            return show("message.html", 403, message="This page is out of date. Open your link again.")
+            return outdated()
         store.consent(token)
         return RedirectResponse("/", 303)
 
     @app.post("/answer")
     async def answer(request: Request) -> Response:
-        token, form, item = await placed(request)
+        token, form, item = await posted(request)
         if token is None or item is None:
-            return show("message.html", 403, message="This page is out of date. Open your link again.")
+            return outdated()
         chosen, missing = _chosen(item, form)
         if missing:
             store.draft(token, item.id, chosen)
@@ -117,7 +129,7 @@ def create_app(study: Study, store: Store, hosts: Sequence[str] = LOCAL) -> Fast
 
     @app.post("/draft")
     async def draft(request: Request) -> Response:
-        token, form, item = await placed(request)
+        token, form, item = await posted(request)
         if token is None or item is None:
             return JSONResponse({"error": "not known"}, 403)
         if item.id not in store.done(token):
@@ -130,12 +142,6 @@ def create_app(study: Study, store: Store, hosts: Sequence[str] = LOCAL) -> Fast
 def stamp(token: str) -> str:
     """What a form must carry to be taken: known only to pages that this server showed to this annotator."""
     return hashlib.blake2b(token.encode(), key=b"longform study form", digest_size=16).hexdigest()
-
-
-async def _form(request: Request, token: str | None) -> tuple[str | None, dict[str, str]]:
-    """The annotator, if the form is theirs, and its fields."""
-    form = {key: value for key, value in (await request.form()).items() if isinstance(value, str)}
-    return (token if token is not None and form.get("form") == stamp(token) else None), form
 
 
 def _refusal(request: Request) -> str:
@@ -151,20 +157,8 @@ def _refusal(request: Request) -> str:
     return "a post from another site" if origin and origin.split("://", 1)[-1] != request.headers.get("host") else ""
 
 
-def _placed(study: Study, token: str | None, place: str) -> Item | None:
-    """The item at a place of the annotator's own order: pages name it so, because an id may tell where a text is from."""
-    order = study.order(token) if token else []
-    return order[int(place)] if place.isdecimal() and int(place) < len(order) else None
-
-
 def _chosen(item: Item, form: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
     """Allowed answers by question, and the questions without one."""
     asked = questions(item)
     chosen = {name: form[name] for name, allowed in asked if form.get(name) in allowed}
     return chosen, [name for name, _ in asked if name not in chosen]
-
-
-def _shown(item: Item, drafted: Mapping[str, Any]) -> dict[str, Any]:
-    """What the template of an item needs; gold only after Verify, and only in training."""
-    gold = item.gold if item.phase == "training" and drafted.get("verified") else ()
-    return {"item": item, "chosen": drafted, "gold": gold, "questions": dict(questions(item))}

@@ -13,43 +13,30 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from longform.core.artefacts import read_documents
+from longform.core.artefacts import read_documents, read_yaml
 from longform.core.documents import BadInput, Document
 from longform.core.malformed import records, refusing
 from longform.core.resampling import generator
 
-KINDS = ("sections", "claim", "pair")
+TEXTS = read_yaml(Path(__file__).with_name("texts.yaml"))  # what annotators are told
+SHOWN = {"claim": ("claim", "evidence"), "pair": ("left", "right")}  # the texts of an item that is no article
+CLAIM_LABELS = tuple(TEXTS["claim"]["labels"])
 PHASES = ("training", "testing")
-CLAIM_LABELS = (
-    "supported", "refuted", "not enough information", "repetition", "not a claim", "ungrammatical",
-)  # fmt: skip # massarelli2020, its human table
-PAIR_LABELS = ("left", "right")
 COHERENT = ("coherent", "incoherent")  # deng2022 Figure 15
 
 
 @dataclass(frozen=True)
 class Item:
-    """One thing to judge.
+    """One thing to judge."""
 
-    Attributes:
-        id: unique within the study; never shown, since it may name a system.
-        kind: one of ``KINDS``.
-        phase: training items show the gold labels on request and come first, in order; testing items come shuffled.
-        body: ``{"sections": [text]}``, ``{"claim", "evidence"}`` or ``{"left", "right"}``; shown as text, kept exactly.
-        labels: choices of each drop-down (sections), or of the one question.
-        gold: the right answers where they are known, one per section or one; never shown in testing.
-        check: an attention check: a testing item whose gold answer everybody sees at once.
-        source: where it comes from (a system, a suite); never shown.
-    """
-
-    id: str
-    kind: str
-    phase: str
-    body: Mapping[str, Any]
-    labels: tuple[str, ...]
-    gold: tuple[str, ...] = ()
-    check: bool = False
-    source: str = ""
+    id: str  # unique within the study; never shown, since it may name a system
+    kind: str  # "sections", "claim" or "pair"
+    phase: str  # training items show the gold labels on request and come first, in order; testing items come shuffled
+    body: Mapping[str, Any]  # {"sections": [text]}, {"claim", "evidence"} or {"left", "right"}; kept exactly
+    labels: tuple[str, ...]  # choices of each drop-down (sections), or of the one question
+    gold: tuple[str, ...] = ()  # the right answers where they are known, one per section or one; never shown in testing
+    check: bool = False  # an attention check: a testing item whose gold answer everybody sees at once
+    source: str = ""  # where it comes from (a system, a suite); never shown
 
 
 @dataclass(frozen=True)
@@ -98,20 +85,16 @@ def load_study(path: Path) -> Study:
 
 def _item(held: Mapping[str, Any], place: int) -> Item:
     item = Item(**{**held, "labels": tuple(held["labels"]), "gold": tuple(held.get("gold", ()))})
-    if not isinstance(item.id, str) or not _shown(item):
+    texts = (
+        item.body["sections"] if item.kind == "sections" else [item.body[field] for field in SHOWN.get(item.kind, ())]
+    )
+    whole = isinstance(texts, list) and all(isinstance(text, str) for text in (item.id, *texts))
+    if not whole or (item.kind == "sections" and not texts):
         raise BadInput(f"item {place}: id {item.id!r:.40}, body {item.body!r:.60}; a {item.kind} needs texts")
-    if item.kind not in KINDS or item.phase not in PHASES or not item.labels:
-        raise BadInput(f"item {place}: kind {item.kind!r}, phase {item.phase!r}; allowed are {KINDS} and {PHASES}")
+    if item.kind not in ("sections", *SHOWN) or item.phase not in PHASES or not item.labels:
+        allowed = f"{('sections', *SHOWN)} and {PHASES}"
+        raise BadInput(f"item {place}: kind {item.kind!r}, phase {item.phase!r}; allowed are {allowed}")
     return item
-
-
-def _shown(item: Item) -> bool:
-    """Whether the body has the text that its kind shows."""
-    if item.kind == "sections":
-        texts = item.body["sections"]
-        return isinstance(texts, list) and bool(texts) and all(isinstance(text, str) for text in texts)
-    fields = {"claim": ("claim", "evidence"), "pair": ("left", "right")}.get(item.kind, ())
-    return all(isinstance(item.body[field], str) for field in fields)
 
 
 def questions(item: Item) -> list[tuple[str, tuple[str, ...]]]:
@@ -125,11 +108,8 @@ def questions(item: Item) -> list[tuple[str, tuple[str, ...]]]:
 def sections_study(
     training: Sequence[Document], testing: Mapping[str, Sequence[Document]], *, name: str, per_system: int, seed: int
 ) -> Study:
-    """deng2022's study: label the sections of real training articles, then of articles of every system, blind.
-
-    Args:
-        training: real articles with titles, shown with their gold titles on request.
-        testing: system -> its articles; ``per_system`` of each are drawn, none of them a training article's text.
+    """deng2022's study: label the sections of real training articles, then of ``per_system`` articles of every system, none of them a
+    training article's text, blind.
 
     Raises BadInput: no titled training article, no article of a system left, none asked for, or an id that comes twice.
     """
@@ -147,22 +127,17 @@ def sections_study(
             raise BadInput(f"study {name!r}: system {system!r} has no article outside training; give it others")
         drawn = generator("study", name, seed, system).permutation(len(unseen))[:per_system]
         items += [_sections(unseen[i], "testing", labels, system) for i in sorted(drawn)]
-    items += [_check(labels, number) for number in range(max(1, len(items) // 20))]
-    return Study(name, "Section types and coherence", CONSENT, SECTION_INSTRUCTIONS, _distinct(name, items))
+    for number in range(max(1, len(items) // 20)):
+        wanted = labels[number % len(labels)]
+        body = {"sections": [f"This is an attention check. Choose “{wanted}” here and “incoherent” below."]}
+        told = ("sections", "testing", body, labels, (wanted, COHERENT[1]), True, "check")
+        items.append(Item(f"testing/check/{number}", *told))
+    return _study(name, "sections", items)
 
 
 def _texts(document: Document) -> tuple[str, ...]:
     """What an annotator learns of an article in training, in whatever order its sections come."""
     return tuple(sorted(section.text for section in document.sections))
-
-
-def _distinct(name: str, items: Sequence[Item]) -> tuple[Item, ...]:
-    """The items, each with an id of its own: answers are kept by id."""
-    twice = [item_id for item_id, count in Counter(item.id for item in items).items() if count > 1]
-    if twice or not items:
-        what = f"{len(twice)} ids come twice, first {twice[0]!r}" if twice else "no item"
-        raise BadInput(f"study {name!r}: {what}; give at least one item, and each an id of its own")
-    return tuple(items)
 
 
 def _sections(document: Document, phase: str, labels: tuple[str, ...], system: str) -> Item:
@@ -171,19 +146,17 @@ def _sections(document: Document, phase: str, labels: tuple[str, ...], system: s
     return Item(f"{phase}/{system}/{document.id}", "sections", phase, body, labels, gold, source=system)
 
 
-def _check(labels: tuple[str, ...], number: int) -> Item:
-    wanted = labels[number % len(labels)]
-    text = f"This is an attention check. Choose “{wanted}” here and “incoherent” below."
-    gold = (wanted, COHERENT[1])
-    return Item(f"testing/check/{number}", "sections", "testing", {"sections": [text]}, labels, gold, True, "check")
+def _study(name: str, kind: str, items: Sequence[Item]) -> Study:
+    twice = [item_id for item_id, count in Counter(item.id for item in items).items() if count > 1]
+    if twice or not items:  # answers are kept by id
+        what = f"{len(twice)} ids come twice, first {twice[0]!r}" if twice else "no item"
+        raise BadInput(f"study {name!r}: {what}; give at least one item, and each an id of its own")
+    return Study(name, TEXTS[kind]["title"], TEXTS["consent"], TEXTS[kind]["instructions"], tuple(items))
 
 
 def rows_study(rows: Sequence[Mapping[str, Any]], *, name: str, kind: str) -> Study:
-    """Claims (``item_id``, ``claim``, ``evidence``) or pairs (``item_id``, ``left``, ``right``) from an exported sheet.
-
-    Raises BadInput: no row, a row that lacks a field, or an id that comes twice.
-    """
-    fields, labels = {"claim": (("claim", "evidence"), CLAIM_LABELS), "pair": (("left", "right"), PAIR_LABELS)}[kind]
+    """Claims or pairs from the rows of a sheet. Raises BadInput: no row, one that lacks a text, or an id that comes twice."""
+    fields, labels = SHOWN[kind], tuple(TEXTS[kind]["labels"])
     items = []
     for place, row in enumerate(rows):
         missing = [key for key in ("item_id", *fields) if not isinstance(row.get(key), str)]
@@ -191,8 +164,7 @@ def rows_study(rows: Sequence[Mapping[str, Any]], *, name: str, kind: str) -> St
             raise BadInput(f"study {name!r}, row {place}: {missing} is no text; a {kind} needs item_id, {fields}")
         body = {key: row[key] for key in fields}
         items.append(Item(row["item_id"], kind, "testing", body, labels, source=str(row.get("suite", ""))))
-    title = {"claim": "Checking claims", "pair": "Which text is better?"}[kind]
-    return Study(name, title, CONSENT, {"testing": ROW_INSTRUCTIONS[kind]}, _distinct(name, items))
+    return _study(name, kind, items)
 
 
 def needed(first: float, second: float, level: float = 0.05, power: float = 0.8) -> int:
@@ -211,18 +183,12 @@ def needed(first: float, second: float, level: float = 0.05, power: float = 0.8)
 
 
 def documents(folder: Path) -> list[Document]:
-    """Documents of a corpus or of a system's folder, or of a file of them.
-
-    Raises BadInput: no such file, or a line that is no document.
-    """
+    """Documents of a corpus or of a system's folder, or of a file of them. Raises BadInput: none there, or a line that is none."""
     return read_documents(folder / "documents.jsonl" if folder.is_dir() else folder)
 
 
 def sheet(path: Path) -> list[dict[str, Any]]:
-    """Rows of a sheet, CSV (by commas, semicolons or tabs, as its first line has them) or JSON lines.
-
-    Raises BadInput: no such file, or a line that is not UTF-8 or no row.
-    """
+    """Rows of a sheet, CSV (by commas, semicolons or tabs, as its first line has them) or JSON lines. Raises BadInput: naming the line."""
     if not path.is_file():
         raise BadInput(f"{path}: no such file; name a .jsonl or .csv sheet")
     if path.suffix != ".csv":
@@ -241,40 +207,12 @@ def sheet(path: Path) -> list[dict[str, Any]]:
 
 
 def write(path: Path, text: str) -> None:
-    """Write UTF-8, parent folders too; nothing is touched where the text cannot be encoded.
-
-    Raises BadInput: the place cannot be written, or the text has half a surrogate pair.
-    """
+    """Write UTF-8, parent folders too. Raises BadInput: the place cannot be written, or the text has half a surrogate pair."""
     try:
         held = text.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise BadInput(f"{path}: half a surrogate pair in what is written, which is no text; fix its source") from error
-    try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(held)
+    except UnicodeEncodeError as error:
+        raise BadInput(f"{path}: half a surrogate pair in what is written, which is no text; fix its source") from error
     except OSError as error:
         raise BadInput(f"{path}: cannot be written ({error.strerror}); name another --out") from error
-
-
-CONSENT = (
-    "Taking part is voluntary; you may stop at any time, and ask for your answers to be deleted. What is kept: your answers, when you gave them, and the code in "
-    "your link; no name, no address. The answers will be used for research and may be published, without your code."
-)
-SECTION_INSTRUCTIONS = {
-    "training": (
-        "Read each section and choose its type. “Verify” shows the right types beside those that you got wrong. The point is to "
-        "learn how articles of this kind are organised. When you are done, go on to the next article."
-    ),
-    "testing": (
-        "Choose the type of each section first. Then say whether the article is coherent in the way its sections are organised. "
-        "Judge by the types that you chose. Some articles were written by machines, and you are not told which. If a section is too "
-        "bad to tell its type, choose any, and call the article incoherent."
-    ),
-}  # the tasks of deng2022 Figures 16 and 17, in our words
-ROW_INSTRUCTIONS = {
-    "claim": (
-        "Judge the claim by the evidence alone. Choose “repetition” where the claim says again what was said before, “not a claim” where "
-        "it states nothing that could be checked, and “ungrammatical” where it cannot be understood."
-    ),
-    "pair": "Choose the text that hangs together better. There is always a choice; guess where you cannot tell.",
-}

@@ -23,8 +23,7 @@ CREATE INDEX IF NOT EXISTS by_token ON answers (token, item);
 
 
 class Store:
-    """One study's annotators, answers and drafts. Answers are only ever added, until somebody withdraws; the last one of an
-    item counts.
+    """One study's annotators, answers and drafts. Answers are only ever added, until somebody withdraws; the last of an item counts.
 
     Raises BadInput: the file is no database, or that of something else.
     """
@@ -59,10 +58,7 @@ class Store:
             return self._held.execute(query, values).fetchall()
 
     def invite_all(self, labels: Sequence[str]) -> dict[str, str]:
-        """Label -> new annotator's token, for all of them or for none; labels are for the one who runs the study.
-
-        Raises BadInput: a label is taken, or comes twice.
-        """
+        """Label -> new annotator's token, for all of them or for none. Raises BadInput: a label is taken, or comes twice."""
         found = {label: secrets.token_urlsafe(24) for label in labels}
         with self._writing() as held:
             known = {label for (label,) in held.execute("SELECT label FROM annotators")}
@@ -73,10 +69,7 @@ class Store:
         return found
 
     def withdraw(self, labels: Sequence[str]) -> dict[str, int]:
-        """Label -> answers deleted, with the drafts, the consent and the link; for all of the labels or for none.
-
-        Raises BadInput: nobody was invited under a label.
-        """
+        """Label -> answers deleted, with the drafts, the consent and the link; all of them, or BadInput: a label of nobody."""
         counts = {}
         with self._writing() as held:
             known = dict(held.execute("SELECT label, token FROM annotators"))
@@ -115,10 +108,7 @@ class Store:
                 held.execute("DELETE FROM drafts WHERE token = ? AND item = ?", (token, item))
 
     def draft(self, token: str, item: str, answer: Mapping[str, Any]) -> None:
-        """Keep what is chosen so far, so that a reload shows it again; a draft once verified stays so.
-
-        Posts of one page may overtake one another, so reading and writing are one transaction.
-        """
+        """Keep what is chosen so far; a draft once verified stays so, though posts of one page may overtake one another."""
         with self._writing() as held:
             query = "SELECT json_extract(answer, '$.verified') FROM drafts WHERE token = ? AND item = ?"
             verified = any(row[0] for row in held.execute(query, (token, item)))
