@@ -89,32 +89,19 @@ def rank() -> int:
 
 @dataclass(frozen=True)
 class Schedule:
-    """How long and how fast to train.
+    """How long and how fast to train."""
 
-    Attributes:
-        learning_rate: peak of AdamW.
-        batch: items of one forward pass.
-        epochs: passes over the training items, fractions allowed.
-        accumulate: forward passes of an update, shared out among all processes.
-        validations: validations, and checkpoints, in the whole run.
-        warmup: share of updates with a rising rate; then a linear fall to zero.
-        clip: largest gradient norm.
-        precision: one of ``PRECISIONS``, Lightning's names.
-        compile: pass the network through ``torch.compile`` (slower on CPU, as measured; for GPUs).
-        checkpointing: recompute activations in the backward pass instead of keeping them.
-    """
-
-    learning_rate: float
-    batch: int
-    epochs: float
-    accumulate: int = 1
-    validations: int = 4
-    warmup: float = 0.05
+    learning_rate: float  # peak of AdamW
+    batch: int  # items of one forward pass
+    epochs: float  # passes over the training items, fractions allowed
+    accumulate: int = 1  # forward passes of an update, shared out among all processes
+    validations: int = 4  # validations, and checkpoints, in the whole run
+    warmup: float = 0.05  # share of updates with a rising rate; then a linear fall to zero
     weight_decay: float = 0.0
-    clip: float = 1.0
-    precision: Any = "32-true"
-    compile: bool = False
-    checkpointing: bool = False
+    clip: float = 1.0  # largest gradient norm
+    precision: Any = "32-true"  # one of ``PRECISIONS``, Lightning's names
+    compile: bool = False  # pass the network through ``torch.compile`` (slower on CPU, as measured; for GPUs)
+    checkpointing: bool = False  # recompute activations in the backward pass instead of keeping them
 
     def __post_init__(self) -> None:
         for name in ("batch", "accumulate", "validations"):

@@ -36,15 +36,13 @@ class SentenceEncoder:
 
     Attributes:
         known: feature of each sentence read so far, by its text's digest.
-        batch_tokens: padded tokens of one batch.
-        truncated: how many sentences were longer than ``SENTENCE_TOKENS``.
     """
 
     tokenizer: Any
     network: Any
     known: dict[str, np.ndarray] = field(default_factory=dict)
-    batch_tokens: int = 4096
-    truncated: int = 0
+    batch_tokens: int = 4096  # padded tokens of one batch
+    truncated: int = 0  # how many sentences were longer than ``SENTENCE_TOKENS``
 
     @property
     def dims(self) -> int:

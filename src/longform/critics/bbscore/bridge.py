@@ -26,17 +26,14 @@ class LatentPath:
     """The latents of one document's sentences.
 
     Attributes:
-        latents: (sentences, dims).
-        text_ids: (sentences,) equal where two sentences are the same text.
-        rating: class of a rated text, -1 where there is none.
         heads: (sentences, dims) under every head by name, where the reader had several; ``latents`` is the first.
     """
 
     unit_id: str
     split: str
-    latents: np.ndarray
-    text_ids: np.ndarray
-    rating: int = -1
+    latents: np.ndarray  # (sentences, dims)
+    text_ids: np.ndarray  # (sentences,) equal where two sentences are the same text
+    rating: int = -1  # class of a rated text, -1 where there is none
     heads: Mapping[str, np.ndarray] = field(default_factory=dict, repr=False)
 
     @property

@@ -64,16 +64,14 @@ class Expectation:
 
     Attributes:
         log_likelihood, tokens: nats and tokens of the sequences that the model explains.
-        lost: sequences of probability zero, left out of all of these.
-        blocks: blocks of sequences summed so far; a pass that was killed goes on behind them.
     """
 
     transitions: Any
     segments: Any
     log_likelihood: float = 0.0
     tokens: int = 0
-    lost: int = 0
-    blocks: int = 0
+    lost: int = 0  # sequences of probability zero, left out of all of these
+    blocks: int = 0  # blocks of sequences summed so far; a pass that was killed goes on behind them
 
 
 def blocks_of(lengths: Sequence[int], rows_per_block: int) -> list[np.ndarray]:

@@ -41,13 +41,11 @@ class Compute:
     """What machine a fit runs on; none of it changes what is computed, beyond rounding.
 
     Attributes:
-        device: "cpu" for the compiled scan, or a torch device for the scan in PyTorch.
-        threads: blocks that the compiled scan works on at once; its results do not depend on it, bit for bit.
         dtype: float32 or float64; a sequence whose float32 likelihood vanishes is scanned again in float64.
     """
 
-    device: str = "cpu"
-    threads: int = 1
+    device: str = "cpu"  # "cpu" for the compiled scan, or a torch device for the scan in PyTorch
+    threads: int = 1  # blocks that the compiled scan works on at once; its results do not depend on it, bit for bit
     dtype: str = "float32"
 
 
@@ -57,23 +55,19 @@ class Iteration:
 
     Attributes:
         log_likelihood, tokens, lost: as in :class:`Expectation`.
-        states_in_use: states with at least one expected segment.
-        effective_states: exponential of the entropy of the states' shares of segments.
-        frozen: whether transitions and lengths were kept fixed.
         states, ngrams: of the tables.
-        validation_ppl: after the M-step; None where nothing was validated.
     """
 
     number: int
     log_likelihood: float
     tokens: int
     lost: int
-    states_in_use: int
-    effective_states: float
-    frozen: bool
+    states_in_use: int  # states with at least one expected segment
+    effective_states: float  # exponential of the entropy of the states' shares of segments
+    frozen: bool  # whether transitions and lengths were kept fixed
     states: int
     ngrams: int
-    validation_ppl: float | None = None
+    validation_ppl: float | None = None  # after the M-step; None where nothing was validated
 
     @property
     def perplexity(self) -> float:
@@ -136,17 +130,14 @@ class Plan:
     """How many passes, over what.
 
     Attributes:
-        iterations: passes over the corpus in all, ``pretraining`` included.
-        pretraining: first passes with transitions and lengths frozen (deng2022: one epoch).
         growth: numbers of states to begin with and how many passes each, before the model has all its states.
-        least: an n-gram with fewer expected segments than this leaves the table; 0 keeps all.
         until: with all states, EM ends when two iterations lower the validation PPL by less than this share; 0 goes on.
     """
 
-    iterations: int
-    pretraining: int = 1
+    iterations: int  # passes over the corpus in all, ``pretraining`` included
+    pretraining: int = 1  # first passes with transitions and lengths frozen (deng2022: one epoch)
     growth: Sequence[tuple[int, int]] = ()
-    least: float = 0.0
+    least: float = 0.0  # an n-gram with fewer expected segments than this leaves the table; 0 keeps all
     until: float = 0.0
 
     def states(self, number: int, num_states: int) -> int:

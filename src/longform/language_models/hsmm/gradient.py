@@ -90,8 +90,6 @@ class GradientSettings:
     Attributes:
         pretraining_epochs, pretraining_rate: n-gram tables only, transitions and lengths frozen.
         epochs, rate: all tables.
-        batch_size: sequences per update, of neighbouring lengths.
-        seed: names the start and the order of batches.
     """
 
     num_states: int = 800
@@ -99,8 +97,8 @@ class GradientSettings:
     pretraining_rate: float = 0.1
     epochs: int = 10
     rate: float = 0.3
-    batch_size: int = 8
-    seed: int = 1234
+    batch_size: int = 8  # sequences per update, of neighbouring lengths
+    seed: int = 1234  # names the start and the order of batches
 
 
 @dataclass(frozen=True)

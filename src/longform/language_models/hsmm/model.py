@@ -30,19 +30,12 @@ FORMAT = "longform semi-Markov 2"
 
 @dataclass(frozen=True)
 class SemiMarkovLM:
-    """The model's tables.
+    """The model's tables."""
 
-    Attributes:
-        ngrams: which n-gram each row of ``joint`` is.
-        transitions: P(next state | state), rows sum to 1, (C, C).
-        joint: P(duration, n-gram | state), columns sum to 1 over all rows, (G, C); float32 or float64.
-        facts: JSON-able statements about the fit.
-    """
-
-    ngrams: "NgramTable"
-    transitions: np.ndarray
-    joint: np.ndarray
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    ngrams: "NgramTable"  # which n-gram each row of ``joint`` is
+    transitions: np.ndarray  # P(next state | state), rows sum to 1, (C, C)
+    joint: np.ndarray  # P(duration, n-gram | state), columns sum to 1 over all rows, (G, C); float32 or float64
+    facts: Mapping[str, Any] = field(default_factory=dict)  # JSON-able statements about the fit
 
     def __post_init__(self) -> None:
         states = len(self.transitions)
@@ -162,15 +155,12 @@ class NgramTable:
     """Rows of n-grams: first those of length 1, then 2, ... ``max_duration``; inside a length lexicographic.
 
     Attributes:
-        tokens: token types in lexicographic order; a token's id is its place.
-        keys: packed n-grams, sorted inside each length (rows,), uint64.
-        starts: rows of length n are ``starts[n - 1]:starts[n]``; (max_duration + 1,), int64.
         dropped: distinct n-grams of each length beyond ``max_ngrams``, which have no row; (max_duration,), int64.
     """
 
-    tokens: tuple[str, ...]
-    keys: np.ndarray
-    starts: np.ndarray
+    tokens: tuple[str, ...]  # token types in lexicographic order; a token's id is its place
+    keys: np.ndarray  # packed n-grams, sorted inside each length (rows,), uint64
+    starts: np.ndarray  # rows of length n are ``starts[n - 1]:starts[n]``; (max_duration + 1,), int64
     dropped: np.ndarray
 
     @property
