@@ -1,8 +1,7 @@
 """Coreference annotation as published (GAP, CoNLL-2012, ARRAU in MMAX2), and entities that a pronoun takes up next.
 
 Rules of re-mentions are ours where beyer2021 (section 4.4) has none: the antecedent is the latest mention of the chain, no pronoun,
-in the sentence before; one pair for each sentence pair and chain, the first pronoun of the third person.
-"""
+in the sentence before; one pair for each sentence pair and chain, the first pronoun of the third person."""
 
 import csv
 import itertools

@@ -1,8 +1,7 @@
 """Claims and pages in FEVER's format (Thorne et al. 2018): a folder with claim files and ``wiki-pages/*.jsonl``.
 
 A document ``page:<title>`` has one sentence a line; ``claim:<id>`` has sections ``claim`` and ``evidence`` (lines behind their pages'
-titles), and one record in ``edits``: its label and the evidence as (page, line).
-"""
+titles), and one record in ``edits``: its label and the evidence as (page, line)."""
 
 import hashlib
 import json
@@ -48,14 +47,8 @@ def build(
 ) -> Corpus:
     """Pages and claims of a folder; claims of a page go to one split, drawn for the page.
 
-    Args:
-        with_pages: whether the pages are documents too; all documents are in memory, so millions of pages are left out, and
-            a checker reads them from the folder itself.
-
-    Returns:
-        A corpus whose facts count claims whose evidence is on no known page.
-
-    Raises BadInput: no claims, no pages, or a line that is not in FEVER's format.
+    Without ``with_pages`` the pages, of which there may be millions, are no documents: a checker reads them from the folder itself. Facts
+    count claims whose evidence is on no known page.
     """
     with ExitStack() as stack:
         facts: dict[str, Any] = {"corpus": name}

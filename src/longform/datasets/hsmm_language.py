@@ -1,8 +1,7 @@
 r"""The synthetic language of deng2022 (section 3, appendix D), with its exact perplexities.
 
 $z_0 = 0, z_m \sim A_{z_{m-1}}, w_m \sim E_{z_m}, m = 1..M$: each state emits one of its own *subsequences*, letters joined by blanks
-and closed by ``<space>``, so a text reveals its states.
-"""
+and closed by ``<space>``, so a text reveals its states."""
 
 import string
 from collections.abc import Mapping
@@ -19,13 +18,9 @@ LETTERS = string.ascii_letters  # 52 letters (deng2022 appendix D; released gene
 
 @dataclass(frozen=True)
 class SyntheticLanguage:
-    """The parameters of the language.
+    """The parameters: ``transitions`` (states, states) and ``emissions`` (states, subsequences) float64, rows sum to one.
 
-    Attributes:
-        transitions: float64 (states, states), rows sum to one.
-        emissions: float64 (states, subsequences), rows sum to one, zero where the state is not the owner.
-        subsequences: the texts, each ending in the delimiter; ``owners`` is int64 (subsequences,), the state of each.
-        steps: M, states per text.
+    Each text of ``subsequences`` ends in the delimiter; its state among ``owners``, int64, alone emits it. ``steps`` is M.
     """
 
     transitions: np.ndarray

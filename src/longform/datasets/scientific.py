@@ -1,7 +1,6 @@
 r"""PubMed and arXiv articles in the JSON lines of Cohan et al. (2018), one file per split.
 
-A line has ``{"article_id", "abstract_text": [...], "section_names": [...], "sections": [[sentence, ...], ...]}``.
-"""
+A line has ``{"article_id", "abstract_text": [...], "section_names": [...], "sections": [[sentence, ...], ...]}``."""
 
 import gzip
 import json
@@ -38,8 +37,6 @@ def build(
         files: glob within the folder (``pubmed_*``).
         filters: fields of :class:`longform.datasets.titles.Filters`; the defaults are the paper's for PUBMED.
         tokenizer: a ``tokenizer.json`` beside the data; None counts pieces, a lower bound of GPT-2's tokens.
-
-    Raises BadInput: nothing to read, a file of unknown form, a misspelt setting, or no article left.
     """
     articles = CohanArticles(raw, files)
     thresholds = settings(Filters, PUBMED | dict(filters or {}))

@@ -1,8 +1,7 @@
 """Documents damaged on purpose: shuffled, shuffled by class, or struck by corruptions that need to know nothing but the text.
 
-Shuffles are documents ``<document>/<task>_<size>/<copy>`` beside ``<document>/original/0``: all are the same sentences joined by one blank. A sentence shuffle leaves the sections' lengths and titles where they stood; the
-task ``section`` moves whole sections.
-"""
+Shuffles are documents ``<document>/<task>_<size>/<copy>`` beside ``<document>/original/0``: the same sentences joined by one blank.
+A sentence shuffle leaves the sections' lengths and titles where they stood; the task ``section`` moves whole sections."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -31,18 +30,11 @@ def build(
     shuffles: int = 1,
     splitter: str = "rules",
 ) -> Corpus:
-    """The first documents of each split of a prepared corpus; those of split test with their shuffles.
+    """The first ``documents`` of each split of the corpus in folder ``raw``; those of split test with their shuffles.
 
     Args:
-        raw: the corpus's folder below ``data/``.
         tasks: (task, size) of the shuffles: ``block``, ``window``, or ``section`` with size 1.
-        documents: how many of each split to take.
-        shuffles: drawn per document and task before repeats are dropped.
-
-    Returns:
-        A corpus whose facts count the distinct shuffles of each task.
-
-    Raises BadInput: no such corpus, unknown task or splitter, or fewer documents than asked for.
+        shuffles: drawn per document and task before repeats are dropped; facts count the distinct ones.
     """
     for task, size in tasks:
         if task not in (*TASKS, SECTIONS) or size < 1 or (task == SECTIONS and size != 1):
@@ -109,10 +101,7 @@ def rated(*, name: str, seed: int, raw: Path, splitter: str = "rules") -> Corpus
     """A planted stand-in for rated texts: three classes of coherence made by shuffling, so that the right class is known.
 
     3 is a text as it was, 2 has its blocks of five sentences shuffled, 1 has all its sentences shuffled; each document of the prepared
-    corpus is in one class only. Sections are joined: the order of the whole text is what is damaged.
-
-    Returns:
-        ``truth["rating"]`` int64 (units,); each edit is recorded with its document.
+    corpus is in one class only. Sections are joined: the order of the whole text is what is damaged. ``truth["rating"]``: int64 (units,).
     """
     made, ratings = list[Document](), list[int]()
     for document in _prepared(raw, splitter):
@@ -196,16 +185,10 @@ def corrupted(
 
     What is struck needs no truth: neighbouring sections change places, a section is replaced by the one before it, a sentence by one
     of another document or by the one before it, third-person pronouns take the other gender, a connective gives way to one of
-    another sense. A place is struck where a uniform number named by it is below the severity, so those of a lower severity are
-    among those of a higher one.
+    another sense. A place is struck where a uniform number named by it is below the severity (a share above 0, at most 1), so those of a
+    lower severity are among those of a higher one.
 
-    Args:
-        severities: distinct shares of the eligible places, above 0 and at most 1.
-
-    Returns:
-        documents ``<corruption>@<severity>/<document>`` and ``sound@0/<document>``, one edit a struck place; facts count them.
-
-    Raises BadInput: no such corpus, an unknown splitter or corruption, bad severities, or fewer documents than asked for.
+    Documents are ``<corruption>@<severity>/<document>`` and ``sound@0/<document>``, with one edit a struck place; facts count them.
     """
     if not set(corruptions) <= set(CORRUPTIONS) or len(set(corruptions)) < len(corruptions):
         allowed = f"{list(CORRUPTIONS)}, each once"

@@ -1,6 +1,5 @@
 """Texts in plain and published forms: JSON lines, HANNA's stories, sentences beside translations, and what people rated: GCDC's
-classes of coherence, SummEval's marks of summaries.
-"""
+classes of coherence, SummEval's marks of summaries."""
 
 import math
 import re
@@ -66,10 +65,8 @@ def parallel(*, raw: Path, name: str, seed: int, source: str = "en", targets: Se
     """Sentence pairs, one per sentence and target language; all pairs of a sentence lie in one split, drawn by seed and id.
 
     A JSON-lines file (``*.jsonl`` or ``*.jsonl.gz``) has one sentence a line, ``{"id": ..., "en": ..., "de": ...}``; aligned plain
-    files share a stem: ``talks.en``, ``talks.de``, one sentence a line. Empty sides are left out and counted.
-
-    Returns:
-        documents with sections ``source`` and ``target``, and the truth ``language`` into ``language_names``.
+    files share a stem: ``talks.en``, ``talks.de``, one sentence a line. Empty sides are left out and counted. Documents have sections
+    ``source`` and ``target``, and the truth ``language`` into ``language_names``.
     """
     documents: list[Document] = []
     spoken: list[int] = []
@@ -115,12 +112,9 @@ def sentences(raw: Path, languages: Sequence[str]) -> Iterator[tuple[str, dict[s
 def gcdc(*, name: str, raw: Path, validation: float = 0.1) -> Corpus:
     """Texts rated for coherence in three classes, GCDC's own CSV (Lai and Tetreault 2018), for sheng2024 appendix B.
 
-    ``*train*.csv`` and ``*test*.csv`` of a folder have a header with ``text_id``, ``text`` and ``labelA``, the consensus of the
-    expert ratings: 1 low, 2 medium, 3 high. Every k-th training text becomes validation. The files (Yahoo, Enron, Clinton, Yelp) are
-    gated and are not part of this repository.
-
-    Returns:
-        Paragraphs as untitled sections; ``truth["rating"]`` is int64 (units,); facts count classes and what was dropped.
+    ``*train*.csv`` and ``*test*.csv`` of a folder have ``text_id``, ``text`` and ``labelA``, the consensus of the expert ratings: 1 low,
+    2 medium, 3 high. Every k-th training text becomes validation. The files (Yahoo, Enron, Clinton, Yelp) are gated and no part of this
+    repository. Paragraphs become untitled sections; ``truth["rating"]`` is int64 (units,); facts count classes and what was dropped.
     """
     files = sorted(raw.glob("*.csv")) if raw.is_dir() else []
     documents, ratings, dropped = [], [], Counter[str]()
@@ -147,13 +141,11 @@ def gcdc(*, name: str, raw: Path, validation: float = 0.1) -> Corpus:
 
 
 def summeval(*, raw: Path, dimension: str = "coherence") -> Corpus:
-    """SummEval (Fabbri et al. 2021): system summaries as documents of split test, the human references as split train.
+    """SummEval (Fabbri et al. 2021): system summaries as documents of split test, the human references, once per article, as split train.
 
     One file per system; a line has ``id`` (the article), ``model_id``, ``decoded`` (the summary), ``references`` (human summaries)
-    and ``expert_annotations``, one record of dimensions per rater.
-
-    Truth: ``marks`` float64 (documents, raters), nan for references; ``cluster`` the article; ``system`` the system, or
-    ``reference``. References come once per article. Articles stand together, so that neighbours share their words.
+    and ``expert_annotations``, one record of dimensions per rater. Truth: ``marks`` float64 (documents, raters), nan for references;
+    ``cluster`` the article; ``system`` the system, or ``reference``. Articles stand together, so that neighbours share their words.
     """
     rated = [record for path in sorted(raw.glob("*.jsonl")) for record in _summaries(path)]
     if not rated:

@@ -5,8 +5,7 @@ r"""Section titles and the filters over articles (deng2022 section 4 and appendi
 3. drop an article with too few sections left, or with any section too long or too short;
 4. drop an article with an infrequent title; counts are taken once, on the training articles that survive step 3.
 
-Articles stream: they are read once to decide and once more to keep, so a whole Wikipedia does not lie in memory.
-"""
+Articles stream: they are read once to decide and once more to keep, so a whole Wikipedia does not lie in memory."""
 
 import re
 from collections import Counter
@@ -59,13 +58,10 @@ def token_counter(tokenizer: Path | None) -> Callable[[str], int]:
 
 @dataclass(frozen=True)
 class Filters:
-    """Thresholds of the filters; the defaults are the paper's for WIKI (deng2022 section 4).
+    """Thresholds, the paper's for WIKI by default (deng2022 section 4); PUBMED and ARXIV, whose abstract is no section, want 3 sections.
 
-    Attributes:
-        min_sections: 4 for WIKI, whose abstract is a section; 3 for PUBMED and ARXIV.
-        max_tokens, min_tokens: of any one section; 2,000 and 30 themselves are kept.
-        min_title_count: training articles' occurrences; 4,000 WIKI, 500 PUBMED, 200 ARXIV.
-        removed: normalised titles whose sections are deleted.
+    Sections of ``max_tokens`` and ``min_tokens`` themselves are kept. ``min_title_count`` is of training articles: 4,000 WIKI, 500
+    PUBMED, 200 ARXIV. Sections of a normalised title in ``removed`` are deleted.
     """
 
     min_sections: int = 4
@@ -82,13 +78,9 @@ class Filters:
 
 @dataclass(frozen=True)
 class Selection:
-    """What the filters kept.
+    """What the filters kept, in reading order, with the tokens of each section, one int64 array per document.
 
-    Attributes:
-        documents: in reading order, titles normalised.
-        lengths: tokens of each section, one int64 array per document.
-        dropped: articles by reason; those kept and the reasons add up to what was read.
-        removed_sections: deleted sections by title (step 2).
+    ``dropped`` counts articles by reason (with those kept they add up to what was read), ``removed_sections`` deleted ones by title.
     """
 
     documents: list[Document]
@@ -103,14 +95,9 @@ def select(
     count: Callable[[str], int],
     splitter: Callable[[list[str]], list[str]] | None = None,
 ) -> Selection:
-    """Steps 1 to 4 over a re-iterable of articles; of those with one id the first that fits is taken.
+    """Steps 1 to 4 over a re-iterable of articles, which is read twice; of those with one id the first that fits is taken.
 
-    Args:
-        articles: iterated twice; a generator object is refused.
-        count: tokens of a section text.
-        splitter: gives the split of each surviving id before titles are counted; None keeps the articles' own.
-
-    Raises BadInput: ``articles`` can be read only once.
+    ``count`` gives the tokens of a text, ``splitter`` the split of each surviving id before titles are counted (None: the articles' own).
     """
     if isinstance(articles, Iterator):
         raise BadInput("articles can be read only once, two passes are needed; pass a list or a re-iterable reader")
@@ -174,10 +161,7 @@ def is_film(document: Document) -> bool:
 
 
 def table_11(selection: Selection, split: str = "validation") -> dict[str, float | int | None]:
-    """One row of Table 11: articles per split, section types, and section statistics of one split.
-
-    Medians and the maximum are None where the split is empty.
-    """
+    """One row of Table 11: articles per split, section types, and section statistics of one split (None where it is empty)."""
     documents, rows = selection.documents, [r for r, d in enumerate(selection.documents) if d.split == split]
     counts = Counter(document.split for document in documents)
     sections = np.array([len(selection.lengths[row]) for row in rows])
@@ -194,11 +178,8 @@ def table_11(selection: Selection, split: str = "validation") -> dict[str, float
 def filtered_corpus(selection: Selection, count: Callable[[str], int], raw: Path, read: Mapping[str, Any]) -> Corpus:
     """What the filters kept as a corpus; ``read`` are facts on what was read before.
 
-    Returns:
-        ``truth["section_tokens"]`` is int64, flat over documents, with ``section_tokens_lengths``; facts hold articles
-        by reason of dropping, deleted sections by title, and the row of Table 11.
-
-    Raises BadInput: nothing was kept.
+    ``truth["section_tokens"]`` is int64, flat over documents, with ``section_tokens_lengths``; facts hold articles by reason of dropping,
+    deleted sections by title, and the row of Table 11.
     """
     if not selection.documents:
         raise BadInput(f"{raw}: no article left ({dict(read)}, dropped {dict(selection.dropped)}); loosen the filters")

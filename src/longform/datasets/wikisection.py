@@ -1,8 +1,7 @@
 r"""WikiSection cities (Arnold et al. 2019), told apart by what a file holds; an unusable article is counted by its reason.
 
 *Marked*: one article a line, ``[ ABSTRACT ] text [ HISTORY ] text ...`` (Wang et al. 2022); *plain*: the same without markers, which
-BBScore scores; *JSON* (``.json``): ``{"text", "abstract", "annotations": [{"begin", "length", "sectionHeading", "sectionLabel"}]}``.
-"""
+BBScore scores; *JSON* (``.json``): ``{"text", "abstract", "annotations": [{"begin", "length", "sectionHeading", "sectionLabel"}]}``."""
 
 import json
 import re
@@ -39,12 +38,8 @@ def build(
         name: of the corpus; it does not enter the split, so the marked and the plain form of one file split alike.
         raw: the file, or with ``files`` (split -> file name) the folder that holds them. Where there is no validation file,
             ``shares`` says which part of the training articles is held out: validation / (train + validation).
-        splitter: decides what counts as a sentence for truth and facts; BBScore's release has ``full_stops``.
-
-    Returns:
-        documents in file order; ``truth["sentences"]`` is int64 (units,); facts count what was read and dropped.
-
-    Raises BadInput: no such file, not UTF-8, not JSON, an unknown splitter or split, bad shares, or nothing left.
+        splitter: decides what counts as a sentence for ``truth["sentences"]``, int64 (units,), and facts; BBScore's release has
+            ``full_stops``.
     """
     if splitter not in SPLITTERS:
         raise BadInput(f"splitter is {splitter!r}, allowed are {sorted(SPLITTERS)}; fix the entry")

@@ -1,8 +1,7 @@
 """Entity grids: sentences x entities with the role of each entity in each sentence (lapata2005 section 3.1).
 
 Every noun is an entity of its own, known by its string; all nouns of a phrase bear the role of its head; of several mentions in a
-sentence the highest role counts, S > O > X; passives enter their deep role. Roles come from a corpus's truth, spaCy or rules.
-"""
+sentence the highest role counts, S > O > X; passives enter their deep role."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -94,12 +93,9 @@ def read(
     splits: Sequence[str] = (),
     model: str = "en_core_web_sm",
 ) -> Readout:
-    """Grids of documents, with the reader's lexicon beside them where its folder holds one.
+    """Grids of documents, beside the word net of the reader's folder where it holds one, which helps the rules.
 
-    Args:
-        reader: a folder; its word net travels in the readout and helps the rules.
-        roles: ``truth`` (the texts' own, the arrays named in :data:`TRUTH`), ``spacy`` (by ``model``) or ``rules``.
-        splits: none named means all.
+    ``roles`` are ``truth`` (the texts' own, the arrays named in :data:`TRUTH`), ``spacy`` (by ``model``) or ``rules``; no splits are all.
     """
     lexicon = folder_lexicon(reader)
     if roles == "truth":

@@ -1,8 +1,6 @@
-"""Word nets as tables: synsets, their glosses, typed links and senses; from WN-LMF or the Princeton WordNet's files.
+"""Word nets as plain arrays: synsets, their glosses, typed links and senses.
 
-WN-LMF is the XML exchange format of the Global WordNet Association (schemas 1.0 to 1.4); the other form is wndb(5WN).
-A word net is one file or folder here and needs no database; it travels between stages as plain arrays.
-"""
+They come from WN-LMF, the XML of the Global WordNet Association (schemas 1.0 to 1.4), or the Princeton WordNet's files, wndb(5WN)."""
 
 import xml.etree.ElementTree as ElementTree
 from collections import defaultdict
@@ -41,12 +39,9 @@ _TABLES = ("synset", "part_of_speech", "gloss", "sense", "irregular", "regular",
 class Lexicon:
     """A word net; every table counts in the order of ``synsets``, the senses of a word stand in the order of the lexicon.
 
-    Attributes:
-        parts_of_speech: (synsets,) ``n``, ``v``, ``a``, ``r`` or ``s``.
-        glosses: (synsets,) definitions, without examples.
-        links: int64 (links, 3): source, kind (``HYPERNYM`` ...), target; closed under inverse, no repeats.
-        sense_words, sense_counts: (senses,) lower-case lemma, and how often it was tagged in text (0 where unknown).
-        irregular: inflected form -> lemma.
+    Parts of speech are ``n``, ``v``, ``a``, ``r`` or ``s``, glosses definitions without examples. ``links`` are int64 (links, 3): source,
+    kind (``HYPERNYM`` ...), target; closed under inverse, no repeats. Of each sense: the lower-case lemma, its synset, and how often it
+    was tagged in text (0 where unknown). ``irregular``: inflected form -> lemma.
     """
 
     synsets: tuple[str, ...]
@@ -265,10 +260,10 @@ class Taxonomy:
         return self.walk(synset, HYPERNYM)
 
     def information_content(self, counted: Mapping[str, float]) -> np.ndarray:
-        r"""$-\log p(c)$ of every synset, natural logarithm; a word's count goes to each of its noun senses and up.
+        r"""$-\log p(c)$ of every synset in nats; a word's count goes to each of its noun senses and up (Resnik 1995).
 
-        Each synset counts once for each of its subsumers however many paths lead there (Resnik 1995). $p$ divides by
-        the summed direct counts. Synsets of other parts of speech have content infinity.
+        Each synset counts once for each of its subsumers however many paths lead there. $p$ divides by the summed direct counts. Synsets of
+        other parts of speech have content infinity.
         """
         nouns = np.array([part == "n" for part in self.lexicon.parts_of_speech])
         direct = nouns.astype(np.float64)  # one is added to every count, so that no content is infinite

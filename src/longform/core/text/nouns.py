@@ -1,8 +1,7 @@
 """Nouns and their roles by rules, which are no parser, and the singular of a noun by suffix rules and lists.
 
-Section titles need lemmas. The paper used NLTK's WordNet lemmatiser (deng2022 section 4): its detachment rules are kept, lists
-stand where its lexicon, a download, decides; function words are never touched (WordNet turns ``as`` into ``a``).
-"""
+The paper lemmatised titles by NLTK's WordNet (deng2022 section 4): its detachment rules are kept, lists stand where its lexicon, a
+download, decides; function words are never touched (WordNet turns ``as`` into ``a``)."""
 
 import re
 from collections.abc import Sequence

@@ -1,8 +1,7 @@
 """Permutations of a document's sentences: shuffle tasks that draw them, documents that come with them, and other seeded edits.
 
 An order is a permutation of sentence indices, so any scorer that reads a document once can score all its orders. Tasks are those of
-Barzilay and Lapata and of sheng2024 section 5.1. Sentences that read alike count as one: an order that repeats the text is none.
-"""
+Barzilay and Lapata and of sheng2024 section 5.1. Sentences that read alike count as one: an order that repeats the text is none."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -78,11 +77,8 @@ def shuffled_orders(task: str, size: int, keys: Sequence[Any], shuffles: int, rn
 class ShuffleTask:
     """Permutations of a document's sentences that are drawn, the same ones for every scorer.
 
-    Attributes:
-        kind: ``block`` (blocks of some sentences change places) or ``window`` (windows of three are shuffled inside).
-        sizes: sentences of a block, or numbers of windows; the permutations of several sizes are put together.
-        copies: drawn per document and size before repeats are dropped.
-        draws: words that name the draws, with the size and the document's id.
+    A ``block`` of ``sizes`` sentences changes its place, or so many ``window``s of three are shuffled inside; the permutations of several
+    sizes are put together. ``copies`` are drawn per document and size before repeats are dropped, in the name of ``draws``.
     """
 
     kind: str = "block"

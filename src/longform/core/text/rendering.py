@@ -1,8 +1,7 @@
 r"""How a document becomes language-model text, and back (deng2022 appendix E; released formatting scripts).
 
 With titles a section is ``title: text``, without it is ``text``; sections are joined by one blank line. An
-article is ``EOT body EOT``, articles are separated by a newline, so a model meets ``EOT \n EOT`` before each body.
-"""
+article is ``EOT body EOT``, articles are separated by a newline, so a model meets ``EOT \n EOT`` before each body."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,8 +1,7 @@
 """The one definition of a sentence and of a section boundary, as character offsets into the text.
 
 A sentence ends at a run of ``. ! ? …`` or their kin with the closing marks that follow, unless an abbreviation, an initial or a list
-number stands before it or a lower-case word follows. A blank line always ends one. Rules, no model; abbreviations are English.
-"""
+number stands before it or a lower-case word follows. A blank line always ends one. Rules, no model; abbreviations are English."""
 
 import functools
 import importlib
@@ -204,8 +203,8 @@ def _grams(text: str) -> list[str]:
 def mean_nats(sentences: Sequence[str], nats: Sequence[float], marks: Sequence[int]) -> list[float]:
     """Mean log-probability of the tokens of each sentence; nan for one without a token.
 
-    ``sentences`` are in reading order, blanks of any width; ``nats`` and ``marks`` are of each token its log-probability
-    and how many characters that are no blanks it has; it belongs to the sentence in which its last such character stands.
+    ``nats`` and ``marks`` are of each token its log-probability and how many characters that are no blanks it has; a token belongs to the
+    sentence, of those in reading order, in which its last such character stands.
     """
     ends = list(itertools.accumulate(len("".join(sentence.split())) for sentence in sentences))
     sums, counts = [0.0] * len(ends), [0] * len(ends)

@@ -1,8 +1,7 @@
 r"""English Wikipedia as deng2022 section 4 uses it: a dump -> a file of articles per shard -> filters -> a random split.
 
 A shard is the unit of work and of repetition: its file, then its record with a key and SHA-256s. A run redoes the shards whose
-record or file disagrees, so a killed run goes on; the bytes depend on dump and settings, not on workers or the clock.
-"""
+record or file disagrees, so a killed run goes on; the bytes depend on dump and settings, not on workers or the clock."""
 
 import hashlib
 import json
@@ -34,10 +33,7 @@ VERSION = 2  # of what a shard holds; raised when the reading changes, so that o
 class Extraction:
     """Everything that decides a shard's bytes, beside the dump itself.
 
-    Attributes:
-        shard_bytes: compressed bytes per shard, at least.
-        page_seconds: CPU seconds per page before the scanner takes over.
-        max_page_bytes: of XML; a larger page is set aside.
+    ``page_seconds`` are CPU seconds before the scanner takes over a page; one of more than ``max_page_bytes`` of XML is set aside.
     """
 
     shard_bytes: int = 16 * 2**20
@@ -206,13 +202,10 @@ def build(
     Args:
         raw: a dump (``.bz2``), a folder with one dump, or a folder of finished shards.
         scratch: where shards go, so that a killed run is taken up; a temporary folder if None.
-        filters: fields of :class:`longform.datasets.titles.Filters`.
+        filters, extraction: fields of :class:`longform.datasets.titles.Filters` and of :class:`Extraction`.
         subset: None, or ``short`` (WIKI-SHORT), whose sections have at most ``short_tokens``.
         tokenizer: a ``tokenizer.json`` beside the dump; None counts pieces, a lower bound of GPT-2's tokens.
-        extraction: fields of :class:`Extraction`.
         workers: processes; they change no byte of the result.
-
-    Raises BadInput: nothing to read, a misspelt setting, lost shards, or no article left.
     """
     if subset not in (None, "short"):
         raise BadInput(f"subset is {subset!r}, allowed are null and 'short'; fix the entry")
@@ -269,9 +262,7 @@ def most_visited(*, name: str, raw: Path, pages: int = 1000, least: int = LEAST)
         pages: of each split.
         least: views of a month and kind of access below which a line is not counted.
 
-    Returns:
-        Documents of one section under the page's title; truth ``rank`` (among all titles of its year) and ``views``; facts count
-        lines and what was passed over, and name the first pages that are not in the dump.
+    Truth is ``rank`` (among all titles of its year) and ``views``; facts count lines and what was passed over.
     """
     years = {split: most_viewed(raw / "views", year, least) for split, year in YEARS.items()}
     wanted = {split: ranked[: ROOM * pages] for split, (ranked, _) in years.items()}

@@ -1,8 +1,7 @@
 r"""Wikimedia's files: a dump as pages (byte ranges of its bz2 streams, raw page XML, the exclusions of deng2022 section 4); page views.
 
 A shard owns the pages whose ``<page>`` begins in its range of streams, and reads on to finish the last one, so streams that cut
-pages (pbzip2) lose none. Every page has one outcome; nothing is skipped in silence.
-"""
+pages (pbzip2) lose none. Every page has one outcome; nothing is skipped in silence."""
 
 import bz2
 import gzip

@@ -1,8 +1,7 @@
 r"""Wikitext of one page -> its top-level sections as plain text (deng2022 section 4: mwparserfromhell, markup stripped).
 
 A linear scanner cuts what never shows (comments, references, templates, tables) *before* the tree is built: most of a page.
-``scanned_sections`` does without a tree: the counted fallback for pages on which the parser stalls or dies.
-"""
+``scanned_sections`` does without a tree: the counted fallback for pages on which the parser stalls or dies."""
 
 import html
 import json
@@ -54,10 +53,7 @@ Sections = list[tuple[str, str]]
 
 
 def sections(wikitext: str) -> Sections:
-    """Title and plain text of the introduction and of every level-two section, in order; headings inside are dropped.
-
-    Whatever the parser raises is raised; the caller falls back to :func:`scanned_sections`.
-    """
+    """Title and plain text of the introduction and of every level-two section, in order; the parser may raise anything."""
     import mwparserfromhell
 
     return _split(wikitext, lambda body: str(mwparserfromhell.parse(body).strip_code(keep_template_params=False)))
@@ -167,10 +163,8 @@ def tidy(text: str) -> str:
 class GuardedParser:
     """Reads pages in a child process; a context manager, since the child must be ended.
 
-    Attributes:
-        page_seconds: whole CPU seconds that one page may cost.
-        memory: bytes of address space of the child, so that worker and parser stay under 1 GB together.
-        wall_factor: wall seconds per CPU second before the child counts as asleep: a crowded machine must not trip it.
+    A page may cost ``page_seconds`` of CPU and the child ``memory`` bytes of address space, so that worker and parser stay under 1 GB;
+    after ``wall_factor`` seconds per CPU second it counts as asleep: a crowded machine must not trip it.
     """
 
     page_seconds: int = 20
@@ -240,10 +234,7 @@ def _receive(pipe: IO[bytes], size: int, deadline: float) -> bytes:
 
 
 def serve(page_seconds: int, memory: int) -> None:
-    """The child's loop: one frame in, one frame out, until its parent is gone.
-
-    The kernel ends the process (SIGXCPU) when a page's CPU seconds are used up, in C code as well.
-    """
+    """The child's loop, until its parent is gone; the kernel ends it (SIGXCPU) after a page's CPU seconds, in C code as well."""
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     source, sink = sys.stdin.buffer, sys.stdout.buffer
     while header := source.read(_FRAME.size):
