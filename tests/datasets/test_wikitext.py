@@ -7,15 +7,8 @@ from collections import Counter
 import mediawiki
 import pytest
 
+from longform.datasets.wikipedia import wikitext
 from longform.datasets.wikipedia.dump import Page, PageScanner, parse_page, plan, raw_pages
-from longform.datasets.wikipedia.wikitext import (
-    GuardedParser,
-    scanned_sections,
-    sections,
-    seen_part,
-    without_brackets,
-    without_quotes,
-)
 from tests.refusals import refuses
 
 
@@ -150,7 +143,7 @@ EXPECTED = [("abstract", "X is a small town in Y. It has 5 people.\nSecond parag
             ("History", "It was founded in 1900.\nMore.\none\ntwo"), ("Geography", "Flat.")]  # fmt: skip
 
 
-@pytest.mark.parametrize("read", [sections, scanned_sections])
+@pytest.mark.parametrize("read", [wikitext.sections, wikitext.scanned_sections])
 def test_tree_and_scanner_give_the_same_plain_sections(read):
     assert [(title, text.replace("\xa0", " ")) for title, text in read(PAGE)] == EXPECTED
 
@@ -160,7 +153,7 @@ def test_tree_and_scanner_give_the_same_plain_sections(read):
                           ("a{{b", "a{{b"), ("a{{b {{c}} d", "a{{b  d"), ("{|\n|x\n|}y", "y"),
                           ("{|\n{{a|\n|}}\n|}y", "y"), ("{|\n| {{a}}\n{|\n|}\n|}\ny", "\ny"), ("{{a|\n|}}b", "b")])  # fmt: skip
 def test_brackets_are_matched_by_kind_and_unclosed_ones_stay(text, expected):
-    assert without_brackets(text) == expected
+    assert wikitext.without_brackets(text) == expected
 
 
 @pytest.mark.parametrize(("text", "expected"),
@@ -168,13 +161,13 @@ def test_brackets_are_matched_by_kind_and_unclosed_ones_stay(text, expected):
                           ("''A Proposal'''s satire and '''bold'''", "A Proposal's satire and bold"),
                           ("l''''amour'''", "l'amour"), ("named '''''' or ''''.", "named  or ."), ("it's", "it's")])  # fmt: skip
 def test_quotes_of_bold_and_italic_go_and_apostrophes_stay(text, expected):
-    assert without_quotes(text) == expected
+    assert wikitext.without_quotes(text) == expected
 
 
 def test_headings_of_level_one_and_after_unclosed_markup_begin_a_section():
     text = "Intro ''never closed {{oops and <i>more.\n== One ==\nText one.\n== Two ==\nText two."
-    assert [title for title, _ in sections(text)] == ["abstract", "One", "Two"]
-    assert sections("A.\n=Top=\nB.\n=== Sub ===\nC.") == [("abstract", "A."), ("Top", "B.\nC.")]
+    assert [title for title, _ in wikitext.sections(text)] == ["abstract", "One", "Two"]
+    assert wikitext.sections("A.\n=Top=\nB.\n=== Sub ===\nC.") == [("abstract", "A."), ("Top", "B.\nC.")]
 
 
 @pytest.mark.parametrize(
@@ -182,7 +175,7 @@ def test_headings_of_level_one_and_after_unclosed_markup_begin_a_section():
 )
 @pytest.mark.timeout(120)  # a scan that is quadratic takes many minutes
 def test_the_scanner_is_linear_in_markup_that_never_closes(unit):
-    assert len(seen_part(unit * 40_000)) <= len(unit) * 40_000
+    assert len(wikitext.seen_part(unit * 40_000)) <= len(unit) * 40_000
 
 
 GOOD = "Zürich \U0001f600 東京.\n== Ω ==\nx"  # survives the pipe
@@ -190,25 +183,25 @@ SECTIONS = [("abstract", "Zürich \U0001f600 東京."), ("Ω", "x")]
 
 
 def test_a_page_that_stalls_the_tree_or_needs_too_much_memory_is_scanned_and_the_next_page_parsed():
-    with GuardedParser(page_seconds=1) as parser:
+    with wikitext.GuardedParser(page_seconds=1) as parser:
         stalled, outcome = parser.read("Intro. " + "[[a|" * 25_000 + "\n== One ==\nText.")
         assert outcome == "time-out: scanned"
         assert [title for title, _ in stalled] == ["abstract", "One"]
         assert parser.read(GOOD) == (SECTIONS, "parsed")
-    with GuardedParser(page_seconds=30, memory=70 * 2**20) as parser:
+    with wikitext.GuardedParser(page_seconds=30, memory=70 * 2**20) as parser:
         found, outcome = parser.read("[[a]] <b>b</b> " * 40_000)
     assert outcome != "parsed"
     assert found is None or found[0][0] == "abstract"
 
 
 def test_a_parser_that_is_killed_or_sleeps_costs_its_own_page_alone():
-    with GuardedParser(page_seconds=5) as parser:
+    with wikitext.GuardedParser(page_seconds=5) as parser:
         assert parser.read(GOOD)[1] == "parsed"
         parser._child.send_signal(signal.SIGKILL)
         parser._child.wait()
         assert parser.read(GOOD) == (SECTIONS, "parser died: scanned")
         assert parser.read(GOOD) == (SECTIONS, "parsed")
-    with GuardedParser(page_seconds=1, wall_factor=8) as parser:
+    with wikitext.GuardedParser(page_seconds=1, wall_factor=8) as parser:
         parser.read(GOOD)
         parser._child.send_signal(signal.SIGSTOP)
         assert parser.read(GOOD) == (SECTIONS, "time-out: scanned")
