@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from functools import partial
 
 import pytest
 
@@ -18,20 +19,23 @@ def written(folder, lines, name="city.txt"):
     return path
 
 
+cities = partial(wikisection.build, name="c", seed=1)
+
+
 def article(number):
     return f"[ ABSTRACT ] Town {number} is a town. It is small. [ HISTORY ] It was founded. [ GEOGRAPHY ] It is flat."
 
 
 def test_a_marked_line_becomes_titled_sections_and_the_plain_form_splits_alike(tmp_path):
-    corpus = wikisection.build(name="c", seed=1, raw=written(tmp_path, [article(i) for i in range(4)]), shares=SHARES)
+    corpus = cities(raw=written(tmp_path, [article(i) for i in range(4)]), shares=SHARES)
     first = corpus.documents[0]
     assert [s.title for s in first.sections] == ["abstract", "history", "geography"]
     assert [s.text for s in first.sections] == ["Town 0 is a town. It is small.", "It was founded.", "It is flat."]
     assert corpus.truth["sentences"].tolist() == [4, 4, 4, 4]
     assert corpus.facts["dropped"] == {}
-    marked = wikisection.build(name="c", seed=3, raw=written(tmp_path, [article(i) for i in range(8)]), shares=SHARES)
+    marked = cities(seed=3, raw=written(tmp_path, [article(i) for i in range(8)]), shares=SHARES)
     lines = [" ".join(section.text for section in document.sections) for document in marked.documents]
-    plain = wikisection.build(name="d", seed=3, raw=written(tmp_path, lines, "plain.txt"), shares=SHARES)
+    plain = cities(name="d", seed=3, raw=written(tmp_path, lines, "plain.txt"), shares=SHARES)
     assert [d.split for d in plain.documents] == [d.split for d in marked.documents]
     assert [d.sections[0].title for d in plain.documents] == [None] * 8
     assert plain.truth["sentences"].tolist() == marked.truth["sentences"].tolist()
@@ -42,7 +46,7 @@ def test_what_cannot_be_used_is_counted_by_reason(tmp_path):
         article(1), "", "No markers at all.", "[ HISTORY ] Founded. [ ABSTRACT ] A town.", "[ ABSTRACT ] A. [ HISTORY ] ",
         "Stray. [ ABSTRACT ] A town. [ HISTORY ] Old.", article(2),
     ]  # fmt: skip
-    corpus = wikisection.build(name="c", seed=1, raw=written(tmp_path, lines), shares={"train": 0.5, "test": 0.5})
+    corpus = cities(raw=written(tmp_path, lines), shares={"train": 0.5, "test": 0.5})
     assert [d.id for d in corpus.documents] == ["line-00001", "line-00007"]
     assert corpus.facts["articles_read"] == 7
     assert corpus.facts["dropped"] == {"abstract missing": 1, "blank line": 1, "empty section": 1, "no sections": 1,
@@ -60,7 +64,7 @@ def test_wikisection_json_gives_the_abstract_and_the_labelled_spans(tmp_path):
     records = [good, good | {"annotations": []}, good | {"abstract": " "}, far, {"id": "Q2"}, 7]
     path = tmp_path / "HGD_en_city.json"
     path.write_text(json.dumps(records))
-    corpus = wikisection.build(name="c", seed=1, raw=path, shares={"test": 1.0})
+    corpus = cities(raw=path, shares={"test": 1.0})
     assert [(s.title, s.text) for s in corpus.documents[0].sections] == [
         ("abstract", "A is a town."), ("history", "It was founded."), ("geography", "It is flat."),
     ]  # fmt: skip
@@ -72,14 +76,14 @@ def test_wikisection_json_gives_the_abstract_and_the_labelled_spans(tmp_path):
 @pytest.mark.parametrize("content", [b"\n\n\n", b"\xff\xfe broken"])
 def test_a_file_without_one_usable_article_is_bad_input(tmp_path, content):
     (tmp_path / "city.txt").write_bytes(content)
-    refuses(r"zero of 3|UTF-8", wikisection.build, name="c", seed=1, raw=tmp_path / "city.txt")
+    refuses(r"zero of 3|UTF-8", cities, raw=tmp_path / "city.txt")
 
 
 @pytest.mark.parametrize(
     "settings", [{"splitter": "best"}, {"shares": {"train": 0.7}}, {"shares": {"train": 1.2, "test": -0.2}}]
 )
 def test_a_bad_setting_is_named(tmp_path, settings):
-    refuses(r"splitter|shares", wikisection.build, name="c", seed=1, raw=written(tmp_path, [article(1)]), **settings)
+    refuses(r"splitter|shares", cities, raw=written(tmp_path, [article(1)]), **settings)
 
 
 def test_shares_are_exact_and_the_split_depends_on_seed_and_id_only():
@@ -98,7 +102,7 @@ def files_of(folder):
 
 
 def test_the_papers_own_train_and_test_files_keep_their_splits(tmp_path):
-    corpus = wikisection.build(name="c", seed=1, raw=tmp_path, files=files_of(tmp_path), shares=SHARES)
+    corpus = cities(raw=tmp_path, files=files_of(tmp_path), shares=SHARES)
     texts = {split: [d.sections[0].text for d in corpus.documents if d.split == split] for split in SHARES}
     assert [text.split()[1] for text in texts["test"]] == [str(i) for i in range(20, 26)]
     assert len(texts["validation"]) == round(20 * 0.25 / 0.75)  # held out of the training file
@@ -113,10 +117,13 @@ def test_the_papers_own_train_and_test_files_keep_their_splits(tmp_path):
 @pytest.mark.parametrize("files", [{"test": "city.test.txt"}, {"train": "city.train.txt", "dev": "city.test.txt"}, {}])
 def test_files_of_other_splits_or_without_training_articles_are_refused(tmp_path, files):
     files_of(tmp_path)
-    refuses("train is needed", wikisection.build, name="c", seed=1, raw=tmp_path, files=files)
+    refuses("train is needed", cities, raw=tmp_path, files=files)
 
 
 LOOSE = {"min_sections": 1, "min_tokens": 1, "max_tokens": 100, "min_title_count": 1}
+
+
+articles = partial(scientific.build, name="p", seed=1, filters=LOOSE)
 
 
 def record(unit, **changes):
@@ -140,15 +147,15 @@ def folder(tmp_path):
 
 
 def test_cohans_own_splits_and_sections_come_through(folder):
-    corpus = scientific.build(name="p", seed=1, raw=folder, files="pubmed_*", filters=LOOSE)
+    corpus = articles(raw=folder, files="pubmed_*")
     assert [(d.id, d.split) for d in corpus.documents] == [
         ("a", "train"), ("b", "train"), ("c", "train"), ("d", "train"), ("e", "validation"), ("f", "test"), ("g", "test"),
     ]  # fmt: skip
     assert [(s.title, s.text) for s in corpus.documents[0].sections][1] == ("method", "this is methods . it goes on .")
     assert corpus.facts["lines"] == {"article": 7}
     assert corpus.facts["table_11"]["train"] == 4
-    refuses("no file matches", scientific.build, name="p", seed=1, raw=folder, files="plos*")
-    refuses("infrequent title", scientific.build, name="p", seed=1, raw=folder, filters={"min_tokens": 1})
+    refuses("no file matches", articles, raw=folder, files="plos*")
+    refuses("infrequent title", articles, raw=folder, filters={"min_tokens": 1})
 
 
 def test_every_bad_line_has_a_named_outcome(tmp_path):
@@ -157,7 +164,7 @@ def test_every_bad_line_has_a_named_outcome(tmp_path):
                 record("d", section_names=None), record("e", sections=None),
                 record("f", section_names=[], sections=[]), [1, 2])  # fmt: skip
     path.write_bytes(bad + b"{not json\n\n\xff\xfe{}\n" + lines(good)[:-30])
-    corpus = scientific.build(name="p", seed=1, raw=path, filters=LOOSE, shares={"train": 1.0})
+    corpus = articles(raw=path, shares={"train": 1.0})
     assert corpus.facts["lines"] == {
         "abstract missing": 1, "article": 1, "blank line": 1, "invalid UTF-8": 1, "malformed record": 2,
         "no JSON object": 1, "no sections": 1, "not JSON": 2, "sections and titles differ in number": 1,
@@ -170,16 +177,16 @@ def test_a_cut_off_gzip_is_counted_and_what_came_before_is_kept(tmp_path):
     noise = ["".join(random.Random(i).choices("abcdefgh ", k=2000)) for i in range(60)]
     whole = gzip.compress(lines(*(record(f"u{i}", labels=noise[i]) for i in range(60))))
     (tmp_path / "train.jsonl.gz").write_bytes(whole[: len(whole) // 2])
-    articles = scientific.CohanArticles(tmp_path / "train.jsonl.gz")
-    kept = len(list(articles))
+    read = scientific.CohanArticles(tmp_path / "train.jsonl.gz")
+    kept = len(list(read))
     assert 10 < kept < 50
-    assert articles.outcomes["file cut off"] == 1
+    assert read.outcomes["file cut off"] == 1
 
 
 def test_one_file_is_split_by_seed(tmp_path):
     path = tmp_path / "all.jsonl.gz"
     path.write_bytes(gzip.compress(lines(*(record(f"u{i}") for i in range(20)))))
-    corpus = scientific.build(name="p", seed=1, raw=path, filters=LOOSE)
+    corpus = articles(raw=path)
     assert [sum(d.split == s for d in corpus.documents) for s in ("train", "validation", "test")] == [14, 2, 4]
 
 

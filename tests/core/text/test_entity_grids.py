@@ -1,5 +1,7 @@
 """Grids: the paper's example, the highest role, the three places that roles come from; word nets in both formats."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -46,21 +48,14 @@ def test_the_papers_columns_and_the_highest_of_several_mentions():
     assert column(grid, "balance") == "----X-"
     assert len(grid.entities) == 14
     assert grid.nouns(5) == ["arrest", "scholars"]
-    grid = grid_from_mentions(
-        "d", "test", 1, [(0, "a", "X"), (0, "a", "S"), (0, "a", "O"), (0, "b", "X"), (0, "b", "O")]
-    )
+    several = [(0, "a", "X"), (0, "a", "S"), (0, "a", "O"), (0, "b", "X"), (0, "b", "O")]
+    grid = grid_from_mentions("d", "test", 1, several)
     assert [column(grid, "a"), column(grid, "b")] == ["S", "O"]
 
 
 @pytest.mark.parametrize("mention", [(0, "a", "-"), (0, "a", "s"), (3, "a", "S"), (-1, "a", "S")])
 def test_a_bad_mention_is_named(mention):
     refuses("roles are S, O, X", grid_from_mentions, "d", "test", 3, [mention])
-
-
-def _nowhere():
-    from pathlib import Path
-
-    return Path("no-such-folder")
 
 
 def test_known_roles_come_from_the_truth_of_the_corpus():
@@ -72,10 +67,10 @@ def test_known_roles_come_from_the_truth_of_the_corpus():
              "grid_sentences": np.array([2, 1]), "entity_names": np.array(["a", "b"]),
              "entity_counts": np.array([2, 0])}  # fmt: skip
     documents = [document("A. B.", name="d"), document("C.", "train", "e")]
-    readout = read(documents=documents, truth=truth, reader=_nowhere(), roles="truth", splits=["test"])
+    readout = read(documents=documents, truth=truth, reader=Path("nowhere"), roles="truth", splits=["test"])
     assert readout.unit_ids == ("d",)
     assert readout.arrays["cells"].tolist() == grids[0].cells.ravel().tolist()
-    refuses("truth lacks", read, documents=documents, truth={}, reader=_nowhere(), roles="truth")
+    refuses("truth lacks", read, documents=documents, truth={}, reader=Path("nowhere"), roles="truth")
 
 
 def test_rules_find_roles_deep_ones_of_a_passive_and_nouns_of_a_list():
@@ -107,7 +102,7 @@ def test_a_spacy_token_takes_the_deep_role_of_its_phrase_head():
 
 
 def test_bad_input_is_named():
-    refuses("allowed are", read, documents=[], truth={}, reader=_nowhere(), roles="guess")
+    refuses("allowed are", read, documents=[], truth={}, reader=Path("nowhere"), roles="guess")
     refuses("not installed", spacy_mentions, "no_such_model")
     refuses("make them agree", Grid, "d", "test", ("a",), np.zeros((2, 2), dtype=np.uint8))
 
