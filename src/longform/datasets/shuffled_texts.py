@@ -197,9 +197,8 @@ def corrupted(
         raise BadInput(f"corpus {name!r}: severities {list(severities)}; give distinct ones above 0 and at most 1")
     read = [document for document in _prepared(raw, splitter) if document.split == "test"]
     if not 1 <= documents < len(read):
-        raise BadInput(
-            f"{raw} has {len(read)} test documents; the entry wants {documents}; from 1 to one fewer than there are, which lends; fix it"
-        )
+        allowed = "from 1 to one fewer than there are, which lends"
+        raise BadInput(f"{raw} has {len(read)} test documents; the entry wants {documents}; {allowed}; fix it")
     cuts = {document.id: cut_sections(document, splitter) for document in read}
     lent = {key: [text for _, row in cut for text in row] for key, cut in cuts.items()}
     made = [_written(document, f"sound@0/{document.id}", cuts[document.id]) for document in read[:documents]]

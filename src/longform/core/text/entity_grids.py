@@ -31,9 +31,8 @@ class Grid:
 
     def __post_init__(self) -> None:
         if self.cells.ndim != 2 or self.cells.shape[1] != len(self.entities):
-            raise BadInput(
-                f"grid {self.unit_id!r}: cells {self.cells.shape}, {len(self.entities)} entities; make them agree"
-            )
+            shape, columns = self.cells.shape, len(self.entities)
+            raise BadInput(f"grid {self.unit_id!r}: cells {shape}, {columns} entities; make them agree")
 
     @property
     def empty(self) -> bool:
@@ -56,9 +55,8 @@ def grid_from_mentions(unit_id: str, split: str, sentences: int, mentions: Itera
     cells = np.full((sentences, len(entities)), ABSENT, dtype=np.uint8)
     for sentence, entity, role in mentions:
         if role not in "SOX" or not 0 <= sentence < sentences:
-            raise BadInput(
-                f"grid {unit_id!r}: mention {(sentence, entity, role)}; roles are S, O, X, sentences 0..{sentences - 1}"
-            )
+            mention, last = (sentence, entity, role), sentences - 1
+            raise BadInput(f"grid {unit_id!r}: mention {mention}; roles are S, O, X, sentences 0..{last}")
         column = entities[entity]
         cells[sentence, column] = min(cells[sentence, column], ROLES.index(role))
     return Grid(unit_id, split, tuple(entities), cells)

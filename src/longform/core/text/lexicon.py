@@ -255,10 +255,6 @@ class Taxonomy:
             self._walks[synset, kinds, limit] = distance
         return self._walks[synset, kinds, limit]
 
-    def subsumers(self, synset: int) -> dict[int, int]:
-        """The synset and all that its hypernym links lead to."""
-        return self.walk(synset, HYPERNYM)
-
     def information_content(self, counted: Mapping[str, float]) -> np.ndarray:
         r"""$-\log p(c)$ of every synset in nats; a word's count goes to each of its noun senses and up (Resnik 1995).
 
@@ -271,7 +267,7 @@ class Taxonomy:
             direct[list(self.senses(word))] += count
         below = np.zeros(len(direct))
         for synset in np.flatnonzero(nouns).tolist():
-            below[list(self.subsumers(synset))] += direct[synset]
+            below[list(self.walk(synset, HYPERNYM))] += direct[synset]
         with np.errstate(divide="ignore"):
             return -np.log(below / max(direct.sum(), 1e-300))
 
@@ -279,7 +275,7 @@ class Taxonomy:
         """Content of the most informative common subsumer of every two synsets; 0 where they have none."""
         members = defaultdict(list)
         for place, synset in enumerate(synsets):
-            for subsumer in self.subsumers(synset):
+            for subsumer in self.walk(synset, HYPERNYM):
                 members[subsumer].append(place)
         shared = np.zeros((len(synsets), len(synsets)))
         for subsumer in sorted(members, key=content.__getitem__):

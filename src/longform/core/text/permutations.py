@@ -173,9 +173,8 @@ def restored(units: Sequence[Unit], edit: Edit) -> list[Unit]:
 def span_replaced(text: str, start: int, end: int, new: str, kind: str) -> tuple[str, Edit]:
     """Characters ``start`` to ``end`` replaced; the record undoes it."""
     if not 0 <= start < end <= len(text) or text[start:end] == new:
-        raise BadInput(
-            f"{kind}: span {start}..{end} with {new!r} in a text of {len(text)}; it must lie inside and change it"
-        )
+        place = f"span {start}..{end} with {new!r} in a text of {len(text)}"
+        raise BadInput(f"{kind}: {place}; it must lie inside and change it")
     edit = {"kind": kind, "start": start, "old": text[start:end], "new": new}
     return text[:start] + new + text[end:], edit
 

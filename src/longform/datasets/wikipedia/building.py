@@ -299,10 +299,8 @@ def most_visited(*, name: str, raw: Path, pages: int = 1000, least: int = LEAST)
                 break
         made = {**years[split][1], "passed over": dict(sorted(passed.items()))}
         if len(chosen) - before < pages:
-            told = f"{len(chosen) - before} of {pages} pages for {split} ({made})"
-            raise BadInput(
-                f"{raw}: year {YEARS[split]}: {told}; take a dump of about that year, or lower pages or least"
-            )
+            told = f"{raw}: year {YEARS[split]}: {len(chosen) - before} of {pages} pages for {split} ({made})"
+            raise BadInput(f"{told}; take a dump of about that year, or lower pages or least")
         facts["years"][str(YEARS[split])] = {**made, "last rank": chosen[-1][1], "first not in the dump": missing[:20]}
     truth = {"rank": np.array([rank for _, rank, _ in chosen]), "views": np.array([views for *_, views in chosen])}
     return Corpus([document for document, *_ in chosen], truth, facts)

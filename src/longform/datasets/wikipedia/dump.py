@@ -206,9 +206,8 @@ def most_viewed(folder: Path, year: int, least: int) -> tuple[list[RankedPage], 
     months = [(int(match[2]), path) for match, path in listed if match and int(match[1]) == year]
     if sorted(month for month, _ in months) != list(range(1, 13)):
         got = [path.name for _, path in months]
-        raise BadInput(
-            f"{folder}: months of {year}: {got}; needed is one file for each, pageviews-{year}01-user.bz2 ..."
-        )
+        needed = f"one file for each, pageviews-{year}01-user.bz2 ..."
+        raise BadInput(f"{folder}: months of {year}: {got}; needed is {needed}")
     by_title, ids, counts = Counter[str](), dict[str, str](), Counter[str]()
     for _, path in months:
         if path.suffix == ".json":
