@@ -84,7 +84,9 @@ def data(splits: dict[str, int]) -> tuple[SyntheticLanguage, dict[str, list[list
     for part, count in splits.items():
         states, emitted = made.sample([generator("hsmm experiment", part, i) for i in range(count)])
         texts[part] = [" ".join(made.subsequences[i] for i in row).split() for row in emitted.tolist()]
-        ppl[part] = float(perplexity(made.log_probs(states, emitted).sum(), sum(map(len, texts[part]))))
+        previous = np.concatenate([np.zeros_like(states[:, :1]), states[:, :-1]], axis=1)
+        nats = (np.log(made.transitions[previous, states]) + np.log(made.emissions[states, emitted])).sum(axis=1)
+        ppl[part] = float(perplexity(nats.sum(), sum(map(len, texts[part]))))
     return made, texts, ppl
 
 

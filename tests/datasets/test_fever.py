@@ -19,10 +19,8 @@ COUNTS = {"train": 24, "validation": 6, "test": 6}
 
 def folder(path: Path, claims, pages) -> Path:
     (path / "wiki-pages").mkdir(parents=True)
-    (path / "claims.jsonl").write_text("".join(json.dumps(row) + "\n" for row in claims), encoding="utf-8")
-    (path / "wiki-pages" / "wiki-001.jsonl").write_text(
-        "".join(json.dumps(row) + "\n" for row in pages), encoding="utf-8"
-    )
+    for name, rows in (("claims.jsonl", claims), ("wiki-pages/wiki-001.jsonl", pages)):
+        (path / name).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
 
 

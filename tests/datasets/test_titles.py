@@ -5,18 +5,7 @@ import pytest
 
 from longform.core.documents import Document, Section
 from longform.core.text.nouns import lemma
-from longform.datasets.titles import (
-    REMOVED,
-    Filters,
-    cleaned,
-    is_film,
-    normalise,
-    piece_count,
-    select,
-    shortened,
-    table_11,
-    token_counter,
-)
+from longform.datasets import titles
 from tests.refusals import refuses
 
 
@@ -28,7 +17,7 @@ def document(unit, *sections, split="train"):
     return Document(unit, split, tuple(Section(title, "w " * length) for title, length in sections))
 
 
-LOOSE = Filters(min_sections=1, max_tokens=10, min_tokens=1, min_title_count=1)
+LOOSE = titles.Filters(min_sections=1, max_tokens=10, min_tokens=1, min_title_count=1)
 
 
 @pytest.mark.parametrize(("title", "expected"),
@@ -44,7 +33,7 @@ LOOSE = Filters(min_sections=1, max_tokens=10, min_tokens=1, min_title_count=1)
                           ("Playing  career ", "playing career"), ("Rock 'n' roll", "rock n roll"),
                           ("Étymologie", "étymologie"), ("", "")])  # fmt: skip
 def test_titles_are_normalised_as_the_paper_shows_them(title, expected):
-    assert normalise(title) == expected
+    assert titles.normalise(title) == expected
 
 
 @pytest.mark.parametrize(
@@ -66,7 +55,7 @@ def test_lemmas_are_singulars_and_other_words_stay(plural, singular):
                           ((29, 2001, 30), "too few sections")])  # fmt: skip
 def test_thresholds_themselves_are_kept(lengths, reason):
     article = document("a", *[(f"t{'abcd'[i]}", n) for i, n in enumerate(lengths)])
-    selection = select([article], Filters(min_title_count=1), words)
+    selection = titles.select([article], titles.Filters(min_title_count=1), words)
     assert selection.dropped == ({reason: 1} if reason else {})
     assert len(selection.documents) == (reason is None)
 
@@ -79,8 +68,8 @@ def test_titles_are_counted_once_on_training_articles_that_passed_step_three():
         document("d", ("rare", 5), split="test"),  # not training: neither does this one
         document("e", ("plot", 5), split="test"),
     ]
-    filters = Filters(min_sections=1, max_tokens=10, min_tokens=1, min_title_count=2)
-    selection = select(articles, filters, words)
+    filters = titles.Filters(min_sections=1, max_tokens=10, min_tokens=1, min_title_count=2)
+    selection = titles.select(articles, filters, words)
     # counted before the drop: plot 2, cast 1, rare 1; a falls with cast although b falls only afterwards
     assert [d.id for d in selection.documents] == ["e"]
     assert selection.dropped == {"infrequent title": 3, "section too long": 1}
@@ -93,22 +82,24 @@ def test_kept_and_dropped_add_up_to_what_was_read():
         for i, size in enumerate(rng.integers(0, 7, 300))
     ]  # fmt: skip
     articles += [articles[0], document("u", (None, 5), ("a", 5))]
-    selection = select(articles, Filters(min_sections=2, max_tokens=10, min_tokens=2, min_title_count=9), words)
+    selection = titles.select(
+        articles, titles.Filters(min_sections=2, max_tokens=10, min_tokens=2, min_title_count=9), words
+    )
     assert len(selection.documents) + selection.dropped.total() == len(articles) == 302
     assert selection.dropped["untitled section"] >= 1
     twice = [document("a", ("plot", 5)), document("a", ("plot", 6))]
-    assert select(twice, LOOSE, words).dropped == {"repeated id": 1}
-    refuses("only once", select, iter(articles), LOOSE, words)
+    assert titles.select(twice, LOOSE, words).dropped == {"repeated id": 1}
+    refuses("only once", titles.select, iter(articles), LOOSE, words)
     assert all(row.min() >= 2 and row.max() <= 10 and len(row) >= 2 for row in selection.lengths)
 
 
 def test_sections_are_deleted_after_normalising_and_the_short_subset_keeps_an_article_at_its_limit():
     article = document("a", ("Abstract", 5), ("References", 99), ("Plot", 5), ("NOTES 1", 0))
-    kept, deleted = cleaned(article, REMOVED)
+    kept, deleted = titles.cleaned(article, titles.REMOVED)
     assert ([s.title for s in kept.sections], deleted) == (["abstract", "plot"], ["reference", "note"])
-    assert len(select([article], LOOSE, words).documents) == 1
+    assert len(titles.select([article], LOOSE, words).documents) == 1
     articles = [document("a", ("plot", 5), ("cast", 7)), document("b", ("plot", 8), ("cast", 1))]
-    short = shortened(select(articles, LOOSE, words), 7)
+    short = titles.shortened(titles.select(articles, LOOSE, words), 7)
     assert ([d.id for d in short.documents], [row.tolist() for row in short.lengths]) == (["a"], [[5, 7]])
     assert short.dropped == {"longer than the short subset allows": 1}
 
@@ -121,25 +112,25 @@ def test_sections_are_deleted_after_normalising_and_the_short_subset_keeps_an_ar
                           ("Alien is a filmed play.", False), ("", False)])  # fmt: skip
 def test_a_film_is_told_by_its_first_sentence(text, film):
     article = Document("a", "train", (Section("abstract", text), Section("plot", "is a film")))
-    assert is_film(article) is film
+    assert titles.is_film(article) is film
 
 
 def test_table_11_by_hand():
     articles = [document("a", ("plot", 5), ("cast", 7)),
                 document("b", ("plot", 1), ("cast", 2), ("plot", 9), split="validation"),
                 document("c", ("plot", 4), split="validation"), document("d", ("plot", 4), split="test")]  # fmt: skip
-    assert table_11(select(articles, LOOSE, words)) == {
+    assert titles.table_11(titles.select(articles, LOOSE, words)) == {
         "train": 1, "validation": 2, "test": 1, "section_types": 2,
         "med_sections": 2.0, "med_section_len": 3.0, "max_section_len": 9,
     }  # fmt: skip
-    assert table_11(select(articles[:1], LOOSE, words))["med_sections"] is None
+    assert titles.table_11(titles.select(articles[:1], LOOSE, words))["med_sections"] is None
 
 
 @pytest.mark.parametrize(
     ("text", "pieces"), [("", 0), ("Hello world", 2), ("It's 1990, no?", 6), ("a  b", 3), ("x_y", 3), ("don't!!", 3)]
 )
 def test_pieces_are_cut_as_gpt2_cuts_before_merging(text, pieces):
-    assert piece_count(text) == pieces
+    assert titles.piece_count(text) == pieces
 
 
 def test_a_tokenizer_file_counts_its_own_tokens(tmp_path):
@@ -147,5 +138,5 @@ def test_a_tokenizer_file_counts_its_own_tokens(tmp_path):
     made = tokenizers.Tokenizer(tokenizers.models.WordLevel({"a": 0, "b": 1, "?": 2}, unk_token="?"))
     made.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
     made.save(str(tmp_path / "tokenizer.json"))
-    assert token_counter(tmp_path / "tokenizer.json")("a b zzz a") == 4
-    refuses("no such file", token_counter, tmp_path / "absent.json")
+    assert titles.token_counter(tmp_path / "tokenizer.json")("a b zzz a") == 4
+    refuses("no such file", titles.token_counter, tmp_path / "absent.json")

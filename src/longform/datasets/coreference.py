@@ -1,10 +1,10 @@
 """Coreference annotation as published (GAP, CoNLL-2012, ARRAU in MMAX2), and entities that a pronoun takes up next.
 
 Rules of re-mentions are ours where beyer2021 (section 4.4) has none: the antecedent is the latest mention of the chain, no pronoun,
-in the sentence before; one pair for each sentence pair and chain, the first pronoun of the third person.
-"""
+in the sentence before; one pair for each sentence pair and chain, the first pronoun of the third person."""
 
 import csv
+import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,17 +13,19 @@ from xml.etree import ElementTree
 
 from longform.core.documents import BadInput
 from longform.core.malformed import refusing
+from longform.core.text.nouns import WORDS
 from longform.core.text.sentences import sentences
 
 GAP_COLUMNS = {"ID", "Text", "Pronoun", "Pronoun-offset", "A", "A-offset", "A-coref", "B", "B-offset", "B-coref"}
+POSSESSIVE = frozenset(["his", "her", "its", "their"])
+PRONOUNS = POSSESSIVE | {"he", "him", "she", "it", "they", "them"}
+NAMELESS = PRONOUNS | set(WORDS["other_pronouns"].split())  # words that cannot stand for an antecedent
+NOT_OWNED = frozenset(WORDS["not_owned"].split())  # "her" before one of these owns nothing
 
 
 @dataclass(frozen=True)
 class GapItem:
-    """A text with a pronoun and two names; each name corefers with the pronoun or does not (Webster et al. 2018).
-
-    Spans are half-open character offsets.
-    """
+    """A text, a pronoun and two names as character spans, and whether each name corefers with it (Webster et al. 2018)."""
 
     id: str
     text: str
@@ -43,10 +45,7 @@ class TokenMention:
 
 @refusing("a GAP file")
 def read_gap(path: Path) -> list[GapItem]:
-    """Items of a GAP file, e.g. ``gap-development.tsv``.
-
-    Raises BadInput: a column is missing, or an offset does not point at its words.
-    """
+    """Items of a GAP file. Raises BadInput: a column is missing, or an offset does not point at its words."""
     with path.open(encoding="utf-8", newline="") as lines:
         rows = list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
     if not rows or GAP_COLUMNS - rows[0].keys():
@@ -64,10 +63,7 @@ def read_gap(path: Path) -> list[GapItem]:
 
 
 def read_brackets(lines: Iterable[str], where: str) -> tuple[list[list[str]], list[TokenMention]]:
-    """Sentences and mentions of CoNLL columns: the token in the fourth, coreference brackets such as ``(3|4)`` in the last.
-
-    Raises BadInput: a bracket of another form, or one that closes what was not opened.
-    """
+    """Sentences and mentions of CoNLL columns: the token in the fourth, coreference brackets such as ``(3|4)`` in the last."""
     texts: list[list[str]] = [[]]
     opened: dict[str, list[tuple[int, int]]] = {}
     mentions: list[TokenMention] = []
@@ -89,19 +85,6 @@ def read_brackets(lines: Iterable[str], where: str) -> tuple[list[list[str]], li
                     raise BadInput(f"{where}:{number}: {part!r} closes chain {found[2]} which is not open; fix it")
                 mentions.append(TokenMention(opened[found[2]].pop(), place, found[2]))
     return texts[: -1 if not texts[-1] else None], mentions
-
-
-POSSESSIVE = frozenset(["his", "her", "its", "their"])
-PRONOUNS = POSSESSIVE | {"he", "him", "she", "it", "they", "them"}
-OTHER_PRONOUNS = """
-    i me my mine myself you your yours yourself yourselves we us our ours ourselves himself herself itself themselves hers
-    theirs who whom whose which that this these those one oneself
-"""
-NAMELESS = PRONOUNS | set(OTHER_PRONOUNS.split())  # words that cannot stand for an antecedent
-FOLLOWERS = """
-    a an the and or but as at by for from in into of on out over that to up was with when while who . , ; : ! ? '' "
-"""
-NOT_OWNED = frozenset(FOLLOWERS.split())  # "her" before one of these owns nothing
 
 
 @dataclass(frozen=True)
@@ -127,8 +110,7 @@ class ReMention:
 
 def pairs_from_chains(source: str, texts: Sequence[Sequence[str]], mentions: Sequence[TokenMention]) -> list[ReMention]:
     """Every re-mention in tokenised sentences, tokens joined by blanks; mentions that cross a sentence's end are left out."""
-    within = [m for m in mentions if m.first[0] == m.last[0]]
-    ordered = sorted(within, key=lambda m: (*m.first, -m.last[1]))
+    ordered = sorted((m for m in mentions if m.first[0] == m.last[0]), key=lambda m: (*m.first, -m.last[1]))
     words = {m: list(texts[m.first[0]][m.first[1] : m.last[1] + 1]) for m in ordered}
     named = {(m.first[0], m.chain): m for m in ordered if len(words[m]) > 1 or words[m][0].lower() not in NAMELESS}
     pairs: dict[tuple[int, str], ReMention] = {}
@@ -136,15 +118,9 @@ def pairs_from_chains(source: str, texts: Sequence[Sequence[str]], mentions: Seq
         number, at = mention.first
         place, text, antecedent = (number, mention.chain), texts[number], named.get((number - 1, mention.chain))
         if antecedent and place not in pairs and len(words[mention]) == 1 and words[mention][0].lower() in PRONOUNS:
-            start = len(" ".join([*text[:at], ""]))
-            pairs[place] = ReMention(
-                f"{source}:{number}:{mention.chain}",
-                " ".join(texts[number - 1]),
-                " ".join(text),
-                start,
-                start + len(text[at]),
-                " ".join(words[antecedent]),
-            )
+            start, name = len(" ".join([*text[:at], ""])), f"{source}:{number}:{mention.chain}"
+            first, second, third = (" ".join(row) for row in (texts[number - 1], text, words[antecedent]))
+            pairs[place] = ReMention(name, first, second, start, start + len(text[at]), third)
     return list(pairs.values())
 
 
@@ -167,19 +143,15 @@ def _gap_pair(item: GapItem) -> Iterator[ReMention]:
     names = [span for span, coreferent in zip(item.names, item.labels, strict=True) if coreferent]
     if not names or item.text[slice(*item.pronoun)].lower() not in PRONOUNS:
         return
-    spans, (start, end) = sentences(item.text), item.pronoun
-    here = next((i for i, (first, last) in enumerate(spans) if first <= start < last), 0)
-    if here and spans[here - 1][0] <= names[0][0] < spans[here - 1][1]:
-        before, now = (item.text[slice(*span)] for span in spans[here - 1 : here + 1])
-        offset = spans[here][0]
-        yield ReMention(item.id, before, now, start - offset, end - offset, item.text[slice(*names[0])])
+    start, end = item.pronoun
+    for before, here in itertools.pairwise(sentences(item.text)):
+        if here[0] <= start < here[1] and before[0] <= names[0][0] < before[1]:
+            first, second, name = (item.text[slice(*span)] for span in (before, here, names[0]))
+            yield ReMention(item.id, first, second, start - here[0], end - here[0], name)
 
 
 def read_arrau(folder: Path) -> list[ReMention]:
-    """Every document of an ARRAU sub-corpus in MMAX2: ``Basedata/*_words.xml`` and ``*_level.xml`` markables.
-
-    Raises BadInput: no document, or one without its sentence or coreference level.
-    """
+    """Every document of an ARRAU sub-corpus in MMAX2: ``Basedata/*_words.xml`` and ``*_level.xml`` markables."""
     words = sorted(folder.rglob("*_words.xml"))
     if not words:
         raise BadInput(f"{folder}: no *_words.xml below it; name a sub-corpus of ARRAU in MMAX2 format")
@@ -191,29 +163,28 @@ def _arrau_document(folder: Path, path: Path) -> list[ReMention]:
     name = path.name.removesuffix("_words.xml")
     tokens = {word.get("id", ""): (word.text or "") for word in ElementTree.parse(path).getroot()}
     index = {identity: place for place, identity in enumerate(tokens)}
-    cuts = sorted(_span(m.get("span", ""), index) for m in _markables(folder, name, "sentence"))
+
+    def markables(level: str) -> list[ElementTree.Element]:
+        found = sorted(folder.rglob(f"{name}_{level}_level.xml"))
+        if not found:
+            raise BadInput(f"{folder}: document {name} has no {name}_{level}_level.xml; copy the corpus whole")
+        return list(ElementTree.parse(found[0]).getroot())
+
+    def tokens_of(markable: ElementTree.Element) -> tuple[int, int]:
+        """``word_3..word_7`` or ``word_3`` as (first token, last token + 1)."""
+        first, _, last = markable.get("span", "").split(",")[0].partition("..")
+        return index[first], index[last or first] + 1
+
+    cuts = sorted(map(tokens_of, markables("sentence")))
     texts = [list(tokens.values())[start:end] for start, end in cuts]
     mentions = []
-    for markable in _markables(folder, name, "coref"):
-        chain, text = markable.get("coref_set", "empty"), markable.get("span", "")
-        if chain == "empty" or "," in text:
+    for markable in markables("coref"):
+        chain = markable.get("coref_set", "empty")
+        if chain == "empty" or "," in markable.get("span", ""):
             continue
-        start, end = _span(text, index)
+        start, end = tokens_of(markable)
         sentence = next((i for i, (first, last) in enumerate(cuts) if first <= start and end <= last), None)
         if sentence is not None:
             first = cuts[sentence][0]
             mentions.append(TokenMention((sentence, start - first), (sentence, end - first - 1), chain))
     return pairs_from_chains(name, texts, mentions)
-
-
-def _markables(folder: Path, name: str, level: str) -> list[ElementTree.Element]:
-    found = sorted(folder.rglob(f"{name}_{level}_level.xml"))
-    if not found:
-        raise BadInput(f"{folder}: document {name} has no {name}_{level}_level.xml; copy the corpus whole")
-    return list(ElementTree.parse(found[0]).getroot())
-
-
-def _span(text: str, index: dict[str, int]) -> tuple[int, int]:
-    """``word_3..word_7`` or ``word_3`` as (first token, last token + 1)."""
-    first, _, last = text.split(",")[0].partition("..")
-    return index[first], index[last or first] + 1

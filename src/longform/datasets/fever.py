@@ -1,8 +1,7 @@
 """Claims and pages in FEVER's format (Thorne et al. 2018): a folder with claim files and ``wiki-pages/*.jsonl``.
 
 A document ``page:<title>`` has one sentence a line; ``claim:<id>`` has sections ``claim`` and ``evidence`` (lines behind their pages'
-titles), and one record in ``edits``: its label and the evidence as (page, line).
-"""
+titles), and one record in ``edits``: its label and the evidence as (page, line)."""
 
 import hashlib
 import json
@@ -25,18 +24,16 @@ from longform.core.resampling import split_by_seed
 LABELS = {"SUPPORTS": "supported", "REFUTES": "refuted", "NOT ENOUGH INFO": "not_enough_info"}
 SHARES = {"train": 0.8, "validation": 0.1, "test": 0.1}
 BRACKETS = {"-LRB-": "(", "-RRB-": ")", "-COLON-": ":", "-LSB-": "[", "-RSB-": "]"}
-PAGE, CLAIM, EVIDENCE = "page", "claim", "evidence"
-Line = tuple[str, int]  # page title and line
 
 
 @dataclass(frozen=True)
 class FeverClaim:
-    """A claim, its label and the lines that it rests on (none where there is not enough information)."""
+    """A claim, its label and the lines (page title, number) that it rests on, none where there is not enough information."""
 
     id: str
     text: str
     label: str
-    evidence: tuple[Line, ...]
+    evidence: tuple[tuple[str, int], ...]
 
 
 def build(
@@ -50,52 +47,36 @@ def build(
 ) -> Corpus:
     """Pages and claims of a folder; claims of a page go to one split, drawn for the page.
 
-    Args:
-        with_pages: whether the pages are documents too; all documents are in memory, so millions of pages are left out, and
-            a checker reads them from the folder itself.
-
-    Raises BadInput: no claims, no pages, or a line that is not in FEVER's format.
+    Without ``with_pages`` the pages, of which there may be millions, are no documents: a checker reads them from the folder itself. Facts
+    count claims whose evidence is on no known page.
     """
     with ExitStack() as stack:
+        facts: dict[str, Any] = {"corpus": name}
         pages: Mapping[str, Sequence[str]]
         if with_pages:
             pages = dict(pages_in(raw))
         else:
             place = scratch or Path(stack.enter_context(tempfile.TemporaryDirectory()))
-            pages = PageFile.write(place / "pages", pages_in(raw))
+            pages = stored = PageFile.write(place / "pages", pages_in(raw))
+            facts["pages_sha256"] = stored.sha256  # what is no document must still be seen when it changes
         claims = [claim for file in sorted(raw.glob("*.jsonl")) for claim in read_claims(file)]
         if not pages or not claims:
             raise BadInput(f"{raw}: {len(claims)} claims and {len(pages)} pages; put claims beside a folder wiki-pages")
-        return corpus(name, pages, claims, seed, shares)
-
-
-def pages_in(folder: Path) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Title and lines of every page below ``wiki-pages`` of a folder."""
-    return read_pages(sorted((folder / "wiki-pages").glob("*.jsonl")))
-
-
-def corpus(
-    name: str,
-    pages: Mapping[str, Sequence[str]],
-    claims: Sequence[FeverClaim],
-    seed: int,
-    shares: Mapping[str, float],
-) -> Corpus:
-    """Documents of pages (unless they stay in a file), then of claims; facts count claims whose evidence is on no known page."""
-    about = [subject(claim, pages) for claim in claims]
-    names = list(dict.fromkeys(about))
-    split = dict(zip(names, split_by_seed(names, shares, seed), strict=True))
-    lost = sum(any(page not in pages for page, _ in claim.evidence) for claim in claims)
-    documents = [
-        Document(f"page:{title}", "train", (Section(PAGE, "\n".join(lines)),))
-        for title, lines in (() if isinstance(pages, PageFile) else pages.items())
-    ]
-    documents += [claim_document(c, pages, split[key]) for c, key in zip(claims, about, strict=True)]
-    facts: dict[str, Any] = {"corpus": name, "pages": len(pages), "claims": len(claims)}
-    facts |= {"claims_without_their_page": lost}
-    if isinstance(pages, PageFile):  # what is no document must still be seen when it changes
-        facts["pages_sha256"] = pages.sha256
-    return Corpus(documents, facts=facts)
+        facts |= {"pages": len(pages), "claims": len(claims)}
+        facts["claims_without_their_page"] = sum(any(page not in pages for page, _ in c.evidence) for c in claims)
+        documents: list[Document] = []
+        if with_pages:
+            documents = [Document(f"page:{t}", "train", (Section("page", "\n".join(p)),)) for t, p in pages.items()]
+        about = [subject(claim, pages) for claim in claims]
+        names = list(dict.fromkeys(about))
+        split = dict(zip(names, split_by_seed(names, shares, seed), strict=True))
+        for claim, key in zip(claims, about, strict=True):
+            known = [(page, line) for page, line in claim.evidence if line < len(pages.get(page, ()))]
+            found = "\n".join(f"{page}: {pages[page][line]}" for page, line in known)
+            record = {"label": claim.label, "evidence": [list(line) for line in claim.evidence]}
+            sections = Section("claim", claim.text), Section("evidence", found)
+            documents.append(Document(f"claim:{claim.id}", split[key], sections, (record,)))
+        return Corpus(documents, facts=facts)
 
 
 def subject(claim: FeverClaim, pages: Mapping[str, Any]) -> str:
@@ -105,15 +86,6 @@ def subject(claim: FeverClaim, pages: Mapping[str, Any]) -> str:
     words = claim.text.split()
     spans = [" ".join(words[i:j]).rstrip(".,") for i in range(len(words)) for j in range(i + 1, len(words) + 1)]
     return max((span for span in spans if span in pages), key=len, default=claim.id)
-
-
-def claim_document(claim: FeverClaim, pages: Mapping[str, Sequence[str]], split: str) -> Document:
-    """A claim with the text of its evidence; lines that do not exist are left out."""
-    found = [f"{page}: {pages[page][line]}" for page, line in claim.evidence if line < len(pages.get(page, ()))]
-    record = {"label": claim.label, "evidence": [list(line) for line in claim.evidence]}
-    return Document(
-        f"claim:{claim.id}", split, (Section(CLAIM, claim.text), Section(EVIDENCE, "\n".join(found))), (record,)
-    )
 
 
 def claims_of(documents: Iterable[Document]) -> Iterator[tuple[Document, FeverClaim]]:
@@ -158,7 +130,6 @@ class Keys:
 
     @staticmethod
     def hashed(text: str) -> int:
-        """The same on every machine."""
         return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
 
     def get(self, text: str) -> int | None:
@@ -215,7 +186,6 @@ class PageFile(Mapping[str, Sequence[str]]):
 
     @property
     def sha256(self) -> str:
-        """Of the file of pages."""
         with (self.folder / "pages.jsonl").open("rb") as lines:
             return hashlib.file_digest(lines, "sha256").hexdigest()
 
@@ -233,24 +203,20 @@ class PageFile(Mapping[str, Sequence[str]]):
 
 
 def read_claims(path: Path) -> Iterator[FeverClaim]:
-    """Claims of one file; the first evidence set of each stands for it.
-
-    Raises BadInput: a line without claim or label.
-    """
+    """Claims of one file; the first evidence set of each stands for it. Raises BadInput: a line without claim or label."""
     for where, record in records(path):
         if record.get("label") not in LABELS or not isinstance(record.get("claim"), str):
             raise BadInput(f"{where}: label {record.get('label')!r}; allowed are {sorted(LABELS)} beside a claim")
         sets = record.get("evidence") or []
         first = sets[0] if sets and isinstance(sets[0], list) else []
         lines = [(title_of(entry[2]), int(entry[3])) for entry in first if entry[2] is not None]
-        yield FeverClaim(
-            str(record.get("id", where)), record["claim"], LABELS[record["label"]], tuple(dict.fromkeys(lines))
-        )
+        evidence = tuple(dict.fromkeys(lines))
+        yield FeverClaim(str(record.get("id", where)), record["claim"], LABELS[record["label"]], evidence)
 
 
-def read_pages(paths: Sequence[Path]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Title and numbered sentences of every page."""
-    for path in paths:
+def pages_in(folder: Path) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Title and numbered sentences of every page below ``wiki-pages`` of a folder."""
+    for path in sorted((folder / "wiki-pages").glob("*.jsonl")):
         for where, record in records(path):
             if not isinstance(record.get("id"), str) or not isinstance(record.get("lines"), str):
                 raise BadInput(f"{where}: a page has an id and lines; got {sorted(record)}")

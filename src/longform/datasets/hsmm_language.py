@@ -1,8 +1,7 @@
 r"""The synthetic language of deng2022 (section 3, appendix D), with its exact perplexities.
 
 $z_0 = 0, z_m \sim A_{z_{m-1}}, w_m \sim E_{z_m}, m = 1..M$: each state emits one of its own *subsequences*, letters joined by blanks
-and closed by ``<space>``, so a text reveals its states.
-"""
+and closed by ``<space>``, so a text reveals its states."""
 
 import string
 from collections.abc import Mapping
@@ -19,14 +18,9 @@ LETTERS = string.ascii_letters  # 52 letters (deng2022 appendix D; released gene
 
 @dataclass(frozen=True)
 class SyntheticLanguage:
-    """The parameters of the language.
+    """The parameters: ``transitions`` (states, states) and ``emissions`` (states, subsequences) float64, rows sum to one.
 
-    Attributes:
-        transitions: float64 (states, states), rows sum to one.
-        emissions: float64 (states, subsequences), rows sum to one, zero where the state is not the owner.
-        subsequences: the texts, each ending in the delimiter.
-        owners: int64 (subsequences,), the state that owns each subsequence.
-        steps: M, states per text.
+    Each text of ``subsequences`` ends in the delimiter; its state among ``owners``, int64, alone emits it. ``steps`` is M.
     """
 
     transitions: np.ndarray
@@ -52,11 +46,6 @@ class SyntheticLanguage:
         lengths = np.array([len(text.split()) for text in self.subsequences])
         nats = marginals[:-1] @ row_entropy(self.transitions) + marginals[1:] @ row_entropy(self.emissions)
         return float(np.exp(nats.sum() / (marginals[1:] @ (self.emissions @ lengths)).sum()))
-
-    def log_probs(self, states: np.ndarray, emitted: np.ndarray) -> np.ndarray:
-        """Log probability in nats of each text, float64 (units,), from int arrays (units, steps)."""
-        previous = np.concatenate([np.zeros_like(states[:, :1]), states[:, :-1]], axis=1)
-        return (np.log(self.transitions[previous, states]) + np.log(self.emissions[states, emitted])).sum(axis=1)
 
     def sample(self, rngs: list[np.random.Generator]) -> tuple[np.ndarray, np.ndarray]:
         """States and subsequence ids, int64 (units, steps) each; one generator per text, so texts are independent."""
@@ -156,21 +145,13 @@ def build(
         "states": states.astype(np.int32),
         "emitted": emitted.astype(np.int32),
     }
-    facts = {
-        "latent_ppl": made.latent_ppl(),
-        "word_ppl": made.word_ppl(),
-        "steps": made.steps,
-        "num_states": len(made.transitions),
-        "parameters": made.transitions.size + made.emissions.size,
-    }
-    return Corpus(records, truth, facts)
+    parameters = made.transitions.size + made.emissions.size
+    facts = {"latent_ppl": made.latent_ppl(), "word_ppl": made.word_ppl(), "steps": steps, "num_states": num_states}
+    return Corpus(records, truth, facts | {"parameters": parameters})
 
 
 def language_from_truth(truth: dict[str, np.ndarray]) -> SyntheticLanguage:
-    """The language that wrote a corpus, from the corpus's truth arrays.
-
-    Raises BadInput: the arrays are not those of a synthetic corpus.
-    """
+    """The language that wrote a corpus. Raises BadInput: the truth arrays are not those of a synthetic corpus."""
     needed = {"transitions", "emissions", "owners", "subsequence_names", "states"}
     if not needed <= truth.keys():
         raise BadInput(f"truth has {sorted(truth)}, needed is {sorted(needed)}; name a synthetic corpus")

@@ -1,7 +1,6 @@
 r"""PubMed and arXiv articles in the JSON lines of Cohan et al. (2018), one file per split.
 
-A line has ``{"article_id", "abstract_text": [...], "section_names": [...], "sections": [[sentence, ...], ...]}``.
-"""
+A line has ``{"article_id", "abstract_text": [...], "section_names": [...], "sections": [[sentence, ...], ...]}``."""
 
 import gzip
 import json
@@ -12,15 +11,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from longform.core.documents import BadInput, Corpus, Document, Section
+from longform.core.documents import SPLITS, BadInput, Corpus, Document, Section
 from longform.core.resampling import SHARES, split_by_seed
 from longform.datasets.titles import Filters, filtered_corpus, select, settings, token_counter
 
 PUBMED = {"min_sections": 3, "min_title_count": 500}  # deng2022 section 4
 SPLIT_NAMES = {"train": "train", "val": "validation", "valid": "validation", "validation": "validation", "test": "test"}
 SUFFIXES = (".jsonl", ".json", ".txt")
-
-Record = Mapping[str, Any] | str
 
 
 def build(
@@ -40,60 +37,39 @@ def build(
         files: glob within the folder (``pubmed_*``).
         filters: fields of :class:`longform.datasets.titles.Filters`; the defaults are the paper's for PUBMED.
         tokenizer: a ``tokenizer.json`` beside the data; None counts pieces, a lower bound of GPT-2's tokens.
-        shares: of the split by seed; unused where the file names give the split.
-
-    Raises BadInput: nothing to read, a file of unknown form, a misspelt setting, or no article left.
     """
     articles = CohanArticles(raw, files)
     thresholds = settings(Filters, PUBMED | dict(filters or {}))
     count = token_counter((raw if raw.is_dir() else raw.parent) / tokenizer if tokenizer else None)
-    splitter = None if articles.split_by_name else (lambda ids: split_by_seed(ids, shares, seed))
+    splitter = None if raw.is_dir() else (lambda ids: split_by_seed(ids, shares, seed))
     selection = select(articles, thresholds, count, splitter)
     lines = dict(sorted(articles.outcomes.items()))
     return filtered_corpus(selection, count, raw, {"corpus": name, "lines": lines})
 
 
 class CohanArticles:
-    """The articles of a file or folder, re-iterable; ``outcomes`` counts the lines of the latest reading by outcome.
-
-    Raises BadInput: no file, or one whose form is unknown.
-    """
+    """The articles of a file or folder, re-iterable; ``outcomes`` counts the lines of the latest reading by outcome."""
 
     def __init__(self, raw: Path, files: str = "*") -> None:
-        self.files = _files(raw, files)
-        self.split_by_name = raw.is_dir()
         self.outcomes: Counter[str] = Counter()
+        self.files = [("train", raw)]  # a single file, until it is split
+        if not raw.is_file():
+            found = [path for path in sorted(raw.glob(files)) if path.name.removesuffix(".gz").endswith(SUFFIXES)]
+            self.files = [(split, path) for path in found if (split := split_in_name(path.name))]
+            self.files.sort(key=lambda pair: (SPLITS.index(pair[0]), pair[1].name))
+        if not self.files:
+            raise BadInput(f"{raw}: no file matches {files!r} and has train, val or test in its name; rename the files")
 
     def __iter__(self) -> Iterator[Document]:
         self.outcomes.clear()
         for split, path in self.files:
             for number, record in enumerate(records(path), 1):
-                document = (
-                    record if isinstance(record, str) else self._document(record, split, f"{path.stem}-{number:06d}")
-                )
-                self.outcomes["article" if isinstance(document, Document) else document] += 1
-                if isinstance(document, Document):
-                    yield document
-
-    def _document(self, record: Mapping[str, Any], split: str, fallback_id: str) -> Document | str:
-        sections = _sections(record)
-        if isinstance(sections, str):
-            return sections
-        if not _joined(record.get("abstract_text")):
-            return "abstract missing"
-        return Document(str(record.get("article_id") or fallback_id), split, sections)
-
-
-def _files(raw: Path, files: str) -> list[tuple[str, Path]]:
-    """(split, file) pairs in the order train, validation, test; a single file counts as train until it is split."""
-    if raw.is_file():
-        return [("train", raw)]
-    found = sorted(path for path in raw.glob(files) if path.name.removesuffix(".gz").endswith(SUFFIXES))
-    named = [(split, path) for path in found if (split := split_in_name(path.name))]
-    if not named:
-        raise BadInput(f"{raw}: no file matches {files!r} and has train, val or test in its name; rename the files")
-    order = ("train", "validation", "test")
-    return sorted(named, key=lambda pair: (order.index(pair[0]), pair[1].name))
+                sections = record if isinstance(record, str) else _sections(record)
+                if isinstance(record, str) or isinstance(sections, str):
+                    self.outcomes[str(sections)] += 1
+                    continue
+                self.outcomes["article"] += 1
+                yield Document(str(record.get("article_id") or f"{path.stem}-{number:06d}"), split, sections)
 
 
 def split_in_name(name: str) -> str | None:
@@ -102,26 +78,20 @@ def split_in_name(name: str) -> str | None:
     return next((SPLIT_NAMES[word] for word in words if word in SPLIT_NAMES), None)
 
 
-def records(path: Path) -> Iterator[Record]:
+def records(path: Path) -> Iterator[Mapping[str, Any] | str]:
     """Each line as a mapping, or the reason why it is none; a cut-off gzip ends with its reason."""
     with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as lines:
         try:
             for line in lines:
-                yield _record(line)
+                try:
+                    record = json.loads(line.decode("utf-8"))
+                    yield record if isinstance(record, dict) else "no JSON object"
+                except UnicodeDecodeError:
+                    yield "invalid UTF-8"
+                except (ValueError, RecursionError):
+                    yield "not JSON" if line.strip() else "blank line"
         except (OSError, EOFError, zlib.error):
             yield "file cut off"
-
-
-def _record(line: bytes) -> Record:
-    if not line.strip():
-        return "blank line"
-    try:
-        record = json.loads(line.decode("utf-8"))
-    except UnicodeDecodeError:
-        return "invalid UTF-8"
-    except (ValueError, RecursionError):
-        return "not JSON"
-    return record if isinstance(record, dict) else "no JSON object"
 
 
 def _sections(record: Mapping[str, Any]) -> tuple[Section, ...] | str:
@@ -130,7 +100,10 @@ def _sections(record: Mapping[str, Any]) -> tuple[Section, ...] | str:
         return "malformed record"
     if len(texts) != len(names):
         return "sections and titles differ in number"
-    return tuple(Section(name, _joined(text)) for name, text in zip(names, texts, strict=True)) or "no sections"
+    sections = tuple(Section(name, _joined(text)) for name, text in zip(names, texts, strict=True))
+    if not sections:
+        return "no sections"
+    return sections if _joined(record.get("abstract_text")) else "abstract missing"
 
 
 def _joined(text: Any) -> str:

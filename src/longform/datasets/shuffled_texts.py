@@ -1,11 +1,11 @@
 """Documents damaged on purpose: shuffled, shuffled by class, or struck by corruptions that need to know nothing but the text.
 
-Shuffles are documents ``<document>/<task>_<size>/<copy>`` beside ``<document>/original/0``: all are the same sentences joined by one blank. A sentence shuffle leaves the sections' lengths and titles where they stood; the
-task ``section`` moves whole sections.
-"""
+Shuffles are documents ``<document>/<task>_<size>/<copy>`` beside ``<document>/original/0``: the same sentences joined by one blank.
+A sentence shuffle leaves the sections' lengths and titles where they stood; the task ``section`` moves whole sections."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,40 +30,40 @@ def build(
     shuffles: int = 1,
     splitter: str = "rules",
 ) -> Corpus:
-    """The first documents of each split of a prepared corpus; those of split test with their shuffles.
+    """The first ``documents`` of each split of the corpus in folder ``raw``; those of split test with their shuffles.
 
     Args:
-        raw: the corpus's folder below ``data/``.
         tasks: (task, size) of the shuffles: ``block``, ``window``, or ``section`` with size 1.
-        documents: how many of each split to take.
-        shuffles: drawn per document and task before repeats are dropped.
-
-    Returns:
-        A corpus whose facts count the distinct shuffles of each task, and the documents that had none.
-
-    Raises BadInput: no such corpus, unknown task or splitter, or fewer documents than asked for.
+        shuffles: drawn per document and task before repeats are dropped; facts count the distinct ones.
     """
-    if splitter not in SPLITTERS:
-        raise BadInput(f"splitter {splitter!r}; allowed are {sorted(SPLITTERS)}; fix the entry")
-    checked(tasks)
-    read = read_documents(raw / "documents.jsonl")
-    chosen = [d for split, count in documents.items() for d in [d for d in read if d.split == split][:count]]
-    for split, count in documents.items():
-        if (found := sum(document.split == split for document in chosen)) < count:
-            raise BadInput(f"{raw} has {found} documents of split {split!r}, the entry asks for {count}; fix it")
-    cut = {document.id: cut_sections(document, splitter) for document in chosen}
-    families = [_family(document, cut[document.id], tasks, shuffles, (seed, name)) for document in chosen]
-    made = [member for family in families for member in family]
-    kinds = [member.id.split("/")[-2] for member in made if "/" in member.id]
-    counts = {f"{task}_{size}": kinds.count(f"{task}_{size}") for task, size in tasks}
-    return Corpus(made, {}, {"corpus": name, "documents": len(chosen), "shuffles": counts})
-
-
-def checked(tasks: Sequence[tuple[str, int]]) -> None:
-    """Refuse a task that does not exist. Raises BadInput: naming it."""
     for task, size in tasks:
         if task not in (*TASKS, SECTIONS) or size < 1 or (task == SECTIONS and size != 1):
             raise BadInput(f"task {(task, size)}; allowed are {sorted(TASKS)} with a size from 1, ({SECTIONS}, 1)")
+    read, chosen = _prepared(raw, splitter), list[Document]()
+    for split, count in documents.items():
+        found = [document for document in read if document.split == split][:count]
+        if len(found) < count:
+            raise BadInput(f"{raw} has {len(found)} documents of split {split!r}, the entry asks for {count}; fix it")
+        chosen += found
+    made, drawn = list[Document](), {f"{task}_{size}": 0 for task, size in tasks}
+    for document in chosen:
+        cut = cut_sections(document, splitter)
+        if document.split != "test":
+            made.append(_written(document, document.id, cut))
+            continue
+        made.append(_written(document, f"{document.id}/{ORIGINAL}/0", cut))
+        for task, size in tasks:
+            changed = shuffled_cuts(cut, task, size, shuffles, generator(seed, name, task, size, document.id))
+            drawn[f"{task}_{size}"] += len(changed)
+            made += [_written(document, f"{document.id}/{task}_{size}/{i}", copy) for i, copy in enumerate(changed)]
+    return Corpus(made, {}, {"corpus": name, "documents": len(chosen), "shuffles": drawn})
+
+
+def _prepared(raw: Path, splitter: str) -> list[Document]:
+    """The documents of a corpus's folder below ``data/``."""
+    if splitter not in SPLITTERS:
+        raise BadInput(f"splitter {splitter!r}; allowed are {sorted(SPLITTERS)}; fix the entry")
+    return read_documents(raw / "documents.jsonl")
 
 
 Cut = list[tuple[str | None, list[str]]]  # title and sentences of each section
@@ -74,20 +74,6 @@ def cut_sections(document: Document, splitter: str) -> Cut:
     pieces = [[p.strip() for p in SPLITTERS[splitter](section.text)] for section in document.sections]
     rows = [(s.title, [p for p in row if p]) for s, row in zip(document.sections, pieces, strict=True)]
     return [(title, row) for title, row in rows if row]
-
-
-def _family(
-    document: Document, cut: Cut, tasks: Sequence[tuple[str, int]], shuffles: int, names: tuple[object, ...]
-) -> list[Document]:
-    """A document as it was under its own id, or, in split test, its original and its shuffles."""
-    if document.split != "test":
-        return [_written(document, document.id, cut)]
-    members = [_written(document, f"{document.id}/{ORIGINAL}/0", cut)]
-    for task, size in tasks:
-        rng = generator(*names, task, size, document.id)
-        for copy, changed in enumerate(shuffled_cuts(cut, task, size, shuffles, rng)):
-            members.append(_written(document, f"{document.id}/{task}_{size}/{copy}", changed))
-    return members
 
 
 def _written(document: Document, name: str, cut: Cut) -> Document:
@@ -115,34 +101,21 @@ def rated(*, name: str, seed: int, raw: Path, splitter: str = "rules") -> Corpus
     """A planted stand-in for rated texts: three classes of coherence made by shuffling, so that the right class is known.
 
     3 is a text as it was, 2 has its blocks of five sentences shuffled, 1 has all its sentences shuffled; each document of the prepared
-    corpus is in one class only. Sections are joined: the order of the whole text is what is damaged.
-
-    Args:
-        raw: its folder below ``data/``.
-
-    Returns:
-        ``truth["rating"]`` int64 (units,); each edit is recorded with its document.
-
-    Raises BadInput: no such corpus, or an unknown splitter.
+    corpus is in one class only. Sections are joined: the order of the whole text is what is damaged. ``truth["rating"]``: int64 (units,).
     """
-    if splitter not in SPLITTERS:
-        raise BadInput(f"splitter {splitter!r}; allowed are {sorted(SPLITTERS)}; fix the entry")
-    documents = read_documents(raw / "documents.jsonl")
-    ratings = [1 + int(generator(seed, name, "rating", d.id).integers(3)) for d in documents]
-    rated = [_damaged(d, rating, splitter, (seed, name)) for d, rating in zip(documents, ratings, strict=True)]
+    made, ratings = list[Document](), list[int]()
+    for document in _prepared(raw, splitter):
+        rating = 1 + int(generator(seed, name, "rating", document.id).integers(3))
+        pieces = [piece for section in document.sections for piece in SPLITTERS[splitter](section.text)]
+        if block := BLOCKS[rating]:
+            starts = range(0, len(pieces), block)
+            order = generator(seed, name, "shuffle", document.id).permutation(len(starts))
+            pieces = [piece for place in order for piece in pieces[starts[place] : starts[place] + block]]
+        edits = (*document.edits, {"edit": "rated shuffle", "rating": rating, "block": block})
+        made.append(Document(document.id, document.split, (Section(None, " ".join(pieces)),), edits))
+        ratings.append(rating)
     counts = {str(k): ratings.count(k) for k in BLOCKS}
-    return Corpus(rated, {"rating": np.array(ratings, dtype=np.int64)}, {"corpus": name, "ratings": counts})
-
-
-def _damaged(document: Document, rating: int, splitter: str, names: tuple[object, ...]) -> Document:
-    pieces = [p for section in document.sections for p in SPLITTERS[splitter](section.text)]
-    block = BLOCKS[rating]
-    if block:
-        starts = range(0, len(pieces), block)
-        order = generator(*names, "shuffle", document.id).permutation(len(starts))
-        pieces = [p for place in order for p in pieces[starts[place] : starts[place] + block]]
-    edit = {"edit": "rated shuffle", "rating": rating, "block": block}
-    return Document(document.id, document.split, (Section(None, " ".join(pieces)),), (*document.edits, edit))
+    return Corpus(made, {"rating": np.array(ratings, dtype=np.int64)}, {"corpus": name, "ratings": counts})
 
 
 ADVERBIALS = {  # that open a sentence, by what they say of the one before
@@ -161,7 +134,6 @@ _PRONOUN = re.compile(
 _OTHER = {
     "he": "she", "she": "he", "him": "her", "his": "her", "hers": "his", "himself": "herself", "herself": "himself",
 }  # fmt: skip
-Place = tuple[int, int]  # (section, sentence); a corruption of whole sections has sentence -1
 
 
 def _other_gender(found: re.Match[str]) -> str:
@@ -171,32 +143,27 @@ def _other_gender(found: re.Match[str]) -> str:
     return new.capitalize() if found[0][0].isupper() else new
 
 
-def _wrong_connective(rng: np.random.Generator) -> Callable[[re.Match[str]], str]:
-    def other(found: re.Match[str]) -> str:
+def _rewritten(corruption: str, text: str, rng: np.random.Generator) -> str:
+    def other_sense(found: re.Match[str]) -> str:
         groups = CONJUNCTIONS if found[0][0] == " " else ADVERBIALS
         words = [word for row in groups.values() if found[1] not in row for word in row]
         return found[0].replace(found[1], words[int(rng.integers(len(words)))])
 
-    return other
-
-
-def _rewritten(corruption: str, text: str, rng: np.random.Generator) -> str:
     if corruption == "wrong_pronoun":
         return _PRONOUN.sub(_other_gender, text)
-    return _BETWEEN.sub(_wrong_connective(rng), _OPENING.sub(_wrong_connective(rng), text))
+    return _BETWEEN.sub(other_sense, _OPENING.sub(other_sense, text))
 
 
-def _places(corruption: str, cut: Cut) -> Iterator[Place]:
-    """Where a corruption can strike."""
-    if corruption in ("section_order", "repeated_section"):
-        first, step = (0, 2) if corruption == "section_order" else (1, 1)
-        yield from ((i, -1) for i in range(first, len(cut) - 1 + first, step))
-        return
-    for i, (_, row) in enumerate(cut):
-        for j, text in enumerate(row):
-            written = corruption in ("off_topic_sentence", "repeated_sentence")
-            if j > 0 if written else _rewritten(corruption, text, generator(0)) != text:
-                yield i, j
+def _places(corruption: str, cut: Cut) -> list[tuple[int, int]]:
+    """Where a corruption can strike, as (section, sentence); one of whole sections has sentence -1."""
+    if corruption == "section_order":
+        return [(i, -1) for i in range(0, len(cut) - 1, 2)]
+    if corruption == "repeated_section":
+        return [(i, -1) for i in range(1, len(cut))]
+    places = [(i, j, text) for i, (_, row) in enumerate(cut) for j, text in enumerate(row)]
+    if corruption in ("off_topic_sentence", "repeated_sentence"):
+        return [(i, j) for i, j, _ in places if j > 0]
+    return [(i, j) for i, j, text in places if _rewritten(corruption, text, generator(0)) != text]
 
 
 CORRUPTIONS = (
@@ -218,32 +185,20 @@ def corrupted(
 
     What is struck needs no truth: neighbouring sections change places, a section is replaced by the one before it, a sentence by one
     of another document or by the one before it, third-person pronouns take the other gender, a connective gives way to one of
-    another sense. A place is struck where a uniform number named by it is below the severity, so those of a lower severity are
-    among those of a higher one.
+    another sense. A place is struck where a uniform number named by it is below the severity (a share above 0, at most 1), so those of a
+    lower severity are among those of a higher one.
 
-    Args:
-        raw: the prepared corpus's folder below ``data/``.
-        severities: distinct shares of the eligible places, above 0 and at most 1.
-
-    Returns:
-        documents ``<corruption>@<severity>/<document>`` and ``sound@0/<document>``, one edit a struck place; facts count them.
-
-    Raises BadInput: no such corpus, an unknown splitter or corruption, bad severities, or fewer documents than asked for.
+    Documents are ``<corruption>@<severity>/<document>`` and ``sound@0/<document>``, with one edit a struck place; facts count them.
     """
-    if (
-        splitter not in SPLITTERS
-        or not set(corruptions) <= set(CORRUPTIONS)
-        or len(set(corruptions)) < len(corruptions)
-    ):
-        allowed = f"splitters {sorted(SPLITTERS)}, corruptions {list(CORRUPTIONS)}, each once"
-        raise BadInput(f"corpus {name!r}: {splitter!r}, {list(corruptions)}; allowed are {allowed}; fix the entry")
+    if not set(corruptions) <= set(CORRUPTIONS) or len(set(corruptions)) < len(corruptions):
+        allowed = f"{list(CORRUPTIONS)}, each once"
+        raise BadInput(f"corpus {name!r}: corruptions {list(corruptions)}; allowed are {allowed}; fix the entry")
     if not severities or len(set(severities)) < len(severities) or not all(0 < s <= 1 for s in severities):
         raise BadInput(f"corpus {name!r}: severities {list(severities)}; give distinct ones above 0 and at most 1")
-    read = [d for d in read_documents(raw / "documents.jsonl") if d.split == "test"]
+    read = [document for document in _prepared(raw, splitter) if document.split == "test"]
     if not 1 <= documents < len(read):
-        raise BadInput(
-            f"{raw} has {len(read)} test documents; the entry wants {documents}; from 1 to one fewer than there are, which lends; fix it"
-        )
+        allowed = "from 1 to one fewer than there are, which lends"
+        raise BadInput(f"{raw} has {len(read)} test documents; the entry wants {documents}; {allowed}; fix it")
     cuts = {document.id: cut_sections(document, splitter) for document in read}
     lent = {key: [text for _, row in cut for text in row] for key, cut in cuts.items()}
     made = [_written(document, f"sound@0/{document.id}", cuts[document.id]) for document in read[:documents]]
@@ -254,10 +209,11 @@ def corrupted(
                 names = (seed, name, corruption, document.id)
                 cut, edits = _struck(corruption, severity, cuts[document.id], others, names)
                 damaged = _written(document, f"{corruption}@{severity:g}/{document.id}", cut)
-                made.append(Document(damaged.id, damaged.split, damaged.sections, (*document.edits, *edits)))
-    edits_of = dict.fromkeys(dict.fromkeys(d.id.split("/")[0] for d in made), 0)
+                made.append(replace(damaged, edits=(*document.edits, *edits)))
+    edits_of: dict[str, int] = {}
     for document in made:
-        edits_of[document.id.split("/")[0]] += len(document.edits)
+        kind = document.id.split("/")[0]
+        edits_of[kind] = edits_of.get(kind, 0) + len(document.edits)
     return Corpus(made, {}, {"corpus": name, "documents": documents, "edits": edits_of})
 
 
@@ -265,7 +221,7 @@ def _struck(
     corruption: str, severity: float, cut: Cut, others: Sequence[str], names: tuple[object, ...]
 ) -> tuple[Cut, list[Mapping[str, Any]]]:
     """The damaged document and a record of each struck place."""
-    places = list(_places(corruption, cut))
+    places = _places(corruption, cut)
     chances = generator(*names).random(len(places))
     layout: Cut = [(title, list(row)) for title, row in cut]
     edits: list[Mapping[str, Any]] = []

@@ -1,7 +1,7 @@
 """Texts in plain and published forms: JSON lines, HANNA's stories, sentences beside translations, and what people rated: GCDC's
-classes of coherence, SummEval's marks of summaries.
-"""
+classes of coherence, SummEval's marks of summaries."""
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,10 +17,7 @@ from longform.core.resampling import SHARES, generator, split_by_seed
 
 
 def build(*, raw: Path) -> Corpus:
-    """The documents of a file, or of ``documents.jsonl`` in a folder, as they stand.
-
-    Raises BadInput: no such file, no document, or a line that is none.
-    """
+    """The documents of a file, or of ``documents.jsonl`` in a folder, as they stand."""
     return Corpus(read_documents(raw / "documents.jsonl" if raw.is_dir() else raw))
 
 
@@ -30,9 +27,7 @@ HANNA = ("Prompt", "Human", "Story", "Model")
 def hanna(*, name: str, seed: int, raw: Path, shares: Mapping[str, float] = SHARES) -> Corpus:
     """HANNA's stories of large language models (Chhun et al. 2024), a CSV file: for each prompt the human story and one of every model.
 
-    Documents ``<prompt>-human`` and ``<prompt>-<model>``; all stories of a prompt are in one split.
-
-    Raises BadInput: no such file, other columns, or no prompt that has a human story and one of every model.
+    Documents ``<prompt>-human`` and ``<prompt>-<model>``; all stories of a prompt are in one split; prompts that lack one are counted.
     """
     stories: dict[str, dict[str, tuple[Section, ...]]] = {}
     dropped: Counter[str] = Counter()
@@ -70,14 +65,8 @@ def parallel(*, raw: Path, name: str, seed: int, source: str = "en", targets: Se
     """Sentence pairs, one per sentence and target language; all pairs of a sentence lie in one split, drawn by seed and id.
 
     A JSON-lines file (``*.jsonl`` or ``*.jsonl.gz``) has one sentence a line, ``{"id": ..., "en": ..., "de": ...}``; aligned plain
-    files share a stem: ``talks.en``, ``talks.de``, one sentence a line.
-
-    Empty sides are left out and counted.
-
-    Returns:
-        documents with sections ``source`` and ``target``, and the truth ``language`` into ``language_names``.
-
-    Raises BadInput: no sentence, a malformed line, or files of unequal length.
+    files share a stem: ``talks.en``, ``talks.de``, one sentence a line. Empty sides are left out and counted. Documents have sections
+    ``source`` and ``target``, and the truth ``language`` into ``language_names``.
     """
     documents: list[Document] = []
     spoken: list[int] = []
@@ -111,84 +100,52 @@ def sentences(raw: Path, languages: Sequence[str]) -> Iterator[tuple[str, dict[s
                 found = {name: str(record[name]) for name in languages if record.get(name)}
                 yield str(record.get("id", f"{path.name}-{number:06d}")), found
         elif path.suffix == f".{languages[0]}":
-            yield from _aligned(path, languages)
-
-
-def _aligned(path: Path, languages: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:
-    texts = {}
-    for name in languages:
-        side = path.with_suffix(f".{name}")
-        if side.is_file():
-            texts[name] = side.read_text(encoding="utf-8").splitlines()
-    lengths = {name: len(lines) for name, lines in texts.items()}
-    if len(set(lengths.values())) > 1:
-        raise BadInput(f"{path}: aligned files have {lengths} lines; sentence i must stand on line i of each")
-    for number in range(lengths[languages[0]]):
-        yield f"{path.stem}-{number:06d}", {name: lines[number] for name, lines in texts.items()}
-
-
-CLASSES = (1, 2, 3)
-GCDC = ("text_id", "text", "labelA")
+            sides = {name: path.with_suffix(f".{name}") for name in languages}
+            texts = {n: side.read_text(encoding="utf-8").splitlines() for n, side in sides.items() if side.is_file()}
+            lengths = {name: len(lines) for name, lines in texts.items()}
+            if len(set(lengths.values())) > 1:
+                raise BadInput(f"{path}: aligned files have {lengths} lines; sentence i must stand on line i of each")
+            for number, row in enumerate(zip(*texts.values(), strict=True)):
+                yield f"{path.stem}-{number:06d}", dict(zip(texts, row, strict=True))
 
 
 def gcdc(*, name: str, raw: Path, validation: float = 0.1) -> Corpus:
     """Texts rated for coherence in three classes, GCDC's own CSV (Lai and Tetreault 2018), for sheng2024 appendix B.
 
-    ``*train*.csv`` and ``*test*.csv`` of a folder have a header with ``text_id``, ``text`` and ``labelA``, the consensus of the
-    expert ratings: 1 low, 2 medium, 3 high. Every k-th training text becomes validation. The files (Yahoo, Enron, Clinton, Yelp) are
-    gated and are not part of this repository.
-
-    Returns:
-        Paragraphs as untitled sections; ``truth["rating"]`` is int64 (units,); facts count classes and what was dropped.
-
-    Raises BadInput: no files, no header, or no usable row.
+    ``*train*.csv`` and ``*test*.csv`` of a folder have ``text_id``, ``text`` and ``labelA``, the consensus of the expert ratings: 1 low,
+    2 medium, 3 high. Every k-th training text becomes validation. The files (Yahoo, Enron, Clinton, Yelp) are gated and no part of this
+    repository. Paragraphs become untitled sections; ``truth["rating"]`` is int64 (units,); facts count classes and what was dropped.
     """
     files = sorted(raw.glob("*.csv")) if raw.is_dir() else []
     documents, ratings, dropped = [], [], Counter[str]()
     for file in files:
         split = "train" if "train" in file.stem.lower() else "test"
-        for number, row in enumerate(rows(file, GCDC)):
-            made = _gcdc_document(row, split, number, validation)
-            if isinstance(made, str):
-                dropped[made] += 1
+        for number, row in enumerate(rows(file, ("text_id", "text", "labelA"))):
+            sections = tuple(Section(None, line.strip()) for line in (row["text"] or "").splitlines() if line.strip())
+            try:
+                rating = float(row["labelA"])
+            except (TypeError, ValueError):
+                dropped["no rating" if sections else "no text"] += 1
                 continue
-            documents.append(made)
-            ratings.append(int(float(row["labelA"])))
+            if not sections or rating not in (1, 2, 3):
+                dropped["rating outside 1..3" if sections else "no text"] += 1
+                continue
+            held = split == "train" and validation > 0 and number % round(1 / validation) == 0
+            documents.append(Document(f"{split}-{row['text_id']}", "validation" if held else split, sections))
+            ratings.append(int(rating))
     if not documents:
         raise BadInput(f"{raw}: {len(files)} CSV files, 0 usable texts; put <domain>_train.csv and _test.csv there")
-    facts = {
-        "corpus": name,
-        "ratings": dict(sorted(Counter(map(str, ratings)).items())),
-        "dropped": dict(sorted(dropped.items())),
-    }
+    classes = dict(sorted(Counter(map(str, ratings)).items()))
+    facts = {"corpus": name, "ratings": classes, "dropped": dict(sorted(dropped.items()))}
     return Corpus(documents, {"rating": np.array(ratings, dtype=np.int64)}, facts)
 
 
-def _gcdc_document(row: dict[str, str], split: str, number: int, validation: float) -> Document | str:
-    paragraphs = [line.strip() for line in (row["text"] or "").splitlines() if line.strip()]
-    if not paragraphs:
-        return "no text"
-    try:
-        rating = float(row["labelA"])
-    except (TypeError, ValueError):
-        return "no rating"
-    if rating not in CLASSES:
-        return "rating outside 1..3"
-    held = split == "train" and validation > 0 and number % round(1 / validation) == 0
-    sections = tuple(Section(None, text) for text in paragraphs)
-    return Document(f"{split}-{row['text_id']}", "validation" if held else split, sections)
-
-
 def summeval(*, raw: Path, dimension: str = "coherence") -> Corpus:
-    """SummEval (Fabbri et al. 2021): system summaries as documents of split test, the human references as split train.
+    """SummEval (Fabbri et al. 2021): system summaries as documents of split test, the human references, once per article, as split train.
 
     One file per system; a line has ``id`` (the article), ``model_id``, ``decoded`` (the summary), ``references`` (human summaries)
-    and ``expert_annotations``, one record of dimensions per rater.
-
-    Truth: ``marks`` float64 (documents, raters), nan for references; ``cluster`` the article; ``system`` the system, or
-    ``reference``. References come once per article. Articles stand together, so that neighbours share their words.
-
-    Raises BadInput: no file, a line without the fields, or a rating dimension that is not there.
+    and ``expert_annotations``, one record of dimensions per rater. Truth: ``marks`` float64 (documents, raters), nan for references;
+    ``cluster`` the article; ``system`` the system, or ``reference``. Articles stand together, so that neighbours share their words.
     """
     rated = [record for path in sorted(raw.glob("*.jsonl")) for record in _summaries(path)]
     if not rated:
@@ -196,21 +153,17 @@ def summeval(*, raw: Path, dimension: str = "coherence") -> Corpus:
     rated.sort(key=lambda record: (record["id"], record["model_id"]))
     rows = [row for record in rated for row in _rated(record, dimension)]
     rows = list({row[0].id: row for row in rows}.values())
-    raters = max(len(marks) for _, _, _, marks in rows)
-    padded = [marks + [float("nan")] * (raters - len(marks)) for _, _, _, marks in rows]
-    truth = {
-        "marks": np.array(padded, dtype=np.float64),
-        "cluster": np.array([cluster for _, cluster, _, _ in rows]),
-        "system": np.array([system for _, _, system, _ in rows]),
-    }
-    systems = sorted({record["model_id"] for record in rated})
+    documents, articles, systems, marked = zip(*rows, strict=True)
+    raters = max(map(len, marked))
+    marks = [row + [math.nan] * (raters - len(row)) for row in marked]
+    truth = {"marks": np.array(marks, dtype=np.float64), "cluster": np.array(articles), "system": np.array(systems)}
     facts = {
-        "systems": systems,
-        "articles": len({r["id"] for r in rated}),
+        "systems": sorted({record["model_id"] for record in rated}),
+        "articles": len({record["id"] for record in rated}),
         "summaries": len(rated),
         "dimension": dimension,
     }
-    return Corpus([row[0] for row in rows], truth, facts)
+    return Corpus(list(documents), truth, facts)
 
 
 @refusing("JSON lines of SummEval in UTF-8")

@@ -5,8 +5,7 @@ r"""Section titles and the filters over articles (deng2022 section 4 and appendi
 3. drop an article with too few sections left, or with any section too long or too short;
 4. drop an article with an infrequent title; counts are taken once, on the training articles that survive step 3.
 
-Articles stream: they are read once to decide and once more to keep, so a whole Wikipedia does not lie in memory.
-"""
+Articles stream: they are read once to decide and once more to keep, so a whole Wikipedia does not lie in memory."""
 
 import re
 from collections import Counter
@@ -17,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from longform.core.documents import BadInput, Corpus, Document, Section
+from longform.core.documents import BadInput, Corpus, Document, Section, ragged
 from longform.core.text.nouns import AMERICAN, lemma
 from longform.core.text.sentences import sentence_texts
 
@@ -46,10 +45,7 @@ def piece_count(text: str) -> int:
 
 
 def token_counter(tokenizer: Path | None) -> Callable[[str], int]:
-    """A counter from a ``tokenizer.json`` (GPT-2's for the paper's thresholds); without one, :func:`piece_count`.
-
-    Raises BadInput: there is no such file.
-    """
+    """A counter from a ``tokenizer.json`` (GPT-2's for the paper's thresholds); without one, :func:`piece_count`."""
     if tokenizer is None:
         return piece_count
     if not tokenizer.is_file():
@@ -62,13 +58,10 @@ def token_counter(tokenizer: Path | None) -> Callable[[str], int]:
 
 @dataclass(frozen=True)
 class Filters:
-    """Thresholds of the filters; the defaults are the paper's for WIKI (deng2022 section 4).
+    """Thresholds, the paper's for WIKI by default (deng2022 section 4); PUBMED and ARXIV, whose abstract is no section, want 3 sections.
 
-    Attributes:
-        min_sections: 4 for WIKI, whose abstract is a section; 3 for PUBMED and ARXIV.
-        max_tokens, min_tokens: of any one section; 2,000 and 30 themselves are kept.
-        min_title_count: training articles' occurrences; 4,000 WIKI, 500 PUBMED, 200 ARXIV.
-        removed: normalised titles whose sections are deleted.
+    Sections of ``max_tokens`` and ``min_tokens`` themselves are kept. ``min_title_count`` is of training articles: 4,000 WIKI, 500
+    PUBMED, 200 ARXIV. Sections of a normalised title in ``removed`` are deleted.
     """
 
     min_sections: int = 4
@@ -85,13 +78,9 @@ class Filters:
 
 @dataclass(frozen=True)
 class Selection:
-    """What the filters kept.
+    """What the filters kept, in reading order, with the tokens of each section, one int64 array per document.
 
-    Attributes:
-        documents: in reading order, titles normalised.
-        lengths: tokens of each section, one int64 array per document.
-        dropped: articles by reason; ``kept`` and the reasons add up to what was read.
-        removed_sections: deleted sections by title (step 2).
+    ``dropped`` counts articles by reason (with those kept they add up to what was read), ``removed_sections`` deleted ones by title.
     """
 
     documents: list[Document]
@@ -100,20 +89,15 @@ class Selection:
     removed_sections: Counter[str] = field(default_factory=Counter)
 
 
-Splitter = Callable[[list[str]], list[str]]
-
-
 def select(
-    articles: Iterable[Document], filters: Filters, count: Callable[[str], int], splitter: Splitter | None = None
+    articles: Iterable[Document],
+    filters: Filters,
+    count: Callable[[str], int],
+    splitter: Callable[[list[str]], list[str]] | None = None,
 ) -> Selection:
-    """Steps 1 to 4 over a re-iterable of articles with unique ids.
+    """Steps 1 to 4 over a re-iterable of articles, which is read twice; of those with one id the first that fits is taken.
 
-    Args:
-        articles: iterated twice; a generator object is refused.
-        count: tokens of a section text.
-        splitter: gives the split of each surviving id before titles are counted; None keeps the articles' own.
-
-    Raises BadInput: ``articles`` can be read only once.
+    ``count`` gives the tokens of a text, ``splitter`` the split of each surviving id before titles are counted (None: the articles' own).
     """
     if isinstance(articles, Iterator):
         raise BadInput("articles can be read only once, two passes are needed; pass a list or a re-iterable reader")
@@ -122,92 +106,62 @@ def select(
     for article in articles:
         document, deleted = cleaned(article, filters.removed)
         removed.update(deleted)
+        titles = tuple(section.title or "" for section in document.sections)
         lengths = np.array([count(section.text) for section in document.sections], dtype=np.int64)
-        reason = misfit(document, lengths, filters)
-        if reason:
-            dropped[reason] += 1
+        if not all(titles):
+            dropped["untitled section"] += 1
+        elif len(lengths) < filters.min_sections:
+            dropped["too few sections"] += 1
+        elif lengths.max(initial=0) > filters.max_tokens:
+            dropped["section too long"] += 1
+        elif lengths.min(initial=filters.min_tokens) < filters.min_tokens:
+            dropped["section too short"] += 1
         elif article.id in passed:
             dropped["repeated id"] += 1
         else:
-            passed[article.id] = (document.split, tuple(section.title or "" for section in document.sections), lengths)
+            passed[article.id] = document.split, titles, lengths
     splits = dict(zip(passed, splitter(list(passed)) if splitter else [row[0] for row in passed.values()], strict=True))
-    common = common_titles(((splits[unit], titles) for unit, (_, titles, _) in passed.items()), filters.min_title_count)
+    counts = Counter(title for unit, (_, titles, _) in passed.items() if splits[unit] == "train" for title in titles)
+    common = {title for title, number in counts.items() if number >= filters.min_title_count}
     kept = {unit: lengths for unit, (_, titles, lengths) in passed.items() if common.issuperset(titles)}
     dropped["infrequent title"] += len(passed) - len(kept)
-    documents = list(_second_pass(articles, kept, splits, filters))
-    return Selection(documents, [kept[document.id] for document in documents], +dropped, removed)
-
-
-def _second_pass(
-    articles: Iterable[Document], kept: Mapping[str, np.ndarray], splits: Mapping[str, str], filters: Filters
-) -> Iterator[Document]:
-    """The kept articles again, each id once: where an id is repeated, the first article that fits."""
-    waiting = set(kept)
+    documents: dict[str, Document] = {}
     for article in articles:
-        if article.id in waiting:
+        if article.id in kept and article.id not in documents:
             document, _ = cleaned(article, filters.removed)
             if len(document.sections) == len(kept[article.id]):
-                waiting.remove(article.id)
-                yield replace(document, split=splits[article.id])
+                documents[article.id] = replace(document, split=splits[article.id])
+    return Selection([*documents.values()], [kept[unit] for unit in documents], +dropped, removed)
 
 
 def cleaned(article: Document, removed: Iterable[str]) -> tuple[Document, list[str]]:
     """Steps 1 and 2 on one article, and the titles of the sections that were deleted."""
     removed = frozenset(removed)
-    sections = [Section(normalise(section.title or ""), close_up(section.text)) for section in article.sections]
-    kept = tuple(section for section in sections if section.title not in removed)
-    return replace(article, sections=kept), [section.title for section in sections if section.title in removed]
-
-
-def close_up(text: str) -> str:
-    """Blank lines inside a section become line breaks: a blank line means a section break in model text."""
-    return re.sub(r"\s*\n\s*", "\n", text.strip())
-
-
-def misfit(document: Document, lengths: np.ndarray, filters: Filters) -> str | None:
-    """Why step 3 drops the article, or None."""
-    if any(not section.title for section in document.sections):
-        return "untitled section"
-    if len(lengths) < filters.min_sections:
-        return "too few sections"
-    if lengths.max(initial=0) > filters.max_tokens:
-        return "section too long"
-    return "section too short" if lengths.min(initial=filters.min_tokens) < filters.min_tokens else None
-
-
-def common_titles(chains: Iterable[tuple[str, tuple[str, ...]]], min_count: int) -> frozenset[str]:
-    """Titles with at least ``min_count`` occurrences in training articles, from (split, titles) pairs."""
-    counts = Counter(title for split, titles in chains if split == "train" for title in titles)
-    return frozenset(title for title, number in counts.items() if number >= min_count)
+    # blank lines inside a section become line breaks: a blank line means a section break in model text
+    texts = [re.sub(r"\s*\n\s*", "\n", section.text.strip()) for section in article.sections]
+    titles = [normalise(section.title or "") for section in article.sections]
+    kept = tuple(Section(*row) for row in zip(titles, texts, strict=True) if row[0] not in removed)
+    return replace(article, sections=kept), [title for title in titles if title in removed]
 
 
 def shortened(selection: Selection, max_tokens: int = 500) -> Selection:
     """WIKI-SHORT: articles whose longest section has at most 500 tokens (deng2022 section 4, Table 3)."""
-    rows = [row for row, lengths in enumerate(selection.lengths) if lengths.max() <= max_tokens]
-    return _rows(selection, rows, "longer than the short subset allows")
+    pairs = zip(selection.documents, selection.lengths, strict=True)
+    kept = [(document, lengths) for document, lengths in pairs if lengths.max() <= max_tokens]
+    longer = Counter({"longer than the short subset allows": len(selection.documents) - len(kept)})
+    documents, lengths = [document for document, _ in kept], [lengths for _, lengths in kept]
+    return replace(selection, documents=documents, lengths=lengths, dropped=selection.dropped + longer)
 
 
 def is_film(document: Document) -> bool:
-    """The filter of the released code on the first sentence of the first section.
-
-    It has the token ``film``, not the token ``born``, and matches ``.*is a.*film.*``.
-    """
+    """The released code on the first section's first sentence: it has a token ``film``, none ``born``, and fits ``.*is a.*film.*``."""
     first = sentence_texts(document.sections[0].text)[:1] if document.sections else []
     tokens = set(re.findall(r"\w+", first[0])) if first else set()
     return "film" in tokens and "born" not in tokens and bool(re.match(r".*is a.*film.*", first[0], re.DOTALL))
 
 
-def _rows(selection: Selection, rows: list[int], reason: str) -> Selection:
-    dropped = selection.dropped + Counter({reason: len(selection.documents) - len(rows)})
-    documents, lengths = [selection.documents[row] for row in rows], [selection.lengths[row] for row in rows]
-    return replace(selection, documents=documents, lengths=lengths, dropped=dropped)
-
-
 def table_11(selection: Selection, split: str = "validation") -> dict[str, float | int | None]:
-    """One row of Table 11: articles per split, section types, and section statistics of one split.
-
-    Medians and the maximum are None where the split is empty.
-    """
+    """One row of Table 11: articles per split, section types, and section statistics of one split (None where it is empty)."""
     documents, rows = selection.documents, [r for r, d in enumerate(selection.documents) if d.split == split]
     counts = Counter(document.split for document in documents)
     sections = np.array([len(selection.lengths[row]) for row in rows])
@@ -222,23 +176,14 @@ def table_11(selection: Selection, split: str = "validation") -> dict[str, float
 
 
 def filtered_corpus(selection: Selection, count: Callable[[str], int], raw: Path, read: Mapping[str, Any]) -> Corpus:
-    """What the filters kept as a corpus.
+    """What the filters kept as a corpus; ``read`` are facts on what was read before.
 
-    Args:
-        read: facts on what was read before the filters.
-
-    Returns:
-        ``truth["section_tokens"]`` is int64, flat over documents, with ``section_tokens_lengths``; facts hold articles
-        by reason of dropping, deleted sections by title, and the row of Table 11.
-
-    Raises BadInput: nothing was kept.
+    ``truth["section_tokens"]`` is int64, flat over documents, with ``section_tokens_lengths``; facts hold articles by reason of dropping,
+    deleted sections by title, and the row of Table 11.
     """
     if not selection.documents:
         raise BadInput(f"{raw}: no article left ({dict(read)}, dropped {dict(selection.dropped)}); loosen the filters")
-    lengths = {
-        "section_tokens": np.concatenate(selection.lengths),
-        "section_tokens_lengths": np.array([len(row) for row in selection.lengths], dtype=np.int64),
-    }
+    truth = ragged("section_tokens", selection.lengths, np.int64)
     facts = {
         "kept": len(selection.documents),
         "dropped": dict(sorted(selection.dropped.items())),
@@ -246,13 +191,12 @@ def filtered_corpus(selection: Selection, count: Callable[[str], int], raw: Path
         "table_11": table_11(selection),
         "token_unit": LOWER_BOUND if count is piece_count else "tokens",
     }
-    return Corpus(selection.documents, lengths, {**read, **facts})
+    return Corpus(selection.documents, truth, {**read, **facts})
 
 
 def settings(kind: Any, given: Mapping[str, Any] | None) -> Any:
     """A dataclass of settings from an entry's mapping. Raises BadInput: a key that the dataclass does not have."""
     allowed = sorted(field.name for field in fields(kind))
-    unknown = sorted(set(given or {}) - set(allowed))
-    if unknown:
+    if unknown := sorted(set(given or {}) - set(allowed)):
         raise BadInput(f"{kind.__name__} has no {unknown}, allowed are {allowed}; fix the entry")
     return kind(**(given or {}))

@@ -1,13 +1,13 @@
 r"""WikiSection cities (Arnold et al. 2019), told apart by what a file holds; an unusable article is counted by its reason.
 
 *Marked*: one article a line, ``[ ABSTRACT ] text [ HISTORY ] text ...`` (Wang et al. 2022); *plain*: the same without markers, which
-BBScore scores; *JSON* (``.json``): ``{"text", "abstract", "annotations": [{"begin", "length", "sectionHeading", "sectionLabel"}]}``.
-"""
+BBScore scores; *JSON* (``.json``): ``{"text", "abstract", "annotations": [{"begin", "length", "sectionHeading", "sectionLabel"}]}``."""
 
 import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from longform.core.text.sentences import SPLITTERS
 MARKER = re.compile(r"\[ ([A-Z][A-Z /&'-]*) \](?: |$)")  # Wang et al. 2022: upper case, blanks inside the brackets
 ABSTRACT = "abstract"
 
-Parsed = tuple[str, tuple[Section, ...]] | str  # an article's id and sections, or why it was set aside
+Titled = list[tuple[str | None, str]]  # title and text of each section of an article
 
 
 def build(
@@ -36,17 +36,10 @@ def build(
 
     Args:
         name: of the corpus; it does not enter the split, so the marked and the plain form of one file split alike.
-        raw: the file, or with ``files`` the folder that holds them.
-        files: split -> file name below ``raw``. Where it has no validation file, ``shares`` says which part of its
-            training articles, drawn by seed, is held out: validation / (train + validation).
-        shares: fraction of articles per split; they must sum to one.
-        splitter: a key of :data:`longform.core.text.sentences.SPLITTERS`; decides what counts as a sentence for
-            truth and facts. BBScore's release has ``full_stops``.
-
-    Returns:
-        documents in file order; ``truth["sentences"]`` is int64 (units,); facts count what was read and dropped.
-
-    Raises BadInput: no such file, not UTF-8, not JSON, an unknown splitter or split, bad shares, or nothing left.
+        raw: the file, or with ``files`` (split -> file name) the folder that holds them. Where there is no validation file,
+            ``shares`` says which part of the training articles is held out: validation / (train + validation).
+        splitter: decides what counts as a sentence for ``truth["sentences"]``, int64 (units,), and facts; BBScore's release has
+            ``full_stops``.
     """
     if splitter not in SPLITTERS:
         raise BadInput(f"splitter is {splitter!r}, allowed are {sorted(SPLITTERS)}; fix the entry")
@@ -55,37 +48,41 @@ def build(
     given = {split: raw / file for split, file in (files or {}).items()} or {"": raw}
     documents, lengths, dropped = [], [], Counter[str]()
     for split, file in given.items():
-        for article in _articles(file):
-            if isinstance(article, str):
-                dropped[article] += 1
+        for number, found in enumerate(_articles(file), 1):
+            sections = found if isinstance(found, str) else _usable(found)
+            if isinstance(sections, str):
+                dropped[sections] += 1
                 continue
-            unit, sections = article
-            count = sum(len(SPLITTERS[splitter](section.text)) for section in sections)
+            unit = f"{'article' if file.suffix == '.json' else 'line'}-{number:05d}"
             documents.append(Document(f"{split}-{unit}" if split else unit, split or "train", sections))
-            lengths.append(count)
+            lengths.append(sum(len(SPLITTERS[splitter](section.text)) for section in sections))
     read = len(documents) + sum(dropped.values())
     if not documents:
         raise BadInput(f"{raw}: zero of {read} articles can be used ({dict(dropped)}); check the file's form")
-    documents = _split(documents, files, shares, seed)
-    facts = {"corpus": name, "articles_read": read, "dropped": dict(sorted(dropped.items()))}
+    if files is None or ("validation" not in files and "validation" in shares):
+        if files is not None:
+            held = shares["validation"] / (shares["train"] + shares["validation"])
+            shares = {"train": 1 - held, "validation": held}
+        drawn = [document.id for document in documents if document.split == "train"]
+        splits = dict(zip(drawn, split_by_seed(drawn, shares, seed), strict=True))
+        documents = [replace(document, split=splits.get(document.id, document.split)) for document in documents]
     counts = np.array(lengths, dtype=np.int64)
-    return Corpus(documents, {"sentences": counts}, facts | _statistics(documents, counts, splitter))
+    titles = Counter(section.title for document in documents for section in document.sections if section.title)
+    facts = {
+        "corpus": name,
+        "articles_read": read,
+        "dropped": dict(sorted(dropped.items())),
+        "splits": dict(sorted(Counter(document.split for document in documents).items())),
+        "section_titles": dict(sorted(titles.items())),
+        "splitter": splitter,
+        "sentences": int(counts.sum()),
+        "sentences_median": float(np.median(counts)),
+        "sentences_range": [int(counts.min()), int(counts.max())],
+    }
+    return Corpus(documents, {"sentences": counts}, facts)
 
 
-def _split(
-    documents: list[Document], files: Mapping[str, str] | None, shares: Mapping[str, float], seed: int
-) -> list[Document]:
-    if files is not None and ("validation" in files or "validation" not in shares):
-        return documents
-    if files is not None:
-        held = shares["validation"] / (shares["train"] + shares["validation"])
-        shares = {"train": 1 - held, "validation": held}
-    drawn = [d.id for d in documents if files is None or d.split == "train"]
-    splits = dict(zip(drawn, split_by_seed(drawn, shares, seed), strict=True))
-    return [Document(d.id, splits.get(d.id, d.split), d.sections) for d in documents]
-
-
-def _articles(file: Path) -> Iterator[Parsed]:
+def _articles(file: Path) -> Iterator[Titled | str]:
     if not file.is_file():
         raise BadInput(f"{file}: no such file; see docs/data_cards/wikisection.md for where to get it")
     try:
@@ -96,61 +93,45 @@ def _articles(file: Path) -> Iterator[Parsed]:
     if file.suffix == ".json":
         if not isinstance(records, list):
             raise BadInput(f"{file}: got {type(records).__name__}, WikiSection JSON is a list of articles")
-        return (_json_article(record, number) for number, record in enumerate(records, 1))
+        return map(_json_article, records)
     lines = content.removesuffix("\n").split("\n") if content else []
     marked = any(MARKER.match(line) for line in lines)
-    return (_line_article(line, number, marked) for number, line in enumerate(lines, 1))
+    return (_line_article(line, marked) for line in lines)
 
 
-def _line_article(line: str, number: int, marked: bool) -> Parsed:
+def _line_article(line: str, marked: bool) -> Titled | str:
     if not line.strip():
         return "blank line"
-    unit = f"line-{number:05d}"
     if not marked:
-        return unit, (Section(None, line.strip()),)
-    pieces = MARKER.split(line)
-    if pieces[0].strip() and len(pieces) > 2:
+        return [(None, line)]
+    before, *pieces = MARKER.split(line)
+    if before.strip() and len(pieces) > 1:
         return "text before the first marker"
-    return _usable(unit, [(title.lower(), text) for title, text in zip(pieces[1::2], pieces[2::2], strict=True)])
+    return [(title.lower(), text) for title, text in zip(pieces[::2], pieces[1::2], strict=True)]
 
 
-def _usable(unit: str, sections: list[tuple[str, str]]) -> Parsed:
+def _usable(sections: Titled) -> tuple[Section, ...] | str:
     if not sections:
         return "no sections"
-    if sections[0][0] != ABSTRACT:
+    if sections[0][0] not in (ABSTRACT, None):
         return "abstract missing"
     if any(not text.strip() for _, text in sections):
         return "empty section"
-    return unit, tuple(Section(title, text.strip()) for title, text in sections)
+    return tuple(Section(title, text.strip()) for title, text in sections)
 
 
-def _json_article(record: Any, number: int) -> Parsed:
+def _json_article(record: Any) -> Titled | str:
     """The abstract and the annotated sections of one JSON article; titles are the section labels without their type."""
     try:
         text, abstract = str(record["text"]), str(record.get("abstract") or "")
-        spans = [(_label(mark), int(mark["begin"]), int(mark["length"])) for mark in record["annotations"]]
+        labels = [str(mark.get("sectionLabel") or mark["sectionHeading"]) for mark in record["annotations"]]
+        places = [(int(mark["begin"]), int(mark["length"])) for mark in record["annotations"]]
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
         return "malformed record"
-    if any(begin < 0 or length < 0 or begin + length > len(text) for _, begin, length in spans):
+    if any(begin < 0 or length < 0 or begin + length > len(text) for begin, length in places):
         return "section outside the text"
-    sections = [(title, text[begin : begin + length]) for title, begin, length in spans]
-    if sections and sections[0][0] != ABSTRACT and abstract.strip():
-        sections = [(ABSTRACT, abstract), *sections]
-    return _usable(f"article-{number:05d}", sections)
-
-
-def _label(mark: Mapping[str, Any]) -> str:
-    """``city.history`` -> ``history``; the heading where there is no label."""
-    return str(mark.get("sectionLabel") or mark["sectionHeading"]).split(".")[-1].strip().lower()
-
-
-def _statistics(documents: list[Document], lengths: np.ndarray, splitter: str) -> dict[str, Any]:
-    titles = Counter(section.title for document in documents for section in document.sections if section.title)
-    return {
-        "splits": dict(sorted(Counter(document.split for document in documents).items())),
-        "section_titles": dict(sorted(titles.items())),
-        "splitter": splitter,
-        "sentences": int(lengths.sum()),
-        "sentences_median": float(np.median(lengths)),
-        "sentences_range": [int(lengths.min()), int(lengths.max())],
-    }
+    titles = [label.split(".")[-1].strip().lower() for label in labels]  # city.history
+    sections: Titled = [
+        (title, text[begin : begin + length]) for title, (begin, length) in zip(titles, places, strict=True)
+    ]
+    return [(ABSTRACT, abstract), *sections] if sections and titles[0] != ABSTRACT and abstract.strip() else sections

@@ -1,12 +1,26 @@
-"""Grids: the paper's example, the highest role, and the three places that roles come from."""
+"""Grids: the paper's example, the highest role, the three places that roles come from; word nets in both formats."""
+
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from longform.core.documents import Document, Section
 from longform.core.text.entity_grids import Grid, found_grids, grid_from_mentions, read, spacy_mentions, spacy_role
-from longform.core.text.lexicon import Lexicon, closed_links
+from longform.core.text.lexicon import (
+    HOLONYM,
+    HORIZONTAL,
+    HYPERNYM,
+    HYPONYM,
+    MERONYM,
+    Lexicon,
+    closed_links,
+    lexicon_from_arrays,
+    read_lmf,
+    read_wordnet,
+)
 from longform.core.text.nouns import NounRules
+from tests.critics.lexical.tiny_wordnet import NAMES, NOUNS, write_database, write_lmf
 from tests.refusals import refuses
 
 # The running example of lapata2005 (section 3.1) in its own words and roles; two nouns of sentence 3 have no role in print.
@@ -34,21 +48,14 @@ def test_the_papers_columns_and_the_highest_of_several_mentions():
     assert column(grid, "balance") == "----X-"
     assert len(grid.entities) == 14
     assert grid.nouns(5) == ["arrest", "scholars"]
-    grid = grid_from_mentions(
-        "d", "test", 1, [(0, "a", "X"), (0, "a", "S"), (0, "a", "O"), (0, "b", "X"), (0, "b", "O")]
-    )
+    several = [(0, "a", "X"), (0, "a", "S"), (0, "a", "O"), (0, "b", "X"), (0, "b", "O")]
+    grid = grid_from_mentions("d", "test", 1, several)
     assert [column(grid, "a"), column(grid, "b")] == ["S", "O"]
 
 
 @pytest.mark.parametrize("mention", [(0, "a", "-"), (0, "a", "s"), (3, "a", "S"), (-1, "a", "S")])
 def test_a_bad_mention_is_named(mention):
     refuses("roles are S, O, X", grid_from_mentions, "d", "test", 3, [mention])
-
-
-def _nowhere():
-    from pathlib import Path
-
-    return Path("no-such-folder")
 
 
 def test_known_roles_come_from_the_truth_of_the_corpus():
@@ -60,10 +67,10 @@ def test_known_roles_come_from_the_truth_of_the_corpus():
              "grid_sentences": np.array([2, 1]), "entity_names": np.array(["a", "b"]),
              "entity_counts": np.array([2, 0])}  # fmt: skip
     documents = [document("A. B.", name="d"), document("C.", "train", "e")]
-    readout = read(documents=documents, truth=truth, reader=_nowhere(), roles="truth", splits=["test"])
+    readout = read(documents=documents, truth=truth, reader=Path("nowhere"), roles="truth", splits=["test"])
     assert readout.unit_ids == ("d",)
     assert readout.arrays["cells"].tolist() == grids[0].cells.ravel().tolist()
-    refuses("truth lacks", read, documents=documents, truth={}, reader=_nowhere(), roles="truth")
+    refuses("truth lacks", read, documents=documents, truth={}, reader=Path("nowhere"), roles="truth")
 
 
 def test_rules_find_roles_deep_ones_of_a_passive_and_nouns_of_a_list():
@@ -95,6 +102,77 @@ def test_a_spacy_token_takes_the_deep_role_of_its_phrase_head():
 
 
 def test_bad_input_is_named():
-    refuses("allowed are", read, documents=[], truth={}, reader=_nowhere(), roles="guess")
+    refuses("allowed are", read, documents=[], truth={}, reader=Path("nowhere"), roles="guess")
     refuses("not installed", spacy_mentions, "no_such_model")
     refuses("make them agree", Grid, "d", "test", ("a",), np.zeros((2, 2), dtype=np.uint8))
+
+
+@pytest.fixture(scope="module")
+def lmf(tmp_path_factory):
+    return read_lmf(write_lmf(tmp_path_factory.mktemp("lmf") / "tiny.xml"))
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory):
+    return read_wordnet(write_database(tmp_path_factory.mktemp("wordnet") / "dict"))
+
+
+def test_both_formats_give_the_same_net_closed_under_inverse_in_the_order_of_the_lexicon(lmf, database):
+    assert lmf.glosses == database.glosses == tuple(row[0] for row in NOUNS.values())
+    np.testing.assert_array_equal(lmf.links, database.links)
+    assert lmf.nouns == database.nouns
+    links = {tuple(link) for link in lmf.links.tolist()}
+    house, door, dog, animal = (NAMES.index(name) for name in ("house", "door", "dog", "animal"))
+    assert {(dog, HYPERNYM, animal), (animal, HYPONYM, dog)} <= links
+    assert {(house, MERONYM, door), (door, HOLONYM, house)} <= links
+    day, night = NAMES.index("day"), NAMES.index("night")
+    assert {(day, HORIZONTAL, night), (night, HORIZONTAL, day)} <= links
+    assert [lmf.synsets[i] for i in lmf.noun_senses("bank")] == ["tiny-16-n", "tiny-18-n"]
+    assert lmf.words[NAMES.index("doghouse")] == ["dog house", "doghouse"]
+
+
+@pytest.mark.parametrize(
+    ("form", "lemma"), [("Dogs", "dog"), ("puppies", "puppy"), ("dog_house", "dog house"), ("houses", "house")]
+)
+def test_inflected_forms_find_their_entry(lmf, form, lemma):
+    assert lmf.noun_lemmas(form) == (lemma,)
+
+
+def test_counts_and_irregular_nouns_come_from_the_database_and_survive_its_arrays(database, tmp_path):
+    assert database.uses["bank"]["n"] == (5 + 4, 2)
+    assert database.irregular == {"mice": "mouse"}
+    back = lexicon_from_arrays(database.to_arrays())
+    assert (back.nouns, back.glosses, back.irregular) == (database.nouns, database.glosses, database.irregular)
+    np.testing.assert_array_equal(back.links, database.links)
+    refuses("no lexicon", lexicon_from_arrays, {})
+    refuses("no such file", read_wordnet, tmp_path)
+
+
+def test_the_wn_package_reads_the_same_net(tmp_path, lmf):
+    wn = pytest.importorskip("wn")
+    wn.config.data_directory = tmp_path / "wn"
+    wn.add(write_lmf(tmp_path / "tiny.xml"), progress_handler=None)
+    theirs = wn.Wordnet("tiny:1")
+    for i, (name, targets) in enumerate(zip(lmf.synsets, lmf.targets(HYPERNYM), strict=True)):
+        synset = theirs.synset(name)
+        assert synset.definition() == lmf.glosses[i]
+        assert sorted(h.id for h in synset.hypernyms()) == sorted(lmf.synsets[t] for t in targets)
+        assert sorted(synset.lemmas()) == sorted(lmf.words[i])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("<a>", "not a readable"),
+        ("<LexicalResource/>", "zero Synset"),
+        (
+            "<LexicalResource><Synset id='a' partOfSpeech='n'><SynsetRelation relType='hypernym' target='b'/></Synset>"
+            "</LexicalResource>",
+            "'b' is pointed to",
+        ),
+    ],
+)
+def test_a_broken_file_is_named(tmp_path, text, message):
+    path = tmp_path / "broken.xml"
+    path.write_text(text)
+    refuses(message, read_lmf, path)

@@ -10,19 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from longform.core.resampling import generator
-from longform.core.text.permutations import (
-    ShuffleTask,
-    block_orders,
-    connective_replaced,
-    context_shuffled,
-    distinct_orders,
-    local_orders,
-    permuted_documents,
-    rementioned,
-    restored,
-    shuffled,
-    shuffled_orders,
-)
+from longform.core.text import permutations
 from tests.refusals import refuses
 
 
@@ -32,7 +20,7 @@ def rng(seed: int = 0) -> np.random.Generator:
 
 def test_block_orders_keep_the_order_inside_and_local_ones_touch_only_disjoint_windows():
     for sentences, block in ((11, 1), (11, 2), (11, 5), (23, 10), (4, 10)):
-        orders = block_orders(sentences, block, 50, rng())
+        orders = permutations.block_orders(sentences, block, 50, rng())
         assert np.array_equal(np.sort(orders, axis=1), np.tile(np.arange(sentences), (50, 1)))
         for order in orders:
             places = np.argsort(order)
@@ -40,7 +28,7 @@ def test_block_orders_keep_the_order_inside_and_local_ones_touch_only_disjoint_w
                 inside = places[start : start + block]
                 assert np.array_equal(np.diff(inside), np.ones(len(inside) - 1))
     for windows in (1, 2, 3):
-        orders = local_orders(14, windows, 200, rng(windows))
+        orders = permutations.local_orders(14, windows, 200, rng(windows))
         assert np.array_equal(np.sort(orders, axis=1), np.tile(np.arange(14), (200, 1)))
         assert ((orders != np.arange(14)).sum(axis=1) <= 3 * windows).all()
         assert (np.abs(orders - np.arange(14)) <= 2).all()
@@ -50,7 +38,7 @@ def test_window_starts_are_uniform_over_all_disjoint_placements():
     sentences = 11
     placements = [s for s in itertools.combinations(range(sentences - 2), 2) if s[1] - s[0] >= 3]
     draws = 60000
-    orders = local_orders(sentences, 2, draws, rng(7))
+    orders = permutations.local_orders(sentences, 2, draws, rng(7))
     reversed_windows = {}
     for start in placements:
         target = np.arange(sentences)
@@ -64,25 +52,25 @@ def test_window_starts_are_uniform_over_all_disjoint_placements():
 
 
 def test_texts_too_short_or_repetitive_have_fewer_copies_or_none():
-    assert local_orders(10, 1, 20, rng()).shape == (0, 10)
-    assert local_orders(11, 3, 20, rng()).shape == (20, 11)
-    assert shuffled_orders("block", 5, range(5), 20, generator("x")).shape == (0, 5)
-    assert shuffled_orders("block", 1, [], 20, generator("x")).shape == (0, 0)
-    assert shuffled_orders("block", 1, ["a"], 20, generator("x")).shape == (0, 1)
-    orders = shuffled_orders("block", 1, ["a", "a", "b"], 200, generator("d"))
+    assert permutations.local_orders(10, 1, 20, rng()).shape == (0, 10)
+    assert permutations.local_orders(11, 3, 20, rng()).shape == (20, 11)
+    assert permutations.shuffled_orders("block", 5, range(5), 20, generator("x")).shape == (0, 5)
+    assert permutations.shuffled_orders("block", 1, [], 20, generator("x")).shape == (0, 0)
+    assert permutations.shuffled_orders("block", 1, ["a"], 20, generator("x")).shape == (0, 1)
+    orders = permutations.shuffled_orders("block", 1, ["a", "a", "b"], 200, generator("d"))
     texts = {tuple("aab"[i] for i in order) for order in orders}
     assert len(texts) == len(orders) == 2  # aba and baa
 
 
 def test_hashed_deduplication_equals_comparing_whole_texts():
     ids = np.array([0, 1, 2, 2, 1])
-    orders = block_orders(5, 1, 300, rng(3))
+    orders = permutations.block_orders(5, 1, 300, rng(3))
     seen, kept = {tuple(ids)}, []
     for order in orders:
         if tuple(ids[order]) not in seen:
             seen.add(tuple(ids[order]))
             kept.append(order.tolist())
-    assert distinct_orders(orders, ids).tolist() == kept
+    assert permutations.distinct_orders(orders, ids).tolist() == kept
 
 
 @dataclass(frozen=True)
@@ -93,25 +81,27 @@ class Unit:
 
 
 def test_orders_depend_on_document_and_draws_and_several_sizes_are_joined():
-    task = ShuffleTask("block", (2,))
-    assert np.array_equal(task.orders(Unit("a")), ShuffleTask("block", (2,)).orders(Unit("a")))
+    task = permutations.ShuffleTask("block", (2,))
+    assert np.array_equal(task.orders(Unit("a")), permutations.ShuffleTask("block", (2,)).orders(Unit("a")))
     assert not np.array_equal(task.orders(Unit("a")), task.orders(Unit("b")))
-    assert not np.array_equal(task.orders(Unit("a")), ShuffleTask("block", (2,), draws=("x",)).orders(Unit("a")))
-    joint = ShuffleTask("window", (1, 2, 3))
-    parts = [ShuffleTask("window", (size,)).orders(Unit("a")) for size in joint.sizes]
+    assert not np.array_equal(
+        task.orders(Unit("a")), permutations.ShuffleTask("block", (2,), draws=("x",)).orders(Unit("a"))
+    )
+    joint = permutations.ShuffleTask("window", (1, 2, 3))
+    parts = [permutations.ShuffleTask("window", (size,)).orders(Unit("a")) for size in joint.sizes]
     assert joint.name == "window_1_2_3" and np.array_equal(joint.orders(Unit("a")), np.concatenate(parts))
 
 
 def test_permuted_documents_are_read_from_ids_and_want_one_original():
     names = ["plain", "a/b/original/0", "a/b/block_1/0", "a/b/block_1/1", "a/b/window_2/0"]
-    plain, both = permuted_documents([Unit(name) for name in names])
+    plain, both = permutations.permuted_documents([Unit(name) for name in names])
     assert (plain.unit_id, plain.permutations) == ("plain", {})
     assert both.unit_id == "a/b" and {task: len(rows) for task, rows in both.permutations.items()} == {
         "block_1": 2,
         "window_2": 1,
     }
     for wrong in (["c/block_1/0"], ["c/original/0", "c/original/1"]):
-        refuses("'c' has", permuted_documents, [Unit(name) for name in wrong])
+        refuses("'c' has", permutations.permuted_documents, [Unit(name) for name in wrong])
 
 
 units = st.lists(st.sampled_from("abcdef"), min_size=4, max_size=15).filter(lambda u: len(set(u[:-1])) > 1)
@@ -120,15 +110,15 @@ units = st.lists(st.sampled_from("abcdef"), min_size=4, max_size=15).filter(lamb
 @given(units, st.integers(0, 10**6))
 def test_every_shuffle_differs_keeps_the_units_and_is_undone_by_its_record(text, seed):
     rng = generator("test", seed)
-    for changed, edit in (shuffled(text, rng), context_shuffled(text, rng)):
+    for changed, edit in (permutations.shuffled(text, rng), permutations.context_shuffled(text, rng)):
         assert changed != text
         assert sorted(changed) == sorted(text)
-        assert restored(changed, edit) == text
+        assert permutations.restored(changed, edit) == text
 
 
 def test_all_other_orders_are_equally_likely():
     rng = generator("uniform")
-    counts = Counter("".join(shuffled("abc", rng)[0]) for _ in range(5000))
+    counts = Counter("".join(permutations.shuffled("abc", rng)[0]) for _ in range(5000))
     assert set(counts) == {"acb", "bac", "bca", "cab", "cba"}
     assert max(abs(count - 1000) for count in counts.values()) < 140  # 5 standard deviations
 
@@ -141,17 +131,17 @@ def test_all_other_orders_are_equally_likely():
                           ("then she left", "she", "Ann Smith", False, "then Ann Smith left")])  # fmt: skip
 def test_a_re_mention_puts_the_antecedent_in_the_pronouns_place(text, pronoun, antecedent, possessive, result):
     start = text.index(pronoun)
-    changed, edit = rementioned(text, start, start + len(pronoun), antecedent, possessive)
+    changed, edit = permutations.rementioned(text, start, start + len(pronoun), antecedent, possessive)
     assert changed == result
     assert changed[: edit["start"]] + edit["old"] + changed[edit["start"] + len(edit["new"]) :] == text
 
 
 def test_bad_input_is_named():
-    refuses("block is 0", block_orders, 5, 0, 1, rng())
-    refuses("windows is 0", local_orders, 15, 0, 1, rng())
+    refuses("block is 0", permutations.block_orders, 5, 0, 1, rng())
+    refuses("windows is 0", permutations.local_orders, 15, 0, 1, rng())
     for task in (("spiral", (1,)), ("block", ()), ("block", (0,)), ("block", (1,), 0)):
-        refuses("allowed are", ShuffleTask, *task)
-    refuses("allowed are", shuffled_orders, "spiral", 1, range(5), 20, generator("x"))
+        refuses("allowed are", permutations.ShuffleTask, *task)
+    refuses("allowed are", permutations.shuffled_orders, "spiral", 1, range(5), 20, generator("x"))
     for text in (["a"], ["a", "a", "a"], []):
-        refuses("at least two must differ", shuffled, text, generator(0))
-    refuses("must lie inside and change it", connective_replaced, "a while b", 2, 7, "While")
+        refuses("at least two must differ", permutations.shuffled, text, generator(0))
+    refuses("must lie inside and change it", permutations.connective_replaced, "a while b", 2, 7, "While")

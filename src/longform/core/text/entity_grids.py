@@ -1,8 +1,7 @@
 """Entity grids: sentences x entities with the role of each entity in each sentence (lapata2005 section 3.1).
 
 Every noun is an entity of its own, known by its string; all nouns of a phrase bear the role of its head; of several mentions in a
-sentence the highest role counts, S > O > X; passives enter their deep role. Roles come from a corpus's truth, spaCy or rules.
-"""
+sentence the highest role counts, S > O > X; passives enter their deep role."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ import numpy as np
 from longform.core.documents import BadInput, Document, Readout, ragged
 from longform.core.text.lexicon import Lexicon, read_lmf, read_wordnet
 from longform.core.text.nouns import NounRules
-from longform.core.text.sentences import sentence_texts
+from longform.core.text.sentences import sentence_texts, spacy_pipeline
 
 ROLES = "SOX-"  # cell codes 0..3, highest role first, so that the highest of several mentions is the minimum
 ABSENT = ROLES.index("-")
@@ -23,12 +22,7 @@ Mention = tuple[int, str, str]  # sentence, entity, role
 
 @dataclass(frozen=True)
 class Grid:
-    """One document's grid.
-
-    Attributes:
-        entities: (entities,) the strings that name the columns.
-        cells: uint8 (sentences, entities), indices into ``ROLES``. A document without nouns has no column.
-    """
+    """One document's grid: ``cells`` are uint8 (sentences, entities), indices into ``ROLES``."""
 
     unit_id: str
     split: str
@@ -37,9 +31,8 @@ class Grid:
 
     def __post_init__(self) -> None:
         if self.cells.ndim != 2 or self.cells.shape[1] != len(self.entities):
-            raise BadInput(
-                f"grid {self.unit_id!r}: cells {self.cells.shape}, {len(self.entities)} entities; make them agree"
-            )
+            shape, columns = self.cells.shape, len(self.entities)
+            raise BadInput(f"grid {self.unit_id!r}: cells {shape}, {columns} entities; make them agree")
 
     @property
     def empty(self) -> bool:
@@ -62,9 +55,8 @@ def grid_from_mentions(unit_id: str, split: str, sentences: int, mentions: Itera
     cells = np.full((sentences, len(entities)), ABSENT, dtype=np.uint8)
     for sentence, entity, role in mentions:
         if role not in "SOX" or not 0 <= sentence < sentences:
-            raise BadInput(
-                f"grid {unit_id!r}: mention {(sentence, entity, role)}; roles are S, O, X, sentences 0..{sentences - 1}"
-            )
+            mention, last = (sentence, entity, role), sentences - 1
+            raise BadInput(f"grid {unit_id!r}: mention {mention}; roles are S, O, X, sentences 0..{last}")
         column = entities[entity]
         cells[sentence, column] = min(cells[sentence, column], ROLES.index(role))
     return Grid(unit_id, split, tuple(entities), cells)
@@ -99,30 +91,20 @@ def read(
     splits: Sequence[str] = (),
     model: str = "en_core_web_sm",
 ) -> Readout:
-    """Grids of documents, with the reader's lexicon beside them where its folder holds one.
+    """Grids of documents, beside the word net of the reader's folder where it holds one, which helps the rules.
 
-    Args:
-        truth: of the texts; ``roles: truth`` wants the arrays named in :data:`TRUTH`.
-        reader: a folder; its ``lexicon.xml`` (WN-LMF) or WordNet database files travel in the readout and help the rules.
-        roles: ``truth``, ``spacy`` or ``rules``.
-        splits: which splits to read; none named means all.
-        model: name of an installed spaCy model, for ``roles: spacy``.
+    ``roles`` are ``truth`` (the texts' own, the arrays named in :data:`TRUTH`), ``spacy`` (by ``model``) or ``rules``; no splits are all.
     """
     lexicon = folder_lexicon(reader)
-    sources: Mapping[str, Callable[[], list[Grid]]] = {
-        "truth": lambda: grids_from_truth(documents, truth),
-        "spacy": lambda: found_grids(documents, spacy_mentions(model)),
-        "rules": lambda: found_grids(documents, NounRules(lexicon).mentions),
-    }
-    if roles not in sources:
-        raise BadInput(f"entity grids: roles {roles!r}; allowed are {sorted(sources)}")
-    grids = sources[roles]()
+    if roles == "truth":
+        grids = grids_from_truth(documents, truth)
+    elif roles in ("spacy", "rules"):
+        grids = found_grids(documents, spacy_mentions(model) if roles == "spacy" else NounRules(lexicon).mentions)
+    else:
+        raise BadInput(f"entity grids: roles {roles!r}; allowed are ['rules', 'spacy', 'truth']")
     kept = [i for i, grid in enumerate(grids) if not splits or grid.split in splits]
-    rated = {name: truth[name][kept] for name in RATED if name in truth}
+    rated = {name: truth[name][kept] for name in ("marks", "cluster", "system") if name in truth}
     return grids_to_readout([grids[i] for i in kept], rated | (lexicon.to_arrays() if lexicon is not None else {}))
-
-
-RATED = ("marks", "cluster", "system")  # truth of rated texts, one row per document, that travels with the grids
 
 
 def folder_lexicon(folder: Path) -> Lexicon | None:
@@ -137,8 +119,7 @@ TRUTH = ("grid", "grid_lengths", "grid_sentences", "entity_names", "entity_count
 
 def grids_from_truth(documents: Sequence[Document], truth: Mapping[str, np.ndarray]) -> list[Grid]:
     """The known grids of a made corpus, one per document, in its order."""
-    missing = [name for name in TRUTH if name not in truth]
-    if missing:
+    if missing := [name for name in TRUTH if name not in truth]:
         raise BadInput(f"entity grids: the corpus's truth lacks {missing}; use other roles, or a corpus with grids")
     rows = np.split(truth["grid"], np.cumsum(truth["grid_lengths"])[:-1])
     names = np.split(truth["entity_names"], np.cumsum(truth["entity_counts"])[:-1])
@@ -159,37 +140,21 @@ def found_grids(documents: Sequence[Document], finder: Callable[[str], Sequence[
     return grids
 
 
-SPACY_SUBJECTS, SPACY_OBJECTS = (
-    {"nsubj", "csubj", "agent"},
-    {"dobj", "obj", "nsubjpass", "nsubj:pass", "csubjpass", "csubj:pass"},
-)
+NOUNS = ("NOUN", "PROPN")
 
 
 def spacy_mentions(model: str) -> Callable[[str], list[tuple[str, str]]]:
     """A finder over an installed spaCy pipeline with tagger and parser."""
-    try:
-        import spacy
-
-        pipeline = spacy.load(model)
-    except (ImportError, OSError) as error:
-        raise BadInput(
-            f"spaCy model {model!r} is not installed ({error}); install it, or use roles truth or rules"
-        ) from error
-
-    def found(sentence: str) -> list[tuple[str, str]]:
-        return [
-            (token.text.lower(), spacy_role(token)) for token in pipeline(sentence) if token.pos_ in ("NOUN", "PROPN")
-        ]
-
-    return found
+    pipeline = spacy_pipeline(model)
+    return lambda text: [(token.text.lower(), spacy_role(token)) for token in pipeline(text) if token.pos_ in NOUNS]
 
 
 def spacy_role(token: Any) -> str:
     """S, O or X of a spaCy token, by the head of its noun phrase."""
     while token.dep_ in ("compound", "nmod", "amod", "flat", "appos", "conj") and token.head.i != token.i:
-        if token.head.pos_ not in ("NOUN", "PROPN"):
+        if token.head.pos_ not in NOUNS:
             break
         token = token.head
-    if token.dep_ == "pobj" and token.head.dep_ == "agent":
+    if token.dep_ in ("nsubj", "csubj", "agent") or (token.dep_ == "pobj" and token.head.dep_ == "agent"):
         return "S"
-    return "S" if token.dep_ in SPACY_SUBJECTS else "O" if token.dep_ in SPACY_OBJECTS else "X"
+    return "O" if token.dep_ in ("dobj", "obj", "nsubjpass", "nsubj:pass", "csubjpass", "csubj:pass") else "X"

@@ -1,8 +1,6 @@
-"""Word nets as tables: synsets, their glosses, typed links and senses; from WN-LMF or the Princeton WordNet's files.
+"""Word nets as plain arrays: synsets, their glosses, typed links and senses.
 
-WN-LMF is the XML exchange format of the Global WordNet Association (schemas 1.0 to 1.4); the other form is wndb(5WN).
-A word net is one file or folder here and needs no database; it travels between stages as plain arrays.
-"""
+They come from WN-LMF, the XML of the Global WordNet Association (schemas 1.0 to 1.4), or the Princeton WordNet's files, wndb(5WN)."""
 
 import xml.etree.ElementTree as ElementTree
 from collections import defaultdict
@@ -34,22 +32,16 @@ DATA_FILES = {"noun": "n", "verb": "v", "adj": "a", "adv": "r"}
 NOUN_ENDINGS = (
     ("s", ""), ("ses", "s"), ("ves", "f"), ("xes", "x"), ("zes", "z"), ("ches", "ch"), ("shes", "sh"), ("men", "man"), ("ies", "y"),
 )  # fmt: skip  # detachment rules for nouns, morphy(7WN)
-_STRINGS = ("synset", "part_of_speech", "gloss", "sense", "irregular", "regular")
-_NUMBERS = ("links", "sense_synset", "sense_count")
+_TABLES = ("synset", "part_of_speech", "gloss", "sense", "irregular", "regular", "links", "sense_synset", "sense_count")
 
 
 @dataclass(frozen=True)
 class Lexicon:
-    """A word net.
+    """A word net; every table counts in the order of ``synsets``, the senses of a word stand in the order of the lexicon.
 
-    Attributes:
-        synsets: (synsets,) identifiers; every other table counts in this order.
-        parts_of_speech: (synsets,) ``n``, ``v``, ``a``, ``r`` or ``s``.
-        glosses: (synsets,) definitions, without examples.
-        links: int64 (links, 3): source, kind (``HYPERNYM`` ...), target; closed under inverse, no repeats.
-        sense_words, sense_synsets, sense_counts: (senses,) lower-case lemma, its synset, how often the sense was
-            tagged in text (0 where unknown); the senses of a word stand in the order of the lexicon.
-        irregular: inflected form -> lemma.
+    Parts of speech are ``n``, ``v``, ``a``, ``r`` or ``s``, glosses definitions without examples. ``links`` are int64 (links, 3): source,
+    kind (``HYPERNYM`` ...), target; closed under inverse, no repeats. Of each sense: the lower-case lemma, its synset, and how often it
+    was tagged in text (0 where unknown). ``irregular``: inflected form -> lemma.
     """
 
     synsets: tuple[str, ...]
@@ -72,7 +64,6 @@ class Lexicon:
 
     @cached_property
     def nouns_only(self) -> bool:
-        """Whether every synset is a noun."""
         return set(self.parts_of_speech) <= {"n"}
 
     @cached_property
@@ -87,8 +78,9 @@ class Lexicon:
     def uses(self) -> dict[str, dict[str, tuple[int, int]]]:
         """Lemma -> part of speech -> (tagged occurrences, senses)."""
         table: dict[str, dict[str, tuple[int, int]]] = {}
-        rows = zip(self.sense_words, self.sense_synsets.tolist(), self.sense_counts.tolist(), strict=True)
-        for word, synset, count in rows:
+        for word, synset, count in zip(
+            self.sense_words, self.sense_synsets.tolist(), self.sense_counts.tolist(), strict=True
+        ):
             parts = table.setdefault(word, {})
             tagged, senses = parts.get(self.parts_of_speech[synset], (0, 0))
             parts[self.parts_of_speech[synset]] = tagged + count, senses + 1
@@ -115,20 +107,20 @@ class Lexicon:
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         """Plain arrays for an npz; every name ends in ``_names``, since no row belongs to a unit."""
-        forms, lemmas = list(self.irregular), list(self.irregular.values())
-        strings = (self.synsets, self.parts_of_speech, self.glosses, self.sense_words, forms, lemmas)
+        strings = (self.synsets, self.parts_of_speech, self.glosses, self.sense_words, [*self.irregular])
         numbers = (self.links, self.sense_synsets, self.sense_counts)
-        arrays = {name: np.array(values, dtype=np.str_) for name, values in zip(_STRINGS, strings, strict=True)}
-        arrays |= {name: values.astype(np.int64) for name, values in zip(_NUMBERS, numbers, strict=True)}
-        return {f"lexicon_{name}_names": values for name, values in arrays.items()}
+        tables = [np.array(values, dtype=np.str_) for values in (*strings, [*self.irregular.values()])]
+        tables += [values.astype(np.int64) for values in numbers]
+        return {f"lexicon_{name}_names": values for name, values in zip(_TABLES, tables, strict=True)}
 
 
 def lexicon_from_arrays(arrays: Mapping[str, np.ndarray]) -> Lexicon:
     """Inverse of :meth:`Lexicon.to_arrays`."""
     if "lexicon_synset_names" not in arrays:
         raise BadInput("readout holds no lexicon; run the entity_grids reader with a folder that has a WN-LMF file")
-    synsets, parts, glosses, words, forms, lemmas = (tuple(arrays[f"lexicon_{key}_names"].tolist()) for key in _STRINGS)
-    links, senses, counts = (arrays[f"lexicon_{key}_names"] for key in _NUMBERS)
+    tables = [arrays[f"lexicon_{name}_names"] for name in _TABLES]
+    synsets, parts, glosses, words, forms, lemmas = (tuple(table.tolist()) for table in tables[:6])
+    links, senses, counts = tables[6:]
     irregular = dict(zip(forms, lemmas, strict=True))
     return Lexicon(synsets, parts, glosses, links.reshape(-1, 3), words, senses, counts, irregular)
 
@@ -162,7 +154,11 @@ def read_lmf(path: Path) -> Lexicon:
             kind, target = LMF_LINKS.get(link.get("relType", "")), link.get("target", "")
             if kind is not None:
                 links.append((index(node.get(own, "")), kind, index(home.get(target, target))))
-    entries = [(_lemma(entry), entry) for entry in root.iter("LexicalEntry")]
+    entries = []
+    for entry in root.iter("LexicalEntry"):
+        lemma = entry.find("Lemma")
+        written = "" if lemma is None else lemma.get("writtenForm", "")
+        entries.append((written.lower().replace("_", " "), entry))
     senses = [(lemma, sense) for lemma, entry in entries for sense in entry.iter("Sense")]
     return Lexicon(
         tuple(order),
@@ -174,11 +170,6 @@ def read_lmf(path: Path) -> Lexicon:
         np.array([sum(int(c.text or 0) for c in sense.iter("Count")) for _, sense in senses], dtype=np.int64),
         {form.get("writtenForm", "").lower(): lemma for lemma, entry in entries for form in entry.iter("Form")},
     )
-
-
-def _lemma(entry: ElementTree.Element) -> str:
-    lemma = entry.find("Lemma")
-    return "" if lemma is None else lemma.get("writtenForm", "").lower().replace("_", " ")
 
 
 @refusing("the database files of a WordNet")
@@ -264,15 +255,11 @@ class Taxonomy:
             self._walks[synset, kinds, limit] = distance
         return self._walks[synset, kinds, limit]
 
-    def subsumers(self, synset: int) -> dict[int, int]:
-        """The synset and all that its hypernym links lead to."""
-        return self.walk(synset, HYPERNYM)
-
     def information_content(self, counted: Mapping[str, float]) -> np.ndarray:
-        r"""$-\log p(c)$ of every synset, natural logarithm; a word's count goes to each of its noun senses and up.
+        r"""$-\log p(c)$ of every synset in nats; a word's count goes to each of its noun senses and up (Resnik 1995).
 
-        Each synset counts once for each of its subsumers however many paths lead there (Resnik 1995). $p$ divides by
-        the summed direct counts. Synsets of other parts of speech have content infinity.
+        Each synset counts once for each of its subsumers however many paths lead there. $p$ divides by the summed direct counts. Synsets of
+        other parts of speech have content infinity.
         """
         nouns = np.array([part == "n" for part in self.lexicon.parts_of_speech])
         direct = nouns.astype(np.float64)  # one is added to every count, so that no content is infinite
@@ -280,7 +267,7 @@ class Taxonomy:
             direct[list(self.senses(word))] += count
         below = np.zeros(len(direct))
         for synset in np.flatnonzero(nouns).tolist():
-            below[list(self.subsumers(synset))] += direct[synset]
+            below[list(self.walk(synset, HYPERNYM))] += direct[synset]
         with np.errstate(divide="ignore"):
             return -np.log(below / max(direct.sum(), 1e-300))
 
@@ -288,7 +275,7 @@ class Taxonomy:
         """Content of the most informative common subsumer of every two synsets; 0 where they have none."""
         members = defaultdict(list)
         for place, synset in enumerate(synsets):
-            for subsumer in self.subsumers(synset):
+            for subsumer in self.walk(synset, HYPERNYM):
                 members[subsumer].append(place)
         shared = np.zeros((len(synsets), len(synsets)))
         for subsumer in sorted(members, key=content.__getitem__):

@@ -1,8 +1,7 @@
 """Nouns and their roles by rules, which are no parser, and the singular of a noun by suffix rules and lists.
 
-Section titles need lemmas. The paper used NLTK's WordNet lemmatiser (deng2022 section 4): its detachment rules are kept, lists
-stand where its lexicon, a download, decides; function words are never touched (WordNet turns ``as`` into ``a``).
-"""
+The paper lemmatised titles by NLTK's WordNet (deng2022 section 4): its detachment rules are kept, lists stand where its lexicon, a
+download, decides; function words are never touched (WordNet turns ``as`` into ``a``)."""
 
 import re
 from collections.abc import Sequence
@@ -27,27 +26,17 @@ UNCHANGED = frozenset(WORDS["unchanged"].split())
 def lemma(word: str) -> str:
     """The singular of a lower-case English noun; any other word comes back as it is."""
     head, hyphen, last = word.rpartition("-")
-    return head + hyphen + _singular(last)
-
-
-def _singular(word: str) -> str:
-    if word in IRREGULAR:
-        return IRREGULAR[word]
-    if word in UNCHANGED or len(word) <= 3 or not word.isalpha():
+    if last in IRREGULAR:
+        return head + hyphen + IRREGULAR[last]
+    if last in UNCHANGED or len(last) <= 3 or not last.isalpha() or last.endswith(("ss", "us", "is")):
         return word
-    if word.endswith("men"):
+    if last.endswith("men"):
         return word[:-3] + "man"
-    return _without_s(word) if word.endswith("s") else word
-
-
-def _without_s(word: str) -> str:
-    if word.endswith(("ss", "us", "is", "'s")):
-        return word
-    if word.endswith("ies") and len(word) > 4:
+    if last.endswith("ies") and len(last) > 4:
         return word[:-3] + "y"
-    if word.endswith(("sses", "xes", "zzes", "ches", "shes")):
+    if last.endswith(("sses", "xes", "zzes", "ches", "shes")):
         return word[:-2]
-    return word[:-1]
+    return word.removesuffix("s")
 
 
 NOUN, VERB, ADJECTIVE, ADVERB = "n", "v", "a", "r"
@@ -66,19 +55,14 @@ _TOKEN = re.compile(r"[A-Za-z][A-Za-z'’.-]*[A-Za-z]|[A-Za-z]|\d[\d,.]*|[^\sA-Z
 
 @dataclass(frozen=True)
 class NounRules:
-    """The finder.
-
-    Attributes:
-        lexicon: tells which classes a word may have, and how often; without one, endings decide.
-    """
+    """The finder; a lexicon tells which classes a word may have, and how often; without one, endings decide."""
 
     lexicon: Lexicon | None = field(default=None, repr=False)
 
     def mentions(self, sentence: str) -> list[tuple[str, str]]:
         """(noun in lower case, role S, O or X) in order of appearance."""
         words = _TOKEN.findall(sentence)
-        classes = self.classes(words)
-        return list(_roles(words, classes))
+        return _roles(words, self.classes(words))
 
     def classes(self, words: Sequence[str]) -> list[str]:
         """The guessed class of each word: n, v, a, r, the name of a closed class, ``number`` or ``mark``."""
@@ -94,55 +78,40 @@ class NounRules:
         if not word[0].isalpha():
             return "number" if word[0].isdigit() else "mark"
         weights = self._weights(lower)
+        noun, adjective = weights.get(NOUN, 0), weights.get(ADJECTIVE, 0)
+        following = words[place + 1].lower() if place + 1 < len(words) else "."
+        describes = adjective > noun and following[0].isalpha() and following not in CLOSED
         if word[0].isupper() and place and words[place - 1] not in "\"“‘'(":
-            more_often = weights.get(ADJECTIVE, 0) > weights.get(NOUN, 0)
-            return ADJECTIVE if more_often and self._may_continue(words, place) else NOUN
+            return ADJECTIVE if describes else NOUN
         if before == "auxiliary" and (lower in PARTICIPLES or lower.endswith("ed")):
             return VERB
-        following = words[place + 1].lower() if place + 1 < len(words) else "."
         if before == NOUN and NOUN in weights and CLOSED.get(following) == "auxiliary":
             return NOUN
         follows_to = place > 0 and words[place - 1].lower() == "to"
-        if before in BEFORE_VERBS or (follows_to and weights.get(VERB, 0) > weights.get(NOUN, 0)):
+        if before in BEFORE_VERBS or (follows_to and weights.get(VERB, 0) > noun):
             order = (VERB, ADJECTIVE, ADVERB, NOUN) if VERB in weights else (ADJECTIVE, ADVERB, NOUN)
             return next((part for part in order if part in weights), max(weights, key=weights.__getitem__))
-        if before in BEFORE_NOUNS:
-            noun, adjective = weights.get(NOUN, 0), weights.get(ADJECTIVE, 0)
-            if noun >= adjective or not self._may_continue(words, place):
-                return NOUN if noun else max(weights, key=weights.__getitem__)
-            return ADJECTIVE
+        if before in BEFORE_NOUNS and (describes or noun):
+            return ADJECTIVE if describes else NOUN
         return max(weights, key=weights.__getitem__)
-
-    def _may_continue(self, words: Sequence[str], place: int) -> bool:
-        following = words[place + 1].lower() if place + 1 < len(words) else "."
-        return following[0].isalpha() and following not in CLOSED
 
     def _weights(self, lower: str) -> dict[str, float]:
         if self.lexicon is None:
             return _by_ending(lower)
-        guessed = {VERB: 1.0, ADJECTIVE: 0.9} if self.lexicon.nouns_only else _by_ending(lower)
-        return self._uses(lower) or guessed
-
-    def _uses(self, lower: str) -> dict[str, float]:
-        assert self.lexicon is not None
+        forms = [(lower, "nvar"), *((lemma, NOUN) for lemma in self.lexicon.noun_lemmas(lower) if lemma != lower)]
+        for ending, stems in VERB_ENDINGS:
+            if lower.endswith(ending) and len(lower) > len(ending) + 1:
+                forms += [(lower[: -len(ending)] + stem, VERB) for stem in stems]
         weights: dict[str, float] = {}
-        for form, classes in _forms(self.lexicon, lower):
+        for form, classes in dict.fromkeys(forms):
             for part, (tagged, senses) in self.lexicon.uses.get(form, {}).items():
                 part = ADJECTIVE if part == "s" else part
                 if part in classes:
                     weights[part] = weights.get(part, 0.0) + tagged + 0.1 * senses
-        return weights
+        return weights or ({VERB: 1.0, ADJECTIVE: 0.9} if self.lexicon.nouns_only else _by_ending(lower))
 
 
 VERB_ENDINGS = (("ing", ("", "e")), ("ed", ("", "e")), ("ies", ("y",)), ("ied", ("y",)), ("es", ("",)), ("s", ("",)))
-
-
-def _forms(lexicon: Lexicon, lower: str) -> list[tuple[str, str]]:
-    forms = [(lower, "nvar"), *((lemma, NOUN) for lemma in lexicon.noun_lemmas(lower) if lemma != lower)]
-    for ending, stems in VERB_ENDINGS:
-        if lower.endswith(ending) and len(lower) > len(ending) + 1:
-            forms += [(lower[: -len(ending)] + stem, VERB) for stem in stems]
-    return list(dict.fromkeys(forms))
 
 
 def _by_ending(lower: str) -> dict[str, float]:
@@ -152,9 +121,7 @@ def _by_ending(lower: str) -> dict[str, float]:
         return {NOUN: 2.0}
     if lower.endswith(ADJECTIVE_ENDINGS):
         return {ADJECTIVE: 2.0, NOUN: 0.5}
-    if lower.endswith(("ed", "ing")):
-        return {VERB: 2.0, NOUN: 0.5}
-    return {NOUN: 1.5, VERB: 1.0}
+    return {VERB: 2.0, NOUN: 0.5} if lower.endswith(("ed", "ing")) else {NOUN: 1.5, VERB: 1.0}
 
 
 AGENT = "agent"  # a by-phrase of a passive, until its clause is closed
@@ -176,19 +143,11 @@ def _roles(words: Sequence[str], classes: Sequence[str]) -> list[tuple[str, str]
         elif kind == "mark":
             preposition = ""
         elif kind == NOUN:
-            clause.append(
-                (
-                    word.lower().removesuffix("'s").removesuffix("’s").removesuffix("'"),
-                    _role(verb, passive, preposition),
-                )
-            )
+            role = "O" if verb else "S"
+            if preposition:
+                role = AGENT if passive and preposition == "by" else "X"
+            clause.append((word.lower().removesuffix("'s").removesuffix("’s").removesuffix("'"), role))
     return found + _deep(clause, passive)
-
-
-def _role(verb: bool, passive: bool, preposition: str) -> str:
-    if preposition:
-        return AGENT if passive and preposition == "by" else "X"
-    return "O" if verb else "S"
 
 
 def _deep(clause: list[tuple[str, str]], passive: bool) -> list[tuple[str, str]]:
@@ -197,8 +156,7 @@ def _deep(clause: list[tuple[str, str]], passive: bool) -> list[tuple[str, str]]
 
 
 def _is_passive(words: Sequence[str], classes: Sequence[str], place: int) -> bool:
-    lower = words[place].lower()
-    if not (lower.endswith(("ed", "en")) or lower in PARTICIPLES):
+    if not (words[place].lower().endswith(("ed", "en")) or words[place].lower() in PARTICIPLES):
         return False
     back = place - 1
     while back >= 0 and classes[back] in (ADVERB, "adverb"):

@@ -1,8 +1,7 @@
 """Permutations of a document's sentences: shuffle tasks that draw them, documents that come with them, and other seeded edits.
 
 An order is a permutation of sentence indices, so any scorer that reads a document once can score all its orders. Tasks are those of
-Barzilay and Lapata and of sheng2024 section 5.1. Sentences that read alike count as one: an order that repeats the text is none.
-"""
+Barzilay and Lapata and of sheng2024 section 5.1. Sentences that read alike count as one: an order that repeats the text is none."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -22,11 +21,7 @@ Draw = Callable[[int, int, int, np.random.Generator], np.ndarray]
 
 
 def block_orders(sentences: int, block: int, copies: int, rng: np.random.Generator) -> np.ndarray:
-    """Blocks of ``block`` consecutive sentences (the last may be shorter) in uniform order, inner order kept.
-
-    Returns:
-        (copies, sentences) int64; the identity may be among them.
-    """
+    """(copies, sentences) int64: blocks of consecutive sentences (the last may be shorter) in uniform order, the identity too."""
     if block < 1:
         raise BadInput(f"block is {block}; allowed are positive numbers of sentences")
     block_of = np.arange(sentences) // block
@@ -66,7 +61,7 @@ def distinct_orders(orders: np.ndarray, text_ids: np.ndarray) -> np.ndarray:
 
 
 def numbered(keys: Sequence[Any]) -> np.ndarray:
-    """Numbers of hashable sentences in order of appearance, equal where the sentences are: int64 (sentences,)."""
+    """int64 (sentences,): numbers of hashable sentences in order of appearance, equal where the sentences are."""
     numbers: dict[Any, int] = {}
     return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int64)
 
@@ -82,11 +77,8 @@ def shuffled_orders(task: str, size: int, keys: Sequence[Any], shuffles: int, rn
 class ShuffleTask:
     """Permutations of a document's sentences that are drawn, the same ones for every scorer.
 
-    Attributes:
-        kind: ``block`` (blocks of some sentences change places) or ``window`` (windows of three are shuffled inside).
-        sizes: sentences of a block, or numbers of windows; the permutations of several sizes are put together.
-        copies: drawn per document and size before repeats are dropped.
-        draws: words that name the draws, with the size and the document's id; by default the same for every scorer.
+    A ``block`` of ``sizes`` sentences changes its place, or so many ``window``s of three are shuffled inside; the permutations of several
+    sizes are put together. ``copies`` are drawn per document and size before repeats are dropped, in the name of ``draws``.
     """
 
     kind: str = "block"
@@ -113,12 +105,7 @@ class ShuffleTask:
 
 @dataclass(frozen=True)
 class PermutedDocument:
-    """A document that comes with permutations of itself, each read as a text of its own.
-
-    Attributes:
-        original: what some reader read of the original.
-        permutations: the same of its permutations, by task.
-    """
+    """What some reader read of a document, and of its permutations by task."""
 
     unit_id: str
     split: str
@@ -154,29 +141,25 @@ TRIES = 1000  # an order of two or more different units is the identity with pro
 
 def shuffled(units: Sequence[Unit], rng: np.random.Generator) -> tuple[list[Unit], Edit]:
     """All units in another order (beyer2021 section 4.1, condition "all")."""
-    order = another_order(units, lambda: rng.permutation(len(units)))
+    order = another_order(units, rng)
     return [units[i] for i in order], {"kind": "shuffle", "order": order}
 
 
 def context_shuffled(units: Sequence[Unit], rng: np.random.Generator) -> tuple[list[Unit], Edit]:
     """All units but the last in another order (beyer2021 section 4.1, condition "context")."""
-    order = another_order(units[:-1], lambda: rng.permutation(len(units) - 1))
+    order = another_order(units[:-1], rng)
     return [*(units[i] for i in order), units[-1]], {"kind": "context_shuffle", "order": [*order, len(units) - 1]}
 
 
-def another_order(units: Sequence[Unit], draw: Callable[[], np.ndarray]) -> list[int]:
+def another_order(units: Sequence[Unit], rng: np.random.Generator) -> list[int]:
     """The first drawn order under which the units read differently."""
-    if len(set(units)) < 2:
-        raise BadInput(
-            f"shuffle: {len(units)} units of which {len(set(units))} differ; at least two must differ, drop the text"
-        )
+    if (differ := len(set(units))) < 2:
+        raise BadInput(f"shuffle: {len(units)} units of which {differ} differ; at least two must differ, drop the text")
     for _ in range(TRIES):
-        order = [int(i) for i in draw()]
+        order = [int(i) for i in rng.permutation(len(units))]
         if [units[i] for i in order] != list(units):
             return order
-    raise BadInput(
-        f"shuffle: {TRIES} draws left the {len(units)} units as they were; use smaller blocks or drop the text"
-    )
+    raise BadInput(f"shuffle: {TRIES} draws left the {len(units)} units as they were; drop the text")
 
 
 def restored(units: Sequence[Unit], edit: Edit) -> list[Unit]:
@@ -190,9 +173,8 @@ def restored(units: Sequence[Unit], edit: Edit) -> list[Unit]:
 def span_replaced(text: str, start: int, end: int, new: str, kind: str) -> tuple[str, Edit]:
     """Characters ``start`` to ``end`` replaced; the record undoes it."""
     if not 0 <= start < end <= len(text) or text[start:end] == new:
-        raise BadInput(
-            f"{kind}: span {start}..{end} with {new!r} in a text of {len(text)}; it must lie inside and change it"
-        )
+        place = f"span {start}..{end} with {new!r} in a text of {len(text)}"
+        raise BadInput(f"{kind}: {place}; it must lie inside and change it")
     edit = {"kind": kind, "start": start, "old": text[start:end], "new": new}
     return text[:start] + new + text[end:], edit
 
@@ -201,13 +183,11 @@ def rementioned(text: str, start: int, end: int, antecedent: str, possessive: bo
     """A pronoun replaced by the words of its antecedent (beyer2021 section 4.4)."""
     words = re.sub(r"^an?\b", "the", antecedent, flags=re.IGNORECASE)
     words += ("'" if words.endswith("s") else "'s") if possessive else ""
-    return span_replaced(text, start, end, _case_of_place(words, text[start:end], antecedent), "re_mention")
-
-
-def _case_of_place(words: str, pronoun: str, antecedent: str) -> str:
-    if pronoun[:1].isupper() and pronoun != "I":
-        return words[:1].upper() + words[1:]
-    return words[:1].lower() + words[1:] if re.match(r"(?:the|an?)\b", antecedent, re.IGNORECASE) else words
+    if text[start:end][:1].isupper() and text[start:end] != "I":
+        words = words[:1].upper() + words[1:]
+    elif re.match(r"(?:the|an?)\b", antecedent, re.IGNORECASE):
+        words = words[:1].lower() + words[1:]
+    return span_replaced(text, start, end, words, "re_mention")
 
 
 def connective_replaced(text: str, start: int, end: int, connective: str, match_case: bool = False) -> tuple[str, Edit]:

@@ -1,9 +1,7 @@
 r"""How a document becomes language-model text, and back (deng2022 appendix E; released formatting scripts).
 
 With titles a section is ``title: text``, without it is ``text``; sections are joined by one blank line. An
-article is ``EOT body EOT``, articles are separated by a newline, so a model meets ``EOT \n EOT`` before each body.
-Texts and tokens also travel to the metrics as arrays, for critics that show where a score comes from.
-"""
+article is ``EOT body EOT``, articles are separated by a newline, so a model meets ``EOT \n EOT`` before each body."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,8 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from longform.core.documents import Document, Readout, Section, ragged
+from longform.core.text.sentences import SECTION_BREAK
 
-SECTION_BREAK = "\n\n"
+LONE = "surrogatepass"  # half a surrogate pair, which JSON may hold, comes back as it was
 
 
 def render(document: Document, titles: bool) -> str:
@@ -36,9 +35,6 @@ def parse(body: str, titles: bool) -> tuple[Section, ...] | None:
     if any(not colon or not text.strip() for _, colon, text in pairs):
         return None
     return tuple(Section(title.strip(), text.strip()) for title, _, text in pairs)
-
-
-LONE = "surrogatepass"  # half a surrogate pair, which JSON may hold, comes back as it was
 
 
 def pack(texts: Sequence[str]) -> dict[str, np.ndarray]:

@@ -1,8 +1,7 @@
 """The one definition of a sentence and of a section boundary, as character offsets into the text.
 
 A sentence ends at a run of ``. ! ? …`` or their kin with the closing marks that follow, unless an abbreviation, an initial or a list
-number stands before it or a lower-case word follows. A blank line always ends one. Rules, no model; abbreviations are English.
-"""
+number stands before it or a lower-case word follows. A blank line always ends one. Rules, no model; abbreviations are English."""
 
 import functools
 import importlib
@@ -12,7 +11,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -20,8 +19,6 @@ from longform.core.documents import BadInput
 from longform.core.text.nouns import CLOSED, WORDS
 
 SECTION_BREAK = "\n\n"  # sections joined in a document's text, and in what a model generates (deng2022, released code)
-
-
 TITLES, BEFORE_NUMBERS, EITHER, STARTERS = (
     frozenset(WORDS[name].split()) for name in ("titles", "before_numbers", "either", "starters")
 )
@@ -49,16 +46,23 @@ def sentences(text: str) -> list[tuple[int, int]]:
     caseless = text == text.lower()
     spans: list[tuple[int, int]] = []
     start = _next_visible(text, 0)
+
+    def close(end: int) -> int:
+        """Keep what is seen from ``start`` to ``end``; where the next sentence starts."""
+        if body := text[start:end].rstrip():
+            spans.append((start, start + len(body)))
+        return _next_visible(text, max(start, end))
+
     for stop in _STOP.finditer(text):
         if stop["blank"] or stop["wide"] is not None:
-            end = stop.end()
+            start = close(stop.end())
         elif _ends_sentence(text, start, stop, caseless):
-            end = _with_spaced_quote(text, start, stop.end())
-        else:
-            continue
-        _append_trimmed(spans, text, start, end)
-        start = _next_visible(text, max(start, end))
-    _append_trimmed(spans, text, start, len(text))
+            end = stop.end()
+            quote = re.match(
+                r"\s\"(?=\s|$)", text[end : end + 3]
+            )  # set apart, it belongs to the sentence that opened it
+            start = close(end + quote.end() if quote and text.count('"', start, end) % 2 else end)
+    close(len(text))
     return spans
 
 
@@ -72,35 +76,23 @@ def _next_visible(text: str, position: int) -> int:
     return visible.start() if visible else len(text)
 
 
-def _append_trimmed(spans: list[tuple[int, int]], text: str, start: int, end: int) -> None:
-    body = text[start:end].rstrip()
-    if body:
-        spans.append((start, start + len(body)))
-
-
 def _ends_sentence(text: str, start: int, stop: re.Match[str], caseless: bool) -> bool:
-    position = stop.start()
-    following = _FIRST_WORD.match(text, stop.end())
+    position, end = stop.span()
+    following = _FIRST_WORD.match(text, end)
+    after = following[1] if following else ""
     apart = position > start and text[position - 1].isspace()
     if apart and not stop["closers"] and stop["marks"] in {".", "?", "!"}:
-        return not _inside_spaced_quote(text, stop.end(), following)
-    if following and following[1][0].islower() and not caseless:
+        spaced_quote = re.match(r"\s(?:\"|''|”)\s", text[end : end + 4])
+        return not (spaced_quote and after[:1].islower() and after not in STARTERS)
+    if after[:1].islower() and not caseless:
         return False
     if stop["marks"] != "." or stop["closers"]:
         return True
-    word = _LAST_WORD.search(text, max(start, position - 40), position)
-    return word is None or _word_allows_end(word[0], word.start() == start, following)
-
-
-def _inside_spaced_quote(text: str, end: int, following: re.Match[str] | None) -> bool:
-    closes = re.match(r"\s(?:\"|''|”)\s", text[end : end + 4])
-    return bool(closes and following and following[1][0].islower() and following[1] not in STARTERS)
-
-
-def _word_allows_end(word: str, first: bool, following: re.Match[str] | None) -> bool:
-    folded = word.lower()
-    after = following[1] if following else ""
-    if first and word.isdigit() and len(word) <= 3 and after:
+    found = _LAST_WORD.search(text, max(start, position - 40), position)
+    if found is None:
+        return True
+    word, folded = found[0], found[0].lower()
+    if found.start() == start and word.isdigit() and len(word) <= 3 and after:
         return False  # "12. The town": a list number
     if folded in TITLES:
         return not after
@@ -111,11 +103,6 @@ def _word_allows_end(word: str, first: bool, following: re.Match[str] | None) ->
     return True
 
 
-def _with_spaced_quote(text: str, start: int, end: int) -> int:
-    quote = re.match(r"\s\"(?=\s|$)", text[end : end + 3])
-    return end + quote.end() if quote and text.count('"', start, end) % 2 else end
-
-
 def full_stop_sentences(text: str) -> list[str]:
     """Cut at every full stop followed by a blank and nowhere else, as the released BBScore code does (sheng2024)."""
     pieces = re.split(r"(?<=\.) ", text.replace(".\n", ". ").strip())
@@ -123,23 +110,19 @@ def full_stop_sentences(text: str) -> list[str]:
 
 
 def spacy_sentences(text: str) -> list[str]:
-    """Sentences by the parser of spaCy's ``en_core_web_sm``, as massarelli2020 cut its texts.
-
-    Raises BadInput: spaCy or the model is not installed.
-    """
-    return [piece for sentence in _spacy_parser()(text).sents if (piece := sentence.text.strip())]
+    """Sentences by the parser of spaCy's ``en_core_web_sm``, as massarelli2020 cut its texts."""
+    return [piece for sentence in spacy_pipeline("en_core_web_sm")(text).sents if (piece := sentence.text.strip())]
 
 
 @functools.cache
-def _spacy_parser() -> Any:
+def spacy_pipeline(model: str) -> Any:
+    """An installed pipeline of spaCy. Raises BadInput: spaCy or the model is not installed."""
     try:
         import spacy
 
-        return spacy.load("en_core_web_sm")
+        return spacy.load(model)
     except (ImportError, OSError) as error:
-        raise BadInput(
-            f"splitter spacy: spaCy's model en_core_web_sm is not installed ({error}); install it, or use rules"
-        ) from error
+        raise BadInput(f"spaCy's model {model} is not installed ({error}); install it, or use rules") from error
 
 
 SPLITTERS: Mapping[str, Callable[[str], list[str]]] = {
@@ -156,21 +139,12 @@ SECONDS = 5  # of one sentence under Link Grammar; a timeout counts as a failure
 
 def entities(sentence: str) -> int:
     """Names and numbers in a sentence."""
-    found = _WORD.findall(sentence)
-    kinds = [_kind(word, place) for place, word in enumerate(found)]
+    kinds = []
+    for place, word in enumerate(_WORD.findall(sentence)):
+        lower_case = not word[0].isupper() or (not place and word.lower() in CLOSED)
+        kinds.append("number" if word[0].isdigit() else "word" if lower_case else "name")
     names = sum(kind == "name" and (not place or kinds[place - 1] != "name") for place, kind in enumerate(kinds))
-    opening = int(
-        bool(found) and kinds[0] == "name" and found[0].lower() in CLOSED and (len(kinds) < 2 or kinds[1] != "name")
-    )
-    return names + kinds.count("number") - opening
-
-
-def _kind(word: str, place: int) -> str:
-    if word[0].isdigit():
-        return "number"
-    if not word[0].isupper() or (not place and word.lower() in CLOSED):
-        return "word"
-    return "name"
+    return names + kinds.count("number")
 
 
 def conjunctions(sentence: str) -> int:
@@ -197,18 +171,14 @@ class PageSimilarity:
     """
 
     pages: Mapping[str, Sequence[str]]
+    _weights: dict[str, dict[str, float]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @cached_property
     def _frequency(self) -> Counter[str]:
         return Counter(gram for lines in self.pages.values() for gram in set(_grams(" ".join(lines))))
 
-    @cached_property
-    def _weights(self) -> dict[str, dict[str, float]]:
-        return {}
-
     def _weigh(self, text: str) -> dict[str, float]:
-        total = len(self.pages)
-        weights = {}
+        total, weights = len(self.pages), {}
         for gram, count in Counter(_grams(text)).items():
             seen = self._frequency.get(gram, 0)
             idf = math.log((total - seen + 0.5) / (seen + 0.5))
@@ -233,15 +203,10 @@ def _grams(text: str) -> list[str]:
 def mean_nats(sentences: Sequence[str], nats: Sequence[float], marks: Sequence[int]) -> list[float]:
     """Mean log-probability of the tokens of each sentence; nan for one without a token.
 
-    Args:
-        sentences: in reading order, from the start of the text, blanks of any width.
-        nats, marks: of each token, its log-probability and how many characters that are no blanks it has; a token
-            belongs to the sentence in which its last such character stands.
+    ``nats`` and ``marks`` are of each token its log-probability and how many characters that are no blanks it has; a token belongs to the
+    sentence, of those in reading order, in which its last such character stands.
     """
-    ends, at = [], 0
-    for sentence in sentences:
-        at += len("".join(sentence.split()))
-        ends.append(at)
+    ends = list(itertools.accumulate(len("".join(sentence.split())) for sentence in sentences))
     sums, counts = [0.0] * len(ends), [0] * len(ends)
     at = place = 0
     for value, width in zip(nats, marks, strict=True):

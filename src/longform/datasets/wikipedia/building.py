@@ -1,8 +1,7 @@
 r"""English Wikipedia as deng2022 section 4 uses it: a dump -> a file of articles per shard -> filters -> a random split.
 
 A shard is the unit of work and of repetition: its file, then its record with a key and SHA-256s. A run redoes the shards whose
-record or file disagrees, so a killed run goes on; the bytes depend on dump and settings, not on workers or the clock.
-"""
+record or file disagrees, so a killed run goes on; the bytes depend on dump and settings, not on workers or the clock."""
 
 import hashlib
 import json
@@ -24,16 +23,7 @@ from longform.core.artefacts import whole, write_json
 from longform.core.documents import BadInput, Corpus, Document, Section
 from longform.core.resampling import split_by_seed
 from longform.datasets.titles import Filters, filtered_corpus, select, settings, shortened, token_counter
-from longform.datasets.wikipedia.dump import (
-    MAX_PAGE_BYTES,
-    Page,
-    RankedPage,
-    Shard,
-    YearOfViews,
-    parse_page,
-    plan,
-    raw_pages,
-)
+from longform.datasets.wikipedia.dump import MAX_PAGE_BYTES, Shard, most_viewed, parse_page, plan, raw_pages
 from longform.datasets.wikipedia.wikitext import GuardedParser
 
 VERSION = 2  # of what a shard holds; raised when the reading changes, so that old shards are redone
@@ -43,10 +33,7 @@ VERSION = 2  # of what a shard holds; raised when the reading changes, so that o
 class Extraction:
     """Everything that decides a shard's bytes, beside the dump itself.
 
-    Attributes:
-        shard_bytes: compressed bytes per shard, at least.
-        page_seconds: CPU seconds per page before the scanner takes over.
-        max_page_bytes: of XML; a larger page is set aside.
+    ``page_seconds`` are CPU seconds before the scanner takes over a page; one of more than ``max_page_bytes`` of XML is set aside.
     """
 
     shard_bytes: int = 16 * 2**20
@@ -70,7 +57,6 @@ class Task:
 
     @property
     def record(self) -> Path:
-        """The shard's ledger record."""
         return self.file.with_suffix(".json")
 
     @property
@@ -78,27 +64,32 @@ class Task:
         """Hash of the shard's bytes in the dump; costs a thousandth of parsing them, and a changed dump is seen."""
         return _digest(self.dump, self.shard.streams[0], self.shard.stop)
 
+    @property
+    def done(self) -> bool:
+        """Whether the shard's record agrees with what is asked, with the dump's bytes and with the shard's file."""
+        record = _ledger(self.record)
+        if not self.file.is_file() or record.get("key") != self.key or record.get("source") != self.source:
+            return False
+        return record.get("sha256") == _digest(self.file)
+
 
 def extract(dump: Path, folder: Path, *, extraction: Extraction | None = None, workers: int = 1) -> dict[str, Any]:
     """Read a dump into ``folder``, doing only what is missing there; returns the counts of the whole dump.
-
-    Args:
-        workers: processes; they change no byte of the result.
 
     Raises BadInput: no dump, no stream in it, or a worker that died (finished shards are kept).
     """
     asked = extraction or Extraction()
     folder.mkdir(parents=True, exist_ok=True)
-    shards = plan(dump, asked.shard_bytes)
-    stamp = f"{VERSION}|{json.dumps(asdict(asked), sort_keys=True)}"
-    keys = (hashlib.blake2b(f"{stamp}|{shard}".encode(), digest_size=16).hexdigest() for shard in shards)
-    files = (folder / f"shard-{shard.number:05d}.jsonl" for shard in shards)
-    tasks = [Task(dump, file, s, asked, key) for file, s, key in zip(files, shards, keys, strict=True)]
+    tasks = []
+    for shard in plan(dump, asked.shard_bytes):
+        stamp = f"{VERSION}|{json.dumps(asdict(asked), sort_keys=True)}|{shard}"
+        key = hashlib.blake2b(stamp.encode(), digest_size=16).hexdigest()
+        tasks.append(Task(dump, folder / f"shard-{shard.number:05d}.jsonl", shard, asked, key))
     planned = {path.name for task in tasks for path in (task.file, task.record)}
     for path in (*folder.glob("shard-*"), *folder.glob(".*.partial")):  # of a killed run, or of another plan
         if path.name not in planned:
             path.unlink()
-    missing = [task for task in tasks if not is_done(task)]
+    missing = [task for task in tasks if not task.done]
     if missing and workers > 1:
         try:
             with ProcessPoolExecutor(min(workers, len(missing)), get_context("spawn")) as pool:
@@ -136,14 +127,6 @@ def _ledger(path: Path) -> dict[str, Any]:
     return record if isinstance(record, dict) else {}
 
 
-def is_done(task: Task) -> bool:
-    """Whether the shard's record agrees with what is asked, with the dump's bytes and with the shard's file."""
-    record = _ledger(task.record)
-    if not task.file.is_file() or record.get("key") != task.key or record.get("source") != task.source:
-        return False
-    return record.get("sha256") == _digest(task.file)
-
-
 def extract_shard(task: Task) -> None:
     """Read one shard, write its articles and then its record."""
     counts, size = Counter[str](), 0
@@ -153,31 +136,25 @@ def extract_shard(task: Task) -> None:
         GuardedParser(task.extraction.page_seconds) as parser,
     ):
         for raw in raw_pages(task.dump, task.shard, task.extraction.max_page_bytes):
-            page = raw if isinstance(raw, str) else parse_page(raw)
-            article, outcome = (None, page) if isinstance(page, str) else _article(page, parser)
-            counts[outcome] += 1
-            size += len(page.text.encode("utf-8", "surrogatepass")) if isinstance(page, Page) else 0
-            if article is not None:
-                print(json.dumps(article, sort_keys=True, ensure_ascii=False), file=lines)
+            page = parse_page(raw) if isinstance(raw, bytes) else raw
+            if isinstance(page, str):
+                counts[page] += 1
+                continue
+            size += len(page.text.encode("utf-8", "surrogatepass"))
+            sections, outcome = parser.read(page.text)
+            if sections is None or not sections[0][1]:
+                counts[outcome if sections is None else "abstract missing"] += 1
+                continue
+            counts["article" if outcome == "parsed" else f"article, {outcome}"] += 1
+            told = [{"title": title, "text": text} for title, text in sections]
+            article = {"id": page.id, "title": page.title, "sections": told}
+            print(json.dumps(article, sort_keys=True, ensure_ascii=False), file=lines)
     record = {"key": task.key, "source": task.source, "sha256": _digest(task.file)}
     write_json(task.record, record | {"counts": counts, "wikitext_bytes": size})
 
 
-def _article(page: Page, parser: GuardedParser) -> tuple[dict[str, Any] | None, str]:
-    sections, outcome = parser.read(page.text)
-    if sections is None:
-        return None, outcome
-    if not sections[0][1]:
-        return None, "abstract missing"
-    record = {"id": page.id, "title": page.title, "sections": [{"title": t, "text": text} for t, text in sections]}
-    return record, "article" if outcome == "parsed" else f"article, {outcome}"
-
-
 class Shards:
-    """The articles of a folder of shards, in plan order; can be iterated any number of times.
-
-    Raises BadInput: the folder has no shards, or one of them lacks its record (an unfinished run).
-    """
+    """The articles of a folder of shards, in plan order; can be iterated any number of times."""
 
     def __init__(self, folder: Path) -> None:
         self.files = sorted(folder.glob("shard-*.jsonl"))
@@ -220,21 +197,15 @@ def build(
     extraction: Mapping[str, Any] | None = None,
     workers: int = 1,
 ) -> Corpus:
-    """Filtered articles of a dump, split by seed.
+    """Filtered articles of a dump, split by seed; facts hold pages by outcome besides.
 
     Args:
         raw: a dump (``.bz2``), a folder with one dump, or a folder of finished shards.
         scratch: where shards go, so that a killed run is taken up; a temporary folder if None.
-        filters: fields of :class:`longform.datasets.titles.Filters`.
+        filters, extraction: fields of :class:`longform.datasets.titles.Filters` and of :class:`Extraction`.
         subset: None, or ``short`` (WIKI-SHORT), whose sections have at most ``short_tokens``.
         tokenizer: a ``tokenizer.json`` beside the dump; None counts pieces, a lower bound of GPT-2's tokens.
-        extraction: fields of :class:`Extraction`.
         workers: processes; they change no byte of the result.
-
-    Returns:
-        As :func:`longform.datasets.titles.filtered_corpus`; facts hold pages by outcome besides.
-
-    Raises BadInput: nothing to read, a misspelt setting, lost shards, or no article left.
     """
     if subset not in (None, "short"):
         raise BadInput(f"subset is {subset!r}, allowed are null and 'short'; fix the entry")
@@ -255,10 +226,7 @@ def build(
 
 
 def dump_in(raw: Path) -> Path:
-    """The dump: the file itself, or the one in a folder, where an index (a file with "index" in its name) is passed over.
-
-    Raises BadInput: no dump, or more than one.
-    """
+    """The dump: the file itself, or the only one in a folder, where an index (a file with "index" in its name) is passed over."""
     if raw.is_file():
         return raw
     found = sorted(path for path in raw.glob("*.bz2") if "index" not in path.name)
@@ -294,14 +262,11 @@ def most_visited(*, name: str, raw: Path, pages: int = 1000, least: int = LEAST)
         pages: of each split.
         least: views of a month and kind of access below which a line is not counted.
 
-    Returns:
-        Documents of one section under the page's title; truth ``rank`` (among all titles of its year) and ``views``; facts count
-        lines and what was passed over, and name the first pages that are not in the dump.
-
-    Raises BadInput: a month that is missing or twice there, a file of another form or cut off, or too few pages.
+    Truth is ``rank`` (among all titles of its year) and ``views``; facts count lines and what was passed over.
     """
-    years = {split: YearOfViews.read(raw / "views", year, least) for split, year in YEARS.items()}
-    candidates = [one for year in years.values() for one in year.ranking[: ROOM * pages]]
+    years = {split: most_viewed(raw / "views", year, least) for split, year in YEARS.items()}
+    wanted = {split: ranked[: ROOM * pages] for split, (ranked, _) in years.items()}
+    candidates = [one for row in wanted.values() for one in row]
     ids = {one.id for one in candidates if one.id}
     titles = {title for one in candidates for title in one.titles}
     by_id, by_title = dict[str, Document](), dict[str, Document]()
@@ -312,36 +277,30 @@ def most_visited(*, name: str, raw: Path, pages: int = 1000, least: int = LEAST)
             by_id[record["id"]] = by_title[spelt] = Document(record["id"], "test", introduction)
     chosen, taken = list[tuple[Document, int, int]](), set[str]()
     facts: dict[str, Any] = {"corpus": name, "years": {}}
-    for split, year in years.items():
+    for split, row in wanted.items():
         passed, missing, before = Counter[str](), list[str](), len(chosen)
-        for rank, one in enumerate(year.ranking[: ROOM * pages], 1):
+        for rank, one in enumerate(row, 1):
             found = by_id.get(one.id) or next((by_title[title] for title in one.titles if title in by_title), None)
-            if reason := _passed_over(one, found, taken):
-                passed[reason] += 1
-                missing += one.titles[:1] if reason == "not in the dump" else []
-            elif found is not None:
+            if _NAMESPACE.match(one.titles[0]):
+                passed["other namespace"] += 1
+            elif "Main_Page" in one.titles:
+                passed["main page"] += 1
+            elif _LIST.match(one.titles[0]) or (found and _LISTING.search(found.text[:300])):
+                passed["list"] += 1
+            elif found is None:
+                passed["not in the dump"] += 1
+                missing.append(one.titles[0])
+            elif found.id in taken:
+                passed["chosen before"] += 1
+            else:
                 taken.add(found.id)
                 chosen.append((Document(found.id, split, found.sections), rank, one.views))
             if len(chosen) - before == pages:
                 break
-        made = {**year.counts, "passed over": dict(sorted(passed.items()))}
+        made = {**years[split][1], "passed over": dict(sorted(passed.items()))}
         if len(chosen) - before < pages:
-            told = f"{len(chosen) - before} of {pages} pages for {split} ({made})"
-            raise BadInput(
-                f"{raw}: year {YEARS[split]}: {told}; take a dump of about that year, or lower pages or least"
-            )
+            told = f"{raw}: year {YEARS[split]}: {len(chosen) - before} of {pages} pages for {split} ({made})"
+            raise BadInput(f"{told}; take a dump of about that year, or lower pages or least")
         facts["years"][str(YEARS[split])] = {**made, "last rank": chosen[-1][1], "first not in the dump": missing[:20]}
     truth = {"rank": np.array([rank for _, rank, _ in chosen]), "views": np.array([views for *_, views in chosen])}
     return Corpus([document for document, *_ in chosen], truth, facts)
-
-
-def _passed_over(page: RankedPage, found: Document | None, taken: set[str]) -> str:
-    if _NAMESPACE.match(page.titles[0]):
-        return "other namespace"
-    if "Main_Page" in page.titles:
-        return "main page"
-    if _LIST.match(page.titles[0]) or (found and _LISTING.search(found.text[:300])):
-        return "list"
-    if found is None:
-        return "not in the dump"
-    return "chosen before" if found.id in taken else ""

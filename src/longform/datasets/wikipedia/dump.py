@@ -1,8 +1,7 @@
 r"""Wikimedia's files: a dump as pages (byte ranges of its bz2 streams, raw page XML, the exclusions of deng2022 section 4); page views.
 
 A shard owns the pages whose ``<page>`` begins in its range of streams, and reads on to finish the last one, so streams that cut
-pages (pbzip2) lose none. Every page has one outcome; nothing is skipped in silence.
-"""
+pages (pbzip2) lose none. Every page has one outcome; nothing is skipped in silence."""
 
 import bz2
 import gzip
@@ -11,8 +10,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import BinaryIO
@@ -26,6 +24,14 @@ READ = 1 << 18  # bytes of bz2 per read
 
 _MAGIC = re.compile(rb"BZh[1-9](?:\x31\x41\x59\x26\x53\x59|\x17\x72\x45\x38\x50\x90)")  # a block, or an empty stream
 _OPEN, _CLOSE = b"<page>", b"</page>"
+_REDIRECT = re.compile(r"\s*#\s*redirect", re.IGNORECASE)
+_YEAR = re.compile(r"(?:AD )?\d{1,4}(?: (?:BC|BCE|AD|CE))?")
+_DISAMBIGUATION = re.compile(
+    r"\{\{\s*(?:template:)?(?:[\w -]{0,40}\bdisambig(?:uation)?(?: page| cleanup)?|hndis|geodis|dab|disamb|hospitaldis|schooldis|mathdab"
+    r"|numberdis|roaddis|shipdis|letter-numbercombdisambig)\s*(?:\||\}\})",
+    re.IGNORECASE,
+)
+_MONTH = re.compile(r"pageviews-(\d{4})(\d\d)(?:-user)?(\.bz2|\.gz|\.json)?")
 
 
 @dataclass(frozen=True)
@@ -38,13 +44,16 @@ class Shard:
 
 
 def plan(dump: Path, shard_bytes: int) -> list[Shard]:
-    """Shards of at least ``shard_bytes`` compressed bytes each; a function of the two arguments alone.
-
-    Raises BadInput: the dump is absent or holds no bz2 stream.
-    """
+    """Shards of at least ``shard_bytes`` compressed bytes each; a function of the two arguments alone."""
     if not dump.is_file():
         raise BadInput(f"{dump}: no such file; docs/data_cards/wikipedia.md says where dumps are published")
-    starts, size = stream_starts(dump), dump.stat().st_size
+    found, offset, tail = set[int](), 0, b""
+    with dump.open("rb") as file:
+        while chunk := file.read(1 << 24):
+            data = tail + chunk
+            found |= {offset - len(tail) + match.start() for match in _MAGIC.finditer(data)}
+            offset, tail = offset + len(chunk), data[-9:]
+    starts, size = sorted(found), dump.stat().st_size
     if not starts:
         raise BadInput(f"{dump}: no bz2 stream found in {size} bytes; fetch it again and check its SHA-256")
     shards: list[Shard] = []
@@ -54,17 +63,6 @@ def plan(dump: Path, shard_bytes: int) -> list[Shard]:
             shards.append(Shard(len(shards), tuple(starts[first : last + 1]), end))
             first = last + 1
     return shards
-
-
-def stream_starts(dump: Path) -> list[int]:
-    """Offsets at which a bz2 stream begins, found by magic number."""
-    starts, offset, tail = [], 0, b""
-    with dump.open("rb") as file:
-        while chunk := file.read(1 << 24):
-            data = tail + chunk
-            starts += [offset - len(tail) + match.start() for match in _MAGIC.finditer(data)]
-            offset, tail = offset + len(chunk), data[-9:]
-    return sorted(set(starts))
 
 
 class PageScanner:
@@ -77,8 +75,16 @@ class PageScanner:
         """Pages that are whole now, and ``page too large`` once for each page beyond the limit."""
         self.buffer += piece
         while True:
-            start = self._page_start()
+            if self.skipping:
+                end = self.buffer.find(_CLOSE)
+                if end < 0:
+                    del self.buffer[: 1 - len(_CLOSE)]  # what cannot begin the tag is forgotten
+                    return
+                del self.buffer[: end + len(_CLOSE)]
+                self.skipping = False
+            start = self.buffer.find(_OPEN)
             if start < 0:
+                del self.buffer[: 1 - len(_OPEN)]
                 return
             end = self.buffer.find(_CLOSE, start)
             whole = end >= 0 and end - start <= self.limit
@@ -91,20 +97,6 @@ class PageScanner:
             else:
                 del self.buffer[:start]
                 return
-
-    def _page_start(self) -> int:
-        """Where the next page begins, what stands before it being forgotten as far as it cannot begin one."""
-        if self.skipping:
-            end = self.buffer.find(_CLOSE)
-            if end < 0:
-                del self.buffer[: 1 - len(_CLOSE)]
-                return -1
-            del self.buffer[: end + len(_CLOSE)]
-            self.skipping = False
-        start = self.buffer.find(_OPEN)
-        if start < 0:
-            del self.buffer[: 1 - len(_OPEN)]
-        return start
 
     @property
     def open(self) -> bool:
@@ -130,21 +122,15 @@ def raw_pages(dump: Path, shard: Shard, max_page_bytes: int = MAX_PAGE_BYTES) ->
                     yield from scanner.flush()
                 else:
                     yield from scanner.feed(piece)
-        yield from _last_page(file, shard.stop, scanner)
-
-
-def _last_page(file: BinaryIO, stop: int, scanner: PageScanner) -> Iterator[bytes | str]:
-    """Finish the page that the shard's last stream left open; a page that begins later belongs to the next shard."""
-    if scanner.open:
-        for piece in decoded(file, stop, os.fstat(file.fileno()).st_size):
-            if isinstance(piece, str):
-                break
-            for page in scanner.feed(piece):
-                yield page
-                return
-            if not scanner.open:
-                return
-    yield from scanner.flush()
+        if scanner.open:  # finish the page that the last stream left open; one that begins later is the next shard's
+            for piece in decoded(file, shard.stop, os.fstat(file.fileno()).st_size):
+                if isinstance(piece, str):
+                    break
+                if page := next(scanner.feed(piece), None):
+                    yield page
+                if page or not scanner.open:
+                    return
+        yield from scanner.flush()
 
 
 def decoded(file: BinaryIO, start: int, stop: int) -> Iterator[bytes | str]:
@@ -205,18 +191,6 @@ def parse_page(xml: bytes) -> Page | str:
     return Page(element.findtext("id") or title, title, text)
 
 
-_REDIRECT = re.compile(r"\s*#\s*redirect", re.IGNORECASE)
-_YEAR = re.compile(r"(?:AD )?\d{1,4}(?: (?:BC|BCE|AD|CE))?")
-_DISAMBIGUATION = re.compile(
-    r"\{\{\s*(?:template:)?(?:[\w -]{0,40}\bdisambig(?:uation)?(?: page| cleanup)?|hndis|geodis|dab|disamb|hospitaldis|schooldis|mathdab"
-    r"|numberdis|roaddis|shipdis|letter-numbercombdisambig)\s*(?:\||\}\})",
-    re.IGNORECASE,
-)
-
-
-_MONTH = re.compile(r"pageviews-(\d{4})(\d\d)(?:-user)?(\.bz2|\.gz|\.json)?")
-
-
 @dataclass(frozen=True)
 class RankedPage:
     """Views of one page in a year; its id where Wikimedia gave one (else empty), its titles with underscores."""
@@ -226,43 +200,32 @@ class RankedPage:
     views: int
 
 
-@dataclass
-class YearOfViews:
-    """Titles of the English Wikipedia with their views in a year, and counts of the lines that say so."""
-
-    views: Counter[str] = field(default_factory=Counter)
-    ids: dict[str, str] = field(default_factory=dict)
-    counts: Counter[str] = field(default_factory=Counter)
-
-    @classmethod
-    def read(cls, folder: Path, year: int, least: int) -> "YearOfViews":
-        """Twelve files of a folder, see :func:`.building.most_visited`."""
-        listed = [(_MONTH.fullmatch(path.name), path) for path in sorted(folder.glob("pageviews-*"))]
-        months = [(int(match[2]), path) for match, path in listed if match and int(match[1]) == year]
-        if sorted(month for month, _ in months) != list(range(1, 13)):
-            got = [path.name for _, path in months]
-            raise BadInput(
-                f"{folder}: months of {year}: {got}; needed is one file for each, pageviews-{year}01-user.bz2 ..."
-            )
-        made = cls()
-        for _, path in months:
-            _count_top(path, made) if path.suffix == ".json" else _count_lines(path, made, least)
-        return made
-
-    @cached_property
-    def ranking(self) -> list[RankedPage]:
-        """The most visited first; titles of one id are one page."""
-        views, titles = Counter[str](), dict[str, list[str]]()
-        for title, count in self.views.items():
-            key = self.ids.get(title, f" {title}")  # a title may look like an id
-            views[key] += count
-            titles.setdefault(key, []).append(title)
-        order = sorted(views, key=lambda key: (-views[key], key))
-        return [RankedPage("" if key[0] == " " else key, tuple(sorted(titles[key])), views[key]) for key in order]
+def most_viewed(folder: Path, year: int, least: int) -> tuple[list[RankedPage], Counter[str]]:
+    """Pages of the English Wikipedia, the most visited of a year first, and counts of the lines that say so."""
+    listed = [(_MONTH.fullmatch(path.name), path) for path in sorted(folder.glob("pageviews-*"))]
+    months = [(int(match[2]), path) for match, path in listed if match and int(match[1]) == year]
+    if sorted(month for month, _ in months) != list(range(1, 13)):
+        got = [path.name for _, path in months]
+        needed = f"one file for each, pageviews-{year}01-user.bz2 ..."
+        raise BadInput(f"{folder}: months of {year}: {got}; needed is {needed}")
+    by_title, ids, counts = Counter[str](), dict[str, str](), Counter[str]()
+    for _, path in months:
+        if path.suffix == ".json":
+            _count_top(path, by_title, counts)
+        else:
+            _count_lines(path, least, by_title, ids, counts)
+    views, titles = Counter[str](), dict[str, list[str]]()
+    for title, count in by_title.items():
+        key = ids.get(title, f" {title}")  # titles of one id are one page; a title may look like an id
+        views[key] += count
+        titles.setdefault(key, []).append(title)
+    order = sorted(views, key=lambda key: (-views[key], key))
+    ranked = [RankedPage("" if key[0] == " " else key, tuple(sorted(titles[key])), views[key]) for key in order]
+    return ranked, counts
 
 
 @refusing("Wikimedia's page views, a line a page: wiki, title, id or null, access, views, views by day")
-def _count_lines(path: Path, year: YearOfViews, least: int) -> None:
+def _count_lines(path: Path, least: int, views: Counter[str], ids: dict[str, str], counts: Counter[str]) -> None:
     """Lines are read one by one; old files leave the id out."""
     opened: Callable[..., BinaryIO] = {".bz2": bz2.open, ".gz": gzip.open}.get(path.suffix, open)  # type: ignore[assignment]
     with opened(path, "rb") as lines:
@@ -271,20 +234,20 @@ def _count_lines(path: Path, year: YearOfViews, least: int) -> None:
                 continue
             fields = line.split()
             if len(fields) not in (5, 6) or not fields[-2].isdigit():
-                year.counts["malformed lines"] += 1
+                counts["malformed lines"] += 1
             elif int(fields[-2]) < least:
-                year.counts["lines of few views"] += 1
+                counts["lines of few views"] += 1
             else:
-                year.counts["lines"] += 1
+                counts["lines"] += 1
                 title = fields[1].decode("utf-8", "replace")
-                year.views[title] += int(fields[-2])
+                views[title] += int(fields[-2])
                 if len(fields) == 6 and fields[2].isdigit():
-                    year.ids[title] = fields[2].decode()
+                    ids[title] = fields[2].decode()
 
 
 @refusing("the answer of Wikimedia's REST call pageviews/top")
-def _count_top(path: Path, year: YearOfViews) -> None:
+def _count_top(path: Path, views: Counter[str], counts: Counter[str]) -> None:
     for item in json.loads(path.read_text(encoding="utf-8"))["items"]:
         for row in item["articles"]:
-            year.counts["lines"] += 1
-            year.views[row["article"]] += int(row["views"])
+            counts["lines"] += 1
+            views[row["article"]] += int(row["views"])

@@ -1,8 +1,7 @@
 r"""Wikitext of one page -> its top-level sections as plain text (deng2022 section 4: mwparserfromhell, markup stripped).
 
 A linear scanner cuts what never shows (comments, references, templates, tables) *before* the tree is built: most of a page.
-``scanned_sections`` does without a tree: the counted fallback for pages on which the parser stalls or dies.
-"""
+``scanned_sections`` does without a tree: the counted fallback for pages on which the parser stalls or dies."""
 
 import html
 import json
@@ -14,14 +13,12 @@ import struct
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Self
 
 ABSTRACT = "abstract"  # deng2022 section 4: the introduction becomes a section of this title
-
 NESTING = 40  # MediaWiki itself stops expanding templates at depth 40 ($wgMaxTemplateDepth)
 
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
@@ -41,49 +38,73 @@ _INTERLANGUAGE = re.compile(r"\[\[[a-z]{2,3}(?:-[a-z]+)*:[^\[\]|\n]*\]\]")
 _QUOTES = re.compile(r"'{2,}")
 _FOUR = re.compile(r"(?<=\w)'{4}(?=\w)")  # elsewhere four are two pairs around a template that is gone
 _LINK_BRACKETS = re.compile(r"\[\[|\]\]")
+_TAG = re.compile(r"</?[a-zA-Z][^<>]*>|__[A-Z]+__")
+_PIPED = re.compile(r"\[\[(?:[^\[\]|]*\|)*([^\[\]|]*)\]\]")
+_OUTSIDE = re.compile(r"\[(?:https?:|ftp:|mailto:|//)[^\s\]]*\s*([^\[\]]*)\]")
+_LIST = re.compile(r"^[*#:;]+\s*", re.MULTILINE)
+_EMPTY_PAIR = re.compile(r"\(\s*(?:[;,:–-]\s*)*\)")
+_BAD_OPENING = re.compile(r"\(\s*(?:[;,:]\s*)+")
+_SPACE = re.compile(r"[^\S\n]+")
+_MAGIC = re.compile(r"__[A-Z]+__")
+_RESIDUE = re.compile(r"\[\[|\]\]|\{\{+|\}\}+|^\s*\{\|.*$|^\s*\|.*$|</?[a-zA-Z][^<>\n]*>", re.MULTILINE)
+_FRAME = struct.Struct(">cI")
+_BOOT = "import sys; sys.path.insert(0, {!r}); from longform.datasets.wikipedia.wikitext import serve; serve({}, {})"
+Sections = list[tuple[str, str]]
 
 
-def sections(wikitext: str) -> list[tuple[str, str]]:
-    """Title and plain text of the introduction and of every level-two section, in order; headings inside are dropped.
-
-    Raises Exception: whatever the parser raises; the caller falls back to :func:`scanned_sections`.
-    """
+def sections(wikitext: str) -> Sections:
+    """Title and plain text of the introduction and of every level-two section, in order; the parser may raise anything."""
     import mwparserfromhell
 
     return _split(wikitext, lambda body: str(mwparserfromhell.parse(body).strip_code(keep_template_params=False)))
 
 
-def scanned_sections(wikitext: str) -> list[tuple[str, str]]:
+def scanned_sections(wikitext: str) -> Sections:
     """The same shape by regular expressions and a bracket scanner alone; linear in the page's length."""
-    return _split(wikitext, _unmarked)
+
+    def strip(text: str) -> str:
+        for _ in range(3):  # links inside links
+            text, links = _PIPED.subn(r"\1", text)
+            if not links:
+                break
+        text = _TAG.sub("", _OUTSIDE.sub(r"\1", text))
+        return html.unescape(_LIST.sub("", text))
+
+    return _split(wikitext, strip)
 
 
-def _split(wikitext: str, strip) -> list[tuple[str, str]]:
-    pieces = list(_top_level(seen_part(wikitext)))
-    return [(tidy(strip(title)) or "", tidy(strip(_HEADING.sub("", body)))) for title, body in pieces]
+def _split(wikitext: str, strip: Callable[[str], str]) -> Sections:
+    text = seen_part(wikitext)
+    headings = [match for match in _HEADING.finditer(text) if len(match[1]) <= 2]
+    starts = [0, *(match.end() for match in headings)]
+    ends = [*(match.start() for match in headings), len(text)]
+    titles = [ABSTRACT, *(match[2].strip() for match in headings)]
+    bodies = [_HEADING.sub("", text[start:end]) for start, end in zip(starts, ends, strict=True)]
+    return [(tidy(strip(title)), tidy(strip(body))) for title, body in zip(titles, bodies, strict=True)]
 
 
 def seen_part(wikitext: str) -> str:
     """The wikitext without comments, references, templates, tables, files and categories."""
-    text = _COMMENT.sub("", wikitext)
-    text = _EMPTY_TAG.sub("", text)
+    text = _EMPTY_TAG.sub("", _COMMENT.sub("", wikitext))
     for _ in range(4):  # innermost pairs first; four rounds undo deeper nesting than any tag of the list allows
         text = _UNSEEN_TAG.sub("", text)
     return without_quotes(_INTERLANGUAGE.sub("", without_media(without_brackets(text))))
 
 
 def without_quotes(text: str) -> str:
-    """Cut the apostrophes of bold and italic line by line, before the tree: empty or unbalanced runs confuse it."""
-    return "\n".join(_line_without_quotes(line) if "''" in line else line for line in text.split("\n"))
+    """Cut the apostrophes of bold and italic line by line, before the tree: empty or unbalanced runs confuse it.
 
-
-def _line_without_quotes(line: str) -> str:
-    """Four inside a word are one and bold. If bold and italic are both unbalanced, one bold is ``'`` and italic."""
-    lengths = [len(run) for run in _QUOTES.findall(line)]
-    bold, italic = (sum(length in kinds for length in lengths) for kinds in ((3, 4, 5), (2, 5)))
-    if bold % 2 and italic % 2:
-        line = re.sub(r"(?<=\w)'''(?=s?\b|\s)", "'", line, count=1)
-    return _QUOTES.sub("", _FOUR.sub("'", line))
+    Four inside a word are one and bold. If bold and italic are both unbalanced, one bold is ``'`` and italic.
+    """
+    lines = text.split("\n")
+    for number, line in enumerate(lines):
+        if "''" in line:
+            lengths = [len(run) for run in _QUOTES.findall(line)]
+            bold, italic = (sum(length in kinds for length in lengths) for kinds in ((3, 4, 5), (2, 5)))
+            if bold % 2 and italic % 2:
+                line = re.sub(r"(?<=\w)'''(?=s?\b|\s)", "'", line, count=1)
+            lines[number] = _QUOTES.sub("", _FOUR.sub("'", line))
+    return "\n".join(lines)
 
 
 def without_brackets(text: str) -> str:
@@ -96,19 +117,16 @@ def without_brackets(text: str) -> str:
         for pair in range(pairs):
             if symbol[0] == "{":
                 opened.append((symbol[:2], start + 2 * pair))
-            else:
-                _close(symbol[:2], mark.end() if pair == pairs - 1 else start + 2 * pair + 2, opened, spans)
+                continue
+            # a closing mark belongs to the nearest opening of its kind; openings above it were never closed
+            kind = "{|" if symbol[:2] == "|}" else "{{"
+            end = mark.end() if pair == pairs - 1 else start + 2 * pair + 2
+            for depth in range(len(opened) - 1, max(-1, len(opened) - NESTING), -1):
+                if opened[depth][0] == kind:
+                    spans.append((opened[depth][1], end))
+                    del opened[depth:]
+                    break
     return _cut(text, spans)
-
-
-def _close(symbol: str, end: int, opened: list[tuple[str, int]], spans: list[tuple[int, int]]) -> None:
-    """Match a closing mark with the nearest opening of its kind; openings above it were never closed."""
-    kind = "{|" if symbol == "|}" else "{{"
-    for depth in range(len(opened) - 1, max(-1, len(opened) - NESTING), -1):
-        if opened[depth][0] == kind:
-            spans.append((opened[depth][1], end))
-            del opened[depth:]
-            return
 
 
 def without_media(text: str) -> str:
@@ -133,36 +151,6 @@ def _cut(text: str, spans: list[tuple[int, int]]) -> str:
     return "".join(kept) + text[position:]
 
 
-def _top_level(text: str) -> Iterator[tuple[str, str]]:
-    headings = [match for match in _HEADING.finditer(text) if len(match[1]) <= 2]
-    starts = [0, *(match.end() for match in headings)]
-    ends = [*(match.start() for match in headings), len(text)]
-    titles = [ABSTRACT, *(match[2].strip() for match in headings)]
-    return ((title, text[start:end]) for title, start, end in zip(titles, starts, ends, strict=True))
-
-
-_TAG = re.compile(r"</?[a-zA-Z][^<>]*>|__[A-Z]+__")
-_PIPED = re.compile(r"\[\[(?:[^\[\]|]*\|)*([^\[\]|]*)\]\]")
-_OUTSIDE = re.compile(r"\[(?:https?:|ftp:|mailto:|//)[^\s\]]*\s*([^\[\]]*)\]")
-_LIST = re.compile(r"^[*#:;]+\s*", re.MULTILINE)
-
-
-def _unmarked(text: str) -> str:
-    for _ in range(3):  # links inside links
-        text, links = _PIPED.subn(r"\1", text)
-        if not links:
-            break
-    text = _TAG.sub("", _OUTSIDE.sub(r"\1", text))
-    return html.unescape(_LIST.sub("", text))
-
-
-_EMPTY_PAIR = re.compile(r"\(\s*(?:[;,:–-]\s*)*\)")
-_BAD_OPENING = re.compile(r"\(\s*(?:[;,:]\s*)+")
-_SPACE = re.compile(r"[^\S\n]+")
-_MAGIC = re.compile(r"__[A-Z]+__")
-_RESIDUE = re.compile(r"\[\[|\]\]|\{\{+|\}\}+|^\s*\{\|.*$|^\s*\|.*$|</?[a-zA-Z][^<>\n]*>", re.MULTILINE)
-
-
 def tidy(text: str) -> str:
     """One blank between words, one line break between paragraphs, nothing left of markup that never closed."""
     text = _MAGIC.sub("", _RESIDUE.sub("", text))
@@ -171,36 +159,23 @@ def tidy(text: str) -> str:
     return "\n".join(re.sub(r" (?=[,.;:](?:\s|$))", "", line) for line in lines if line)
 
 
-MEMORY = 800 * 2**20  # bytes of address space a parser may use, so that worker and parser stay under 1 GB together
-WALL_FACTOR = 30  # wall seconds per CPU second before a parser counts as asleep: a crowded machine must not trip it
-
-_FRAME = struct.Struct(">cI")
-_BOOT = "import sys; sys.path.insert(0, {!r}); from longform.datasets.wikipedia.wikitext import serve; serve({}, {})"
-
-Sections = list[tuple[str, str]]
-
-
 @dataclass
 class GuardedParser:
     """Reads pages in a child process; a context manager, since the child must be ended.
 
-    Attributes:
-        page_seconds: whole CPU seconds that one page may cost.
-        memory: bytes of address space of the child.
-        wall_factor: wall-clock seconds per CPU second before the child counts as asleep.
+    A page may cost ``page_seconds`` of CPU and the child ``memory`` bytes of address space, so that worker and parser stay under 1 GB;
+    after ``wall_factor`` seconds per CPU second it counts as asleep: a crowded machine must not trip it.
     """
 
     page_seconds: int = 20
-    memory: int = MEMORY
-    wall_factor: int = WALL_FACTOR
+    memory: int = 800 * 2**20
+    wall_factor: int = 30
     _child: subprocess.Popen[bytes] | None = field(default=None, repr=False)
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *details: object) -> None:
         self._end()
 
     def read(self, wikitext: str) -> tuple[Sections | None, str]:
@@ -212,7 +187,11 @@ class GuardedParser:
         return (scanned, f"{outcome}: scanned") if scanned is not None else (None, "unreadable")
 
     def _ask(self, mode: bytes, wikitext: str) -> tuple[Sections | None, str]:
-        child = self._child = self._child or self._start()
+        if self._child is None:
+            code = _BOOT.format(str(Path(__file__).parents[3]), self.page_seconds, self.memory)
+            pipe, command = subprocess.PIPE, [sys.executable, "-c", code]
+            self._child = subprocess.Popen(command, bufsize=0, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL)
+        child = self._child
         assert child.stdin and child.stdout
         body = wikitext.encode("utf-8", "surrogatepass")
         deadline = time.monotonic() + self.wall_factor * self.page_seconds
@@ -224,11 +203,6 @@ class GuardedParser:
         except (BrokenPipeError, EOFError, TimeoutError) as error:
             return None, self._end(stalled=isinstance(error, TimeoutError))
         return ([(title, text) for title, text in answer], "parsed") if status == b"K" else (None, answer)
-
-    def _start(self) -> subprocess.Popen[bytes]:
-        code = _BOOT.format(str(Path(__file__).parents[3]), self.page_seconds, self.memory)
-        pipe, command = subprocess.PIPE, [sys.executable, "-c", code]
-        return subprocess.Popen(command, bufsize=0, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL)
 
     def _end(self, stalled: bool = False) -> str:
         child, self._child = self._child, None
@@ -260,10 +234,7 @@ def _receive(pipe: IO[bytes], size: int, deadline: float) -> bytes:
 
 
 def serve(page_seconds: int, memory: int) -> None:
-    """The child's loop: one frame in, one frame out, until its parent is gone.
-
-    The kernel ends the process (SIGXCPU) when a page's CPU seconds are used up, in C code as well.
-    """
+    """The child's loop, until its parent is gone; the kernel ends it (SIGXCPU) after a page's CPU seconds, in C code as well."""
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     source, sink = sys.stdin.buffer, sys.stdout.buffer
     while header := source.read(_FRAME.size):
