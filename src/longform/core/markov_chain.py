@@ -112,7 +112,7 @@ class BigramCritic(_MarkovScores):
         pairs = read_transitions(valid, names, self.begin, self.end)
         counts = np.bincount(pairs.earlier * len(names) + pairs.later, minlength=len(names) ** 2)
         log_transitions = _log_rows(counts.reshape(len(names), len(names)) + self.delta)
-        counted = {"fitted_units": len(valid), "fitted_excluded": len(real) - len(valid)}
+        counted: dict[str, Any] = {"fitted_units": len(valid), "fitted_excluded": len(real) - len(valid)}
         return replace(self, names=names, log_transitions=log_transitions, **counted)
 
     def _vocabulary(self, valid: Iterable[Chain]) -> list[str]:
