@@ -10,7 +10,7 @@ from longform.core.resampling import generator
 from longform.core.results import Record, Results
 from longform.evaluation.measurements import wilson
 from longform.reporting.claims import claims_markdown, judge, write_claims
-from longform.reporting.estimates import Estimate, constant, contrast, of_records, over_seeds, slope
+from longform.reporting.estimates import Estimate, contrast, of_records, over_seeds, slope
 from tests.refusals import refuses
 
 
@@ -258,7 +258,7 @@ def test_the_mean_over_seeds_covers_the_truth_where_the_documents_are_the_same_f
 def test_records_of_seeds_are_one_number_and_fewer_than_twenty_units_give_no_interval():
     few = Estimate(1.0, 0.9, 1.1, 19)
     assert few.low is None and not few.known
-    assert contrast((1, -1), (few, constant(0.5))) == Estimate(0.5, units=19)
+    assert contrast((1, -1), (few, Estimate(0.5, 0.5, 0.5))) == Estimate(0.5, units=19)
     assert over_seeds([few, Estimate(2.0, 1.9, 2.1, 50)]).high is None
     records = [
         Record("c", "m", seed=seed, value=v, low=v - 0.1, high=v + 0.1, units=30) for seed, v in enumerate((1.0, 3.0))

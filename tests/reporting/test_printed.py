@@ -8,7 +8,7 @@ import pytest
 from longform.core.documents import BadInput
 from longform.core.results import Record, Results
 from longform.reporting.claims import CONTRADICTED, HOLDS, OURS, judge
-from longform.reporting.estimates import Facts
+from longform.reporting.pivot import Given
 from longform.reporting.printed import Expected, ledger_markdown, read_expected, steps_of, write_ledger
 from tests.refusals import refuses
 
@@ -64,10 +64,10 @@ def test_what_is_comparable_is_decided_by_data(folder, rule, scale, why):
 
 
 def test_cells_have_the_printed_number_by_labels_or_columns_and_their_verdict(folder):
-    expected = Expected("paper", CONTENT)
-    found = expected.cell(expected.labels(MODEL, "system", "titles"), "Latent PPL", MODEL, "table_1", Facts(folder))
+    given = Given(Results([]), Expected("paper", CONTENT), folder)
+    found = given.cell(given.labels(MODEL, "system", "titles"), "Latent PPL", MODEL, "table_1")
     assert (found.row, found.printed, found.verdict) == ("GPT-2 small, with titles", 2.0, "differs")
-    assert expected.cell("x", "y", MODEL, "table_9", Facts(folder)).printed is None
+    assert given.cell("x", "y", MODEL, "table_9").printed is None
     content = {
         "table": {"columns": ["b1", "b2"], "rows": {"grid": [50.0, 60.0]}, "spare": [1.0]},
         "records": {"table": [{"printed": "rows.grid.{task}", "where": {"metric": "accuracy"}}]},
@@ -75,7 +75,7 @@ def test_cells_have_the_printed_number_by_labels_or_columns_and_their_verdict(fo
     expected = Expected("paper", content)
     assert [".".join(n.path) for n in expected.numbers] == ["rows.grid.b1", "rows.grid.b2", "spare.0"]
     record = Record("c", "accuracy", task="b2", value=0.61, low=0.58, high=0.63, units=50)
-    cell = expected.cell("grid", "b2", record, "table", Facts(folder), factor=100)
+    cell = Given(Results([]), expected, folder).cell("grid", "b2", record, "table", factor=100)
     assert (cell.value, cell.printed, cell.verdict) == (61, 60.0, "within interval")
 
 

@@ -125,8 +125,8 @@ def test_every_suite_is_a_task_of_the_group_and_the_human_sheet_names_those_that
         assert line == {"context": "x", "choices": ["good", "bad"], "target": 0}
     asked = {"texts": "corpora/toy", "suites": ["one"], "per_suite": 5, "seed": 1}
     files = beyer2021.human_sheet(given(data), **asked)
-    assert files.contents["sheet.csv"].count("\n") == 2
-    assert "left" not in files.contents["sheet.csv"].splitlines()[1]
+    assert files.texts["sheet.csv"].count("\n") == 2
+    assert "left" not in files.texts["sheet.csv"].splitlines()[1]
     refuses("no suites", beyer2021.human_sheet, given(data), **asked | {"suites": ["three"]})
     refuses("per_suite is 0", beyer2021.human_sheet, given(data), **asked | {"per_suite": 0})
     refuses("no such file", beyer2021.harness_tasks, given(data), texts="corpora/absent")

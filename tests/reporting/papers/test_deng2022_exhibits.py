@@ -94,9 +94,10 @@ def test_an_article_page_shows_the_text_of_the_worst_article(tmp_path):
     page = draw(EXPECTED, "figure_1", results, tmp_path)
     page.save(tmp_path, "figure_1")
     text = (tmp_path / "figure_1.html").read_text()
-    assert "One &amp; only." in text and "✗ a" in text and "(end)" in text
-    assert [(s.bad, s.expected) for s in page.sections] == [(False, "a"), (True, "b"), (False, "b")]
-    assert draw(EXPECTED, "table_13", results, tmp_path).sections == ()
+    assert "One &amp; only." in text and "✗ a" in text and "(end)" in text and text.count("class=bad") == 1
+    assert "| ✗ a | 0.00248 | b | Two. |" in (tmp_path / "figure_1.md").read_text()
+    assert [c.signature for c in page.table.cells] == ["likeliest: a", "likeliest: b", "likeliest: b"]
+    assert draw(EXPECTED, "table_13", results, tmp_path).table.cells == []
     refuses("generate the texts", draw, EXPECTED, "figure_1", results, tmp_path / "elsewhere")
 
 

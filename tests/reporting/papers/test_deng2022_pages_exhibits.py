@@ -51,12 +51,12 @@ def project(tmp_path):
 def test_the_first_articles_stand_in_full_with_refused_sentences_in_bold_under_a_table_of_every_system(tmp_path):
     page = draw(EXPECTED, "generated_articles", project(tmp_path), tmp_path, **SHOWN)
     page.save(tmp_path, "generated_articles")
-    heads = [article.head for article in page.articles]
+    text = (tmp_path / "articles.md").read_text()
+    heads = [line[4:].partition(":")[0] for line in text.splitlines() if line.startswith("### ")]
     assert heads == ["encyclopedia, GPT-2 (LM1), with titles, seed 1, article 0",
                      "encyclopedia, GPT-2 (LM1), with titles, seed 1, article 1",
                      "encyclopedia, GPT-2 (LM1), without titles, article 0",
                      "encyclopedia, GPT-2 (LM1), without titles, article 1", "encyclopedia, data, article 0"]  # fmt: skip
-    text = (tmp_path / "articles.md").read_text()
     derivable = "2 of 3 sentences derivable\n\n"
     assert f"### {heads[0]}: {derivable}*plot*\n\nHe came. **The \\*end\\* is. near.**\n\n*cast*\n\n" in text
     assert f"### {heads[3]}: {derivable}**He came.** The \\*end\\* is. near.\n\n1\\. Nobody." in text

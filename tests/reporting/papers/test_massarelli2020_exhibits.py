@@ -84,10 +84,10 @@ def test_strategies_are_read_from_settings_and_validation_chooses_the_best_of_ea
     assert label("top_p", GIVEN) == "top-p sampling"
     ordered = in_order([record("sweep", d) for d in ("wide", "fifteen", "narrow", "human")], GIVEN)
     assert [r.system for r in ordered] == ["human", "narrow", "wide", "fifteen"]
-    best = chosen(GIVEN, "sweep")
+    best = chosen(GIVEN)
     assert best == {"top_k": "narrow", "beam": "fifteen", "beam_blocked": "tight", "delayed_beam": "early"}
     tied = Results([record("sweep", "wide"), record("sweep", "narrow")])
-    assert chosen(replace(GIVEN, results=tied), "sweep") == {"top_k": "wide"}
+    assert chosen(replace(GIVEN, results=tied)) == {"top_k": "wide"}
     rows = {c.row for c in exhibit("table_3", tmp_path).cells}
     assert "top-k sampling (k 2) (chosen) (the paper's)" in rows
     rows = {c.row for c in exhibit("table_1", tmp_path).cells}
