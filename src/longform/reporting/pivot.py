@@ -46,9 +46,8 @@ class Given:
         return [judged.sentence() for judged in self.expected.judged(self.results, self.data, self.name)]
 
     def label(self, name: str, value: Any) -> str:
-        """How a field's value is shown: by the paper's ``labels``, else its own name in words."""
-        shown = self.expected.labels(name).get(value)
-        return str(shown) if shown is not None else str(value).replace("_", " ")
+        """How a field's value is shown."""
+        return self.expected.label(name, value)
 
     def labels(self, record: Record, *names: str) -> str:
         """The labels of several fields of a record, fields without a value left out."""

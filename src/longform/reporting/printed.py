@@ -75,8 +75,13 @@ class Expected:
         return self.content.get("claims", [])
 
     def labels(self, name: str) -> Mapping[Any, str]:
-        """How values of a field are shown."""
+        """How values of a field are shown, in the order in which tables list them."""
         return self.content.get("labels", {}).get(name, {})
+
+    def label(self, name: str, value: Any) -> str:
+        """How a field's value is shown: by the file's ``labels``, else its own name in words."""
+        shown = self.labels(name).get(value)
+        return str(shown) if shown is not None else str(value).replace("_", " ")
 
     @cached_property
     def numbers(self) -> Sequence[Printed]:
