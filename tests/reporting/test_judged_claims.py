@@ -1,7 +1,6 @@
 """Claims judged from intervals, and intervals of what is computed from several numbers."""
 
 import csv
-import json
 import math
 
 import pytest
@@ -12,6 +11,7 @@ from longform.evaluation.measurements import wilson
 from longform.reporting.claims import claims_markdown, judge, write_claims
 from longform.reporting.estimates import Estimate, contrast, of_records, over_seeds, slope
 from tests.refusals import refuses
+from tests.reporting.papers.exhibits import state
 
 
 def ppl(system, value, titles=None, corpus="wiki", metric="latent_ppl", spread=0.02, units=100, **more):
@@ -126,11 +126,9 @@ def test_a_claim_about_what_was_not_run_says_what_it_takes(tmp_path):
 
 
 def test_an_exact_value_lies_in_the_interval_or_outside_it(tmp_path):
-    folder = tmp_path / "corpora" / "articles" / "wiki"
-    folder.mkdir(parents=True)
     exact = {"for_each": ["corpus"], "order": None, "contains": [{"system": "data"}, {"fact": "truth.latent_ppl"}]}
     for value, verdict in ((2.03, "holds"), (2.1, "contradicted")):
-        (folder / "facts.json").write_text(json.dumps({"truth": {"latent_ppl": value}}))
+        state(tmp_path, "wiki", truth={"latent_ppl": value})
         found = judged(tmp_path, Results([r for r in RESULTS if r.corpus == "wiki"]), **exact)
         assert rows(found) == {("wiki", "data covers truth.latent_ppl"): verdict}
 

@@ -1,7 +1,6 @@
 """Tables of records: rows, columns, seeds, printed numbers beside ours, and the files that are written."""
 
 import csv
-import json
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ from longform.core.results import Record, Results
 from longform.reporting.pivot import Given, errors
 from longform.reporting.printed import Expected
 from longform.reporting.table import Cell, Figure, Listing, Table, cell, exact
+from tests.reporting.papers.exhibits import state
 
 EXPECTED = Expected("paper",
                     {"kinds": {"table_1": "trained"}, "table_1": {"big": 2.0},
@@ -50,8 +50,7 @@ def test_seeds_make_one_cell_and_details_on_the_log_scale_for_perplexities(tmp_p
 
 
 def test_exact_values_come_from_corpora_and_comparisons_of_too_few_units_are_not_told(tmp_path):
-    (tmp_path / "corpora" / "articles" / "wiki").mkdir(parents=True)
-    (tmp_path / "corpora" / "articles" / "wiki" / "facts.json").write_text(json.dumps({"truth": 2.5}))
+    state(tmp_path, "wiki", truth=2.5)
     cells = Given(Results([]), EXPECTED, tmp_path).exact_rows(["wiki", "wiki", "real"], "truth", "PPL")
     assert [(c.row, c.value) for c in cells] == [("wiki, exact", 2.5)]
     tested = record("big", 0.5, difference=0.1, p_value=0.01, titles=True)

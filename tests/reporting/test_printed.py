@@ -1,6 +1,5 @@
 """Printed numbers beside ours; and that claims follow from what was printed."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ from longform.reporting.claims import CONTRADICTED, HOLDS, OURS, judge
 from longform.reporting.pivot import Given
 from longform.reporting.printed import Expected, ledger_markdown, read_expected, steps_of, write_ledger
 from tests.refusals import refuses
+from tests.reporting.papers.exhibits import state
 
 CONTENT = {"kinds": {"table_1": "trained", "sizes": "setting", "table_2": "lost"},
            "labels": {"system": {"gpt2": "GPT-2 small"}, "titles": {True: "with titles"}},
@@ -33,8 +33,7 @@ DATA, MODEL = (
 
 @pytest.fixture
 def folder(tmp_path):
-    (tmp_path / "corpora" / "articles" / "wiki").mkdir(parents=True)
-    (tmp_path / "corpora" / "articles" / "wiki" / "facts.json").write_text(json.dumps({"train": 1200, "states": 9}))
+    state(tmp_path, "wiki", train=1200, states=9)
     return tmp_path
 
 

@@ -33,10 +33,7 @@ HEADER = ("paper", "claim", "source", "says", "row", "compared", "scale", "diffe
 
 @dataclass(frozen=True)
 class Row:
-    """One comparison of a claim: what is compared, the contrast with its interval, the verdict and its reason.
-
-    ``once``: some side is a single training of a system that has a seed.
-    """
+    """One comparison of a claim; ``once`` where some side is a single training of a system that has a seed."""
 
     fields: str
     compared: str
@@ -180,7 +177,7 @@ def _combinations(claim: Mapping[str, Any], results: Results) -> list[dict[str, 
 
 @dataclass(frozen=True)
 class _Number:
-    """What stands on one side of a comparison; ``once`` where it is one training of a system that has a seed."""
+    """What stands on one side of a comparison; ``once`` as in :class:`Row`."""
 
     label: str
     estimate: Estimate | None

@@ -21,10 +21,9 @@ FEWEST_UNITS = 20  # below this many documents or items neither an interval nor 
 
 
 def select(results: Iterable[Record], filters: Mapping[str, Any]) -> Results:
-    """Records that agree with a filter: field -> the wanted value, a list of values, or a pattern with ``*``.
+    """Records that agree with a filter: field -> the wanted value, a list of values, or a pattern with ``*``. Raises BadInput: no such field.
 
     A filter that does not name ``variant``, ``task`` or ``severity`` wants the default reader, no task and undamaged text.
-    Raises BadInput: no such field.
     """
     unknown = sorted(filters.keys() - set(NAMES))
     if unknown:

@@ -72,13 +72,8 @@ class Given:
     ) -> list[Cell]:
         """Cells in reading order; records that differ by seed alone make one, their mean, and one each in the CSV.
 
-        Args:
-            columns: column -> the filter of its records.
-            printed: the table of ``expected.yaml`` whose numbers stand beside ours.
-            rows: fields whose labels name a row; rows stand in the order of ``labels``.
-            where: a filter of all columns; the exhibit's choice by default.
-            factor: what our numbers are multiplied by, 100 for percent.
-
+        ``columns`` are filters by name, ``rows`` fields whose labels name a row and order the rows; ``where``, the exhibit's choice
+        by default, is a filter of all; numbers of the table ``printed`` stand beside ours, times ``factor``, 100 for percent.
         Raises BadInput: several records of one seed in one place.
         """
         where = self.where if where is None else where
@@ -150,10 +145,7 @@ class Given:
 
 
 def mean_over_seeds(records: Results) -> Record:
-    """The mean of records that differ by seed alone, as one record; the record without a seed where there is one.
-
-    Perplexities are averaged on the log scale, on which claims compare them: the geometric mean.
-    """
+    """The mean of records that differ by seed alone, of perplexities the geometric one; the record without a seed where there is one."""
     if len({record.seed for record in records}) < len(records):
         raise BadInput(f"{len(records)} records of one seed in one cell: {records[0]}; name more fields in the filter")
     means = [record for record in records if record.seed is None]

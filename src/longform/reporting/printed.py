@@ -29,10 +29,7 @@ NO_RESULTS = ("setting", "quoted")  # kinds of tables
 
 @dataclass(frozen=True)
 class Printed:
-    """One printed number, None where the paper's text lost it, and the ``path`` to it inside its table.
-
-    ``where``: fields of the record that stands beside it, None where no ``rule`` leads to one.
-    """
+    """One printed number, None where the paper's text lost it; ``where``: of the record beside it, None if no ``rule`` leads to one."""
 
     table: str
     path: tuple[str, ...]
@@ -213,10 +210,7 @@ def steps_of(pattern: str, path: Sequence[str]) -> dict[str, str] | None:
 def _leaves(
     held: Any, path: tuple[str, ...], words: Mapping[str, str], columns: Sequence[str] = ()
 ) -> Iterator[tuple[tuple[str, ...], float | None, Mapping[str, str]]]:
-    """Numbers with their paths, and the words and lists of words of the block that each stands in.
-
-    A list as long as the ``columns`` that stand above it takes its steps from them.
-    """
+    """Numbers with their paths and the words of the block that each stands in; lists take their steps from ``columns`` above them."""
     if isinstance(held, Mapping):
         columns = held.get("columns", columns)
         listed = {str(k): [v] if isinstance(v, str) else v for k, v in held.items() if isinstance(v, str | list)}

@@ -25,12 +25,8 @@ Drawing = tuple[Callable[[Any], None], tuple[float, float]]  # draws on a matplo
 class Cell:
     """One number of a table with its 95 % interval; from fewer than ``FEWEST_UNITS`` units it has no interval and no p-value.
 
-    Attributes:
-        units, excluded: documents scored and set aside.
-        p_value: permutation test against real text, where there was one.
-        printed: the paper's number; ``verdict`` and ``why`` say how ours compares with it.
-        signature: the critic with its settings, or the name of the closed form.
-        detail: whether only the CSV has it, not the wide table (single seeds, totals).
+    ``units`` and ``excluded`` are documents scored and set aside, ``p_value`` is of a test against real text; ``verdict`` and ``why``
+    compare with the paper's ``printed`` number. What is ``detail`` (single seeds, totals) is in the CSV alone.
     """
 
     row: str

@@ -1,18 +1,13 @@
 """The exhibits of lapata2005 from a few records made by hand."""
 
-from pathlib import Path
-
 import pytest
 
 from longform.core.results import Record, Results
-from longform.reporting.claims import CONTRADICTED, HOLDS, UNDECIDED, UNTESTABLE, judge
+from longform.reporting.claims import CONTRADICTED, HOLDS, UNDECIDED, UNTESTABLE
 from longform.reporting.papers import lapata2005
-from longform.reporting.printed import read_expected
-from tests.reporting.papers.exhibits import draw
+from tests.reporting.papers.exhibits import at, draw, judged, printed, save
 
-FOLDER = Path(__file__).parents[3] / "experiments/lapata2005"
-EXPECTED = read_expected(FOLDER)
-BETTER = {"jiang_conrath": "lower"}
+EXPECTED, AS_IN_THE_PAPER = printed("lapata2005"), printed("lapata2005", "paper")
 
 
 def record(critic, metric, value, spread=0.05, corpus="summaries", **more):
@@ -21,7 +16,7 @@ def record(critic, metric, value, spread=0.05, corpus="summaries", **more):
 
 
 def correlation(critic, value, kind="pearson"):
-    return record(critic, kind, value, task="text", better=BETTER.get(critic, "higher"))
+    return record(critic, kind, value, task="text", better="lower" if critic == "jiang_conrath" else "higher")
 
 
 RESULTS = Results([correlation("hirst_st_onge", 0.5), correlation("grid_transitions", 0.3),
@@ -46,34 +41,30 @@ RESULTS = Results([correlation("hirst_st_onge", 0.5), correlation("grid_transiti
 
 @pytest.mark.parametrize("name", ["correlations", "meta_evaluation", "regression", "matrix"])
 def test_every_exhibit_is_saved_with_its_numbers(name, tmp_path):
-    draw(EXPECTED, name, RESULTS, tmp_path).save(tmp_path, name)
-    assert (tmp_path / f"{name}.csv").read_text().count("\n") > 2
+    save(EXPECTED, name, RESULTS, tmp_path)
 
 
 def test_the_papers_models_stand_in_a_triangle_and_their_minus_signs_are_counted(tmp_path):
     table = draw(EXPECTED, "correlations", RESULTS, tmp_path)
-    cells = {(c.row, c.column): c.value for c in table.cells}
-    assert cells["latent semantics (LSA)", "entity grid, role transitions"] == 0.02
+    cells = at(table)
+    assert cells["latent semantics (LSA)", "entity grid, role transitions"].value == 0.02
     assert "log-probability of a language model" not in {row for row, _ in cells}
-    assert cells["10 raters, each against the others", "people"] == 0.8
+    assert cells["10 raters, each against the others", "people"].value == 0.8
     assert any("Hirst and St-Onge 1 (0)" in n and "Jiang and Conrath (a distance) 1 (2)" in n for n in table.notes)
 
 
 def test_simulated_raters_are_told_and_say_nothing_of_people(tmp_path):
     assert lapata2005.SIMULATED in draw(EXPECTED, "correlations", RESULTS, tmp_path).notes
-    judged = {j.claim["id"]: j.verdict for j in EXPECTED.judged(RESULTS, tmp_path)}
-    assert judged.pop("grid_and_lsa_are_complementary") == HOLDS
-    assert set(judged.values()) == {UNTESTABLE}
-    paper = read_expected(FOLDER, "paper")
-    assert lapata2005.SIMULATED not in draw(paper, "correlations", RESULTS, tmp_path).notes
-    judged = {j.claim["id"]: j for j in judge("lapata2005", EXPECTED.claims, RESULTS, tmp_path, "paper")}
-    assert judged["four_models_go_with_people"].verdict == judged["the_distance_is_negative"].verdict == HOLDS
-    assert judged["others_do_not"].verdict == HOLDS and len(judged["others_do_not"].rows) == 4
-    assert judged["hirst_st_onge_is_highest"].verdict == HOLDS
-    assert judged["models_stay_below_raters"].verdict == UNDECIDED, "ten raters are fewer than twenty"
+    found = judged(EXPECTED, RESULTS, tmp_path)
+    assert found.pop("grid_and_lsa_are_complementary").verdict == HOLDS
+    assert {one.verdict for one in found.values()} == {UNTESTABLE}
+    assert lapata2005.SIMULATED not in draw(AS_IN_THE_PAPER, "correlations", RESULTS, tmp_path).notes
+    found = judged(AS_IN_THE_PAPER, RESULTS, tmp_path)
+    held = ("four_models_go_with_people", "the_distance_is_negative", "others_do_not", "hirst_st_onge_is_highest")
+    assert {found[name].verdict for name in held} == {HOLDS} and len(found["others_do_not"].rows) == 4
+    assert found["models_stay_below_raters"].verdict == UNDECIDED, "ten raters are fewer than twenty"
     swapped = Results([r if r.critic != "jiang_conrath" else correlation("jiang_conrath", 0.4) for r in RESULTS])
-    verdicts = {j.claim["id"]: j.verdict for j in judge("lapata2005", EXPECTED.claims, swapped, tmp_path, "paper")}
-    assert verdicts["the_distance_is_negative"] == CONTRADICTED
+    assert judged(AS_IN_THE_PAPER, swapped, tmp_path)["the_distance_is_negative"].verdict == CONTRADICTED
 
 
 def test_a_distance_is_turned_and_differences_are_corrected_for_their_number(tmp_path):

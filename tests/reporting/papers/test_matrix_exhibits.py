@@ -1,17 +1,12 @@
 """The matrix of critics and corruptions from a few responses made by hand."""
 
-from pathlib import Path
-
 import pytest
 
 from longform.core.results import Record, Results
-from longform.reporting.printed import read_expected
 from tests.refusals import refuses
-from tests.reporting.papers.exhibits import draw
+from tests.reporting.papers.exhibits import at, draw, printed, save
 
-EXPECTED = read_expected(Path(__file__).parents[3] / "experiments/matrix")
-
-
+EXPECTED = printed("matrix")
 BETTER = {"facts": "higher", "repetition": "nearer_real"}
 
 
@@ -33,19 +28,16 @@ RESULTS = Results([Record("facts", "score", "corruptions", "data", task="sound",
 
 def test_a_cell_is_the_paired_difference_and_the_figure_on_the_scale_of_each_critic(tmp_path):
     table = draw(EXPECTED, "corruption_matrix", RESULTS, tmp_path)
-    cells = {(c.row, c.column): c for c in table.cells}
+    cells = at(table)
     own = cells["verified facts", "false fact"]
     assert (own.value, own.low, own.high, own.verdict) == (-0.5, -0.6, -0.4, "seen")
     assert own.why == "its own corruption" and cells["repeated 4-grams", "false fact"].verdict == "not seen"
     assert {row for row, _ in cells} == {"verified facts", "repeated 4-grams", "word PPL", "unknown critic"}
     assert "2 of 3 critics see a corruption that they are meant for, 1 of 2 one that they are not" in table.notes[0]
     refuses(r"severity 0\.3", draw, EXPECTED, "corruption_matrix", RESULTS, tmp_path, severity=0.3)
-    figure = draw(EXPECTED, "corruption_responses", RESULTS, tmp_path)
-    figure.save(tmp_path, "responses")
-    found = {(c.row, c.column): c for c in figure.cells}
+    found = at(save(EXPECTED, "corruption_responses", RESULTS, tmp_path))
     turned = found["verified facts", "false fact 1"]  # of which higher is better
     assert (turned.value, turned.low, turned.high) == pytest.approx((18, 16, 20))
     either = found["repeated 4-grams", "repeated sentence 0.2"]  # near real text is better, whichever way
     assert (either.value, either.low, either.high) == pytest.approx((8, 6, 10))
     assert found["word PPL", "mixed language 0.2"].low == pytest.approx(-1)
-    assert (tmp_path / "responses.png").stat().st_size > 5000

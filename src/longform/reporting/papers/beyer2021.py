@@ -93,10 +93,7 @@ def size_sweep(given: Given, tasks: Sequence[str]) -> Figure:
 
 
 def region_surprisal(given: Given, suites: Sequence[str], likelier: Sequence[str], systems: Sequence[str]) -> Figure:
-    """Bits of the judged region under either condition of each suite, for the first of the systems that the run has.
-
-    ``likelier``: conditions that the suites predict to be the less surprising.
-    """
+    """Bits of the judged region under the conditions predicted ``likelier`` and the others, of the first system that the run has."""
     found = _accuracies(given, *suites)
     system = next((name for name in systems if len(found.where(system=name))), "")
     sides = ("predicted less surprising", "predicted more surprising")
@@ -129,10 +126,7 @@ def region_surprisal(given: Given, suites: Sequence[str], likelier: Sequence[str
 
 
 def contrast(suite: Suite) -> tuple[int | None, str, str]:
-    """Region, better and worse condition of a suite with one prediction: the region is more surprising in the worse one.
-
-    Raises BadInput: the suite predicts something else.
-    """
+    """Region, and the conditions in which it is predicted less and more surprising. Raises BadInput: a suite predicts otherwise."""
     formulas = suite.formulas()
     formula = formulas[0]
     if len(formulas) == 1 and isinstance(formula, Binary) and formula.symbol in "<>":
@@ -145,10 +139,9 @@ def contrast(suite: Suite) -> tuple[int | None, str, str]:
 def harness_task(suite: Suite) -> dict[str, str]:
     """A task of lm-evaluation-harness: a YAML file and its documents as JSON lines.
 
-    Where both conditions of every item share what follows, the model chooses between contexts; where they share what
-    comes before, between continuations; else between whole texts, behind an empty context. ``acc`` compares sums of
-    log-probabilities, which is the suite's decision under metric "sum"; neither of the harness's accuracies is the mean over
-    tokens. A mark ``[SEP]`` stays in the text: the harness has no notion of a change of speaker.
+    The model chooses between contexts where both conditions of every item share what follows, between continuations where they
+    share what comes before, else between whole texts. ``acc`` compares sums of log-probabilities, as metric "sum" does; neither of
+    the harness's accuracies is the mean over tokens. ``[SEP]`` stays in the text: the harness knows no change of speaker.
     """
     region, better, worse = contrast(suite)
     # contexts, continuations and the better one's place, in the order in which an item writes its conditions
@@ -183,10 +176,8 @@ def _parts(condition: Condition, region: int | None) -> tuple[str, str]:
 def judgement_sheet(suites: Sequence[Suite], per_suite: int, seed: int) -> dict[str, str]:
     """Pairs of texts with items, sides and order drawn by seed, as files; pairs whose two sides read alike are never drawn.
 
-    ``sheet.csv``: item, left, right, and two empty columns for the judge; ``key.csv``: item and the coherent side, apart
-    from it. ``study.jsonl`` and ``study.csv``: all fields, with the condition that spoilt the other side, for a program that
-    shows the pairs.
-
+    ``sheet.csv`` has two empty columns for the judge, ``key.csv`` the coherent side; ``study.jsonl`` and ``study.csv`` have all
+    fields, with the condition that spoilt the other side, for a program that shows the pairs.
     Raises BadInput: a suite that is no contrast, or of which all pairs read alike; no pair asked for.
     """
     if per_suite < 1:

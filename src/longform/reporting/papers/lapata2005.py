@@ -1,7 +1,6 @@
 """Tables of "Automatic Evaluation of Text Coherence: Models and Representations" (Lapata, Barzilay, IJCAI 2005).
 
-Their numbers were stripped from every text of the paper that could be read, so the printed magnitudes are lost: claims hold
-ours against what its words state (which models go with people, that the distance goes against them).
+Their numbers are lost from every text of the paper that could be read: claims hold ours against what its words state.
 """
 
 from collections import Counter
@@ -101,10 +100,7 @@ def regression(given: Given) -> Table:
 
 
 def matrix(given: Given) -> Table:
-    """Every scorer on every shuffle task: pairwise accuracy with a test against chance, ties one half.
-
-    A scorer that ties on every pair is blind to order: it has a dash.
-    """
+    """Pairwise accuracy of every scorer on every shuffle task; one that ties on every pair is blind to order and has a dash."""
     known = given.expected["labels"]["critic"]
     records = _found(given, metric="pairwise_accuracy", corpus=["shuffled_wiki", "reports"])
     found = Results(r for r in records if r.task and r.critic in known)

@@ -139,9 +139,8 @@ def checker(given: Given) -> Table:
 def table_2(given: Given, answers: str | None = None) -> Files:
     """What the paper's annotators found, exact repeats counted here, and, with ``answers``, what ours found.
 
-    Beside it ``sheet.csv`` and ``sheet.jsonl`` for ``python -m longform.study make claim``, ``answers.csv``, an empty form for
-    those who work without the app, and ``key.csv``: which decoder wrote what. ``answers`` is a filled form's path below
-    ``data``; none at the default scale, where nobody was asked.
+    Beside it ``sheet.csv`` and ``sheet.jsonl`` for ``python -m longform.study make claim``, ``key.csv``, which decoder wrote what,
+    and ``answers.csv``, an empty form; ``answers`` is a filled one's path below ``data``.
     """
     sheet = given.results.one(critic="verifiability", metric="exact_repeats", corpus="test").details
     items, block = sheet["items"], given.expected["table_2"]
@@ -195,10 +194,7 @@ def _named(r: Record, given: Given) -> Cell:
 
 
 def figure_2(given: Given) -> Figure:
-    """USPV against USPG on validation prefixes: (a) small models of several training corpora, (b) several sizes of one, where there are.
-
-    Of a run that sweeps more decoders than the others, those are shown that the others have too.
-    """
+    """USPV against USPG on validation prefixes, decoders that all runs have: (a) models of several corpora, (b) sizes, where there are."""
     corpora, sizes = ("sweep", "web", "books", "pages"), ("sweep", "medium", "large")
     names = _found(given, ["pages"], "USPG").values("system")
     shared = [given.decoders[name] for name in names if name in given.decoders]

@@ -1,7 +1,6 @@
 """What each critic sees: every critic's response to every corruption of the synthetic world. No paper has this table.
 
-A response is the paired difference of damaged text from sound text. A critic sees a corruption where the paired permutation test
-says so.
+A response is the paired difference of damaged from sound text; the critic sees the corruption where the permutation test says so.
 """
 
 from dataclasses import replace

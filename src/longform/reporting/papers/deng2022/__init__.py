@@ -1,7 +1,6 @@
 """Tables and figures of "Model Criticism for Long-Form Text Generation" (Deng, Kuleshov, Rush 2022), numbered as printed.
 
-Here: numbers that follow from others (shares of Table 12, survival, n-grams, terms of appendix A, correlations with people),
-as records like those that they come from, so that tables, claims and the ledger find them by their fields.
+Here: numbers that follow from others, as records, so that tables, claims and the ledger find them by their fields.
 """
 
 import math

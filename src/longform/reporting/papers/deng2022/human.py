@@ -1,7 +1,6 @@
 """Tables 4 and 18 of deng2022 and the human study's own table: PPL, MAUVE, Latent PPL and annotators side by side.
 
-Where no person took part the captions say so: simulated annotators flip a known rule at known rates, so these tables show
-that the analysis recovers what was put in, and nothing about people.
+Simulated annotators, of whom captions tell, flip a known rule at known rates: they show what the analysis recovers, not people.
 """
 
 from collections import Counter
@@ -97,10 +96,7 @@ def table_18(given: Given) -> Table:
 
 
 def human_study(given: Given) -> Table:
-    """Share coherent with both intervals, majority, alpha and kappa beside what was put in; mixed effects.
-
-    What is expected of simulated annotators follows from their error rates, ``details.known.rates`` of a record.
-    """
+    """Share coherent with both intervals, majority, alpha, kappa, mixed effects; what error rates of simulated annotators predict."""
     people = given.select(HUMAN)
     cells: list[Cell] = []
     for record in people:

@@ -57,13 +57,10 @@ def section_page(name: str, caption: str, unit: str, sections: Sequence[tuple[st
 
 @dataclass(frozen=True)
 class Mark:
-    """One symbol of a chain of mentions, as a record of the mention critic lists it.
+    """One symbol of a chain of mentions, as a record of the mention critic lists it: form and entity (``he:3``), or a sentence's stop.
 
-    Attributes:
-        start, end: character offsets; equal for a sentence stop.
-        symbol: form and entity, e.g. ``he:3``; a stop opens each sentence of a chain (section 5).
-        log_probability: given the four symbols before it; ``bad``: whether that is below the threshold.
-        best, best_log_probability: the likeliest successor met in training, for a bad symbol.
+    Its log probability is given the four symbols before it; where it is ``bad``, below the threshold, ``best`` is the likeliest
+    successor met in training. A stop opens each sentence (section 5); its character offsets are equal.
     """
 
     start: int
@@ -242,11 +239,7 @@ def escaped(text: str) -> str:
 def generated_articles(given: Given, corpus: str, system: str, generated: int = 5, real: int = 2) -> Files:
     """The share of derivable sentences of real text and of every system; the first articles of one, beside real ones.
 
-    Args:
-        corpus, system: whose articles are shown, of the first seed where there are several.
-        generated: how many with titles, and how many without.
-        real: how many of the corpus's test split.
-
+    ``generated``: how many with titles, and how many without, of the first seed; ``real``: how many of the corpus's test split.
     Raises BadInput: no record of the system or of real text, or texts that are not there or are not those that were scored.
     """
     notes = [

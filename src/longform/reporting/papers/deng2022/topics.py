@@ -30,10 +30,7 @@ NAMED = 2  # words in a topic's name
 
 
 def table_9(given: Given) -> Table:
-    """Latent NLL of topic logits in nats per document, for data and models with and without titles.
-
-    The released code scores the posterior's mean, so the printed numbers, of models without titles, stand beside that.
-    """
+    """Latent NLL of topic logits in nats per document; the printed numbers stand beside the posterior's mean, as released code scores."""
     read = given.select(NLL)
     truth = given.exact_rows(read.values("corpus"), "topic_latent_nll", next(iter(COLUMNS)))
     lost = f"documents without a known word, at most in one row: {max((r.excluded or 0 for r in read), default=0)}"
@@ -140,10 +137,7 @@ def table_1(given: Given) -> Table:
 
 
 def figure_latent_over_word(given: Given) -> Figure:
-    """Latent PPL over word PPL of every model (ours, after section 3): HSMMs of several numbers of states, transformers of several sizes.
-
-    Hollow points are the paper's, where our language has its size.
-    """
+    """Latent PPL over word PPL of every model (ours, after section 3); hollow points are the paper's, where our language has its size."""
     cells = given.pivot({column: TABLE_1[column] for column in FACTS}, "table_01", SYSTEM[1:])
     whole = {(cell.row, cell.column): cell for cell in cells if not cell.detail and cell.value is not None}
     systems = {given.labels(record, *SYSTEM[1:]): record.system for record in given.select(LATENT)}

@@ -1,8 +1,4 @@
-"""Section transitions of deng2022: Tables 12 and 13, the errors of Figure 4, the marked article of Figure 1.
-
-They are read from the details of the section critic's records: how often each transition was made, how probable the critic
-finds it, and the most improbable articles of the set.
-"""
+"""Section transitions of deng2022, from details of the section critic's records: Tables 12 and 13, Figures 1 and 4."""
 
 import math
 from collections import Counter
@@ -111,9 +107,8 @@ def table_12(given: Given) -> Table:
 def figure_4(given: Given) -> Figure:
     """P(z_m | z_{m-1}) of a model less that of real text, on the most common titles, improbable ones framed.
 
-    The paper draws a graph; the same numbers stand here in a matrix, where no label hides another. A title's end counts
-    among what may follow it. Intervals are Newcombe's (1998) from two of Wilson's; the units are the visits of the earlier
-    title on the side that has fewer. Raises BadInput: the exhibit's choice is not one model.
+    The paper draws a graph; the same numbers stand here in a matrix. A title's end counts among what may follow it. Intervals are
+    Newcombe's (1998) from two of Wilson's; units are visits of the earlier title. Raises BadInput: the choice is not one model.
     """
     model = given.select(LATENT).one()
     sides = [transitions(given.select(LATENT, system="data", titles=None).one()), transitions(model)]
