@@ -96,10 +96,9 @@ class Judged:
 def judge(
     paper: str, claims: Sequence[Mapping[str, Any]], results: Results, data: Path, scale: str = "default"
 ) -> list[Judged]:
-    """Every claim of a paper's ``expected.yaml`` with its rows.
+    """Every claim of a paper's ``expected.yaml`` with its rows. Raises BadInput: a claim that is written wrongly.
 
-    ``data``: its ``corpora/<study>/<corpus>/facts.json`` hold exact values; ``scale``: of experiment, for claims that are not
-    testable at it. Raises BadInput: a claim that is written wrongly.
+    Below ``data`` corpora hold exact values; ``scale`` names that of experiment, at which some claims are not testable.
     """
     facts = Facts(data)
     return [_judged(paper, claim, results, facts, scale) for claim in claims]
@@ -204,7 +203,11 @@ class _Comparison:
             for a, b in (two for earlier, later in pairs for two in product(earlier, later)):
                 yield self._row(f"{a.label} < {b.label}", b.less(a), a, b)
             return
-        singles = [self._single(numbers) for numbers in sides]
+        for numbers in sides:
+            if len(numbers) != 1:
+                told = f"a filter finds {[n.label for n in numbers]}, one number is wanted"
+                raise BadInput(f"claim {self.claim['id']}: {told}; name the fields in which they differ")
+        singles = [number for (number,) in sides]
         if form == "rising":
             estimates = [number.estimate for number in singles if number.estimate is not None]
             found = slope(estimates) if len(estimates) == len(singles) else None
@@ -235,17 +238,10 @@ class _Comparison:
         verdict = HOLDS if shown.low > margin else CONTRADICTED if shown.high < margin else UNDECIDED
         return Row(label, compared, shown, verdict, once=once)
 
-    def _single(self, numbers: Sequence[_Number]) -> _Number:
-        if len(numbers) != 1:
-            told = f"a filter finds {[n.label for n in numbers]}, one number is wanted"
-            raise BadInput(f"claim {self.claim['id']}: {told}; name the fields in which they differ")
-        return numbers[0]
-
     def _numbers(self, step: Mapping[str, Any]) -> list[_Number]:
         """The numbers that a step of the claim stands for: several where its filter finds several records."""
         operation = min(OPERATIONS & set(step), default="")
-        held: Any = step.get(operation)
-        called = step.get("called")
+        held, called = step.get(operation, {}), step.get("called")
         if not operation:
             return self._records(step)
         if operation == "value":

@@ -73,10 +73,7 @@ def folder_of(kind: Path, name: str) -> Path | None:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number with its 95 % interval, None where there is none or too few units for one.
-
-    ``units``: the fewest documents or items that any part of it rests on; None for a constant.
-    """
+    """A number with its 95 % interval, if any, and the fewest documents or items that a part of it rests on; None for a constant."""
 
     value: float
     low: float | None = None
@@ -112,15 +109,12 @@ class Estimate:
         """Its absolute value: an interval on one side of zero is reflected, one around zero begins at zero."""
         if self.low is None or self.high is None:
             return replace(self, value=abs(self.value))
-        ends = sorted((abs(self.low), abs(self.high)))
-        return replace(self, value=abs(self.value), low=0.0 if self.low < 0 < self.high else ends[0], high=ends[1])
+        low, high = sorted((abs(self.low), abs(self.high)))
+        return replace(self, value=abs(self.value), low=0.0 if self.low < 0 < self.high else low, high=high)
 
 
 def of_records(records: Sequence[Record], log: bool = False) -> Estimate | None:
-    """One record's number, or the mean over records of several seeds; None where a number is missing or not finite.
-
-    A record without a seed beside records of seeds is their mean already. ``log``: as perplexities are compared.
-    """
+    """One record's number, or the mean over seeds, which a record without one is already; None where a number is missing or not finite."""
     records = [r for r in records if r.seed is None] or records
     estimates = [Estimate(r.value, r.low, r.high, r.units) for r in records if r.value is not None]
     if not records or len(estimates) < len(records) or any(math.isnan(e.value) for e in estimates):

@@ -113,9 +113,8 @@ def figure_6(given: Given) -> Figure:
     for r in distances:
         tested, known = given.label("system", r.system), given.label("system", r.variant)
         cells.append(cell(f"tested: {tested}", f"known: {known}", r))
-    block = given.expected["figure_6"]
+    block, share = given.expected["figure_6"], given.results.one(metric="own_top_two")
     paper = 100 * block["sources_in_their_own_top_two"] / block["sources"]
-    share, chance = given.results.one(metric="own_top_two"), given.results.one(metric=CHANCE).value
     cells.append(cell("writers in their own top two", "%", share, printed=paper).times(100))
     scaled = np.array([[distances.one(system=a, variant=b).details["scaled"] for b in names] for a in names])
 
@@ -132,7 +131,7 @@ def figure_6(given: Given) -> Figure:
 
     caption = (
         "Figure 6. Distance of a tested writer's texts to each known writer's, scaled to [1, 2] in each row (darker: nearer). By "
-        f"chance {chance:.0%} of the writers would be in their own top two."
+        f"chance {given.results.one(metric=CHANCE).value:.0%} of the writers would be in their own top two."
     )
     return Figure(caption, cells, draw, (6.0, 4.6), given.notes)
 

@@ -18,12 +18,8 @@ from longform.reporting.pivot import SYSTEM, Given
 from longform.reporting.table import Cell, Table, cell, exact
 
 HUMAN = {"critic": "human_study", "metric": "coherent_share"}
-COLUMNS = {
-    "PPL": {"critic": "perplexity", "metric": "word_ppl"},
-    "MAUVE": {"critic": "mauve", "metric": "mauve"},
-    "Latent PPL": {"critic": "section_order", "metric": "latent_ppl"},
-    "Human": HUMAN,
-}
+COLUMNS = {"PPL": {"critic": "perplexity", "metric": "word_ppl"}, "MAUVE": {"critic": "mauve", "metric": "mauve"}}
+COLUMNS |= {"Latent PPL": {"critic": "section_order", "metric": "latent_ppl"}, "Human": HUMAN}
 TOWARDS_GOOD = {"PPL": -1.0, "MAUVE": 1.0, "Latent PPL": -1.0}  # a low perplexity should go with a high share
 FEWEST_SYSTEMS = 3  # below which no correlation is given
 MOST = 30  # organisations that Table 18 shows

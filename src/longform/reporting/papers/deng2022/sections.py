@@ -23,13 +23,9 @@ from longform.reporting.table import Cell, Figure, Table, exact
 LATENT = {"critic": "section_order", "metric": "latent_ppl"}
 GOLD = {**LATENT, "variant": "gold"}
 OWN = "Latent PPL, own titles"  # gold in real text, else what the model itself wrote
-COLUMNS: dict[str, Mapping[str, Any]] = {
-    "PPL": {"critic": "perplexity", "metric": "word_ppl"},
-    "Latent PPL": LATENT,
-    OWN: {**LATENT, "variant": ["gold", "written"]},
-    f"{OWN}, released rule": {**LATENT, "variant": "released"},
-    "title accuracy": {"critic": "section_order", "metric": "title_accuracy"},
-}
+COLUMNS: dict[str, Mapping[str, Any]] = {"PPL": {"critic": "perplexity", "metric": "word_ppl"}, "Latent PPL": LATENT}
+COLUMNS |= {OWN: {**LATENT, "variant": ["gold", "written"]}, f"{OWN}, released rule": {**LATENT, "variant": "released"}}
+COLUMNS |= {"title accuracy": {**LATENT, "metric": "title_accuracy"}}
 
 
 def titles(given: Given, printed: str, caption: str) -> Table:

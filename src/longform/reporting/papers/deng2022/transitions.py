@@ -78,8 +78,7 @@ def _sum(found: Iterable[Transition]) -> int:
 
 def blank(record: Record) -> Record:
     """A record of the same system, seed and critic that measures nothing yet."""
-    kept = ("critic", "metric", "corpus", "system", "titles", "seed")
-    return Record(**{name: getattr(record, name) for name in kept})
+    return Record(**{name: getattr(record, name) for name in ("critic", "metric", *SYSTEM, "seed")})
 
 
 def wilson_fields(hits: float, trials: float) -> dict[str, Any]:
