@@ -1,7 +1,6 @@
 """Claims judged from intervals, and intervals of what is computed from several numbers."""
 
 import csv
-import json
 import math
 
 import pytest
@@ -10,8 +9,9 @@ from longform.core.resampling import generator
 from longform.core.results import Record, Results
 from longform.evaluation.measurements import wilson
 from longform.reporting.claims import claims_markdown, judge, write_claims
-from longform.reporting.estimates import Estimate, constant, contrast, of_records, over_seeds, slope
+from longform.reporting.estimates import Estimate, contrast, of_records, over_seeds, slope
 from tests.refusals import refuses
+from tests.reporting.papers.exhibits import state
 
 
 def ppl(system, value, titles=None, corpus="wiki", metric="latent_ppl", spread=0.02, units=100, **more):
@@ -126,11 +126,9 @@ def test_a_claim_about_what_was_not_run_says_what_it_takes(tmp_path):
 
 
 def test_an_exact_value_lies_in_the_interval_or_outside_it(tmp_path):
-    folder = tmp_path / "corpora" / "articles" / "wiki"
-    folder.mkdir(parents=True)
     exact = {"for_each": ["corpus"], "order": None, "contains": [{"system": "data"}, {"fact": "truth.latent_ppl"}]}
     for value, verdict in ((2.03, "holds"), (2.1, "contradicted")):
-        (folder / "facts.json").write_text(json.dumps({"truth": {"latent_ppl": value}}))
+        state(tmp_path, "wiki", truth={"latent_ppl": value})
         found = judged(tmp_path, Results([r for r in RESULTS if r.corpus == "wiki"]), **exact)
         assert rows(found) == {("wiki", "data covers truth.latent_ppl"): verdict}
 
@@ -258,7 +256,7 @@ def test_the_mean_over_seeds_covers_the_truth_where_the_documents_are_the_same_f
 def test_records_of_seeds_are_one_number_and_fewer_than_twenty_units_give_no_interval():
     few = Estimate(1.0, 0.9, 1.1, 19)
     assert few.low is None and not few.known
-    assert contrast((1, -1), (few, constant(0.5))) == Estimate(0.5, units=19)
+    assert contrast((1, -1), (few, Estimate(0.5, 0.5, 0.5))) == Estimate(0.5, units=19)
     assert over_seeds([few, Estimate(2.0, 1.9, 2.1, 50)]).high is None
     records = [
         Record("c", "m", seed=seed, value=v, low=v - 0.1, high=v + 0.1, units=30) for seed, v in enumerate((1.0, 3.0))

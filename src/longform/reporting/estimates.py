@@ -16,16 +16,14 @@ from longform.core.results import NAMES, Record, Results
 
 DEFAULTS: Mapping[str, Any] = {"variant": "", "task": "", "severity": None}  # of fields that a filter does not name
 ANY = "*"
+IDENTITY = NAMES[: NAMES.index("seed")]  # records that agree in these differ by seed alone
+FEWEST_UNITS = 20  # below this many documents or items neither an interval nor a p-value is given
 
 
 def select(results: Iterable[Record], filters: Mapping[str, Any]) -> Results:
-    """Records that agree with a filter.
+    """Records that agree with a filter: field -> the wanted value, a list of values, or a pattern with ``*``. Raises BadInput: no such field.
 
-    Args:
-        filters: field -> the wanted value, a list of values, or a pattern with ``*``. A filter that does not name
-            ``variant``, ``task`` or ``severity`` wants the default reader, no task and undamaged text.
-
-    Raises BadInput: no such field.
+    A filter that does not name ``variant``, ``task`` or ``severity`` wants the default reader, no task and undamaged text.
     """
     unknown = sorted(filters.keys() - set(NAMES))
     if unknown:
@@ -73,16 +71,9 @@ def folder_of(kind: Path, name: str) -> Path | None:
     return next(iter(sorted(kind.glob(f"*/{name}"))), None)
 
 
-FEWEST_UNITS = 20  # below this many documents or items neither an interval nor a p-value is given
-
-
 @dataclass(frozen=True)
 class Estimate:
-    """A number with its 95 % interval; ``low`` and ``high`` are None where there is none, or too few units for one.
-
-    Attributes:
-        units: the fewest documents or items that any part of it rests on; None for a constant.
-    """
+    """A number with its 95 % interval, if any, and the fewest documents or items that a part of it rests on; None for a constant."""
 
     value: float
     low: float | None = None
@@ -93,6 +84,9 @@ class Estimate:
         if self.units is not None and self.units < FEWEST_UNITS:
             object.__setattr__(self, "low", None)
             object.__setattr__(self, "high", None)
+
+    def __sub__(self, other: "Estimate") -> "Estimate":
+        return contrast((1, -1), (self, other))
 
     @property
     def known(self) -> bool:
@@ -115,27 +109,16 @@ class Estimate:
         """Its absolute value: an interval on one side of zero is reflected, one around zero begins at zero."""
         if self.low is None or self.high is None:
             return replace(self, value=abs(self.value))
-        ends = sorted((abs(self.low), abs(self.high)))
-        return replace(self, value=abs(self.value), low=0.0 if self.low < 0 < self.high else ends[0], high=ends[1])
-
-
-def constant(value: float) -> Estimate:
-    """A number that is known exactly."""
-    return Estimate(float(value), float(value), float(value))
+        low, high = sorted((abs(self.low), abs(self.high)))
+        return replace(self, value=abs(self.value), low=0.0 if self.low < 0 < self.high else low, high=high)
 
 
 def of_records(records: Sequence[Record], log: bool = False) -> Estimate | None:
-    """One record's number, or the mean over records of several seeds; None where a number is missing or not finite.
-
-    A record without a seed beside records of seeds is their mean already.
-
-    Args:
-        log: on the log scale, as perplexities are compared.
-    """
+    """One record's number, or the mean over seeds, which a record without one is already; None where a number is missing or not finite."""
     records = [r for r in records if r.seed is None] or records
-    if not records or any(r.value is None or math.isnan(r.value) for r in records):
-        return None
     estimates = [Estimate(r.value, r.low, r.high, r.units) for r in records if r.value is not None]
+    if not records or len(estimates) < len(records) or any(math.isnan(e.value) for e in estimates):
+        return None
     scaled = [e.log() for e in estimates] if log else estimates
     return scaled[0] if len(scaled) == 1 else over_seeds(scaled)
 
@@ -146,28 +129,26 @@ def contrast(weights: Sequence[float], estimates: Sequence[Estimate]) -> Estimat
     .. math:: \hat L = \sum_i c_i\hat\theta_i - \sqrt{\sum_{c_i>0} c_i^2(\hat\theta_i - l_i)^2
               + \sum_{c_i<0} c_i^2(u_i - \hat\theta_i)^2}
 
-    and the upper end alike (Zou and Donner 2008, eq. 4; Zou, Huang and Zhang 2009 for more than two). A difference has
-    weights 1 and -1; a log ratio is a difference of logs. Scores of the same documents are positively correlated, so
-    that the interval of their difference is then too wide, never too narrow.
+    and the upper end alike (Zou and Donner 2008, eq. 4; Zou, Huang and Zhang 2009 for more than two). Scores of the same
+    documents are positively correlated, so that the interval of their difference is then too wide, never too narrow.
     """
     value = sum(c * e.value for c, e in zip(weights, estimates, strict=True))
-    units = [e.units for e in estimates if e.units is not None]
-    fewest = min(units) if units else None
     if not all(e.known for e in estimates):
-        return Estimate(value, units=fewest)
+        return Estimate(value, units=_fewest(estimates))
     below = above = 0.0
     for c, e in zip(weights, estimates, strict=True):
         down, up = max(e.value - e.low, 0.0), max(e.high - e.value, 0.0)  # type: ignore[operator]  # known
         below += (c * (down if c > 0 else up)) ** 2
         above += (c * (up if c > 0 else down)) ** 2
-    return Estimate(value, value - math.sqrt(below), value + math.sqrt(above), fewest)
+    return Estimate(value, value - math.sqrt(below), value + math.sqrt(above), _fewest(estimates))
+
+
+def _fewest(estimates: Sequence[Estimate]) -> int | None:
+    return min((e.units for e in estimates if e.units is not None), default=None)
 
 
 def slope(estimates: Sequence[Estimate]) -> Estimate:
-    """Least-squares slope per step over a list of independent estimates, its interval by :func:`contrast`.
-
-    Raises BadInput: fewer than two.
-    """
+    """Least-squares slope per step over independent estimates, its interval by :func:`contrast`. Raises BadInput: fewer than two."""
     if len(estimates) < 2:
         raise BadInput(f"a slope needs at least two numbers, got {len(estimates)}")
     places = np.arange(len(estimates)) - (len(estimates) - 1) / 2
@@ -182,11 +163,10 @@ def over_seeds(estimates: Sequence[Estimate]) -> Estimate:
     averaging does not reduce h. Satterthwaite's quantile for the sum covers less than 90 % at two or three seeds.
     """
     values = np.array([e.value for e in estimates])
-    value, units = float(values.mean()), [e.units for e in estimates if e.units is not None]
-    fewest = min(units) if units else None
+    value = float(values.mean())
     if not all(e.known for e in estimates):
-        return Estimate(value, units=fewest)
+        return Estimate(value, units=_fewest(estimates))
     between = float(stats.t.ppf(0.975, len(values) - 1)) * float(values.std(ddof=1)) / math.sqrt(len(values))
     below = float(np.mean([e.value - e.low for e in estimates]))  # type: ignore[operator]  # known
     above = float(np.mean([e.high - e.value for e in estimates]))  # type: ignore[operator]
-    return Estimate(value, value - math.hypot(below, between), value + math.hypot(above, between), fewest)
+    return Estimate(value, value - math.hypot(below, between), value + math.hypot(above, between), _fewest(estimates))

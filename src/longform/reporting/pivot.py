@@ -9,9 +9,9 @@ from typing import Any
 
 from longform.core.documents import BadInput
 from longform.core.results import Record, Results
-from longform.reporting.estimates import ANY, DEFAULTS, FEWEST_UNITS, Facts, of_records, select
-from longform.reporting.printed import Expected, Printed
-from longform.reporting.table import Cell, Figure, Table, cell, exact
+from longform.reporting.estimates import ANY, DEFAULTS, FEWEST_UNITS, Estimate, Facts, of_records, select
+from longform.reporting.printed import INCOMPARABLE, Expected, Printed, verdict_on
+from longform.reporting.table import Cell, cell, exact
 
 SYSTEM = ("corpus", "system", "titles")
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")  # Okabe and Ito (2008)
@@ -19,13 +19,9 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 
 @dataclass(frozen=True)
 class Given:
-    """What an exhibit is drawn from.
+    """What an exhibit is drawn from: complete records, what its paper prints, the data folder, and settings of decoders by name.
 
-    Attributes:
-        results: complete records, those that the paper's module derives among them.
-        data: the folder of corpora and generations.
-        name: of the exhibit, under which ``expected.yaml`` and ``params.yaml`` list its claims and the records that it shows.
-        decoders: settings of every decoder by name.
+    Under its ``name`` ``expected.yaml`` lists its claims and ``params.yaml`` the records that it shows.
     """
 
     results: Results
@@ -47,15 +43,16 @@ class Given:
     @property
     def notes(self) -> list[str]:
         """The exhibit's claims, one sentence each with its verdict."""
-        return self.expected.notes(self.name, self.results, self.data)
+        return [judged.sentence() for judged in self.expected.judged(self.results, self.data, self.name)]
 
     def label(self, name: str, value: Any) -> str:
         """How a field's value is shown."""
         return self.expected.label(name, value)
 
     def labels(self, record: Record, *names: str) -> str:
-        """The labels of several fields of a record."""
-        return self.expected.labels(record, *names)
+        """The labels of several fields of a record, fields without a value left out."""
+        values = [(name, getattr(record, name)) for name in names]
+        return ", ".join(self.label(name, value) for name, value in values if value not in (None, ""))
 
     def select(self, *filters: Mapping[str, Any], **more: Any) -> Results:
         """Records within the exhibit's choice that agree with filters; a later filter of a field replaces an earlier one."""
@@ -63,23 +60,6 @@ class Given:
         for one in (*filters, more):
             wanted |= one
         return select(self.results, wanted)
-
-    def table(
-        self,
-        caption: str,
-        cells: Sequence[Cell],
-        before: Sequence[str] = (),
-        after: Sequence[str] = (),
-        columns: Sequence[str] = (),
-    ) -> Table:
-        """A table with the exhibit's claims among its notes."""
-        return Table(caption, cells, [*before, *self.notes, *after], columns)
-
-    def figure(
-        self, caption: str, cells: Sequence[Cell], draw: Callable[[Any], None], size: tuple[float, float] = (6.0, 4.0)
-    ) -> Figure:
-        """A figure with the exhibit's claims as notes."""
-        return Figure(caption, cells, draw, size, self.notes)
 
     def pivot(
         self,
@@ -92,13 +72,8 @@ class Given:
     ) -> list[Cell]:
         """Cells in reading order; records that differ by seed alone make one, their mean, and one each in the CSV.
 
-        Args:
-            columns: column -> the filter of its records.
-            printed: the table of ``expected.yaml`` whose numbers stand beside ours.
-            rows: fields whose labels name a row; rows stand in the order of ``labels``.
-            where: a filter of all columns; the exhibit's choice by default.
-            factor: what our numbers are multiplied by, 100 for percent.
-
+        ``columns`` are filters by name, ``rows`` fields whose labels name a row and order the rows; ``where``, the exhibit's choice
+        by default, is a filter of all; numbers of the table ``printed`` stand beside ours, times ``factor``, 100 for percent.
         Raises BadInput: several records of one seed in one place.
         """
         where = self.where if where is None else where
@@ -106,15 +81,12 @@ class Given:
         for number, (column, filters) in enumerate(columns.items()):
             chosen = select(self.results if records is None else records, {**where, **filters})
             for own in chosen.groups(*rows).values():
-                rank, row = self._place(own[0], rows), self.labels(own[0], *rows)
-                whole = own[0] if len(own) == 1 else mean_over_seeds(own)
-                found.append((rank, number, self.cell(row, column, whole, printed, factor)))
-                found += [
-                    (rank, number, cell(f"{row}, seed {r.seed}", column, r, detail=True).times(factor))
-                    for r in own
-                    if len(own) > 1 and r.seed is not None
-                ]
-        return [one for _, _, one in sorted(found, key=lambda item: item[:2])]
+                row, place = self.labels(own[0], *rows), (self._place(own[0], rows), number)
+                found.append((*place, self.cell(row, column, mean_over_seeds(own), printed, factor)))
+                seeds = [r for r in own if len(own) > 1 and r.seed is not None]
+                single = [cell(f"{row}, seed {r.seed}", column, r, detail=True).times(factor) for r in seeds]
+                found += [(*place, one) for one in single]
+        return [one for *_, one in sorted(found, key=lambda item: item[:2])]
 
     def crossed(
         self, records: Iterable[Record], table: str, rows: tuple[str, ...], column: str, factor: float = 1.0
@@ -126,14 +98,19 @@ class Given:
         found = self.ordered(records, column)
         values = dict.fromkeys(getattr(r, column) for r in found)
         columns = {self.label(column, v): {**dict.fromkeys(DEFAULTS, ANY), column: v} for v in values}
-        known = ["", *self.expected.content.get("labels", {}).get("variant", {})]
+        known = ["", *self.expected.labels("variant")]
         heads = {self.labels(r, *rows) for r in found if r.variant not in known and "variant" in rows}
         cells = self.pivot(columns, table, rows, {}, factor, found)
         return [replace(c, detail=True) if c.row in heads else c for c in cells]
 
     def cell(self, row: str, column: str, record: Record, table: str, factor: float = 1.0) -> Cell:
-        """A cell with the printed number beside it."""
-        return self.expected.cell(row, column, record, table, self.facts, factor=factor)
+        """A cell from a record, times a factor, with the printed number that stands beside it and the verdict on it."""
+        own, beside = cell(row, column, record).times(factor), self.expected.beside(table, record)
+        if beside is None or beside.value is None:
+            return own
+        why = self.expected.incomparable(beside, self.facts)
+        ours = None if own.value is None else Estimate(own.value, own.low, own.high, own.units)
+        return replace(own, printed=beside.value, verdict=INCOMPARABLE if why else verdict_on(beside, ours), why=why)
 
     def printed_alone(self, table: str, where: Callable[[Printed], tuple[str, str] | None]) -> list[Cell]:
         """The printed numbers of a table beside which none of our records stands, at the row and column of ``where``, if any."""
@@ -160,22 +137,20 @@ class Given:
         return sorted(records, key=lambda record: self._place(record, names))
 
     def _place(self, record: Record, names: Sequence[str]) -> tuple[int, ...]:
-        labels = [list(self.expected.content.get("labels", {}).get(name, {})) for name in names]
+        labels = [(list(self.expected.labels(name)), getattr(record, name)) for name in names]
         return tuple(
             known.index(value) if value in known else -1 if value in ("", None) else len(known)
-            for known, value in zip(labels, (getattr(record, name) for name in names), strict=True)
+            for known, value in labels
         )
 
 
 def mean_over_seeds(records: Results) -> Record:
-    """The mean of records that differ by seed alone, as one record; the record without a seed where there is one.
-
-    Perplexities are averaged on the log scale, on which claims compare them: the geometric mean.
-    """
+    """The mean of records that differ by seed alone, of perplexities the geometric one; the record without a seed where there is one."""
     if len({record.seed for record in records}) < len(records):
         raise BadInput(f"{len(records)} records of one seed in one cell: {records[0]}; name more fields in the filter")
-    if means := [record for record in records if record.seed is None]:
-        return means[0]
+    means = [record for record in records if record.seed is None]
+    if means or len(records) == 1:
+        return [*means, *records][0]
     logs = records[0].metric.endswith("ppl")
     mean = of_records(list(records), logs)
     mean = mean.exp() if logs and mean is not None else mean

@@ -5,8 +5,9 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from functools import cached_property
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,8 @@ from longform.core.artefacts import read_yaml
 from longform.core.documents import BadInput
 from longform.core.results import NAMES, Record, Results
 from longform.reporting.claims import Judged, counts_markdown, judge
-from longform.reporting.estimates import Estimate, Facts, contrast, of_records, select
-from longform.reporting.table import Cell, cell, write_rows
+from longform.reporting.estimates import IDENTITY, Estimate, Facts, contrast, of_records, select
+from longform.reporting.table import write_rows
 
 WITHIN, DIFFERS, ABSENT = "within interval", "differs", "not measured here"
 INCOMPARABLE, LOST = "not comparable at this size", "lost"
@@ -28,13 +29,7 @@ NO_RESULTS = ("setting", "quoted")  # kinds of tables
 
 @dataclass(frozen=True)
 class Printed:
-    """One printed number; None is one that the paper's text lost.
-
-    Attributes:
-        path: leads to it inside its table.
-        where: fields of the record that stands beside it; None where no rule leads to one.
-        rule: that gave them.
-    """
+    """One printed number, None where the paper's text lost it; ``where``: of the record beside it, None if no ``rule`` leads to one."""
 
     table: str
     path: tuple[str, ...]
@@ -62,12 +57,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Expected:
-    """What a paper prints and claims, read from ``expected.yaml``.
-
-    Attributes:
-        content: of the file.
-        scale: the name of the scale of experiment that the records come from.
-    """
+    """What a paper prints and claims: the ``content`` of its ``expected.yaml``; ``scale`` names where the records come from."""
 
     paper: str
     content: Mapping[str, Any]
@@ -81,15 +71,14 @@ class Expected:
         """The paper's claims as data."""
         return self.content.get("claims", [])
 
+    def labels(self, name: str) -> Mapping[Any, str]:
+        """How values of a field are shown, in the order in which tables list them."""
+        return self.content.get("labels", {}).get(name, {})
+
     def label(self, name: str, value: Any) -> str:
         """How a field's value is shown: by the file's ``labels``, else its own name in words."""
-        shown = self.content.get("labels", {}).get(name, {}).get(value)
+        shown = self.labels(name).get(value)
         return str(shown) if shown is not None else str(value).replace("_", " ")
-
-    def labels(self, record: Record, *names: str) -> str:
-        """The labels of several fields of a record, fields without a value left out."""
-        values = [(name, getattr(record, name)) for name in names]
-        return ", ".join(self.label(name, value) for name, value in values if value not in (None, ""))
 
     @cached_property
     def numbers(self) -> Sequence[Printed]:
@@ -103,17 +92,9 @@ class Expected:
             if value is not None or kinds.get(table) == "lost"
         ]
 
-    @cached_property
-    def _tables(self) -> Mapping[str, list[Printed]]:
-        found: dict[str, list[Printed]] = {}
-        for number in self.numbers:
-            found.setdefault(number.table, []).append(number)
-        return found
-
     def _resolved(self, table: str, path: tuple[str, ...], value: float | None, words: Mapping[str, str]) -> Printed:
         for rule in self.content.get("records", {}).get(table, ()):
-            unknown = sorted(set(rule) - KEYS)
-            if unknown or "printed" not in rule or not {"where", "fact", "cause"} & set(rule):
+            if rule.keys() - KEYS or "printed" not in rule or not {"where", "fact", "cause"} & set(rule):
                 told = f"keys are {sorted(KEYS)}, 'where' or 'fact' or 'cause' is needed"
                 raise BadInput(f"experiments/{self.paper}: {table}: {rule}; {told}")
             steps = steps_of(rule["printed"], path)
@@ -127,19 +108,14 @@ class Expected:
                 return Printed(table, path, value, found, {**rule, **fact})
         return Printed(table, path, value)
 
-    def cell(
-        self, row: str, column: str, record: Record, table: str, facts: Facts, *, factor: float = 1.0, **more: Any
-    ) -> Cell:
-        """A cell from a record, times a factor, with the printed number that stands beside it and the verdict on it."""
-        own = cell(row, column, record).times(factor)
-        numbers = (n for n in self._tables.get(table, ()) if n.where is not None)
-        beside = next((n for n in numbers if select([record], n.where)), None)  # type: ignore[arg-type]
-        if beside is None or beside.value is None:
-            return replace(own, **more)
-        why = self.incomparable(beside, facts)
-        estimate = None if own.value is None else Estimate(own.value, own.low, own.high, own.units)
-        verdict = INCOMPARABLE if why else verdict_on(beside, estimate)
-        return replace(own, **{"printed": beside.value, "verdict": verdict, "why": why, **more})
+    @cached_property
+    def _with_records(self) -> Mapping[str, list[tuple[Printed, Mapping[str, Any]]]]:
+        tables = groupby(self.numbers, key=lambda number: number.table)
+        return {table: [(n, n.where) for n in held if n.where is not None] for table, held in tables}
+
+    def beside(self, table: str, record: Record) -> Printed | None:
+        """The printed number of a table that stands beside a record."""
+        return next((n for n, where in self._with_records.get(table, ()) if select([record], where)), None)
 
     def incomparable(self, number: Printed, facts: Facts) -> str:
         """Why our number cannot be held to a printed one; empty where it can."""
@@ -155,35 +131,27 @@ class Expected:
             return "; ".join([*differing, *([rule["why"]] if "why" in rule else [])]) or f"scale {self.scale}"
         return ""
 
-    def notes(self, exhibit: str, results: Results, data: Path) -> list[str]:
-        """The claims that belong to an exhibit, one sentence each with its verdict."""
-        claims = [claim for claim in self.claims if claim.get("exhibit") == exhibit]
-        return [judged.sentence() for judged in judge(self.paper, claims, results, data, self.scale)]
-
-    def judged(self, results: Results, data: Path) -> list[Judged]:
-        """Every claim of the paper."""
-        return judge(self.paper, self.claims, results, data, self.scale)
+    def judged(self, results: Results, data: Path, exhibit: str | None = None) -> list[Judged]:
+        """Every claim of the paper, or those that belong to an exhibit."""
+        claims = [claim for claim in self.claims if exhibit is None or claim.get("exhibit") == exhibit]
+        return judge(self.paper, claims, results, data, self.scale)
 
     def ledger(self, results: Results, data: Path) -> list[Line]:
         """A line for each printed number."""
-        facts = Facts(data)
-        return [self._line(number, results, facts) for number in self.numbers]
-
-    def _line(self, number: Printed, results: Results, facts: Facts) -> Line:
-        ours = self._ours(number, results, facts)
-        why, cause = self.incomparable(number, facts), number.rule.get("cause", "")
-        if number.value is None:
-            verdict = LOST
-        elif ours is None:
-            verdict = ABSENT
-        else:
-            verdict = INCOMPARABLE if why else verdict_on(number, ours)
-        cause = why if verdict == INCOMPARABLE else cause or ("" if number.where else "no rule leads to a record")
-        fields = {**(number.where or {}), **({"fact": number.rule["fact"]} if "fact" in number.rule else {})}
-        record = " ".join(f"{key}={value}" for key, value in fields.items())
-        value, low, high, units = (ours.value, ours.low, ours.high, ours.units) if ours else (None, None, None, None)
-        name = ".".join(number.path)
-        return Line(self.paper, number.table, name, number.value, value, low, high, units, record, verdict, cause)
+        facts, lines = Facts(data), []
+        for number in self.numbers:
+            ours, why = self._ours(number, results, facts), self.incomparable(number, facts)
+            verdict, cause = verdict_on(number, ours), number.rule.get("cause", "")
+            if why and verdict in (WITHIN, DIFFERS):
+                verdict, cause = INCOMPARABLE, why
+            cause = cause or ("" if number.where else "no rule leads to a record")
+            asked = {**(number.where or {}), **({"fact": number.rule["fact"]} if "fact" in number.rule else {})}
+            record = " ".join(f"{key}={value}" for key, value in asked.items())
+            value, low, high, units = (ours.value, ours.low, ours.high, ours.units) if ours else (None,) * 4
+            name = ".".join(number.path)
+            numbers = (number.value, value, low, high, units)
+            lines.append(Line(self.paper, number.table, name, *numbers, record, verdict, cause))
+        return lines
 
     def _ours(self, number: Printed, results: Results, facts: Facts) -> Estimate | None:
         if number.where is None:
@@ -195,7 +163,7 @@ class Expected:
         records, systems = select(results, number.where), number.where.get("system")
         if isinstance(systems, list) and records:  # the ledger has one line for a number: the first system that was run
             records = select(records, {**number.where, "system": min(records.values("system"), key=systems.index)})
-        if len({tuple(getattr(r, name) for name in NAMES[: NAMES.index("seed")]) for r in records}) > 1:
+        if len(records.groups(*IDENTITY)) > 1:
             place = f"experiments/{self.paper}: {number.table}.{'.'.join(number.path)}"
             raise BadInput(f"{place}: {len(records)} records have {dict(number.where)}; name more fields")
         found = of_records(list(records))
@@ -205,11 +173,7 @@ class Expected:
 def read_expected(
     folder: Path, scale: str = "default", overrides: Mapping[str, Mapping[str, Any]] | None = None
 ) -> Expected:
-    """``expected.yaml`` of a paper's folder.
-
-    Args:
-        overrides: blocks of ``exhibits``, ``labels`` or any other key that a scale of experiment has otherwise, key by key.
-    """
+    """``expected.yaml`` of a paper's folder; ``overrides``: blocks that a scale of experiment has otherwise, key by key."""
     content = read_yaml(folder / "expected.yaml")
     for key, held in (overrides or {}).items():
         content[key] = {**content.get(key, {}), **held}
@@ -236,8 +200,7 @@ def steps_of(pattern: str, path: Sequence[str]) -> dict[str, str] | None:
             return found
         if place >= len(path):
             return None
-        name = re.fullmatch(r"\{(\w+)\}", step)
-        if name:
+        if name := re.fullmatch(r"\{(\w+)\}", step):
             found[name.group(1)] = path[place]
         elif step not in ("*", path[place]):
             return None
@@ -247,13 +210,11 @@ def steps_of(pattern: str, path: Sequence[str]) -> dict[str, str] | None:
 def _leaves(
     held: Any, path: tuple[str, ...], words: Mapping[str, str], columns: Sequence[str] = ()
 ) -> Iterator[tuple[tuple[str, ...], float | None, Mapping[str, str]]]:
-    """Numbers with their paths, and the words and lists of words of the block that each stands in.
-
-    A list as long as the ``columns`` that stand above it takes its steps from them.
-    """
+    """Numbers with their paths and the words of the block that each stands in; lists take their steps from ``columns`` above them."""
     if isinstance(held, Mapping):
         columns = held.get("columns", columns)
-        beside = {str(k): _words(v) for k, v in held.items() if isinstance(v, str | list)}
+        listed = {str(k): [v] if isinstance(v, str) else v for k, v in held.items() if isinstance(v, str | list)}
+        beside = {key: " ".join(map(str, value)) for key, value in listed.items()}
         for key, value in held.items():
             if key != "columns":
                 yield from _leaves(value, (*path, str(key)), beside, columns)
@@ -263,10 +224,6 @@ def _leaves(
             yield from _leaves(value, (*path, str(name)), words)
     elif held is None or (isinstance(held, int | float) and not isinstance(held, bool)):
         yield path, None if held is None else float(held), words
-
-
-def _words(value: Any) -> str:
-    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def write_ledger(path: Path, lines: Sequence[Line]) -> None:

@@ -1,8 +1,10 @@
-"""What a report writes: tables of numbers with intervals, listings of words, figures; each as CSV and Markdown, figures as PDF and PNG."""
+"""What a report writes: tables of numbers with intervals, listings of words, figures and files beside them; each as CSV and Markdown."""
 
 import csv
+import io
+import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -16,22 +18,15 @@ STYLE: dict[Any, Any] = {
     "legend.fontsize": 7, "legend.title_fontsize": 7, "legend.frameon": False, "lines.linewidth": 1.2, "figure.labelsize": 8,
     "axes.spines.top": False, "axes.spines.right": False, "pdf.fonttype": 42, "svg.hashsalt": "longform",
 }  # fmt: skip
+Drawing = tuple[Callable[[Any], None], tuple[float, float]]  # draws on a matplotlib figure; the figure's size in inches
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One number of a table, with everything that is known about it.
+    """One number of a table with its 95 % interval; from fewer than ``FEWEST_UNITS`` units it has no interval and no p-value.
 
-    Attributes:
-        row, column: where it stands.
-        value, low, high: the number and its 95 % interval; None where there is none. A number from fewer than
-            ``FEWEST_UNITS`` units loses its interval and its p-value.
-        units, excluded: documents scored and set aside.
-        p_value: permutation test against real text, where there was one.
-        printed: the paper's number, or None.
-        verdict, why: how ours compares with the printed one, and the reason.
-        signature: the critic with its settings, or the name of the closed form.
-        detail: whether only the CSV has it, not the wide table (single seeds, totals).
+    ``units`` and ``excluded`` are documents scored and set aside, ``p_value`` is of a test against real text; ``verdict`` and ``why``
+    compare with the paper's ``printed`` number. What is ``detail`` (single seeds, totals) is in the CSV alone.
     """
 
     row: str
@@ -75,10 +70,7 @@ def exact(row: str, column: str, value: float, signature: str = "closed form", *
 
 @dataclass(frozen=True)
 class Table:
-    """Cells in reading order, a caption, and notes that must be read with them.
-
-    ``columns`` come first in the wide form, others follow in the order of the cells.
-    """
+    """Cells in reading order, a caption, and notes that must be read with them; ``columns`` come first in the wide form."""
 
     caption: str
     cells: Sequence[Cell]
@@ -91,14 +83,14 @@ class Table:
         (folder / f"{stem}.md").write_text(self.markdown(), encoding="utf-8")
 
     def markdown(self) -> str:
-        """The wide table: value [low, high], the printed number in parentheses."""
-        cells = [c for c in self.cells if not c.detail]
-        rows = list(dict.fromkeys(c.row for c in cells))
-        named = {c.column for c in cells}
-        ordered = [column for column in self.columns if column in named]
-        columns = list(dict.fromkeys([*ordered, *(c.column for c in cells)]))
-        at = {(c.row, c.column): c for c in cells}
-        lines = [[row, *(shown(at[row, k]) if (row, k) in at else "" for k in columns)] for row in rows]
+        """The wide table: value [low, high], the printed number in parentheses, a dash for an unknown number."""
+        at = {(c.row, c.column): c for c in self.cells if not c.detail}
+        named = dict.fromkeys(column for _, column in at)
+        columns = list(dict.fromkeys([*(column for column in self.columns if column in named), *named]))
+        lines = []
+        for row in dict.fromkeys(row for row, _ in at):
+            cells = [at.get((row, column)) for column in columns]
+            lines.append([row, *("" if c is None else _shown(c) for c in cells)])
         return _markdown(self.caption, ["", *columns], lines, self.notes)
 
 
@@ -134,19 +126,40 @@ class Figure:
     def save(self, folder: Path, stem: str) -> None:
         """``stem.csv``, ``stem.pdf``, ``stem.png``, ``stem.md``; equal numbers give equal bytes."""
         write_cells(folder / f"{stem}.csv", self.cells)
-        save_drawing(self.draw, self.size, folder / stem)
+        save_drawing((self.draw, self.size), folder / stem)
         notes = "".join(f"- {note}\n" for note in self.notes)
         text = f"![{stem}]({stem}.png)\n\n{self.caption}\n" + (f"\n{notes}" if notes else "")
         (folder / f"{stem}.md").write_text(text, encoding="utf-8")
 
 
-def save_drawing(draw: Callable[[Any], None], size: tuple[float, float], path: Path) -> None:
+@dataclass(frozen=True)
+class Files:
+    """Text files and drawings by name; with a table or listing, to whose Markdown ``more`` is added, they stand beside it."""
+
+    texts: Mapping[str, str]
+    table: Table | Listing | None = None
+    more: str = ""
+    drawings: Mapping[str, Drawing] = field(default_factory=dict)
+
+    def save(self, folder: Path, stem: str) -> None:
+        """The table under ``stem``, everything else under its own name."""
+        if self.table:
+            self.table.save(folder, stem)
+            (folder / f"{stem}.md").write_text(self.table.markdown() + self.more, encoding="utf-8")
+        for name, text in self.texts.items():
+            (folder / name).write_text(text, encoding="utf-8")
+        for name, drawing in self.drawings.items():
+            save_drawing(drawing, folder / name)
+
+
+def save_drawing(drawing: Drawing, path: Path) -> None:
     """``path.pdf`` and ``path.png``, without a clock in either."""
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib.figure import Figure as Canvas
 
+    draw, size = drawing
     with matplotlib.rc_context(STYLE):
         canvas = Canvas(figsize=size, layout="constrained")
         draw(canvas)
@@ -155,36 +168,42 @@ def save_drawing(draw: Callable[[Any], None], size: tuple[float, float], path: P
 
 
 def write_cells(path: Path, cells: Sequence[Cell]) -> None:
-    """One cell a line, all fields."""
+    """One cell a line, all fields but ``detail``."""
     write_rows(path, FIELDS, [[getattr(c, name) for name in FIELDS] for c in cells])
 
 
-def write_rows(path: Path, header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+def write_rows(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """A CSV file; numbers to nine significant digits, nothing for None and for what is not a number."""
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(header)
-        writer.writerows([_plain(value) for value in row] for row in rows)
+    path.write_text(csv_text(header, ([_plain(value) for value in row] for row in rows)), encoding="utf-8")
 
 
-def shown(c: Cell) -> str:
-    """``2.31 [2.28, 2.34] (paper 2.28)``; an unknown number is a dash."""
-    if c.value is None or math.isnan(c.value):
-        text = "–"
-    elif c.low is None or c.high is None:
-        text = short(c.value)
-    else:
-        text = f"{short(c.value)} [{short(c.low)}, {short(c.high)}]"
+def csv_text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """CSV of values as they are."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([header, *rows])
+    return text.getvalue()
+
+
+def json_lines(records: Iterable[Mapping[str, Any]]) -> str:
+    """One record a line, its keys in alphabetical order."""
+    return "".join(f"{json.dumps(record, ensure_ascii=False, sort_keys=True)}\n" for record in records)
+
+
+def _shown(c: Cell) -> str:
+    text = "–" if c.value is None or math.isnan(c.value) else interval(c.value, c.low, c.high)
     return text + (f" (paper {short(c.printed)})" if c.printed is not None else "")
+
+
+def interval(value: float, low: float | None, high: float | None) -> str:
+    """``2.31 [2.28, 2.34]``, or the number alone."""
+    return short(value) if low is None or high is None else f"{short(value)} [{short(low)}, {short(high)}]"
 
 
 def short(value: float) -> str:
     """Two decimals, or three significant digits below 0.1; whole numbers stay whole."""
     if isinstance(value, int) or abs(value) >= 1e5:
         return f"{value:,.0f}"
-    if value and abs(value) < 0.1:
-        return f"{value:.3g}"
-    return f"{value:.2f}"
+    return f"{value:.3g}" if value and abs(value) < 0.1 else f"{value:.2f}"
 
 
 def _markdown(caption: str, header: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequence[str]) -> str:

@@ -1,5 +1,6 @@
 """An exhibit drawn as its stage draws it: by the function and the settings that the paper's ``params.yaml`` names."""
 
+import json
 from functools import cache
 from pathlib import Path
 
@@ -7,9 +8,14 @@ from longform.core.artefacts import read_yaml
 from longform.pipeline.reports import drawn
 from longform.pipeline.scale import parameters
 from longform.reporting.pivot import Given
+from longform.reporting.printed import read_expected
 
 ROOT = Path(__file__).parents[3]
 EVERY_EXHIBIT = "three_seeds"  # the scale that shows what the default run shows, and more
+
+
+def printed(paper, scale="default", **exhibits):
+    return read_expected(ROOT / "experiments" / paper, scale, {"exhibits": exhibits})
 
 
 def draw(expected, name, results, data, decoders=None, **settings):
@@ -17,12 +23,31 @@ def draw(expected, name, results, data, decoders=None, **settings):
     return drawn(expected.paper, entry, Given(results, expected, data, name, decoders or {}), **settings)
 
 
+def save(expected, name, results, data, decoders=None):
+    """The exhibit saved: it has numbers, and a picture if it is a figure."""
+    made = draw(expected, name, results, data, decoders)
+    made.save(data, name)
+    assert (data / f"{name}.csv").read_text().count("\n") > 1 and (data / f"{name}.md").is_file()
+    assert not hasattr(made, "draw") or (data / f"{name}.png").stat().st_size > 5000
+    return made
+
+
+def state(data, corpus, study="articles", **facts):
+    """What a corpus says of itself."""
+    folder = data / "corpora" / study / corpus
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "facts.json").write_text(json.dumps(facts))
+
+
+def at(table):
+    return {(c.row, c.column): c for c in table.cells}
+
+
+def judged(expected, results, data):
+    return {one.claim["id"]: one for one in expected.judged(results, data)}
+
+
 @cache
 def reports(paper):
     path = f"experiments/{paper}/params.yaml"
-    return (changed().get(path) or read_yaml(ROOT / path))["reports"]
-
-
-@cache
-def changed():
-    return parameters(EVERY_EXHIBIT, ROOT)
+    return (parameters(EVERY_EXHIBIT, ROOT).get(path) or read_yaml(ROOT / path))["reports"]

@@ -1,7 +1,6 @@
 """Exhibits of beyer2021 from small hand-made records, and its suites as files."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,11 +13,11 @@ from longform.evaluation.suite_accuracy import suite_accuracy_records
 from longform.reporting.claims import ABSENT, HOLDS, UNDECIDED, UNTESTABLE
 from longform.reporting.papers import beyer2021
 from longform.reporting.pivot import Given
-from longform.reporting.printed import Expected, read_expected
+from longform.reporting.printed import Expected
 from tests.refusals import refuses
-from tests.reporting.papers.exhibits import draw
+from tests.reporting.papers.exhibits import at, draw, judged, printed, save
 
-EXPECTED = read_expected(Path(__file__).parents[3] / "experiments/beyer2021")
+EXPECTED = printed("beyer2021")
 BITS = {"(2;%original%)": {"all": [30.0, 5.0]}, "(2;%shuffled%)": {"all": [50.0, 5.0]}}
 
 
@@ -34,10 +33,6 @@ GPT2 = {"N_all": (100, 90, 30, 4), "N_context": (100, 50, 0, 0), "D_all": (100, 
 XL = {"N_all": (100, 96, 7, 1), "N_context": (100, 99, 5, 3), "story_cloze": (300, 300, 0, 0)}
 UNTRAINED = dict.fromkeys(("N_all", "N_context"), (100, 50, 0, 0))
 RESULTS = Results([*answers("untrained", **UNTRAINED), *answers("gpt2", **GPT2), *answers("gpt2_xl", **XL)])
-
-
-def at(table):
-    return {(c.row, c.column): c for c in table.cells}
 
 
 def test_printed_numbers_stand_beside_the_model_of_their_name_and_alone_for_others(tmp_path):
@@ -64,13 +59,13 @@ def test_table_4_and_the_other_suites(tmp_path):
 
 
 def test_claims_are_judged_over_models_and_not_measured_where_a_suite_is_missing(tmp_path):
-    judged = {j.claim["id"]: j for j in EXPECTED.judged(RESULTS, tmp_path)}
-    harder = judged["context_is_harder_in_narration"]  # holds for the small model, not for the large one
+    found = judged(EXPECTED, RESULTS, tmp_path)
+    harder = found["context_is_harder_in_narration"]  # holds for the small model, not for the large one
     assert harder.verdict == UNDECIDED and [row.verdict for row in harder.rows] == [HOLDS, UNDECIDED]
-    assert judged["re_mention_is_at_chance"].verdict == UNTESTABLE
-    assert judged["temporal_as_is_easier"].verdict == ABSENT
-    assert [round(row.contrast.value, 3) for row in judged["untrained_is_at_chance"].rows[:2]] == [0, 0]
-    assert not [row for row in judged["above_chance"].rows if "untrained" in row.compared]
+    assert found["re_mention_is_at_chance"].verdict == UNTESTABLE
+    assert found["temporal_as_is_easier"].verdict == ABSENT
+    assert [round(row.contrast.value, 3) for row in found["untrained_is_at_chance"].rows[:2]] == [0, 0]
+    assert not [row for row in found["above_chance"].rows if "untrained" in row.compared]
 
 
 def test_the_ledger_has_a_line_for_every_printed_number(tmp_path):
@@ -84,17 +79,15 @@ def test_the_ledger_has_a_line_for_every_printed_number(tmp_path):
 
 @pytest.mark.parametrize("name", ["table_2", "table_3", "table_5", "size_sweep", "region_surprisal"])
 def test_every_other_exhibit_is_saved(name, tmp_path):
-    draw(EXPECTED, name, RESULTS, tmp_path).save(tmp_path, name)
-    assert (tmp_path / f"{name}.csv").read_text().count("\n") > 1
+    save(EXPECTED, name, RESULTS, tmp_path)
 
 
 def test_regions_are_shown_for_the_first_system_that_is_there_the_predicted_side_apart(tmp_path):
     figure = draw(EXPECTED, "region_surprisal", RESULTS, tmp_path, systems=["gpt2_large", "gpt2_xl"])
     assert "GPT-2 XL" in figure.caption
     less, more = (c for c in figure.cells if c.row == "narration: all sentences shuffled")
-    assert (less.column, less.value, more.column, more.value) == (
-        "predicted less surprising", 30.0, "predicted more surprising", 50.0,
-    )  # fmt: skip
+    assert (less.column, less.value) == ("predicted less surprising", 30.0)
+    assert (more.column, more.value) == ("predicted more surprising", 50.0)
     assert (less.low, less.high) == (pytest.approx(30 - 0.98, abs=1e-3), pytest.approx(30 + 0.98, abs=1e-3))
     assert draw(EXPECTED, "region_surprisal", RESULTS, tmp_path, systems=["gpt2_large"]).cells == []
 
@@ -103,19 +96,11 @@ FORMULA = ("(2;%b%) > (2;%a%)",)
 SUITES = [Suite(name, "sum", FORMULA, (pair(1, {"a": ["x", "good"], "b": ["x", "bad"]}),)) for name in ("one", "two")]
 
 
-def given(data):
-    return Given(Results([]), Expected("beyer2021", {}), data)
-
-
-@pytest.fixture
-def data(tmp_path):
+def test_every_suite_is_a_task_of_the_group_and_the_human_sheet_names_those_that_exist(tmp_path):
     (tmp_path / "corpora").mkdir()
     write_corpus(tmp_path / "corpora" / "toy", suites_to_corpus(SUITES))
-    return tmp_path
-
-
-def test_every_suite_is_a_task_of_the_group_and_the_human_sheet_names_those_that_exist(data, tmp_path):
-    beyer2021.harness_tasks(given(data), texts="corpora/toy").save(tmp_path, "x")
+    given = Given(Results([]), Expected("beyer2021", {}), tmp_path)
+    beyer2021.harness_tasks(given, texts="corpora/toy").save(tmp_path, "x")
     group = yaml.safe_load((tmp_path / "_coherencegym.yaml").read_text(encoding="utf-8"))
     assert group["task"] == ["coherencegym_one", "coherencegym_two"]
     for suite in SUITES:
@@ -124,11 +109,11 @@ def test_every_suite_is_a_task_of_the_group_and_the_human_sheet_names_those_that
         line = json.loads((tmp_path / task["dataset_kwargs"]["data_files"]["test"]).read_text(encoding="utf-8"))
         assert line == {"context": "x", "choices": ["good", "bad"], "target": 0}
     asked = {"texts": "corpora/toy", "suites": ["one"], "per_suite": 5, "seed": 1}
-    files = beyer2021.human_sheet(given(data), **asked)
-    assert files.contents["sheet.csv"].count("\n") == 2
-    assert "left" not in files.contents["sheet.csv"].splitlines()[1]
-    refuses("no suites", beyer2021.human_sheet, given(data), **asked | {"suites": ["three"]})
-    refuses("per_suite is 0", beyer2021.human_sheet, given(data), **asked | {"per_suite": 0})
-    refuses("no such file", beyer2021.harness_tasks, given(data), texts="corpora/absent")
-    np.savez(data / "corpora" / "toy" / "truth.npz", other=np.zeros(1))
-    refuses("no suites", beyer2021.harness_tasks, given(data), texts="corpora/toy")
+    files = beyer2021.human_sheet(given, **asked)
+    assert files.texts["sheet.csv"].count("\n") == 2
+    assert "left" not in files.texts["sheet.csv"].splitlines()[1]
+    refuses("no suites", beyer2021.human_sheet, given, **asked | {"suites": ["three"]})
+    refuses("per_suite is 0", beyer2021.human_sheet, given, **asked | {"per_suite": 0})
+    refuses("no such file", beyer2021.harness_tasks, given, texts="corpora/absent")
+    np.savez(tmp_path / "corpora" / "toy" / "truth.npz", other=np.zeros(1))
+    refuses("no suites", beyer2021.harness_tasks, given, texts="corpora/toy")

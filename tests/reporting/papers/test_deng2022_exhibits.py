@@ -4,7 +4,6 @@ import json
 import math
 from dataclasses import replace
 from itertools import product
-from pathlib import Path
 
 import matplotlib.figure
 import numpy as np
@@ -18,18 +17,16 @@ from longform.reporting.papers import complete
 from longform.reporting.papers.deng2022.pages import Mark, label, mention_page, wrap
 from longform.reporting.papers.deng2022.sections import generated_folder
 from longform.reporting.papers.deng2022.transitions import share_records
-from longform.reporting.printed import read_expected
 from tests.refusals import refuses
-from tests.reporting.papers.exhibits import draw
+from tests.reporting.papers.exhibits import at, draw, judged, printed, save, state
 
-PAPER = Path(__file__).parents[3] / "experiments" / "deng2022"
 LM1 = {"corpus": "wiki", "system": "gpt2", "titles": False}
 CHOICES = {
     "table_2": {"corpus": ["pubmed", "arxiv", "wiki"], "system": ["data", "random_titles", "gpt2", "gpt_neo"]},
     "table_11": {"corpus": ["wiki"]}, "table_13": LM1, "figure_1": LM1, "figure_4": LM1,
     "figure_wrong_pronoun": {"corpus": "wrong_pronoun"},
 }  # fmt: skip
-EXPECTED = read_expected(PAPER, overrides={"exhibits": CHOICES})
+EXPECTED = printed("deng2022", **CHOICES)
 
 
 def near(value, **more):
@@ -46,10 +43,6 @@ TRANSITIONS = [
 ]  # fmt: skip
 
 
-def by(table):
-    return {(c.row, c.column): c for c in table.cells}
-
-
 def test_table_12_counts_transitions_between_sections_and_lists_failures_beside_the_printed_totals(tmp_path):
     found = {(r.metric, r.task): r for r in share_records(titled("gpt2", False, 3.0, TRANSITIONS))}
     assert found["transition_failures", ""].value == pytest.approx(0.4)
@@ -58,7 +51,7 @@ def test_table_12_counts_transitions_between_sections_and_lists_failures_beside_
     assert found["repeated_titles", ""].units == 100
     assert found["transition_share", "a → b"].value == pytest.approx(0.6)
     both = [titled("gpt2", False, 3.0, TRANSITIONS), titled("gpt2", True, 2.5, TRANSITIONS)]
-    found = by(draw(EXPECTED, "table_12", complete("deng2022", Results(both)), tmp_path))
+    found = at(draw(EXPECTED, "table_12", complete("deng2022", Results(both)), tmp_path))
     row = "encyclopedia, GPT-2 (LM1), without titles"
     assert [r for r, _ in found if r.startswith(row)][:2] == [f"{row}: a → a", f"{row}: b → a"]
     total = found[f"{row}: total failures", "frequency, %"]
@@ -68,7 +61,7 @@ def test_table_12_counts_transitions_between_sections_and_lists_failures_beside_
 def test_figure_4_draws_one_model_against_real_text_and_says_how_many_framed_transitions_repeat(tmp_path):
     real = [["a", "b", 90, 0.9], ["a", "a", 10, 0.005], ["b", "a", 5, 0.004], ["b", END, 95, 0.5]]
     results = Results([titled("data", None, 2.0, real), titled("gpt2", False, 3.0, TRANSITIONS)])
-    figure = draw(EXPECTED, "figure_4", results, tmp_path)
+    figure = save(EXPECTED, "figure_4", results, tmp_path)
     assert "Of 2 framed transitions that the model makes likelier by so much, 1 repeat the title" in figure.caption
     cells = {c.row: c for c in figure.cells}
     assert cells["a → a"].value == pytest.approx(30 / 90 - 10 / 100)
@@ -77,8 +70,6 @@ def test_figure_4_draws_one_model_against_real_text_and_says_how_many_framed_tra
     rare = Results([titled("data", None, 2.0, real), titled("gpt2", False, 3.0, few)])
     ends = {c.row: c.low for c in draw(EXPECTED, "figure_4", rare, tmp_path).cells}
     assert ends["b → a"] is None and ends["a → b"] is not None
-    figure.save(tmp_path, "figure_4")
-    assert (tmp_path / "figure_4.png").stat().st_size > 5000
 
 
 def test_an_article_page_shows_the_text_of_the_worst_article(tmp_path):
@@ -91,18 +82,17 @@ def test_an_article_page_shows_the_text_of_the_worst_article(tmp_path):
     folder.mkdir(parents=True)
     texts = (Section("", "One & only."), Section("", "Two."))
     write_documents(folder / "documents.jsonl", [Document("x", "test", texts)])
-    page = draw(EXPECTED, "figure_1", results, tmp_path)
-    page.save(tmp_path, "figure_1")
+    page = save(EXPECTED, "figure_1", results, tmp_path)
     text = (tmp_path / "figure_1.html").read_text()
-    assert "One &amp; only." in text and "✗ a" in text and "(end)" in text
-    assert [(s.bad, s.expected) for s in page.sections] == [(False, "a"), (True, "b"), (False, "b")]
-    assert draw(EXPECTED, "table_13", results, tmp_path).sections == ()
+    assert "One &amp; only." in text and "✗ a" in text and "(end)" in text and text.count("class=bad") == 1
+    assert "| ✗ a | 0.00248 | b | Two. |" in (tmp_path / "figure_1.md").read_text()
+    assert [c.signature for c in page.table.cells] == ["likeliest: a", "likeliest: b", "likeliest: b"]
+    assert draw(EXPECTED, "table_13", results, tmp_path).table.cells == []
     refuses("generate the texts", draw, EXPECTED, "figure_1", results, tmp_path / "elsewhere")
 
 
 def test_table_2_has_exact_chance_and_printed_values_side_by_side(tmp_path):
-    (tmp_path / "corpora" / "articles" / "wiki").mkdir(parents=True)
-    (tmp_path / "corpora" / "articles" / "wiki" / "facts.json").write_text(json.dumps({"section_latent_ppl": 1.9}))
+    state(tmp_path, "wiki", section_latent_ppl=1.9)
     word = near(17.0, critic="perplexity", metric="word_ppl", corpus="wiki", system="gpt2", titles=True)
     results = Results(
         [titled("gpt2", True, 60.0, totals={"unknown": 3.0, "transitions": 9.0}), word, titled("data", None, 2.0),
@@ -110,7 +100,7 @@ def test_table_2_has_exact_chance_and_printed_values_side_by_side(tmp_path):
          titled("gpt2", True, 40.0, variant="written", totals={"unknown": 1.0, "transitions": 4.0})]
     )  # fmt: skip
     table = draw(EXPECTED, "table_2", results, tmp_path)
-    found = by(table)
+    found = at(table)
     assert list(dict.fromkeys(c.row for c in table.cells)) == [
         "encyclopedia, exact", "encyclopedia, data", "encyclopedia, titles at random (chance)",
         "encyclopedia, GPT-2 (LM1), with titles",
@@ -123,8 +113,7 @@ def test_table_2_has_exact_chance_and_printed_values_side_by_side(tmp_path):
 
 
 def verdict(claim, results, tmp_path):
-    found = EXPECTED.judged(complete("deng2022", Results(results)), tmp_path)
-    return next(one.verdict for one in found if one.claim["id"] == claim)
+    return judged(EXPECTED, complete("deng2022", Results(results)), tmp_path)[claim].verdict
 
 
 def test_every_claim_can_be_read_and_nothing_measured_decides_none(tmp_path):
@@ -142,8 +131,8 @@ def test_no_claim_takes_a_chance_row_or_sets_real_text_against_itself(corpus, tm
         for critic, (metric, chance) in kinds.items()
         for system, titles in (("data", None), (chance, None), ("gpt2", True), ("gpt2", False))
     ]
-    judged = EXPECTED.judged(complete("deng2022", Results(results)), tmp_path)
-    rows = [row for one in judged if one.claim.get("source") != "ours" for row in one.rows if row.contrast is not None]
+    found = EXPECTED.judged(complete("deng2022", Results(results)), tmp_path)
+    rows = [row for one in found if one.claim.get("source") != "ours" for row in one.rows if row.contrast is not None]
     assert rows and not any("random" in f"{row.fields} {row.compared}" or row.fields == "data" for row in rows)
 
 
@@ -176,7 +165,7 @@ def test_every_printed_result_has_a_rule_and_equal_numbers_of_two_tables_have_on
         ("table_05", "wiki.latent_ppl.gpt2_s.w_title"): "not comparable at this size",
     }
     assert [line.table for line in lines if line.verdict == "lost"] == ["table_14"]
-    paper = read_expected(PAPER, "paper").ledger(Results([titled("gpt2", True, 4.6)]), tmp_path)
+    paper = printed("deng2022", "paper").ledger(Results([titled("gpt2", True, 4.6)]), tmp_path)
     assert {line.verdict for line in paper if line.ours is not None} == {"within interval"}
 
 
@@ -209,11 +198,9 @@ def test_n_grams_are_records_and_mention_pages_mark_and_escape(tmp_path):
     assert '<mark style="color:#0072B2">He<sub>0</sub></mark> saw' in page
     assert '<span class="bad" title="her:0: log P = -9.00; expected his:0 at -1.50">' in page
     assert "&lt;b&gt;" in page and "<td>her:0<td>-9.00<td>his:0<td>-1.50" in page
-    pages = draw(EXPECTED, "figures_10_13", Results([BLAMED]), tmp_path)
-    pages.save(tmp_path, "figures_10_13")
-    made = {p.name for p in tmp_path.iterdir()}
-    assert made >= {"figure_10.html", "figure_10.pdf", "figure_10.png", "figures_10_13.csv"}
-    draw(EXPECTED, "figure_5", Results([BLAMED]), tmp_path).save(tmp_path, "figure_5")
+    save(EXPECTED, "figures_10_13", Results([BLAMED]), tmp_path)
+    assert {p.name for p in tmp_path.iterdir()} >= {"figure_10.html", "figure_10.pdf", "figure_10.png"}
+    save(EXPECTED, "figure_5", Results([BLAMED]), tmp_path)
     assert label("MALE:3") == "[Male]3" and label(".") == "."
     assert [("ab cd ef"[a:b]) for a, b in wrap("ab cd ef", 5)] == ["ab cd", "ef"]
 
@@ -231,15 +218,14 @@ def test_covariances_of_every_panel_are_drawn_unclipped_and_listed(tmp_path):
     (folder / "topics.json").write_text('{"vocabulary": ["said", "film.", "town", "river", "firm", "film"]}')
     beta = [[0.4, 0.3, 0, 0, 0, 0.3], [0.4, 0, 0.35, 0.25, 0, 0], [0.4, 0, 0, 0.1, 0.5, 0], [0.9, 0, 0.1, 0, 0, 0]]
     np.savez(folder / "topics.npz", beta=np.array(beta))
-    figure = draw(EXPECTED, "figure_6", Results(records), tmp_path)
-    found = by(figure)
+    figure = save(EXPECTED, "figure_6", Results(records), tmp_path)
+    found = at(figure)
     assert found["GPT-2 (LM1), without titles", "Frobenius distance to data"].value == pytest.approx(42 * math.sqrt(3))
     assert found["data, town, river (1)", "town, river (1)"].value == 50.0
     assert {c.column for c in figure.cells} > {"film, said (0)", "firm, said (2)"}  # a word with its stop is the same
     assert found["data", "Latent NLL (nats)"].printed == 124.7
     assert found["model of another corpus", "Latent NLL (nats)"].printed == 140.1
     assert "the largest entry, 50.00" in figure.caption
-    figure.save(tmp_path, "figure_6")
 
 
 def study(system, titles, share):
@@ -258,14 +244,14 @@ def test_the_study_says_that_people_are_simulated_and_recovers_their_rates(tmp_p
     shares = [study("data", None, 0.66), study("gpt2", True, 0.5), study("gpt2", False, 0.4)]
     results = complete("deng2022", Results(shares))
     table = draw(EXPECTED, "human_study", results, tmp_path)
-    found = by(table)
+    found = at(table)
     assert "SIMULATED" in table.caption
     assert found["medical, data", "expected share"].value == pytest.approx(0.7 * 0.9 + 0.3 * 0.1)
     assert found["medical, data", "mean kappa"].value == 0.3
     assert verdict("simulated_shares_are_recovered", [study("data", None, 0.66)], tmp_path) == "holds"
     assert verdict("simulated_shares_are_recovered", [study("data", None, 0.3)], tmp_path) == "contradicted"
     listed = draw(EXPECTED, "table_18", results, tmp_path)
-    assert by(listed)["x → y", "judgements"].value == 12 and listed.cells[0].row == "x → y"
+    assert at(listed)["x → y", "judgements"].value == 12 and listed.cells[0].row == "x → y"
 
 
 def test_calibration_has_a_panel_for_each_corpus_and_no_interval_for_a_bin_of_few_sections(tmp_path):
@@ -274,11 +260,9 @@ def test_calibration_has_a_panel_for_each_corpus_and_no_interval_for_a_bin_of_fe
     details = {"bins": bins, "expected_by_chance": 0.02, "share_over_90": 0.7}
     shown = near(0.1, metric="calibration_error", details=details, **place)
     results = Results([shown, near(0.9, metric="title_accuracy", **place)])
-    figure = draw(EXPECTED, "title_calibration", results, tmp_path)
-    found = by(figure)
+    found = at(save(EXPECTED, "title_calibration", results, tmp_path))
     assert found["encyclopedia", "accuracy in (0.20, 0.40]"].low is None
     assert found["encyclopedia", "accuracy in (0.80, 1.00]"].low == pytest.approx(0.9455, abs=1e-3)
-    figure.save(tmp_path, "title_calibration")
 
 
 def test_wrong_pronouns_by_severity(tmp_path):
@@ -288,11 +272,10 @@ def test_wrong_pronouns_by_severity(tmp_path):
     for critic, change, low in changes:
         details = {"difference_low": low, "difference_high": 2 * change - low}
         results.append(near(3.0 + change, critic=critic, severity=0.5, difference=change, details=details, **task))
-    figure = draw(EXPECTED, "figure_wrong_pronoun", Results(results), tmp_path)
-    assert ("mentions of persons", "severity 0.5") in by(figure)
-    figure.save(tmp_path, "figure_wrong_pronoun")
-    judged = {one.claim["id"]: one.counts for one in EXPECTED.judged(Results(results), tmp_path)}
-    assert judged["wrong_pronouns_are_seen"]["holds"] == judged["titles_do_not_see_pronouns"]["holds"] == 1
+    figure = save(EXPECTED, "figure_wrong_pronoun", Results(results), tmp_path)
+    assert ("mentions of persons", "severity 0.5") in at(figure)
+    found = judged(EXPECTED, Results(results), tmp_path)
+    assert [found[name].counts["holds"] for name in ("wrong_pronouns_are_seen", "titles_do_not_see_pronouns")] == [1, 1]
 
 
 def test_appendix_a_adds_its_terms_and_splits_the_latent_nll(tmp_path):
@@ -301,7 +284,7 @@ def test_appendix_a_adds_its_terms_and_splits_the_latent_nll(tmp_path):
         near(4.0, metric="latent_ppl", **place), near(3.9, metric="expected_log_prior", details={"totals": {"evidence": 50.0, "transitions": 20.0}}, **place),
         near(2.0, metric="chain_entropy", **place),
     ]))  # fmt: skip
-    found = by(draw(EXPECTED, "appendix_a", results, tmp_path))
+    found = at(draw(EXPECTED, "appendix_a", results, tmp_path))
     assert found["encyclopedia, data", "(1) + (2) + (3), nats a transition"].value == 2.5
     assert found["encyclopedia, data", "KL(q || prior), nats a transition"].value == pytest.approx(math.log(2))
 
@@ -310,7 +293,7 @@ def test_the_corrected_latent_ppl_stands_beside_the_exact_one_and_covers_it_or_n
     details = {"exact_latent_ppl": 2.5, "validation_sections": 100.0, "validation_errors": 4.0,
                "titles_without_sections": 0}  # fmt: skip
     corrected = titled("data", None, 2.45, variant="corrected", **details)
-    found = by(draw(EXPECTED, "inference_error", complete("deng2022", Results([corrected])), tmp_path))
+    found = at(draw(EXPECTED, "inference_error", complete("deng2022", Results([corrected])), tmp_path))
     assert found["encyclopedia, exact", "Latent PPL, gold titles"].value == 2.5
     assert verdict("correction_recovers_the_chain", [corrected], tmp_path) == "holds"
     off = titled("data", None, 3.3, variant="corrected", **details)
@@ -318,14 +301,11 @@ def test_the_corrected_latent_ppl_stands_beside_the_exact_one_and_covers_it_or_n
 
 
 def test_table_11_reads_facts_or_counts_documents(tmp_path):
-    folder = tmp_path / "corpora" / "articles" / "wiki"
-    folder.mkdir(parents=True)
     statistics = {"train": 120, "validation": 10, "test": 9, "section_types": 4, "med_sections": 4,
                   "med_section_len": 50, "max_section_len": 99}  # fmt: skip
-    facts = {"table_11": statistics, "token_unit": "pieces", "dropped": {"short": 2}}
-    (folder / "facts.json").write_text(json.dumps(facts))
+    state(tmp_path, "wiki", table_11=statistics, token_unit="pieces", dropped={"short": 2})
     table = draw(EXPECTED, "table_11", Results([]), tmp_path)
-    train = by(table)["encyclopedia", "train"]
+    train = at(table)["encyclopedia", "train"]
     assert (train.value, train.printed) == (120, pytest.approx(111400))
     assert table.notes == ["encyclopedia: lengths in pieces; dropped articles: short 2"]
     refuses("has no corpus 'wiki'", draw, EXPECTED, "table_11", Results([]), tmp_path / "none")
@@ -350,8 +330,7 @@ def test_sizes_have_a_line_for_each_corpus_and_setting_of_titles_with_seeds_aver
         shape = [1000, 2 if system == "gpt2" else 9]
         header = json.dumps({"__metadata__": {}, "w": {"shape": shape}, "b": {"shape": [500]}}).encode()
         (folder / "model.safetensors").write_bytes(len(header).to_bytes(8, "little") + header)
-    figure = draw(EXPECTED, "figure_sizes", complete("deng2022", Results(records)), tmp_path)
-    figure.save(tmp_path, "figure_sizes")
+    figure = save(EXPECTED, "figure_sizes", complete("deng2022", Results(records)), tmp_path)
     canvas = matplotlib.figure.Figure()
     figure.draw(canvas)
     latent = canvas.axes[1]

@@ -1,8 +1,6 @@
 """Exhibits of deng2022: articles in full, and synthetic languages."""
 
-import json
 from dataclasses import replace
-from pathlib import Path
 
 import matplotlib.figure
 import pytest
@@ -13,13 +11,11 @@ from longform.core.results import Record, Results
 from longform.reporting.papers import complete
 from longform.reporting.papers.deng2022.pages import escaped
 from longform.reporting.papers.deng2022.sections import generated_folder
-from longform.reporting.printed import read_expected
 from tests.refusals import refuses
-from tests.reporting.papers.exhibits import draw
-from tests.reporting.papers.test_deng2022_exhibits import by, near, verdict
+from tests.reporting.papers.exhibits import at, draw, printed, save, state
+from tests.reporting.papers.test_deng2022_exhibits import near, verdict
 
-PAPER = Path(__file__).parents[3] / "experiments" / "deng2022"
-EXPECTED = read_expected(PAPER, overrides={"exhibits": {"generated_articles": {"corpus": "wiki"}}})
+EXPECTED = printed("deng2022", generated_articles={"corpus": "wiki"})
 SHOWN = {"corpus": "wiki", "system": "gpt2", "generated": 2, "real": 1}
 TEXT = (Section("plot", "He came. The *end* is.\nnear. "), Section("cast", "1. Nobody."), Section("reception", ""))
 
@@ -51,12 +47,12 @@ def project(tmp_path):
 def test_the_first_articles_stand_in_full_with_refused_sentences_in_bold_under_a_table_of_every_system(tmp_path):
     page = draw(EXPECTED, "generated_articles", project(tmp_path), tmp_path, **SHOWN)
     page.save(tmp_path, "generated_articles")
-    heads = [article.head for article in page.articles]
+    text = (tmp_path / "articles.md").read_text()
+    heads = [line[4:].partition(":")[0] for line in text.splitlines() if line.startswith("### ")]
     assert heads == ["encyclopedia, GPT-2 (LM1), with titles, seed 1, article 0",
                      "encyclopedia, GPT-2 (LM1), with titles, seed 1, article 1",
                      "encyclopedia, GPT-2 (LM1), without titles, article 0",
                      "encyclopedia, GPT-2 (LM1), without titles, article 1", "encyclopedia, data, article 0"]  # fmt: skip
-    text = (tmp_path / "articles.md").read_text()
     derivable = "2 of 3 sentences derivable\n\n"
     assert f"### {heads[0]}: {derivable}*plot*\n\nHe came. **The \\*end\\* is. near.**\n\n*cast*\n\n" in text
     assert f"### {heads[3]}: {derivable}**He came.** The \\*end\\* is. near.\n\n1\\. Nobody." in text
@@ -75,19 +71,15 @@ def test_marks_of_markdown_are_shown_as_they_are(text, shown):
     assert escaped(text) == shown
 
 
-AS_WRITTEN = read_expected(Path(__file__).parents[3] / "experiments" / "deng2022")
-
-
 def test_languages_on_the_simplex_and_the_words_of_each(tmp_path):
     mix = {"critic": "code_mixing", "corpus": "languages"}
     points = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.2, 0.3, 0.5]]
     results = Results([
         near(v, metric="dispersion", system=s, details={"points": points}, **mix) for s, v in (("non_autoregressive", 0.5), ("data", 0.01))
     ] + [near(-3.0, metric="languages", system="data", details={"top_words": [["x1", "."], ["y1", "."]]}, **mix)])  # fmt: skip
-    figure = draw(AS_WRITTEN, "figure_7", results, tmp_path)
+    figure = save(EXPECTED, "figure_7", results, tmp_path)
     assert [c.row for c in figure.cells] == ["data", "data", "non-autoregressive"]
-    figure.save(tmp_path, "figure_7")
-    assert len(draw(AS_WRITTEN, "table_10", results, tmp_path).rows) == 2
+    assert len(draw(EXPECTED, "table_10", results, tmp_path).rows) == 2
 
 
 SYNTHETIC = [
@@ -103,8 +95,7 @@ SYNTHETIC = [
 
 
 def test_latent_over_word_has_a_point_for_each_system_with_both(tmp_path):
-    figure = draw(AS_WRITTEN, "figure_latent_over_word", complete("deng2022", Results(SYNTHETIC)), tmp_path)
-    figure.save(tmp_path, "figure_latent_over_word")
+    figure = save(EXPECTED, "figure_latent_over_word", complete("deng2022", Results(SYNTHETIC)), tmp_path)
     assert {c.row for c in figure.cells} == {"data", "transformer", "HSMM, EM"}
     points = matplotlib.figure.Figure()
     figure.draw(points)
@@ -112,24 +103,21 @@ def test_latent_over_word_has_a_point_for_each_system_with_both(tmp_path):
 
 
 def test_a_fit_by_em_stands_beside_the_printed_hsmm_where_no_gradient_fit_was_made(tmp_path):
-    line = {line.number: line for line in AS_WRITTEN.ledger(Results(SYNTHETIC), tmp_path) if line.table == "table_01"}
+    line = {line.number: line for line in EXPECTED.ledger(Results(SYNTHETIC), tmp_path) if line.table == "table_01"}
     assert (line["latent_ppl.hsmm"].ours, line["word_ppl.hsmm"].ours) == (7.3, 1.95)
     both = [*SYNTHETIC, replace(SYNTHETIC[1], system="hsmm_gradient", value=7.5)]
-    line = {line.number: line for line in AS_WRITTEN.ledger(Results(both), tmp_path) if line.table == "table_01"}
+    line = {line.number: line for line in EXPECTED.ledger(Results(both), tmp_path) if line.table == "table_01"}
     assert line["latent_ppl.hsmm"].ours == 7.5
 
 
 def test_table_1_holds_printed_numbers_against_ours_at_the_papers_size_alone(tmp_path):
-    folder = tmp_path / "corpora" / "synthetic" / "synthetic"
-    folder.mkdir(parents=True)
     results = complete("deng2022", Results(SYNTHETIC))
     for states, wanted in ((24, "not comparable at this size"), (256, "differs")):
-        facts = {"latent_ppl": 7.05, "num_states": states, "steps": 50, "parameters": 2625536}
-        (folder / "facts.json").write_text(json.dumps(facts))
-        table = draw(AS_WRITTEN, "table_1", results, tmp_path)
-        cell = by(table)["transformer", "Latent PPL"]
+        state(tmp_path, "synthetic", "synthetic", latent_ppl=7.05, num_states=states, steps=50, parameters=2625536)
+        table = draw(EXPECTED, "table_1", results, tmp_path)
+        cell = at(table)["transformer", "Latent PPL"]
         assert (cell.printed, cell.verdict) == (64.8, wanted)
-    assert by(table)["exact", "Latent PPL"].value == 7.05 and by(table)["transformer", "survival"].value == 0.4
+    assert at(table)["exact", "Latent PPL"].value == 7.05 and at(table)["transformer", "survival"].value == 0.4
     assert table.markdown().splitlines()[2] == "|  | word PPL | Latent PPL | survival |"
     for claim in ("hsmm_nearer_than_transformer", "word_ppl_hides_the_gap", "oracle_recovers_the_language"):
         assert verdict(claim, SYNTHETIC, tmp_path) == "holds"

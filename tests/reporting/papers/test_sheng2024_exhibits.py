@@ -1,19 +1,16 @@
 """The exhibits of sheng2024 from a few records made by hand."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from longform.core.results import Record, Results
-from longform.reporting.claims import CONTRADICTED, HOLDS, UNTESTABLE, judge
+from longform.reporting.claims import CONTRADICTED, HOLDS, UNTESTABLE
 from longform.reporting.papers import complete
-from longform.reporting.printed import read_expected
-from tests.reporting.papers.exhibits import draw
+from tests.reporting.papers.exhibits import at, draw, judged, printed, save
 
 BLOCKS = [f"block_{size}" for size in (1, 2, 5, 10)]
 WINDOWS = ["window_1_2_3", "window_1", "window_2", "window_3"]
-EXPECTED = read_expected(Path(__file__).parents[3] / "experiments/sheng2024")
+EXPECTED = printed("sheng2024")
 ROC = {"false_positive": [0.0, 0.5, 1.0], "true_positive": [0.0, 0.8, 1.0]}
 
 
@@ -61,21 +58,16 @@ MEASURED = Results([*shuffles(), *areas(), *writers(),
                            reference=0.4),
                     record("bbscore", "length_correlation", 0.3), record("joint", "length_correlation", -0.1)])  # fmt: skip
 RESULTS = complete("sheng2024", MEASURED)
-
-
 NAMES = [*(f"table_{n}" for n in range(1, 7)), "length", *(f"figure_{n}" for n in (4, 5, 6, 7, 9))]
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_exhibit_is_saved_with_its_numbers(name, tmp_path):
-    made = draw(EXPECTED, name, RESULTS, tmp_path)
-    made.save(tmp_path, name)
-    assert (tmp_path / f"{name}.csv").is_file() and (tmp_path / f"{name}.md").is_file()
-    assert not name.startswith("figure") or (tmp_path / f"{name}.png").stat().st_size > 5000
+    save(EXPECTED, name, RESULTS, tmp_path)
 
 
 def test_ours_and_printed_numbers_meet_by_place_and_in_the_ledger(tmp_path):
-    cells = {(c.row, c.column): c for c in draw(EXPECTED, "table_2", RESULTS, tmp_path).cells}
+    cells = at(draw(EXPECTED, "table_2", RESULTS, tmp_path))
     assert cells["BBScore", "blocks of 5"].printed == 79.36 and cells["BBScore", "blocks of 5"].value == 80
     assert cells["entity grid, ranking", "blocks of 10"].printed == 64.65
     assert cells["unified coherence (printed)", "blocks of 1"].printed == 99.73
@@ -93,12 +85,12 @@ def test_ours_and_printed_numbers_meet_by_place_and_in_the_ledger(tmp_path):
 
 def test_a_claim_is_one_line_and_counts_no_ablation(tmp_path):
     other = [record("bbscore", "pairwise_accuracy", 0.99, task=t, variant="likelihood") for t in BLOCKS]
-    judged = {j.claim["id"]: j for j in judge("sheng2024", EXPECTED.claims, Results([*RESULTS, *other]), tmp_path)}
-    beats = judged["classifier_beats_score"]
+    found = judged(EXPECTED, Results([*RESULTS, *other]), tmp_path)
+    beats = found["classifier_beats_score"]
     assert beats.verdict == HOLDS and len(beats.rows) == 8
-    swapped = judge("sheng2024", EXPECTED.claims[:1], Results(shuffles(0.95, 0.8)), tmp_path)[0]
-    assert swapped.verdict == CONTRADICTED
-    assert judged["estimated_variance_is_good"].verdict == judged["rated_classes_can_be_told"].verdict == UNTESTABLE
+    swapped = judged(EXPECTED, Results(shuffles(0.95, 0.8)), tmp_path)
+    assert swapped[EXPECTED.claims[0]["id"]].verdict == CONTRADICTED
+    assert found["estimated_variance_is_good"].verdict == found["rated_classes_can_be_told"].verdict == UNTESTABLE
 
 
 def test_writers_in_their_own_top_two_are_compared_with_chance_among_so_many(tmp_path):
@@ -106,13 +98,12 @@ def test_writers_in_their_own_top_two_are_compared_with_chance_among_so_many(tmp
     assert chance.value == 1.0, "two writers are always in their own top two"
     many = [record("bbscore", "distance", 0.1, corpus="c", system=name, variant="a") for name in "abcdefgh"]
     top = Results([*many, record("bbscore", "own_top_two", 0.4, corpus="c", system="")])
-    judged = {j.claim["id"]: j for j in EXPECTED.judged(complete("sheng2024", top), tmp_path)}
-    recognised = judged["writers_are_recognised"]
+    recognised = judged(EXPECTED, complete("sheng2024", top), tmp_path)["writers_are_recognised"]
     assert recognised.rows[0].contrast.value == pytest.approx(0.4 - 2 / 8)
 
 
 def test_classes_stand_beside_the_commonest_one_and_intervals_of_means_shrink_with_texts(tmp_path):
-    cells = {(c.row, c.column): c.value for c in draw(EXPECTED, "table_6", RESULTS, tmp_path).cells}
+    cells = {place: c.value for place, c in at(draw(EXPECTED, "table_6", RESULTS, tmp_path)).items()}
     assert cells["commonest class", "rated wiki"] == 40 and cells["BBScore, three-layer classifier", "rated wiki"] == 50
     assert ("commonest class", "completions") not in cells
     cells = draw(EXPECTED, "figure_7", RESULTS, tmp_path).cells

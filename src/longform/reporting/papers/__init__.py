@@ -4,25 +4,18 @@ An exhibit is a public function ``(given, *, data, ...)`` of a paper's module; i
 """
 
 from importlib import import_module
-from types import ModuleType
 
 from longform.core.documents import BadInput
 from longform.core.results import Results
 
 
 def complete(paper: str, results: Results) -> Results:
-    """The records with those that the paper's module derives from them, by its function ``derived`` where it has one.
-
-    Exhibits, claims and the ledger of a paper read complete records.
+    """The records that exhibits, claims and the ledger of a paper read: these and what its module's ``derived``, if any, makes of them.
 
     Raises BadInput: no such paper.
     """
-    derived = getattr(_module(paper), "derived", None)
-    return Results([*results, *derived(results)]) if derived else results
-
-
-def _module(paper: str) -> ModuleType:
     try:
-        return import_module(f"{__name__}.{paper}")
+        module = import_module(f"{__name__}.{paper}")
     except ModuleNotFoundError as error:
         raise BadInput(f"no reports for {paper!r}; name a module of longform/reporting/papers") from error
+    return Results([*results, *module.derived(results)]) if hasattr(module, "derived") else results

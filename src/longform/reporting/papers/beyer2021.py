@@ -3,11 +3,7 @@
 Every number is a share of items with Wilson's interval; the p-value (in the CSV) is McNemar's against the next smaller model.
 """
 
-import csv
-import io
-import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from string import Template
 from textwrap import fill
@@ -23,12 +19,13 @@ from longform.evaluation.measurements import NORMAL_95
 from longform.reporting.estimates import select
 from longform.reporting.pivot import COLOURS, Given, errors, panels
 from longform.reporting.printed import Printed
-from longform.reporting.table import Cell, Figure, Table
+from longform.reporting.table import Cell, Figure, Files, Table, csv_text, json_lines
 
 CHANCE = 0.5  # a model that cannot tell two conditions apart prefers either
 REPLACED = "connective_*_as_*"  # names of suites
 FEW = 30  # texts below which a row's intervals are to be read
 ACROSS = 4  # panels in a row of the sweep
+SPEAKERS = "[SEP]"  # a mark of a change of speaker
 
 
 def accuracies(given: Given, caption: str, tasks: Sequence[str], note: str = "") -> Table:
@@ -41,7 +38,8 @@ def accuracies(given: Given, caption: str, tasks: Sequence[str], note: str = "")
 
     cells = given.crossed(_accuracies(given, *tasks), given.name, ("system",), "task")
     cells += given.printed_alone(given.name, place)
-    return given.table(f"{caption}: share of items whose prediction holds", cells, [note] if note else [])
+    notes = [*([note] if note else []), *given.notes]
+    return Table(f"{caption}: share of items whose prediction holds", cells, notes)
 
 
 def other_suites(given: Given, caption: str, inside: Sequence[str]) -> Table:
@@ -69,9 +67,9 @@ def table_4(given: Given, systems: Sequence[str]) -> Table:
                 alone = Cell(row, other, None, printed=value)
                 cells.append(alone if record is None else given.cell(row, other, record, "table_4"))
     few = sorted({c.row for c in cells if c.value is not None and (c.units or 0) < FEW})
-    notes = [f"fewer than {FEW} texts in {len(few)} of {len({c.row for c in cells})} rows: read their intervals"]
+    note = f"fewer than {FEW} texts in {len(few)} of {len({c.row for c in cells})} rows: read their intervals"
     caption = "Table 4. Explicit connectives: share of texts in which another connective (column) costs more"
-    return given.table(caption, cells, notes if few else [])
+    return Table(caption, cells, [*([note] if few else []), *given.notes])
 
 
 def size_sweep(given: Given, tasks: Sequence[str]) -> Figure:
@@ -91,23 +89,22 @@ def size_sweep(given: Given, tasks: Sequence[str]) -> Figure:
         canvas.supylabel("share of items whose prediction holds")
 
     caption = "Accuracy on each phenomenon by model, with 95 % intervals; dotted: chance."
-    return given.figure(caption, cells, draw, (7.5, 1.2 + 1.6 * max(-(-len(shown) // ACROSS), 1)))
+    return Figure(caption, cells, draw, (7.5, 1.2 + 1.6 * max(-(-len(shown) // ACROSS), 1)), given.notes)
 
 
 def region_surprisal(given: Given, suites: Sequence[str], likelier: Sequence[str], systems: Sequence[str]) -> Figure:
-    """Bits of the judged region under either condition of each suite, for the first of the systems that the run has.
-
-    Args:
-        likelier: conditions that the suites predict to be the less surprising.
-    """
+    """Bits of the judged region under the conditions predicted ``likelier`` and the others, of the first system that the run has."""
     found = _accuracies(given, *suites)
     system = next((name for name in systems if len(found.where(system=name))), "")
     sides = ("predicted less surprising", "predicted more surprising")
-    cells = [
-        _bits(given.label("task", r.task), sides[term.split("%")[1] not in likelier], held["all"], r.units or 0)
-        for r in given.ordered(found.where(system=system), "task")
-        for term, held in r.details["formula_bits"].items()
-    ]
+    cells = []
+    for r in given.ordered(found.where(system=system), "task"):
+        for term, held in r.details["formula_bits"].items():
+            mean, spread = held["all"]
+            half = NORMAL_95 * spread / max(r.units or 0, 1) ** 0.5
+            place = given.label("task", r.task), sides[term.split("%")[1] not in likelier]
+            ends = (mean, mean - half, mean + half)
+            cells.append(Cell(*place, *ends, r.units or 0, signature="bits of the judged region"))
     names = list(dict.fromkeys(c.row for c in cells))[::-1]
 
     def draw(canvas: Any) -> None:
@@ -128,21 +125,8 @@ def region_surprisal(given: Given, suites: Sequence[str], likelier: Sequence[str
     return Figure(caption, cells, draw, (5.6, 1.2 + 0.3 * max(len(names), 1)))
 
 
-def _bits(row: str, column: str, held: Sequence[float], units: int) -> Cell:
-    mean, spread = held
-    half = NORMAL_95 * spread / max(units, 1) ** 0.5
-    return Cell(row, column, mean, mean - half, mean + half, units, signature="bits of the judged region")
-
-
-SPEAKERS = "[SEP]"
-SHEET = ("item", "left", "right", "more_coherent", "comment")
-
-
 def contrast(suite: Suite) -> tuple[int | None, str, str]:
-    """Region, better and worse condition of a suite with one prediction: the region is more surprising in the worse one.
-
-    Raises BadInput: the suite predicts something else.
-    """
+    """Region, and the conditions in which it is predicted less and more surprising. Raises BadInput: a suite predicts otherwise."""
     formulas = suite.formulas()
     formula = formulas[0]
     if len(formulas) == 1 and isinstance(formula, Binary) and formula.symbol in "<>":
@@ -155,10 +139,9 @@ def contrast(suite: Suite) -> tuple[int | None, str, str]:
 def harness_task(suite: Suite) -> dict[str, str]:
     """A task of lm-evaluation-harness: a YAML file and its documents as JSON lines.
 
-    Where both conditions of every item share what follows, the model chooses between contexts; where they share what
-    comes before, between continuations; else between whole texts, behind an empty context. ``acc`` compares sums of
-    log-probabilities, which is the suite's decision under metric "sum"; neither of the harness's accuracies is the mean over
-    tokens. A mark ``[SEP]`` stays in the text: the harness has no notion of a change of speaker.
+    The model chooses between contexts where both conditions of every item share what follows, between continuations where they
+    share what comes before, else between whole texts. ``acc`` compares sums of log-probabilities, as metric "sum" does; neither of
+    the harness's accuracies is the mean over tokens. ``[SEP]`` stays in the text: the harness knows no change of speaker.
     """
     region, better, worse = contrast(suite)
     # contexts, continuations and the better one's place, in the order in which an item writes its conditions
@@ -180,11 +163,7 @@ def harness_task(suite: Suite) -> dict[str, str]:
             delimiter = ""
     named = {"name": suite.name, "text": text, "target": target, "delimiter": delimiter}
     task = Template(Path(__file__).with_name("harness_task.yaml").read_text(encoding="utf-8")).substitute(named)
-    return {f"{suite.name}.yaml": task, f"{suite.name}.jsonl": "".join(f"{_json(line)}\n" for line in lines)}
-
-
-def _json(record: Mapping[str, Any]) -> str:
-    return json.dumps(record, ensure_ascii=False, sort_keys=True)
+    return {f"{suite.name}.yaml": task, f"{suite.name}.jsonl": json_lines(lines)}
 
 
 def _parts(condition: Condition, region: int | None) -> tuple[str, str]:
@@ -197,39 +176,38 @@ def _parts(condition: Condition, region: int | None) -> tuple[str, str]:
 def judgement_sheet(suites: Sequence[Suite], per_suite: int, seed: int) -> dict[str, str]:
     """Pairs of texts with items, sides and order drawn by seed, as files; pairs whose two sides read alike are never drawn.
 
-    ``sheet.csv``: item, left, right, and two empty columns for the judge; ``key.csv``: item and the coherent side, apart
-    from it. ``study.jsonl`` and ``study.csv``: all fields, with the condition that spoilt the other side, for a program that
-    shows the pairs.
-
+    ``sheet.csv`` has two empty columns for the judge, ``key.csv`` the coherent side; ``study.jsonl`` and ``study.csv`` have all
+    fields, with the condition that spoilt the other side, for a program that shows the pairs.
     Raises BadInput: a suite that is no contrast, or of which all pairs read alike; no pair asked for.
     """
     if per_suite < 1:
         raise BadInput(f"judgement sheet: per_suite is {per_suite!r}, allowed is a whole number from 1; fix the entry")
-    drawn = [(suite, item) for suite in suites for item in _drawn(suite, per_suite, seed)]
+    drawn: list[tuple[str, SuiteItem, str, str]] = []
+    for suite in suites:
+        _, better, worse = contrast(suite)
+        unlike = [one for one in suite.items if _shown(one.condition(better)) != _shown(one.condition(worse))]
+        if not unlike:
+            raise BadInput(
+                f"suite {suite.name}: both sides of every item read alike, so no one can judge; leave it out"
+            )
+        rng = generator(seed, "judgement items", suite.name)
+        chosen = rng.choice(len(unlike), min(per_suite, len(unlike)), replace=False)
+        drawn += [(suite.name, unlike[int(i)], better, worse) for i in chosen]
     pairs = []
     for place in generator(seed, "judgement order").permutation(len(drawn)):
-        suite, item = drawn[int(place)]
-        (_, better, worse), unit = contrast(suite), f"{suite.name}/{item.number}"
+        name, item, better, worse = drawn[int(place)]
+        unit = f"{name}/{item.number}"
         swap = bool(generator(seed, "judgement side", unit).integers(2))
-        left, right = (_shown(item.condition(name)) for name in ((worse, better) if swap else (better, worse)))
-        pairs.append((unit, left, right, "right" if swap else "left", suite.name, worse))
+        left, right = (_shown(item.condition(side)) for side in ((worse, better) if swap else (better, worse)))
+        pairs.append((unit, left, right, "right" if swap else "left", name, worse))
     fields = ("item_id", "left", "right", "gold_side", "suite", "condition")
+    asked = ("item", "left", "right", "more_coherent", "comment")
     return {
-        "sheet.csv": _csv(SHEET, [(*pair[:3], "", "") for pair in pairs]),
-        "key.csv": _csv(("item", "coherent"), [(pair[0], pair[3]) for pair in pairs]),
-        "study.csv": _csv(fields, pairs),
-        "study.jsonl": "".join(f"{_json(dict(zip(fields, pair, strict=True)))}\n" for pair in pairs),
+        "sheet.csv": csv_text(asked, [(*pair[:3], "", "") for pair in pairs]),
+        "key.csv": csv_text(("item", "coherent"), [(pair[0], pair[3]) for pair in pairs]),
+        "study.csv": csv_text(fields, pairs),
+        "study.jsonl": json_lines(dict(zip(fields, pair, strict=True)) for pair in pairs),
     }
-
-
-def _drawn(suite: Suite, count: int, seed: int) -> list[SuiteItem]:
-    _, *sides = contrast(suite)
-    unlike = [item for item in suite.items if len({_shown(item.condition(side)) for side in sides}) > 1]
-    if not unlike:
-        raise BadInput(f"suite {suite.name}: both sides of every item read alike, so no one can judge; leave it out")
-    rng = generator(seed, "judgement items", suite.name)
-    chosen = rng.choice(len(unlike), min(count, len(unlike)), replace=False)
-    return [unlike[int(i)] for i in chosen]
 
 
 def _shown(condition: Condition) -> str:
@@ -237,25 +215,6 @@ def _shown(condition: Condition) -> str:
     text = " ".join(region.content for region in condition.regions if region.content)
     turns = [turn.strip() for turn in text.split(SPEAKERS) if turn.strip()]
     return "\n".join(f"– {turn}" for turn in turns) if SPEAKERS in text else text
-
-
-def _csv(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerows([header, *rows])
-    return text.getvalue()
-
-
-@dataclass(frozen=True)
-class Files:
-    """Text files by relative path."""
-
-    contents: Mapping[str, str]
-
-    def save(self, folder: Path, stem: str) -> None:
-        """Every file below ``folder``; ``stem`` names nothing, since the files bring their names."""
-        for name, text in self.contents.items():
-            (folder / name).write_text(text, encoding="utf-8")
 
 
 def harness_tasks(given: Given, texts: str) -> Files:
@@ -267,10 +226,7 @@ def harness_tasks(given: Given, texts: str) -> Files:
 
 
 def human_sheet(given: Given, texts: str, suites: Sequence[str], per_suite: int, seed: int) -> Files:
-    """Pairs of texts for human judges from the named suites, sides by seed, the key in a file of its own.
-
-    Raises BadInput: the corpus lacks one of the suites.
-    """
+    """Pairs of texts for human judges from the named suites, sides by seed. Raises BadInput: the corpus lacks one of the suites."""
     known = {suite.name: suite for suite in _suites(given.data / texts)}
     missing = sorted(set(suites) - known.keys())
     if missing:

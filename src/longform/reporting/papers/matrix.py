@@ -1,10 +1,8 @@
 """What each critic sees: every critic's response to every corruption of the synthetic world. No paper has this table.
 
-A response is the paired difference of damaged text from sound text. A critic sees a corruption where the paired permutation test
-says so.
+A response is the paired difference of damaged from sound text; the critic sees the corruption where the permutation test says so.
 """
 
-from collections import Counter
 from dataclasses import replace
 from math import log10
 from statistics import median
@@ -27,10 +25,7 @@ def seen(r: Record) -> bool:
 
 
 def corruption_matrix(given: Given, severity: float = 0.2) -> Table:
-    """Responses at one severity, a row for each critic, a column for each corruption.
-
-    Raises BadInput: no response at that severity, a share of the eligible places.
-    """
+    """Responses at one severity, a row for each critic, a column for each corruption. Raises BadInput: none at that severity."""
     found = _responses(given).where(severity=severity)
     if not len(found):
         raise BadInput(f"no response at severity {severity:g}; the corpus of corruptions must hold that severity")
@@ -40,20 +35,21 @@ def corruption_matrix(given: Given, severity: float = 0.2) -> Table:
         verdict = "not scored" if r.value is None else "seen" if seen(r) else "not seen"
         row, column = given.label("critic", r.critic), given.label("task", r.task)
         cells.append(cell(row, column, r, verdict=verdict, why=meant))
-    tally = Counter((bool(c.why), c.verdict == "seen") for c in cells)
-    notes = [
-        f"p < {LEVEL:g}: {tally[True, True]} of {tally[True, True] + tally[True, False]} critics see a corruption that they are "
-        f"meant for, {tally[False, True]} of {tally[False, True] + tally[False, False]} one that they are not"
-    ]
+    own, other = ([c.verdict == "seen" for c in cells if bool(c.why) is meant] for meant in (True, False))
+    note = (
+        f"p < {LEVEL:g}: {sum(own)} of {len(own)} critics see a corruption that they are meant for, "
+        f"{sum(other)} of {len(other)} one that they are not"
+    )
     caption = f"What each critic sees: score of damaged minus sound text at severity {severity:g}, with 95 % intervals"
-    return given.table(caption, cells, notes)
+    return Table(caption, cells, [note, *given.notes])
 
 
 def corruption_responses(given: Given) -> Figure:
     """Responses over severity, upward where the critic judges worse: a strip for each critic, a field of it for each corruption."""
     found = _responses(given)
     critics, corruptions = found.values("critic"), found.values("task")
-    units = {critic: _unit(found.where(critic=critic)) for critic in critics}
+    spreads = {c: [r.details.get("difference_spread") for r in found.where(critic=c)] for c in critics}
+    units = {c: median([float(spread) for spread in own if spread] or [1.0]) for c, own in spreads.items()}
     cells = []
     for r in found:
         row, column = given.label("critic", r.critic), f"{given.label('task', r.task)} {r.severity:g}"
@@ -107,17 +103,12 @@ def worse(r: Record, unit: float) -> Estimate | None:
 
 def _responses(given: Given) -> Results:
     """The differences from sound text with their paired intervals, in the places of value and interval."""
-    found = given.results.where(metric="score", corpus="corruptions")
+    found = given.ordered(given.results.where(metric="score", corpus="corruptions"), "critic", "task")
     return Results(
         replace(r, value=r.difference, low=r.details.get("difference_low"), high=r.details.get("difference_high"))
-        for r in given.ordered(found, "critic", "task")
-        if r.task in given.expected["labels"]["task"]
+        for r in found
+        if r.task in given.expected.labels("task")
     )
-
-
-def _unit(records: Results) -> float:
-    """A critic's median standard error, one where it has none."""
-    return median([float(spread) for r in records if (spread := r.details.get("difference_spread"))] or [1.0])
 
 
 def _field(axes: Any, place: int, records: Results, unit: float) -> None:

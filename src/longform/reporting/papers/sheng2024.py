@@ -5,6 +5,7 @@ A record's variant names what turns a latent path into a score and, where it is 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -22,18 +23,12 @@ CHANCE = "own_top_two_by_chance"
 
 def derived(results: Results) -> list[Record]:
     """How many pairs each test set has, and how many writers would be in their own top two by chance."""
-    found = select(
-        results, {"critic": "bbscore", "metric": "pairwise_accuracy", "task": ["block_*", "window_*"], "seed": None}
-    )
+    tasks = {"critic": "bbscore", "metric": "pairwise_accuracy", "task": ["block_*", "window_*"], "seed": None}
+    counted = [(r, int(r.details["pairs"])) for r in select(results, tasks) if "pairs" in r.details]
     plain: dict[str, Any] = {"p_value": None, "signature": "count"}
-    pairs = [
-        replace(r, metric="pairs", value=int(r.details["pairs"]), low=None, high=None, **plain)
-        for r in found
-        if "pairs" in r.details
-    ]
-    writers = results.where(metric="distance").values("system")
-    by_chance = 2 / max(len(writers), 2)
-    known: dict[str, Any] = {"value": by_chance, "low": by_chance, "high": by_chance, "units": None, **plain}
+    pairs = [replace(r, metric="pairs", value=count, low=None, high=None, **plain) for r, count in counted]
+    by_chance = 2 / max(len(results.where(metric="distance").values("system")), 2)
+    known = {"value": by_chance, "low": by_chance, "high": by_chance, "units": None, **plain}
     return pairs + [replace(r, metric=CHANCE, **known) for r in results.where(metric="own_top_two")]
 
 
@@ -47,10 +42,8 @@ def table_6(given: Given, **settings: Any) -> Table:
     """Three rated classes of coherence, beside the commonest class, which the paper leaves out."""
     table = accuracies(given, **settings)
     shares = {r.corpus: r.reference for r in given.select(settings["where"], variant=ANY) if r.reference is not None}
-    baseline = [
-        exact("commonest class", given.label("corpus", corpus), 100 * share, "share of texts")
-        for corpus, share in shares.items()
-    ]
+    row, source = "commonest class", "share of texts"
+    baseline = [exact(row, given.label("corpus", corpus), 100 * share, source) for corpus, share in shares.items()]
     note = "p-values (in the CSV): paired permutation test against always saying the commonest class"
     return replace(table, cells=[*table.cells, *baseline], notes=[note, *table.notes])
 
@@ -59,10 +52,8 @@ def length(given: Given) -> Table:
     """Rank correlation of a score with a document's number of sentences; not in the paper."""
     found = given.results.where(metric="length_correlation")
     cells = given.crossed(found, "length", ("critic", "variant"), "metric")
-    return given.table(
-        "How far a score follows length: Spearman correlation with the number of sentences, unshuffled test texts",
-        cells,
-    )
+    what = "Spearman correlation with the number of sentences, unshuffled test texts"
+    return Table(f"How far a score follows length: {what}", cells, given.notes)
 
 
 def accuracies(
@@ -76,32 +67,29 @@ def accuracies(
         printed = f"{given.expected['rows'][row]} (printed)"
         return (printed, given.label(column, name)) if split == "test" else None
 
-    found = given.select({"critic": list(given.expected["labels"]["critic"]), "variant": ANY}, where, given.where)
+    found = given.select({"critic": list(given.expected.labels("critic")), "variant": ANY}, where, given.where)
     cells = given.crossed(found, given.name, tuple(rows), column, factor=100)
-    columns = [given.label(column, value) for value in given.expected["labels"].get(column, {})]
-    return given.table(caption, cells + given.printed_alone(given.name, place), columns=columns)
+    columns = [given.label(column, value) for value in given.expected.labels(column)]
+    return Table(caption, cells + given.printed_alone(given.name, place), given.notes, columns)
 
 
 def rocs(given: Given, what: str, where: Mapping[str, Any], column: str) -> Figure:
     """ROC curves: a panel for each encoder, a stroke for each task or writer, and the area under the very curve that is drawn."""
     found = given.select({"critic": "bbscore", "metric": "area", "variant": ANY}, where, given.where)
     cells = given.crossed(found, given.name, ("critic", "variant"), column)
-    drawn = [r for r in given.ordered(found, "variant", column) if "roc" in r.details]
-    encoders = dict.fromkeys(r.variant for r in drawn)
-    names = list(dict.fromkeys(getattr(r, column) for r in drawn))
+    drawn = Results(r for r in given.ordered(found, "variant", column) if "roc" in r.details)
+    encoders, names = drawn.values("variant"), drawn.values(column)
     across = min(max(len(encoders), 1), 3)
     down = max(-(-len(encoders) // across), 1)
 
     def draw(canvas: Any) -> None:
         grid = panels(canvas, len(encoders), across, sharey=True)
         for one, variant in zip(grid, encoders, strict=True):
-            for r in (r for r in drawn if r.variant == variant):
+            for r in drawn.where(variant=variant):
                 place, rates = names.index(getattr(r, column)), r.details["roc"]
-                area = np.trapezoid(rates["true_positive"], rates["false_positive"])
-                one.plot(
-                    rates["false_positive"], rates["true_positive"], color=COLOURS[place % len(COLOURS)], lw=1.1,
-                    linestyle=STROKES[place % len(STROKES)], label=f"{given.labels(r, column)} ({area:.2f})",
-                )  # fmt: skip
+                false, up = rates["false_positive"], rates["true_positive"]
+                look = {"color": COLOURS[place % len(COLOURS)], "linestyle": STROKES[place % len(STROKES)], "lw": 1.1}
+                one.plot(false, up, label=f"{given.labels(r, column)} ({np.trapezoid(up, false):.2f})", **look)
             one.plot([0, 1], [0, 1], color="0.8", linewidth=0.6)
             one.set(xlabel="false positive rate", xlim=(0, 1), ylim=(0, 1), aspect="equal")
             one.set_title(given.label("variant", variant) if variant else "BBScore", fontsize=8)
@@ -113,7 +101,7 @@ def rocs(given: Given, what: str, where: Mapping[str, Any], column: str) -> Figu
         f"{what}: ROC curves of BBScore. Where an encoder has several heads, the curve is the first head's with the area under "
         "it; the table has the mean over heads."
     )
-    return given.figure(caption, cells, draw, (1.0 + 2.6 * across, 0.4 + 3.0 * down))
+    return Figure(caption, cells, draw, (1.0 + 2.6 * across, 0.4 + 3.0 * down), given.notes)
 
 
 def figure_6(given: Given) -> Figure:
@@ -121,13 +109,12 @@ def figure_6(given: Given) -> Figure:
     distances = given.results.where(metric="distance")
     names = distances.values("system")
     shown = [given.label("system", name) for name in names]
-    cells = [
-        cell(f"tested: {given.label('system', r.system)}", f"known: {given.label('system', r.variant)}", r)
-        for r in distances
-    ]
-    block = given.expected["figure_6"]
+    cells = []
+    for r in distances:
+        tested, known = given.label("system", r.system), given.label("system", r.variant)
+        cells.append(cell(f"tested: {tested}", f"known: {known}", r))
+    block, share = given.expected["figure_6"], given.results.one(metric="own_top_two")
     paper = 100 * block["sources_in_their_own_top_two"] / block["sources"]
-    share, chance = given.results.one(metric="own_top_two"), given.results.one(metric=CHANCE).value
     cells.append(cell("writers in their own top two", "%", share, printed=paper).times(100))
     scaled = np.array([[distances.one(system=a, variant=b).details["scaled"] for b in names] for a in names])
 
@@ -144,16 +131,19 @@ def figure_6(given: Given) -> Figure:
 
     caption = (
         "Figure 6. Distance of a tested writer's texts to each known writer's, scaled to [1, 2] in each row (darker: nearer). By "
-        f"chance {chance:.0%} of the writers would be in their own top two."
+        f"chance {given.results.one(metric=CHANCE).value:.0%} of the writers would be in their own top two."
     )
-    return given.figure(caption, cells, draw, (6.0, 4.6))
+    return Figure(caption, cells, draw, (6.0, 4.6), given.notes)
 
 
 def figure_7(given: Given) -> Figure:
     """Mean absolute latent along a document, texts stretched to one length: each writer beside human text."""
     found = {r.system: r for r in given.results.where(critic="bbscore", metric="trajectory")}
     human = found.pop("human")
-    cells = [_point(r, given, share) for r in (human, *found.values()) for share in (0.0, 0.25, 0.5, 0.75, 1.0)]
+    cells = []
+    for r, share in product((human, *found.values()), (0.0, 0.25, 0.5, 0.75, 1.0)):
+        value, low, high = (float(curve[min(len(curve) - 1, int(len(curve) * share))]) for curve in _band(r))
+        cells.append(Cell(given.label("system", r.system), f"at {share:.0%}", value, low, high, r.units))
     across = min(3, max(len(found), 1))
 
     def draw(canvas: Any) -> None:
@@ -172,7 +162,7 @@ def figure_7(given: Given) -> Figure:
     caption = (
         "Figure 7. Latent paths of each writer beside human text: mean over texts, with 95 % intervals of the mean."
     )
-    return given.figure(caption, cells, draw, (2.4 * across, 0.6 + 1.9 * max(-(-len(found) // across), 1)))
+    return Figure(caption, cells, draw, (2.4 * across, 0.6 + 1.9 * max(-(-len(found) // across), 1)), given.notes)
 
 
 def _band(r: Record) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -180,11 +170,6 @@ def _band(r: Record) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     mean, spread = (np.array(r.details["trajectory"][key]) for key in ("mean", "spread"))
     half = NORMAL_95 * spread / max(r.units or 1, 1) ** 0.5
     return mean, mean - half, mean + half
-
-
-def _point(r: Record, given: Given, share: float) -> Cell:
-    value, low, high = (float(curve[min(len(curve) - 1, int(len(curve) * share))]) for curve in _band(r))
-    return Cell(given.label("system", r.system), f"at {share:.0%}", value, low, high, r.units)
 
 
 def figure_9(given: Given) -> Figure:
@@ -212,4 +197,4 @@ def figure_9(given: Given) -> Figure:
         f"Figure 9. What the diffusion variance changes (first head, blocks of 1). At its estimate, {estimate:.3g}, the area is "
         f"{sweep['auc'][at]:.3f}; the best of the sweep, {sweep['auc'][best]:.3f}, is chosen on the same texts."
     )
-    return given.figure(caption, cells, draw)
+    return Figure(caption, cells, draw, notes=given.notes)

@@ -1,7 +1,6 @@
 """Tables and figures of "Model Criticism for Long-Form Text Generation" (Deng, Kuleshov, Rush 2022), numbered as printed.
 
-Here: numbers that follow from others (shares of Table 12, survival, n-grams, terms of appendix A, correlations with people),
-as records like those that they come from, so that tables, claims and the ledger find them by their fields.
+Here: numbers that follow from others, as records, so that tables, claims and the ledger find them by their fields.
 """
 
 import math
@@ -11,32 +10,26 @@ from dataclasses import replace
 from longform.core.results import Record, Results
 from longform.reporting.estimates import select
 from longform.reporting.papers.deng2022.human import correlation_records, expected_share_records
-from longform.reporting.papers.deng2022.mentions import ngram_records
+from longform.reporting.papers.deng2022.mentions import BLAMED, ngram_records
 from longform.reporting.papers.deng2022.sections import LATENT
+from longform.reporting.papers.deng2022.topics import LATENT as STATES
 from longform.reporting.papers.deng2022.transitions import blank, share_records, wilson_fields
 
 
-def derived(results: Results) -> list[Record]:
+def derived(results: Results) -> Iterator[Record]:
     """Every number that follows from the records of the paper's critics."""
-    blamed = select(results, {"critic": "coreference", "metric": "ngram_attribution"})
-    found = [made for record in select(results, LATENT) for made in share_records(record)]
-    found += [made for record in blamed for made in ngram_records(record)]
-    return [
-        *found,
-        *_survival(results),
-        *_terms(results),
-        *correlation_records(results),
-        *expected_share_records(results),
-    ]
-
-
-def _survival(results: Results) -> Iterator[Record]:
-    """The share of generated texts that the oracle reads (section 3)."""
-    for record in select(results, {"critic": "synthetic_states", "metric": "latent_ppl"}):
+    for record in select(results, LATENT):
+        yield from share_records(record)
+    for record in select(results, BLAMED):
+        yield from ngram_records(record)
+    for record in select(results, STATES):  # the share of generated texts that the oracle reads (section 3)
         whole = (record.units or 0) + (record.excluded or 0)
         if whole:
             counted = wilson_fields(record.units or 0, whole)
             yield replace(blank(record), metric="survival", **counted, signature="share of texts that the oracle reads")
+    yield from _terms(results)
+    yield from correlation_records(results)
+    yield from expected_share_records(results)
 
 
 def _terms(results: Results) -> Iterator[Record]:

@@ -1,11 +1,10 @@
 """Tables 4 and 18 of deng2022 and the human study's own table: PPL, MAUVE, Latent PPL and annotators side by side.
 
-Where no person took part the captions say so: simulated annotators flip a known rule at known rates, so these tables show
-that the analysis recovers what was put in, and nothing about people.
+Simulated annotators, of whom captions tell, flip a known rule at known rates: they show what the analysis recovers, not people.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -19,14 +18,11 @@ from longform.reporting.pivot import SYSTEM, Given
 from longform.reporting.table import Cell, Table, cell, exact
 
 HUMAN = {"critic": "human_study", "metric": "coherent_share"}
-COLUMNS = {
-    "PPL": {"critic": "perplexity", "metric": "word_ppl"},
-    "MAUVE": {"critic": "mauve", "metric": "mauve"},
-    "Latent PPL": {"critic": "section_order", "metric": "latent_ppl"},
-    "Human": HUMAN,
-}
+COLUMNS = {"PPL": {"critic": "perplexity", "metric": "word_ppl"}, "MAUVE": {"critic": "mauve", "metric": "mauve"}}
+COLUMNS |= {"Latent PPL": {"critic": "section_order", "metric": "latent_ppl"}, "Human": HUMAN}
 TOWARDS_GOOD = {"PPL": -1.0, "MAUVE": 1.0, "Latent PPL": -1.0}  # a low perplexity should go with a high share
 FEWEST_SYSTEMS = 3  # below which no correlation is given
+MOST = 30  # organisations that Table 18 shows
 SIMULATED = "SIMULATED annotators of known error rates, no person took part"
 
 
@@ -36,26 +32,23 @@ def _who(records: Results) -> str:
 
 def table_4(given: Given) -> Table:
     """PPL, MAUVE, Latent PPL and, where annotators were asked, the share called coherent, of data and of every system; correlations with them."""
-    people = given.select(HUMAN)
     corpus = {k: v for k, v in given.where.items() if k == "corpus"}
     correlations = select(given.results, {**corpus, "critic": "human_study", "metric": "correlation", "task": "*"})
     cells = given.pivot(COLUMNS, "table_04")
     cells += [cell("r with Human, over systems, towards good", record.task, record) for record in correlations]
-    published = []
+    measures, rule = "PPL, MAUVE and Latent PPL", "Human: nobody was asked"
+    if people := given.select(HUMAN):
+        who = _who(people)
+        measures = f"PPL, MAUVE, Latent PPL and Human ({who})"
+        rule = f"Human: {who}; by the rule that they err from, a chain of section types is coherent or not"
+    notes = [rule, *given.notes]
     for record in given.select(COLUMNS["MAUVE"]):
         d = record.details
-        published.append(
+        notes.append(
             f"{given.labels(record, *SYSTEM)}: MAUVE as published, both sides clustered anew: {d['mauve']:.3f}, sd over "
             f"{len(d['per_seed'])} seeds {d['spread']:.3f}, smoothed {d['smoothed']:.3f}, {d['buckets']} clusters"
         )
-    if not people:
-        return given.table(
-            "Table 4. PPL, MAUVE and Latent PPL, 95 % intervals", cells, ["Human: nobody was asked"], published
-        )
-    who = _who(people)
-    rule = f"Human: {who}; by the rule that they err from, a chain of section types is coherent or not"
-    caption = f"Table 4. PPL, MAUVE, Latent PPL and Human ({who}), 95 % intervals"
-    return given.table(caption, cells, [rule], published)
+    return Table(f"Table 4. {measures}, 95 % intervals", cells, notes)
 
 
 def correlation_records(results: Results) -> Iterator[Record]:
@@ -63,9 +56,8 @@ def correlation_records(results: Results) -> Iterator[Record]:
     for (corpus,), people in select(results, HUMAN).groups("corpus").items():
         shares = {(r.system, r.titles, r.seed): r.value for r in people}
         for column, sign in TOWARDS_GOOD.items():
-            values = {
-                (r.system, r.titles, r.seed): r.value for r in select(results, {**COLUMNS[column], "corpus": corpus})
-            }
+            found = select(results, {**COLUMNS[column], "corpus": corpus})
+            values = {(r.system, r.titles, r.seed): r.value for r in found}
             both = [key for key in shares if shares[key] is not None and values.get(key) is not None]
             if len(both) >= FEWEST_SYSTEMS:
                 measured = np.array([sign * (values[k] or 0.0) for k in both])
@@ -75,19 +67,18 @@ def correlation_records(results: Results) -> Iterator[Record]:
                 yield Record("human_study", "correlation", corpus, task=column, **fields)
 
 
-def table_18(given: Given, most: int = 30) -> Table:
+def table_18(given: Given) -> Table:
     """Organisations of the articles called incoherent, most common first, pooled over systems."""
     people = given.select(HUMAN)
     counts: Counter[tuple[str, ...]] = Counter()
     by_system: dict[tuple[str, ...], list[Cell]] = {}
     for record in people:
+        system = given.labels(record, "system", "titles")
         for chain, number in record.details["incoherent"]:
             counts[tuple(chain)] += number
-            by_system.setdefault(tuple(chain), []).append(
-                exact(_chain(chain), given.labels(record, "system", "titles"), number, "count")
-            )
-    ranked = sorted(counts.items(), key=lambda held: (-held[1], held[0]))[:most]
-    cells = [exact(_chain(chain), "judgements", number, "count") for chain, number in ranked]
+            by_system.setdefault(tuple(chain), []).append(exact(" → ".join(chain), system, number, "count"))
+    ranked = sorted(counts.items(), key=lambda held: (-held[1], held[0]))[:MOST]
+    cells = [exact(" → ".join(chain), "judgements", number, "count") for chain, number in ranked]
     cells += [one for chain, _ in ranked for one in by_system[chain]]
     printed = {tuple(row) for row in given.expected["table_18"]["rows"] if None not in row}
     notes = [
@@ -100,41 +91,47 @@ def table_18(given: Given, most: int = 30) -> Table:
     return Table(caption, cells, notes)
 
 
-def _chain(chain: Sequence[str]) -> str:
-    return " → ".join(chain)
-
-
 def human_study(given: Given) -> Table:
-    """Share coherent with both intervals, majority, alpha and kappa beside what was put in; mixed effects.
-
-    What is expected of simulated annotators follows from their error rates, ``details.known.rates`` of a record.
-    """
+    """Share coherent with both intervals, majority, alpha, kappa, mixed effects; what error rates of simulated annotators predict."""
     people = given.select(HUMAN)
-    cells = [one for record in people for one in _study_cells(given.labels(record, *SYSTEM), record)]
-    effects, notes = _effects({given.labels(record, *SYSTEM): record for record in people})
+    cells: list[Cell] = []
+    for record in people:
+        row, found = given.labels(record, *SYSTEM), record.details
+        low, high = found["wilson"]
+        kappas = [value for value in found["agreement"]["kappa"].values() if value is not None]
+        cells += [
+            cell(row, "coherent, articles resampled", record),
+            Cell(row, "coherent, Wilson", record.value, low, high, units=found["judgements"], signature="Wilson 1927"),
+            exact(row, "coherent by majority", found["majority"], "", units=record.units),
+            exact(row, "alpha", found["agreement"]["alpha"], "Krippendorff, nominal", units=record.units),
+        ]
+        if kappas:
+            cells.append(exact(row, "mean kappa", float(np.mean(kappas)), "Cohen, pairs", units=len(kappas)))
+        if rates := _flips(found):
+            truth = found["known"]["coherent"]
+            cells.append(exact(row, "share by the rule", truth, "the rule"))
+            cells.append(exact(row, "expected share", expected_share(truth, rates)))
+            cells.append(exact(row, "expected alpha", expected_alpha(truth, rates), "closed form, many articles"))
+    answers = [
+        (value, system, name, f"{system}/{unit}")
+        for system, found in {given.labels(record, *SYSTEM): record.details for record in people}.items()
+        for name, own in zip(found["annotators"], found["answers"], strict=True)
+        for unit, value in zip(found["unit_ids"], own, strict=True)
+        if value is not None
+    ]
+    try:
+        fixed, spreads = mixed_effects(*(list(column) for column in zip(*answers, strict=True)))
+    except BadInput as error:
+        notes = [f"mixed effects: not fitted ({error})"]
+    else:
+        named = [*((e.name, e) for e in fixed), *((f"sd of {e.name}", e) for e in spreads)]
+        fitted: dict[str, Any] = {"units": len(answers), "signature": SIGNATURE}
+        cells += [Cell(name, "logit", e.value, e.low, e.high, **fitted) for name, e in named]
+        notes = [f"mixed effects: {SIGNATURE}"]
     dropped = sorted({name for record in people for name in record.details["dropped"]})
     notes.append(f"set aside by the attention checks, with every answer: {', '.join(dropped) or 'nobody'}")
-    return given.table(f"Human study: agreement and mixed effects ({_who(people)})", [*cells, *effects], notes)
-
-
-def _study_cells(row: str, record: Record) -> list[Cell]:
-    found = record.details
-    low, high = found["wilson"]
-    kappas = [value for value in found["agreement"]["kappa"].values() if value is not None]
-    cells = [
-        cell(row, "coherent, articles resampled", record),
-        Cell(row, "coherent, Wilson", record.value, low, high, units=found["judgements"], signature="Wilson 1927"),
-        exact(row, "coherent by majority", found["majority"], "", units=record.units),
-        exact(row, "alpha", found["agreement"]["alpha"], "Krippendorff, nominal", units=record.units),
-    ]
-    if kappas:
-        cells.append(exact(row, "mean kappa", float(np.mean(kappas)), "Cohen, pairs", units=len(kappas)))
-    if rates := _flips(found):
-        truth = found["known"]["coherent"]
-        cells.append(exact(row, "share by the rule", truth, "the rule"))
-        cells.append(exact(row, "expected share", expected_share(truth, rates)))
-        cells.append(exact(row, "expected alpha", expected_alpha(truth, rates), "closed form, many articles"))
-    return cells
+    caption = f"Human study: agreement and mixed effects ({_who(people)})"
+    return Table(caption, cells, [*notes, *given.notes])
 
 
 def _flips(details: Mapping[str, Any]) -> list[float]:
@@ -154,22 +151,3 @@ def expected_share_records(results: Results) -> Iterator[Record]:
             yield Record(metric="expected_share", value=share, low=share, high=share, **same)
             judged = {"value": record.value, "low": low, "high": high, "units": found["judgements"]}
             yield Record(metric="judged_share", **judged, **same)
-
-
-def _effects(people: dict[str, Record]) -> tuple[list[Cell], list[str]]:
-    """Mixed effects over all judgements; a note instead where the fit does not converge."""
-    rows = [
-        (value, system, name, f"{system}/{unit}")
-        for system, record in people.items()
-        for name, answers in zip(record.details["annotators"], record.details["answers"], strict=True)
-        for unit, value in zip(record.details["unit_ids"], answers, strict=True)
-        if value is not None
-    ]
-    try:
-        fixed, spreads = mixed_effects(*(list(column) for column in zip(*rows, strict=True)))
-    except BadInput as error:
-        return [], [f"mixed effects: not fitted ({error})"]
-    named = [*((e.name, e) for e in fixed), *((f"sd of {e.name}", e) for e in spreads)]
-    fitted: dict[str, Any] = {"units": len(rows), "signature": SIGNATURE}
-    cells = [Cell(name, "logit", e.value, e.low, e.high, **fitted) for name, e in named]
-    return cells, [f"mixed effects: {SIGNATURE}"]

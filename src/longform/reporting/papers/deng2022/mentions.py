@@ -6,10 +6,10 @@ from typing import Any
 
 from longform.core.documents import BadInput
 from longform.core.results import Record
-from longform.reporting.papers.deng2022.pages import Mark, MentionPages, chain_size, draw_chain, label
+from longform.reporting.papers.deng2022.pages import Mark, chain, label, mention_pages
 from longform.reporting.papers.deng2022.transitions import blank
-from longform.reporting.pivot import SYSTEM, Given
-from longform.reporting.table import Cell, Figure, Listing, Table, cell, exact
+from longform.reporting.pivot import COLOURS, SYSTEM, Given
+from longform.reporting.table import Cell, Figure, Files, Listing, Table, cell, exact
 
 LATENT = {"critic": "coreference", "metric": "latent_ppl"}
 BLAMED = {"critic": "coreference", "metric": "ngram_attribution"}
@@ -27,8 +27,6 @@ READERS = (
     "chains: fitted on the world's own chains, so the resolver's errors count against every text, data included"
 )
 SHORT_FORMS = {"MALE": "M", "FEMALE": "F", "PLURAL": "P", "NONE": "N"}  # as the paper abbreviates entity types
-
-
 UNSEEN = "the released critic gives a symbol that no real chain holds probability 1e-20, which is most of the chance row; Kneser-Ney does not"
 
 
@@ -40,16 +38,16 @@ def table_7(given: Given) -> Table:
     filtered = f"up to {aside} articles set aside by the film filter"
     persons = filtered if aside else "persons of all articles, films alone in the paper"
     caption = "Table 7. Latent PPL of mentions of persons with 95 % intervals"
-    notes = [*given.comparisons(read), READERS, persons]
-    if len(read.where(system="random_mentions")):
-        notes.append(UNSEEN)
-    return given.table(caption, cells + given.pivot(COLUMNS, "table_07"), after=notes, columns=list(COLUMNS))
+    notes = [*given.notes, *given.comparisons(read), READERS, persons]
+    notes += [UNSEEN] if len(read.where(system="random_mentions")) else []
+    return Table(caption, cells + given.pivot(COLUMNS, "table_07"), notes, list(COLUMNS))
 
 
 def table_8(given: Given) -> Table:
     """Latent PPL of mentions of persons by model size, models with titles, as in Table 8."""
     cells, notes = given.pivot({"Latent PPL": LATENT}, "table_08"), given.comparisons(given.select(LATENT))
-    return given.table("Table 8. Latent PPL of mentions of persons by model size, 95 % intervals", cells, after=notes)
+    caption = "Table 8. Latent PPL of mentions of persons by model size, 95 % intervals"
+    return Table(caption, cells, [*given.notes, *notes])
 
 
 RESOLVERS = {"gold": "gold_repeated", "rules": "", "nearest mention": "nearest"}
@@ -66,22 +64,24 @@ def table_resolvers(given: Given) -> Table:
                 cells.append(exact(resolver, name, record.details[key]["f1"], "", units=record.units))
         made = given.pivot({resolver: {**LATENT, "variant": variant}}, rows=SYSTEM[1:])
         cells += [replace(c, row=resolver, column=f"Latent PPL, {c.row}") for c in made]
-    notes = ["entities mentioned once are left out by every reader; a mention counts by the place of its head word"]
-    notes.append("each critic is fitted on training text as its reader reads it; generated text has no gold chains")
+    notes = [
+        *given.notes,
+        "entities mentioned once are left out by every reader; a mention counts by the place of its head word",
+        "each critic is fitted on training text as its reader reads it; generated text has no gold chains",
+    ]
     caption = "Sensitivity to the resolver: agreement with synthetic gold, and Latent PPL of mentions"
-    return given.table(caption, cells, after=notes)
+    return Table(caption, cells, notes)
 
 
 def ngrams(given: Given, table: str, kind: str, caption: str, header: Sequence[str], keys: Sequence[str]) -> Listing:
     """5-grams that a record lists under ``kind``, and what it says of each (Tables 6, 15, 16 and 17)."""
-    details = list(_details(given))
-    rows = [
-        [system, _window(row["window"]), *(label(row[k]) if k == "best" else row[k] for k in keys)]
-        for system, held in details
-        for row in held[kind]
-    ]
+    rows, listed = [], set()
+    for system, held in _details(given):
+        for row in held[kind]:
+            window = " ".join(label(symbol) or "∅" for symbol in row["window"])
+            rows.append([system, window, *(label(row[k]) if k == "best" else row[k] for k in keys)])
+            listed.add(_paper_form(row["window"]))
     printed = {tuple(row["z"]) for row in given.expected[table]["rows"]}
-    listed = {_paper_form(row["window"]) for _, held in details for row in held[kind]}
     note = f"of the paper's {len(printed)} 5-grams, {len(printed & listed)} are among these"
     return Listing(caption, ["text", *header], rows, [*given.notes, note])
 
@@ -89,11 +89,10 @@ def ngrams(given: Given, table: str, kind: str, caption: str, header: Sequence[s
 def table_15(given: Given, **settings: Any) -> Listing:
     """A random subset of the improbable 5-grams, with what the critic expected."""
     found = ngrams(given, **settings)
-    shares = [
-        f"{row} {sides['judged']['rare'] / sides['judged']['windows']:.2%} of windows, held-out real text "
-        f"{sides['real']['rare'] / sides['real']['windows']:.2%}"
-        for row, sides in ((row, d["rare_share"]) for row, d in _details(given))
-    ]
+    shares = []
+    for row, details in _details(given):
+        judged, real = (held["rare"] / held["windows"] for held in map(details["rare_share"].get, ("judged", "real")))
+        shares.append(f"{row} {judged:.2%} of windows, held-out real text {real:.2%}")
     return replace(found, notes=[*found.notes, f"improbable windows: {'; '.join(shares)}"])
 
 
@@ -102,10 +101,6 @@ def _details(given: Given) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for record in given.select(BLAMED):
         if "rare_share" in record.details:
             yield given.labels(record, "system", "titles"), record.details
-
-
-def _window(symbols: Sequence[str]) -> str:
-    return " ".join(label(symbol) or "∅" for symbol in symbols)
 
 
 def _paper_form(symbols: Sequence[str]) -> tuple[str, ...]:
@@ -141,19 +136,15 @@ def _articles(given: Given) -> list[tuple[str, str, list[Mark]]]:
     return [(a["unit_id"], a["text"], [Mark(**mark) for mark in a["marks"]]) for a in found]
 
 
-SYMBOLS = 36  # of Figure 5
-
-
 def figure_5(given: Given) -> Figure:
     """The worst article's beginning with its chain below it, each symbol with its log probability."""
     unit, text, marks = _articles(given)[0]
     cells = [exact(f"{i} {label(m.symbol)}", "log P (nats)", m.log_probability, "") for i, m in enumerate(marks)]
     caption = f"Figure 5. The mentions of {unit} and the log probability of each given the four before it"
-    size = chain_size(text, marks, SYMBOLS)
-    return Figure(caption, cells, lambda canvas: draw_chain(canvas, text, marks, SYMBOLS), size)
+    return Figure(caption, cells, *chain(text, marks))
 
 
-def figures_10_13(given: Given) -> MentionPages:
+def figures_10_13(given: Given) -> Files:
     """Four generated articles, mentions coloured by entity, improbable 5-grams circled: HTML and PDF pages."""
     pages, rows = {}, []
     for number, (unit, text, marks) in enumerate(_articles(given)[:4], 10):
@@ -165,30 +156,27 @@ def figures_10_13(given: Given) -> MentionPages:
         "Figures 10 to 13. Generated articles with the largest share of improbable mentions; circled: log P below -7"
     )
     header = ["figure", "circled", "log P", "expected", "its log P"]
-    return MentionPages(Listing(caption, header, rows, ["the paper's articles are others"]), pages)
+    return mention_pages(Listing(caption, header, rows, ["the paper's articles are others"]), pages)
 
 
 def figure_wrong_pronoun(given: Given) -> Figure:
     """Latent PPL of mentions and of section titles as ever more pronouns get the wrong gender (ours, after section 5)."""
     found = given.select({"metric": "score", "task": "*", "severity": "*"}, given.where)
     cells = [cell(given.label("critic", r.critic), f"severity {r.severity:g}", r) for r in found]
-    curves = {
-        given.label("critic", critic): sorted(records, key=lambda r: r.severity or 0.0)
-        for (critic,), records in found.groups("critic").items()
-    }
+    curves = found.groups("critic").items()
 
     def draw(canvas: Any) -> None:
         axes = canvas.add_subplot()
-        for (name, records), colour, mark in zip(curves.items(), ("#0072B2", "#D55E00"), ("o", "s"), strict=False):
-            base = records[0].value or 1.0
-            values = [(r.value or 0.0) / base for r in records]
-            ends = ([(r.low, r.value) for r in records], [(r.high, r.value) for r in records])
-            below, above = ([abs((end or 0.0) - (value or 0.0)) / base for end, value in side] for side in ends)
-            places = [r.severity for r in records]
-            axes.errorbar(places, values, yerr=[below, above], marker=mark, color=colour, capsize=2, label=name)
+        for ((critic,), records), colour, mark in zip(curves, COLOURS, "os", strict=False):
+            own = sorted(records, key=lambda r: r.severity or 0.0)
+            base = own[0].value or 1.0
+            places, values = [r.severity for r in own], [(r.value or 0.0) / base for r in own]
+            arms = [[abs((getattr(r, end) or 0.0) - (r.value or 0.0)) / base for r in own] for end in ("low", "high")]
+            look = {"marker": mark, "color": colour, "label": given.label("critic", critic)}
+            axes.errorbar(places, values, yerr=arms, capsize=2, **look)
         axes.set(xlabel="share of pronouns with the wrong gender", ylabel="Latent PPL over that of the sound text")
         axes.margins(y=0.2)
         axes.legend(frameon=False, loc="upper left")
 
     caption = "Wrong pronouns. Latent PPL as a share of pronouns gets the other gender, with 95 % intervals, over that of the sound text"
-    return given.figure(caption, cells, draw, (4.2, 3.0))
+    return Figure(caption, cells, draw, (4.2, 3.0), given.notes)

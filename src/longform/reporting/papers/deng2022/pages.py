@@ -5,107 +5,62 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate, groupby
 from pathlib import Path
 from typing import Any
 
-from longform.core.artefacts import read_documents
 from longform.core.documents import BadInput, Document
-from longform.core.markov_chain import END
-from longform.core.results import Record
+from longform.core.markov_chain import END, FAILURE_PROBABILITY
 from longform.core.text.rendering import SECTION_BREAK
 from longform.core.text.sentences import sentences
 from longform.reporting.estimates import folder_of, select
-from longform.reporting.papers.deng2022.sections import generated_folder
+from longform.reporting.papers.deng2022.sections import generated_folder, texts_in
 from longform.reporting.pivot import SYSTEM, Given
-from longform.reporting.table import Cell, Listing, Table, save_drawing, write_cells
+from longform.reporting.table import Cell, Drawing, Files, Listing, Table
 
-STOP = "."  # opens each sentence of a chain (deng2022 section 5)
 COLOURS = (
     "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#8C6D00", "#56B4E9", "#7A3E9D", "#B22222",
 )  # after Okabe and Ito 2008  # fmt: skip
 OTHERS = "#555555"  # entities beyond the number of colours
 ADVANCE = 0.602  # width of a character of DejaVu Sans Mono in units of its size
-LINE_CHARACTERS = 92  # of an article's figure, in a fixed-width face
-PER_ROW = 12  # symbols in a row of Figure 5
+LINE_CHARACTERS, LINES = 92, 40  # of an article's figure, in a fixed-width face
+PER_ROW, SYMBOLS = 12, 36  # symbols in a row of Figure 5, and in all of it
 TEXT_WIDTH = 105
 EXCERPT = 240  # characters of a section in the Markdown form
 _HEAD = Path(__file__).with_name("page.html").read_text(encoding="utf-8")
 
 
-@dataclass(frozen=True)
-class MarkedSection:
-    """A section and the transition that leads to it.
+def section_page(name: str, caption: str, unit: str, sections: Sequence[tuple[str, str, float, str]]) -> Files:
+    """One article with inferred titles, improbable ones behind a cross: HTML, a CSV of the probabilities, Markdown with excerpts.
 
-    Attributes:
-        title: inferred; the end symbol for the article's end, whose text is empty.
-        probability: the critic's, of this title after the one before.
-        expected: the title that the critic finds likeliest there.
-        bad: whether the transition is improbable.
+    ``sections``: the title, the text, the critic's probability of the title after the one before, and the title likeliest there.
     """
-
-    title: str
-    text: str
-    probability: float
-    expected: str
-    bad: bool
-
-    @property
-    def name(self) -> str:
-        """The title in words, with a cross before it where the transition is improbable."""
-        return ("✗ " if self.bad else "") + _title(self.title)
-
-
-@dataclass(frozen=True)
-class SectionPage:
-    """One article; nothing but a sentence where there was none to show."""
-
-    caption: str
-    unit: str
-    sections: Sequence[MarkedSection]
-
-    def save(self, folder: Path, stem: str) -> None:
-        """``stem.html`` for reading, ``stem.csv`` with the probabilities, ``stem.md`` with excerpts."""
-        (folder / f"{stem}.html").write_text(self.page(), encoding="utf-8")
-        rows = [[s.name, s.probability, _title(s.expected), _excerpt(s.text)] for s in self.sections]
-        caption = f"{self.caption} ({self.unit}; titles as the classifier reads them, none is in the text)"
-        listing = Listing(caption, ["inferred title", "P", "likeliest", "text"], rows)
-        (folder / f"{stem}.md").write_text(listing.markdown(), encoding="utf-8")
-        cells = [
-            Cell(f"{place} {s.title}", "P(title | title before)", s.probability, signature=f"likeliest: {s.expected}")
-            for place, s in enumerate(self.sections, 1)
-        ]
-        write_cells(folder / f"{stem}.csv", cells)
-
-    def page(self) -> str:
-        """The whole article as HTML; a cross before each improbable title."""
-        body = ""
-        for s in self.sections:
-            chance = f"P = {s.probability:.3g}" + ("" if s.expected == s.title else f", likeliest {_title(s.expected)}")
-            head = f'{html.escape(s.name)} <span class="chance">{html.escape(chance)}</span>'
-            body += f"<h2{' class=bad' if s.bad else ''}>{head}</h2>\n<p>{html.escape(s.text)}</p>\n"
-        return _HEAD.format(title=html.escape(f"{self.caption}: {self.unit}")) + body + "</html>\n"
-
-
-def _title(title: str) -> str:
-    return "(end)" if title == END else title
-
-
-def _excerpt(text: str) -> str:
-    words = " ".join(text.split())
-    return words if len(words) <= EXCERPT else words[:EXCERPT].rsplit(" ", 1)[0] + " …"
+    body, rows, cells = "", [], []
+    for place, (title, text, probability, likeliest) in enumerate(sections, 1):
+        shown, expected = ("(end)" if one == END else one for one in (title, likeliest))
+        bad = probability < FAILURE_PROBABILITY
+        shown = f"✗ {shown}" if bad else shown
+        chance = f"P = {probability:.3g}" + ("" if likeliest == title else f", likeliest {expected}")
+        head = f'{html.escape(shown)} <span class="chance">{html.escape(chance)}</span>'
+        body += f"<h2{' class=bad' if bad else ''}>{head}</h2>\n<p>{html.escape(text)}</p>\n"
+        words = " ".join(text.split())
+        excerpt = words if len(words) <= EXCERPT else words[:EXCERPT].rsplit(" ", 1)[0] + " …"
+        rows.append([shown, probability, expected, excerpt])
+        signature = f"likeliest: {likeliest}"
+        cells.append(Cell(f"{place} {title}", "P(title | title before)", probability, signature=signature))
+    page = _HEAD.format(title=html.escape(f"{caption}: {unit}")) + body + "</html>\n"
+    told = f"{caption} ({unit}; titles as the classifier reads them, none is in the text)"
+    listing = Listing(told, ["inferred title", "P", "likeliest", "text"], rows)
+    return Files({f"{name}.html": page, f"{name}.md": listing.markdown()}, Table(told, cells))
 
 
 @dataclass(frozen=True)
 class Mark:
-    """One symbol of a chain of mentions, as a record of the mention critic lists it.
+    """One symbol of a chain of mentions, as a record of the mention critic lists it: form and entity (``he:3``), or a sentence's stop.
 
-    Attributes:
-        start, end: character offsets; equal for a sentence stop.
-        symbol: form and entity, e.g. ``he:3``.
-        log_probability: given the four symbols before it.
-        bad: whether that is below the threshold.
-        best, best_log_probability: the likeliest successor met in training, for a bad symbol.
+    Its log probability is given the four symbols before it; where it is ``bad``, below the threshold, ``best`` is the likeliest
+    successor met in training. A stop opens each sentence (section 5); its character offsets are equal.
     """
 
     start: int
@@ -115,17 +70,6 @@ class Mark:
     bad: bool
     best: str = ""
     best_log_probability: float | None = None
-
-    @property
-    def parts(self) -> tuple[str, str]:
-        """Form and entity; a stop has no entity."""
-        return split_symbol(self.symbol)
-
-    @property
-    def note(self) -> str:
-        """What the page says when the pointer rests on a bad symbol."""
-        expected = f"; expected {self.best} at {self.best_log_probability:.2f}" if self.best else ""
-        return f"{self.symbol}: log P = {self.log_probability:.2f}{expected}"
 
 
 def split_symbol(symbol: str) -> tuple[str, str]:
@@ -142,34 +86,23 @@ def label(symbol: str) -> str:
     return f"[{form.title() if form.isupper() and len(form) > 1 else form}]{entity}"
 
 
-@dataclass(frozen=True)
-class MentionPages:
-    """Articles whose mentions are coloured by entity and whose improbable symbols are circled, and a list of these.
-
-    ``articles`` has title, text and marks by file name.
-    """
-
-    listing: Listing
-    articles: Mapping[str, tuple[str, str, Sequence[Mark]]]
-
-    def save(self, folder: Path, stem: str) -> None:
-        """``stem.csv`` and ``stem.md`` with links, and per page ``name.html``, ``name.pdf``, ``name.png``."""
-        self.listing.save(folder, stem)
-        links = [f"- {name}: [HTML]({name}.html), [PDF]({name}.pdf)\n\n![{name}]({name}.png)" for name in self.articles]
-        text = self.listing.markdown() + "\n" + "\n".join(links) + "\n"
-        (folder / f"{stem}.md").write_text(text, encoding="utf-8")
-        for name, article in self.articles.items():
-            (folder / f"{name}.html").write_text(mention_page(*article), encoding="utf-8")
-            rows = min(len(wrap(article[1], LINE_CHARACTERS)), 40)
-            size = (LINE_CHARACTERS * 0.085, 0.5 + 0.24 * rows)
-            save_drawing(lambda canvas, a=article: _draw_article(canvas, *a), size, folder / name)  # type: ignore[misc]
+def mention_pages(listing: Listing, articles: Mapping[str, tuple[str, str, Sequence[Mark]]]) -> Files:
+    """Articles, title, text and marks by file name: mentions coloured by entity, improbable symbols circled; and a list of these."""
+    links = [f"- {name}: [HTML]({name}.html), [PDF]({name}.pdf)\n\n![{name}]({name}.png)" for name in articles]
+    drawings: dict[str, Drawing] = {}
+    for name, (title, text, marks) in articles.items():
+        lines = wrap(text, LINE_CHARACTERS)[:LINES]
+        draw = partial(_draw_article, title=title, text=text, marks=marks, lines=lines)
+        drawings[name] = draw, (LINE_CHARACTERS * 0.085, 0.5 + 0.24 * len(lines))
+    pages = {f"{name}.html": mention_page(*article) for name, article in articles.items()}
+    return Files(pages, listing, "\n" + "\n".join(links) + "\n", drawings)
 
 
 def entity_colours(marks: Sequence[Mark]) -> dict[str, str]:
-    """A colour per entity, the most mentioned first; entities beyond the palette share one."""
-    counts = Counter(mark.parts[1] for mark in marks if mark.parts[1])
-    ranked = [entity for entity, _ in counts.most_common()]
-    return {entity: COLOURS[i] if i < len(COLOURS) else OTHERS for i, entity in enumerate(ranked)}
+    """A colour for each mark's entity, the most mentioned first; entities beyond the palette share one, as do stops."""
+    named = [split_symbol(mark.symbol)[1] for mark in marks]
+    ranked = [entity for entity, _ in Counter(filter(None, named)).most_common()]
+    return {"": OTHERS} | {entity: COLOURS[i] if i < len(COLOURS) else OTHERS for i, entity in enumerate(ranked)}
 
 
 def mention_page(title: str, text: str, marks: Sequence[Mark]) -> str:
@@ -193,33 +126,33 @@ def mention_page(title: str, text: str, marks: Sequence[Mark]) -> str:
 
 
 def _marked(text: str, mark: Mark, colours: Mapping[str, str]) -> str:
-    note = f' title="{html.escape(mark.note)}"' if mark.bad else ""
-    if mark.symbol == STOP:
+    note, (form, entity) = "", split_symbol(mark.symbol)
+    if mark.bad:
+        expected = f"; expected {mark.best} at {mark.best_log_probability:.2f}" if mark.best else ""
+        note = f' title="{html.escape(f"{mark.symbol}: log P = {mark.log_probability:.2f}{expected}")}"'
+    if mark.symbol == ".":
         return f'<span class="stop"{note}>.</span>' if mark.bad else ""
-    form, entity = mark.parts
-    tag = "" if form == text[mark.start : mark.end] else html.escape(form[:1])
-    words = html.escape(text[mark.start : mark.end])
-    inside = f'<mark style="color:{colours.get(entity, OTHERS)}">{words}<sub>{tag}{html.escape(entity)}</sub></mark>'
+    words = text[mark.start : mark.end]
+    tag = "" if form == words else html.escape(form[:1])
+    sub = f"<sub>{tag}{html.escape(entity)}</sub>"
+    inside = f'<mark style="color:{colours[entity]}">{html.escape(words)}{sub}</mark>'
     return f'<span class="bad"{note}>{inside}</span>' if mark.bad else inside
 
 
-def _draw_article(canvas: Any, title: str, text: str, marks: Sequence[Mark], lines: int = 40) -> None:
-    """The first lines of the page as a figure; a character is as wide as a unit of the grid, so circles fit."""
+def _draw_article(canvas: Any, title: str, text: str, marks: Sequence[Mark], lines: Sequence[tuple[int, int]]) -> None:
+    """Lines of the text as a figure; a character is as wide as a unit of the grid, so circles fit."""
     from matplotlib.patches import FancyBboxPatch
 
-    colours, rows = entity_colours(marks), wrap(text, LINE_CHARACTERS)[:lines]
-    canvas.set_layout_engine("none")
-    axes = canvas.add_axes((0.01, 0.01, 0.98, 0.98))
-    axes.set(xlim=(-1, LINE_CHARACTERS + 1), ylim=(len(rows) + 0.5, -1.5))
-    axes.axis("off")
+    colours = entity_colours(marks)
+    axes = _bare(canvas, (-1, LINE_CHARACTERS + 1), (len(lines) + 0.5, -1.5))
     size = 0.98 * 72 * canvas.get_figwidth() / (LINE_CHARACTERS + 2) / ADVANCE
     font = {"family": "DejaVu Sans Mono", "size": size}
     axes.text(0, -0.8, title, weight="bold", **font)
-    for row, (start, end) in enumerate(rows):
+    for row, (start, end) in enumerate(lines):
         styles: list[str | None] = [None] * (end - start)
         for mark in (mark for mark in marks if start <= mark.start < end):
             at, length = mark.start - start, min(mark.end, end) - mark.start
-            styles[at : at + length] = [colours.get(mark.parts[1], OTHERS)] * length
+            styles[at : at + length] = [colours[split_symbol(mark.symbol)[1]]] * length
             if mark.bad:
                 box = "round,pad=0.1,rounding_size=0.5"
                 corner, width = (at, row - 0.55), max(length, 0.5)
@@ -231,125 +164,82 @@ def _draw_article(canvas: Any, title: str, text: str, marks: Sequence[Mark], lin
             axes.text(held[0], row, words.replace("$", "\\$"), **style, **font)
 
 
-def chain_size(text: str, marks: Sequence[Mark], symbols: int) -> tuple[float, float]:
-    """Inches of :func:`draw_chain`."""
-    lines, rows = _chain_rows(text, marks, symbols)
-    return 9.0, 0.4 + 0.2 * len(lines) + 0.55 * len(rows)
-
-
-def _chain_rows(text: str, marks: Sequence[Mark], symbols: int) -> tuple[list[str], list[Sequence[Mark]]]:
-    until = marks[symbols].start if len(marks) > symbols else len(text)
-    lines = [text[a:b] for a, b in wrap(text[:until], TEXT_WIDTH)]
-    shown = marks[:symbols]
-    return lines, [shown[i : i + PER_ROW] for i in range(0, len(shown), PER_ROW)]
-
-
-def draw_chain(canvas: Any, text: str, marks: Sequence[Mark], symbols: int) -> None:
-    """The text up to the last shown symbol, and below it the chain: each mention with its log probability (Figure 5)."""
-    lines, rows = _chain_rows(text, marks, symbols)
+def _bare(canvas: Any, x: tuple[float, float], y: tuple[float, float]) -> Any:
     canvas.set_layout_engine("none")
     axes = canvas.add_axes((0.01, 0.01, 0.98, 0.98))
-    axes.set(xlim=(-0.5, PER_ROW), ylim=(0.4 * len(lines) + 1.1 * len(rows) + 0.2, -0.5))
+    axes.set(xlim=x, ylim=y)
     axes.axis("off")
-    for i, line in enumerate(lines):
-        axes.text(-0.4, 0.4 * i, line.replace("$", r"\$"), size=8, family="DejaVu Sans Mono")
-    colours = entity_colours(marks)
-    for row, shown in enumerate(rows):
-        height = 0.4 * len(lines) + 1.1 * row + 0.5
-        for place, mark in enumerate(shown):
-            colour = colours.get(mark.parts[1], OTHERS)
-            axes.text(place, height, label(mark.symbol), color=colour, size=8, ha="center", weight="bold")
-            style = {"color": "#dd0000", "weight": "bold"} if mark.bad else {"color": "#666666"}
-            axes.text(place, height + 0.45, f"{mark.log_probability:.1f}", size=7, ha="center", **style)
+    return axes
+
+
+def chain(text: str, marks: Sequence[Mark]) -> Drawing:
+    """The text up to the last shown symbol, and below it the chain: each mention with its log probability (Figure 5)."""
+    until = marks[SYMBOLS].start if len(marks) > SYMBOLS else len(text)
+    lines = [text[a:b] for a, b in wrap(text[:until], TEXT_WIDTH)]
+    rows = [marks[:SYMBOLS][i : i + PER_ROW] for i in range(0, min(len(marks), SYMBOLS), PER_ROW)]
+
+    def draw(canvas: Any) -> None:
+        axes = _bare(canvas, (-0.5, PER_ROW), (0.4 * len(lines) + 1.1 * len(rows) + 0.2, -0.5))
+        for i, line in enumerate(lines):
+            axes.text(-0.4, 0.4 * i, line.replace("$", r"\$"), size=8, family="DejaVu Sans Mono")
+        colours = entity_colours(marks)
+        for row, shown in enumerate(rows):
+            height = 0.4 * len(lines) + 1.1 * row + 0.5
+            for place, mark in enumerate(shown):
+                colour = colours[split_symbol(mark.symbol)[1]]
+                axes.text(place, height, label(mark.symbol), color=colour, size=8, ha="center", weight="bold")
+                style = {"color": "#dd0000", "weight": "bold"} if mark.bad else {"color": "#666666"}
+                axes.text(place, height + 0.45, f"{mark.log_probability:.1f}", size=7, ha="center", **style)
+
+    return draw, (9.0, 0.4 + 0.2 * len(lines) + 0.55 * len(rows))
 
 
 def wrap(text: str, width: int) -> list[tuple[int, int]]:
     """Half-open offsets of lines of at most ``width`` characters, broken at spaces and line breaks."""
     rows, start = [], 0
     while start < len(text):
-        end = _line_end(text, start, width)
+        end = text.find("\n", start, start + width + 1)
+        if end < 0:
+            end = len(text) if len(text) - start <= width else text.rfind(" ", start, start + width + 1)
+            end = end if end > start else start + width
         rows.append((start, end))
         start = end + 1 if end < len(text) and text[end] in " \n" else end
     return rows
 
 
-def _line_end(text: str, start: int, width: int) -> int:
-    line_break = text.find("\n", start, start + width + 1)
-    if line_break >= 0:
-        return line_break
-    if len(text) - start <= width:
-        return len(text)
-    space = text.rfind(" ", start, start + width + 1)
-    return space if space > start else start + width
-
-
 SHARE = {"critic": "world_grammar", "metric": "derivable_share"}
 COLUMNS = {"derivable sentences": SHARE, "followed words": {**SHARE, "metric": "followed_share"}}
-_MARKS = re.compile(r"([\\`*_{}\[\]<>#|~])")
-_FIRST_MARKS = re.compile(r"^(\d+)?([-+.)])")  # what opens a list
-
-
-@dataclass(frozen=True)
-class Article:
-    """One article and the places of its sentences that the grammar refuses."""
-
-    head: str
-    document: Document
-    refused: Collection[int]
-
-    def markdown(self) -> str:
-        """Titles in italics, refused sentences in bold."""
-        spans = sentences(self.document.text)
-        lines = [f"### {self.head}: {len(spans) - len(self.refused)} of {len(spans)} sentences derivable"]
-        lengths = (len(section.text) + len(SECTION_BREAK) for section in self.document.sections)
-        starts = [0, *accumulate(lengths)]
-        for section, start, end in zip(self.document.sections, starts, starts[1:], strict=False):
-            inside = [(place, span) for place, span in enumerate(spans) if start <= span[0] < end]
-            lines += [f"*{escaped(section.title)}*"] if section.title else []
-            lines += [" ".join(self._shown(place, *span) for place, span in inside)] if inside else []
-        return "\n\n".join(lines)
-
-    def _shown(self, place: int, start: int, end: int) -> str:
-        text = escaped(self.document.text[start:end])
-        return f"**{text}**" if place in self.refused else text
-
-
-def escaped(text: str) -> str:
-    """The text on one line, as Markdown shows it and not as Markdown reads it."""
-    return _FIRST_MARKS.sub(r"\1\\\2", _MARKS.sub(r"\\\1", " ".join(text.split())))
-
-
-@dataclass(frozen=True)
-class ArticlePages:
-    """The table of shares, and a page of articles in full."""
-
-    table: Table
-    caption: str
-    articles: Sequence[Article]
-
-    def save(self, folder: Path, stem: str) -> None:
-        """``stem.csv`` and ``stem.md`` with a link to ``articles.md``."""
-        self.table.save(folder, stem)
-        text = self.table.markdown() + "\n[The first articles in full](articles.md)\n"
-        (folder / f"{stem}.md").write_text(text, encoding="utf-8")
-        page = "\n\n".join([f"# {self.caption}", LEGEND, *(article.markdown() for article in self.articles)])
-        (folder / "articles.md").write_text(page + "\n", encoding="utf-8")
-
-
 LEGEND = (
     "The first articles of each set, none left out. **Bold** is a sentence that the synthetic world could not have written; the "
     "share of the others stands in [the table](generated_articles.md). Section titles are in *italics* where the text has them."
 )
 
 
-def generated_articles(given: Given, corpus: str, system: str, generated: int = 5, real: int = 2) -> ArticlePages:
+def _article(head: str, document: Document, refused: Collection[int]) -> str:
+    """An article in Markdown: titles in italics, in bold the sentences that the grammar refuses, by their places."""
+    spans = sentences(document.text)
+    lines = [f"### {head}: {len(spans) - len(refused)} of {len(spans)} sentences derivable"]
+    shown = [escaped(document.text[start:end]) for start, end in spans]
+    shown = [f"**{text}**" if place in refused else text for place, text in enumerate(shown)]
+    lengths = (len(section.text) + len(SECTION_BREAK) for section in document.sections)
+    starts = [0, *accumulate(lengths)]
+    for section, start, end in zip(document.sections, starts, starts[1:], strict=False):
+        inside = [text for text, span in zip(shown, spans, strict=True) if start <= span[0] < end]
+        lines += [f"*{escaped(section.title)}*"] if section.title else []
+        lines += [" ".join(inside)] if inside else []
+    return "\n\n".join(lines)
+
+
+def escaped(text: str) -> str:
+    """The text on one line, as Markdown shows it and not as Markdown reads it."""
+    text = re.sub(r"([\\`*_{}\[\]<>#|~])", r"\\\1", " ".join(text.split()))
+    return re.sub(r"^(\d+)?([-+.)])", r"\1\\\2", text)  # what opens a list
+
+
+def generated_articles(given: Given, corpus: str, system: str, generated: int = 5, real: int = 2) -> Files:
     """The share of derivable sentences of real text and of every system; the first articles of one, beside real ones.
 
-    Args:
-        corpus, system: whose articles are shown, of the first seed where there are several.
-        generated: how many with titles, and how many without.
-        real: how many of the corpus's test split.
-
+    ``generated``: how many with titles, and how many without, of the first seed; ``real``: how many of the corpus's test split.
     Raises BadInput: no record of the system or of real text, or texts that are not there or are not those that were scored.
     """
     notes = [
@@ -357,8 +247,8 @@ def generated_articles(given: Given, corpus: str, system: str, generated: int = 
         "a word is followed if its sentence up to it begins some sentence of the world",
     ]
     caption = "Shares of sentences and of words that the synthetic world could have written, with 95 % intervals"
-    table = given.table(caption, given.pivot(COLUMNS), notes)
-    shown: list[Article] = []
+    table = Table(caption, given.pivot(COLUMNS), [*notes, *given.notes])
+    shown: list[str] = []
     for titles, count in ((True, generated), (False, generated), (None, real)):
         fields = {**SHARE, "corpus": corpus, "system": "data" if titles is None else system, "titles": titles}
         found = select(given.results, fields)
@@ -366,22 +256,14 @@ def generated_articles(given: Given, corpus: str, system: str, generated: int = 
             raise BadInput(f"no record has {fields}; run the stage that scores it, or change the exhibit's settings")
         record = min(found, key=lambda record: -1 if record.seed is None else record.seed)
         folder = folder_of(given.data / "corpora", corpus) if titles is None else generated_folder(given.data, record)
-        shown += _articles(record, folder or given.data / "corpora" / corpus, count, given)
-    label = given.label("system", system)
-    return ArticlePages(table, f"{2 * generated} articles of {label} beside {real} real ones", shown)
-
-
-def _articles(record: Record, folder: Path, count: int, given: Given) -> list[Article]:
-    """The first articles of a record's texts, in the order of their file."""
-    path = folder / "documents.jsonl"
-    if not path.is_file():
-        raise BadInput(f"{path}: no such file; generate the texts that the scores were read from")
-    documents = [d for d in read_documents(path) if d.split in ("test", "generated")][:count]
-    refused = record.details["refused"]
-    if missing := [document.id for document in documents if document.id not in refused]:
-        raise BadInput(
-            f"{path}: {missing[0]!r} is not among the scored texts {list(refused)}; score them, or show fewer"
-        )
-    seed = "" if record.seed is None else f", seed {record.seed}"
-    name = given.labels(record, *SYSTEM) + seed
-    return [Article(f"{name}, article {i}", document, refused[document.id]) for i, document in enumerate(documents)]
+        folder = folder or given.data / "corpora" / corpus
+        documents = [d for d in texts_in(folder) if d.split in ("test", "generated")][:count]
+        refused = record.details["refused"]
+        if missing := [document.id for document in documents if document.id not in refused]:
+            told = f"{missing[0]!r} is not among the scored texts {list(refused)}; score them, or show fewer"
+            raise BadInput(f"{folder / 'documents.jsonl'}: {told}")
+        name = given.labels(record, *SYSTEM) + ("" if record.seed is None else f", seed {record.seed}")
+        shown += [_article(f"{name}, article {i}", d, refused[d.id]) for i, d in enumerate(documents)]
+    title = f"# {2 * generated} articles of {given.label('system', system)} beside {real} real ones"
+    page = "\n\n".join([title, LEGEND, *shown]) + "\n"
+    return Files({"articles.md": page}, table, "\n[The first articles in full](articles.md)\n")

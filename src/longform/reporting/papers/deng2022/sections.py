@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from longform.core.artefacts import read_documents, read_json
-from longform.core.documents import BadInput
-from longform.core.results import Record, Results
+from longform.core.documents import BadInput, Document
+from longform.core.results import Record
 from longform.datasets.titles import LOWER_BOUND, Selection, piece_count
 from longform.datasets.titles import table_11 as corpus_statistics
 from longform.evaluation.measurements import wilson
@@ -23,38 +23,31 @@ from longform.reporting.table import Cell, Figure, Table, exact
 LATENT = {"critic": "section_order", "metric": "latent_ppl"}
 GOLD = {**LATENT, "variant": "gold"}
 OWN = "Latent PPL, own titles"  # gold in real text, else what the model itself wrote
-COLUMNS: dict[str, Mapping[str, Any]] = {
-    "PPL": {"critic": "perplexity", "metric": "word_ppl"},
-    "Latent PPL": LATENT,
-    OWN: {**LATENT, "variant": ["gold", "written"]},
-    f"{OWN}, released rule": {**LATENT, "variant": "released"},
-    "title accuracy": {"critic": "section_order", "metric": "title_accuracy"},
-}
+COLUMNS: dict[str, Mapping[str, Any]] = {"PPL": {"critic": "perplexity", "metric": "word_ppl"}, "Latent PPL": LATENT}
+COLUMNS |= {OWN: {**LATENT, "variant": ["gold", "written"]}, f"{OWN}, released rule": {**LATENT, "variant": "released"}}
+COLUMNS |= {"title accuracy": {**LATENT, "metric": "title_accuracy"}}
 
 
 def titles(given: Given, printed: str, caption: str) -> Table:
     """Word PPL and Latent PPL of section titles beside exact and chance values (Tables 2, 3 and 5)."""
     latent = given.select(LATENT)
     cells = given.exact_rows(latent.values("corpus"), "section_latent_ppl", OWN) + given.pivot(COLUMNS, printed)
-    listed = ", ".join(_unknown(given, latent, "read") + _unknown(given, given.select(COLUMNS[OWN]), "own")) or "none"
-    notes = [
-        *given.comparisons(latent),
-        f"transitions not scored for an unknown title: {listed}",
-        *_generated(latent, given),
-    ]
-    return given.table(f"{caption}, with 95 % intervals", cells, after=notes, columns=list(COLUMNS))
-
-
-def _unknown(given: Given, records: Results, whose: str) -> list[str]:
-    """Rows with transitions from or to a title that real text does not have, and how many of how many were left out."""
-    lines = []
-    for rows in records.groups(*SYSTEM).values():
-        totals = [record.details["totals"] for record in rows if "unknown" in record.details.get("totals", {})]
-        left_out = sum(one["unknown"] for one in totals)
-        if left_out:
-            every = left_out + sum(one["transitions"] for one in totals)
-            lines.append(f"{given.labels(rows[0], *SYSTEM)}, {whose} titles, {left_out:.0f} of {every:.0f}")
-    return lines
+    unknown = []  # transitions from or to a title that real text does not have
+    for whose, records in (("read", latent), ("own", given.select(COLUMNS[OWN]))):
+        for rows in records.groups(*SYSTEM).values():
+            totals = [record.details["totals"] for record in rows if "unknown" in record.details.get("totals", {})]
+            if left_out := sum(one["unknown"] for one in totals):
+                every = left_out + sum(one["transitions"] for one in totals)
+                unknown.append(f"{given.labels(rows[0], *SYSTEM)}, {whose} titles, {left_out:.0f} of {every:.0f}")
+    notes = [f"transitions not scored for an unknown title: {', '.join(unknown) or 'none'}"]
+    for record in latent:  # what became of the articles that each system was asked for
+        path = generated_folder(given.data, record) / "facts.json"
+        if record.titles is not None and path.is_file():
+            facts = read_json(path)
+            counts = [f"{facts[key]} {key}" for key in ("documents", "failed", "redraws", "cut") if key in facts]
+            notes.append(f"{given.labels(record, *SYSTEM)}: {', '.join(counts)}")
+    notes = [*given.notes, *given.comparisons(latent), *notes]
+    return Table(f"{caption}, with 95 % intervals", cells, notes, list(COLUMNS))
 
 
 def figure_sizes(given: Given) -> Figure:
@@ -72,14 +65,11 @@ def figure_sizes(given: Given) -> Figure:
                 line = {x: of_records(list(ours.where(system=system)), log=True) for system, x in sizes.items()}
                 kept = {x: number.exp() for x, number in sorted(line.items()) if number is not None}
                 ends = [(y.value - (y.low or y.value), (y.high or y.value) - y.value) for y in kept.values()]
-                look = {
-                    "color": COLOURS[i],
-                    "ls": "-" if titles else "--",
-                    "marker": "o" if titles else "s",
-                    "capsize": 2,
-                }
+                look = {"color": COLOURS[i], "ls": "-" if titles else "--", "marker": "o" if titles else "s"}
                 look["label"] = f"{given.label('corpus', corpus)}, {given.label('titles', titles)}"
-                axes.errorbar(list(kept), [y.value for y in kept.values()], np.array(ends).reshape(-1, 2).T, **look)
+                axes.errorbar(
+                    list(kept), [y.value for y in kept.values()], np.array(ends).reshape(-1, 2).T, capsize=2, **look
+                )
             for record in found.where(system="data", corpus=found.values("corpus")[:1]):
                 axes.axhline(record.value, color="0.4", linewidth=0.8, linestyle=":", label="real text")
             axes.set(xscale="log", title=name, xlabel="parameters of the network (thousands)")
@@ -92,14 +82,11 @@ def figure_sizes(given: Given) -> Figure:
         canvas.legend(handles, labels, loc="outside lower center", ncols=3)
 
     caption = "Word PPL and Latent PPL over the size of the network and the amount of text, with 95 % intervals; sizes and Latent PPL on log scales"
-    return given.figure(caption, given.pivot(columns), draw, (7.2, 3.6))
+    return Figure(caption, given.pivot(columns), draw, (7.2, 3.6), given.notes)
 
 
 def parameters(data: Path, record: Record) -> int:
-    """How many numbers the checkpoint of a record's system holds, by the header of its file.
-
-    Raises BadInput: the checkpoint is not there.
-    """
+    """How many numbers the checkpoint of a record's system holds, by its file's header. Raises BadInput: it is not there."""
     path = generated_folder(data, record, "models") / "model.safetensors"
     if not path.is_file():
         raise BadInput(f"{path}: no such file; train the model, or restore it with `dvc pull`")
@@ -115,56 +102,42 @@ def generated_folder(data: Path, record: Record, kind: str = "generations") -> P
     return trained if record.seed is None else trained / f"seed_{record.seed}"
 
 
-def _generated(latent: Results, given: Given) -> list[str]:
-    """What became of the articles that each system was asked for."""
-    lines = []
-    for record in latent:
-        path = generated_folder(given.data, record) / "facts.json"
-        if record.titles is not None and path.is_file():
-            facts = read_json(path)
-            counts = [f"{facts[key]} {key}" for key in ("documents", "failed", "redraws", "cut") if key in facts]
-            lines.append(f"{given.labels(record, *SYSTEM)}: {', '.join(counts)}")
-    return lines
+def texts_in(folder: Path) -> list[Document]:
+    """The texts of a corpus or of a system. Raises BadInput: they are not there."""
+    path = folder / "documents.jsonl"
+    if not path.is_file():
+        raise BadInput(f"{path}: no such file; generate the texts that the scores were read from")
+    return read_documents(path)
 
 
-STATISTICS = {
-    "train": "train",
-    "validation": "validation",
-    "test": "test",
-    "section_types": "section types",
-    "med_sections": "median sections",
-    "med_section_len": "median section length",
-    "max_section_len": "longest section",
-}
+STATISTICS = {name: name for name in ("train", "validation", "test")} | {"section_types": "section types"}
+STATISTICS |= {"med_sections": "median sections", "med_section_len": "median section length"}
+STATISTICS |= {"max_section_len": "longest section"}
 
 
 def table_11(given: Given) -> Table:
-    """Articles per split, section types, and section statistics of the validation split, for the corpora of the exhibit.
-
-    Raises BadInput: a corpus is not there.
-    """
+    """Articles per split, section types, section statistics of the validation split. Raises BadInput: a corpus is not there."""
     cells, notes = [], []
     for corpus in given.where.get("corpus", []):
         folder = folder_of(given.data / "corpora", corpus)
         if folder is None:
             raise BadInput(f"{given.data / 'corpora'} has no corpus {corpus!r}; run its stage, or name another")
         own, row = given.facts.of(corpus), given.label("corpus", corpus)
-        statistics = own.get("table_11") or _statistics(folder / "documents.jsonl")
-        printed = [
-            n for n in given.expected.numbers if n.table == "table_11" and (n.where or {}).get("corpus") == corpus
-        ]
-        beside = {n.rule["fact"]: n.value / n.rule.get("times", 1) for n in printed if n.value is not None}
+        statistics: Any = own.get("table_11")
+        if not statistics:
+            documents = read_documents(folder / "documents.jsonl")
+            lengths = [np.array([piece_count(section.text) for section in one.sections]) for one in documents]
+            statistics = corpus_statistics(Selection(documents, lengths, Counter()))
+        beside = {
+            n.rule["fact"]: n.value / n.rule.get("times", 1)
+            for n in given.expected.numbers
+            if n.table == "table_11" and n.value is not None and (n.where or {}).get("corpus") == corpus
+        }
         for fact, column in STATISTICS.items():
             cells.append(exact(row, column, statistics[fact], "count", printed=beside.get(f"table_11.{fact}")))
         dropped = ", ".join(f"{reason} {count}" for reason, count in sorted(own.get("dropped", {}).items())) or "none"
         notes.append(f"{row}: lengths in {own.get('token_unit', LOWER_BOUND)}; dropped articles: {dropped}")
     return Table("Table 11. Corpora: articles, section types, section statistics (validation split)", cells, notes)
-
-
-def _statistics(path: Path) -> Mapping[str, Any]:
-    documents = read_documents(path)
-    lengths = [np.array([piece_count(section.text) for section in document.sections]) for document in documents]
-    return corpus_statistics(Selection(documents, lengths, Counter()))
 
 
 ACROSS = 4  # panels in a row
@@ -206,10 +179,7 @@ def title_calibration(given: Given) -> Figure:
 
 
 def inference_error(given: Given) -> Table:
-    """Latent PPL before and after the classifier's errors are taken out, beside gold titles and the exact values.
-
-    ``exact`` is the synthetic process under the fitted critic: what gold titles score on infinitely many documents.
-    """
+    """Latent PPL before and after the classifier's errors are taken out, beside gold titles and ``exact``, what they tend to."""
     corrected = given.select(LATENT, variant="corrected")
     cells, notes = [], given.notes
     for record in corrected.where(system="data"):

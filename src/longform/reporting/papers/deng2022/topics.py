@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +11,11 @@ from scipy.cluster.hierarchy import leaves_list, linkage
 
 from longform.core.artefacts import read_json
 from longform.core.documents import BadInput
-from longform.core.results import Record
 from longform.datasets.synthetic_world.languages import language_of
-from longform.reporting.estimates import select
+from longform.reporting.estimates import folder_of, select
 from longform.reporting.pivot import COLOURS, SYSTEM, Given
 from longform.reporting.printed import INCOMPARABLE
-from longform.reporting.table import Cell, Figure, Listing, Table, exact, short
+from longform.reporting.table import Cell, Figure, Listing, Table, exact, interval, short
 
 NLL = {"critic": "topics", "metric": "nll"}
 COLUMNS = {
@@ -31,16 +30,13 @@ NAMED = 2  # words in a topic's name
 
 
 def table_9(given: Given) -> Table:
-    """Latent NLL of topic logits in nats per document, for data and models with and without titles.
-
-    The released code scores the posterior's mean, so the printed numbers, of models without titles, stand beside that.
-    """
+    """Latent NLL of topic logits in nats per document; the printed numbers stand beside the posterior's mean, as released code scores."""
     read = given.select(NLL)
     truth = given.exact_rows(read.values("corpus"), "topic_latent_nll", next(iter(COLUMNS)))
     lost = f"documents without a known word, at most in one row: {max((r.excluded or 0 for r in read), default=0)}"
-    notes = [*given.comparisons(read), *([EXACT] if truth else []), lost]
+    notes = [*given.notes, *given.comparisons(read), *([EXACT] if truth else []), lost]
     caption = "Table 9. Latent NLL of topic logits, nats per document, with 95 % intervals"
-    return given.table(caption, truth + given.pivot(COLUMNS, "table_09"), after=notes)
+    return Table(caption, truth + given.pivot(COLUMNS, "table_09"), notes)
 
 
 def table_14(given: Given) -> Listing:
@@ -49,10 +45,8 @@ def table_14(given: Given) -> Listing:
     for record in given.select(NLL):
         outliers, system = record.details["outliers"], given.labels(record, *SYSTEM)
         texts = record.details.get("outlier_texts") or [""] * len(outliers)
-        rows += [
-            [system, unit, nats, " ".join(text.split()[:WORDS])]
-            for (unit, nats), text in zip(outliers, texts, strict=True)
-        ]
+        for (unit, nats), text in zip(outliers, texts, strict=True):
+            rows.append([system, unit, nats, " ".join(text.split()[:WORDS])])
         if outliers and record.value is not None:
             notes.append(f"{system}: worst {short(outliers[0][1])} nats, mean of all {short(record.value)}")
     notes.append("the paper's own rows are missing from its text, so nothing printed stands beside these")
@@ -61,10 +55,7 @@ def table_14(given: Given) -> Listing:
 
 
 def covariances(given: Given, title: str) -> Figure:
-    """Covariances of topic logits, a panel for the data, a model of it and a model of another corpus (Figures 6, 8 and 9).
-
-    Clusters of data's topics order the topics of every panel (average linkage, Euclidean).
-    """
+    """Covariances of topic logits of the data, of a model of it and of a model of another corpus (Figures 6, 8 and 9)."""
     foreign = {"variant": OFF_DOMAIN, **{k: v for k, v in given.where.items() if k == "corpus"}}
     records = {given.labels(r, "system", "titles"): r for r in given.select(NLL)}
     records |= {given.labels(r, "variant"): r for r in select(given.results, {**NLL, **foreign})}
@@ -75,17 +66,11 @@ def covariances(given: Given, title: str) -> Figure:
     order = leaves_list(linkage(reference, method="average", metric="euclidean"))
     columns = {"Latent NLL (nats)": NLL}
     cells = given.pivot(columns, "figures", SYSTEM[1:]) + given.pivot(columns, "figures", ("variant",), foreign)
-    cells += [
-        exact(row, "Frobenius distance to data", float(np.linalg.norm(matrix - reference)), "")
-        for row, matrix in matrices.items()
-        if records[row] is not real
-    ]
-    if len(order) <= LISTED:
-        cells += [
-            Cell(f"{row}, {names[i]}", names[j], float(m[i, j]), detail=True)
-            for row, m in matrices.items()
-            for i, j in zip(*np.triu_indices(len(order)), strict=True)
-        ]
+    distances = {row: float(np.linalg.norm(m - reference)) for row, m in matrices.items() if records[row] is not real}
+    cells += [exact(row, "Frobenius distance to data", distance, "") for row, distance in distances.items()]
+    places = list(zip(*np.triu_indices(len(order)), strict=True)) if len(order) <= LISTED else []
+    for (row, m), (i, j) in product(matrices.items(), places):
+        cells.append(Cell(f"{row}, {names[i]}", names[j], float(m[i, j]), detail=True))
     limit = max(float(np.abs(matrix).max()) for matrix in matrices.values())
 
     def draw(canvas: Any) -> None:
@@ -106,15 +91,12 @@ def covariances(given: Given, title: str) -> Figure:
         f"{title}. Covariances of the posterior means of topic logits, rounded; a topic bears the {NAMED} words that are most its "
         f"own, in the order of clusters of data's. Colours reach the largest entry, {short(limit)} (the paper's are cut off at 5)."
     )
-    return given.figure(caption, cells, draw, (2.5 * len(matrices) + 2.0, 4.1))
+    return Figure(caption, cells, draw, (2.5 * len(matrices) + 2.0, 4.1), given.notes)
 
 
 def topic_names(data: Path, corpus: str) -> list[str]:
-    r"""A name for each topic of a corpus's model: words with the largest :math:`\beta_{kw}^2 / \sum_j \beta_{jw}`, frequent and its own.
-
-    Raises BadInput: the model is not there.
-    """
-    folder = next(iter(sorted(data.glob(f"critics/*/topics/{corpus}"))), None)
+    r"""A name for each topic: words with the largest :math:`\beta_{kw}^2 / \sum_j \beta_{jw}`, frequent and its own. Raises BadInput: no model."""
+    folder = folder_of(data / "critics", f"topics/{corpus}")
     if folder is None:
         raise BadInput(f"{data / 'critics'} has no topic model of {corpus!r}; train it, or restore it with `dvc pull`")
     words = [word.strip(".,") for word in read_json(folder / "topics.json")["vocabulary"]]
@@ -126,18 +108,11 @@ def topic_names(data: Path, corpus: str) -> list[str]:
 
 
 LATENT = {"critic": "synthetic_states", "metric": "latent_ppl"}
-TABLE_1 = {
-    "word PPL": {"critic": "perplexity", "metric": "word_ppl"},
-    "Latent PPL": LATENT,
-    "Latent PPL, strict rule": {**LATENT, "variant": "strict"},
-    "survival": {"critic": "synthetic_states", "metric": "survival"},
-}
+TABLE_1 = {"word PPL": {"critic": "perplexity", "metric": "word_ppl"}, "Latent PPL": LATENT}
+TABLE_1 |= {"Latent PPL, strict rule": {**LATENT, "variant": "strict"}, "survival": {**LATENT, "metric": "survival"}}
 MIX = {"critic": "code_mixing", "metric": "dispersion"}
-MIXTURES = {
-    "dispersion, 1 - Σ z²": MIX,
-    "share with 90 % of one language": {**MIX, "variant": "corners"},
-    "Latent NLL (nats per sentence)": {"critic": "code_mixing", "metric": "languages"},
-}
+MIXTURES = {"dispersion, 1 - Σ z²": MIX, "share with 90 % of one language": {**MIX, "variant": "corners"}}
+MIXTURES |= {"Latent NLL (nats per sentence)": {**MIX, "metric": "languages"}}
 FACTS = {"word PPL": "word_ppl", "Latent PPL": "latent_ppl"}  # facts of the corpus
 FAMILIES = ("hsmm", "transformer")  # what systems' names begin with
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 3**0.5 / 2]])  # of the simplex of three languages
@@ -151,28 +126,25 @@ def table_1(given: Given) -> Table:
         cells += [exact("exact", column, value) for column, value in values.items() if value is not None]
     cells += given.pivot(TABLE_1, "table_01", SYSTEM[1:])
     caption = "Table 1. Synthetic language: word PPL and Latent PPL with 95 % intervals"
-    return given.table(caption, cells, columns=list(TABLE_1))
+    return Table(caption, cells, given.notes, list(TABLE_1))
 
 
 def figure_latent_over_word(given: Given) -> Figure:
-    """Latent PPL over word PPL of every model (ours, after section 3): HSMMs of several numbers of states, transformers of several sizes.
-
-    Hollow points are the paper's, where our language has its size.
-    """
+    """Latent PPL over word PPL of every model (ours, after section 3); hollow points are the paper's, where our language has its size."""
     cells = given.pivot({column: TABLE_1[column] for column in FACTS}, "table_01", SYSTEM[1:])
-    whole = {(cell.row, cell.column): cell for cell in cells if not cell.detail}
-    pairs = {row: [whole.get((row, column)) for column in FACTS] for row, _ in whole}
+    whole = {(cell.row, cell.column): cell for cell in cells if not cell.detail and cell.value is not None}
     systems = {given.labels(record, *SYSTEM[1:]): record.system for record in given.select(LATENT)}
 
     def draw(canvas: Any) -> None:
         axes = canvas.add_subplot()
-        for row, (word, latent) in pairs.items():
-            if word is None or latent is None or word.value is None or latent.value is None:
+        for row in dict.fromkeys(row for row, _ in whole):
+            word, latent = (whole.get((row, column)) for column in FACTS)
+            if word is None or latent is None:
                 continue
             family = next((i for i, name in enumerate(FAMILIES) if systems[row].startswith(name)), len(FAMILIES))
             style: dict[str, Any] = {"fmt": "os^"[family], "color": COLOURS[family]}
-            (x, across), (y, along) = _with_ends(word), _with_ends(latent)
-            axes.errorbar(x, y, xerr=across, yerr=along, capsize=2, **style)
+            x, y = word.value, latent.value
+            axes.errorbar(x, y, xerr=_arms(word), yerr=_arms(latent), capsize=2, **style)
             beside: dict[str, Any] = {"textcoords": "offset points", "fontsize": 7, "va": "center"}
             axes.annotate(row, (x, y), xytext=(6, 7 if family < len(FAMILIES) else -10), **beside)
             if word.printed and latent.printed and INCOMPARABLE not in (word.verdict, latent.verdict):
@@ -191,34 +163,26 @@ def figure_latent_over_word(given: Given) -> Figure:
     caption = "Latent PPL over word PPL of models of the synthetic language, with 95 % intervals; good is near the data in both"
     if any(cell.printed and cell.verdict != INCOMPARABLE for cell in cells):
         caption += "; hollow: as printed"
-    return given.figure(caption, cells, draw, (5.4, 3.8))
+    return Figure(caption, cells, draw, (5.4, 3.8), given.notes)
 
 
-def _with_ends(cell: Cell) -> tuple[float, list[list[float]]]:
-    """A cell's value and how far its interval reaches below and above it, as error bars want them."""
+def _arms(cell: Cell) -> list[list[float]]:
     value = cell.value or 0.0
-    return value, [[value - (cell.low or value)], [(cell.high or value) - value]]
+    return [[value - (cell.low or value)], [(cell.high or value) - value]]
 
 
 def table_10(given: Given) -> Listing:
     """The most probable words of each language of the mixture, and which synthetic language they belong to."""
     record = given.select(MIXTURES["Latent NLL (nats per sentence)"], system="data").one()
-    listed = record.details["top_words"]
-    rows = [[*_named(words), " ".join(words)] for words in listed]
-    distinct = {row[0] for row in rows} - {""}
-    notes = [
-        f"{len(distinct)} of {len(rows)} components are a language of their own",
-        "the paper's languages are others",
-    ]
-    header = ["language of most words", "words of it", f"{len(listed[0])} most probable words"]
-    return Listing("Table 10. The most probable words of each language of the mixture", header, rows, notes)
-
-
-def _named(words: Sequence[str]) -> tuple[str, str]:
-    """The synthetic language that most words show, and how many do; blank where none shows any."""
-    counts = Counter(found for word in words if (found := language_of(word)))
-    language, number = counts.most_common(1)[0] if counts else ("", 0)
-    return language, f"{number} of {len(words)}"
+    rows = []
+    for words in record.details["top_words"]:
+        counts = Counter(found for word in words if (found := language_of(word)))
+        language, number = counts.most_common(1)[0] if counts else ("", 0)
+        rows.append([language, f"{number} of {len(words)}", " ".join(words)])
+    own = f"{len({row[0] for row in rows} - {''})} of {len(rows)} components are a language of their own"
+    header = ["language of most words", "words of it", f"{len(record.details['top_words'][0])} most probable words"]
+    caption = "Table 10. The most probable words of each language of the mixture"
+    return Listing(caption, header, rows, [own, "the paper's languages are others"])
 
 
 def figure_7(given: Given) -> Figure:
@@ -227,19 +191,14 @@ def figure_7(given: Given) -> Figure:
 
     def draw(canvas: Any) -> None:
         for axes, record in zip(canvas.subplots(1, len(mixes), squeeze=False)[0], mixes, strict=True):
-            _panel(axes, given.labels(record, "system"), record)
+            at = np.array(record.details["points"])[:, : len(CORNERS)] @ CORNERS
+            axes.fill(*CORNERS.T, fill=False, edgecolor="#444444", linewidth=0.8)
+            axes.scatter(*at.T, s=6, alpha=0.35, linewidths=0, color=COLOURS[0])
+            told = "" if record.value is None else interval(record.value, record.low, record.high)
+            axes.set_title(f"{given.labels(record, 'system')}\ndispersion {told}")
+            axes.set_aspect("equal")
+            axes.axis("off")
 
     caption = "Figure 7. Mixes of languages of sentences, a draw of the posterior each, over the simplex of three."
-    cells, notes = given.pivot(MIXTURES, rows=("system",)), [*given.notes, *given.comparisons(mixes)]
-    return Figure(caption, cells, draw, (3.0 * len(mixes), 3.1), notes)
-
-
-def _panel(axes: Any, name: str, record: Record) -> None:
-    at = np.array(record.details["points"])[:, : len(CORNERS)] @ CORNERS
-    axes.fill(*CORNERS.T, fill=False, edgecolor="#444444", linewidth=0.8)
-    axes.scatter(*at.T, s=6, alpha=0.35, linewidths=0, color=COLOURS[0])
-    numbers = [short(number) for number in (record.value, record.low, record.high) if number is not None]
-    interval = f"{numbers[0]} [{', '.join(numbers[1:])}]" if len(numbers) == 3 else ", ".join(numbers)
-    axes.set_title(f"{name}\ndispersion {interval}")
-    axes.set_aspect("equal")
-    axes.axis("off")
+    notes = [*given.notes, *given.comparisons(mixes)]
+    return Figure(caption, given.pivot(MIXTURES, rows=("system",)), draw, (3.0 * len(mixes), 3.1), notes)
