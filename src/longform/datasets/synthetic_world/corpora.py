@@ -24,8 +24,7 @@ from longform.datasets.synthetic_world.stories import write_dialogue, write_stor
 from longform.datasets.test_suites.planted import LANGUAGE, story_text, translated
 from longform.datasets.titles import piece_count
 
-Writer = tuple[Callable[..., Any], Callable[[Sequence[Any], Sequence[str], dict[str, object]], Corpus]]
-OTHERS: Mapping[str, Writer] = {
+OTHERS: Mapping[str, tuple[Callable[[int, int], Any], Callable[[Sequence[Any], dict[str, object]], Corpus]]] = {
     "parallel": (write_translation, parallel_corpus),
     "reports": (write_report, report_corpus),
     "summaries": (write_cluster, rating_corpus),
@@ -46,8 +45,6 @@ def build(
 
     Args:
         name: recorded in the facts; no draw depends on it.
-        seed: of the whole world.
-        domain: one of ``DOMAINS``.
         documents: how many, or how many of each split; document i belongs to one split whatever the count. In
             ``summaries`` they are clusters of six versions, each at its own severity.
         corruption: one of ``CORRUPTIONS``, for articles alone.
@@ -72,8 +69,7 @@ def build(
         articles = [write(seed, domain, number) for number in numbers]
         return article_corpus(articles, domain, facts, damage if corruption else None)
     write_one, pack = OTHERS[domain]
-    splits = [split_of(number) for number in numbers]
-    return pack([write_one(seed, number) for number in numbers], splits, facts)
+    return pack([write_one(seed, number) for number in numbers], facts)
 
 
 def corrupted(
@@ -124,11 +120,7 @@ def short_articles(
     """The first ``documents[split]`` articles of each split whose sections are all short, out of ``drawn`` times as many.
 
     What WIKI-SHORT is to WIKI (deng2022 section 4, Table 3). The chain of the kept ones leans to fewer sections, so no exact
-    value is claimed.
-
-    Args:
-        short_tokens: longest section allowed, in the pieces of GPT-2's own splitting rule (a lower bound of its tokens).
-        drawn: articles written for each article wanted; the share that is short must reach one in ``drawn``.
+    value is claimed. ``short_tokens`` bounds a section's pieces of GPT-2's own splitting rule (a lower bound of its tokens).
 
     Raises BadInput: too few of the drawn articles are short.
     """
@@ -143,11 +135,10 @@ def short_articles(
     return Corpus(kept, {}, facts)
 
 
-# between turns: DialoGPT's sign for a change of speaker, which the suites' ``[SEP]`` then means
-SPEAKER = "<|endoftext|>"
 WRITERS: dict[str, Callable[[int, int], str]] = {  # texts by kind, from the world's seed and a number
     "stories": lambda seed, index: story_text(write_story(seed, index)),
-    "dialogues": lambda seed, index: SPEAKER.join(write_dialogue(seed, index).turns),
+    # between turns DialoGPT's sign for a change of speaker, which the suites' ``[SEP]`` then means
+    "dialogues": lambda seed, index: "<|endoftext|>".join(write_dialogue(seed, index).turns),
     "translations": lambda seed, index: translated(story_text(write_story(seed, index)), LANGUAGE),
 }
 
@@ -159,54 +150,32 @@ def mixture(*, name: str, seed: int, counts: Mapping[str, Mapping[str, int]]) ->
 
     Raises BadInput: an unknown kind.
     """
-    unknown = sorted(counts.keys() - {*WRITERS, "articles"})
-    if unknown:
-        raise BadInput(f"prepare {name}: kinds {unknown}; allowed are {sorted({*WRITERS, 'articles'})}; fix the entry")
-    plain = sorted(kind for kind, splits in counts.items() if not isinstance(splits, Mapping))
-    if plain:
-        raise BadInput(f"prepare {name}: {plain} have one count, allowed are counts by split; fix the entry")
-    prefix = {"translations": LANGUAGE}
-    documents = [
-        to_document(write(seed, "wiki", i), "wiki")
-        if kind == "articles"
-        else text_of(kind, prefix.get(kind, kind), seed, i)
-        for kind, splits in counts.items()
-        for i in indices(splits)
-    ]
+    articles = {"articles": lambda i: to_document(write(seed, "wiki", i), "wiki")}
+    documents = _texts(name, seed, counts, articles, {"translations": LANGUAGE})
     facts = {"planted": True, "documents": {kind: dict(splits) for kind, splits in counts.items()}}
     return Corpus(documents, {}, facts)
-
-
-def text_of(kind: str, prefix: str, seed: int, index: int) -> Document:
-    """One text of ``WRITERS``, its id with a prefix."""
-    return Document(f"{prefix}-{index:06d}", split_of(index), (Section(None, WRITERS[kind](seed, index)),))
 
 
 def pretraining(*, name: str, seed: int, documents: Mapping[str, Mapping[str, int]]) -> Corpus:
     """What a pretrained model has read before it meets any corpus of a run: texts of each kind, shuffled, sections in no order.
 
-    So nothing here says which section follows which; every second article shows its titles.
-
-    Args:
-        name: recorded in the facts.
-        seed: of the run; the texts are drawn from one derived from it.
-        documents: kind -> split -> how many; kinds are the domains of articles, and of ``WRITERS``.
+    So nothing here says which section follows which; every second article shows its titles. The texts are drawn from a seed
+    derived from the run's; ``documents`` maps domains of articles and kinds of ``WRITERS`` to counts by split.
 
     Raises BadInput: an unknown kind, or no documents.
     """
-    unknown = sorted(documents.keys() - {*ARTICLE_DOMAINS, *WRITERS})
-    if unknown:
-        raise BadInput(
-            f"corpus {name!r}: kinds {unknown}; allowed are {sorted({*ARTICLE_DOMAINS, *WRITERS})}; fix documents"
-        )
     world = derived_seed(seed, "pretraining")
-    made = [
-        _reordered(to_document(write(world, kind, i), kind), world, titles=i % 2 == 0)
-        if kind in ARTICLE_DOMAINS
-        else text_of(kind, kind, world, i)
-        for kind, counts in documents.items()
-        for i in indices(counts)
-    ]
+
+    def reordered(kind: str, number: int) -> Document:
+        """An article's sections in random order in texts of their own, each under its title where titles are shown."""
+        article = to_document(write(world, kind, number), kind)
+        chosen = [
+            article.sections[i] for i in generator(world, "sections", article.id).permutation(len(article.sections))
+        ]
+        parts = [section.text if number % 2 else f"{section.title}: {section.text}" for section in chosen]
+        return replace(article, sections=tuple(Section(None, part) for part in parts))
+
+    made = _texts(name, world, documents, {kind: partial(reordered, kind) for kind in ARTICLE_DOMAINS}, {})
     if not made:
         raise BadInput(f"corpus {name!r} has no documents, at least one is needed; raise the count")
     order = generator(world, "order").permutation(len(made))
@@ -214,33 +183,31 @@ def pretraining(*, name: str, seed: int, documents: Mapping[str, Mapping[str, in
     return Corpus([made[i] for i in order], {}, facts)
 
 
-def _reordered(article: Document, seed: int, titles: bool) -> Document:
-    """The article's sections in random order, each under its title in one text where titles are shown."""
-    order = generator(seed, "sections", article.id).permutation(len(article.sections))
-    chosen = [article.sections[i] for i in order]
-    parts = [f"{section.title}: {section.text}" if titles else section.text for section in chosen]
-    return Document(article.id, article.split, tuple(Section(None, part) for part in parts))
+def _texts(
+    name: str,
+    seed: int,
+    counts: Mapping[str, Mapping[str, int]],
+    articles: Mapping[str, Callable[[int], Document]],
+    prefixes: Mapping[str, str],
+) -> list[Document]:
+    """So many documents of each kind, of ``articles`` or of ``WRITERS``; the latter's ids open with a prefix or the kind."""
+    kinds = sorted({*articles, *WRITERS})
+    if unknown := sorted(counts.keys() - {*kinds}):
+        raise BadInput(f"corpus {name!r}: kinds {unknown}; allowed are {kinds}; fix the entry")
+    if plain := sorted(kind for kind, splits in counts.items() if not isinstance(splits, Mapping)):
+        raise BadInput(f"corpus {name!r}: {plain} have one count, allowed are counts by split; fix the entry")
+    return [
+        articles[kind](i)
+        if kind in articles
+        else Document(f"{prefixes.get(kind, kind)}-{i:06d}", split_of(i), (Section(None, WRITERS[kind](seed, i)),))
+        for kind, splits in counts.items()
+        for i in indices(splits)
+    ]
 
 
 ENCYCLOPEDIA = "encyclopedia"
 REWORDED = 0.5  # a fact is told as a plain claim this often, else in the page's own sentence
 FORMS = ("wiki", "books", "web", "news")
-
-
-def _news(seed: int, number: int, telling: int, fillers: int) -> str:
-    """One telling: the page's first sentence, then its stated facts in a new order with ``fillers`` other sentences."""
-    article = write(seed, ENCYCLOPEDIA, number)
-    rng = stream("news", seed, number, telling)
-    first, *others = article.sentences
-    facts = []
-    for sentence in others:
-        if sentence.relations and rng.random() < REWORDED:
-            facts += [claim(article.kind, article.title, r, article.facts[r]) for r in sentence.relations]
-        elif sentence.relations:
-            facts.append(sentence.text)
-    plain = [s.text for s in others if not s.relations]
-    rest = facts + [plain[i] for i in rng.permutation(len(plain))[:fillers]]
-    return " ".join([first.text, *(rest[i] for i in rng.permutation(len(rest)))])
 
 
 def readings(
@@ -253,7 +220,6 @@ def readings(
     Args:
         form: ``wiki`` (the page as it stands in every telling), ``books`` (stories), ``news``, or ``web`` (news in even
             tellings, stories in odd ones).
-        pages: how many pages of each split of the encyclopedia are told.
         tellings: texts a page.
         fillers: sentences of a telling that state no fact.
         validation: one more telling of so many pages, in split validation: the model is to know the pages, so the
@@ -279,3 +245,18 @@ def readings(
         documents.append(Document(f"{form}-{number:06d}-{telling}", split, (Section(None, text),)))
     facts = {"corpus": name, "form": form, "synthetic": True, "pages": len(numbers), "tellings": tellings}
     return Corpus(documents, facts=facts)
+
+
+def _news(seed: int, number: int, telling: int, fillers: int) -> str:
+    """One telling: the page's first sentence, then its stated facts in a new order with ``fillers`` other sentences."""
+    article, rng = write(seed, ENCYCLOPEDIA, number), stream("news", seed, number, telling)
+    first, *others = article.sentences
+    told = []
+    for sentence in others:
+        if sentence.relations and rng.random() < REWORDED:
+            told += [claim(article.kind, article.title, r, article.facts[r]) for r in sentence.relations]
+        elif sentence.relations:
+            told.append(sentence.text)
+    plain = [s.text for s in others if not s.relations]
+    told += [plain[i] for i in rng.permutation(len(plain))[:fillers]]
+    return " ".join([first.text, *(told[i] for i in rng.permutation(len(told)))])

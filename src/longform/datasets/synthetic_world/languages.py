@@ -11,11 +11,11 @@ from functools import cache
 
 import numpy as np
 
-from longform.core.documents import Corpus, Document, Section
+from longform.core.documents import Corpus, Document, Section, ragged
 from longform.core.resampling import derived_seed
-from longform.datasets.synthetic_world.corpus import ragged
+from longform.datasets.synthetic_world.corpus import split_of
 from longform.datasets.synthetic_world.draws import Draws, lists, stream, table
-from longform.datasets.synthetic_world.lexicon import TABLE_SIZE, Topic, vocabulary
+from longform.datasets.synthetic_world.lexicon import TABLE_SIZE, vocabulary
 
 _SPELLING = {language: lists(rows) for language, rows in table("languages").items()}
 LANGUAGES = tuple(_SPELLING)
@@ -45,68 +45,46 @@ def language_of(word: str) -> str | None:
 
 
 @dataclass(frozen=True)
-class Clause:
-    """A clause as phrases of words, adjectives before their noun: the meaning that every language puts into order."""
-
-    subject: tuple[str, ...]
-    verb: str
-    object: tuple[str, ...]
-    place: tuple[str, ...]
-
-    def english(self) -> str:
-        """``the young sailors painted the wooden boats near the dock .``"""
-        return f"the {' '.join(self.subject)} {self.verb} the {' '.join(self.object)} near the {' '.join(self.place)} ."
-
-    def ordered(self, language: str) -> list[str]:
-        """The English words in the order of a language, an article before each noun phrase."""
-        phrases = {"verb": [self.verb]}
-        for name in ("subject", "object", "place"):
-            *adjectives, noun = getattr(self, name)
-            after = _SPELLING[language]["adjectives"] == ("after",)
-            phrases[name] = ["the", noun, *adjectives] if after else ["the", *adjectives, noun]
-        return [word for name in _SPELLING[language]["order"] for word in phrases[name]]
-
-
-@dataclass(frozen=True)
 class Translation:
-    """An English clause, the language that it is translated into, and the target words."""
+    """English words, the language that they are translated into, and the target words."""
 
     index: int
-    clause: Clause
+    source: tuple[str, ...]
     language: str
     target: tuple[str, ...]
 
 
 def write_translation(seed: int, index: int) -> Translation:
-    """Pair ``index``: a function of its arguments alone; the three languages are equally likely."""
+    """Pair ``index``, a function of its arguments alone: a clause of subject, verb, object and place; languages are equally likely."""
     draws = Draws(stream("parallel", seed, index))
     language = draws.pick(LANGUAGES)
-    clause = _clause(draws.pick(vocabulary("everyday").topics), draws)
-    return Translation(
-        index, clause, language, tuple(translate_word(language, word) for word in clause.ordered(language))
-    )
-
-
-def _clause(topic: Topic, draws: Draws) -> Clause:
+    spelling, tables = _SPELLING[language], draws.pick(vocabulary("everyday").topics).tables
 
     def word(slot: str) -> str:
-        return topic.tables[slot][int(draws.uniform() * TABLE_SIZE)]
+        return tables[slot][int(draws.uniform() * TABLE_SIZE)]
 
-    def phrase(slot: str) -> tuple[str, ...]:
-        return (word("adjective"), word(slot)) if draws.uniform() < ADJECTIVE_PROBABILITY else (word(slot),)
+    def phrase(slot: str) -> list[str]:
+        return [word("adjective"), word(slot)] if draws.uniform() < ADJECTIVE_PROBABILITY else [word(slot)]
 
-    return Clause(phrase("person"), word("verb"), phrase("thing"), phrase("place"))
+    english = {"subject": phrase("person"), "verb": [word("verb")], "object": phrase("thing"), "place": phrase("place")}
+    phrases = {name: words if name == "verb" else ["the", *words] for name, words in english.items()}
+    source = (*phrases["subject"], *phrases["verb"], *phrases["object"], "near", *phrases["place"])
+    if spelling["adjectives"] == ("after",):
+        phrases |= {name: ["the", *reversed(words)] for name, words in english.items() if name != "verb"}
+    ordered = [part for name in spelling["order"] for part in phrases[name]]
+    return Translation(index, source, language, tuple(translate_word(language, word) for word in ordered))
 
 
-def parallel_corpus(pairs: Sequence[Translation], splits: Sequence[str], facts: dict[str, object]) -> Corpus:
+def parallel_corpus(pairs: Sequence[Translation], facts: dict[str, object]) -> Corpus:
     """Two sections a document, titled ``source`` and ``target`` as translators read them; each word's language is truth."""
     documents = []
-    for pair, split in zip(pairs, splits, strict=True):
-        sections = (Section("source", pair.clause.english()), Section("target", f"{' '.join(pair.target)} ."))
-        documents.append(Document(f"parallel-{pair.index:06d}", split, sections))
+    for pair in pairs:
+        sides = {"source": f"{' '.join(pair.source)} .", "target": f"{' '.join(pair.target)} ."}
+        sections = tuple(Section(title, text) for title, text in sides.items())
+        documents.append(Document(f"parallel-{pair.index:06d}", split_of(pair.index), sections))
     languages = [LANGUAGES.index(pair.language) for pair in pairs]
     truth = {"language": np.array(languages, dtype=np.int64), "language_names": np.array(LANGUAGES, dtype=np.str_)}
     rows = [[language] * len(pair.target) for language, pair in zip(languages, pairs, strict=True)]
-    truth |= ragged("word_language", rows)
+    truth |= ragged("word_language", rows, np.int64)
     known = {"language_nll": math.log(len(LANGUAGES)), "language_convention": "nats per document, uniform"}
     return Corpus(documents, truth, facts | known)
