@@ -80,7 +80,7 @@ def corrupted(
     documents: int | Mapping[str, int],
     severities: Sequence[float],
     corruption: str | None = None,
-    corruptions: Sequence[str] = tuple(CORRUPTIONS),
+    corruptions: Sequence[str] = CORRUPTIONS,
 ) -> Corpus:
     """Every article under each corruption at every severity; a lower one strikes among the places of a higher one.
 

@@ -36,7 +36,6 @@ INSIDE, ACROSS = (
     for place in ("inside", "across")
 )  # by sense: connectives and their cumulative probabilities
 ACROSS_PROBABILITY = 0.5  # of a clause without persons that may open with a connective
-ALIKE = {"contrast": ("contrast", "concession"), "concession": ("contrast", "concession")}  # told apart by no reader
 COMMA_SENSES = ("contrast", "concession")  # ", although" but " because"
 
 
@@ -48,14 +47,6 @@ def connective_probabilities() -> np.ndarray:
             for connective, probability in row.items():
                 values[place, SENSES.index(sense), CONNECTIVES.index(connective)] = probability
     return values
-
-
-def wrong_connectives(sense: int, across: bool) -> list[int]:
-    """Connectives of the same place in the sentence that never stand for the sense or for one like it."""
-    probabilities = connective_probabilities()[int(across)]
-    alike = [SENSES.index(name) for name in ALIKE.get(SENSES[sense], (SENSES[sense],))]
-    used, right = probabilities.any(axis=0), probabilities[alike].any(axis=0)
-    return np.flatnonzero(used & ~right).tolist()
 
 
 NAMES = {

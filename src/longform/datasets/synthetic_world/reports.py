@@ -135,7 +135,7 @@ class Rated:
 def write_cluster(seed: int, index: int) -> list[Rated]:
     """Six versions of one text, rated; a function of its arguments alone."""
     rng = stream("ratings", seed, index)
-    corruption = tuple(CORRUPTIONS)[int(rng.integers(len(CORRUPTIONS)))]
+    corruption = CORRUPTIONS[int(rng.integers(len(CORRUPTIONS)))]
     bias = stream("raters", seed).standard_normal(RATERS) * BIAS
     article = write(seed, SOURCE, index)
     article = replace(article, sections=article.sections[:SECTIONS], chain=article.chain[:SECTIONS])
