@@ -32,7 +32,14 @@ def write_story(seed: int, index: int) -> Story:
     """Story ``index``: a function of its arguments alone."""
     draws = Draws(stream("stories", seed, index))
     number, outcome = draws.integer(0, len(SCHEMAS) - 1), draws.integer(0, 1)
-    words = _words(draws)
+    topic = draws.pick(vocabulary("everyday").topics)
+    male = draws.pick((True, False))
+    words = {name: topic.tables[slot][int(draws.uniform() * TABLE_SIZE)] for name, slot in SLOTS.items()}
+    words |= {f"a_{slot}": article(word) for slot, word in words.items()}
+    words |= {f"{slot}s": plural(words[slot]) for slot in ("agent", "thing", "being")}
+    words["A_agent"] = words["a_agent"].capitalize()
+    words["name"] = draws.pick(lexicon.MALE_NAMES if male else lexicon.FEMALE_NAMES)
+    words |= {"Town": draws.pick(lexicon.PLACES), "small": str(draws.integer(3, 60))} | (HE if male else SHE)
     right = draws.integer(0, 1)
     schema = {part: [text.format_map(words) for text in texts] for part, texts in SCHEMAS[number].items()}
     context = (*schema["opening"], schema["turns"][outcome])
@@ -40,34 +47,18 @@ def write_story(seed: int, index: int) -> Story:
     return Story(index, context, (schema["endings"][first], schema["endings"][1 - first]), right, number, outcome)
 
 
-def _words(draws: Draws) -> dict[str, str]:
-    topic = draws.pick(vocabulary("everyday").topics)
-    male = draws.pick((True, False))
-    words = {name: topic.tables[slot][int(draws.uniform() * TABLE_SIZE)] for name, slot in SLOTS.items()}
-    words |= {f"a_{slot}": article(word) for slot, word in words.items()}
-    words |= {f"{slot}s": plural(words[slot]) for slot in ("agent", "thing", "being")}
-    words["A_agent"] = words["a_agent"].capitalize()
-    words |= {
-        "name": draws.pick(lexicon.MALE_NAMES if male else lexicon.FEMALE_NAMES),
-        "Town": draws.pick(lexicon.PLACES),
-    }
-    return words | {"small": str(draws.integer(3, 60))} | (HE if male else SHE)
-
-
 ATTRIBUTES: Mapping[str, Mapping[str, Any]] = table("dialogues")["attributes"]
 SMALL_TALK: Sequence[str] = table("dialogues")["small_talk"]
 POSITIVE, NEUTRAL, NEGATIVE = "positive", "neutral", "negative"
 
 
-def _values(attribute: str) -> tuple[str, ...]:
-    values: list[str] = []
-    for word in ATTRIBUTES[attribute]["values"].split():
-        topic, _, kind = word.partition("/")
-        values += table("everyday")[topic][kind].split() if kind else [word]
-    return tuple(map(plural, values)) if attribute == "food" else tuple(values)
-
-
-VALUES = {attribute: _values(attribute) for attribute in ATTRIBUTES}
+VALUES: dict[str, tuple[str, ...]] = {}
+for _name, _attribute in ATTRIBUTES.items():
+    _places = [word.partition("/") for word in _attribute["values"].split()]  # words, or kinds of word of a topic
+    _known = [
+        value for topic, _, kind in _places for value in (table("everyday")[topic][kind].split() if kind else [topic])
+    ]
+    VALUES[_name] = tuple(map(plural, _known)) if _name == "food" else tuple(_known)
 
 
 @dataclass(frozen=True)
