@@ -172,8 +172,8 @@ def test_a_bad_source_says_where_and_what(raw, name, content, says):
 
 def test_an_unknown_source_and_a_missing_file_are_refused(raw):
     refuses("allowed are", build, name="row", seed=1, raw=raw, sources={"poems": "x"})
-    refuses("no such file", build, name="row", seed=1, raw=raw, sources={"statements": "absent.jsonl"})
-    assert read_dialogue_nli(raw / "statements.jsonl")[0].label == "negative"
+    refuses("No such file", build, name="row", seed=1, raw=raw, sources={"statements": "absent.jsonl"})
+    assert read_dialogue_nli(raw / "statements.jsonl")[0][3] == "negative"
 
 
 HEADER = "ID\tText\tPronoun\tPronoun-offset\tA\tA-offset\tA-coref\tB\tB-offset\tB-coref\tURL\n"
