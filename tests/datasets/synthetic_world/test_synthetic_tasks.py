@@ -112,11 +112,10 @@ def test_what_is_said_follows_from_the_persona_and_pairs_are_labelled_by_value()
         assert len(dialogue.turns) % 2 == 0
         for turn, (text, source) in enumerate(zip(dialogue.turns, dialogue.sources, strict=True)):
             assert source < 0 or text in dialogue.personas[turn % 2][source].answers
-        for pair in make_pairs(dialogue, seed=1):
-            same = pair.facts[0].attribute == pair.facts[1].attribute
-            agree = pair.facts[0].value == pair.facts[1].value
-            assert pair.label == (NEUTRAL if not same else POSITIVE if agree else NEGATIVE)
-            labels[pair.label] += 1
+        for _, fact, second, label in make_pairs(dialogue, seed=1):
+            agree = POSITIVE if fact.value == second.value else NEGATIVE
+            assert label == (agree if fact.attribute == second.attribute else NEUTRAL)
+            labels[label] += 1
     assert labels[POSITIVE] == labels[NEGATIVE] == labels[NEUTRAL] > 500
     assert VALUES.keys() == ATTRIBUTES.keys()
 

@@ -148,26 +148,18 @@ class Person(NamedTuple):
 
 @dataclass(frozen=True)
 class Article:
-    """One document with all its truth.
-
-    Attributes:
-        sections: title and sentences, in reading order.
-        chain: section types as indices.
-        eta, path: main idea (topics - 1,) and sentence logits (sentences, topics - 1).
-        symbols: the mention chain, persons numbered by first mention.
-        facts: every fact of the page, stated in its text or not.
-    """
+    """One document with all its truth."""
 
     index: int
     kind: str
     title: str
-    sections: tuple[tuple[str, tuple[Sentence, ...]], ...]
-    chain: tuple[int, ...]
-    eta: np.ndarray
-    path: np.ndarray
-    symbols: tuple[Symbol, ...]
+    sections: tuple[tuple[str, tuple[Sentence, ...]], ...]  # title and sentences, in reading order
+    chain: tuple[int, ...]  # section types as indices
+    eta: np.ndarray  # main idea, (topics - 1,)
+    path: np.ndarray  # logits, (sentences, topics - 1)
+    symbols: tuple[Symbol, ...]  # the mention chain, persons numbered by first mention
     cast: tuple[Person, ...]
-    facts: dict[str, str]
+    facts: dict[str, str]  # every fact of the page, stated in its text or not
 
     @property
     def sentences(self) -> list[Sentence]:
@@ -189,9 +181,8 @@ def write(seed: int, domain_name: str, index: int) -> Article:
     path = world.prior.path(eta, sum(counts), rng)
     topics = world.prior.assign(path, rng)
     facts = {name: relation.draw(draws, world.vocabulary) for name, relation in RELATIONS[kind].items()}
-    cast, main = _cast(symbols, index, draws), world.vocabulary.topics[topics[0]]
-    title = _title(kind, cast, main, index, draws)
-    page = Page(kind, draws, _years(kind, facts, draws), facts, title, main)
+    cast = _cast(symbols, index, draws)
+    page = _page(kind, facts, cast, world.vocabulary.topics[topics[0]], index, draws)
     groups: list[list[Symbol]] = []  # mentions by sentence
     for symbol in symbols:
         if symbol == STOP:
@@ -207,13 +198,17 @@ def write(seed: int, domain_name: str, index: int) -> Article:
         page.used = set()
         for position, (topic, group) in enumerate(islice(rows, count)):
             page.topic, page.words, page.places = world.vocabulary.topics[topic], [], []
-            surfaces = _surfaces(group, cast, met, draws)
+            surfaces = []  # how each mention is spelt: a pronoun as it is, a person in full at first and sometimes later
+            for tag, person in group:
+                short = tag in GENDERS and person in met and draws.uniform() > LONG_NAME
+                surfaces.append(tag if tag not in GENDERS else cast[person].short if short else cast[person].full)
+                met.add(person)
             opening = world.kinds[kind].openings if place == position == 0 else None
             protagonist = cast[0].full if cast else ""
             writer = SentenceWriter(world.fact_share, page, style, group, surfaces, protagonist, opening)
             sentences.append(writer.write(topic, first=position == 0))
         sections.append((section, tuple(sentences)))
-    return Article(index, kind, title, tuple(sections), tuple(chain), eta, path, tuple(symbols), cast, facts)
+    return Article(index, kind, page.title, tuple(sections), tuple(chain), eta, path, tuple(symbols), cast, facts)
 
 
 def _cast(symbols: Sequence[Symbol], index: int, draws: Draws) -> tuple[Person, ...]:
@@ -244,33 +239,20 @@ def _cast(symbols: Sequence[Symbol], index: int, draws: Draws) -> tuple[Person, 
     return tuple(cast)
 
 
-def _years(kind: str, facts: dict[str, str], draws: Draws) -> tuple[int, int]:
+def _page(kind: str, facts: dict[str, str], cast: Sequence[Person], topic: Topic, index: int, draws: Draws) -> Page:
+    """The page with its title and the years that its sentences may name."""
+    if kind in ("film", "study"):
+        noun = draws.pick(topic.tables[draws.pick(("thing", "place", "person", "event"))]).capitalize()
     if kind == "person":
-        return int(facts["birth_year"]) + 18, int(facts["death_year"]) - 1
+        return Page(
+            kind, draws, (int(facts["birth_year"]) + 18, int(facts["death_year"]) - 1), facts, cast[0].full, topic
+        )
     if kind == "film":
-        return int(facts["release"]) - 3, int(facts["release"]) + 1
+        title, release = f"The {noun} of {lexicon.numbered_place(index)}", int(facts["release"])
+        return Page(kind, draws, (release - 3, release + 1), facts, title, topic)
+    if kind == "study":
+        title = f"The {draws.pick(topic.tables['adjective']).capitalize()} {noun}"
+    else:
+        title = lexicon.numbered_place(index) if kind == "city" else lexicon.numbered_company(index)
     start = draws.integer(max(1830, int(facts.get("founded", "0"))) + 1, 1940)  # an era that one life can span
-    return start, start + 45
-
-
-def _title(kind: str, cast: Sequence[Person], topic: Topic, index: int, draws: Draws) -> str:
-    if kind == "person":
-        return cast[0].full
-    if kind == "city":
-        return lexicon.numbered_place(index)
-    if kind == "company":
-        return lexicon.numbered_company(index)
-    noun = draws.pick(topic.tables[draws.pick(("thing", "place", "person", "event"))]).capitalize()
-    if kind == "film":
-        return f"The {noun} of {lexicon.numbered_place(index)}"
-    return f"The {draws.pick(topic.tables['adjective']).capitalize()} {noun}"
-
-
-def _surfaces(group: Sequence[Symbol], cast: Sequence[Person], met: set[int], draws: Draws) -> list[str]:
-    """How each mention is spelt: a pronoun as it is, a person in full at first and sometimes later."""
-    surfaces = []
-    for tag, person in group:
-        short = tag in GENDERS and person in met and draws.uniform() > LONG_NAME
-        surfaces.append(tag if tag not in GENDERS else cast[person].short if short else cast[person].full)
-        met.add(person)
-    return surfaces
+    return Page(kind, draws, (start, start + 45), facts, title, topic)

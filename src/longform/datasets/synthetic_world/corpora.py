@@ -8,38 +8,27 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from longform.core.documents import BadInput, Corpus, Document, Section
 from longform.core.resampling import derived_seed, generator
 from longform.datasets.synthetic_world.articles import write
-from longform.datasets.synthetic_world.corpus import article_corpus, indices, split_of, to_document
+from longform.datasets.synthetic_world.corpus import Counts, article_corpus, indices, split_of, to_document
 from longform.datasets.synthetic_world.corruptions import CORRUPTIONS, SOUND, corrupt
 from longform.datasets.synthetic_world.domains import DOMAINS as ARTICLE_DOMAINS
 from longform.datasets.synthetic_world.draws import stream
 from longform.datasets.synthetic_world.grammar import claim
-from longform.datasets.synthetic_world.languages import parallel_corpus, write_translation
-from longform.datasets.synthetic_world.reports import rating_corpus, report_corpus, write_cluster, write_report
+from longform.datasets.synthetic_world.languages import parallel_corpus
+from longform.datasets.synthetic_world.reports import rating_corpus, report_corpus
 from longform.datasets.synthetic_world.stories import write_dialogue, write_story
 from longform.datasets.test_suites.planted import LANGUAGE, story_text, translated
 from longform.datasets.titles import piece_count
 
-OTHERS: Mapping[str, tuple[Callable[[int, int], Any], Callable[[Sequence[Any], dict[str, object]], Corpus]]] = {
-    "parallel": (write_translation, parallel_corpus),
-    "reports": (write_report, report_corpus),
-    "summaries": (write_cluster, rating_corpus),
-}
+OTHERS = {"parallel": parallel_corpus, "reports": report_corpus, "summaries": rating_corpus}
 DOMAINS = (*ARTICLE_DOMAINS, *OTHERS)
 
 
 def build(
-    *,
-    name: str,
-    seed: int,
-    domain: str,
-    documents: int | Mapping[str, int],
-    corruption: str = "",
-    severity: float = 0.0,
+    *, name: str, seed: int, domain: str, documents: Counts, corruption: str = "", severity: float = 0.0
 ) -> Corpus:
     """A synthetic corpus with its truth, sound or with one corruption at a severity.
 
@@ -64,12 +53,11 @@ def build(
         raise BadInput(f"corpus {name!r} has no documents, at least one is needed; raise the count")
     facts = {"name": name, "domain": domain, "seed": seed, "synthetic": True, "documents": len(numbers)}
     facts |= {"corruption": corruption, "severity": severity}
-    if domain in ARTICLE_DOMAINS:
-        damage = partial(corrupt, domain_name=domain, corruption=corruption, severity=severity, seed=seed)
-        articles = [write(seed, domain, number) for number in numbers]
-        return article_corpus(articles, domain, facts, damage if corruption else None)
-    write_one, pack = OTHERS[domain]
-    return pack([write_one(seed, number) for number in numbers], facts)
+    if domain in OTHERS:
+        return OTHERS[domain](seed, numbers, facts)
+    damage = partial(corrupt, domain_name=domain, corruption=corruption, severity=severity, seed=seed)
+    articles = [write(seed, domain, number) for number in numbers]
+    return article_corpus(articles, domain, facts, damage if corruption else None)
 
 
 def corrupted(
@@ -77,7 +65,7 @@ def corrupted(
     name: str,
     seed: int,
     domain: str,
-    documents: int | Mapping[str, int],
+    documents: Counts,
     severities: Sequence[float],
     corruption: str | None = None,
     corruptions: Sequence[str] = CORRUPTIONS,
@@ -99,19 +87,20 @@ def corrupted(
     if len(set(corruptions)) < len(corruptions):
         raise BadInput(f"corpus {name!r}: corruptions {list(corruptions)} repeat; name each once")
     world = partial(build, name=name, seed=seed, domain=domain, documents=documents)
+    cases = {f"{severity:g}": (corruption or "", severity) for severity in severities}
+    if not corruption:
+        cases = {f"{kind}@{severity:g}": (kind, severity) for kind in corruptions for severity in severities}
+        cases = {SOUND: ("", 0.0)} | cases
+    texts, edits = [], {}
+    for case, (kind, severity) in cases.items():
+        made = world(corruption=kind, severity=severity).documents
+        texts += [replace(d, id=f"{d.id}@{case}" if corruption else f"{case}/{d.id}") for d in made]
+        edits[case] = sum(len(d.edits) for d in made)
     facts = {"name": name, "domain": domain, "seed": seed, "synthetic": True}
-    if corruption:
-        struck = {"corruption": corruption}
-        corpora = {f"{s:g}": world(corruption=corruption, severity=s) for s in severities}
-        texts = [replace(d, id=f"{d.id}@{severity}") for severity, corpus in corpora.items() for d in corpus.documents]
-    else:
-        struck, corpora = {}, {SOUND: world()}
-        for kind, severity in ((kind, severity) for kind in corruptions for severity in severities):
-            corpora[f"{kind}@{severity:g}"] = world(corruption=kind, severity=severity)
-        texts = [replace(d, id=f"{case}/{d.id}") for case, corpus in corpora.items() for d in corpus.documents]
-    edits = {case: sum(len(d.edits) for d in corpus.documents) for case, corpus in corpora.items()}
-    key = "edits_by_severity" if corruption else "edits"
-    return Corpus(texts, facts={**facts, **struck, "documents": len(texts), key: edits})
+    facts |= {"corruption": corruption} if corruption else {}
+    return Corpus(
+        texts, facts={**facts, "documents": len(texts), "edits_by_severity" if corruption else "edits": edits}
+    )
 
 
 def short_articles(

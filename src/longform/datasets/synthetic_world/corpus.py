@@ -11,6 +11,7 @@ from longform.datasets.synthetic_world.articles import Article
 from longform.datasets.synthetic_world.domains import Domain, domain
 from longform.datasets.synthetic_world.lexicon import SLOTS
 
+Counts = int | Mapping[str, int]  # of documents, or of documents of each split
 SPLIT_CYCLE = ("train",) * 8 + ("validation", "test")  # document i belongs to split i modulo 10, whatever else is made
 
 
@@ -19,7 +20,7 @@ def split_of(index: int) -> str:
     return SPLIT_CYCLE[index % len(SPLIT_CYCLE)]
 
 
-def indices(documents: int | Mapping[str, int]) -> list[int]:
+def indices(documents: Counts) -> list[int]:
     """Document numbers: the first ``documents``, or the first so many of each split.
 
     Raises BadInput: a split that is not train, validation or test, or a negative count.
@@ -45,7 +46,7 @@ def article_corpus(
     articles: Sequence[Article],
     domain_name: str,
     facts: Mapping[str, Any],
-    damage: Callable[[Article], Document] | None = None,
+    damage: Callable[[Article], Document] | None,
 ) -> Corpus:
     """Articles of one domain with their truth; ``damage`` makes a document in place of :func:`to_document`."""
     world = domain(domain_name)

@@ -6,7 +6,6 @@ A word of English becomes one fixed word of each language, and word order differ
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -44,47 +43,33 @@ def language_of(word: str) -> str | None:
     return shown[0] if len(shown) == 1 else None
 
 
-@dataclass(frozen=True)
-class Translation:
-    """English words, the language that they are translated into, and the target words."""
+def parallel_corpus(seed: int, numbers: Sequence[int], facts: dict[str, object]) -> Corpus:
+    """English clauses and their translation, two sections titled as translators read them; each word's language is truth.
 
-    index: int
-    source: tuple[str, ...]
-    language: str
-    target: tuple[str, ...]
-
-
-def write_translation(seed: int, index: int) -> Translation:
-    """Pair ``index``, a function of its arguments alone: a clause of subject, verb, object and place; languages are equally likely."""
-    draws = Draws(stream("parallel", seed, index))
-    language = draws.pick(LANGUAGES)
-    spelling, tables = _SPELLING[language], draws.pick(vocabulary("everyday").topics).tables
-
-    def word(slot: str) -> str:
-        return tables[slot][int(draws.uniform() * TABLE_SIZE)]
-
-    def phrase(slot: str) -> list[str]:
-        return [word("adjective"), word(slot)] if draws.uniform() < ADJECTIVE_PROBABILITY else [word(slot)]
-
-    english = {"subject": phrase("person"), "verb": [word("verb")], "object": phrase("thing"), "place": phrase("place")}
-    phrases = {name: words if name == "verb" else ["the", *words] for name, words in english.items()}
-    source = (*phrases["subject"], *phrases["verb"], *phrases["object"], "near", *phrases["place"])
-    if spelling["adjectives"] == ("after",):
-        phrases |= {name: ["the", *reversed(words)] for name, words in english.items() if name != "verb"}
-    ordered = [part for name in spelling["order"] for part in phrases[name]]
-    return Translation(index, source, language, tuple(translate_word(language, word) for word in ordered))
-
-
-def parallel_corpus(pairs: Sequence[Translation], facts: dict[str, object]) -> Corpus:
-    """Two sections a document, titled ``source`` and ``target`` as translators read them; each word's language is truth."""
-    documents = []
-    for pair in pairs:
-        sides = {"source": f"{' '.join(pair.source)} .", "target": f"{' '.join(pair.target)} ."}
-        sections = tuple(Section(title, text) for title, text in sides.items())
-        documents.append(Document(f"parallel-{pair.index:06d}", split_of(pair.index), sections))
-    languages = [LANGUAGES.index(pair.language) for pair in pairs]
+    A clause is a subject, a verb, an object and a place; the three languages are equally likely.
+    """
+    documents, languages, lengths = [], [], []
+    for index in numbers:
+        draws = Draws(stream("parallel", seed, index))
+        language = draws.pick(LANGUAGES)
+        spelling, tables = _SPELLING[language], draws.pick(vocabulary("everyday").topics).tables
+        phrases: dict[str, list[str]] = {}
+        for part, slot in (("subject", "person"), ("verb", "verb"), ("object", "thing"), ("place", "place")):
+            described = part != "verb" and draws.uniform() < ADJECTIVE_PROBABILITY
+            slots = ("adjective", slot) if described else (slot,)
+            phrases[part] = [tables[name][int(draws.uniform() * TABLE_SIZE)] for name in slots]
+        subject, verb, thing, place = (" ".join(words) for words in phrases.values())
+        source = f"the {subject} {verb} the {thing} near the {place} ."
+        for part in ("subject", "object", "place"):
+            ordered = phrases[part][::-1] if spelling["adjectives"] == ("after",) else phrases[part]
+            phrases[part] = ["the", *ordered]
+        words = [translate_word(language, word) for part in spelling["order"] for word in phrases[part]]
+        sections = (Section("source", source), Section("target", f"{' '.join(words)} ."))
+        documents.append(Document(f"parallel-{index:06d}", split_of(index), sections))
+        languages.append(LANGUAGES.index(language))
+        lengths.append(len(words))
     truth = {"language": np.array(languages, dtype=np.int64), "language_names": np.array(LANGUAGES, dtype=np.str_)}
-    rows = [[language] * len(pair.target) for language, pair in zip(languages, pairs, strict=True)]
+    rows = ([language] * length for language, length in zip(languages, lengths, strict=True))
     truth |= ragged("word_language", rows, np.int64)
     known = {"language_nll": math.log(len(LANGUAGES)), "language_convention": "nats per document, uniform"}
     return Corpus(documents, truth, facts | known)

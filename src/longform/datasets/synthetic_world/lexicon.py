@@ -163,50 +163,28 @@ NOT_NOUNS = ("adjective", "verb", "deed")
 LEXICON = "synthetic"
 
 
-@dataclass(frozen=True)
-class Synset:
-    """One concept: its number, its word, its hypernym's number, and its gloss."""
+def synsets(vocabulary: Vocabulary) -> dict[str, tuple[str, str | None, str]]:
+    """A tree of the vocabulary's nouns: word, key of the hypernym and gloss of each concept by its key, hypernyms first."""
+    tree = {name: (name, parent, gloss) for name, (parent, gloss) in table("taxonomy")["nodes"].items()}
 
-    number: int
-    word: str
-    hypernym: int | None
-    gloss: str
-
-    @property
-    def identifier(self) -> str:
-        """``synthetic-00000012-n``, of which WordNet's tools read the middle as an offset."""
-        return f"{LEXICON}-{self.number:08d}-n"
-
-
-def synsets(vocabulary: Vocabulary) -> tuple[Synset, ...]:
-    """A tree of the vocabulary's nouns; a synset's place in the tuple is its number less one, hypernyms come first."""
-    grown: list[Synset] = []
-    numbers: dict[str, int] = {}
-
-    def add(key: str, word: str, parent: str | None, gloss: str) -> None:
-        numbers[key] = len(grown) + 1
-        grown.append(Synset(len(grown) + 1, word, numbers[parent] if parent else None, gloss))
-
-    def add_group(kind: str, name: str, owner: str) -> str:
-        if f"kind/{kind}" not in numbers:
+    def add_group(name: str, kind: str, owner: str) -> str:
+        if f"kind/{kind}" not in tree:
             parent = PARENT_OF_KIND.get(kind, "artefact")
-            add(f"kind/{kind}", f"{kind} kind", parent, f"{article(parent)} of the sort called {kind}")
-        add(f"{name}/{kind}", f"{name} {kind}", f"kind/{kind}", f"{article(kind)} that belongs to {owner}")
+            tree[f"kind/{kind}"] = (f"{kind} kind", parent, f"{article(parent)} of the sort called {kind}")
+        tree[f"{name}/{kind}"] = (f"{name} {kind}", f"kind/{kind}", f"{article(kind)} that belongs to {owner}")
         return f"{name}/{kind}"
 
-    for name, (parent, gloss) in table("taxonomy")["nodes"].items():
-        add(name, name, parent, gloss)
     for topic in vocabulary.topics:
         for kind in [kind for kind in topic.kinds if kind not in NOT_NOUNS]:
-            node = add_group(kind, topic.name, f"the {topic.name}")
+            node = add_group(topic.name, kind, f"the {topic.name}")
             for rank, noun in enumerate(topic.kinds[kind]):
-                add(f"{node}/{noun}", noun, node, _gloss(topic, kind, rank))
+                tree[f"{node}/{noun}"] = (noun, node, _gloss(topic, kind, rank))
     for slot, kind in table("taxonomy")["spare"].items():
         if any(slot not in {SLOT_OF_KIND.get(k, "thing") for k in topic.kinds} for topic in vocabulary.topics):
-            node = add_group(kind, "common", "no topic")
+            node = add_group("common", kind, "no topic")
             for noun in SPARE[slot]:
-                add(f"{node}/{noun}", noun, node, f"{article(kind)} met anywhere, called {article(noun)}")
-    return tuple(grown)
+                tree[f"{node}/{noun}"] = (noun, node, f"{article(kind)} met anywhere, called {article(noun)}")
+    return tree
 
 
 def _gloss(topic: Topic, kind: str, rank: int) -> str:
@@ -228,7 +206,8 @@ def _gloss(topic: Topic, kind: str, rank: int) -> str:
 def to_lmf(vocabulary: Vocabulary) -> str:
     """The tree in the Global WordNet Association's WN-LMF 1.1."""
     tree = synsets(vocabulary)
-    senses, hyponyms = grouped(tree, lambda synset: synset.word), grouped(tree, lambda synset: synset.hypernym)
+    numbers = {key: f"{number:08d}" for number, key in enumerate(tree, 1)}  # which WordNet's tools read as offsets
+    identifiers = {key: f"{LEXICON}-{number}-n" for key, number in numbers.items()}
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
         '<!DOCTYPE LexicalResource SYSTEM "http://globalwordnet.github.io/schemas/WN-LMF-1.1.dtd">',
@@ -236,17 +215,18 @@ def to_lmf(vocabulary: Vocabulary) -> str:
         f'<Lexicon id="{LEXICON}" label="Nouns of the synthetic world" language="en" email="none@example.org" '
         'license="https://creativecommons.org/publicdomain/zero/1.0/" version="1">',
     ]
-    for word in sorted(senses):
-        key = f"{LEXICON}-{word.replace(' ', '_')}-n"
-        rows = "".join(f'<Sense id="{key}-{s.number:08d}" synset="{s.identifier}"/>' for s in senses[word])
+    for word, senses in sorted(grouped(tree, lambda key: tree[key][0]).items()):
+        entry = f"{LEXICON}-{word.replace(' ', '_')}-n"
+        rows = "".join(f'<Sense id="{entry}-{numbers[key]}" synset="{identifiers[key]}"/>' for key in senses)
         lemma = f'<Lemma writtenForm={quoteattr(word)} partOfSpeech="n"/>'
-        lines.append(f'<LexicalEntry id="{key}">{lemma}{rows}</LexicalEntry>')
-    for synset in tree:
-        related = [("hypernym", tree[synset.hypernym - 1])] if synset.hypernym else []
-        related += [("hyponym", below) for below in hyponyms.get(synset.number, ())]
-        rows = "".join(f'<SynsetRelation relType="{kind}" target="{s.identifier}"/>' for kind, s in related)
-        told = f"<Definition>{escape(synset.gloss)}</Definition>{rows}"
-        lines.append(f'<Synset id="{synset.identifier}" ili="" partOfSpeech="n">{told}</Synset>')
+        lines.append(f'<LexicalEntry id="{entry}">{lemma}{rows}</LexicalEntry>')
+    hyponyms = grouped(tree, lambda key: tree[key][1])
+    for key, (_, hypernym, gloss) in tree.items():
+        related = [("hypernym", hypernym)] if hypernym else []
+        related += [("hyponym", below) for below in hyponyms.get(key, ())]
+        rows = "".join(f'<SynsetRelation relType="{kind}" target="{identifiers[other]}"/>' for kind, other in related)
+        told = f"<Definition>{escape(gloss)}</Definition>{rows}"
+        lines.append(f'<Synset id="{identifiers[key]}" ili="" partOfSpeech="n">{told}</Synset>')
     return "\n".join([*lines, "</Lexicon>", "</LexicalResource>"]) + "\n"
 
 

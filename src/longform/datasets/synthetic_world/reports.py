@@ -93,8 +93,9 @@ def expected_column_log_probability(sentences: int) -> float:
     return (total - np.exp(absent) * absent) / (1.0 - np.exp(absent))
 
 
-def report_corpus(reports: Sequence[Report], facts: dict[str, object]) -> Corpus:
+def report_corpus(seed: int, numbers: Sequence[int], facts: dict[str, object]) -> Corpus:
     """Reports as documents with gold grids; a grid is stored by sentence, entities within."""
+    reports = [write_report(seed, number) for number in numbers]
     documents = [
         Document(f"reports-{r.index:06d}", split_of(r.index), (Section(None, " ".join(r.sentences)),)) for r in reports
     ]
@@ -125,7 +126,6 @@ class Rated:
     """One version of a text: its corruption and severity, and the raters' raw and rounded marks (raters,)."""
 
     document: Document
-    cluster: int
     corruption: str
     severity: float
     raw: np.ndarray
@@ -145,7 +145,7 @@ def write_cluster(seed: int, index: int) -> list[Rated]:
         damaged = corrupt(article, domain_name=SOURCE, corruption=corruption, severity=severity, seed=seed)
         raw = BEST - SLOPE * severity + bias + NOISE * rng.standard_normal(RATERS)
         marks = np.clip(np.rint(raw), 1, 7).astype(np.int64)
-        rated.append(Rated(damaged, index, corruption, severity, raw, marks))
+        rated.append(Rated(damaged, corruption, severity, raw, marks))
     return rated
 
 
@@ -155,18 +155,17 @@ def expected_agreement() -> float:
     return signal / math.sqrt((signal + NOISE**2) * (signal + NOISE**2 / (RATERS - 1)))
 
 
-def rating_corpus(clusters: Sequence[Sequence[Rated]], facts: dict[str, object]) -> Corpus:
+def rating_corpus(seed: int, numbers: Sequence[int], facts: dict[str, object]) -> Corpus:
     """All versions as documents; severity, corruption, cluster and marks are truth."""
-    rated = [version for cluster in clusters for version in cluster]
-    documents = [
-        replace(r.document, id=f"summaries-{r.cluster:06d}-{number}", split=split_of(r.cluster))
-        for cluster in clusters
-        for number, r in enumerate(cluster)
-    ]
+    rated, documents = [], []
+    for index in numbers:
+        for number, version in enumerate(write_cluster(seed, index)):
+            rated.append(version)
+            documents.append(replace(version.document, id=f"summaries-{index:06d}-{number}", split=split_of(index)))
     truth = {
         "severity": np.array([r.severity for r in rated]),
         "corruption": np.array([r.corruption for r in rated], dtype=np.str_),
-        "cluster": np.array([r.cluster for r in rated], dtype=np.int64),
+        "cluster": np.repeat(np.array(numbers, dtype=np.int64), len(SEVERITIES)),
         "raw_marks": np.stack([r.raw for r in rated]),
         "marks": np.stack([r.marks for r in rated]),
     }

@@ -68,18 +68,15 @@ class Fact:
     attribute: str
     value: str
 
-    def _filled(self, frame: str) -> str:
-        return frame.format(x=self.value, ax=article(self.value))
-
     @property
     def line(self) -> str:
         """The persona line."""
-        return self._filled(ATTRIBUTES[self.attribute]["line"])
+        return ATTRIBUTES[self.attribute]["line"].format(x=self.value, ax=article(self.value))
 
     @property
     def answers(self) -> tuple[str, ...]:
         """Utterances that follow from the line."""
-        return tuple(map(self._filled, ATTRIBUTES[self.attribute]["answers"]))
+        return tuple(a.format(x=self.value, ax=article(self.value)) for a in ATTRIBUTES[self.attribute]["answers"])
 
 
 @dataclass(frozen=True)
@@ -120,18 +117,8 @@ def write_dialogue(seed: int, index: int) -> Dialogue:
     return Dialogue(index, personas, tuple(turns), tuple(sources))
 
 
-@dataclass(frozen=True)
-class Pair:
-    """An utterance, a persona line, their label, and the facts behind them."""
-
-    utterance: str
-    line: str
-    label: str
-    facts: tuple[Fact, Fact]
-
-
-def make_pairs(dialogue: Dialogue, seed: int) -> Iterator[Pair]:
-    """For every turn with a source: its own line, a line with another value, and a line on something else."""
+def make_pairs(dialogue: Dialogue, seed: int) -> Iterator[tuple[str, Fact, Fact, str]]:
+    """Utterance, its fact, a second one and their label: for every turn with a source the same, another value, another attribute."""
     draws = Draws(stream("pairs", seed, dialogue.index))
     for turn, (text, source) in enumerate(zip(dialogue.turns, dialogue.sources, strict=True)):
         if source < 0:
@@ -141,4 +128,4 @@ def make_pairs(dialogue: Dialogue, seed: int) -> Iterator[Pair]:
         apart = draws.pick([name for name in ATTRIBUTES if name != fact.attribute])
         neutral = Fact(apart, draws.pick(VALUES[apart]))
         for label, second in ((POSITIVE, fact), (NEGATIVE, other), (NEUTRAL, neutral)):
-            yield Pair(text, second.line, label, (fact, second))
+            yield text, fact, second, label

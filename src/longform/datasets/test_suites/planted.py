@@ -51,9 +51,9 @@ def source_files(seed: int, counts: Mapping[str, int]) -> dict[str, str]:
     cloze = [("InputStoryid", *CONTEXT, *ENDINGS, "AnswerRightEnding")]
     cloze += [(f"planted-{s.index}", *s.context, *s.endings, str(s.right + 1)) for s in stories]
     statements = [
-        {"id": f"{dialogue.index}-{place}", "label": made.label, "sentence1": made.utterance, "sentence2": made.line}
+        {"id": f"{dialogue.index}-{place}", "label": label, "sentence1": said, "sentence2": second.line}
         for dialogue in dialogues
-        for place, made in enumerate(make_pairs(dialogue, seed))
+        for place, (said, _, second, label) in enumerate(make_pairs(dialogue, seed))
     ]
     return {
         "cloze_test.tsv": _lines("\t".join(row) for row in cloze),

@@ -76,13 +76,13 @@ OPERATIONS: dict[str, Callable[[float, float], float | bool]] = {
     "&": lambda left, right: bool(left and right),
     "|": lambda left, right: bool(left or right),
 }
-ARITHMETIC, COMPARISON, LOGIC = "+-", "<>=", "&|"
+LEVELS = LOGIC, COMPARISON, ARITHMETIC = "&|", "<>=", "+-"
 
 
 def parse(text: str, where: str = "formula") -> Formula:
     """Read one prediction. Raises BadInput: with the place and what was expected there."""
     reader = _Reader(text, where)
-    formula = reader.logic()
+    formula = reader.formula()
     if not reader.ended:
         raise reader.error("the end or an operator (brackets must match; join comparisons with &)")
     if _kind(formula, where) != "truth":
@@ -156,21 +156,15 @@ class _Reader:
         got = f"{rest[:20]!r} at character {self.start + 1}" if rest else "the end"
         return BadInput(f"{self.where}: got {got} of {self.text!r}, allowed there is {wanted}")
 
-    def logic(self) -> Formula:
-        return self.chain(LOGIC, self.comparison)
-
-    def comparison(self) -> Formula:
-        formula = self.chain(ARITHMETIC, self.atom)
-        if self.symbol in COMPARISON:
-            formula = Binary(self.taken(), formula, self.chain(ARITHMETIC, self.atom))
-        if self.symbol in COMPARISON:
-            raise self.error("& or |: a < b < c must be written (a < b) & (b < c)")
-        return formula
-
-    def chain(self, symbols: str, operand: Callable[[], Formula]) -> Formula:
-        formula = operand()
-        while self.symbol in symbols:
-            formula = Binary(self.taken(), formula, operand())
+    def formula(self, binding: int = 0) -> Formula:
+        """Operations of that level in ``LEVELS`` and those that bind tighter, left to right."""
+        if binding == len(LEVELS):
+            return self.atom()
+        formula = self.formula(binding + 1)
+        while self.symbol in LEVELS[binding]:
+            formula = Binary(self.taken(), formula, self.formula(binding + 1))
+            if LEVELS[binding] == COMPARISON and self.symbol in COMPARISON:
+                raise self.error("& or |: a < b < c must be written (a < b) & (b < c)")
         return formula
 
     def atom(self) -> Formula:
@@ -188,7 +182,7 @@ class _Reader:
         if sign or self.symbol not in CLOSING:
             raise self.error("a number after a sign" if sign else "a region such as (2;%a%), a number or a bracket")
         closing = CLOSING[self.taken()]
-        formula = self.logic()
+        formula = self.formula()
         if self.symbol != closing:
             raise self.error(f"{closing!r} or an operator")
         self.take()
