@@ -30,14 +30,11 @@ DOMAINS = (*ARTICLE_DOMAINS, *OTHERS)
 def build(
     *, name: str, seed: int, domain: str, documents: Counts, corruption: str = "", severity: float = 0.0
 ) -> Corpus:
-    """A synthetic corpus with its truth, sound or with one corruption at a severity.
+    """A synthetic corpus with its truth, sound or (articles alone) with one corruption at a severity.
 
-    Args:
-        name: recorded in the facts; no draw depends on it.
-        documents: how many, or how many of each split; document i belongs to one split whatever the count. In
-            ``summaries`` they are clusters of six versions, each at its own severity.
-        corruption: one of ``CORRUPTIONS``, for articles alone.
-        severity: share of the eligible places that are struck; the truth arrays stay those of the sound text.
+    Document i belongs to one split whatever the counts, and no draw depends on ``name``. In ``summaries`` documents are
+    clusters of six versions, each at its own severity: the share of the eligible places that are struck. The truth arrays
+    stay those of the sound text.
 
     Raises BadInput: an unknown domain, split or corruption, a severity outside [0, 1], or no documents at all.
     """
@@ -72,11 +69,8 @@ def corrupted(
 ) -> Corpus:
     """Every article under each corruption at every severity; a lower one strikes among the places of a higher one.
 
-    Args:
-        severities: shares of the eligible places that are struck; with one corruption 0 is among them, with many the sound
-            articles stand beside them.
-        corruption: the only one, ids ``<article>@<severity>``.
-        corruptions: where None is the only one, ids ``<corruption>@<severity>/<article>`` and ``sound@0/<article>``.
+    With ``corruption`` it is the only one, 0 is among the severities, and ids are ``<article>@<severity>``; without, they are
+    ``<corruption>@<severity>/<article>``, and the sound articles stand beside as ``sound@0/<article>``.
 
     Raises BadInput: severities or corruptions that repeat, 0 where it may not stand, or what :func:`build` refuses.
     """
@@ -207,8 +201,7 @@ def readings(
     Texts of one form about the pages of the named splits, all of them in split train. Facts that no page states are told nowhere.
 
     Args:
-        form: ``wiki`` (the page as it stands in every telling), ``books`` (stories), ``news``, or ``web`` (news in even
-            tellings, stories in odd ones).
+        form: ``wiki`` (the page as it stands), ``books`` (stories), ``news``, or ``web`` (news and stories in turn).
         tellings: texts a page.
         fillers: sentences of a telling that state no fact.
         validation: one more telling of so many pages, in split validation: the model is to know the pages, so the

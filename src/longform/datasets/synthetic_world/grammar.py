@@ -248,9 +248,7 @@ def _pluralised(source: str) -> str:
     return " ".join(words)
 
 
-WITH_OTHER = (" together with {3}", " with the help of {3}", " at the wish of {3}", " against the advice of {3}")
-WITH_OWN = (" with {3} family", " for {3} friends", " in {3} old age", " after {3} return")
-THIRD = {"other": tuple(map(compile_frame, WITH_OTHER)), "own": tuple(map(compile_frame, WITH_OWN))}
+THIRD = {manner: tuple(map(compile_frame, frames)) for manner, frames in _TABLE["third"].items()}  # a third mention
 CLAUSES = {sense: tuple(map(compile_frame, block.splitlines())) for sense, block in _TABLE["clauses"].items()}
 
 

@@ -208,13 +208,7 @@ def to_lmf(vocabulary: Vocabulary) -> str:
     tree = synsets(vocabulary)
     numbers = {key: f"{number:08d}" for number, key in enumerate(tree, 1)}  # which WordNet's tools read as offsets
     identifiers = {key: f"{LEXICON}-{number}-n" for key, number in numbers.items()}
-    lines = [
-        '<?xml version="1.0" encoding="UTF-8"?>',
-        '<!DOCTYPE LexicalResource SYSTEM "http://globalwordnet.github.io/schemas/WN-LMF-1.1.dtd">',
-        '<LexicalResource xmlns:dc="https://globalwordnet.github.io/schemas/dc/">',
-        f'<Lexicon id="{LEXICON}" label="Nouns of the synthetic world" language="en" email="none@example.org" '
-        'license="https://creativecommons.org/publicdomain/zero/1.0/" version="1">',
-    ]
+    lines = [table("taxonomy")["lmf"].rstrip()]
     for word, senses in sorted(grouped(tree, lambda key: tree[key][0]).items()):
         entry = f"{LEXICON}-{word.replace(' ', '_')}-n"
         rows = "".join(f'<Sense id="{entry}-{numbers[key]}" synset="{identifiers[key]}"/>' for key in senses)

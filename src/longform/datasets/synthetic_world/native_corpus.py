@@ -51,41 +51,35 @@ class Page:
     @property
     def xml(self) -> str:
         """The ``<page>`` element, as Wikimedia exports it."""
-        redirect = f"    <redirect title={quoteattr(self.redirect)} />\n" if self.redirect else ""
-        size = len(self.wikitext.encode())
-        return (
-            f"  <page>\n    <title>{escape(self.title)}</title>\n    <ns>{NAMESPACES.get(self.kind, (0, ''))[0]}</ns>\n"
-            f"    <id>{self.page_id}</id>\n{redirect}    <revision>\n      <id>{self.page_id + 1_000_000}</id>\n"
-            "      <timestamp>2020-01-01T00:00:00Z</timestamp>\n      <model>wikitext</model>\n"
-            "      <format>text/x-wiki</format>\n"
-            f'      <text bytes="{size}" xml:space="preserve">{escape(self.wikitext)}</text>\n'
-            "    </revision>\n  </page>\n"
-        )
+        values = {"title": escape(self.title), "ns": NAMESPACES.get(self.kind, (0, ""))[0], "id": self.page_id}
+        values |= {"redirect": f"    <redirect title={quoteattr(self.redirect)} />\n" if self.redirect else ""}
+        values |= {"revision": self.page_id + 1_000_000, "size": len(self.wikitext.encode())}
+        return table("wiki_markup")["page"] % {**values, "text": escape(self.wikitext)}
 
 
 def write_page(seed: int, number: int) -> Page:
     """Page ``number`` of the dump: a function of its arguments alone."""
-    markup = table("wiki_markup")
-    kind = SPECIAL.get(number % CYCLE, "article")
+    markup, kind = table("wiki_markup"), SPECIAL.get(number % CYCLE, "article")
     article = write(seed, "wiki", number)
-    title, body = article.title, " ".join(s.text for s in article.sections[0][1])
-    draws = Draws(stream("markup", seed, number))
+    title, draws = article.title, Draws(stream("markup", seed, number))
+    values = {
+        "title": title,
+        "body": " ".join(s.text for s in article.sections[0][1]),
+        "year": str(1000 + number // CYCLE),
+    }
     page = partial(Page, FIRST_PAGE_ID + 3 * number)
-    if kind == "redirect":
-        target = write(seed, "wiki", number - 1).title
-        return page(f"{title} (old name)", kind, markup["redirect"] % {"title": target}, target)
     if kind == "article":
         text, sections = _article(article, draws)
         return page(title, kind, text, None, sections)
-    if kind == "disambiguation":
-        return page(f"{title} (disambiguation)", kind, markup["disambiguation"] % {"title": title})
-    if kind == "year":
-        year = str(1000 + number // CYCLE)
-        return page(year, kind, markup["year"] % {"year": year, "body": body})
     if kind == "broken":
         text, _ = _article(article, draws)
         return page(f"{title} (broken)", kind, draws.pick(markup["broken"]) + text)
-    return page(f"{NAMESPACES[kind][1]}{title}", kind, f"== About ==\n{body}")
+    if kind == "redirect":
+        target = write(seed, "wiki", number - 1).title
+        return page(f"{title} (old name)", kind, markup["redirect"] % {"title": target}, target)
+    if kind in NAMESPACES:
+        return page(NAMESPACES[kind][1] + title, kind, f"== About ==\n{values['body']}")
+    return page(values["year"] if kind == "year" else f"{title} ({kind})", kind, markup[kind] % values)
 
 
 def _article(article: Article, draws: Draws) -> tuple[str, tuple[tuple[str, str], ...]]:

@@ -55,9 +55,7 @@ class Suite:
     predictions: tuple[str, ...]  # formulas as written; an item succeeds where all of them hold
     items: tuple[SuiteItem, ...]
     region_names: Mapping[str, str] = field(default_factory=dict)  # for display, by region number
-    meta: Mapping[str, Any] = field(
-        default_factory=dict
-    )  # further fields of the file's ``meta`` (reference, author ...)
+    meta: Mapping[str, Any] = field(default_factory=dict)  # the file's other ``meta``: reference, author, comment
 
     def formulas(self) -> tuple[Formula, ...]:
         """The predictions, parsed."""

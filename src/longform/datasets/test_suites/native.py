@@ -23,15 +23,10 @@ MARK = "[SEP]"
 CONNECTIVES = ("although", "as", "however", "since", "though", "while", "yet")  # meanwhile only opens segments
 
 
-def sentence_orders(
-    name: str, texts: Sequence[tuple[str, Sequence[str]]], seed: object, mark: str = ""
-) -> Iterator[Suite]:
-    """Units in their order against a shuffle of all of them, and of all but the last (section 4.1).
+def orders(name: str, texts: Sequence[tuple[str, Sequence[str]]], seed: object, mark: str = "") -> Iterator[Suite]:
+    """Units (sentences or utterances) in their order against a shuffle of all of them, and of all but the last (section 4.1).
 
-    Args:
-        texts: (id, units) with sentences or utterances as units.
-        seed: together with the id, what the permutation depends on.
-        mark: what stands behind each unit but the last.
+    The permutation depends on the seed and a text's id; ``mark`` stands behind each unit but the last.
     """
     for kind, edit, region in (("all", shuffled, "*"), ("context", context_shuffled, "2")):
         items: list[SuiteItem] = []
@@ -54,7 +49,7 @@ def sentence_orders(
 def stories(path: Path, seed: object) -> Iterator[Suite]:
     """Orders of sentences, and the right against the wrong ending (section 4.2)."""
     read = readers.read_stories(path)
-    yield from sentence_orders("N", [(name, (*context, right)) for name, context, right, _ in read], seed)
+    yield from orders("N", [(name, (*context, right)) for name, context, right, _ in read], seed)
     items = []
     for number, (name, context, right, wrong) in enumerate(read, 1):
         before = " ".join(context)
@@ -64,12 +59,10 @@ def stories(path: Path, seed: object) -> Iterator[Suite]:
 
 
 def winograd(name: str, schemas: Iterable[readers.Schema], kind: str, seed: object, lower: bool = True) -> Suite:
-    """The right candidate against the other, judged by the whole text or by what follows (section 4.3).
+    """The right candidate against the other, judged by the whole text ("full") or by what follows ("partial", section 4.3).
 
-    Args:
-        kind: "full" or "partial".
-        seed: for the order in which the two sides are written, since the source lists the right one first.
-        lower: articles of candidates in lower case inside a sentence, as printed; False keeps the source's case.
+    The seed draws which side is written first, since the source lists the right one first. With ``lower`` articles of
+    candidates are in lower case inside a sentence, as printed; without they keep the source's case.
     """
     items = []
     for number, schema in enumerate(schemas, 1):
@@ -166,13 +159,11 @@ def build(
     """Every suite that the sources allow, as one corpus.
 
     Args:
-        raw: the folder below which the sources lie.
         sources: path below ``raw`` by kind: ``stories``, ``dialogues``, ``schemas``, ``connectives``, ``statements``,
             and ``re_mentions`` (by genre), ``texts`` (by language), ``suites`` (a folder of SyntaxGym files).
         metric: of a region; the paper takes the mean.
         drop_last: the paper's count of dialogues, one short.
-        lower: of :func:`winograd`.
-        least, match_case: of :func:`connectives`.
+        lower: of :func:`winograd`; ``least`` and ``match_case``: of :func:`connectives`.
 
     Raises BadInput: an unknown kind of source, or a file that its reader refuses.
     """
@@ -185,11 +176,11 @@ def build(
     def texts(paths: Mapping[str, Path]) -> Iterator[Suite]:
         for language, path in paths.items():
             cut = [(f"{language}-{i}", sentence_texts(line)) for i, line in enumerate(_lines(path), 1)]
-            yield from sentence_orders(language, cut, draws)
+            yield from orders(language, cut, draws)
 
     builders: dict[str, Callable[[Any], Iterable[Suite]]] = {
         "stories": lambda path: stories(path, draws),
-        "dialogues": lambda path: sentence_orders("D", readers.read_persona_chat(path, drop_last), draws, f" {MARK}"),
+        "dialogues": lambda path: orders("D", readers.read_persona_chat(path, drop_last), draws, f" {MARK}"),
         "schemas": schemas,
         "re_mentions": lambda paths: (re_mentions(genre, path) for genre, path in paths.items()),
         "connectives": lambda path: connectives(path, least, match_case),
