@@ -149,9 +149,9 @@ def test_topics_of_sentences_and_their_words_follow_their_weights_and_tables(art
     pairs = []
     for (topic, slot), counter in seen.items():
         if not slot.endswith("2"):
-            table = WORLD.vocabulary.topics[topic].probabilities(slot)
+            table = Counter(WORLD.vocabulary.topics[topic].tables[slot])
             assert counter.keys() <= table.keys()
-            pairs.append((np.array([counter[w] for w in table]), np.array(list(table.values()))))
+            pairs.append((np.array([counter[w] for w in table]), np.array(list(table.values())) / table.total()))
     assert goodness_of_fit(pairs) > LEVEL
 
 

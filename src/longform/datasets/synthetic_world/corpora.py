@@ -35,7 +35,6 @@ def build(
     Document i belongs to one split whatever the counts, and no draw depends on ``name``. In ``summaries`` documents are
     clusters of six versions, each at its own severity: the share of the eligible places that are struck. The truth arrays
     stay those of the sound text.
-
     Raises BadInput: an unknown domain, split or corruption, a severity outside [0, 1], or no documents at all.
     """
     if domain not in DOMAINS:
@@ -71,7 +70,6 @@ def corrupted(
 
     With ``corruption`` it is the only one, 0 is among the severities, and ids are ``<article>@<severity>``; without, they are
     ``<corruption>@<severity>/<article>``, and the sound articles stand beside as ``sound@0/<article>``.
-
     Raises BadInput: severities or corruptions that repeat, 0 where it may not stand, or what :func:`build` refuses.
     """
     given = severities if isinstance(severities, list | tuple) else ()
@@ -104,7 +102,6 @@ def short_articles(
 
     What WIKI-SHORT is to WIKI (deng2022 section 4, Table 3). The chain of the kept ones leans to fewer sections, so no exact
     value is claimed. ``short_tokens`` bounds a section's pieces of GPT-2's own splitting rule (a lower bound of its tokens).
-
     Raises BadInput: too few of the drawn articles are short.
     """
     world = build(name=name, seed=seed, domain=domain, documents={s: n * drawn for s, n in documents.items()})
@@ -130,7 +127,6 @@ def mixture(*, name: str, seed: int, counts: Mapping[str, Mapping[str, int]]) ->
     """Stories, dialogues, articles and stories in another language: what a model reads before it meets the suites.
 
     ``counts`` maps stories, dialogues, articles and translations to counts by split.
-
     Raises BadInput: an unknown kind.
     """
     articles = {"articles": lambda i: to_document(write(seed, "wiki", i), "wiki")}
@@ -144,7 +140,6 @@ def pretraining(*, name: str, seed: int, documents: Mapping[str, Mapping[str, in
 
     So nothing here says which section follows which; every second article shows its titles. The texts are drawn from a seed
     derived from the run's; ``documents`` maps domains of articles and kinds of ``WRITERS`` to counts by split.
-
     Raises BadInput: an unknown kind, or no documents.
     """
     world = derived_seed(seed, "pretraining")
@@ -206,7 +201,6 @@ def readings(
         fillers: sentences of a telling that state no fact.
         validation: one more telling of so many pages, in split validation: the model is to know the pages, so the
             round that is kept is the one that knows best what it was told (for ``wiki`` this is the page once more).
-
     Raises BadInput: an unknown form, or no pages or tellings.
     """
     if form not in FORMS:

@@ -18,7 +18,7 @@ from longform.datasets.synthetic_world.articles import Article, write
 from longform.datasets.synthetic_world.corpus import to_document
 from longform.datasets.synthetic_world.domains import Domain, domain
 from longform.datasets.synthetic_world.draws import Draws, stream
-from longform.datasets.synthetic_world.grammar import Mention, Sentence
+from longform.datasets.synthetic_world.grammar import Sentence
 from longform.datasets.synthetic_world.languages import LANGUAGES, translate_word
 from longform.datasets.synthetic_world.lexicon import TABLE_SIZE, article, plural
 from longform.datasets.synthetic_world.mentions import FORMS, GENDER_OF, GENDERS, WRONG_GENDER
@@ -90,12 +90,12 @@ def _number(article: Article, section: int, sentence: int) -> int:
     return sum(len(rows) for _, rows in article.sections[:section]) + sentence
 
 
-def _newcomers(article: Article, section: int, sentence: int) -> set[int]:
+def _newcomers(article: Article, section: int, sentence: int) -> list[int]:
     """Which of a sentence's mentions are the first of their person."""
     number, sentences = _number(article, section, sentence), article.sentences
-    met = {mention.person for earlier in sentences[:number] for mention in earlier.mentions}
-    persons = [mention.person for mention in sentences[number].mentions]
-    return {order for order, person in enumerate(persons) if person not in met and person not in persons[:order]}
+    met = [mention.person for earlier in sentences[:number] for mention in earlier.mentions]
+    persons = met + [mention.person for mention in sentences[number].mentions]
+    return [i - len(met) for i in range(len(met), len(persons)) if persons[i] not in persons[:i]]
 
 
 def _replaced(text: str, replacements: Sequence[tuple[int, int, str]]) -> str:
@@ -105,19 +105,21 @@ def _replaced(text: str, replacements: Sequence[tuple[int, int, str]]) -> str:
     return text
 
 
-def _pronoun(mention: Mention, gender: str) -> tuple[int, int, str]:
-    return mention.start, mention.end, FORMS[mention.role][gender].lower()
+def _pronouns(sentence: Sentence, genders: Mapping[int, str]) -> str:
+    """The sentence with pronouns of a gender in place of some of its mentions."""
+    chosen = ((sentence.mentions[place], gender) for place, gender in genders.items())
+    return _replaced(sentence.text, [(m.start, m.end, FORMS[m.role][gender].lower()) for m, gender in chosen])
 
 
 def _wrong_pronouns(context: Context) -> str:
-    pronouns = [m for m in context.sentence.mentions if m.tag not in GENDERS]
-    return _replaced(context.sentence.text, [_pronoun(m, WRONG_GENDER[GENDER_OF[m.tag]]) for m in pronouns])
+    mentions = enumerate(context.sentence.mentions)
+    return _pronouns(context.sentence, {i: WRONG_GENDER[GENDER_OF[m.tag]] for i, m in mentions if m.tag not in GENDERS})
 
 
 def _unnamed(context: Context) -> str:
     """Persons whom nobody has introduced become pronouns."""
-    sentence, newcomers = context.sentence, _newcomers(context.article, *context.place)
-    return _replaced(sentence.text, [_pronoun(m, m.tag) for i, m in enumerate(sentence.mentions) if i in newcomers])
+    mentions = context.sentence.mentions
+    return _pronouns(context.sentence, {i: mentions[i].tag for i in _newcomers(context.article, *context.place)})
 
 
 def _drifted(context: Context) -> str:

@@ -33,14 +33,11 @@ class SectionChain:
     types: tuple[str, ...]
     transitions: np.ndarray
 
-    @classmethod
-    def from_table(cls, table: Mapping[str, Mapping[str, float]]) -> "SectionChain":
-        """Rows ``begin`` and one per type; columns are types and ``end``; each row sums to one."""
-        types = tuple(name for name in table if name != "begin")
-        matrix = np.array([[table[row].get(column, 0.0) for column in (*types, "end")] for row in ("begin", *types)])
-        if not np.allclose(matrix.sum(axis=1), 1.0, atol=1e-12):
-            raise BadInput(f"rows of the section chain sum to {matrix.sum(axis=1)}, allowed is 1; fix the table")
-        return cls(types, matrix)
+    def __post_init__(self) -> None:
+        if not np.allclose(self.transitions.sum(axis=1), 1.0, atol=1e-12):
+            raise BadInput(
+                f"rows of the section chain sum to {self.transitions.sum(axis=1)}, allowed is 1; fix the table"
+            )
 
     @cached_property
     def _cumulative(self) -> list[list[float]]:
@@ -127,10 +124,7 @@ class TopicPrior:
         return 0.5 * size * (1 + math.log(2 * math.pi)) + 0.5 * float(np.linalg.slogdet(self.covariance)[1])
 
     def expected_variance_estimate(self) -> float:
-        r"""Expected printed estimate of $\sigma_m^2$ (sheng2024 section 4): $n\sigma_m^2/2$ for $n$ dimensions.
-
-        Each $\beta_i = \lVert s_i - \mu_i \rVert^2 / (2 v_i)$ has expectation $n \sigma_m^2 / 2$.
-        """
+        r"""Expected printed estimate of $\sigma_m^2$ (sheng2024 section 4): $n\sigma_m^2/2$, as of each $\lVert s_i - \mu_i \rVert^2 / (2 v_i)$."""
         return 0.5 * (self.topics - 1) * self.sigma_m2
 
     def expected_bridge_score(self, sentences: Sequence[int]) -> float:
@@ -190,7 +184,10 @@ def domain(name: str) -> Domain:
         raise BadInput(f"domain {name!r} has no articles, allowed are {sorted(DOMAINS)}; choose one of them")
     chains, field = table("section_chains"), SCIENTIFIC.get(name, "everyday")
     frames = table(f"{field}_frames" if name in SCIENTIFIC else "encyclopedic_frames")
-    chain, words = SectionChain.from_table(chains[name]), vocabulary(field)
+    rows, words = chains[name], vocabulary(field)
+    types = tuple(title for title in rows if title != "begin")
+    matrix = np.array([[rows[row].get(column, 0.0) for column in (*types, "end")] for row in ("begin", *types)])
+    chain = SectionChain(types, matrix)
     styles = {title: compile_style(block) for title, block in frames["sections"].items()}
     if name in SCIENTIFIC:
         kinds = {"study": Kind(MentionProcess(quiet=1.0), (compile_frame(frames["opening"]),))}

@@ -76,11 +76,6 @@ class Topic:
     kinds: Mapping[str, tuple[str, ...]]
     tables: Mapping[str, tuple[str, ...]]
 
-    def probabilities(self, slot: str) -> dict[str, float]:
-        """P(word | topic, slot), exact."""
-        words, counts = np.unique(np.array(self.tables[slot]), return_counts=True)
-        return dict(zip(words.tolist(), (counts / TABLE_SIZE).tolist(), strict=True))
-
 
 @dataclass(frozen=True)
 class Vocabulary:
@@ -97,12 +92,11 @@ class Vocabulary:
     def word_probabilities(self) -> np.ndarray:
         """P(word | topic, slot): float64, (topics, slots, words); each (topic, slot) row sums to one."""
         index = {word: i for i, word in enumerate(self.words)}
-        values = np.zeros((len(self.topics), len(SLOTS), len(self.words)))
+        counts = np.zeros((len(self.topics), len(SLOTS), len(self.words)))
         for k, topic in enumerate(self.topics):
             for s, slot in enumerate(SLOTS):
-                for word, probability in topic.probabilities(slot).items():
-                    values[k, s, index[word]] = probability
-        return values
+                np.add.at(counts[k, s], [index[word] for word in topic.tables[slot]], 1)
+        return counts / TABLE_SIZE
 
 
 @cache

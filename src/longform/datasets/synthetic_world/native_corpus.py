@@ -132,7 +132,6 @@ def build(*, name: str, seed: int, form: str, documents: int, reader: Mapping[st
     """Write ``documents`` synthetic pages or articles in a native form, and read them with that form's own reader.
 
     ``reader``: settings of its ``build`` (:mod:`wikipedia`, :mod:`scientific`).
-
     Raises BadInput: an unknown form, or what the reader raises.
     """
     if form not in FORMS:

@@ -164,7 +164,6 @@ def build(
         metric: of a region; the paper takes the mean.
         drop_last: the paper's count of dialogues, one short.
         lower: of :func:`winograd`; ``least`` and ``match_case``: of :func:`connectives`.
-
     Raises BadInput: an unknown kind of source, or a file that its reader refuses.
     """
     draws = (seed, name)
