@@ -92,8 +92,6 @@ RECORD = {"meta": {"name": "toy", "metric": "sum", "author": "me", "comment": "n
           "region_meta": {"1": "start", "2": "end"},
           "predictions": [{"type": "formula", "formula": "[(2;%a%) > (2;%b%)] & [(*;%a%) > 0]"}],
           "items": [{"item_number": number, "conditions": copy.deepcopy(CONDITIONS)} for number in (0, 1, 5)]}  # fmt: skip
-
-
 EDITS = [{"kind": "swap", "order": [1, 0]}]
 
 
@@ -180,35 +178,30 @@ USES = [
 ]
 
 
-def write_sources(folder):
-    stories = "\n".join("\t".join(row) for row in [STORY_COLUMNS, *STORIES])
-    (folder / "stories.tsv").write_text(stories + "\n", encoding="utf-8")
-    (folder / "dialogues.txt").write_text("\n".join(DIALOGUES) + "\n", encoding="utf-8")
-    (folder / "statements.jsonl").write_text(json.dumps(STATEMENTS), encoding="utf-8")
-    (folder / "schemas.jsonl").write_text(json.dumps(SCHEMA) + "\n", encoding="utf-8")
-    (folder / "uses.tsv").write_text("\n".join(USES) + "\n", encoding="utf-8")
-    conll = ["#begin document (d); part 0", *lines("A woman sang .", "(1 1) - -"), "",
-             *lines("Then she bowed .", "- (1) - -"), "#end document"]  # fmt: skip
-    (folder / "d.conll").write_text("\n".join(conll) + "\n", encoding="utf-8")
-    (folder / "zu.txt").write_text("Ka lo. Mi ta. Su re. Do pi.\nKa lo.\n", encoding="utf-8")
-    return folder
-
-
-def lines(words: str, marks: str) -> list[str]:
-    return [
-        f"d\t0\t{i}\t{word}\t_\t{mark}" for i, (word, mark) in enumerate(zip(words.split(), marks.split(), strict=True))
-    ]
+@pytest.fixture
+def raw(tmp_path):
+    conll = ["#begin document (d); part 0"]
+    for words, marks in (("A woman sang .", "(1 1) - -"), ("Then she bowed .", "- (1) - -")):
+        pairs = zip(words.split(), marks.split(), strict=True)
+        conll += [*(f"d\t0\t{i}\t{word}\t_\t{mark}" for i, (word, mark) in enumerate(pairs)), ""]
+    files = {
+        "stories.tsv": "\n".join("\t".join(row) for row in [STORY_COLUMNS, *STORIES]),
+        "dialogues.txt": "\n".join(DIALOGUES),
+        "statements.jsonl": json.dumps(STATEMENTS),
+        "schemas.jsonl": json.dumps(SCHEMA),
+        "uses.tsv": "\n".join(USES),
+        "d.conll": "\n".join([*conll, "#end document"]),
+        "zu.txt": "Ka lo. Mi ta. Su re. Do pi.\nKa lo.",
+    }
+    for name, content in files.items():
+        (tmp_path / name).write_text(content + "\n", encoding="utf-8")
+    return tmp_path
 
 
 SOURCES = {
     "stories": "stories.tsv", "dialogues": "dialogues.txt", "schemas": "schemas.jsonl", "statements": "statements.jsonl",
     "connectives": "uses.tsv", "re_mentions": {"tiny": "d.conll"}, "texts": {"zu": "zu.txt"},
 }  # fmt: skip
-
-
-@pytest.fixture
-def raw(tmp_path):
-    return write_sources(tmp_path)
 
 
 def built(raw, chosen=SOURCES, **settings):
