@@ -233,7 +233,8 @@ def _cast(symbols: Sequence[Symbol], index: int, draws: Draws) -> tuple[Person, 
             first, last = unused(pool), unused(lexicon.SURNAMES)
             cast.append(Person(f"{first} {last}", last))
         else:
-            first, last = lexicon.numbered_person(pool, index)
+            rank, number = divmod(index, len(lexicon.SURNAMES))  # within a pool names repeat after 124,800 numbers
+            first, last = pool[(rank + 7 * number) % len(pool)], lexicon.SURNAMES[number]
             used.update((first, last))
             cast.append(Person(f"{first} {last}", last))
     return tuple(cast)

@@ -16,7 +16,7 @@ from longform.core.documents import Document, Section
 from longform.datasets.synthetic_world import grammar, lexicon
 from longform.datasets.synthetic_world.articles import Article, write
 from longform.datasets.synthetic_world.corpus import to_document
-from longform.datasets.synthetic_world.domains import Domain, domain
+from longform.datasets.synthetic_world.domains import domain
 from longform.datasets.synthetic_world.draws import Draws, stream
 from longform.datasets.synthetic_world.grammar import Sentence
 from longform.datasets.synthetic_world.languages import LANGUAGES, translate_word
@@ -39,11 +39,6 @@ class Context:
     seed: int
     draws: Draws
     place: Place
-
-    @property
-    def world(self) -> Domain:
-        """What the article was drawn from."""
-        return domain(self.domain)
 
     @property
     def sentence(self) -> Sentence:
@@ -124,7 +119,7 @@ def _unnamed(context: Context) -> str:
 
 def _drifted(context: Context) -> str:
     """Every content word becomes a word of the document's least topic, in the same slot and shape."""
-    sentence, world = context.sentence, context.world
+    sentence, world = context.sentence, domain(context.domain)
     tables = world.vocabulary.topics[int(world.prior.weights(context.article.eta[None])[0].argmin())].tables
     replacements = []
     for slot, word, start, end in sentence.words:
@@ -158,7 +153,7 @@ def _falsified(context: Context) -> str:
     text = sentence.text
     for name in sentence.relations:
         relation, true = grammar.RELATIONS[page.kind][name], page.facts[name]
-        value = grammar.other_value(page.kind, name, true, context.draws, context.world.vocabulary)
+        value = grammar.other_value(page.kind, name, true, context.draws, domain(context.domain).vocabulary)
         head, shown, tail = text.rpartition(relation.show(true))
         text = head + relation.show(value) + tail if shown else text
     return text

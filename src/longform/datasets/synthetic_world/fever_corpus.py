@@ -25,6 +25,7 @@ from longform.datasets.synthetic_world.lexicon import Vocabulary
 SUPPORTED, REFUTED, UNKNOWN = "supported", "refuted", "unknown"
 TITLE = r"(?P<title>(?!It\b)[A-Z]\w+(?: (?:of )?[A-Z]\w+)*)"
 WORD = r"(?:an? )?[\w-]+"
+PATTERNS = {"trade": r"an? (\w+)", "things": r"(\w+)", "year": r"(\d{4})", "number": r"(\d{1,3}(?:,\d{3})*)"}
 OTHER = dict.fromkeys(("{1}", "{2}", "{3}"), r"[\w ]+?") | {"{settlement}": f"(?:{'|'.join(SETTLEMENTS)})"}
 Evidence = tuple[str, int]  # title of a page and number of its sentence
 Pattern = tuple[re.Pattern[str], tuple[str, ...]]  # of a sentence, and the relations that it states
@@ -51,7 +52,9 @@ Claim = tuple[str, Verdict]  # a text with its true label and evidence
 def _pattern(kind: str, frame: Frame, subject: str) -> Pattern:
     """The regular expression of a fact frame, one group per relation and one for the title in ``subject``'s place."""
     slots = OTHER | {subject: TITLE}
-    slots |= {f"{{F_{r}}}": RELATIONS[kind][r].pattern.replace("(", f"(?P<{r}>", 1) for r in frame.relations}
+    for relation in frame.relations:  # the one group of a value's pattern has its name
+        value = PATTERNS.get(RELATIONS[kind][relation].value.split()[0], r"([A-Z]\w+)")
+        slots[f"{{F_{relation}}}"] = value.replace("(", f"(?P<{relation}>", 1)
     parts = re.split(r"(\{\w+\})", frame.source)
     body = "".join(slots.get(part, WORD) if part.startswith("{") else re.escape(part) for part in parts)
     return re.compile(rf"^{body}(?=[ ,.])"), frame.relations

@@ -45,7 +45,6 @@ NAMES = {
     "place": lexicon.PLACES, "company": lexicon.COMPANIES, "region": lexicon.REGIONS, "river": lexicon.RIVERS,
     "language": lexicon.LANGUAGES,
 }  # fmt: skip
-PATTERNS = {"trade": r"an? (\w+)", "things": r"(\w+)", "year": r"(\d{4})", "number": r"(\d{1,3}(?:,\d{3})*)"}
 
 
 @dataclass(frozen=True)
@@ -69,11 +68,6 @@ class Relation:
     def show(self, value: str) -> str:
         """How the value stands in a sentence."""
         return article(value) if self.value == "trade" else value
-
-    @property
-    def pattern(self) -> str:
-        """Regular expression of a shown value; its one group is the value."""
-        return PATTERNS.get(self.value.split()[0], r"([A-Z]\w+)")
 
 
 RELATIONS: Mapping[str, Mapping[str, Relation]] = {

@@ -51,12 +51,6 @@ def numbered_company(number: int) -> str:
     return COMPANIES[company] if rank == 0 else f"{COMPANIES[company]} of {numbered_place(rank - 1)}"
 
 
-def numbered_person(pool: tuple[str, ...], number: int) -> tuple[str, str]:
-    """First name and surname of that number; within a pool they repeat after 124,800 numbers."""
-    rank, last = divmod(number, len(SURNAMES))
-    return pool[(rank + 7 * last) % len(pool)], SURNAMES[last]
-
-
 VOCABULARIES = ("everyday", "medical", "physical")
 SLOTS = ("person", "thing", "being", "stuff", "event", "idea", "place", "adjective", "verb", "deed")
 TABLE_SIZE = 1024  # probabilities are multiples of 1/1024, so a draw is one index into a table

@@ -9,7 +9,7 @@ import inspect
 import json
 import re
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -149,42 +149,36 @@ def build(*, name: str, seed: int, form: str, documents: int, reader: Mapping[st
     return Corpus(corpus.documents, corpus.truth, {**corpus.facts, "synthetic": True, "form": form})
 
 
-def cohan_lines(articles: Iterable[Article], domain_name: str) -> Iterator[str]:
-    """One JSON record a line: article_id, article_text, abstract_text, labels, section_names, sections.
+def cohan_files(domain: str, seed: int, documents: int) -> Mapping[str, bytes]:
+    """The first ``documents`` articles in a file for each split, one JSON record a line.
 
     Sentences are in lower case with punctuation set apart, as Cohan et al. print them; a title is printed in one of
     several forms, which the paper's normaliser maps to one.
     """
-    printed = table("section_titles")
-    for article in articles:
-        draws = Draws(stream("cohan", domain_name, article.index))
-        sections = [
-            [" ".join(re.findall(r"[\w-]+(?:[.,]\d+)*|[^\w\s]", s.text.lower())) for s in sentences]
-            for _, sentences in article.sections
-        ]
-        record = {
-            "article_id": f"{domain_name}{article.index:07d}",
-            "article_text": [sentence for section in sections for sentence in section],
-            "abstract_text": [f"<S> {sections[0][0]} </S>", f"<S> {sections[-1][-1]} </S>"],
-            "labels": None,
-            "section_names": [draws.pick(printed.get(title, (title,))) for title, _ in article.sections],
-            "sections": sections,
-        }
-        yield json.dumps(record, ensure_ascii=False)
-
-
-def _cohan_files(domain: str, seed: int, documents: int) -> Mapping[str, bytes]:
-    """The first ``documents`` articles in a file for each split."""
-    files = {}
+    printed, files = table("section_titles"), {}
     for split, file in (("train", "train.txt"), ("validation", "val.txt"), ("test", "test.txt")):
-        numbers = [number for number in indices({split: documents}) if number < documents]
-        lines = cohan_lines((write(seed, domain, number) for number in numbers), domain)
-        files[file] = "".join(line + "\n" for line in lines).encode()
+        lines = []
+        for number in [number for number in indices({split: documents}) if number < documents]:
+            article, draws = write(seed, domain, number), Draws(stream("cohan", domain, number))
+            sections = [
+                [" ".join(re.findall(r"[\w-]+(?:[.,]\d+)*|[^\w\s]", s.text.lower())) for s in sentences]
+                for _, sentences in article.sections
+            ]
+            record = {
+                "article_id": f"{domain}{number:07d}",
+                "article_text": [sentence for section in sections for sentence in section],
+                "abstract_text": [f"<S> {sections[0][0]} </S>", f"<S> {sections[-1][-1]} </S>"],
+                "labels": None,
+                "section_names": [draws.pick(printed.get(title, (title,))) for title, _ in article.sections],
+                "sections": sections,
+            }
+            lines.append(json.dumps(record, ensure_ascii=False) + "\n")
+        files[file] = "".join(lines).encode()
     return files
 
 
 FORMS: Mapping[str, tuple[Callable[[int, int], Mapping[str, bytes]], Callable[..., Corpus]]] = {
     "wiki": (dump_files, wikipedia.build),
-    "pubmed": (partial(_cohan_files, "pubmed"), scientific.build),
-    "arxiv": (partial(_cohan_files, "arxiv"), scientific.build),
+    "pubmed": (partial(cohan_files, "pubmed"), scientific.build),
+    "arxiv": (partial(cohan_files, "arxiv"), scientific.build),
 }
