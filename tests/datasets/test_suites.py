@@ -1,18 +1,21 @@
-"""SyntaxGym's files: suites survive the way through documents, and what is wrong with a file is said."""
+"""Suites: SyntaxGym's files, the seven of the paper from tiny native files, and what other programs get of them."""
 
 import copy
+import csv
+import io
 import json
+import re
+from dataclasses import replace
 
 import pytest
+import yaml
 
-from longform.core.documents import BadInput, Document
-from longform.datasets.test_suites.items import (
-    pair,
-    read_suite,
-    suite_from_record,
-    suites_from_documents,
-    suites_to_corpus,
-)
+from longform.core.documents import Document
+from longform.core.text.permutations import restored
+from longform.datasets.coreference import ReMention, read_brackets, read_gap, read_re_mentions
+from longform.datasets.test_suites import items, sources
+from longform.datasets.test_suites.native import build
+from longform.reporting.papers import beyer2021 as suite_exports
 from tests.refusals import refuses
 
 FIRST = {"region_number": 1, "content": "The dog", "metric_value": {"sum": 3.0}, "oovs": []}
@@ -22,8 +25,6 @@ RECORD = {"meta": {"name": "toy", "metric": "sum", "author": "me", "comment": "n
           "region_meta": {"1": "start", "2": "end"},
           "predictions": [{"type": "formula", "formula": "[(2;%a%) > (2;%b%)] & [(*;%a%) > 0]"}],
           "items": [{"item_number": number, "conditions": copy.deepcopy(CONDITIONS)} for number in (0, 1, 5)]}  # fmt: skip
-
-
 EDITS = [{"kind": "swap", "order": [1, 0]}]
 
 
@@ -41,19 +42,19 @@ def changed(**places):
 def test_suites_survive_the_way_through_files_and_documents_and_have_names_of_their_own(tmp_path):
     path = tmp_path / "toy.json"
     path.write_text(json.dumps(RECORD), encoding="utf-8")
-    suite = read_suite(path)
+    suite = items.read_suite(path)
     empty = {"items__0__conditions__0__regions__0": {"region_number": 1, "content": ""}}
-    bare = suite_from_record(changed(**empty, meta__name="other"))
-    edited = type(suite)("e", "mean", ("(1;%a%) > (1;%b%)",), (pair(3, {"a": ["x"], "b": ["y"]}, EDITS),))
+    bare = items.suite_from_record(changed(**empty, meta__name="other"))
+    edited = type(suite)("e", "mean", ("(1;%a%) > (1;%b%)",), (items.pair(3, {"a": ["x"], "b": ["y"]}, EDITS),))
     assert suite.meta == {"author": "me", "comment": "naïve"} and suite.items[2].number == 5
     assert [r.content for r in suite.items[0].condition("b").regions] == ["The dog", "b barked ."]
     plain = [suite, bare, edited]
-    corpus = suites_to_corpus(plain)
+    corpus = items.suites_to_corpus(plain)
     again = [Document.from_record(json.loads(json.dumps(d.to_record()))) for d in corpus.documents]
-    assert suites_from_documents(again, corpus.truth) == plain
+    assert items.suites_from_documents(again, corpus.truth) == plain
     assert corpus.facts["items"] == {"toy": 3, "other": 3, "e": 1}
-    refuses("names repeat", suites_to_corpus, [suite, suite])
-    refuses("suite_heads", suites_from_documents, [], {})
+    refuses("names repeat", items.suites_to_corpus, [suite, suite])
+    refuses("suite_heads", items.suites_from_documents, [], {})
 
 
 @pytest.mark.parametrize(
@@ -78,6 +79,288 @@ def test_suites_survive_the_way_through_files_and_documents_and_have_names_of_th
     ],
 )
 def test_a_bad_suite_says_what_is_wrong(record, says):
-    with pytest.raises(BadInput) as error:
-        suite_from_record(record, "toy.json")
-    assert says in str(error.value)
+    refuses(re.escape(says), items.suite_from_record, record, "toy.json")
+
+
+STORY_COLUMNS = [
+    "InputStoryid", "InputSentence1", "InputSentence2", "InputSentence3", "InputSentence4",
+    "RandomFifthSentenceQuiz1", "RandomFifthSentenceQuiz2", "AnswerRightEnding",
+]  # fmt: skip
+STORIES = [
+    ["s1", "Ann woke up.", "She ate.", 'She said "hi".', "She left.", "She sang.", "She slept.", "2"],
+    ["s2", "A dog ran.", "It fell.", "It rose.", "It ran.", "It won.", "It flew.", "1"],
+]
+DIALOGUES = [
+    "1 your persona: i like cats.", "2 partner's persona: i like dogs.",
+    "3 hello , how are you ?\ti am fine .\t\tno|i am fine .", "4 good .\tyes .\t\tx|yes .",
+    "1 hi .\thi .\t\ta|hi .", "2 hi .\thi .\t\ta|hi .", "1 one\ttwo\t\tc", "2 three\tfour\t\tc",
+]  # fmt: skip
+STATEMENTS = [
+    {"id": "a", "label": "negative", "sentence1": "i am a nurse .", "sentence2": "i am a cook ."},
+    {"id": "b", "label": "positive", "sentence1": "i am a nurse .", "sentence2": "i nurse ."},
+    {"id": "c", "label": "neutral", "sentence1": "i am a nurse .", "sentence2": "it rains ."},
+]
+SCHEMA = {
+    "id": 0, "sentence": "The city refused the men a permit because [MASK]  feared violence.", "mask": "[MASK]",
+    "candidates": ["The city", "The men"], "correct": 0,
+}  # fmt: skip
+USES = [
+    "u1\twhile\tcontrast\tI like tea , while you like coffee .",
+    "u2\twhile\tcontrast\tWhile I slept , you worked .",
+    "u3\twhile\ttemporal\tA while ago he sang <c>while</c> we danced .",
+]
+
+
+@pytest.fixture
+def raw(tmp_path):
+    conll = ["#begin document (d); part 0"]
+    for words, marks in (("A woman sang .", "(1 1) - -"), ("Then she bowed .", "- (1) - -")):
+        pairs = zip(words.split(), marks.split(), strict=True)
+        conll += [*(f"d\t0\t{i}\t{word}\t_\t{mark}" for i, (word, mark) in enumerate(pairs)), ""]
+    files = {
+        "stories.tsv": "\n".join("\t".join(row) for row in [STORY_COLUMNS, *STORIES]),
+        "dialogues.txt": "\n".join(DIALOGUES),
+        "statements.jsonl": json.dumps(STATEMENTS),
+        "schemas.jsonl": json.dumps(SCHEMA),
+        "uses.tsv": "\n".join(USES),
+        "d.conll": "\n".join([*conll, "#end document"]),
+        "zu.txt": "Ka lo. Mi ta. Su re. Do pi.\nKa lo.",
+    }
+    for name, content in files.items():
+        (tmp_path / name).write_text(content + "\n", encoding="utf-8")
+    return tmp_path
+
+
+SOURCES = {
+    "stories": "stories.tsv", "dialogues": "dialogues.txt", "schemas": "schemas.jsonl", "statements": "statements.jsonl",
+    "connectives": "uses.tsv", "re_mentions": {"tiny": "d.conll"}, "texts": {"zu": "zu.txt"},
+}  # fmt: skip
+
+
+def built(raw, chosen=SOURCES, **settings):
+    corpus = build(name="row", seed=1, raw=raw, sources=chosen, **settings)
+    return {suite.name: suite for suite in items.suites_from_documents(corpus.documents, corpus.truth)}
+
+
+@pytest.fixture
+def suites(raw):
+    return built(raw)
+
+
+def regions(suite, item: int, condition: str) -> list[str]:
+    return [region.content for region in suite.items[item].condition(condition).regions]
+
+
+def test_every_suite_of_the_paper_is_built_and_what_is_left_out_is_counted(suites):
+    words = ["although", "as", "however", "since", "though", "yet"]
+    connectives = {f"connective_while_{sense}_as_{other}" for sense in ("contrast", "temporal") for other in words}
+    others = {"N_all", "N_context", "story_cloze", "D_all", "D_context", "winograd_full", "winograd_partial"}
+    assert set(suites) == others | connectives | {"speaker_commitment", "coreference_tiny", "zu_all", "zu_context"}
+    assert regions(suites["story_cloze"], 0, "original_ending")[1] == "She slept."
+    assert regions(suites["story_cloze"], 0, "distractor_ending")[1] == "She sang."
+    assert regions(suites["story_cloze"], 1, "original_ending")[1] == "It won."
+    suite = suites["connective_while_contrast_as_yet"]
+    assert regions(suite, 0, "manipulated") == ["I like tea ,", "yet", "you like coffee ."]
+    assert len(suite.items) == 1 and suite.meta["excluded"] == {"opens its segment": 1}
+    found = regions(suites["connective_while_temporal_as_as"], 0, "original")
+    assert found == ["A while ago he sang", "while", "we danced ."]
+    assert regions(suites["coreference_tiny"], 0, "pronoun") == ["A woman sang .", "Then she bowed ."]
+    assert regions(suites["coreference_tiny"], 0, "repetition") == ["A woman sang .", "Then the woman bowed ."]
+    suite = suites["speaker_commitment"]
+    assert regions(suite, 0, "speaker_change") == ["i am a nurse . [SEP]", "i am a cook ."]
+    assert regions(suite, 0, "same_speaker") == ["i am a nurse .", "i am a cook ."]
+    assert suite.meta["excluded"] == {"label positive": 1, "label neutral": 1}
+
+
+def test_order_suites_hold_the_same_units_and_their_edits_restore_them(suites):
+    original = [*STORIES[0][1:5], "She slept."]
+    assert regions(suites["N_all"], 0, "original") == [" ".join(original[:4]), "She slept."]
+    for name in ("N_all", "N_context"):
+        edit = suites[name].items[0].edits[0]
+        order = [original[i] for i in edit["order"]]
+        assert regions(suites[name], 0, "shuffled") == [" ".join(order[:4]), order[4]]
+        assert order != original
+        assert restored(order, edit) == original
+    assert regions(suites["N_context"], 0, "shuffled")[1] == "She slept."
+    said = "hello , how are you ? [SEP] i am fine . [SEP] good . [SEP]"
+    assert regions(suites["D_all"], 0, "original") == [said, "yes ."]
+    assert [item.number for item in suites["D_all"].items] == [1, 3]
+    assert suites["D_all"].meta["excluded"] == {"no other order": 1}
+
+
+def test_winograd_sides_are_shuffled_by_seed(raw):
+    (raw / "schemas.jsonl").write_text("\n".join(json.dumps(SCHEMA | {"id": i}) for i in range(200)), encoding="utf-8")
+    suites = built(raw, {"schemas": "schemas.jsonl"})
+    assert 65 < sum(item.conditions[0].name == "target" for item in suites["winograd_full"].items) < 135
+    assert suites == built(raw, {"schemas": "schemas.jsonl"})
+
+
+@pytest.mark.parametrize(("settings", "put_in"), [({}, "yet"), ({"match_case": True}, "Yet")])
+def test_a_replacement_may_take_the_case_of_its_place(raw, settings, put_in):
+    (raw / "uses.tsv").write_text("u\thowever\tcontrast\tIt rained . However , we walked .", encoding="utf-8")
+    suite = built(raw, {"connectives": "uses.tsv"}, **settings)["connective_however_contrast_as_yet"]
+    assert regions(suite, 0, "original") == ["It rained .", "However", ", we walked ."]
+    assert regions(suite, 0, "manipulated") == ["It rained .", put_in, ", we walked ."]
+    assert suite.items[0].edits[0]["new"] == put_in
+
+
+def test_dialogues_may_drop_the_last_and_stories_may_be_comma_separated(raw):
+    assert [len(sources.read_persona_chat(raw / "dialogues.txt", drop_last=last)) for last in (False, True)] == [3, 2]
+    with (raw / "stories.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([STORY_COLUMNS, *STORIES])
+    assert sources.read_stories(raw / "stories.csv") == sources.read_stories(raw / "stories.tsv")
+
+
+def test_substituted_schemas_are_cut_where_they_differ(tmp_path):
+    records = [{"question_id": "q", "correctness": right, "substitution": f"It fell because The {noun} was heavy."}
+               for noun, right in (("big ball", False), ("box", True))]  # fmt: skip
+    path = tmp_path / "wsc273.json"
+    path.write_text(json.dumps(records), encoding="utf-8")
+    schema = sources.read_schemas(path)[0]
+    cut = (schema.before, schema.candidates, schema.after, schema.right)
+    assert cut == ("It fell because The", ("big ball", "box"), "was heavy.", 1)
+    refuses("have no candidate each", sources.gap, ["a", "b", "d"], ["a", "b", "c", "d"])
+
+
+@pytest.mark.parametrize(("candidate", "before", "expected"),
+                         [("The city", "because", "the city"), ("the city", "", "The city"),
+                          ("the city", "It fell.", "The city"), ("Ann", "because", "Ann")])  # fmt: skip
+def test_candidates_take_the_case_of_their_place(candidate, before, expected):
+    assert sources.in_sentence_case(candidate, before) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "owned"), [("he saw her dog", True), ("he saw her .", False), ("he gave her the dog", False)]
+)
+def test_her_owns_only_what_can_be_owned(text, owned):
+    assert ReMention("s", "x", text, text.index("her"), text.index("her") + 3, "Ann").possessive is owned
+
+
+HEADER = "ID\tText\tPronoun\tPronoun-offset\tA\tA-offset\tA-coref\tB\tB-offset\tB-coref\tURL\n"
+
+
+def test_gap_pairs_need_the_name_in_the_sentence_before(tmp_path):
+    text = "Ann met Sue. Then she left. It rained."
+    rows = [f"d{i}\t{text}\t{word}\t{text.index(word)}\tAnn\t0\t{mark}\tSue\t8\tFALSE\tu\n"
+            for i, (word, mark) in enumerate((("she", "TRUE"), ("It", "TRUE"), ("she", "FALSE")))]  # fmt: skip
+    path = tmp_path / "gap.tsv"
+    path.write_text(HEADER + "".join(rows), encoding="utf-8")
+    assert read_re_mentions(path) == [ReMention("d0", "Ann met Sue.", "Then she left.", 5, 8, "Ann")]
+
+
+def test_arrau_markables_become_re_mentions(tmp_path):
+    words = ["A", "man", "slept", ".", "He", "snored", "."]
+    places = "".join(f'<word id="word_{i}">{w}</word>' for i, w in enumerate(words, 1))
+    marks = {
+        "words": f"<words>{places}</words>",
+        "sentence_level": '<markables><markable id="m1" span="word_1..word_4"/><markable id="m2" span="word_5..word_7"/></markables>',
+        "coref_level": '<markables><markable id="m3" span="word_1..word_2" coref_set="set_1"/>'
+        '<markable id="m4" span="word_5" coref_set="set_1"/><markable id="m5" span="word_3" coref_set="empty"/></markables>',
+    }
+    for name, content in marks.items():
+        (tmp_path / f"doc_{name}.xml").write_text(content, encoding="utf-8")
+    assert read_re_mentions(tmp_path) == [ReMention("doc:1:set_1", "A man slept .", "He snored .", 0, 2, "A man")]
+    (tmp_path / "doc_coref_level.xml").unlink()
+    refuses(r"doc_coref_level\.xml", read_re_mentions, tmp_path)
+
+
+@pytest.mark.parametrize(("name", "content", "says"),
+                         [("stories.tsv", "\t".join(STORY_COLUMNS) + "\n" + "\t".join([*STORIES[0][:-1], "3"]),
+                           "AnswerRightEnding is '3'"),
+                          ("stories.tsv", "a\tb\n1\t2\n", "a story lacks"),
+                          ("dialogues.txt", "2 hello\thi\n", "a line is its number"),
+                          ("dialogues.txt", "1 hello\n", "a turn has an utterance"),
+                          ("statements.jsonl", '{"label": "negative"}\n{"label": "negative"}\n', "not one JSON array"),
+                          ("statements.jsonl", '[{"label": "maybe", "sentence1": "a", "sentence2": "b"}]',
+                           "and one of"),
+                          ("schemas.jsonl", '{"sentence": "no gap", "candidates": ["a", "b"], "correct": 0}',
+                           "one mask"),
+                          ("uses.tsv", "u\twhile\tcontrast\tno such word", "'while' is not in the segment"),
+                          ("uses.tsv", "u\twhile\tcontrast", "allowed are four"),
+                          ("d.conll", "d\t0\t0\tshe\t_\t1)\n", "which is not open")])  # fmt: skip
+def test_a_bad_source_says_where_and_what(raw, name, content, says):
+    (raw / name).write_text(content, encoding="utf-8")
+    refuses(re.escape(says), built, raw)
+
+
+def test_an_unknown_source_and_a_missing_file_are_refused(raw):
+    refuses("allowed are", built, raw, {"poems": "x"})
+    refuses("No such file", built, raw, {"statements": "absent.jsonl"})
+    assert sources.read_dialogue_nli(raw / "statements.jsonl")[0][3] == "negative"
+
+
+def test_gap_rows_become_spans_and_labels_and_one_that_misses_its_words_is_refused(tmp_path):
+    path = tmp_path / "gap.tsv"
+    path.write_text(HEADER + 'd-1\tAnn met "Bea. She left.\tShe\t14\tAnn\t0\tFALSE\tBea\t9\tTRUE\thttp://x\n')
+    (item,) = read_gap(path)
+    assert item.text[slice(*item.pronoun)] == "She" and item.labels == (False, True)
+    assert [item.text[slice(*span)] for span in item.names] == ["Ann", "Bea"]
+    path.write_text(HEADER + "d-1\tAnn ran.\tShe\t1\tAnn\t0\tTRUE\tAnn\t0\tTRUE\tx\n", encoding="utf-8")
+    refuses("line 2", read_gap, path)
+
+
+def brackets(rows):
+    lines = ["#begin document (x); part 0"]
+    return read_brackets(lines + ["" if not word else f"x\t0\t0\t{word}\t_\t{mark}" for word, mark in rows], "x")
+
+
+def test_brackets_nest_and_point_at_their_words():
+    rows = [("The", "(1"), ("son", ""), ("of", ""), ("Ann", "(2)|1)"), ("", ""), ("He", "(1)"), ("ran", "")]
+    texts, found = brackets(rows)
+    assert texts == [["The", "son", "of", "Ann"], ["He", "ran"]]
+    spans = {(m.first, m.last, m.chain) for m in found}
+    assert spans == {((0, 0), (0, 3), "1"), ((0, 3), (0, 3), "2"), ((1, 0), (1, 0), "1")}
+
+
+@pytest.mark.parametrize("rows", [[("Ann", "1)")], [("Ann", "(1))")]])
+def test_brackets_that_do_not_fit_are_refused(rows):
+    refuses("x:2", brackets, rows)
+
+
+def test_a_harness_task_asks_the_suites_question(suites):
+    cloze = suite_exports.harness_task(suites["story_cloze"])
+    line = json.loads(cloze["story_cloze.jsonl"].splitlines()[0])
+    assert line["choices"][line["target"]] == "She slept."
+    assert line["context"].endswith("She left.")
+    connective = suite_exports.harness_task(suites["connective_while_contrast_as_yet"])
+    line = json.loads(connective["connective_while_contrast_as_yet.jsonl"])
+    assert line["continuation"] == "you like coffee ."
+    assert line["choices"][line["target"]] == "I like tea , while"
+    task = yaml.safe_load(connective["connective_while_contrast_as_yet.yaml"])
+    wanted = {"doc_to_text": "{{target}}", "doc_to_target": "{{continuation}}", "output_type": "multiple_choice"}
+    assert wanted.items() <= task.items() and task["target_delimiter"] == " "
+    order = suite_exports.harness_task(suites["N_all"])
+    assert yaml.safe_load(order["N_all.yaml"])["target_delimiter"] == ""  # nothing stands before a whole text
+    whole = json.loads(order["N_all.jsonl"].splitlines()[0])
+    assert whole["context"] == ""
+    assert whole["choices"][whole["target"]] == " ".join([*STORIES[0][1:5], "She slept."])
+
+
+def test_a_studys_file_says_which_side_is_coherent_and_what_spoilt_the_other(suites):
+    names = ["story_cloze", "N_all", "speaker_commitment"]
+    files = suite_exports.judgement_sheet([suites[name] for name in names], 2, 5)
+    lines = [json.loads(line) for line in files["study.jsonl"].splitlines()]
+    study, sheet = (list(csv.DictReader(io.StringIO(files[name]))) for name in ("study.csv", "sheet.csv"))
+    assert lines == study and files == suite_exports.judgement_sheet([suites[name] for name in names], 2, 5)
+    wanted = [[line[field] for field in ("item_id", "left", "right")] for line in lines]
+    assert [list(row.values()) for row in sheet] == [[*row, "", ""] for row in wanted]  # no key
+    key = {row["item"]: row["coherent"] for row in csv.DictReader(io.StringIO(files["key.csv"]))}
+    for line in lines:
+        assert set(line) == {"item_id", "left", "right", "gold_side", "suite", "condition"}
+        assert key[line["item_id"]] == line["gold_side"]
+        item = next(i for i in suites[line["suite"]].items if f"{line['suite']}/{i.number}" == line["item_id"])
+        spoilt = " ".join(r.content for r in item.condition(line["condition"]).regions)
+        other = {"left": "right", "right": "left"}[line["gold_side"]]
+        shown = line[other].replace("\n– ", " [SEP] ").removeprefix("– ")
+        assert shown == spoilt
+        assert "[SEP]" not in line["left"] + line["right"]
+
+
+def test_what_cannot_be_asked_or_judged_is_left_out(suites):
+    suite = suites["story_cloze"]
+    same = items.pair(9, {"original_ending": ["a", "b"], "distractor_ending": ["a", "b"]})
+    with_one = replace(suite, items=(*suite.items, same))
+    assert "story_cloze/9" not in suite_exports.judgement_sheet([with_one], 99, 1)["key.csv"]
+    refuses("read alike", suite_exports.judgement_sheet, [replace(suite, items=(same,))], 99, 1)
+    odd = replace(suites["N_all"], predictions=("(2;%shuffled%) > 3",))
+    refuses("contrast no region in two conditions", suite_exports.harness_task, odd)

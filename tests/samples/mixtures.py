@@ -1,4 +1,4 @@
-"""Mixes of topics and of languages, and mixes from elsewhere."""
+"""Mixes of topics and of languages, mixes from elsewhere, and items of suites."""
 
 from dataclasses import replace
 
@@ -7,7 +7,9 @@ import numpy as np
 from longform.core.resampling import generator
 from longform.critics.code_mixing.score import DirichletCritic, LanguageDispersion, MixtureReading
 from longform.critics.mauve.score import Mauve, TextFeature
+from longform.critics.surprisal.score import ReadItem, SuiteAccuracy
 from longform.critics.topics.score import LogisticNormalCritic, RandomTopicCritic, TopicReading
+from longform.datasets.test_suites.prediction_formulas import parse
 
 
 def topic_logits(scale=1.0):
@@ -54,5 +56,18 @@ def mauve():
     return Mauve(), text_features(), text_features(shift=3.0)
 
 
+def suite_items():
+    """Items of one suite, and the same with both conditions' surprisals exchanged."""
+    rng = generator("suite sample")
+    real, other = [], []
+    for i in range(8):
+        a, b = 1 + rng.random(3), (3 if i % 4 else 0) + rng.random(2)
+        for kept, bits in ((real, (a, b)), (other, (b, a))):
+            regions = {("a", 1): bits[0], ("b", 1): bits[1]}
+            kept.append(ReadItem(f"s/{i}", "test", "s", "mean", (parse("(1;%b%) > (1;%a%)"),), regions))
+    return SuiteAccuracy(), real, other
+
+
 SAMPLES = {"Mauve": mauve, "LogisticNormalCritic": logistic_normal, "RandomTopicCritic": random_topics,
-           "DirichletCritic": dirichlet, "LanguageDispersion": dispersion}  # fmt: skip
+           "DirichletCritic": dirichlet, "LanguageDispersion": dispersion,
+           "SuiteAccuracy": suite_items}  # fmt: skip

@@ -1,13 +1,67 @@
-"""Corpora of the world: short articles, what pretrained networks have read, and articles damaged in every way."""
+"""Corpora of the world: articles sound, short, damaged and in native files, what networks have read; their tables and their card."""
 
+import fnmatch
+import json
+import re
+import runpy
+import tomllib
 from collections import Counter
+from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from longform.datasets.synthetic_world.corpora import build, corrupted, pretraining, short_articles
+from longform.datasets import scientific
+from longform.datasets.synthetic_world import native_corpus
+from longform.datasets.synthetic_world.articles import write
+from longform.datasets.synthetic_world.corpora import DOMAINS, build, corrupted, pretraining, short_articles
+from longform.datasets.synthetic_world.corpus import to_document
+from longform.datasets.synthetic_world.corruptions import CORRUPTIONS, corrupt, eligible_places
+from longform.datasets.synthetic_world.draws import FOLDER
 from longform.datasets.titles import piece_count
+from longform.datasets.wikipedia import building as wikipedia
 from tests.refusals import refuses
+from tests.samples.claims import stated_in
+
+
+@cache
+def made(domain):
+    return build(name="test", seed=11, domain=domain, documents=300)
+
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.mark.parametrize("domain", ["wiki", "wikisection", "pubmed", "arxiv"])
+def test_documents_have_150_to_1200_words_sentences_of_4_to_30_and_their_spans_and_no_paragraph_of_another(domain):
+    paragraphs = [section.text for document in made(domain).documents for section in document.sections]
+    assert len(set(paragraphs)) == len(paragraphs)
+    for document in made(domain).documents:
+        assert 150 <= len(re.findall(r"\w[\w,-]*|[.,]", document.text)) <= 1200
+        for sentence in document.text.replace("\n\n", " ").split(". "):
+            assert 4 <= len(sentence.split()) <= 30, sentence
+    truth, ends = made(domain).truth, np.cumsum(made(domain).truth["sentence_start_lengths"])
+    for document, start, end in zip(made(domain).documents, np.concatenate([[0], ends[:-1]]), ends, strict=True):
+        rows = zip(truth["sentence_start"][start:end], truth["sentence_end"][start:end], strict=True)
+        assert all(re.fullmatch(r"[A-Z0-9].*[^.]\.", document.text[a:b]) for a, b in rows)
+
+
+def test_the_card_names_every_domain_and_corruption_on_two_screens():
+    page = runpy.run_path(str(ROOT / "docs" / "data_cards" / "synthetic_world.py"))
+    lines = "\n".join(page["card"](documents=20)).splitlines()
+    assert len(lines) <= 100
+    assert all(any(line.startswith(f"| {name} | ") for line in lines) for name in DOMAINS)
+    assert all(any(line.startswith(f"- **{name}** (") for line in lines) for name in CORRUPTIONS)
+    assert lines[0] == "# Data card: the synthetic world"
+
+
+def test_an_installed_package_holds_every_table():
+    given = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    patterns = given["tool"]["setuptools"]["package-data"]["longform.datasets.synthetic_world"]
+    files = [f"data/{path.name}" for path in FOLDER.iterdir()]
+    assert files and all(any(fnmatch.fnmatch(file, pattern) for pattern in patterns) for file in files)
+
 
 WANTED = {"train": 12, "validation": 4, "test": 4}
 
@@ -54,6 +108,11 @@ def test_bad_input_is_named():
     refuses("raise drawn", short, short_tokens=40)
     refuses("kinds \\['poems'\\]", pretraining, name="world", seed=5, documents={"poems": {"train": 3}})
     refuses("no documents", pretraining, name="world", seed=5, documents={})
+    refuses("have one count", pretraining, name="world", seed=5, documents={"wiki": 3})
+    refuses("wikisection", build, name="x", seed=1, domain="nonsense", documents=2)
+    refuses("validation", build, name="x", seed=1, domain="wiki", documents={"dev": 2})
+    refuses("allowed are", native_corpus.build, name="p", seed=5, form="news", documents=3)
+    refuses("no setting", native_corpus.build, name="p", seed=5, form="wiki", documents=3, reader={"filter": {}})
 
 
 def test_a_corpus_with_a_corruption_keeps_the_truth_of_its_sound_text():
@@ -87,3 +146,99 @@ def test_a_corruption_corpus_holds_the_sound_articles_and_each_corruption_of_the
     damaged = build(**world, corruption="topic_drift", severity=0.5).documents
     assert [d.sections for d in held["topic_drift@0.5"]] == [d.sections for d in damaged]
     refuses("name each once", corrupted, **world, severities=[1.0], corruptions=["false_fact", "false_fact"])
+
+
+SOUND = [write(5, "wiki", index) for index in range(30)]
+
+
+def struck(page, corruption, severity):
+    return corrupt(page, domain_name="wiki", corruption=corruption, severity=severity, seed=9)
+
+
+def place(edit):
+    return edit["section"], edit.get("sentence", -1)
+
+
+@pytest.mark.parametrize("corruption", CORRUPTIONS)
+def test_severity_zero_is_the_identity_and_one_edits_every_eligible_place_and_with_each_the_text(corruption):
+    for page in SOUND:
+        assert struck(page, corruption, 0.0) == to_document(page, "wiki")
+        document = struck(page, corruption, 1.0)
+        assert [place(edit) for edit in document.edits] == eligible_places(page, corruption)
+        assert all(edit["corruption"] == corruption and edit["before"] != edit["after"] for edit in document.edits)
+        if document.edits:
+            assert document.text != to_document(page, "wiki").text
+
+
+@pytest.mark.parametrize("corruption", CORRUPTIONS)
+def test_places_of_a_lower_severity_are_among_those_of_a_higher_one_and_grow_with_it(corruption):
+    totals = []
+    for severity in (0.25, 0.5, 0.75):
+        pairs = [(struck(p, corruption, severity), struck(p, corruption, severity + 0.25)) for p in SOUND]
+        assert all({place(e) for e in low.edits} <= {place(e) for e in high.edits} for low, high in pairs)
+        totals.append(sum(len(low.edits) for low, _ in pairs))
+    places = sum(len(eligible_places(page, corruption)) for page in SOUND)
+    assert places >= 10 and totals == sorted(totals) and abs(totals[1] - places / 2) < 4 * (places / 4) ** 0.5
+
+
+def test_false_facts_and_repetitions_are_what_they_say():
+    for page in SOUND:
+        for edit in struck(page, "false_fact", 1.0).edits:
+            assert all(t.value != page.facts[t.relation] for t in stated_in(edit["after"], "wiki"))
+            assert len(stated_in(edit["after"], "wiki")) == len(stated_in(edit["before"], "wiki"))
+        for edit in struck(page, "repeated_sentence", 1.0).edits:
+            assert edit["after"] == page.sections[edit["section"]][1][edit["sentence"] - 1].text
+        assert struck(page, "repeated_section", 1.0).sections[1:] == to_document(page, "wiki").sections[:-1]
+
+
+PAGES = [native_corpus.write_page(3, number) for number in range(240)]
+LOOSE = {"min_sections": 1, "min_tokens": 1, "min_title_count": 1, "max_tokens": 10**6}
+
+
+@pytest.fixture(scope="module")
+def raw(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("dump")
+    for name, content in native_corpus.dump_files(3, 240).items():
+        (folder / name).write_bytes(content)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def read(raw, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("shards")
+    done = wikipedia.extract(wikipedia.dump_in(raw), folder, extraction=wikipedia.Extraction(shard_bytes=1))
+    return done, {document.id: document for document in wikipedia.Shards(folder)}
+
+
+def test_every_page_has_the_outcome_of_its_kind_and_every_article_its_sections_word_for_word(read):
+    kinds = Counter(page.kind for page in PAGES)
+    counts = read[0]["counts"]
+    assert all(counts[kind] == kinds[kind] for kind in ("redirect", "disambiguation", "year"))
+    assert counts["other namespace"] == kinds["talk"] + kinds["template"] + kinds["file"]
+    assert counts["article"] + counts.get("abstract missing", 0) == kinds["article"] + kinds["broken"]
+    assert sum(counts.values()) == len(PAGES)
+    for page in [page for page in PAGES if page.kind == "article"]:
+        document = read[1][str(page.page_id)]
+        kept = [(s.title.lower(), s.text) for s in document.sections if s.title not in native_corpus.REMOVED]
+        assert kept == list(page.sections)
+
+
+@pytest.mark.parametrize("domain", ["pubmed", "arxiv"])
+def test_papers_come_through_cohans_format_with_their_titles(tmp_path, domain):
+    articles = [write(3, domain, index) for index in range(40) if index % 10 < 8]  # of split train
+    (tmp_path / "train.txt").write_bytes(native_corpus.cohan_files(domain, 3, 40)["train.txt"])
+    corpus = scientific.build(name="p", seed=1, raw=tmp_path / "train.txt", filters=LOOSE, shares={"train": 1.0})
+    assert [[s.title for s in d.sections] for d in corpus.documents] == [[t for t, _ in a.sections] for a in articles]
+    for record in map(json.loads, (tmp_path / "train.txt").read_text(encoding="utf-8").splitlines()):
+        assert record["article_text"] == [s for section in record["sections"] for s in section]
+        assert all(s == s.lower() and s.endswith(" .") for s in record["article_text"])
+
+
+@pytest.mark.parametrize("form", sorted(native_corpus.FORMS))
+def test_every_form_is_read_and_says_that_it_is_synthetic(form):
+    settings = {"filters": {"min_sections": 1, "min_title_count": 1}}
+    corpus = native_corpus.build(name="p", seed=5, form=form, documents=60, reader=settings)
+    assert corpus.facts["synthetic"] and corpus.facts["form"] == form
+    assert 20 < len(corpus.documents) <= 60
+    again = native_corpus.build(name="p", seed=5, form=form, documents=60, reader=settings)
+    assert (corpus.documents, corpus.facts) == (again.documents, again.facts)

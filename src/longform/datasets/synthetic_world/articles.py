@@ -3,19 +3,21 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, islice
+from typing import NamedTuple
 
 import numpy as np
 
 from longform.datasets.synthetic_world import grammar, lexicon
-from longform.datasets.synthetic_world.domains import Domain, domain
+from longform.datasets.synthetic_world.domains import domain
 from longform.datasets.synthetic_world.draws import Draws, stream
 from longform.datasets.synthetic_world.grammar import CLAUSES, RELATIONS, THIRD, Frame, Mention, Page, Sentence, Style
 from longform.datasets.synthetic_world.lexicon import Topic
 from longform.datasets.synthetic_world.mentions import GENDERS, MALE, PLURAL, POSSESSIVE, STOP, Symbol
 
 LEAD_PROBABILITY = 0.3
-HER_OWN = 0.3  # "her" of a person outside the sentence is possessive this often, as in mentions._pronouns
+HER_OWN = 0.3  # "her" of a person outside the sentence is possessive this often
 OWN = set(POSSESSIVE.values()) - {"her"}
+LONG_NAME = 0.4  # a later mention by name is in full this often, else by surname
 
 
 @dataclass
@@ -36,26 +38,32 @@ class SentenceWriter:
 
     def write(self, topic: int, first: bool) -> Sentence:
         """The sentence; one that is first in its section never opens with a connective."""
-        draws = self.page.draws
+        draws, pieces = self.page.draws, self.pieces
         sense = draws.index(grammar.CUMULATIVE_SENSES)
-        name = grammar.SENSES[sense]
+        name, connective = grammar.SENSES[sense], ""
         across = not (self.group or first or self.opening) and name in grammar.ACROSS
         across = across and draws.uniform() < grammar.ACROSS_PROBABILITY
         relations = () if across else self._main()
-        connective = self._clause(name, across) if sense else ""
-        self.pieces.append(".")
-        self.pieces[0] = self.pieces[0][0].upper() + self.pieces[0][1:]
-        ends = list(accumulate(map(len, self.pieces)))
-        spans = [(end - len(piece), end) for end, piece in zip(ends, self.pieces, strict=True)]
-        mentions = tuple(
-            Mention(*spans[piece], *symbol, self._role(place))
-            for place, (piece, symbol) in enumerate(zip(self.marks, self.group, strict=True))
-        )
+        if sense:
+            connectives, cumulative = (grammar.ACROSS if across else grammar.INSIDE)[name]
+            connective = connectives[draws.index(cumulative)]
+            if across:
+                pieces.append("yet " if connective == "yet" else f"{connective}, ")
+            else:
+                pieces.append(f", {connective} " if name in grammar.COMMA_SENSES else f" {connective} ")
+            self._fill(draws.pick(CLAUSES["result" if across and name == "causal" else name]))
+        pieces.append(".")
+        pieces[0] = pieces[0][0].upper() + pieces[0][1:]
+        spans = [(end - len(piece), end) for end, piece in zip(accumulate(map(len, pieces)), pieces, strict=True)]
+        mentions = []
+        for place, (piece, symbol) in enumerate(zip(self.marks, self.group, strict=True)):
+            role = self.subject if place == 0 else "P" if self._manner(place) == "own" else "O"
+            mentions.append(Mention(*spans[piece], *symbol, role))
         words = tuple(
             (slot, word, *spans[piece]) for (slot, word), piece in zip(self.page.words, self.page.places, strict=True)
         )
         number = grammar.CONNECTIVES.index(connective)
-        return Sentence("".join(self.pieces), topic, mentions, sense, number, across, relations, words)
+        return Sentence("".join(pieces), topic, tuple(mentions), sense, number, across, relations, words)
 
     def _fill(self, frame: Frame) -> None:
         page, pieces = self.page, self.pieces
@@ -72,75 +80,54 @@ class SentenceWriter:
                     page.places.append(len(pieces))
                 pieces.append(text)
 
-    def _clause(self, sense: str, across: bool) -> str:
-        connectives, cumulative = (grammar.ACROSS if across else grammar.INSIDE)[sense]
-        connective = connectives[self.page.draws.index(cumulative)]
-        if across:
-            self.pieces.append("yet " if connective == "yet" else f"{connective}, ")
-        else:
-            self.pieces.append(f", {connective} " if sense in grammar.COMMA_SENSES else f" {connective} ")
-        self._fill(self.page.draws.pick(CLAUSES["result" if across and sense == "causal" else sense]))
-        return connective
-
     def _main(self) -> tuple[str, ...]:
         """The main clause; returns the relations of the facts that it states."""
+        group = self.group
         frame = self._fact_frame()
         if frame is not None:
             self._fill(frame)
-        elif self.group:
-            self._person()
+        elif group:
+            mark = "1" if len(group) == 1 else "2" if self._manner(1) == "other" else "3"
+            person = self.page.fresh(self.style.predicates[mark, group[0][0] in (PLURAL, "They")])
+            if group[0][0] in GENDERS:
+                self._lead(person)
+            self.marks.append(len(self.pieces))
+            self.pieces.extend((self.surfaces[0], " "))
+            self._fill(person)
         else:
             plain = self.page.fresh(self.style.plain)
             self._lead(plain)
             self._fill(plain)
-        if len(self.group) == 3:
+        if len(group) == 3:
             self._fill(self.page.draws.pick(THIRD[self._manner(2)]))
         return frame.relations if frame else ()
 
     def _fact_frame(self) -> Frame | None:
+        """The page's opening, a fact that it has not stated yet, or none."""
         group, draws = self.group, self.page.draws
         if self.opening:
             number = min(len(group), 2)
             opening = self.opening[number + (number == 2 and self._manner(1) == "own")]
             self.subject = "S" if opening.source.startswith("{1}") else "O"
             return opening
-        if not group and self.style.facts and draws.uniform() < self.fact_share:
-            return self._unstated(self.style.facts)
         own = len(group) == 1 and group[0][0] in GENDERS and group[0][1] == 0
-        if own and self.style.own_facts and draws.uniform() < self.fact_share:
-            frame = self._unstated(self.style.own_facts)
-            if frame:
-                self.surfaces[0] = self.protagonist
-            return frame
-        return None
-
-    def _unstated(self, frames: Sequence[Frame]) -> Frame | None:
-        frame = self.page.draws.pick(frames)
+        frames = self.style.own_facts if own else () if group else self.style.facts
+        if not frames or draws.uniform() >= self.fact_share:
+            return None
+        frame = draws.pick(frames)
         if frame.source in self.page.stated:
             return None
         self.page.stated.add(frame.source)
+        if own:
+            self.surfaces[0] = self.protagonist
         return frame
-
-    def _person(self) -> None:
-        group = self.group
-        mark = "1" if len(group) == 1 else "2" if self._manner(1) == "other" else "3"
-        frame = self.page.fresh(self.style.predicates[mark, group[0][0] in (PLURAL, "They")])
-        if group[0][0] in GENDERS:
-            self._lead(frame)
-        self.marks.append(len(self.pieces))
-        self.pieces.extend((self.surfaces[0], " "))
-        self._fill(frame)
 
     def _lead(self, frame: Frame) -> None:
         draws = self.page.draws
-        if not self.style.leads or draws.uniform() > LEAD_PROBABILITY:
-            return
-        lead = draws.pick(self.style.leads)
-        if not (lead.dated and frame.dated):
-            self._fill(lead)
-
-    def _role(self, place: int) -> str:
-        return self.subject if place == 0 else "P" if self._manner(place) == "own" else "O"
+        if self.style.leads and draws.uniform() <= LEAD_PROBABILITY:
+            lead = draws.pick(self.style.leads)
+            if not (lead.dated and frame.dated):
+                self._fill(lead)
 
     def _manner(self, place: int) -> str:
         """Whether a later mention stands for itself or owns something; ``her`` may do either."""
@@ -152,40 +139,27 @@ class SentenceWriter:
         return self.manners[place]
 
 
-LONG_NAME = 0.4  # a later mention by name is in full this often, else by surname
-
-
-@dataclass(frozen=True)
-class Person:
+class Person(NamedTuple):
     """A member of a document's cast; ``short`` is a surname, and equals ``full`` for a family."""
 
-    gender: str
     full: str
     short: str
 
 
 @dataclass(frozen=True)
 class Article:
-    """One document with all its truth.
-
-    Attributes:
-        sections: title and sentences, in reading order.
-        chain: section types as indices.
-        eta, path: main idea (topics - 1,) and sentence logits (sentences, topics - 1).
-        symbols: the mention chain, persons numbered by first mention.
-        facts: every fact of the page, stated in its text or not.
-    """
+    """One document with all its truth."""
 
     index: int
     kind: str
     title: str
-    sections: tuple[tuple[str, tuple[Sentence, ...]], ...]
-    chain: tuple[int, ...]
-    eta: np.ndarray
-    path: np.ndarray
-    symbols: tuple[Symbol, ...]
+    sections: tuple[tuple[str, tuple[Sentence, ...]], ...]  # title and sentences, in reading order
+    chain: tuple[int, ...]  # section types as indices
+    eta: np.ndarray  # main idea, (topics - 1,)
+    path: np.ndarray  # logits, (sentences, topics - 1)
+    symbols: tuple[Symbol, ...]  # the mention chain, persons numbered by first mention
     cast: tuple[Person, ...]
-    facts: dict[str, str]
+    facts: dict[str, str]  # every fact of the page, stated in its text or not
 
     @property
     def sentences(self) -> list[Sentence]:
@@ -195,30 +169,46 @@ class Article:
 
 def write(seed: int, domain_name: str, index: int) -> Article:
     """Article ``index`` of a domain: a function of its three arguments and of nothing else."""
-    world = domain(domain_name)
-    rng = stream(domain_name, seed, index)
+    world, rng = domain(domain_name), stream(domain_name, seed, index)
     draws = Draws(rng)
     chain = world.chain.sample(draws)
-    counts = _section_lengths(len(chain), draws)
-    second = world.chain.types[chain[1]] if len(chain) > 1 else ""
-    kind = world.kind_of.get(second, world.kind)
+    # five to nine sentences a section; few sections are long enough together, many are short enough
+    low = min(9, max(5, -(-21 // len(chain))), max(3, 50 // len(chain)))
+    counts = [draws.integer(low, min(9, max(3, 66 // len(chain)))) for _ in chain]
+    kind = world.kind_of.get(world.chain.types[chain[1]], world.kind) if len(chain) > 1 else world.kind
     symbols = world.kinds[kind].mentions.sample(sum(counts), draws)
     eta = world.prior.draw(rng)
     path = world.prior.path(eta, sum(counts), rng)
     topics = world.prior.assign(path, rng)
     facts = {name: relation.draw(draws, world.vocabulary) for name, relation in RELATIONS[kind].items()}
-    cast, main = _cast(symbols, index, draws), world.vocabulary.topics[topics[0]]
-    title = _title(kind, cast, main, index, draws)
-    page = Page(kind, draws, _years(kind, facts, draws), facts, title, main)
-    sections = _realise(world, page, list(zip(chain, counts, strict=True)), topics, symbols, cast)
-    return Article(index, kind, page.title, sections, tuple(chain), eta, path, tuple(symbols), cast, facts)
-
-
-def _section_lengths(sections: int, draws: Draws) -> list[int]:
-    """Five to nine sentences a section; few sections are long enough together, many are short enough."""
-    low = min(9, max(5, -(-21 // sections)), max(3, 50 // sections))
-    high = min(9, max(3, 66 // sections))
-    return [draws.integer(low, high) for _ in range(sections)]
+    cast = _cast(symbols, index, draws)
+    page = _page(kind, facts, cast, world.vocabulary.topics[topics[0]], index, draws)
+    groups: list[list[Symbol]] = []  # mentions by sentence
+    for symbol in symbols:
+        if symbol == STOP:
+            groups.append([])
+        else:
+            groups[-1].append(symbol)
+    met: set[int] = set()
+    sections, rows = [], zip(topics, groups, strict=True)
+    for place, (row, count) in enumerate(zip(chain, counts, strict=True)):
+        section = world.chain.types[row]
+        style = world.styles.get(section) or world.styles[f"{section}/{kind}"]
+        sentences = []
+        page.used = set()
+        for position, (topic, group) in enumerate(islice(rows, count)):
+            page.topic, page.words, page.places = world.vocabulary.topics[topic], [], []
+            surfaces = []  # how each mention is spelt: a pronoun as it is, a person in full at first and sometimes later
+            for tag, person in group:
+                short = tag in GENDERS and person in met and draws.uniform() > LONG_NAME
+                surfaces.append(tag if tag not in GENDERS else cast[person].short if short else cast[person].full)
+                met.add(person)
+            opening = world.kinds[kind].openings if place == position == 0 else None
+            protagonist = cast[0].full if cast else ""
+            writer = SentenceWriter(world.fact_share, page, style, group, surfaces, protagonist, opening)
+            sentences.append(writer.write(topic, first=position == 0))
+        sections.append((section, tuple(sentences)))
+    return Article(index, kind, page.title, tuple(sections), tuple(chain), eta, path, tuple(symbols), cast, facts)
 
 
 def _cast(symbols: Sequence[Symbol], index: int, draws: Draws) -> tuple[Person, ...]:
@@ -235,80 +225,35 @@ def _cast(symbols: Sequence[Symbol], index: int, draws: Draws) -> tuple[Person, 
     for gender, person in symbols:
         if person != len(cast):
             continue
+        pool = lexicon.MALE_NAMES if gender == MALE else lexicon.FEMALE_NAMES
         if gender == PLURAL:
             family = f"the {unused(lexicon.FAMILIES)}s"
-            cast.append(Person(gender, family, family))
-            continue
-        pool = lexicon.MALE_NAMES if gender == MALE else lexicon.FEMALE_NAMES
-        if cast:
+            cast.append(Person(family, family))
+        elif cast:
             first, last = unused(pool), unused(lexicon.SURNAMES)
+            cast.append(Person(f"{first} {last}", last))
         else:
-            first, last = lexicon.numbered_person(pool, index)
+            rank, number = divmod(index, len(lexicon.SURNAMES))  # within a pool names repeat after 124,800 numbers
+            first, last = pool[(rank + 7 * number) % len(pool)], lexicon.SURNAMES[number]
             used.update((first, last))
-        cast.append(Person(gender, f"{first} {last}", last))
+            cast.append(Person(f"{first} {last}", last))
     return tuple(cast)
 
 
-def _years(kind: str, facts: dict[str, str], draws: Draws) -> tuple[int, int]:
+def _page(kind: str, facts: dict[str, str], cast: Sequence[Person], topic: Topic, index: int, draws: Draws) -> Page:
+    """The page with its title and the years that its sentences may name."""
+    if kind in ("film", "study"):
+        noun = draws.pick(topic.tables[draws.pick(("thing", "place", "person", "event"))]).capitalize()
     if kind == "person":
-        return int(facts["birth_year"]) + 18, int(facts["death_year"]) - 1
+        return Page(
+            kind, draws, (int(facts["birth_year"]) + 18, int(facts["death_year"]) - 1), facts, cast[0].full, topic
+        )
     if kind == "film":
-        return int(facts["release"]) - 3, int(facts["release"]) + 1
+        title, release = f"The {noun} of {lexicon.numbered_place(index)}", int(facts["release"])
+        return Page(kind, draws, (release - 3, release + 1), facts, title, topic)
+    if kind == "study":
+        title = f"The {draws.pick(topic.tables['adjective']).capitalize()} {noun}"
+    else:
+        title = lexicon.numbered_place(index) if kind == "city" else lexicon.numbered_company(index)
     start = draws.integer(max(1830, int(facts.get("founded", "0"))) + 1, 1940)  # an era that one life can span
-    return start, start + 45
-
-
-def _title(kind: str, cast: Sequence[Person], topic: Topic, index: int, draws: Draws) -> str:
-    if kind == "person":
-        return cast[0].full
-    if kind == "city":
-        return lexicon.numbered_place(index)
-    if kind == "company":
-        return lexicon.numbered_company(index)
-    noun = draws.pick(topic.tables[draws.pick(("thing", "place", "person", "event"))]).capitalize()
-    if kind == "film":
-        return f"The {noun} of {lexicon.numbered_place(index)}"
-    return f"The {draws.pick(topic.tables['adjective']).capitalize()} {noun}"
-
-
-def _realise(
-    world: Domain,
-    page: Page,
-    plan: Sequence[tuple[int, int]],
-    topics: Sequence[int],
-    symbols: Sequence[Symbol],
-    cast: Sequence[Person],
-) -> tuple[tuple[str, tuple[Sentence, ...]], ...]:
-    met: set[int] = set()
-    groups: list[list[Symbol]] = []  # mentions by sentence
-    for symbol in symbols:
-        if symbol == STOP:
-            groups.append([])
-        else:
-            groups[-1].append(symbol)
-    sections, rows = [], zip(topics, groups, strict=True)
-    for place, (row, count) in enumerate(plan):
-        title = world.chain.types[row]
-        style = world.styles.get(title) or world.styles[f"{title}/{page.kind}"]
-        sentences = []
-        page.used = set()
-        for position, (topic, group) in enumerate(islice(rows, count)):
-            page.topic = world.vocabulary.topics[topic]
-            page.words, page.places = [], []
-            surfaces = _surfaces(group, cast, met, page.draws)
-            opening = world.kinds[page.kind].openings if place == position == 0 else None
-            protagonist = cast[0].full if cast else ""
-            writer = SentenceWriter(world.fact_share, page, style, group, surfaces, protagonist, opening)
-            sentences.append(writer.write(topic, first=position == 0))
-        sections.append((title, tuple(sentences)))
-    return tuple(sections)
-
-
-def _surfaces(group: Sequence[Symbol], cast: Sequence[Person], met: set[int], draws: Draws) -> list[str]:
-    """How each mention is spelt: a pronoun as it is, a person in full at first and sometimes later."""
-    surfaces = []
-    for tag, person in group:
-        short = tag in GENDERS and person in met and draws.uniform() > LONG_NAME
-        surfaces.append(tag if tag not in GENDERS else cast[person].short if short else cast[person].full)
-        met.add(person)
-    return surfaces
+    return Page(kind, draws, (start, start + 45), facts, title, topic)

@@ -8,51 +8,33 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from longform.core.documents import BadInput, Corpus, Document, Section
 from longform.core.resampling import derived_seed, generator
 from longform.datasets.synthetic_world.articles import write
-from longform.datasets.synthetic_world.corpus import article_corpus, indices, split_of, to_document
+from longform.datasets.synthetic_world.corpus import Counts, article_corpus, indices, split_of, to_document
 from longform.datasets.synthetic_world.corruptions import CORRUPTIONS, SOUND, corrupt
 from longform.datasets.synthetic_world.domains import DOMAINS as ARTICLE_DOMAINS
 from longform.datasets.synthetic_world.draws import stream
 from longform.datasets.synthetic_world.grammar import claim
-from longform.datasets.synthetic_world.languages import parallel_corpus, write_translation
-from longform.datasets.synthetic_world.reports import rating_corpus, report_corpus, write_cluster, write_report
+from longform.datasets.synthetic_world.languages import parallel_corpus
+from longform.datasets.synthetic_world.reports import rating_corpus, report_corpus
 from longform.datasets.synthetic_world.stories import write_dialogue, write_story
 from longform.datasets.test_suites.planted import LANGUAGE, story_text, translated
 from longform.datasets.titles import piece_count
 
-Writer = tuple[Callable[..., Any], Callable[[Sequence[Any], Sequence[str], dict[str, object]], Corpus]]
-OTHERS: Mapping[str, Writer] = {
-    "parallel": (write_translation, parallel_corpus),
-    "reports": (write_report, report_corpus),
-    "summaries": (write_cluster, rating_corpus),
-}
+OTHERS = {"parallel": parallel_corpus, "reports": report_corpus, "summaries": rating_corpus}
 DOMAINS = (*ARTICLE_DOMAINS, *OTHERS)
 
 
 def build(
-    *,
-    name: str,
-    seed: int,
-    domain: str,
-    documents: int | Mapping[str, int],
-    corruption: str = "",
-    severity: float = 0.0,
+    *, name: str, seed: int, domain: str, documents: Counts, corruption: str = "", severity: float = 0.0
 ) -> Corpus:
-    """A synthetic corpus with its truth, sound or with one corruption at a severity.
+    """A synthetic corpus with its truth, sound or (articles alone) with one corruption at a severity.
 
-    Args:
-        name: recorded in the facts; no draw depends on it.
-        seed: of the whole world.
-        domain: one of ``DOMAINS``.
-        documents: how many, or how many of each split; document i belongs to one split whatever the count. In
-            ``summaries`` they are clusters of six versions, each at its own severity.
-        corruption: one of ``CORRUPTIONS``, for articles alone.
-        severity: share of the eligible places that are struck; the truth arrays stay those of the sound text.
-
+    Document i belongs to one split whatever the counts, and no draw depends on ``name``. In ``summaries`` documents are
+    clusters of six versions, each at its own severity: the share of the eligible places that are struck. The truth arrays
+    stay those of the sound text.
     Raises BadInput: an unknown domain, split or corruption, a severity outside [0, 1], or no documents at all.
     """
     if domain not in DOMAINS:
@@ -67,13 +49,11 @@ def build(
         raise BadInput(f"corpus {name!r} has no documents, at least one is needed; raise the count")
     facts = {"name": name, "domain": domain, "seed": seed, "synthetic": True, "documents": len(numbers)}
     facts |= {"corruption": corruption, "severity": severity}
-    if domain in ARTICLE_DOMAINS:
-        damage = partial(corrupt, domain_name=domain, corruption=corruption, severity=severity, seed=seed)
-        articles = [write(seed, domain, number) for number in numbers]
-        return article_corpus(articles, domain, facts, damage if corruption else None)
-    write_one, pack = OTHERS[domain]
-    splits = [split_of(number) for number in numbers]
-    return pack([write_one(seed, number) for number in numbers], splits, facts)
+    if domain in OTHERS:
+        return OTHERS[domain](seed, numbers, facts)
+    damage = partial(corrupt, domain_name=domain, corruption=corruption, severity=severity, seed=seed)
+    articles = [write(seed, domain, number) for number in numbers]
+    return article_corpus(articles, domain, facts, damage if corruption else None)
 
 
 def corrupted(
@@ -81,19 +61,15 @@ def corrupted(
     name: str,
     seed: int,
     domain: str,
-    documents: int | Mapping[str, int],
+    documents: Counts,
     severities: Sequence[float],
     corruption: str | None = None,
-    corruptions: Sequence[str] = tuple(CORRUPTIONS),
+    corruptions: Sequence[str] = CORRUPTIONS,
 ) -> Corpus:
     """Every article under each corruption at every severity; a lower one strikes among the places of a higher one.
 
-    Args:
-        severities: shares of the eligible places that are struck; with one corruption 0 is among them, with many the sound
-            articles stand beside them.
-        corruption: the only one, ids ``<article>@<severity>``.
-        corruptions: where None is the only one, ids ``<corruption>@<severity>/<article>`` and ``sound@0/<article>``.
-
+    With ``corruption`` it is the only one, 0 is among the severities, and ids are ``<article>@<severity>``; without, they are
+    ``<corruption>@<severity>/<article>``, and the sound articles stand beside as ``sound@0/<article>``.
     Raises BadInput: severities or corruptions that repeat, 0 where it may not stand, or what :func:`build` refuses.
     """
     given = severities if isinstance(severities, list | tuple) else ()
@@ -103,19 +79,20 @@ def corrupted(
     if len(set(corruptions)) < len(corruptions):
         raise BadInput(f"corpus {name!r}: corruptions {list(corruptions)} repeat; name each once")
     world = partial(build, name=name, seed=seed, domain=domain, documents=documents)
+    cases = {f"{severity:g}": (corruption or "", severity) for severity in severities}
+    if not corruption:
+        cases = {f"{kind}@{severity:g}": (kind, severity) for kind in corruptions for severity in severities}
+        cases = {SOUND: ("", 0.0)} | cases
+    texts, edits = [], {}
+    for case, (kind, severity) in cases.items():
+        made = world(corruption=kind, severity=severity).documents
+        texts += [replace(d, id=f"{d.id}@{case}" if corruption else f"{case}/{d.id}") for d in made]
+        edits[case] = sum(len(d.edits) for d in made)
     facts = {"name": name, "domain": domain, "seed": seed, "synthetic": True}
-    if corruption:
-        struck = {"corruption": corruption}
-        corpora = {f"{s:g}": world(corruption=corruption, severity=s) for s in severities}
-        texts = [replace(d, id=f"{d.id}@{severity}") for severity, corpus in corpora.items() for d in corpus.documents]
-    else:
-        struck, corpora = {}, {SOUND: world()}
-        for kind, severity in ((kind, severity) for kind in corruptions for severity in severities):
-            corpora[f"{kind}@{severity:g}"] = world(corruption=kind, severity=severity)
-        texts = [replace(d, id=f"{case}/{d.id}") for case, corpus in corpora.items() for d in corpus.documents]
-    edits = {case: sum(len(d.edits) for d in corpus.documents) for case, corpus in corpora.items()}
-    key = "edits_by_severity" if corruption else "edits"
-    return Corpus(texts, facts={**facts, **struck, "documents": len(texts), key: edits})
+    facts |= {"corruption": corruption} if corruption else {}
+    return Corpus(
+        texts, facts={**facts, "documents": len(texts), "edits_by_severity" if corruption else "edits": edits}
+    )
 
 
 def short_articles(
@@ -124,12 +101,7 @@ def short_articles(
     """The first ``documents[split]`` articles of each split whose sections are all short, out of ``drawn`` times as many.
 
     What WIKI-SHORT is to WIKI (deng2022 section 4, Table 3). The chain of the kept ones leans to fewer sections, so no exact
-    value is claimed.
-
-    Args:
-        short_tokens: longest section allowed, in the pieces of GPT-2's own splitting rule (a lower bound of its tokens).
-        drawn: articles written for each article wanted; the share that is short must reach one in ``drawn``.
-
+    value is claimed. ``short_tokens`` bounds a section's pieces of GPT-2's own splitting rule (a lower bound of its tokens).
     Raises BadInput: too few of the drawn articles are short.
     """
     world = build(name=name, seed=seed, domain=domain, documents={s: n * drawn for s, n in documents.items()})
@@ -143,11 +115,10 @@ def short_articles(
     return Corpus(kept, {}, facts)
 
 
-# between turns: DialoGPT's sign for a change of speaker, which the suites' ``[SEP]`` then means
-SPEAKER = "<|endoftext|>"
 WRITERS: dict[str, Callable[[int, int], str]] = {  # texts by kind, from the world's seed and a number
     "stories": lambda seed, index: story_text(write_story(seed, index)),
-    "dialogues": lambda seed, index: SPEAKER.join(write_dialogue(seed, index).turns),
+    # between turns DialoGPT's sign for a change of speaker, which the suites' ``[SEP]`` then means
+    "dialogues": lambda seed, index: "<|endoftext|>".join(write_dialogue(seed, index).turns),
     "translations": lambda seed, index: translated(story_text(write_story(seed, index)), LANGUAGE),
 }
 
@@ -156,57 +127,33 @@ def mixture(*, name: str, seed: int, counts: Mapping[str, Mapping[str, int]]) ->
     """Stories, dialogues, articles and stories in another language: what a model reads before it meets the suites.
 
     ``counts`` maps stories, dialogues, articles and translations to counts by split.
-
     Raises BadInput: an unknown kind.
     """
-    unknown = sorted(counts.keys() - {*WRITERS, "articles"})
-    if unknown:
-        raise BadInput(f"prepare {name}: kinds {unknown}; allowed are {sorted({*WRITERS, 'articles'})}; fix the entry")
-    plain = sorted(kind for kind, splits in counts.items() if not isinstance(splits, Mapping))
-    if plain:
-        raise BadInput(f"prepare {name}: {plain} have one count, allowed are counts by split; fix the entry")
-    prefix = {"translations": LANGUAGE}
-    documents = [
-        to_document(write(seed, "wiki", i), "wiki")
-        if kind == "articles"
-        else text_of(kind, prefix.get(kind, kind), seed, i)
-        for kind, splits in counts.items()
-        for i in indices(splits)
-    ]
+    articles = {"articles": lambda i: to_document(write(seed, "wiki", i), "wiki")}
+    documents = _texts(name, seed, counts, articles, {"translations": LANGUAGE})
     facts = {"planted": True, "documents": {kind: dict(splits) for kind, splits in counts.items()}}
     return Corpus(documents, {}, facts)
-
-
-def text_of(kind: str, prefix: str, seed: int, index: int) -> Document:
-    """One text of ``WRITERS``, its id with a prefix."""
-    return Document(f"{prefix}-{index:06d}", split_of(index), (Section(None, WRITERS[kind](seed, index)),))
 
 
 def pretraining(*, name: str, seed: int, documents: Mapping[str, Mapping[str, int]]) -> Corpus:
     """What a pretrained model has read before it meets any corpus of a run: texts of each kind, shuffled, sections in no order.
 
-    So nothing here says which section follows which; every second article shows its titles.
-
-    Args:
-        name: recorded in the facts.
-        seed: of the run; the texts are drawn from one derived from it.
-        documents: kind -> split -> how many; kinds are the domains of articles, and of ``WRITERS``.
-
+    So nothing here says which section follows which; every second article shows its titles. The texts are drawn from a seed
+    derived from the run's; ``documents`` maps domains of articles and kinds of ``WRITERS`` to counts by split.
     Raises BadInput: an unknown kind, or no documents.
     """
-    unknown = sorted(documents.keys() - {*ARTICLE_DOMAINS, *WRITERS})
-    if unknown:
-        raise BadInput(
-            f"corpus {name!r}: kinds {unknown}; allowed are {sorted({*ARTICLE_DOMAINS, *WRITERS})}; fix documents"
-        )
     world = derived_seed(seed, "pretraining")
-    made = [
-        _reordered(to_document(write(world, kind, i), kind), world, titles=i % 2 == 0)
-        if kind in ARTICLE_DOMAINS
-        else text_of(kind, kind, world, i)
-        for kind, counts in documents.items()
-        for i in indices(counts)
-    ]
+
+    def reordered(kind: str, number: int) -> Document:
+        """An article's sections in random order in texts of their own, each under its title where titles are shown."""
+        article = to_document(write(world, kind, number), kind)
+        chosen = [
+            article.sections[i] for i in generator(world, "sections", article.id).permutation(len(article.sections))
+        ]
+        parts = [section.text if number % 2 else f"{section.title}: {section.text}" for section in chosen]
+        return replace(article, sections=tuple(Section(None, part) for part in parts))
+
+    made = _texts(name, world, documents, {kind: partial(reordered, kind) for kind in ARTICLE_DOMAINS}, {})
     if not made:
         raise BadInput(f"corpus {name!r} has no documents, at least one is needed; raise the count")
     order = generator(world, "order").permutation(len(made))
@@ -214,33 +161,31 @@ def pretraining(*, name: str, seed: int, documents: Mapping[str, Mapping[str, in
     return Corpus([made[i] for i in order], {}, facts)
 
 
-def _reordered(article: Document, seed: int, titles: bool) -> Document:
-    """The article's sections in random order, each under its title in one text where titles are shown."""
-    order = generator(seed, "sections", article.id).permutation(len(article.sections))
-    chosen = [article.sections[i] for i in order]
-    parts = [f"{section.title}: {section.text}" if titles else section.text for section in chosen]
-    return Document(article.id, article.split, tuple(Section(None, part) for part in parts))
+def _texts(
+    name: str,
+    seed: int,
+    counts: Mapping[str, Mapping[str, int]],
+    articles: Mapping[str, Callable[[int], Document]],
+    prefixes: Mapping[str, str],
+) -> list[Document]:
+    """So many documents of each kind, of ``articles`` or of ``WRITERS``; the latter's ids open with a prefix or the kind."""
+    kinds = sorted({*articles, *WRITERS})
+    if unknown := sorted(counts.keys() - {*kinds}):
+        raise BadInput(f"corpus {name!r}: kinds {unknown}; allowed are {kinds}; fix the entry")
+    if plain := sorted(kind for kind, splits in counts.items() if not isinstance(splits, Mapping)):
+        raise BadInput(f"corpus {name!r}: {plain} have one count, allowed are counts by split; fix the entry")
+    return [
+        articles[kind](i)
+        if kind in articles
+        else Document(f"{prefixes.get(kind, kind)}-{i:06d}", split_of(i), (Section(None, WRITERS[kind](seed, i)),))
+        for kind, splits in counts.items()
+        for i in indices(splits)
+    ]
 
 
 ENCYCLOPEDIA = "encyclopedia"
 REWORDED = 0.5  # a fact is told as a plain claim this often, else in the page's own sentence
 FORMS = ("wiki", "books", "web", "news")
-
-
-def _news(seed: int, number: int, telling: int, fillers: int) -> str:
-    """One telling: the page's first sentence, then its stated facts in a new order with ``fillers`` other sentences."""
-    article = write(seed, ENCYCLOPEDIA, number)
-    rng = stream("news", seed, number, telling)
-    first, *others = article.sentences
-    facts = []
-    for sentence in others:
-        if sentence.relations and rng.random() < REWORDED:
-            facts += [claim(article.kind, article.title, r, article.facts[r]) for r in sentence.relations]
-        elif sentence.relations:
-            facts.append(sentence.text)
-    plain = [s.text for s in others if not s.relations]
-    rest = facts + [plain[i] for i in rng.permutation(len(plain))[:fillers]]
-    return " ".join([first.text, *(rest[i] for i in rng.permutation(len(rest)))])
 
 
 def readings(
@@ -251,14 +196,11 @@ def readings(
     Texts of one form about the pages of the named splits, all of them in split train. Facts that no page states are told nowhere.
 
     Args:
-        form: ``wiki`` (the page as it stands in every telling), ``books`` (stories), ``news``, or ``web`` (news in even
-            tellings, stories in odd ones).
-        pages: how many pages of each split of the encyclopedia are told.
+        form: ``wiki`` (the page as it stands), ``books`` (stories), ``news``, or ``web`` (news and stories in turn).
         tellings: texts a page.
         fillers: sentences of a telling that state no fact.
         validation: one more telling of so many pages, in split validation: the model is to know the pages, so the
             round that is kept is the one that knows best what it was told (for ``wiki`` this is the page once more).
-
     Raises BadInput: an unknown form, or no pages or tellings.
     """
     if form not in FORMS:
@@ -279,3 +221,18 @@ def readings(
         documents.append(Document(f"{form}-{number:06d}-{telling}", split, (Section(None, text),)))
     facts = {"corpus": name, "form": form, "synthetic": True, "pages": len(numbers), "tellings": tellings}
     return Corpus(documents, facts=facts)
+
+
+def _news(seed: int, number: int, telling: int, fillers: int) -> str:
+    """One telling: the page's first sentence, then its stated facts in a new order with ``fillers`` other sentences."""
+    article, rng = write(seed, ENCYCLOPEDIA, number), stream("news", seed, number, telling)
+    first, *others = article.sentences
+    told = []
+    for sentence in others:
+        if sentence.relations and rng.random() < REWORDED:
+            told += [claim(article.kind, article.title, r, article.facts[r]) for r in sentence.relations]
+        elif sentence.relations:
+            told.append(sentence.text)
+    plain = [s.text for s in others if not s.relations]
+    told += [plain[i] for i in rng.permutation(len(plain))[:fillers]]
+    return " ".join([first.text, *(told[i] for i in rng.permutation(len(told)))])

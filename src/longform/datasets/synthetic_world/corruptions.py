@@ -5,61 +5,45 @@ of a lower severity are among those of a higher one.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
+
+import numpy as np
 
 from longform.core.documents import Document, Section
 from longform.datasets.synthetic_world import grammar, lexicon
 from longform.datasets.synthetic_world.articles import Article, write
 from longform.datasets.synthetic_world.corpus import to_document
-from longform.datasets.synthetic_world.domains import Domain, domain
+from longform.datasets.synthetic_world.domains import domain
 from longform.datasets.synthetic_world.draws import Draws, stream
-from longform.datasets.synthetic_world.grammar import Mention, Sentence
+from longform.datasets.synthetic_world.grammar import Sentence
 from longform.datasets.synthetic_world.languages import LANGUAGES, translate_word
 from longform.datasets.synthetic_world.lexicon import TABLE_SIZE, article, plural
 from longform.datasets.synthetic_world.mentions import FORMS, GENDER_OF, GENDERS, WRONG_GENDER
 
 SOUND = "sound@0"  # in ids, what others have as corruption@severity
 DONOR_OFFSET = 1_000_003  # the article that lends off-topic sentences is another one of the same world
+ALIKE = ("contrast", "concession")  # told apart by no reader
 PROPER = frozenset(lexicon.PLACES + lexicon.COMPANIES)
 Place = tuple[int, int]  # (section, sentence); a corruption of whole sections has sentence -1
-Layout = list[tuple[str, list[str]]]  # title and the texts of the sentences, by section
 
 
 @dataclass(frozen=True)
 class Context:
-    """What a corruption may look at: the article, its domain, the world's seed, and its own random numbers."""
+    """What a corruption of a sentence may look at: the sound article, the world, its own random numbers, and the place."""
 
     article: Article
     domain: str
     seed: int
     draws: Draws
+    place: Place
 
     @property
-    def world(self) -> Domain:
-        """What the article was drawn from."""
-        return domain(self.domain)
-
-    def sentence(self, place: Place) -> Sentence:
-        """The sentence at a place."""
-        return self.article.sections[place[0]][1][place[1]]
-
-
-@dataclass(frozen=True)
-class Corruption:
-    """Where a corruption can strike, and what it makes of a sentence or of whole sections.
-
-    Attributes:
-        places: of an article, in reading order.
-        rewrite: the new text of a sentence, from the sound article.
-        rearrange: in place of ``rewrite``, change the layout of the sections that are struck.
-    """
-
-    places: Callable[[Article], Iterator[Place]]
-    rewrite: Callable[[Context, Place], str] | None = None
-    rearrange: Callable[[Layout, list[int]], None] | None = None
+    def sentence(self) -> Sentence:
+        """The sentence that is struck."""
+        return self.article.sections[self.place[0]][1][self.place[1]]
 
 
 def corrupt(article: Article, *, domain_name: str, corruption: str, severity: float, seed: int) -> Document:
@@ -68,60 +52,45 @@ def corrupt(article: Article, *, domain_name: str, corruption: str, severity: fl
     places = eligible_places(article, corruption)
     struck = [place for place, u in zip(places, rng.random(len(places)), strict=True) if u < severity]
     document = to_document(article, domain_name)
-    if not struck:
-        return document
-    chosen = CORRUPTIONS[corruption]
-    layout: Layout = [(title, [s.text for s in sentences]) for title, sentences in article.sections]
+    sections = list(document.sections)
     edits: list[dict[str, Any]] = []
-    if chosen.rewrite:
-        context = Context(article, domain_name, seed, Draws(rng))
+    if corruption in OF_SECTIONS:
+        for i, _ in struck:
+            if corruption == "section_order":
+                sections[i : i + 2] = document.sections[i + 1], document.sections[i]
+            else:
+                sections[i] = document.sections[i - 1]
+        edits = [{"section": i, "before": document.sections[i].text, "after": sections[i].text} for i, _ in struck]
+    elif struck:
+        texts = [[s.text for s in sentences] for _, sentences in article.sections]
+        rewrite, draws = OF_SENTENCES[corruption][1], Draws(rng)
         for section, sentence in struck:
-            before, after = layout[section][1][sentence], chosen.rewrite(context, (section, sentence))
-            layout[section][1][sentence] = after
-            edits.append({"section": section, "sentence": sentence, "before": before, "after": after})
-    elif chosen.rearrange:
-        chosen.rearrange(layout, [section for section, _ in struck])
-        texts = [" ".join(rows) for _, rows in layout]
-        edits = [{"section": i, "before": document.sections[i].text, "after": texts[i]} for i, _ in struck]
-    sections = tuple(Section(title, " ".join(text for text in rows if text)) for title, rows in layout)
-    return Document(document.id, document.split, sections, tuple({"corruption": corruption, **edit} for edit in edits))
+            after = rewrite(Context(article, domain_name, seed, draws, (section, sentence)))
+            edits.append({"section": section, "sentence": sentence, "before": texts[section][sentence], "after": after})
+            texts[section][sentence] = after
+        sections = [Section(s.title, " ".join(rows)) for s, rows in zip(sections, texts, strict=True)]
+    return replace(document, sections=tuple(sections), edits=tuple({"corruption": corruption, **e} for e in edits))
 
 
 def eligible_places(article: Article, corruption: str) -> list[Place]:
     """Where a corruption can strike."""
-    return list(CORRUPTIONS[corruption].places(article))
-
-
-def _sentences(keep: Callable[[Article, int, int, Sentence], bool]) -> Callable[[Article], Iterator[Place]]:
-
-    def places(article: Article) -> Iterator[Place]:
-        for i, (_, sentences) in enumerate(article.sections):
-            yield from ((i, j) for j, sentence in enumerate(sentences) if keep(article, i, j, sentence))
-
-    return places
-
-
-def _swap(layout: Layout, struck: list[int]) -> None:
-    for i in struck:
-        layout[i], layout[i + 1] = layout[i + 1], layout[i]
-
-
-def _repeat(layout: Layout, struck: list[int]) -> None:
-    sound = list(layout)
-    for i in struck:
-        layout[i] = sound[i - 1]
+    if corruption in OF_SECTIONS:
+        return [(i, -1) for i in OF_SECTIONS[corruption](len(article.sections))]
+    keep = OF_SENTENCES[corruption][0]
+    sentences = ((i, j, s) for i, (_, rows) in enumerate(article.sections) for j, s in enumerate(rows))
+    return [(i, j) for i, j, s in sentences if keep(article, i, j, s)]
 
 
 def _number(article: Article, section: int, sentence: int) -> int:
     return sum(len(rows) for _, rows in article.sections[:section]) + sentence
 
 
-def _newcomers(article: Article, section: int, sentence: int) -> set[int]:
+def _newcomers(article: Article, section: int, sentence: int) -> list[int]:
     """Which of a sentence's mentions are the first of their person."""
     number, sentences = _number(article, section, sentence), article.sentences
-    met = {mention.person for earlier in sentences[:number] for mention in earlier.mentions}
-    persons = [mention.person for mention in sentences[number].mentions]
-    return {order for order, person in enumerate(persons) if person not in met and person not in persons[:order]}
+    met = [mention.person for earlier in sentences[:number] for mention in earlier.mentions]
+    persons = met + [mention.person for mention in sentences[number].mentions]
+    return [i - len(met) for i in range(len(met), len(persons)) if persons[i] not in persons[:i]]
 
 
 def _replaced(text: str, replacements: Sequence[tuple[int, int, str]]) -> str:
@@ -131,25 +100,26 @@ def _replaced(text: str, replacements: Sequence[tuple[int, int, str]]) -> str:
     return text
 
 
-def _pronoun(mention: Mention, gender: str) -> tuple[int, int, str]:
-    return mention.start, mention.end, FORMS[mention.role][gender].lower()
+def _pronouns(sentence: Sentence, genders: Mapping[int, str]) -> str:
+    """The sentence with pronouns of a gender in place of some of its mentions."""
+    chosen = ((sentence.mentions[place], gender) for place, gender in genders.items())
+    return _replaced(sentence.text, [(m.start, m.end, FORMS[m.role][gender].lower()) for m, gender in chosen])
 
 
-def _wrong_pronouns(context: Context, place: Place) -> str:
-    sentence = context.sentence(place)
-    pronouns = [m for m in sentence.mentions if m.tag not in GENDERS]
-    return _replaced(sentence.text, [_pronoun(m, WRONG_GENDER[GENDER_OF[m.tag]]) for m in pronouns])
+def _wrong_pronouns(context: Context) -> str:
+    mentions = enumerate(context.sentence.mentions)
+    return _pronouns(context.sentence, {i: WRONG_GENDER[GENDER_OF[m.tag]] for i, m in mentions if m.tag not in GENDERS})
 
 
-def _unnamed(context: Context, place: Place) -> str:
+def _unnamed(context: Context) -> str:
     """Persons whom nobody has introduced become pronouns."""
-    sentence, newcomers = context.sentence(place), _newcomers(context.article, *place)
-    return _replaced(sentence.text, [_pronoun(m, m.tag) for i, m in enumerate(sentence.mentions) if i in newcomers])
+    mentions = context.sentence.mentions
+    return _pronouns(context.sentence, {i: mentions[i].tag for i in _newcomers(context.article, *context.place)})
 
 
-def _drifted(context: Context, place: Place) -> str:
+def _drifted(context: Context) -> str:
     """Every content word becomes a word of the document's least topic, in the same slot and shape."""
-    sentence, world = context.sentence(place), context.world
+    sentence, world = context.sentence, domain(context.domain)
     tables = world.vocabulary.topics[int(world.prior.weights(context.article.eta[None])[0].argmin())].tables
     replacements = []
     for slot, word, start, end in sentence.words:
@@ -167,33 +137,35 @@ def _donors(seed: int, domain_name: str, index: int) -> tuple[str, ...]:
     return tuple(s.text for s in write(seed, domain_name, index).sentences if not s.mentions)
 
 
-def _off_topic(context: Context, _: Place) -> str:
+def _off_topic(context: Context) -> str:
     return context.draws.pick(_donors(context.seed, context.domain, context.article.index + DONOR_OFFSET))
 
 
-def _translated(context: Context, place: Place) -> str:
+def _translated(context: Context) -> str:
     """Every lower-case word in one invented language; names and numbers stay."""
     language = context.draws.pick(LANGUAGES)
-    return re.sub(r"\b[a-z]+\b", lambda word: translate_word(language, word[0]), context.sentence(place).text)
+    return re.sub(r"\b[a-z]+\b", lambda word: translate_word(language, word[0]), context.sentence.text)
 
 
-def _falsified(context: Context, place: Place) -> str:
+def _falsified(context: Context) -> str:
     """Every stated fact with a different value of the same relation."""
-    sentence, page = context.sentence(place), context.article
+    sentence, page = context.sentence, context.article
     text = sentence.text
     for name in sentence.relations:
         relation, true = grammar.RELATIONS[page.kind][name], page.facts[name]
-        value = grammar.other_value(page.kind, name, true, context.draws, context.world.vocabulary)
+        value = grammar.other_value(page.kind, name, true, context.draws, domain(context.domain).vocabulary)
         head, shown, tail = text.rpartition(relation.show(true))
         text = head + relation.show(value) + tail if shown else text
     return text
 
 
-def _misconnected(context: Context, place: Place) -> str:
+def _misconnected(context: Context) -> str:
     """A connective that never stands for the sentence's sense or one like it, in the same place."""
-    sentence = context.sentence(place)
-    old = grammar.CONNECTIVES[sentence.connective]
-    new = grammar.CONNECTIVES[context.draws.pick(grammar.wrong_connectives(sentence.sense, sentence.across))]
+    sentence = context.sentence
+    probabilities, sense = grammar.connective_probabilities()[int(sentence.across)], grammar.SENSES[sentence.sense]
+    alike = [grammar.SENSES.index(name) for name in (ALIKE if sense in ALIKE else (sense,))]
+    wrong = np.flatnonzero(probabilities.any(axis=0) & ~probabilities[alike].any(axis=0)).tolist()
+    old, new = grammar.CONNECTIVES[sentence.connective], grammar.CONNECTIVES[context.draws.pick(wrong)]
     if sentence.across:
         comma = "" if new == "yet" else ","
         return re.sub(rf"^{old.capitalize()},?", new.capitalize() + comma, sentence.text)
@@ -201,31 +173,33 @@ def _misconnected(context: Context, place: Place) -> str:
     return f"{head} {new} {tail}"
 
 
-def _contradicted(context: Context, place: Place) -> str:
-    text = context.sentence(place).text
+def _contradicted(context: Context) -> str:
+    text = context.sentence.text
     first, second = text.split(" ", 2)[:2]
     named = first in PROPER or (first in lexicon.PREFIXES and second in PROPER)
     return f"{text} It is not true that {text if named else text[0].lower() + text[1:]}"
 
 
-CORRUPTIONS: Mapping[str, Corruption] = {
-    "section_order": Corruption(lambda a: ((i, -1) for i in range(0, len(a.sections) - 1, 2)), rearrange=_swap),
-    "repeated_section": Corruption(lambda a: ((i, -1) for i in range(1, len(a.sections))), rearrange=_repeat),
-    "wrong_pronoun": Corruption(
-        _sentences(lambda a, i, j, s: any(m.tag not in GENDERS for m in s.mentions)), _wrong_pronouns
-    ),
-    "new_entity_as_pronoun": Corruption(_sentences(lambda a, i, j, s: bool(_newcomers(a, i, j))), _unnamed),
-    "topic_drift": Corruption(
-        _sentences(lambda a, i, j, s: bool(s.words) and 2 * _number(a, i, j) >= len(a.path)), _drifted
-    ),
-    "off_topic_sentence": Corruption(
-        _sentences(lambda a, i, j, s: j > 0 and not s.mentions and not s.relations), _off_topic
-    ),
-    "mixed_language": Corruption(_sentences(lambda a, i, j, s: True), _translated),
-    "false_fact": Corruption(_sentences(lambda a, i, j, s: bool(s.relations)), _falsified),
-    "repeated_sentence": Corruption(
-        _sentences(lambda a, i, j, s: j > 0), lambda context, place: context.sentence((place[0], place[1] - 1)).text
-    ),
-    "wrong_connective": Corruption(_sentences(lambda a, i, j, s: s.connective > 0), _misconnected),
-    "contradiction": Corruption(_sentences(lambda a, i, j, s: not s.mentions and not s.connective), _contradicted),
+def _repeated(context: Context) -> str:
+    section, sentence = context.place
+    return context.article.sections[section][1][sentence - 1].text
+
+
+# which of so many sections can be struck: a section changes places with the next, or has the text of the one before
+OF_SECTIONS: Mapping[str, Callable[[int], range]] = {
+    "section_order": lambda sections: range(0, sections - 1, 2),
+    "repeated_section": lambda sections: range(1, sections),
 }
+# whether sentence j of section i of an article can be struck, and its new text
+OF_SENTENCES: Mapping[str, tuple[Callable[[Article, int, int, Sentence], bool], Callable[[Context], str]]] = {
+    "wrong_pronoun": (lambda a, i, j, s: any(m.tag not in GENDERS for m in s.mentions), _wrong_pronouns),
+    "new_entity_as_pronoun": (lambda a, i, j, s: bool(_newcomers(a, i, j)), _unnamed),
+    "topic_drift": (lambda a, i, j, s: bool(s.words) and 2 * _number(a, i, j) >= len(a.path), _drifted),
+    "off_topic_sentence": (lambda a, i, j, s: j > 0 and not s.mentions and not s.relations, _off_topic),
+    "mixed_language": (lambda a, i, j, s: True, _translated),
+    "false_fact": (lambda a, i, j, s: bool(s.relations), _falsified),
+    "repeated_sentence": (lambda a, i, j, s: j > 0, _repeated),
+    "wrong_connective": (lambda a, i, j, s: s.connective > 0, _misconnected),
+    "contradiction": (lambda a, i, j, s: not s.mentions and not s.connective, _contradicted),
+}
+CORRUPTIONS = (*OF_SECTIONS, *OF_SENTENCES)

@@ -26,23 +26,18 @@ MAX_SECTIONS = 40  # reached with probability below 1e-9 in every domain; a long
 class SectionChain:
     """A sparse first-order chain over section types.
 
-    Attributes:
-        types: section titles.
-        transitions: float64, (types + 1, types + 1); row 0 is begin and row 1 + i type i, column j type j and the
-            last column the end. A zero is a forbidden transition.
+    ``transitions`` is float64, (types + 1, types + 1): row 0 is begin and row 1 + i type i, column j type j and the last column
+    the end; a zero is a forbidden transition.
     """
 
     types: tuple[str, ...]
     transitions: np.ndarray
 
-    @classmethod
-    def from_table(cls, table: Mapping[str, Mapping[str, float]]) -> "SectionChain":
-        """Rows ``begin`` and one per type; columns are types and ``end``; each row sums to one."""
-        types = tuple(name for name in table if name != "begin")
-        matrix = np.array([[table[row].get(column, 0.0) for column in (*types, "end")] for row in ("begin", *types)])
-        if not np.allclose(matrix.sum(axis=1), 1.0, atol=1e-12):
-            raise BadInput(f"rows of the section chain sum to {matrix.sum(axis=1)}, allowed is 1; fix the table")
-        return cls(types, matrix)
+    def __post_init__(self) -> None:
+        if not np.allclose(self.transitions.sum(axis=1), 1.0, atol=1e-12):
+            raise BadInput(
+                f"rows of the section chain sum to {self.transitions.sum(axis=1)}, allowed is 1; fix the table"
+            )
 
     @cached_property
     def _cumulative(self) -> list[list[float]]:
@@ -75,20 +70,13 @@ class SectionChain:
 
 @dataclass(frozen=True)
 class TopicPrior:
-    """Logistic-normal prior and bridge of one domain.
+    """Logistic-normal prior and bridge of one domain."""
 
-    Attributes:
-        topics: number of topics, one more than the free logits.
-        block: topics of a block share ``correlation``; other pairs are independent.
-        variance: of each logit over documents.
-        sigma_m2: variance of the bridge per sentence step.
-    """
-
-    topics: int
-    block: int = 3
-    variance: float = 2.5
+    topics: int  # one more than the free logits
+    block: int = 3  # topics of a block share ``correlation``; other pairs are independent
+    variance: float = 2.5  # of each logit over documents
     correlation: float = 0.6
-    sigma_m2: float = 0.05
+    sigma_m2: float = 0.05  # variance of the bridge per sentence step
 
     @cached_property
     def mean(self) -> np.ndarray:
@@ -136,10 +124,7 @@ class TopicPrior:
         return 0.5 * size * (1 + math.log(2 * math.pi)) + 0.5 * float(np.linalg.slogdet(self.covariance)[1])
 
     def expected_variance_estimate(self) -> float:
-        r"""Expected printed estimate of $\sigma_m^2$ (sheng2024 section 4): $n\sigma_m^2/2$ for $n$ dimensions.
-
-        Each $\beta_i = \lVert s_i - \mu_i \rVert^2 / (2 v_i)$ has expectation $n \sigma_m^2 / 2$.
-        """
+        r"""Expected printed estimate of $\sigma_m^2$ (sheng2024 section 4): $n\sigma_m^2/2$, as of each $\lVert s_i - \mu_i \rVert^2 / (2 v_i)$."""
         return 0.5 * (self.topics - 1) * self.sigma_m2
 
     def expected_bridge_score(self, sentences: Sequence[int]) -> float:
@@ -176,40 +161,37 @@ class Kind:
 
 @dataclass(frozen=True)
 class Domain:
-    """Everything that articles of one domain are drawn from.
-
-    Attributes:
-        kind_of: kind of page by the title of its second section.
-        kind: of all other pages.
-        styles: by section title, or by ``title/kind`` where they depend on the kind.
-        fact_share: probability that an eligible sentence of an abstract states a fact.
-    """
+    """Everything that articles of one domain are drawn from."""
 
     chain: SectionChain
-    kind_of: Mapping[str, str]
-    kind: str
+    kind_of: Mapping[str, str]  # kind of page by the title of its second section
+    kind: str  # of all other pages
     kinds: Mapping[str, Kind]
-    styles: Mapping[str, Style]
+    styles: Mapping[str, Style]  # by section title, or by ``title/kind`` where they depend on the kind
     vocabulary: Vocabulary
     prior: TopicPrior
-    fact_share: float = 0.4
+    fact_share: float = 0.4  # probability that an eligible sentence of an abstract states a fact
 
 
-def _scientific(name: str, field: str) -> Domain:
-    frames = table(f"{field}_frames")
-    styles = {title: compile_style(block) for title, block in frames["sections"].items()}
-    kinds = {"study": Kind(MentionProcess(quiet=1.0), (compile_frame(frames["opening"]),))}
-    chain, words = SectionChain.from_table(table("section_chains")[name]), vocabulary(field)
-    return Domain(chain, {}, "study", kinds, styles, words, TopicPrior(len(words.topics), block=2))
+@cache
+def domain(name: str) -> Domain:
+    """The domain of that name, built once. Raises BadInput: no such domain of articles.
 
-
-def _encyclopedic(name: str) -> Domain:
-    """Pages on persons, films, cities and companies; in ``encyclopedia`` every section is written like an abstract.
-
-    So most facts of an encyclopedia's pages are stated in them.
+    Scientific domains have one kind of page, the others pages on persons, films, cities and companies. In ``encyclopedia`` every
+    section is written like an abstract, so most facts of its pages are stated in them.
     """
-    frames, chains = table("encyclopedic_frames"), table("section_chains")
+    if name not in DOMAINS:
+        raise BadInput(f"domain {name!r} has no articles, allowed are {sorted(DOMAINS)}; choose one of them")
+    chains, field = table("section_chains"), SCIENTIFIC.get(name, "everyday")
+    frames = table(f"{field}_frames" if name in SCIENTIFIC else "encyclopedic_frames")
+    rows, words = chains[name], vocabulary(field)
+    types = tuple(title for title in rows if title != "begin")
+    matrix = np.array([[rows[row].get(column, 0.0) for column in (*types, "end")] for row in ("begin", *types)])
+    chain = SectionChain(types, matrix)
     styles = {title: compile_style(block) for title, block in frames["sections"].items()}
+    if name in SCIENTIFIC:
+        kinds = {"study": Kind(MentionProcess(quiet=1.0), (compile_frame(frames["opening"]),))}
+        return Domain(chain, {}, "study", kinds, styles, words, TopicPrior(len(words.topics), block=2))
     abstracts = {kind: compile_style(block) for kind, block in frames["abstracts"].items()}
     styles |= {f"abstract/{kind}": style for kind, style in abstracts.items()}
     kind_of = chains["kinds"]["encyclopedia" if name == "encyclopedia" else "wiki"]
@@ -217,14 +199,5 @@ def _encyclopedic(name: str) -> Domain:
         styles |= {title: abstracts[kind] for title, kind in kind_of.items()}
         styles |= {f"record/{kind}": abstracts[kind] for kind in kind_of.values()}
     kinds = {k: Kind(process, tuple(map(compile_frame, frames["openings"][k]))) for k, process in PROCESSES.items()}
-    chain, words = SectionChain.from_table(chains[name]), vocabulary("everyday")
     share = 0.9 if name == "encyclopedia" else 0.4
     return Domain(chain, kind_of, "city", kinds, styles, words, TopicPrior(len(words.topics)), share)
-
-
-@cache
-def domain(name: str) -> Domain:
-    """The domain of that name, built once. Raises BadInput: no such domain of articles."""
-    if name not in DOMAINS:
-        raise BadInput(f"domain {name!r} has no articles, allowed are {sorted(DOMAINS)}; choose one of them")
-    return _scientific(name, SCIENTIFIC[name]) if name in SCIENTIFIC else _encyclopedic(name)

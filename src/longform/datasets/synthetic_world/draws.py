@@ -23,8 +23,6 @@ def stream(*names: object) -> np.random.Generator:
 class Draws:
     """A stream of choices from one generator; equal generators make equal choices."""
 
-    __slots__ = ("_buffer", "rng")
-
     def __init__(self, rng: np.random.Generator) -> None:
         self.rng = rng
         self._buffer: list[float] = []

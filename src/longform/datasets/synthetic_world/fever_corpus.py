@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from longform.core.documents import Corpus
 from longform.datasets import fever
@@ -24,12 +25,13 @@ from longform.datasets.synthetic_world.lexicon import Vocabulary
 SUPPORTED, REFUTED, UNKNOWN = "supported", "refuted", "unknown"
 TITLE = r"(?P<title>(?!It\b)[A-Z]\w+(?: (?:of )?[A-Z]\w+)*)"
 WORD = r"(?:an? )?[\w-]+"
+PATTERNS = {"trade": r"an? (\w+)", "things": r"(\w+)", "year": r"(\d{4})", "number": r"(\d{1,3}(?:,\d{3})*)"}
 OTHER = dict.fromkeys(("{1}", "{2}", "{3}"), r"[\w ]+?") | {"{settlement}": f"(?:{'|'.join(SETTLEMENTS)})"}
 Evidence = tuple[str, int]  # title of a page and number of its sentence
+Pattern = tuple[re.Pattern[str], tuple[str, ...]]  # of a sentence, and the relations that it states
 
 
-@dataclass(frozen=True)
-class Triple:
+class Triple(NamedTuple):
     """What a sentence states: the page's title, a relation and its value."""
 
     title: str
@@ -37,32 +39,32 @@ class Triple:
     value: str
 
 
-@dataclass(frozen=True)
-class Verdict:
+class Verdict(NamedTuple):
     """A label and the sentences that it rests on; none where the label is unknown."""
 
     label: str
     evidence: frozenset[Evidence]
 
 
-@dataclass(frozen=True)
-class LabelledClaim:
-    """A claim with its true label and evidence."""
-
-    text: str
-    verdict: Verdict
-
-
-Pattern = tuple[re.Pattern[str], tuple[str, ...]]  # of a sentence, and the relations that it states
+Claim = tuple[str, Verdict]  # a text with its true label and evidence
 
 
 def _pattern(kind: str, frame: Frame, subject: str) -> Pattern:
     """The regular expression of a fact frame, one group per relation and one for the title in ``subject``'s place."""
     slots = OTHER | {subject: TITLE}
-    slots |= {f"{{F_{r}}}": RELATIONS[kind][r].pattern.replace("(", f"(?P<{r}>", 1) for r in frame.relations}
+    for relation in frame.relations:  # the one group of a value's pattern has its name
+        value = PATTERNS.get(RELATIONS[kind][relation].value.split()[0], r"([A-Z]\w+)")
+        slots[f"{{F_{relation}}}"] = value.replace("(", f"(?P<{relation}>", 1)
     parts = re.split(r"(\{\w+\})", frame.source)
     body = "".join(slots.get(part, WORD) if part.startswith("{") else re.escape(part) for part in parts)
     return re.compile(rf"^{body}(?=[ ,.])"), frame.relations
+
+
+CLAIM_PATTERNS = tuple(
+    _pattern(kind, compile_frame(relation.claim), "{T}")
+    for kind, rows in RELATIONS.items()
+    for relation in rows.values()
+)
 
 
 @cache
@@ -79,18 +81,12 @@ def page_patterns(name: str) -> tuple[Pattern, ...]:
     return tuple(patterns)
 
 
-@cache
-def _claim_patterns() -> tuple[Pattern, ...]:
-    rows = [(kind, relation.claim) for kind, relations in RELATIONS.items() for relation in relations.values()]
-    return tuple(_pattern(kind, compile_frame(source), "{T}") for kind, source in rows)
-
-
 def read_claim(sentence: str, domain_name: str) -> list[Triple]:
     """Triples of a claim or of any fact sentence of a domain; empty where it states none.
 
     The pattern of each fact frame is tried in turn; what follows a stated fact (a connective's clause) is ignored.
     """
-    for pattern, relations in _claim_patterns() + page_patterns(domain_name):
+    for pattern, relations in CLAIM_PATTERNS + page_patterns(domain_name):
         if match := pattern.match(sentence):
             return [Triple(match["title"], relation, match[relation]) for relation in relations]
     return []
@@ -118,7 +114,7 @@ class Verifier:
         return Verdict(UNKNOWN, frozenset())
 
 
-def make_claims(articles: Iterable[Article], vocabulary: Vocabulary, seed: int) -> Iterator[LabelledClaim]:
+def make_claims(articles: Iterable[Article], vocabulary: Vocabulary, seed: int) -> Iterator[Claim]:
     """Claims about each page, one per relation: stated ones are kept or falsified, the others are unknown."""
     for article in articles:
         draws = Draws(stream("claims", seed, article.title))
@@ -129,8 +125,7 @@ def make_claims(articles: Iterable[Article], vocabulary: Vocabulary, seed: int) 
                 value = other_value(article.kind, relation, value, draws, vocabulary)
                 label = REFUTED if relation in lines else UNKNOWN
             evidence = frozenset({(article.title, lines[relation])} if relation in lines else ())
-            text = claim(article.kind, article.title, relation, value)
-            yield LabelledClaim(text, Verdict(label, evidence))
+            yield claim(article.kind, article.title, relation, value), Verdict(label, evidence)
 
 
 DOMAIN = "encyclopedia"
@@ -140,40 +135,27 @@ SILENT = 3  # sentences of a page that state nothing and are taken for claims
 
 
 def build(*, name: str, seed: int, pages: Mapping[str, int], shares: Mapping[str, float] = fever.SHARES) -> Corpus:
-    """Pages and claims; see :mod:`longform.datasets.fever`.
-
-    Args:
-        pages: how many pages of each split of the encyclopedia; claims of a page go to the split drawn for the page.
-    """
+    """So many pages of each split of the encyclopedia with claims, whose split is drawn for their page; see :mod:`longform.datasets.fever`."""
     articles = list({a.title: a for a in (write(seed, DOMAIN, number) for number in indices(pages))}.values())
     claims = [*make_claims(articles, domain(DOMAIN).vocabulary, seed), *sentence_claims(articles, seed)]
+    files = {"claims.jsonl": fever_claims(claims), "wiki-pages/wiki-001.jsonl": fever_pages(articles)}
     with tempfile.TemporaryDirectory() as place:
-        folder = Path(place)
-        (folder / "wiki-pages").mkdir()
-        _write(folder / "claims.jsonl", fever_claims(claims))
-        _write(folder / "wiki-pages" / "wiki-001.jsonl", fever_pages(articles))
-        return fever.build(name=name, seed=seed, raw=folder, shares=shares)
+        (Path(place) / "wiki-pages").mkdir()
+        for file, rows in files.items():
+            (Path(place) / file).write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+        return fever.build(name=name, seed=seed, raw=Path(place), shares=shares)
 
 
-def _write(path: Path, rows: Iterable[object]) -> None:
-    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
-
-
-def _spelt(title: str) -> str:
-    return title.replace(" ", "_")
-
-
-def fever_claims(claims: Iterable[LabelledClaim]) -> Iterator[dict[str, object]]:
+def fever_claims(claims: Iterable[Claim]) -> Iterator[dict[str, object]]:
     """FEVER's claim records: id, label, claim, and evidence as lists of [annotation, evidence, page, line]."""
-    for number, labelled in enumerate(claims):
-        evidence = sorted(labelled.verdict.evidence)
+    for number, (text, verdict) in enumerate(claims):
+        evidence = [[[number, number, title.replace(" ", "_"), line]] for title, line in sorted(verdict.evidence)]
         yield {
             "id": number,
             "verifiable": "VERIFIABLE" if evidence else "NOT VERIFIABLE",
-            "label": LABELS[labelled.verdict.label],
-            "claim": labelled.text,
-            "evidence": [[[number, number, _spelt(title), line]] for title, line in evidence]
-            or [[[number, None, None, None]]],
+            "label": LABELS[verdict.label],
+            "claim": text,
+            "evidence": evidence or [[[number, None, None, None]]],
         }
 
 
@@ -182,11 +164,14 @@ def fever_pages(articles: Iterable[Article]) -> Iterator[dict[str, str]]:
     for article in articles:
         texts = [sentence.text for sentence in article.sentences]
         lines = "\n".join(f"{number}\t{text}" for number, text in enumerate(texts))
-        yield {"id": _spelt(article.title), "text": " ".join(texts), "lines": lines}
+        yield {"id": article.title.replace(" ", "_"), "text": " ".join(texts), "lines": lines}
 
 
-def sentence_claims(articles: Sequence[Article], seed: int) -> Iterator[LabelledClaim]:
-    """Sentences of the pages as claims: fact sentences kept or falsified, told of another page too, and silent ones."""
+def sentence_claims(articles: Sequence[Article], seed: int) -> Iterator[Claim]:
+    """Sentences of the pages as claims: fact sentences kept or falsified, told of another page too, and silent ones.
+
+    Of a sentence that states several facts the first is falsified.
+    """
     unknown = Verdict(UNKNOWN, frozenset())
     for article in articles:
         draws = Draws(stream("sentence claims", seed, article.title))
@@ -194,23 +179,18 @@ def sentence_claims(articles: Sequence[Article], seed: int) -> Iterator[Labelled
         stated = {relation for sentence in other.sentences for relation in sentence.relations}
         silent = 0
         for line, sentence in enumerate(article.sentences):
+            text = sentence.text
             if sentence.relations:
-                yield _fact_claim(article, line, draws)
+                relation, evidence = sentence.relations[0], frozenset({(article.title, line)})
+                value, show = article.facts[relation], RELATIONS[article.kind][relation].show
+                if show(value) in text and draws.uniform() < FALSE:
+                    wrong = other_value(article.kind, relation, value, draws, domain(DOMAIN).vocabulary)
+                    yield text.replace(show(value), show(wrong), 1), Verdict(REFUTED, evidence)
+                else:
+                    yield text, Verdict(SUPPORTED, evidence)
             elif silent < SILENT:
                 silent += 1
-                yield LabelledClaim(sentence.text, unknown)
-            movable = other.kind != article.kind and article.title in sentence.text
+                yield text, unknown
+            movable = other.kind != article.kind and article.title in text
             if movable and set(sentence.relations) - stated and draws.uniform() < ELSEWHERE:
-                yield LabelledClaim(sentence.text.replace(article.title, other.title), unknown)
-
-
-def _fact_claim(article: Article, line: int, draws: Draws) -> LabelledClaim:
-    """A fact sentence as it stands, or with another value of its first relation; only the first statement counts."""
-    sentence = article.sentences[line]
-    relation, text = sentence.relations[0], sentence.text
-    value, show = article.facts[relation], RELATIONS[article.kind][relation].show
-    evidence = frozenset({(article.title, line)})
-    if show(value) in text and draws.uniform() < FALSE:
-        wrong = other_value(article.kind, relation, value, draws, domain(DOMAIN).vocabulary)
-        return LabelledClaim(text.replace(show(value), show(wrong), 1), Verdict(REFUTED, evidence))
-    return LabelledClaim(text, Verdict(SUPPORTED, evidence))
+                yield text.replace(article.title, other.title), unknown

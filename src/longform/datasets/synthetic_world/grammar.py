@@ -17,15 +17,7 @@ import numpy as np
 
 from longform.datasets.synthetic_world import lexicon
 from longform.datasets.synthetic_world.draws import Draws, table
-from longform.datasets.synthetic_world.lexicon import (
-    GENERIC_ADJECTIVES,
-    PERSON_ADJECTIVES,
-    TABLE_SIZE,
-    Topic,
-    Vocabulary,
-    article,
-    plural,
-)
+from longform.datasets.synthetic_world.lexicon import TABLE_SIZE, Topic, Vocabulary, article, plural
 
 _TABLE = table("discourse")
 SENSES, SENSE_PROBABILITIES = tuple(_TABLE["senses"]), tuple(_TABLE["senses"].values())
@@ -36,7 +28,6 @@ INSIDE, ACROSS = (
     for place in ("inside", "across")
 )  # by sense: connectives and their cumulative probabilities
 ACROSS_PROBABILITY = 0.5  # of a clause without persons that may open with a connective
-ALIKE = {"contrast": ("contrast", "concession"), "concession": ("contrast", "concession")}  # told apart by no reader
 COMMA_SENSES = ("contrast", "concession")  # ", although" but " because"
 
 
@@ -50,32 +41,18 @@ def connective_probabilities() -> np.ndarray:
     return values
 
 
-def wrong_connectives(sense: int, across: bool) -> list[int]:
-    """Connectives of the same place in the sentence that never stand for the sense or for one like it."""
-    probabilities = connective_probabilities()[int(across)]
-    alike = [SENSES.index(name) for name in ALIKE.get(SENSES[sense], (SENSES[sense],))]
-    used, right = probabilities.any(axis=0), probabilities[alike].any(axis=0)
-    return np.flatnonzero(used & ~right).tolist()
-
-
 NAMES = {
     "place": lexicon.PLACES, "company": lexicon.COMPANIES, "region": lexicon.REGIONS, "river": lexicon.RIVERS,
     "language": lexicon.LANGUAGES,
 }  # fmt: skip
-PATTERNS = {"trade": r"an? (\w+)", "things": r"(\w+)", "year": r"(\d{4})", "number": r"(\d{1,3}(?:,\d{3})*)"}
 
 
 @dataclass(frozen=True)
 class Relation:
-    """A functional relation: each page has exactly one value.
+    """A functional relation: each page has exactly one value."""
 
-    Attributes:
-        value: a kind of name; ``year`` or ``number`` with its least and most; a person's ``trade``; or ``things``.
-        claim: the sentence that says it of the page's title, without its stop.
-    """
-
-    value: str
-    claim: str
+    value: str  # a kind of name; ``year`` or ``number`` with its least and most; a person's ``trade``; or ``things``
+    claim: str  # the sentence that says it of the page's title, without its stop
 
     def draw(self, draws: Draws, vocabulary: Vocabulary) -> str:
         """A value."""
@@ -91,11 +68,6 @@ class Relation:
     def show(self, value: str) -> str:
         """How the value stands in a sentence."""
         return article(value) if self.value == "trade" else value
-
-    @property
-    def pattern(self) -> str:
-        """Regular expression of a shown value; its one group is the value."""
-        return PATTERNS.get(self.value.split()[0], r"([A-Z]\w+)")
 
 
 RELATIONS: Mapping[str, Mapping[str, Relation]] = {
@@ -118,11 +90,8 @@ def other_value(kind: str, relation: str, true: str, draws: Draws, vocabulary: V
 
 SETTLEMENTS = table("words")["settlements"]
 GENRES, DIRECTIONS = table("words")["genres"].split(), table("words")["directions"].split()
-WORD_SLOTS = {"agent": "person", "adj": "adjective"} | {
-    name: name for name in ("thing", "being", "stuff", "event", "idea", "place", "verb", "deed")
-}
-
-
+WORD_SLOTS = {"agent": "person", "adj": "adjective"}
+WORD_SLOTS |= {name: name for name in lexicon.SLOTS if name not in WORD_SLOTS.values()}
 Part = str | int | Callable[["Page"], str]
 
 
@@ -182,22 +151,30 @@ def _year(page: Page) -> str:
     return str(page.year)
 
 
+def _any(words: Sequence[str], shape: Callable[[str], str] = str) -> Callable[[Page], str]:
+    return lambda page: shape(page.draws.pick(words))
+
+
+def _integer(low: int, high: int) -> Callable[[Page], str]:
+    return lambda page: f"{page.draws.integer(low, high):,}"
+
+
 SLOTS: dict[str, Callable[[Page], str]] = {
     "T": lambda page: page.title,
-    "Town": lambda page: page.draws.pick(lexicon.PLACES),
-    "River": lambda page: page.draws.pick(lexicon.RIVERS),
+    "Town": _any(lexicon.PLACES),
+    "River": _any(lexicon.RIVERS),
     "year": _year,
     "year2": lambda page: str(page.year + page.draws.integer(1, 12)),
-    "small": lambda page: str(page.draws.integer(3, 60)),
-    "number": lambda page: f"{page.draws.integer(1_000, 99_000):,}",
-    "dir": lambda page: page.draws.pick(DIRECTIONS),
-    "height": lambda page: str(page.draws.integer(120, 990)),
-    "look": lambda page: page.draws.pick(GENERIC_ADJECTIVES),
-    "a_look": lambda page: article(page.draws.pick(GENERIC_ADJECTIVES)),
-    "mood": lambda page: page.draws.pick(PERSON_ADJECTIVES),
-    "a_mood": lambda page: article(page.draws.pick(PERSON_ADJECTIVES)),
-    "settlement": lambda page: page.draws.pick(SETTLEMENTS),
-    "genre": lambda page: page.draws.pick(GENRES),
+    "small": _integer(3, 60),
+    "number": _integer(1_000, 99_000),
+    "dir": _any(DIRECTIONS),
+    "height": _integer(120, 990),
+    "look": _any(lexicon.GENERIC_ADJECTIVES),
+    "a_look": _any(lexicon.GENERIC_ADJECTIVES, article),
+    "mood": _any(lexicon.PERSON_ADJECTIVES),
+    "a_mood": _any(lexicon.PERSON_ADJECTIVES, article),
+    "settlement": _any(SETTLEMENTS),
+    "genre": _any(GENRES),
 }
 for _name, _slot in WORD_SLOTS.items():
     for _suffix in ("", "2"):
@@ -206,32 +183,19 @@ for _name, _slot in WORD_SLOTS.items():
         SLOTS[f"{_name}s{_suffix}"] = _word(_slot, plural, _suffix)
 
 
-def _fact(relation: str) -> Callable[[Page], str]:
-    return lambda page: RELATIONS[page.kind][relation].show(page.facts[relation])
-
-
-def _part(text: str) -> Part:
-    if not text.startswith("{"):
-        return text
-    slot = text[1:-1]
-    return int(slot) if slot.isdigit() else _fact(slot[2:]) if slot.startswith("F_") else SLOTS[slot]
-
-
 def compile_frame(source: str) -> Frame:
     """Split a frame at its slots. Raises KeyError: a slot that the grammar does not know."""
-    parts = tuple(_part(text) for text in re.split(r"(\{\w+\})", source) if text)
+
+    def part(text: str) -> Part:
+        slot = text[1:-1]
+        if not text.startswith("{"):
+            return text
+        if slot.startswith("F_"):
+            return lambda page: RELATIONS[page.kind][slot[2:]].show(page.facts[slot[2:]])
+        return int(slot) if slot.isdigit() else SLOTS[slot]
+
+    parts = tuple(part(text) for text in re.split(r"(\{\w+\})", source) if text)
     return Frame(source, parts, tuple(re.findall(r"\{F_(\w+)\}", source)), "{year" in source)
-
-
-def pluralise(source: str) -> str:
-    """The verb phrase after a plural subject: ``was`` becomes ``were``, a present ``-s`` goes."""
-    words = source.split(" ")
-    place = int(words[0].endswith("ly") or words[0] == "often")
-    verb = words[place]
-    irregular = {"was": "were", "has": "have", "is": "are", "tries": "try"}
-    if verb in irregular or (verb.endswith("s") and not verb.endswith("ss")):
-        words[place] = irregular.get(verb, verb[:-1])
-    return " ".join(words)
 
 
 @dataclass(frozen=True)
@@ -251,41 +215,46 @@ def compile_style(block: str) -> Style:
     for line in block.strip().splitlines():
         mark, rest = line.strip()[0], line.strip()[1:]
         lines[mark].extend(part.strip() for part in rest.split("|") if part.strip())
-    plain = [compile_frame(source) for source in lines["-"]]
-    predicates = {
-        (mark, many): tuple(compile_frame(pluralise(source) if many else source) for source in lines[mark])
-        for mark in "123"
-        for many in (False, True)
-    }
+
+    def compiled(sources: Sequence[str], shape: Callable[[str], str] = str) -> tuple[Frame, ...]:
+        return tuple(compile_frame(shape(source)) for source in sources)
+
+    plain = compiled(lines["-"])
+    shapes = ((False, str), (True, _pluralised))
+    predicates = {(mark, many): compiled(lines[mark], shape) for mark in "123" for many, shape in shapes}
     return Style(
-        tuple(compile_frame(source + " ") for source in lines[">"]),
+        compiled(lines[">"], lambda source: source + " "),
         tuple(frame for frame in plain if not frame.relations),
         tuple(frame for frame in plain if frame.relations),
-        tuple(compile_frame(source) for source in lines["f"]),
+        compiled(lines["f"]),
         predicates,
     )
 
 
-WITH_OTHER = (" together with {3}", " with the help of {3}", " at the wish of {3}", " against the advice of {3}")
-WITH_OWN = (" with {3} family", " for {3} friends", " in {3} old age", " after {3} return")
-THIRD = {"other": tuple(map(compile_frame, WITH_OTHER)), "own": tuple(map(compile_frame, WITH_OWN))}
-CLAUSES = {
-    sense: tuple(map(compile_frame, block.splitlines())) for sense, block in table("discourse")["clauses"].items()
-}
+def _pluralised(source: str) -> str:
+    """The verb phrase after a plural subject: ``was`` becomes ``were``, a present ``-s`` goes."""
+    words = source.split(" ")
+    place = int(words[0].endswith("ly") or words[0] == "often")
+    verb = words[place]
+    irregular = {"was": "were", "has": "have", "is": "are", "tries": "try"}
+    if verb in irregular or (verb.endswith("s") and not verb.endswith("ss")):
+        words[place] = irregular.get(verb, verb[:-1])
+    return " ".join(words)
+
+
+THIRD = {manner: tuple(map(compile_frame, frames)) for manner, frames in _TABLE["third"].items()}  # a third mention
+CLAUSES = {sense: tuple(map(compile_frame, block.splitlines())) for sense, block in _TABLE["clauses"].items()}
 
 
 @dataclass(frozen=True)
 class Mention:
-    """One mention of a person: where it stands in its sentence, its tag as a reader prints it, who it is.
-
-    ``role`` is S (subject), O (any other) or P (possessor).
-    """
+    """One mention of a person: where it stands in its sentence, its tag as a reader prints it, who it is."""
 
     start: int
     end: int
     tag: str
     person: int
-    role: str
+    role: str  # S (subject), O (any other) or P (possessor)
 
 
 @dataclass(frozen=True)

@@ -6,16 +6,15 @@ A word of English becomes one fixed word of each language, and word order differ
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
-from longform.core.documents import Corpus, Document, Section
+from longform.core.documents import Corpus, Document, Section, ragged
 from longform.core.resampling import derived_seed
-from longform.datasets.synthetic_world.corpus import ragged
+from longform.datasets.synthetic_world.corpus import split_of
 from longform.datasets.synthetic_world.draws import Draws, lists, stream, table
-from longform.datasets.synthetic_world.lexicon import TABLE_SIZE, Topic, vocabulary
+from longform.datasets.synthetic_world.lexicon import TABLE_SIZE, vocabulary
 
 _SPELLING = {language: lists(rows) for language, rows in table("languages").items()}
 LANGUAGES = tuple(_SPELLING)
@@ -44,69 +43,33 @@ def language_of(word: str) -> str | None:
     return shown[0] if len(shown) == 1 else None
 
 
-@dataclass(frozen=True)
-class Clause:
-    """A clause as phrases of words, adjectives before their noun: the meaning that every language puts into order."""
+def parallel_corpus(seed: int, numbers: Sequence[int], facts: dict[str, object]) -> Corpus:
+    """English clauses and their translation, two sections titled as translators read them; each word's language is truth.
 
-    subject: tuple[str, ...]
-    verb: str
-    object: tuple[str, ...]
-    place: tuple[str, ...]
-
-    def english(self) -> str:
-        """``the young sailors painted the wooden boats near the dock .``"""
-        return f"the {' '.join(self.subject)} {self.verb} the {' '.join(self.object)} near the {' '.join(self.place)} ."
-
-    def ordered(self, language: str) -> list[str]:
-        """The English words in the order of a language, an article before each noun phrase."""
-        phrases = {"verb": [self.verb]}
-        for name in ("subject", "object", "place"):
-            *adjectives, noun = getattr(self, name)
-            after = _SPELLING[language]["adjectives"] == ("after",)
-            phrases[name] = ["the", noun, *adjectives] if after else ["the", *adjectives, noun]
-        return [word for name in _SPELLING[language]["order"] for word in phrases[name]]
-
-
-@dataclass(frozen=True)
-class Translation:
-    """An English clause, the language that it is translated into, and the target words."""
-
-    index: int
-    clause: Clause
-    language: str
-    target: tuple[str, ...]
-
-
-def write_translation(seed: int, index: int) -> Translation:
-    """Pair ``index``: a function of its arguments alone; the three languages are equally likely."""
-    draws = Draws(stream("parallel", seed, index))
-    language = draws.pick(LANGUAGES)
-    clause = _clause(draws.pick(vocabulary("everyday").topics), draws)
-    return Translation(
-        index, clause, language, tuple(translate_word(language, word) for word in clause.ordered(language))
-    )
-
-
-def _clause(topic: Topic, draws: Draws) -> Clause:
-
-    def word(slot: str) -> str:
-        return topic.tables[slot][int(draws.uniform() * TABLE_SIZE)]
-
-    def phrase(slot: str) -> tuple[str, ...]:
-        return (word("adjective"), word(slot)) if draws.uniform() < ADJECTIVE_PROBABILITY else (word(slot),)
-
-    return Clause(phrase("person"), word("verb"), phrase("thing"), phrase("place"))
-
-
-def parallel_corpus(pairs: Sequence[Translation], splits: Sequence[str], facts: dict[str, object]) -> Corpus:
-    """Two sections a document, titled ``source`` and ``target`` as translators read them; each word's language is truth."""
-    documents = []
-    for pair, split in zip(pairs, splits, strict=True):
-        sections = (Section("source", pair.clause.english()), Section("target", f"{' '.join(pair.target)} ."))
-        documents.append(Document(f"parallel-{pair.index:06d}", split, sections))
-    languages = [LANGUAGES.index(pair.language) for pair in pairs]
+    A clause is a subject, a verb, an object and a place; the three languages are equally likely.
+    """
+    documents, languages, lengths = [], [], []
+    for index in numbers:
+        draws = Draws(stream("parallel", seed, index))
+        language = draws.pick(LANGUAGES)
+        spelling, tables = _SPELLING[language], draws.pick(vocabulary("everyday").topics).tables
+        phrases: dict[str, list[str]] = {}
+        for part, slot in (("subject", "person"), ("verb", "verb"), ("object", "thing"), ("place", "place")):
+            described = part != "verb" and draws.uniform() < ADJECTIVE_PROBABILITY
+            slots = ("adjective", slot) if described else (slot,)
+            phrases[part] = [tables[name][int(draws.uniform() * TABLE_SIZE)] for name in slots]
+        subject, verb, thing, place = (" ".join(words) for words in phrases.values())
+        source = f"the {subject} {verb} the {thing} near the {place} ."
+        for part in ("subject", "object", "place"):
+            ordered = phrases[part][::-1] if spelling["adjectives"] == ("after",) else phrases[part]
+            phrases[part] = ["the", *ordered]
+        words = [translate_word(language, word) for part in spelling["order"] for word in phrases[part]]
+        sections = (Section("source", source), Section("target", f"{' '.join(words)} ."))
+        documents.append(Document(f"parallel-{index:06d}", split_of(index), sections))
+        languages.append(LANGUAGES.index(language))
+        lengths.append(len(words))
     truth = {"language": np.array(languages, dtype=np.int64), "language_names": np.array(LANGUAGES, dtype=np.str_)}
-    rows = [[language] * len(pair.target) for language, pair in zip(languages, pairs, strict=True)]
-    truth |= ragged("word_language", rows)
+    rows = ([language] * length for language, length in zip(languages, lengths, strict=True))
+    truth |= ragged("word_language", rows, np.int64)
     known = {"language_nll": math.log(len(LANGUAGES)), "language_convention": "nats per document, uniform"}
     return Corpus(documents, truth, facts | known)

@@ -4,7 +4,7 @@ Names are composed of syllables, the same for every seed. A noun of one topic an
 below the kind, and kinds below a small upper tree.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -12,7 +12,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 
-from longform.core.documents import BadInput
+from longform.core.documents import BadInput, grouped
 from longform.datasets.synthetic_world.draws import lists, stream, table
 
 _SYLLABLES = lists(table("names"))
@@ -51,12 +51,6 @@ def numbered_company(number: int) -> str:
     return COMPANIES[company] if rank == 0 else f"{COMPANIES[company]} of {numbered_place(rank - 1)}"
 
 
-def numbered_person(pool: tuple[str, ...], number: int) -> tuple[str, str]:
-    """First name and surname of that number; within a pool they repeat after 124,800 numbers."""
-    rank, last = divmod(number, len(SURNAMES))
-    return pool[(rank + 7 * last) % len(pool)], SURNAMES[last]
-
-
 VOCABULARIES = ("everyday", "medical", "physical")
 SLOTS = ("person", "thing", "being", "stuff", "event", "idea", "place", "adjective", "verb", "deed")
 TABLE_SIZE = 1024  # probabilities are multiples of 1/1024, so a draw is one index into a table
@@ -64,14 +58,8 @@ GENERIC_SHARE = 0.2  # of a topic's adjective mass lies on adjectives that every
 ZIPF_EXPONENT = 0.7  # ours: flat enough that a document shows many words of a topic
 _WORDS = table("words")
 GENERIC_ADJECTIVES, PERSON_ADJECTIVES = tuple(_WORDS["adjectives"].split()), tuple(_WORDS["moods"].split())
-COMMON_DEEDS = tuple(_WORDS["deeds"].split())
 SPARE = lists(_WORDS["spare"])  # words of a slot that a topic leaves out
-_SLOT_OF_KIND = {kind: slot for slot, kinds in lists(_WORDS["slots"]).items() for kind in kinds}
-
-
-def slot_of(kind: str) -> str:
-    """The slot of a frame that words of a kind fill."""
-    return _SLOT_OF_KIND.get(kind, "thing")
+SLOT_OF_KIND = {kind: slot for slot, kinds in lists(_WORDS["slots"]).items() for kind in kinds}  # others fill "thing"
 
 
 @dataclass(frozen=True)
@@ -81,11 +69,6 @@ class Topic:
     name: str
     kinds: Mapping[str, tuple[str, ...]]
     tables: Mapping[str, tuple[str, ...]]
-
-    def probabilities(self, slot: str) -> dict[str, float]:
-        """P(word | topic, slot), exact."""
-        words, counts = np.unique(np.array(self.tables[slot]), return_counts=True)
-        return dict(zip(words.tolist(), (counts / TABLE_SIZE).tolist(), strict=True))
 
 
 @dataclass(frozen=True)
@@ -103,12 +86,11 @@ class Vocabulary:
     def word_probabilities(self) -> np.ndarray:
         """P(word | topic, slot): float64, (topics, slots, words); each (topic, slot) row sums to one."""
         index = {word: i for i, word in enumerate(self.words)}
-        values = np.zeros((len(self.topics), len(SLOTS), len(self.words)))
+        counts = np.zeros((len(self.topics), len(SLOTS), len(self.words)))
         for k, topic in enumerate(self.topics):
             for s, slot in enumerate(SLOTS):
-                for word, probability in topic.probabilities(slot).items():
-                    values[k, s, index[word]] = probability
-        return values
+                np.add.at(counts[k, s], [index[word] for word in topic.tables[slot]], 1)
+        return counts / TABLE_SIZE
 
 
 @cache
@@ -120,30 +102,26 @@ def vocabulary(name: str) -> Vocabulary:
 def _topic(name: str, kinds: Mapping[str, tuple[str, ...]]) -> Topic:
     slots: dict[str, tuple[str, ...]] = {}
     for kind, words in kinds.items():
-        slots[slot_of(kind)] = slots.get(slot_of(kind), ()) + words
-    slots = slots | {slot: words for slot, words in SPARE.items() if slot not in slots}
-    slots["deed"] = slots.get("deed", ()) + COMMON_DEEDS
+        slot = SLOT_OF_KIND.get(kind, "thing")
+        slots[slot] = slots.get(slot, ()) + words
+    slots |= {slot: words for slot, words in SPARE.items() if slot not in slots}
+    slots["deed"] = slots.get("deed", ()) + tuple(_WORDS["deeds"].split())
     tables = {}
     for slot, words in slots.items():
-        weights = _weights(len(words))
+        weights = _zipf(len(words))
         if slot == "adjective":
-            shared = _weights(len(GENERIC_ADJECTIVES)) * GENERIC_SHARE
+            shared = _zipf(len(GENERIC_ADJECTIVES)) * GENERIC_SHARE
             words, weights = words + GENERIC_ADJECTIVES, np.concatenate([weights * (1 - GENERIC_SHARE), shared])
-        shuffled = weights[stream("zipf", f"{name}/{slot}").permutation(len(weights))]
-        tables[slot] = tuple(w for w, n in zip(words, _counts(shuffled), strict=True) for _ in range(n))
+        exact = weights[stream("zipf", f"{name}/{slot}").permutation(len(weights))] * TABLE_SIZE
+        counts = np.floor(exact).astype(int)
+        counts[np.argsort(counts - exact, kind="stable")[: TABLE_SIZE - counts.sum()]] += 1
+        tables[slot] = tuple(np.repeat(words, counts).tolist())
     return Topic(name, kinds, tables)
 
 
-def _weights(count: int) -> np.ndarray:
+def _zipf(count: int) -> np.ndarray:
     weights = np.arange(1, count + 1, dtype=float) ** -ZIPF_EXPONENT
     return weights / weights.sum()
-
-
-def _counts(weights: np.ndarray) -> np.ndarray:
-    exact = weights * TABLE_SIZE
-    counts = np.floor(exact).astype(int)
-    counts[np.argsort(counts - exact, kind="stable")[: TABLE_SIZE - counts.sum()]] += 1
-    return counts
 
 
 @cache
@@ -173,97 +151,64 @@ NOT_NOUNS = ("adjective", "verb", "deed")
 LEXICON = "synthetic"
 
 
-@dataclass(frozen=True)
-class Synset:
-    """One concept: its number, its word, its hypernym's number, and its gloss."""
+def synsets(vocabulary: Vocabulary) -> dict[str, tuple[str, str | None, str]]:
+    """A tree of the vocabulary's nouns: word, key of the hypernym and gloss of each concept by its key, hypernyms first."""
+    tree = {name: (name, parent, gloss) for name, (parent, gloss) in table("taxonomy")["nodes"].items()}
 
-    number: int
-    word: str
-    hypernym: int | None
-    gloss: str
-
-    @property
-    def identifier(self) -> str:
-        """``synthetic-00000012-n``, of which WordNet's tools read the middle as an offset."""
-        return f"{LEXICON}-{self.number:08d}-n"
-
-
-def synsets(vocabulary: Vocabulary) -> tuple[Synset, ...]:
-    """A tree of the vocabulary's nouns; a synset's place in the tuple is its number less one, hypernyms come first."""
-    grown: list[Synset] = []
-    numbers: dict[str, int] = {}
-
-    def add(key: str, word: str, parent: str | None, gloss: str) -> None:
-        numbers[key] = len(grown) + 1
-        grown.append(Synset(len(grown) + 1, word, numbers[parent] if parent else None, gloss))
-
-    def add_group(node: str, kind: str, word: str, gloss: str) -> None:
-        if f"kind/{kind}" not in numbers:
+    def add_group(name: str, kind: str, owner: str) -> str:
+        if f"kind/{kind}" not in tree:
             parent = PARENT_OF_KIND.get(kind, "artefact")
-            add(f"kind/{kind}", f"{kind} kind", parent, f"{article(parent)} of the sort called {kind}")
-        add(node, word, f"kind/{kind}", f"{article(kind)} that belongs to {gloss}")
+            tree[f"kind/{kind}"] = (f"{kind} kind", parent, f"{article(parent)} of the sort called {kind}")
+        tree[f"{name}/{kind}"] = (f"{name} {kind}", f"kind/{kind}", f"{article(kind)} that belongs to {owner}")
+        return f"{name}/{kind}"
 
-    for name, (parent, gloss) in table("taxonomy")["nodes"].items():
-        add(name, name, parent, gloss)
     for topic in vocabulary.topics:
-        for kind, nouns in topic.kinds.items():
-            if kind not in NOT_NOUNS:
-                node = f"{topic.name}/{kind}"
-                add_group(node, kind, f"{topic.name} {kind}", f"the {topic.name}")
-                for rank, noun in enumerate(nouns):
-                    add(f"{node}/{noun}", noun, node, _gloss(topic.name, kind, topic.kinds, rank))
+        for kind in [kind for kind in topic.kinds if kind not in NOT_NOUNS]:
+            node = add_group(topic.name, kind, f"the {topic.name}")
+            for rank, noun in enumerate(topic.kinds[kind]):
+                tree[f"{node}/{noun}"] = (noun, node, _gloss(topic, kind, rank))
     for slot, kind in table("taxonomy")["spare"].items():
-        if any(slot not in map(slot_of, topic.kinds) for topic in vocabulary.topics):
-            node = f"common/{kind}"
-            add_group(node, kind, f"common {kind}", "no topic")
+        if any(slot not in {SLOT_OF_KIND.get(k, "thing") for k in topic.kinds} for topic in vocabulary.topics):
+            node = add_group("common", kind, "no topic")
             for noun in SPARE[slot]:
-                add(f"{node}/{noun}", noun, node, f"{article(kind)} met anywhere, called {article(noun)}")
-    return tuple(grown)
+                tree[f"{node}/{noun}"] = (noun, node, f"{article(kind)} met anywhere, called {article(noun)}")
+    return tree
 
 
-def _gloss(topic: str, kind: str, kinds: Mapping[str, tuple[str, ...]], rank: int) -> str:
+def _gloss(topic: Topic, kind: str, rank: int) -> str:
     """``a vehicle of the harbour that sailors repaired, often near the dock``: words are shared within a topic."""
 
-    def pick(words: tuple[str, ...]) -> str:
+    def pick(words: Sequence[str]) -> str:
         return words[rank % len(words)]
 
-    places = next((kinds[name] for name in PLACE_KINDS if name in kinds), ("house",))
-    near = f"often near the {pick(places)}"
+    kinds = topic.kinds
+    place = pick(next((kinds[name] for name in PLACE_KINDS if name in kinds), ("house",)))
     if kind == "person":
-        things = tuple(w for name, words in kinds.items() if slot_of(name) == "thing" for w in words)
-        return f"a person of the {topic} who {pick(kinds['verb'])} {plural(pick(things))}, {near}"
-    return f"{article(kind)} of the {topic} that {plural(pick(kinds['person']))} {pick(kinds['verb'])}, {near}"
+        thing = pick([w for name, words in kinds.items() if SLOT_OF_KIND.get(name, "thing") == "thing" for w in words])
+        what = f"a person of the {topic.name} who {pick(kinds['verb'])} {plural(thing)}"
+    else:
+        what = f"{article(kind)} of the {topic.name} that {plural(pick(kinds['person']))} {pick(kinds['verb'])}"
+    return f"{what}, often near the {place}"
 
 
 def to_lmf(vocabulary: Vocabulary) -> str:
     """The tree in the Global WordNet Association's WN-LMF 1.1."""
     tree = synsets(vocabulary)
-    senses: dict[str, list[Synset]] = {}
-    hyponyms: dict[int | None, list[Synset]] = {}
-    for synset in tree:
-        senses.setdefault(synset.word, []).append(synset)
-        hyponyms.setdefault(synset.hypernym, []).append(synset)
-    lines = [
-        '<?xml version="1.0" encoding="UTF-8"?>',
-        '<!DOCTYPE LexicalResource SYSTEM "http://globalwordnet.github.io/schemas/WN-LMF-1.1.dtd">',
-        '<LexicalResource xmlns:dc="https://globalwordnet.github.io/schemas/dc/">',
-        f'<Lexicon id="{LEXICON}" label="Nouns of the synthetic world" language="en" email="none@example.org" '
-        'license="https://creativecommons.org/publicdomain/zero/1.0/" version="1">',
-    ]
-    for word in sorted(senses):
-        key = f"{LEXICON}-{word.replace(' ', '_')}-n"
-        rows = "".join(f'<Sense id="{key}-{s.number:08d}" synset="{s.identifier}"/>' for s in senses[word])
-        lines.append(
-            f'<LexicalEntry id="{key}"><Lemma writtenForm={quoteattr(word)} partOfSpeech="n"/>{rows}</LexicalEntry>'
-        )
-    for synset in tree:
-        related = [("hypernym", tree[synset.hypernym - 1])] if synset.hypernym else []
-        related += [("hyponym", below) for below in hyponyms.get(synset.number, ())]
-        rows = "".join(f'<SynsetRelation relType="{kind}" target="{s.identifier}"/>' for kind, s in related)
-        lines.append(
-            f'<Synset id="{synset.identifier}" ili="" partOfSpeech="n">'
-            f"<Definition>{escape(synset.gloss)}</Definition>{rows}</Synset>"
-        )
+    numbers = {key: f"{number:08d}" for number, key in enumerate(tree, 1)}  # which WordNet's tools read as offsets
+    identifiers = {key: f"{LEXICON}-{number}-n" for key, number in numbers.items()}
+    lines = [table("taxonomy")["lmf"].rstrip()]
+    for word, senses in sorted(grouped(tree, lambda key: tree[key][0]).items()):
+        entry = f"{LEXICON}-{word.replace(' ', '_')}-n"
+        rows = "".join(f'<Sense id="{entry}-{numbers[key]}" synset="{identifiers[key]}"/>' for key in senses)
+        lemma = f'<Lemma writtenForm={quoteattr(word)} partOfSpeech="n"/>'
+        lines.append(f'<LexicalEntry id="{entry}">{lemma}{rows}</LexicalEntry>')
+    hyponyms = grouped(tree, lambda key: tree[key][1])
+    for key, (_, hypernym, gloss) in tree.items():
+        related = [("hypernym", hypernym)] if hypernym else []
+        related += [("hyponym", below) for below in hyponyms.get(key, ())]
+        rows = "".join(f'<SynsetRelation relType="{kind}" target="{identifiers[other]}"/>' for kind, other in related)
+        told = f"<Definition>{escape(gloss)}</Definition>{rows}"
+        lines.append(f'<Synset id="{identifiers[key]}" ili="" partOfSpeech="n">{told}</Synset>')
     return "\n".join([*lines, "</Lexicon>", "</LexicalResource>"]) + "\n"
 
 

@@ -45,34 +45,20 @@ def relabel(window: Window) -> Window:
 
 @dataclass(frozen=True)
 class MentionProcess:
-    """Settings of one kind of page; every weight is the world's own choice.
+    """Settings of one kind of page; every weight is the world's own choice."""
 
-    Attributes:
-        quiet: probability that a sentence mentions nobody.
-        stop_after: probability that a sentence goes on to its stop after one and after two mentions.
-        pronoun: weight of a pronoun against 1 for the name, where a pronoun is possible.
-        newcomer: weight of a person who is not in the window, against 1 for one who is.
-        opens_with_person: the first sentence names a man or a woman, as it must on a page about a person.
-    """
-
-    quiet: float
-    stop_after: tuple[float, float] = (0.5, 0.75)
-    pronoun: float = 2.5
-    newcomer: float = 0.6
-    opens_with_person: bool = False
+    quiet: float  # probability that a sentence mentions nobody
+    stop_after: tuple[float, float] = (0.5, 0.75)  # probability of a sentence's stop after one and after two mentions
+    pronoun: float = 2.5  # weight of a pronoun against 1 for the name, where a pronoun is possible
+    newcomer: float = 0.6  # weight of a person who is not in the window, against 1 for one who is
+    opens_with_person: bool = False  # the first sentence names a man or a woman, as on a page about a person
 
     def distribution(self, window: Window) -> dict[Symbol, float]:
         """P(next symbol | relabelled last four symbols); a new person has the next free number."""
         place = next(i for i, s in enumerate((*reversed(window), STOP)) if s in (STOP, BEGIN))
         if window[-1] == BEGIN or place == MAX_MENTIONS or self.quiet == 1.0:
             return {STOP: 1.0}
-        weights = self._mentions(window, place)
         certain = self.opens_with_person and window == OPENING
-        stop = (0.0 if certain else self.quiet, *self.stop_after)[place]
-        total = sum(weights.values())
-        return ({STOP: stop} if stop else {}) | {s: (1 - stop) * w / total for s, w in weights.items()}
-
-    def _mentions(self, window: Window, place: int) -> dict[Symbol, float]:
         people = [(person, GENDER_OF[tag]) for tag, person in reversed(window) if person >= 0]
         latest: dict[str, int] = {}
         for person, gender in people:
@@ -85,15 +71,16 @@ class MentionProcess:
             if person not in inside:
                 weights[(gender, person)] = recency
             if latest[gender] == person:
-                forms = [(SUBJECT, 1.0)] if place == 0 else [(POSSESSIVE, 0.5)] if person in inside else IN_OBJECT
+                forms = ((SUBJECT, 1.0),) if place == 0 else ((POSSESSIVE, 0.5),) if person in inside else IN_OBJECT
                 for form, share in forms:
                     symbol = (form[gender], person)
                     weights[symbol] = weights.get(symbol, 0.0) + self.pronoun * recency * share
         for gender, share in NEW_WEIGHT.items():
-            if gender == PLURAL and self.opens_with_person and window == OPENING:
-                continue
-            weights[(gender, len(genders))] = self.newcomer * share
-        return weights
+            if not (certain and gender == PLURAL):
+                weights[(gender, len(genders))] = self.newcomer * share
+        stop = (0.0 if certain else self.quiet, *self.stop_after)[place]
+        total = sum(weights.values())
+        return ({STOP: stop} if stop else {}) | {s: (1 - stop) * w / total for s, w in weights.items()}
 
     def sample(self, sentences: int, draws: Draws) -> list[Symbol]:
         """A chain of that many sentences; persons are numbered by first mention in the document."""
@@ -108,7 +95,16 @@ class MentionProcess:
                 stops += 1
                 if stops > sentences:
                     return chain
-            person = _globally(local, tag, window, genders, draws)
+            person, present = local, list(dict.fromkeys(person for _, person in window if person >= 0))
+            if 0 <= local < len(present):
+                person = present[local]
+            elif local >= 0:  # new to the window, but perhaps met before it
+                absent = [p for p, gender in enumerate(genders) if gender == tag and p not in present]
+                if absent and draws.uniform() < RETURN:
+                    person = absent[0] if draws.uniform() < PROTAGONIST else draws.pick(absent)
+                else:
+                    person = len(genders)
+                    genders.append(tag)
             chain.append((tag, person))
             window = [*window[1:], (tag, person)]
 
@@ -159,17 +155,3 @@ def _edges(process: MentionProcess) -> tuple[np.ndarray, np.ndarray, np.ndarray,
             edges.append((index[window], index[after], probability, symbol == STOP))
     source, target, probabilities, stop = map(np.array, zip(*edges, strict=True))
     return source, target, probabilities, stop
-
-
-def _globally(local: int, tag: str, window: list[Symbol], genders: list[str], draws: Draws) -> int:
-    """The document's person behind a window's number; a person new to the window may have been met before it."""
-    if local < 0:
-        return -1
-    present = list(dict.fromkeys(person for _, person in window if person >= 0))
-    if local < len(present):
-        return present[local]
-    absent = [p for p, gender in enumerate(genders) if gender == tag and p not in present]
-    if absent and draws.uniform() < RETURN:
-        return absent[0] if draws.uniform() < PROTAGONIST else draws.pick(absent)
-    genders.append(tag)
-    return len(genders) - 1

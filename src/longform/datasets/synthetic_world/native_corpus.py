@@ -9,7 +9,7 @@ import inspect
 import json
 import re
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -37,15 +37,13 @@ NAMESPACES = {"talk": (1, "Talk:"), "template": (10, "Template:"), "file": (6, "
 class Page:
     """One page of the dump and its truth.
 
-    Attributes:
-        kind: article, redirect, disambiguation, year, broken, talk, template or file.
-        sections: title and plain text of each section that a reader should keep; the lead is ``abstract``. Empty for
-            pages that are no articles, and for broken ones, whose text no rule decides.
+    ``sections``: title and plain text of each section that a reader should keep; the lead is ``abstract``. Empty for pages that are
+    no articles, and for broken ones, whose text no rule decides.
     """
 
     page_id: int
     title: str
-    kind: str
+    kind: str  # article, redirect, disambiguation, year, broken, talk, template or file
     wikitext: str
     redirect: str | None = None
     sections: tuple[tuple[str, str], ...] = ()
@@ -53,46 +51,53 @@ class Page:
     @property
     def xml(self) -> str:
         """The ``<page>`` element, as Wikimedia exports it."""
-        redirect = f"    <redirect title={quoteattr(self.redirect)} />\n" if self.redirect else ""
-        size = len(self.wikitext.encode())
-        return (
-            f"  <page>\n    <title>{escape(self.title)}</title>\n    <ns>{NAMESPACES.get(self.kind, (0, ''))[0]}</ns>\n"
-            f"    <id>{self.page_id}</id>\n{redirect}    <revision>\n      <id>{self.page_id + 1_000_000}</id>\n"
-            "      <timestamp>2020-01-01T00:00:00Z</timestamp>\n      <model>wikitext</model>\n"
-            "      <format>text/x-wiki</format>\n"
-            f'      <text bytes="{size}" xml:space="preserve">{escape(self.wikitext)}</text>\n'
-            "    </revision>\n  </page>\n"
-        )
+        values = {"title": escape(self.title), "ns": NAMESPACES.get(self.kind, (0, ""))[0], "id": self.page_id}
+        values |= {"redirect": f"    <redirect title={quoteattr(self.redirect)} />\n" if self.redirect else ""}
+        values |= {"revision": self.page_id + 1_000_000, "size": len(self.wikitext.encode())}
+        return table("wiki_markup")["page"] % {**values, "text": escape(self.wikitext)}
 
 
 def write_page(seed: int, number: int) -> Page:
     """Page ``number`` of the dump: a function of its arguments alone."""
-    markup = table("wiki_markup")
-    kind = SPECIAL.get(number % CYCLE, "article")
+    markup, kind = table("wiki_markup"), SPECIAL.get(number % CYCLE, "article")
     article = write(seed, "wiki", number)
-    title, body = article.title, " ".join(s.text for s in article.sections[0][1])
-    draws = Draws(stream("markup", seed, number))
-    page_id = FIRST_PAGE_ID + 3 * number
-    if kind == "redirect":
-        target = write(seed, "wiki", number - 1).title
-        return Page(page_id, f"{title} (old name)", kind, markup["redirect"] % {"title": target}, target)
+    title, draws = article.title, Draws(stream("markup", seed, number))
+    values = {
+        "title": title,
+        "body": " ".join(s.text for s in article.sections[0][1]),
+        "year": str(1000 + number // CYCLE),
+    }
+    page = partial(Page, FIRST_PAGE_ID + 3 * number)
     if kind == "article":
         text, sections = _article(article, draws)
-        return Page(page_id, title, kind, text, None, sections)
-    if kind == "disambiguation":
-        return Page(page_id, f"{title} (disambiguation)", kind, markup["disambiguation"] % {"title": title})
-    if kind == "year":
-        year = str(1000 + number // CYCLE)
-        return Page(page_id, year, kind, markup["year"] % {"year": year, "body": body})
+        return page(title, kind, text, None, sections)
     if kind == "broken":
         text, _ = _article(article, draws)
-        return Page(page_id, f"{title} (broken)", kind, draws.pick(markup["broken"]) + text)
-    return Page(page_id, f"{NAMESPACES[kind][1]}{title}", kind, f"== About ==\n{body}")
+        return page(f"{title} (broken)", kind, draws.pick(markup["broken"]) + text)
+    if kind == "redirect":
+        target = write(seed, "wiki", number - 1).title
+        return page(f"{title} (old name)", kind, markup["redirect"] % {"title": target}, target)
+    if kind in NAMESPACES:
+        return page(NAMESPACES[kind][1] + title, kind, f"== About ==\n{values['body']}")
+    return page(values["year"] if kind == "year" else f"{title} ({kind})", kind, markup[kind] % values)
 
 
 def _article(article: Article, draws: Draws) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """Wikitext, and what is to be read of it."""
     markup = table("wiki_markup")
-    parts, sections = [], []
+    marks, parts, sections = markup["sentences"], [], []
+
+    def marked(text: str) -> str:
+        """A sentence with inline markup that leaves its plain text unchanged."""
+        choice = draws.integer(0, 9)
+        rest, _, last = text.rpartition(" ")
+        word = last.rstrip(".")
+        if choice >= len(marks):
+            return text
+        if choice in (0, 1, 4):  # these stand in place of the last word
+            return f"{rest} {marks[choice] % {'word': word, 'capital': word.capitalize()}}" if word.isalpha() else text
+        return text + (marks[choice] % {"number": draws.integer(1, 9)} if choice == 2 else marks[choice])
+
     for number, (title, sentences) in enumerate(article.sections):
         texts = [s.text for s in sentences]
         if number == len(article.sections) - 1 and draws.uniform() < 0.3:
@@ -106,25 +111,12 @@ def _article(article: Article, draws: Draws) -> tuple[str, tuple[tuple[str, str]
             facts = "\n".join(f"| {name} = {value}" for name, value in article.facts.items())
             head = markup["infobox"] % {"kind": article.kind, "title": article.title, "facts": facts}
             texts[0] = texts[0].replace(article.title, f"'''{article.title}'''", 1)
-        parts.append(head + " ".join(_marked(text, draws) for text in texts))
+        parts.append(head + " ".join(map(marked, texts)))
     parts += [markup["see_also"]] if draws.uniform() < 0.5 else []
     parts.append(markup["references"])
     parts += [markup["external_links"]] if draws.uniform() < 0.5 else []
     parts.append(markup["last"] % {"kind": article.kind.capitalize(), "title": article.title})
     return "\n\n".join(parts), tuple(sections)
-
-
-def _marked(text: str, draws: Draws) -> str:
-    """A sentence with inline markup that leaves its plain text unchanged."""
-    choice, marks = draws.integer(0, 9), table("wiki_markup")["sentences"]
-    rest, _, last = text.rpartition(" ")
-    word = last.rstrip(".")
-    if choice >= len(marks):
-        return text
-    if choice in (0, 1, 4):  # these stand in place of the last word
-        mark = marks[choice] % {"word": word, "capital": word.capitalize()}
-        return f"{rest} {mark}" if word.isalpha() else text
-    return text + (marks[choice] % {"number": draws.integer(1, 9)} if choice == 2 else marks[choice])
 
 
 def dump_files(seed: int, pages: int) -> dict[str, bytes]:
@@ -136,16 +128,10 @@ def dump_files(seed: int, pages: int) -> dict[str, bytes]:
     return {name: b"".join(bz2.compress(stream.encode()) for stream in streams)}
 
 
-COHAN_FILES = {"train": "train.txt", "validation": "val.txt", "test": "test.txt"}
-
-
 def build(*, name: str, seed: int, form: str, documents: int, reader: Mapping[str, Any] | None = None) -> Corpus:
     """Write ``documents`` synthetic pages or articles in a native form, and read them with that form's own reader.
 
-    Args:
-        form: one of ``FORMS``.
-        reader: settings of the reader's ``build`` (:mod:`wikipedia`, :mod:`scientific`).
-
+    ``reader``: settings of its ``build`` (:mod:`wikipedia`, :mod:`scientific`).
     Raises BadInput: an unknown form, or what the reader raises.
     """
     if form not in FORMS:
@@ -163,43 +149,36 @@ def build(*, name: str, seed: int, form: str, documents: int, reader: Mapping[st
     return Corpus(corpus.documents, corpus.truth, {**corpus.facts, "synthetic": True, "form": form})
 
 
-def cohan_lines(articles: Iterable[Article], domain_name: str) -> Iterator[str]:
-    """One JSON record a line: article_id, article_text, abstract_text, labels, section_names, sections.
+def cohan_files(domain: str, seed: int, documents: int) -> Mapping[str, bytes]:
+    """The first ``documents`` articles in a file for each split, one JSON record a line.
 
     Sentences are in lower case with punctuation set apart, as Cohan et al. print them; a title is printed in one of
     several forms, which the paper's normaliser maps to one.
     """
-    printed = table("section_titles")
-    for article in articles:
-        draws = Draws(stream("cohan", domain_name, article.index))
-        sections = [[_spaced(s.text) for s in sentences] for _, sentences in article.sections]
-        record = {
-            "article_id": f"{domain_name}{article.index:07d}",
-            "article_text": [sentence for section in sections for sentence in section],
-            "abstract_text": [f"<S> {sections[0][0]} </S>", f"<S> {sections[-1][-1]} </S>"],
-            "labels": None,
-            "section_names": [draws.pick(printed.get(title, (title,))) for title, _ in article.sections],
-            "sections": sections,
-        }
-        yield json.dumps(record, ensure_ascii=False)
-
-
-def _spaced(text: str) -> str:
-    return " ".join(re.findall(r"[\w-]+(?:[.,]\d+)*|[^\w\s]", text.lower()))
-
-
-def _cohan_files(domain: str, seed: int, documents: int) -> Mapping[str, bytes]:
-    """The first ``documents`` articles in a file for each split."""
-    files = {}
-    for split, file in COHAN_FILES.items():
-        numbers = [number for number in indices({split: documents}) if number < documents]
-        lines = cohan_lines((write(seed, domain, number) for number in numbers), domain)
-        files[file] = "".join(line + "\n" for line in lines).encode()
+    printed, files = table("section_titles"), {}
+    for split, file in (("train", "train.txt"), ("validation", "val.txt"), ("test", "test.txt")):
+        lines = []
+        for number in [number for number in indices({split: documents}) if number < documents]:
+            article, draws = write(seed, domain, number), Draws(stream("cohan", domain, number))
+            sections = [
+                [" ".join(re.findall(r"[\w-]+(?:[.,]\d+)*|[^\w\s]", s.text.lower())) for s in sentences]
+                for _, sentences in article.sections
+            ]
+            record = {
+                "article_id": f"{domain}{number:07d}",
+                "article_text": [sentence for section in sections for sentence in section],
+                "abstract_text": [f"<S> {sections[0][0]} </S>", f"<S> {sections[-1][-1]} </S>"],
+                "labels": None,
+                "section_names": [draws.pick(printed.get(title, (title,))) for title, _ in article.sections],
+                "sections": sections,
+            }
+            lines.append(json.dumps(record, ensure_ascii=False) + "\n")
+        files[file] = "".join(lines).encode()
     return files
 
 
 FORMS: Mapping[str, tuple[Callable[[int, int], Mapping[str, bytes]], Callable[..., Corpus]]] = {
     "wiki": (dump_files, wikipedia.build),
-    "pubmed": (partial(_cohan_files, "pubmed"), scientific.build),
-    "arxiv": (partial(_cohan_files, "arxiv"), scientific.build),
+    "pubmed": (partial(cohan_files, "pubmed"), scientific.build),
+    "arxiv": (partial(cohan_files, "arxiv"), scientific.build),
 }

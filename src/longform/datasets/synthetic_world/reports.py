@@ -5,15 +5,15 @@ agreement of $R$ raters is $s^2 / \sqrt{(s^2 + e^2)(s^2 + e^2/(R-1))}$, $s^2$ an
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 
-from longform.core.documents import Corpus, Document, Section
+from longform.core.documents import Corpus, Document, Section, ragged
 from longform.datasets.synthetic_world.articles import write
-from longform.datasets.synthetic_world.corpus import ragged
+from longform.datasets.synthetic_world.corpus import split_of
 from longform.datasets.synthetic_world.corruptions import CORRUPTIONS, corrupt
 from longform.datasets.synthetic_world.draws import Draws, stream, table
 from longform.datasets.synthetic_world.lexicon import vocabulary
@@ -44,7 +44,14 @@ def write_report(seed: int, index: int) -> Report:
     rng = stream("reports", seed, index)
     draws = Draws(rng)
     count, width = draws.integer(*SENTENCES), draws.integer(*ENTITIES)
-    grid = np.stack([_column(count, draws) for _ in range(width)], axis=1)
+    columns: list[list[int]] = []
+    while len(columns) < width:
+        column = [draws.index(_START)]
+        while len(column) < count:
+            column.append(draws.index(_ROWS[column[-1]]))
+        if any(role != ABSENT for role in column):
+            columns.append(column)
+    grid = np.array(columns, dtype=np.int8).T
     tables = draws.pick(vocabulary("everyday").topics).tables
     nouns = sorted({noun for slot in ("thing", "person", "being") for noun in tables[slot]})
     entities = tuple(nouns[i] for i in rng.permutation(len(nouns))[:width])
@@ -52,33 +59,24 @@ def write_report(seed: int, index: int) -> Report:
     return Report(index, sentences, entities, grid)
 
 
-def _column(count: int, draws: Draws) -> np.ndarray:
-    while True:
-        column = [draws.index(_START)]
-        while len(column) < count:
-            column.append(draws.index(_ROWS[column[-1]]))
-        if any(role != ABSENT for role in column):
-            return np.array(column, dtype=np.int8)
-
-
 def _sentence(row: Sequence[int], entities: Sequence[str], draws: Draws) -> str:
     """Subjects, verb, objects, then each other entity behind a preposition; no noun but the entities."""
-    by_role = [[f"the {e}" for e, role in zip(entities, row, strict=True) if role == r] for r in range(3)]
-    subjects, objects, others = by_role
+    subjects, objects, others = (
+        [f"the {e}" for e, role in zip(entities, row, strict=True) if role == r] for r in range(ABSENT)
+    )
     if not (subjects or objects or others):
         return draws.pick(WORDS["empty"]).capitalize() + "."
-    head = " and ".join(subjects) or draws.pick(WORDS["without_subject"])
-    verb = (
-        f"{draws.pick(WORDS['transitive'])} {' and '.join(objects)}" if objects else draws.pick(WORDS["intransitive"])
+    words = [" and ".join(subjects) or draws.pick(WORDS["without_subject"])]
+    words += (
+        [draws.pick(WORDS["transitive"]), " and ".join(objects)] if objects else [draws.pick(WORDS["intransitive"])]
     )
-    rest = [f"{draws.pick(WORDS['prepositions'])} {noun}" for noun in others]
-    return " ".join([head, verb, *rest]).capitalize() + "."
+    words += [f"{draws.pick(WORDS['prepositions'])} {noun}" for noun in others]
+    return " ".join(words).capitalize() + "."
 
 
 def column_log_probability(column: Sequence[int]) -> float:
     """Log probability (nats) of one column under the chain, start included, no end symbol."""
-    steps = [np.log(START[column[0]]), *(np.log(TRANSITIONS[a, b]) for a, b in pairwise(column))]
-    return float(sum(steps))
+    return float(sum([np.log(START[column[0]]), *(np.log(TRANSITIONS[a, b]) for a, b in pairwise(column))]))
 
 
 def expected_column_log_probability(sentences: int) -> float:
@@ -95,11 +93,11 @@ def expected_column_log_probability(sentences: int) -> float:
     return (total - np.exp(absent) * absent) / (1.0 - np.exp(absent))
 
 
-def report_corpus(reports: Sequence[Report], splits: Sequence[str], facts: dict[str, object]) -> Corpus:
+def report_corpus(seed: int, numbers: Sequence[int], facts: dict[str, object]) -> Corpus:
     """Reports as documents with gold grids; a grid is stored by sentence, entities within."""
+    reports = [write_report(seed, number) for number in numbers]
     documents = [
-        Document(f"reports-{r.index:06d}", split, (Section(None, " ".join(r.sentences)),))
-        for r, split in zip(reports, splits, strict=True)
+        Document(f"reports-{r.index:06d}", split_of(r.index), (Section(None, " ".join(r.sentences)),)) for r in reports
     ]
     truth = ragged("grid", [r.grid.ravel() for r in reports], np.int8) | {
         "grid_sentences": np.array([r.grid.shape[0] for r in reports], dtype=np.int64),
@@ -111,16 +109,14 @@ def report_corpus(reports: Sequence[Report], splits: Sequence[str], facts: dict[
     }
     means = [expected_column_log_probability(r.grid.shape[0]) / r.grid.shape[0] for r in reports]
     convention = "mean over columns of log P(column) / sentences, order one, start included, no end symbol"
-    return Corpus(
-        documents, truth, facts | {"grid_log_probability": float(np.mean(means)), "grid_convention": convention}
-    )
+    known = {"grid_log_probability": float(np.mean(means)), "grid_convention": convention}
+    return Corpus(documents, truth, facts | known)
 
 
 RATERS = 10
 NOISE, BIAS = 1.0, 0.4  # standard deviations, on the seven-point scale
 BEST, SLOPE = 6.0, 4.0
-# a cluster has one version of each, as six summaries a cluster (lapata2005)
-SEVERITIES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+SEVERITIES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)  # of a cluster's versions, as six summaries a cluster (lapata2005)
 SOURCE = "wikisection"
 SECTIONS = 3  # a summary is the start of an article
 
@@ -130,7 +126,6 @@ class Rated:
     """One version of a text: its corruption and severity, and the raters' raw and rounded marks (raters,)."""
 
     document: Document
-    cluster: int
     corruption: str
     severity: float
     raw: np.ndarray
@@ -140,18 +135,17 @@ class Rated:
 def write_cluster(seed: int, index: int) -> list[Rated]:
     """Six versions of one text, rated; a function of its arguments alone."""
     rng = stream("ratings", seed, index)
-    corruption = tuple(CORRUPTIONS)[int(rng.integers(len(CORRUPTIONS)))]
+    corruption = CORRUPTIONS[int(rng.integers(len(CORRUPTIONS)))]
     bias = stream("raters", seed).standard_normal(RATERS) * BIAS
     article = write(seed, SOURCE, index)
-    sections = article.sections[:SECTIONS]
-    sentences = sum(len(rows) for _, rows in sections)
-    article = replace(article, sections=sections, chain=article.chain[:SECTIONS], path=article.path[:sentences])
+    article = replace(article, sections=article.sections[:SECTIONS], chain=article.chain[:SECTIONS])
+    article = replace(article, path=article.path[: len(article.sentences)])
     rated = []
     for severity in SEVERITIES:
         damaged = corrupt(article, domain_name=SOURCE, corruption=corruption, severity=severity, seed=seed)
         raw = BEST - SLOPE * severity + bias + NOISE * rng.standard_normal(RATERS)
         marks = np.clip(np.rint(raw), 1, 7).astype(np.int64)
-        rated.append(Rated(damaged, index, corruption, severity, raw, marks))
+        rated.append(Rated(damaged, corruption, severity, raw, marks))
     return rated
 
 
@@ -161,20 +155,19 @@ def expected_agreement() -> float:
     return signal / math.sqrt((signal + NOISE**2) * (signal + NOISE**2 / (RATERS - 1)))
 
 
-def rating_corpus(clusters: Sequence[Sequence[Rated]], splits: Sequence[str], facts: Mapping[str, object]) -> Corpus:
+def rating_corpus(seed: int, numbers: Sequence[int], facts: dict[str, object]) -> Corpus:
     """All versions as documents; severity, corruption, cluster and marks are truth."""
-    rated = [version for cluster in clusters for version in cluster]
-    documents = [
-        replace(version.document, id=f"summaries-{version.cluster:06d}-{number}", split=split)
-        for cluster, split in zip(clusters, splits, strict=True)
-        for number, version in enumerate(cluster)
-    ]
+    rated, documents = [], []
+    for index in numbers:
+        for number, version in enumerate(write_cluster(seed, index)):
+            rated.append(version)
+            documents.append(replace(version.document, id=f"summaries-{index:06d}-{number}", split=split_of(index)))
     truth = {
         "severity": np.array([r.severity for r in rated]),
         "corruption": np.array([r.corruption for r in rated], dtype=np.str_),
-        "cluster": np.array([r.cluster for r in rated], dtype=np.int64),
+        "cluster": np.repeat(np.array(numbers, dtype=np.int64), len(SEVERITIES)),
         "raw_marks": np.stack([r.raw for r in rated]),
         "marks": np.stack([r.marks for r in rated]),
     }
     known = {"rater_agreement": expected_agreement(), "rater_noise": NOISE, "raters": RATERS}
-    return Corpus(documents, truth, dict(facts) | known)
+    return Corpus(documents, truth, facts | known)

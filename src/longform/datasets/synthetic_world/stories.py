@@ -32,7 +32,14 @@ def write_story(seed: int, index: int) -> Story:
     """Story ``index``: a function of its arguments alone."""
     draws = Draws(stream("stories", seed, index))
     number, outcome = draws.integer(0, len(SCHEMAS) - 1), draws.integer(0, 1)
-    words = _words(draws)
+    topic = draws.pick(vocabulary("everyday").topics)
+    male = draws.pick((True, False))
+    words = {name: topic.tables[slot][int(draws.uniform() * TABLE_SIZE)] for name, slot in SLOTS.items()}
+    words |= {f"a_{slot}": article(word) for slot, word in words.items()}
+    words |= {f"{slot}s": plural(words[slot]) for slot in ("agent", "thing", "being")}
+    words["A_agent"] = words["a_agent"].capitalize()
+    words["name"] = draws.pick(lexicon.MALE_NAMES if male else lexicon.FEMALE_NAMES)
+    words |= {"Town": draws.pick(lexicon.PLACES), "small": str(draws.integer(3, 60))} | (HE if male else SHE)
     right = draws.integer(0, 1)
     schema = {part: [text.format_map(words) for text in texts] for part, texts in SCHEMAS[number].items()}
     context = (*schema["opening"], schema["turns"][outcome])
@@ -40,34 +47,18 @@ def write_story(seed: int, index: int) -> Story:
     return Story(index, context, (schema["endings"][first], schema["endings"][1 - first]), right, number, outcome)
 
 
-def _words(draws: Draws) -> dict[str, str]:
-    topic = draws.pick(vocabulary("everyday").topics)
-    male = draws.pick((True, False))
-    words = {name: topic.tables[slot][int(draws.uniform() * TABLE_SIZE)] for name, slot in SLOTS.items()}
-    words |= {f"a_{slot}": article(word) for slot, word in words.items()}
-    words |= {f"{slot}s": plural(words[slot]) for slot in ("agent", "thing", "being")}
-    words["A_agent"] = words["a_agent"].capitalize()
-    words |= {
-        "name": draws.pick(lexicon.MALE_NAMES if male else lexicon.FEMALE_NAMES),
-        "Town": draws.pick(lexicon.PLACES),
-    }
-    return words | {"small": str(draws.integer(3, 60))} | (HE if male else SHE)
-
-
 ATTRIBUTES: Mapping[str, Mapping[str, Any]] = table("dialogues")["attributes"]
 SMALL_TALK: Sequence[str] = table("dialogues")["small_talk"]
 POSITIVE, NEUTRAL, NEGATIVE = "positive", "neutral", "negative"
 
 
-def _values(attribute: str) -> tuple[str, ...]:
-    values: list[str] = []
-    for word in ATTRIBUTES[attribute]["values"].split():
-        topic, _, kind = word.partition("/")
-        values += table("everyday")[topic][kind].split() if kind else [word]
-    return tuple(map(plural, values)) if attribute == "food" else tuple(values)
-
-
-VALUES = {attribute: _values(attribute) for attribute in ATTRIBUTES}
+VALUES: dict[str, tuple[str, ...]] = {}
+for _name, _attribute in ATTRIBUTES.items():
+    _places = [word.partition("/") for word in _attribute["values"].split()]  # words, or kinds of word of a topic
+    _known = [
+        value for topic, _, kind in _places for value in (table("everyday")[topic][kind].split() if kind else [topic])
+    ]
+    VALUES[_name] = tuple(map(plural, _known)) if _name == "food" else tuple(_known)
 
 
 @dataclass(frozen=True)
@@ -77,18 +68,15 @@ class Fact:
     attribute: str
     value: str
 
-    def _filled(self, frame: str) -> str:
-        return frame.format(x=self.value, ax=article(self.value))
-
     @property
     def line(self) -> str:
         """The persona line."""
-        return self._filled(ATTRIBUTES[self.attribute]["line"])
+        return ATTRIBUTES[self.attribute]["line"].format(x=self.value, ax=article(self.value))
 
     @property
     def answers(self) -> tuple[str, ...]:
         """Utterances that follow from the line."""
-        return tuple(map(self._filled, ATTRIBUTES[self.attribute]["answers"]))
+        return tuple(a.format(x=self.value, ax=article(self.value)) for a in ATTRIBUTES[self.attribute]["answers"])
 
 
 @dataclass(frozen=True)
@@ -129,18 +117,8 @@ def write_dialogue(seed: int, index: int) -> Dialogue:
     return Dialogue(index, personas, tuple(turns), tuple(sources))
 
 
-@dataclass(frozen=True)
-class Pair:
-    """An utterance, a persona line, their label, and the facts behind them."""
-
-    utterance: str
-    line: str
-    label: str
-    facts: tuple[Fact, Fact]
-
-
-def make_pairs(dialogue: Dialogue, seed: int) -> Iterator[Pair]:
-    """For every turn with a source: its own line, a line with another value, and a line on something else."""
+def make_pairs(dialogue: Dialogue, seed: int) -> Iterator[tuple[str, Fact, Fact, str]]:
+    """Utterance, its fact, a second one and their label: for every turn with a source the same, another value, another attribute."""
     draws = Draws(stream("pairs", seed, dialogue.index))
     for turn, (text, source) in enumerate(zip(dialogue.turns, dialogue.sources, strict=True)):
         if source < 0:
@@ -150,4 +128,4 @@ def make_pairs(dialogue: Dialogue, seed: int) -> Iterator[Pair]:
         apart = draws.pick([name for name in ATTRIBUTES if name != fact.attribute])
         neutral = Fact(apart, draws.pick(VALUES[apart]))
         for label, second in ((POSITIVE, fact), (NEGATIVE, other), (NEUTRAL, neutral)):
-            yield Pair(text, second.line, label, (fact, second))
+            yield text, fact, second, label

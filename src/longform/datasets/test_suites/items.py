@@ -7,7 +7,6 @@ The files are SyntaxGym's (cpllab/syntaxgym-core, suite.py). As a corpus, an ite
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -49,21 +48,14 @@ class SuiteItem:
 
 @dataclass(frozen=True)
 class Suite:
-    """A named set of items with the same conditions.
-
-    Attributes:
-        metric: how the token surprisals of a region become its value; one of ``METRICS``.
-        predictions: formulas as written; an item succeeds where all of them hold.
-        region_names: for display, by region number.
-        meta: further fields of the file's ``meta`` (reference, author, comment ...).
-    """
+    """A named set of items with the same conditions."""
 
     name: str
-    metric: str
-    predictions: tuple[str, ...]
+    metric: str  # one of ``METRICS``: how the token surprisals of a region become its value
+    predictions: tuple[str, ...]  # formulas as written; an item succeeds where all of them hold
     items: tuple[SuiteItem, ...]
-    region_names: Mapping[str, str] = field(default_factory=dict)
-    meta: Mapping[str, Any] = field(default_factory=dict)
+    region_names: Mapping[str, str] = field(default_factory=dict)  # for display, by region number
+    meta: Mapping[str, Any] = field(default_factory=dict)  # the file's other ``meta``: reference, author, comment
 
     def formulas(self) -> tuple[Formula, ...]:
         """The predictions, parsed."""
@@ -82,19 +74,10 @@ def pair(number: int, conditions: Mapping[str, Sequence[str]], edits: Sequence[M
     return SuiteItem(number, made, tuple(edits))
 
 
-@refusing("a suite of SyntaxGym")
+@refusing("a suite of SyntaxGym in JSON")
 def read_suite(path: Path) -> Suite:
-    """One suite file.
-
-    Raises BadInput: absent, not JSON, or not a suite; the message names item, condition and what is wrong.
-    """
-    if not path.is_file():
-        raise BadInput(f"{path}: no such file; name a suite in SyntaxGym's JSON")
-    try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise BadInput(f"{path}: not JSON ({error}); export the suite again") from error
-    return suite_from_record(record, str(path))
+    """One suite file. Raises BadInput: absent, not JSON, or not a suite; the message names item, condition and what is wrong."""
+    return suite_from_record(json.loads(path.read_text(encoding="utf-8")), str(path))
 
 
 @refusing("a suite of SyntaxGym")
@@ -102,9 +85,22 @@ def suite_from_record(record: Any, where: str = "suite") -> Suite:
     """Parse and check one suite; see :func:`read_suite`."""
     if not isinstance(record, dict) or not {"meta", "region_meta", "predictions", "items"} <= record.keys():
         raise BadInput(f"{where}: a suite is an object with meta, region_meta, predictions and items; fix it")
-    meta = _field(record, "meta", where, dict)
-    items = tuple(_item(item, where) for item in _field(record, "items", where, list))
-    formulas = []
+    meta, items, formulas = _field(record, "meta", where, dict), [], []
+    for item in _field(record, "items", where, list):
+        number = _field(item, "item_number", where, int)
+        place, conditions = f"{where}, item {number}", []
+        for condition in _field(item, "conditions", place, list):
+            name = _field(condition, "condition_name", place, str)
+            inside = f"{place}, condition {name}"
+            regions = tuple(
+                Region(_field(region, "region_number", inside, int), _field(region, "content", inside, str))
+                for region in _field(condition, "regions", inside, list)
+            )
+            numbers = [region.number for region in regions]
+            if len(set(numbers)) < len(numbers):
+                raise BadInput(f"{inside}: region numbers are {numbers}; give every region a number of its own")
+            conditions.append(Condition(name, regions))
+        items.append(SuiteItem(number, tuple(conditions)))
     for prediction in _field(record, "predictions", where, list):
         if _typed(prediction, dict, f"{where}, prediction").get("type") != "formula":
             raise BadInput(f"{where}: a prediction has type {prediction.get('type')!r}, allowed is 'formula'; fix it")
@@ -112,7 +108,7 @@ def suite_from_record(record: Any, where: str = "suite") -> Suite:
     names = {str(key): value for key, value in _field(record, "region_meta", where, dict).items()}
     free = {key: value for key, value in meta.items() if key not in ("name", "metric")}
     name, metric = (_field(meta, key, where, str) for key in ("name", "metric"))
-    return checked(Suite(name, metric, tuple(formulas), items, names, free))
+    return checked(Suite(name, metric, tuple(formulas), tuple(items), names, free))
 
 
 KINDS = {dict: "an object", list: "a list", int: "a whole number", str: "a text"}
@@ -128,24 +124,6 @@ def _field(record: Any, key: str, where: str, kind: type) -> Any:
     if key not in _typed(record, dict, where):
         raise BadInput(f"{where}: got fields {sorted(record)}, {key!r} is missing; add it")
     return _typed(record[key], kind, f"{where}, {key}")
-
-
-def _item(record: Any, where: str) -> SuiteItem:
-    number = _field(record, "item_number", where, int)
-    place = f"{where}, item {number}"
-    conditions = tuple(_condition(condition, place) for condition in _field(record, "conditions", place, list))
-    return SuiteItem(number, conditions)
-
-
-def _condition(record: Any, where: str) -> Condition:
-    name = _field(record, "condition_name", where, str)
-    place, regions = f"{where}, condition {name}", []
-    for region in _field(record, "regions", f"{where}, condition {name}", list):
-        regions.append(Region(_field(region, "region_number", place, int), _field(region, "content", place, str)))
-    numbers = [region.number for region in regions]
-    if len(set(numbers)) < len(numbers):
-        raise BadInput(f"{place}: region numbers are {numbers}; give every region a number of its own")
-    return Condition(name, tuple(regions))
 
 
 def checked(suite: Suite) -> Suite:
@@ -165,10 +143,8 @@ def checked(suite: Suite) -> Suite:
     for item in suite.items:
         names = [condition.name for condition in item.conditions]
         if sorted(names) != sorted(set(wanted)):
-            raise BadInput(
-                f"{place}, item {item.number}: conditions are {names}, the first item has {wanted}; "
-                "give every item each of them once"
-            )
+            told = f"conditions are {names}, the first item has {wanted}; give every item each of them once"
+            raise BadInput(f"{place}, item {item.number}: {told}")
     for named in (value for formula in suite.formulas() for value in region_values(formula)):
         if named.condition not in wanted:
             raise BadInput(f"{place}: a prediction names condition {named.condition!r}, allowed are {wanted}; fix it")
@@ -184,7 +160,12 @@ def suites_to_corpus(suites: Sequence[Suite], facts: Mapping[str, object] | None
     names = [suite.name for suite in suites]
     if len(set(names)) < len(names):
         raise BadInput(f"suites: names repeat in {sorted(names)}; results are kept per name, rename one")
-    documents = [_document(suite, item) for suite in suites for item in suite.items]
+    documents = []
+    for suite in suites:
+        for item in suite.items:
+            regions = [(condition.name, region) for condition in item.conditions for region in condition.regions]
+            sections = tuple(Section(f"{name}:{region.number}", region.content) for name, region in regions)
+            documents.append(Document(f"{suite.name}/{item.number}", "test", sections, item.edits))
     heads = np.array([json.dumps(suite_head(suite), sort_keys=True) for suite in suites], dtype=np.str_)
     counts = {suite.name: len(suite.items) for suite in suites}
     return Corpus(documents, {"suite_heads": heads}, {**(facts or {}), "items": counts})
@@ -199,12 +180,6 @@ def suite_head(suite: Suite) -> dict[str, object]:
     }
 
 
-def _document(suite: Suite, item: SuiteItem) -> Document:
-    regions = [(condition.name, region) for condition in item.conditions for region in condition.regions]
-    sections = tuple(Section(f"{name}:{region.number}", region.content) for name, region in regions)
-    return Document(f"{suite.name}/{item.number}", "test", sections, item.edits)
-
-
 def suites_from_documents(documents: Sequence[Document], truth: Mapping[str, np.ndarray]) -> list[Suite]:
     """Inverse of :func:`suites_to_corpus`. Raises BadInput: the corpus holds no suites."""
     if "suite_heads" not in truth:
@@ -212,18 +187,15 @@ def suites_from_documents(documents: Sequence[Document], truth: Mapping[str, np.
     items: dict[str, list[SuiteItem]] = {}
     for document in documents:
         name, number = document.id.rsplit("/", 1)
-        items.setdefault(name, []).append(SuiteItem(int(number), _conditions(document), document.edits))
+        regions: dict[str, list[Region]] = {}  # by condition
+        for section in document.sections:
+            condition, place = str(section.title).rsplit(":", 1)
+            regions.setdefault(condition, []).append(Region(int(place), section.text))
+        conditions = tuple(Condition(condition, tuple(rows)) for condition, rows in regions.items())
+        items.setdefault(name, []).append(SuiteItem(int(number), conditions, document.edits))
     suites = []
     for head in map(json.loads, truth["suite_heads"].tolist()):
         name, metric, meta = head["meta"].pop("name"), head["meta"].pop("metric"), head["meta"]
         predictions = tuple(prediction["formula"] for prediction in head["predictions"])
         suites.append(checked(Suite(name, metric, predictions, tuple(items.get(name, ())), head["region_meta"], meta)))
     return suites
-
-
-def _conditions(document: Document) -> tuple[Condition, ...]:
-    places = [(*str(section.title).rsplit(":", 1), section.text) for section in document.sections]
-    return tuple(
-        Condition(name, tuple(Region(int(number), text) for _, number, text in group))
-        for name, group in groupby(places, key=lambda place: place[0])
-    )

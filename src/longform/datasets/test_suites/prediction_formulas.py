@@ -67,34 +67,30 @@ class Binary:
 
 
 Formula = RegionValue | Number | Binary
-Lookup = Callable[[RegionValue], float]
-
-
-def _equal(left: float, right: float) -> bool:
-    return abs(left - right) <= ABSOLUTE + RELATIVE * abs(right)
-
-
 OPERATIONS: dict[str, Callable[[float, float], float | bool]] = {
     "+": operator.add,
     "-": operator.sub,
     "<": operator.lt,
     ">": operator.gt,
-    "=": _equal,
+    "=": lambda left, right: abs(left - right) <= ABSOLUTE + RELATIVE * abs(right),
     "&": lambda left, right: bool(left and right),
     "|": lambda left, right: bool(left or right),
 }
-ARITHMETIC, COMPARISON, LOGIC = "+-", "<>=", "&|"
+LEVELS = LOGIC, COMPARISON, ARITHMETIC = "&|", "<>=", "+-"
 
 
 def parse(text: str, where: str = "formula") -> Formula:
     """Read one prediction. Raises BadInput: with the place and what was expected there."""
-    formula = _Reader(text, where).whole()
+    reader = _Reader(text, where)
+    formula = reader.formula()
+    if not reader.ended:
+        raise reader.error("the end or an operator (brackets must match; join comparisons with &)")
     if _kind(formula, where) != "truth":
         raise BadInput(f"{where}: {text!r} is a number, a prediction is true or false; compare it with <, > or =")
     return formula
 
 
-def evaluate(formula: Formula, value: Lookup) -> float | bool:
+def evaluate(formula: Formula, value: Callable[[RegionValue], float]) -> float | bool:
     """The truth (or number) of a formula, given the value of every region that it names."""
     if isinstance(formula, RegionValue):
         return value(formula)
@@ -133,75 +129,61 @@ CLOSING = {"(": ")", "[": "]"}
 
 
 class _Reader:
-    """Recursive descent over one formula; ``kind``, ``token`` and ``start`` are those of the next token."""
+    """Recursive descent over one formula; ``match`` and ``start`` are those of the next token."""
 
     def __init__(self, text: str, where: str) -> None:
         self.text, self.where, self.place = text.rstrip(), where, 0
-        self.advance()
+        self.take()
 
-    def advance(self) -> None:
+    def take(self) -> None:
+        """Go to the next token."""
+        rest = self.text[self.place :]
+        self.start = self.place + len(rest) - len(rest.lstrip())
         match = TOKEN.match(self.text, self.place)
-        self.start = self.place + len(self.text[self.place :]) - len(self.text[self.place :].lstrip())
         if match is None:
             raise self.error("a region such as (2;%original%), a number, a bracket or one of + - < > = & |")
         self.match, self.place = match, match.end()
-        self.kind = next(kind for kind in ("region", "constant", "symbol", "end") if match[kind] is not None)
-        self.token = match[self.kind]
+        self.symbol, self.ended = match["symbol"] or " ", match["end"] is not None
 
-    def take(self) -> str:
-        token = self.token
-        self.advance()
-        return token
-
-    def is_one_of(self, symbols: str) -> bool:
-        return self.kind == "symbol" and self.token in symbols
+    def taken(self) -> str:
+        """The symbol that is passed."""
+        symbol = self.symbol
+        self.take()
+        return symbol
 
     def error(self, wanted: str) -> BadInput:
         rest = self.text[self.start :]
         got = f"{rest[:20]!r} at character {self.start + 1}" if rest else "the end"
         return BadInput(f"{self.where}: got {got} of {self.text!r}, allowed there is {wanted}")
 
-    def whole(self) -> Formula:
-        formula = self.logic()
-        if self.kind != "end":
-            raise self.error("the end or an operator (brackets must match; join comparisons with &)")
-        return formula
-
-    def logic(self) -> Formula:
-        return self.chain(LOGIC, self.comparison)
-
-    def comparison(self) -> Formula:
-        formula = self.sum()
-        if self.is_one_of(COMPARISON):
-            formula = Binary(self.take(), formula, self.sum())
-        if self.is_one_of(COMPARISON):
-            raise self.error("& or |: a < b < c must be written (a < b) & (b < c)")
-        return formula
-
-    def sum(self) -> Formula:
-        return self.chain(ARITHMETIC, self.atom)
-
-    def chain(self, symbols: str, operand: Callable[[], Formula]) -> Formula:
-        formula = operand()
-        while self.is_one_of(symbols):
-            formula = Binary(self.take(), formula, operand())
+    def formula(self, binding: int = 0) -> Formula:
+        """Operations of that level in ``LEVELS`` and those that bind tighter, left to right."""
+        if binding == len(LEVELS):
+            return self.atom()
+        formula = self.formula(binding + 1)
+        while self.symbol in LEVELS[binding]:
+            formula = Binary(self.taken(), formula, self.formula(binding + 1))
+            if LEVELS[binding] == COMPARISON and self.symbol in COMPARISON:
+                raise self.error("& or |: a < b < c must be written (a < b) & (b < c)")
         return formula
 
     def atom(self) -> Formula:
-        if self.kind == "region":
+        if self.match["region"] is not None:
             number, name = self.match["number"], self.match["name"]
             if not NAME.fullmatch(name):
                 raise self.error(f"a condition name of letters, digits, _ and -, not {name!r}; put _ for blanks")
-            self.advance()
+            self.take()
             return RegionValue(None if number == "*" else int(number), name)
-        sign = self.take() if self.is_one_of(ARITHMETIC) else ""
-        if self.kind == "constant":
-            return Number(float(sign + self.take()))
-        if sign or not self.is_one_of("(["):
+        sign = self.taken() if self.symbol in ARITHMETIC else ""
+        if self.match["constant"] is not None:
+            value = float(sign + self.match["constant"])
+            self.take()
+            return Number(value)
+        if sign or self.symbol not in CLOSING:
             raise self.error("a number after a sign" if sign else "a region such as (2;%a%), a number or a bracket")
-        closing = CLOSING[self.take()]
-        formula = self.logic()
-        if self.token != closing:
+        closing = CLOSING[self.taken()]
+        formula = self.formula()
+        if self.symbol != closing:
             raise self.error(f"{closing!r} or an operator")
-        self.advance()
+        self.take()
         return formula

@@ -1,16 +1,11 @@
 """Readers of what the suites are made from: stories, dialogues, statements, Winograd schemas, connectives.
 
-- Stories: the Story Cloze test (Mostafazadeh et al. 2016), tab- or comma-separated.
-- Dialogues: PERSONA-CHAT (Zhang et al. 2018) in ParlAI's text format.
-- Statements: DialogueNLI (Welleck et al. 2019), one JSON array.
-- Schemas: WSC273 (Levesque et al. 2012; Trinh and Le 2018), substituted or with a mask.
-- Connectives with senses: Disco-Annotation (Popescu-Belis et al. 2012), JSON lines.
+All raise BadInput for a file that is absent or of another form; the message names the file and, where there is one, the line.
 """
 
 import csv
 import json
 import re
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,35 +19,6 @@ ENDINGS = ["RandomFifthSentenceQuiz1", "RandomFifthSentenceQuiz2"]
 PERSONA = re.compile(r"(?:your|partner's) persona: ")
 LABELS = ("positive", "negative", "neutral")  # entailment, contradiction, neutral
 ARTICLES = re.compile(r"(?:The|A|An|His|Her|Its|Their|My|Our|Your|He|She|It|They|We|You)\b")
-CONNECTIVES = ("although", "as", "however", "since", "though", "while", "yet")  # meanwhile only opens segments
-
-
-@dataclass(frozen=True)
-class Story:
-    """Four context sentences, the right and the wrong fifth one."""
-
-    story_id: str
-    context: tuple[str, ...]
-    right: str
-    wrong: str
-
-
-@dataclass(frozen=True)
-class Dialogue:
-    """Utterances in order, speakers taking turns."""
-
-    dialogue_id: str
-    utterances: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class StatementPair:
-    """Two statements and how the second stands to the first; one of ``LABELS``."""
-
-    pair_id: str
-    first: str
-    second: str
-    label: str
 
 
 @dataclass(frozen=True)
@@ -82,19 +48,10 @@ class ConnectiveUse:
         return self.text[self.start : self.end].lower()
 
 
-def _content(path: Path, what: str) -> str:
-    if not path.is_file():
-        raise BadInput(f"{path}: no such file; name {what}")
-    return path.read_text(encoding="utf-8")
-
-
-@refusing("the Story Cloze test file")
-def read_stories(path: Path) -> list[Story]:
-    """The cloze test file of spring 2016, tab- or comma-separated.
-
-    Raises BadInput: absent, without the columns, or an answer that is not 1 or 2; by line.
-    """
-    lines = _content(path, "the Story Cloze test file of spring 2016").splitlines(keepends=True)
+@refusing("the Story Cloze test file of spring 2016")
+def read_stories(path: Path) -> list[tuple[str, tuple[str, ...], str, str]]:
+    """Id, four sentences of context, right and wrong ending of each story (Mostafazadeh et al. 2016), tab- or comma-separated."""
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
     tabs = bool(lines) and "\t" in lines[0]  # the tab-separated release quotes nothing; the comma-separated one does
     rows = csv.DictReader(lines, delimiter="\t" if tabs else ",", quoting=csv.QUOTE_NONE if tabs else csv.QUOTE_MINIMAL)
     stories = []
@@ -106,22 +63,19 @@ def read_stories(path: Path) -> list[Story]:
         if answer not in ("1", "2"):
             raise BadInput(f"{path}:{number}: AnswerRightEnding is {answer!r}, allowed are 1 and 2; fix the line")
         right, wrong = (row[name] for name in (ENDINGS if answer == "1" else ENDINGS[::-1]))
-        stories.append(Story(row["InputStoryid"], tuple(row[name] for name in CONTEXT), right, wrong))
+        stories.append((row["InputStoryid"], tuple(row[name] for name in CONTEXT), right, wrong))
     return stories
 
 
-@refusing("a PERSONA-CHAT file")
-def read_persona_chat(path: Path, drop_last: bool = False) -> list[Dialogue]:
-    r"""ParlAI's dialogue lines: ``n text``, n starting again at 1 with each dialogue; a turn is ``A\tB\t\tcandidates``.
+@refusing("a PERSONA-CHAT file such as test_both_original.txt")
+def read_persona_chat(path: Path, drop_last: bool = False) -> list[tuple[str, list[str]]]:
+    r"""Id and utterances of each dialogue (Zhang et al. 2018), speakers taking turns, from ParlAI's dialogue lines.
 
-    Args:
-        drop_last: leave out the last dialogue, as a parser does that emits one only when the next begins: the paper
-            has 967 items where the test file has 968 dialogues.
-
-    Raises BadInput: a line without number or without an answer, by line.
+    A line is ``n text``, n starting again at 1 with each dialogue; a turn is ``A\tB\t\tcandidates``. ``drop_last`` leaves out the
+    last dialogue, as a parser does that emits one only when the next begins: the paper has 967 items of 968 dialogues.
     """
     dialogues: list[list[str]] = []
-    for place, line in enumerate(_content(path, "a file such as test_both_original.txt").splitlines(), 1):
+    for place, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         number, _, text = line.partition(" ")
         if not number.isdigit() or (number != "1" and not dialogues):
             raise BadInput(f"{path}:{place}: got {line[:40]!r}, a line is its number in the dialogue, a blank and text")
@@ -133,50 +87,45 @@ def read_persona_chat(path: Path, drop_last: bool = False) -> list[Dialogue]:
         if len(fields) < 2:
             raise BadInput(f"{path}:{place}: got {text[:40]!r}, a turn has an utterance, a tab and its answer")
         dialogues[-1] += [field.replace("\\n", " ") for field in fields[:2]]
-    kept = dialogues[:-1] if drop_last else dialogues
-    return [Dialogue(str(i), tuple(turns)) for i, turns in enumerate(kept, 1)]
+    return [(str(i), turns) for i, turns in enumerate(dialogues[:-1] if drop_last else dialogues, 1)]
 
 
-@refusing("a JSON array of DialogueNLI")
-def read_dialogue_nli(path: Path) -> list[StatementPair]:
-    """DialogueNLI: one JSON array, whatever the file's suffix says.
-
-    Raises BadInput: not such an array, or a record without its fields.
-    """
-    try:
-        records = json.loads(_content(path, "dialogue_nli_verified_test.jsonl"))
-    except json.JSONDecodeError as error:
-        raise BadInput(f"{path}: not one JSON array ({error}); DialogueNLI's files are arrays") from error
+@refusing("one JSON array of DialogueNLI")
+def read_dialogue_nli(path: Path) -> list[tuple[str, str, str, str]]:
+    """Id, two statements and one of ``LABELS`` (Welleck et al. 2019): one JSON array, whatever the file's suffix says."""
     pairs = []
-    for place, record in enumerate(records):
+    for place, record in enumerate(json.loads(path.read_text(encoding="utf-8"))):
         if not {"label", "sentence1", "sentence2"} <= record.keys() or record["label"] not in LABELS:
             raise BadInput(f"{path}: record {place} has {record}; needed are sentence1, sentence2 and one of {LABELS}")
-        name = str(record.get("id", place))
-        pairs.append(StatementPair(name, record["sentence1"], record["sentence2"], record["label"]))
+        pairs.append((str(record.get("id", place)), record["sentence1"], record["sentence2"], record["label"]))
     return pairs
 
 
 @refusing("WSC273 or JSON lines of schemas")
 def read_schemas(path: Path) -> list[Schema]:
-    """WSC273 in either of its two layouts.
+    """WSC273 (Levesque et al. 2012) in either of its two layouts.
 
-    Records of a JSON-lines file have ``sentence`` with a mask and ``candidates``; Trinh and Le's file is one JSON
+    Records of a JSON-lines file have ``sentence`` with a mask and ``candidates``; Trinh and Le's file (2018) is one JSON
     array of substituted sentences, two consecutive ones to a schema.
-
-    Raises BadInput: neither of the two.
     """
-    text = _content(path, "wsc273.json or a JSON-lines version of it")
-    try:
-        whole = text.lstrip().startswith("[")
-        records = json.loads(text) if whole else [json.loads(line) for line in text.splitlines() if line.strip()]
-    except json.JSONDecodeError as error:
-        raise BadInput(f"{path}: not JSON ({error}); name wsc273.json or a JSON-lines version of it") from error
-    if records and "substitution" in records[0]:
-        return list(_substitutions(records, str(path)))
-    return [_masked(record, f"{path}:{place}") for place, record in enumerate(records, 1)]
+    text = path.read_text(encoding="utf-8")
+    whole = text.lstrip().startswith("[")
+    records = json.loads(text) if whole else [json.loads(line) for line in text.splitlines() if line.strip()]
+    if not records or "substitution" not in records[0]:
+        return [_masked(record, f"{path}:{place}") for place, record in enumerate(records, 1)]
+    if len(records) % 2:
+        raise BadInput(f"{path}: {len(records)} substitutions; they come in pairs, one is missing")
+    schemas = []
+    for place, (first, second) in enumerate(zip(records[::2], records[1::2], strict=True)):
+        if bool(first["correctness"]) == bool(second["correctness"]):
+            raise BadInput(f"{path}: substitutions {2 * place} and {2 * place + 1} need exactly one correct one")
+        before, candidates, after = gap(first["substitution"].split(), second["substitution"].split())
+        name = str(first.get("question_id", place))
+        schemas.append(Schema(name, before, candidates, after, int(not first["correctness"])))
+    return schemas
 
 
-def _masked(record: Mapping[str, Any], where: str) -> Schema:
+def _masked(record: Any, where: str) -> Schema:
     if not {"sentence", "candidates", "correct"} <= record.keys():
         raise BadInput(f"{where}: got {sorted(record)}; a schema has sentence, candidates and correct, or substitution")
     before, found, after = record["sentence"].partition(record.get("mask", "[MASK]"))
@@ -184,16 +133,6 @@ def _masked(record: Mapping[str, Any], where: str) -> Schema:
         raise BadInput(f"{where}: {record['sentence']!r} must hold one mask and come with two candidates")
     first, second = record["candidates"]
     return Schema(str(record.get("id", where)), before.strip(), (first, second), after.strip(), int(record["correct"]))
-
-
-def _substitutions(records: list[Mapping[str, Any]], where: str) -> Iterator[Schema]:
-    if len(records) % 2:
-        raise BadInput(f"{where}: {len(records)} substitutions; they come in pairs, one is missing")
-    for place, (first, second) in enumerate(zip(records[::2], records[1::2], strict=True)):
-        if bool(first["correctness"]) == bool(second["correctness"]):
-            raise BadInput(f"{where}: substitutions {2 * place} and {2 * place + 1} need exactly one correct one")
-        before, candidates, after = gap(first["substitution"].split(), second["substitution"].split())
-        yield Schema(str(first.get("question_id", place)), before, candidates, after, int(not first["correctness"]))
 
 
 def gap(first: list[str], second: list[str]) -> tuple[str, tuple[str, str], str]:
@@ -222,38 +161,28 @@ def in_sentence_case(candidate: str, before: str) -> str:
 def read_disco_annotation(path: Path) -> list[ConnectiveUse]:
     r"""Lines ``id \t connective \t sense \t segment``, the use marked ``<c>...</c>`` or else its first occurrence.
 
-    The corpus is distributed on request, and its layout could not be checked against a copy: this reader is the only
-    place that knows it.
-
-    Raises BadInput: too few columns, or a connective that the segment does not hold; by line.
+    The corpus (Popescu-Belis et al. 2012) is distributed on request, and its layout could not be checked against a copy: this
+    reader is the only place that knows it.
     """
     uses = []
-    for place, line in enumerate(_content(path, "a file of Disco-Annotation").splitlines(), 1):
+    for place, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         fields = line.split("\t")
         if not line.strip():
             continue
         if len(fields) != 4:
             raise BadInput(f"{path}:{place}: {len(fields)} columns, allowed are four: id, connective, sense, segment")
         name, connective, sense, text = fields
-        found = re.search(r"<c>(.*?)</c>", text)
-        start, word = (found.start(), found[1]) if found else (0, "")
-        if found:
-            text = text[:start] + word + text[found.end() :]
-        else:
-            found = re.search(rf"\b{re.escape(connective)}\b", text, re.IGNORECASE)
-            if found is None:
-                raise BadInput(f"{path}:{place}: {connective!r} is not in the segment; mark the use with <c>...</c>")
-            start, word = found.start(), found[0]
-        uses.append(ConnectiveUse(name, text, start, start + len(word), sense))
+        found = re.search(r"<c>(.*?)</c>", text) or re.search(rf"\b({re.escape(connective)})\b", text, re.IGNORECASE)
+        if found is None:
+            raise BadInput(f"{path}:{place}: {connective!r} is not in the segment; mark the use with <c>...</c>")
+        start, word = found.start(), found[1]
+        uses.append(ConnectiveUse(name, text[:start] + word + text[found.end() :], start, start + len(word), sense))
     return uses
 
 
 @refusing("JSON lines of connectives")
 def read_connective_lines(path: Path) -> list[ConnectiveUse]:
-    """``sentence``, ``begin``, ``end`` and ``sense``; a previous sentence (``prev_sentence``) is put in front as context.
-
-    Raises BadInput: a record without its fields, by line.
-    """
+    """``sentence``, ``begin``, ``end`` and ``sense``; a previous sentence (``prev_sentence``) is put in front as context."""
     uses = []
     for place, (_, record) in enumerate(json_records(path, ("sentence", "begin", "end", "sense")), 1):
         context = f"{record['prev_sentence']} " if record.get("prev_sentence") else ""
@@ -261,8 +190,3 @@ def read_connective_lines(path: Path) -> list[ConnectiveUse]:
         name = str(record.get("id", place))
         uses.append(ConnectiveUse(name, context + record["sentence"], start, end, record["sense"]))
     return uses
-
-
-def read_uses(path: Path) -> list[ConnectiveUse]:
-    """A file of Disco-Annotation or JSON lines, told apart by suffix."""
-    return read_connective_lines(path) if path.suffix == ".jsonl" else read_disco_annotation(path)
