@@ -7,34 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from longform.core.documents import BadInput, Document, Section, chains_from_readout
+from longform.core.documents import Document, Section, chains_from_readout
+from longform.critics.coreference import chains, rules
 from longform.critics.coreference.agreement import against_gold, units_from_readout
-from longform.critics.coreference.chains import (
-    GivenMentions,
-    Mention,
-    entity_types,
-    gold_chains,
-    gold_mentions,
-    is_film_paper,
-    is_person,
-    person_chain,
-    person_chains_to_readout,
-    read_chains,
-    read_with,
-    root_offset,
-)
-from longform.critics.coreference.chains import read_gold as gold_read
-from longform.critics.coreference.person_mentions import FIRST_NAMES
-from longform.critics.coreference.rules import (
-    FcorefResolver,
-    NearestResolver,
-    RuleResolver,
-    load_fcoref,
-    patch_tied_weights,
-    person_name_spans,
-    read_nearest,
-)
-from longform.critics.coreference.rules import read as rules_read
+from longform.critics.coreference.chains import GivenMentions, Mention, gold_chains, gold_mentions, read_chains
+from longform.critics.coreference.rules import FcorefResolver, NearestResolver, RuleResolver, read_nearest
 from longform.datasets.titles import is_film
 from tests.refusals import refuses
 
@@ -46,8 +23,12 @@ def mention(text: str, words: str, entity: int, nth: int = 0, **more) -> Mention
     return Mention(start, start + len(words), entity, **more)
 
 
-def symbols(text: str, mentions: list[Mention], **rules: bool) -> tuple[str, ...]:
-    return person_chain("d", "test", text, mentions, **rules).chain.symbols
+def symbols(text: str, mentions: list[Mention], **settings: bool) -> tuple[str, ...]:
+    return chains.person_chain("d", "test", text, mentions, **settings).symbols
+
+
+def documents(*texts):
+    return [Document(f"d{i}", "test", (Section(None, text),)) for i, text in enumerate(texts)]
 
 
 TEXT = "Anna Lee met Tom. He liked her film. It won."
@@ -73,15 +54,15 @@ def test_chains_of_sentences_names_and_single_mentions():
      ("Lee", False, False), ("Thy", False, False), ("you", False, True)],
 )  # fmt: skip
 def test_the_person_test_is_the_released_one_case_and_exceptions_included(word, named, expected):
-    assert is_person(word, named) is expected
+    assert chains.is_person(word, named) is expected
 
 
 def test_votes_are_majorities_and_heads_stand_before_prepositions():
     votes = [(1, "him", None), (1, "her", None), (1, "she", None), (2, "Her", None), (2, "his", None), (3, "my", None)]
-    assert entity_types(votes) == {1: "FEMALE", 2: "FEMALE", 3: "NONE"}
-    assert entity_types([(1, "you", None), (1, "Ann", "FEMALE")]) == {1: "PLURAL"}
+    assert chains.entity_types(votes) == {1: "FEMALE", 2: "FEMALE", 3: "NONE"}
+    assert chains.entity_types([(1, "you", None), (1, "Ann", "FEMALE")]) == {1: "PLURAL"}
     for words, head in [("the son of King John", "son"), ("Anna Lee", "Lee"), ("Tom, who left", "Tom"), ("of", "of")]:
-        assert words[root_offset(words, 0, len(words)) :].startswith(head)
+        assert words[chains.root_offset(words, 0, len(words)) :].startswith(head)
 
 
 def test_nested_mentions_keep_their_order_and_overlapping_heads_keep_the_last_entity():
@@ -94,25 +75,21 @@ def test_nested_mentions_keep_their_order_and_overlapping_heads_keep_the_last_en
 
 
 def test_readout_keeps_chains_and_where_their_symbols_stand():
-    items = [person_chain("a", "test", TEXT, [ANNA, TOM, HE, HER]), person_chain("b", "train", "", [])]
-    readout = person_chains_to_readout(items)
-    assert chains_from_readout(readout) == [item.chain for item in items]
-    assert [row.tolist() for row in readout.ragged("span")] == [[list(s) for s in items[0].spans], []]
-
-
-def document(text: str, *more: str) -> Document:
-    return Document("d", "test", tuple(Section(None, t) for t in (text, *more)))
+    gold = GivenMentions({TEXT: [ANNA, TOM, HE, HER], "": []})
+    first, second = chains.person_chains(
+        chains.read_with(gold, documents(TEXT, ""), ["test"], False, None, keep_text=True)
+    )
+    assert (first.symbols, first.text) == (symbols(TEXT, [ANNA, TOM, HE, HER]), TEXT)
+    stands = [".", *(TEXT[slice(*span)] for span in first.spans if span[0] < span[1])]
+    assert stands == [".", "Lee", "Tom", "He", "her"] and (second.symbols, second.spans) == ((), ())
 
 
 def test_film_filter_reads_the_first_sentence_and_the_papers_reads_the_section():
-    film = document("Alien is a 1979 film. It won.")
-    later = document("Alien won. It is a film.")
-    born = document("Lee (born 1950) is a film director.")
-    broken = document("Alien is a\nhorror film. It won.")
-    films = document("Kino is a studio for films. More.")
-    assert [is_film(d) for d in (film, later, born, broken, films)] == [True, False, False, True, False]
-    assert [is_film_paper(d) for d in (film, later, born, broken, films)] == [True, True, True, True, True]
-    assert not is_film(document("", "It is a film."))
+    films = documents("Alien is a 1979 film. It won.", "Alien won. It is a film.", "Lee (born 1950) is a film director.",
+                      "Alien is a\nhorror film. It won.", "Kino is a studio for films. More.")  # fmt: skip
+    assert [is_film(film) for film in films] == [True, False, False, True, False]
+    assert all(map(chains.is_film_paper, films))
+    assert not is_film(Document("d", "test", (Section(None, ""), Section(None, "It is a film."))))
 
 
 TRUTH = {"mention_chain": np.array([0, 1, 0, 2]), "mention_chain_lengths": np.array([3, 1]),
@@ -124,56 +101,44 @@ DOCUMENTS = [Document(n, "test", (Section(None, text),)) for n, text in (("a", "
 def test_gold_chains_and_mentions_come_back_from_truth_arrays_and_a_readout():
     assert [c.symbols for c in gold_chains(DOCUMENTS, TRUTH)] == [(".", "FEMALE:0", "."), ("MALE:9",)]
     found = read_chains(DOCUMENTS[:1], gold_mentions(DOCUMENTS, TRUTH), singletons=True)
-    assert found[0].chain.symbols == (".", "FEMALE:0", ".")
-    readout = gold_read(documents=DOCUMENTS[:1], truth=ONE, splits=["test"])
+    assert found[0].symbols == (".", "FEMALE:0", ".")
+    readout = chains.read_gold(documents=DOCUMENTS[:1], truth=ONE, splits=["test"])
     assert chains_from_readout(readout) == gold_chains(DOCUMENTS[:1], ONE)
-    assert chains_from_readout(gold_read(documents=DOCUMENTS[:1], truth=ONE, splits=["train"])) == []
+    assert chains_from_readout(chains.read_gold(documents=DOCUMENTS[:1], truth=ONE, splits=["train"])) == []
 
 
-@pytest.mark.parametrize(
-    "build",
-    [
-        lambda: gold_chains(DOCUMENTS[:1], TRUTH),
-        lambda: gold_chains(DOCUMENTS, {}),
-        lambda: gold_mentions(DOCUMENTS, TRUTH | {"mention_end": np.array([99])}),
-        lambda: GivenMentions({}).resolve(["a text"]),
-        lambda: load_fcoref(Path("no-such-folder")),
-    ],
-)
-def test_bad_input_is_refused_with_a_message(build):
-    with pytest.raises(BadInput):
-        build()
-
-
-class FakePrediction:
-    def __init__(self, clusters):
-        self.clusters = clusters
-
-    def get_clusters(self, as_strings: bool):
-        assert not as_strings
-        return self.clusters
+def test_bad_input_is_named():
+    refuses("belong apart", gold_chains, DOCUMENTS[:1], TRUTH)
+    refuses("truth lacks", gold_chains, DOCUMENTS, {})
+    refuses("outside its", gold_mentions, DOCUMENTS, TRUTH | {"mention_end": np.array([99])})
+    refuses("no gold mentions", GivenMentions({}).resolve, ["a text"])
+    refuses(r"no config\.json", rules.read_fcoref, documents=[], reader=Path("no-such-folder"), splits=[])
 
 
 class FakeModel:
     def predict(self, texts, max_tokens_in_batch):
         assert all(texts) and max_tokens_in_batch > 0
-        return [FakePrediction([[(0, 8), (27, 30)], [(13, 16), (18, 20)]]) for _ in texts]
+        return [self for _ in texts]
+
+    def get_clusters(self, as_strings: bool):
+        assert not as_strings
+        return [[(0, 8), (27, 30)], [(13, 16), (18, 20)]]
 
 
 def test_fcoref_clusters_become_chains_under_any_release_of_transformers():
     resolver = FcorefResolver(FakeModel(), "some-checkpoint")
-    chains = read_chains([document(TEXT)], resolver)
-    assert chains[0].chain.symbols == (".", "FEMALE:0", "MALE:1", ".", "He:1", "her:0", ".")
-    assert resolver.resolve(["", TEXT])[0] == []
+    [chain] = read_chains(documents(TEXT), resolver)
+    assert chain.symbols == (".", "FEMALE:0", "MALE:1", ".", "He:1", "her:0", ".")
+    empty, found = resolver.resolve(["", TEXT])
+    assert not empty and [TEXT[m.start : m.end] for m in found if m.named] == ["Anna Lee", "Tom"]
     assert "transformers" in resolver.header() and "some-checkpoint" in resolver.header()["resolver"]
     old, new = type("Old", (), {}), type("New", (), {"all_tied_weights_keys": {"a": "b"}})
-    patch_tied_weights(old)
-    patch_tied_weights(new)
+    rules.patch_tied_weights(old)
+    rules.patch_tied_weights(new)
     assert old.all_tied_weights_keys == {} and new.all_tied_weights_keys == {"a": "b"}
 
 
-def test_names_are_marked_by_rules_and_carry_gender_their_own_and_from_outside():
-    assert [TEXT[a:b] for a, b in person_name_spans(TEXT, FIRST_NAMES)] == ["Lee", "Tom"]
+def test_names_carry_gender_their_own_and_from_outside():
     names = {"anmund": "MALE", "belsia": "FEMALE"}
     text = "Anmund Balow met Belsia Dalick. She smiled at him."
     found = groups(text, RuleResolver(first_names=names))
@@ -185,11 +150,11 @@ def test_names_are_marked_by_rules_and_carry_gender_their_own_and_from_outside()
 
 def test_the_film_filter_leaves_invalid_chains_that_are_counted():
     film, other = Document("f", "test", (Section(None, "Alien is a film. Anna made it. She won."),)), DOCUMENTS[0]
-    readout = rules_read(documents=[film, other], splits=["test"], film_filter="released")
+    readout = rules.read(documents=[film, other], splits=["test"], film_filter="released")
     assert readout.arrays["valid"].tolist() == [True, False]
     assert chains_from_readout(readout)[0].symbols == (".", ".", "FEMALE:1", ".", "She:1")
     assert any(str(line).startswith("resolver=RuleResolver(") for line in readout.arrays["header_names"])
-    refuses("film_filter", rules_read, documents=[film], splits=["test"], film_filter="papers")
+    refuses("film_filter", rules.read, documents=[film], splits=["test"], film_filter="papers")
 
 
 ONE = TRUTH | {name: TRUTH[name][:1] for name in ("mention_chain_lengths", "mention_start_lengths")}
@@ -270,15 +235,11 @@ def test_odd_texts_give_mentions_in_order(text):
     assert found == sorted(found, key=lambda m: (m.start, m.end)) and len({m.entity for m in found}) <= 1
 
 
-def documents(*texts):
-    return [Document(f"d{i}", "test", (Section(None, text),)) for i, text in enumerate(texts)]
-
-
 def test_agreement_of_chains_is_one_with_itself_and_falls_with_a_wrong_link():
     pages = documents("Anna Lee met Tom Reed. She smiled. He waved. Reed left.")
     spans = [(0, 8, 0), (13, 21, 1), (23, 26, 0), (35, 37, 1), (45, 49, 1)]
     gold = GivenMentions({pages[0].text: [Mention(a, b, e, True) for a, b, e in spans]})
-    truth = read_with(gold, pages, False, None)
+    truth = chains.read_with(gold, pages, ["test"], False, None)
     critic = against_gold(real=truth)
     assert critic.score(critic.tally(units_from_readout(truth))) == 1.0
     nearest = units_from_readout(read_nearest(documents=pages, splits=["test"]))
