@@ -11,15 +11,13 @@ from longform.core.text.entity_grids import grids_to_readout
 from longform.core.text.lexicon import Taxonomy, read_lmf, read_wordnet
 from longform.critics.lexical.wordnet import (
     FUNCTIONS,
-    Glosses,
     HirstStOnge,
     JiangConrath,
+    Lesk,
     Lin,
     Resnik,
     batches,
-    extended_lesk,
     phrase_overlap,
-    plain_lesk,
     wordnet,
 )
 from tests.critics.grid_cases import nouns as unit
@@ -84,14 +82,11 @@ def test_every_pair_equals_an_enumeration_of_all_allowed_walks(taxonomy):
 
 def test_lesk_plain_and_extended_by_hand(taxonomy):
     dog, cat, entity = (NAMES.index(name) for name in ("dog", "cat", "entity"))
-    matrix = plain_lesk(Glosses(taxonomy.lexicon), [dog, cat, entity])
-    assert matrix[0, 1] == 2  # domestic, animal; "that" and "a" are function words
-    assert matrix[0, 2] == 0
-    dog, cat = NAMES.index("dog"), NAMES.index("cat")
+    plain = Lesk(taxonomy, extended=False).synset_matrix([dog, cat, entity])
+    assert plain[0].tolist()[1:] == [2, 0]  # domestic, animal; "that" and "a" are function words
     # definitions: "domestic animal" -> 4; hypernyms share the nine words from "living" to "organisms" -> 81
-    assert extended_lesk(Glosses(taxonomy.lexicon), [dog, cat])[0, 1] == 4 + 81
-    joined = Glosses(taxonomy.lexicon).joined(NAMES.index("animal"), 2)
-    assert (joined == -3).sum() == 1  # dog and cat
+    assert Lesk(taxonomy).synset_matrix([dog, cat])[0, 1] == 4 + 81
+    assert (Lesk(taxonomy).joined(NAMES.index("animal"), 2) == -3).sum() == 1  # dog and cat
 
 
 def numbers(text, index):
