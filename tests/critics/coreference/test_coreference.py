@@ -1,5 +1,6 @@
-"""Chains of persons from mentions; resolvers by rules, by the nearest mention and brought from outside."""
+"""Chains of persons from mentions; resolvers by rules, by the nearest mention, from outside; their agreement with gold."""
 
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -8,10 +9,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from longform.core.documents import Document, Section, chains_from_readout
+from longform.core.resampling import generator
 from longform.critics.coreference import chains, rules
-from longform.critics.coreference.agreement import against_gold, units_from_readout
+from longform.critics.coreference.agreement import (
+    ChainAgreement,
+    ReadClusters,
+    against_gold,
+    b_cubed,
+    ceaf_e,
+    clusters,
+    muc,
+    units_from_readout,
+)
 from longform.critics.coreference.chains import GivenMentions, Mention, gold_chains, gold_mentions, read_chains
 from longform.critics.coreference.rules import FcorefResolver, NearestResolver, RuleResolver, read_nearest
+from longform.critics.coreference.score import KneserNeyCritic, MentionCritic
+from longform.datasets.synthetic_world.corpora import build
 from longform.datasets.titles import is_film
 from tests.refusals import refuses
 
@@ -250,3 +263,87 @@ def test_agreement_of_chains_is_one_with_itself_and_falls_with_a_wrong_link():
     assert parts["b3"]["recall"] == pytest.approx((1 / 2 + 9 / 3) / 5)
     other = [Document("z", "test", (Section(None, "He ran."),))]
     refuses("no gold chain", critic.tally, units_from_readout(read_nearest(documents=other, splits=["test"])))
+
+
+def sets(*rows: str):
+    return tuple(frozenset(row) for row in rows)
+
+
+GOLD, FOUND = sets("abc", "defg"), sets("ab", "cd", "fghi")  # Pradhan et al. 2014, section 4.2
+
+
+def ratios(sums):
+    return sums[0] / sums[1], sums[2] / sums[3]
+
+
+def test_scores_of_the_published_example():
+    assert ratios(muc(GOLD, FOUND)) == pytest.approx((2 / 5, 2 / 5))
+    recall = (1 / 7) * (2**2 / 3 + 1 / 3 + 1 / 4 + 2**2 / 4)
+    precision = (1 / 8) * (2**2 / 2 + 1 / 2 + 1 / 2 + 2**2 / 4)
+    assert ratios(b_cubed(GOLD, FOUND)) == pytest.approx((recall, precision))
+    best = 2 * 2 / (3 + 2) + 2 * 2 / (4 + 4)
+    assert ratios(ceaf_e(GOLD, FOUND)) == pytest.approx((best / 2, best / 3))
+
+
+def test_ceaf_takes_the_best_of_all_alignments():
+    rng = generator("test", "ceaf")
+    for _ in range(20):
+        gold = clusters([(i, int(rng.integers(0, 3))) for i in range(8)])
+        found = clusters([(i, int(rng.integers(0, 4))) for i in range(2, 10)])
+        phi = [[2 * len(k & r) / (len(k) + len(r)) for r in found] for k in gold]
+        if len(gold) <= len(found):
+            every = (
+                sum(phi[i][j] for i, j in enumerate(p)) for p in itertools.permutations(range(len(found)), len(gold))
+            )
+            assert ceaf_e(gold, found)[0] == pytest.approx(max(every))
+
+
+def judged(**documents):
+    """The critic of gold clusters and its tally of the found ones, from (gold, found) by document."""
+    critic = ChainAgreement({name: gold for name, (gold, _) in documents.items()})
+    return critic, [ReadClusters(name, "test", found) for name, (_, found) in documents.items()]
+
+
+def test_a_perfect_resolver_scores_one_nothing_found_zero_and_no_gold_is_excluded():
+    critic, units = judged(d=(GOLD, GOLD))
+    assert critic.score(critic.tally(units)) == pytest.approx(1.0)
+    for score in (muc, b_cubed, ceaf_e):
+        assert score(GOLD, FOUND)[:2] == score(FOUND, GOLD)[2:]
+    pooled, units = judged(a=(GOLD, FOUND), b=(sets("xy"), sets("xy")))
+    assert pooled.describe(units)["muc"]["recall"] == pytest.approx(3 / 6)  # of sums over documents
+    critic, units = judged(none=(GOLD, ()), empty=((), FOUND))
+    tally = critic.tally(units)
+    assert critic.score(tally) == 0.0
+    assert tally.column("excluded").tolist() == [0, 1] and not tally.values[1, :-1].any()
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return build(name="test", seed=3, domain="wiki", documents=150)
+
+
+def test_chains_made_of_gold_mentions_are_the_gold_chains(corpus):
+    made = read_chains(corpus.documents, gold_mentions(corpus.documents, corpus.truth), singletons=True)
+    gold = gold_chains(corpus.documents, corpus.truth)
+    assert [(item.unit_id, item.symbols) for item in made] == [(item.unit_id, item.symbols) for item in gold]
+
+
+def test_rules_agree_with_the_planted_truth(corpus):
+    resolver = RuleResolver(subject=0.0, parallel=0.0)
+    gold = gold_mentions(corpus.documents, corpus.truth)
+    units, true = [], {}
+    for document, mentions in zip(corpus.documents, resolver.resolve([d.text for d in corpus.documents]), strict=True):
+        persons = {m.entity for m in mentions if m.named or chains.is_person(document.text[m.start : m.end], False)}
+        found = clusters([((m.start, m.end), m.entity) for m in mentions if m.entity in persons])
+        true[document.id] = clusters([((m.start, m.end), m.entity) for m in gold.by_text[document.text]])
+        units.append(ReadClusters(document.id, "test", found))
+    critic = ChainAgreement(true)
+    assert critic.score(critic.tally(units)) > 0.8
+
+
+@pytest.mark.parametrize("critic", [MentionCritic(), KneserNeyCritic()])
+def test_gold_chains_score_above_their_closed_form_and_near_it(corpus, critic):
+    chains = gold_chains(corpus.documents, corpus.truth)
+    fitted = critic.fit(chains[:100])
+    latent_ppl, exact = fitted.score(fitted.tally(chains[100:])), corpus.facts["mention_latent_ppl"]
+    assert 0.9 * exact < latent_ppl < 1.7 * exact
