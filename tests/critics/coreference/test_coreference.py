@@ -10,19 +10,10 @@ from hypothesis import strategies as st
 
 from longform.core.documents import Document, Section, chains_from_readout
 from longform.core.resampling import generator
-from longform.critics.coreference import chains, rules
-from longform.critics.coreference.agreement import (
-    ChainAgreement,
-    ReadClusters,
-    against_gold,
-    b_cubed,
-    ceaf_e,
-    clusters,
-    muc,
-    units_from_readout,
-)
+from longform.critics.coreference import agreement, chains, rules
+from longform.critics.coreference.agreement import ChainAgreement, ReadClusters, b_cubed, ceaf_e, clusters, muc
 from longform.critics.coreference.chains import GivenMentions, Mention, gold_chains, gold_mentions, read_chains
-from longform.critics.coreference.rules import FcorefResolver, NearestResolver, RuleResolver, read_nearest
+from longform.critics.coreference.rules import FcorefResolver, NearestResolver, RuleResolver
 from longform.critics.coreference.score import KneserNeyCritic, MentionCritic
 from longform.datasets.synthetic_world.corpora import build
 from longform.datasets.titles import is_film
@@ -230,16 +221,13 @@ def test_any_text_gives_ordered_spans_inside_it(text):
     assert [(m.start, m.end) for m in found] == sorted((m.start, m.end) for m in found)
 
 
-def entities(text):
-    (found,) = NearestResolver().resolve([text])
-    return [(text[m.start : m.end], m.entity) for m in found]
-
-
 def test_a_pronoun_is_the_person_mentioned_last_and_plural_ones_share_an_entity():
-    assert entities("Anna Lee met Tom Reed. She smiled. Lee left. He waved.") == [
-        ("Anna Lee", 0), ("Tom Reed", 1), ("She", 1), ("Lee", 0), ("He", 0),
-    ]  # fmt: skip
-    assert entities("They met Tom Reed. He left them.") == [("They", 0), ("Tom Reed", 1), ("He", 1), ("them", 0)]
+    for text, expected in (
+        ("Anna Lee met Tom Reed. She smiled. Lee left. He waved.", "Anna Lee 0, Tom Reed 1, She 1, Lee 0, He 0"),
+        ("They met Tom Reed. He left them.", "They 0, Tom Reed 1, He 1, them 0"),
+    ):
+        (found,) = NearestResolver().resolve([text])
+        assert ", ".join(f"{text[m.start : m.end]} {m.entity}" for m in found) == expected
 
 
 @pytest.mark.parametrize("text", ["", "Nobody was there.", "Он пришёл. 彼は来た。", "He.", "she " * 500])
@@ -253,16 +241,19 @@ def test_agreement_of_chains_is_one_with_itself_and_falls_with_a_wrong_link():
     spans = [(0, 8, 0), (13, 21, 1), (23, 26, 0), (35, 37, 1), (45, 49, 1)]
     gold = GivenMentions({pages[0].text: [Mention(a, b, e, True) for a, b, e in spans]})
     truth = chains.read_with(gold, pages, ["test"], False, None)
-    critic = against_gold(real=truth)
-    assert critic.score(critic.tally(units_from_readout(truth))) == 1.0
-    nearest = units_from_readout(read_nearest(documents=pages, splits=["test"]))
+    critic = agreement.against_gold(real=truth)
+    assert critic.score(critic.tally(agreement.units_from_readout(truth))) == 1.0
+    nearest = agreement.units_from_readout(rules.read_nearest(documents=pages, splits=["test"]))
     parts = critic.describe(nearest)
     # found: {Reed, She, He, Reed} alone, Lee being mentioned once; gold: {Lee, She}, {Reed, He, Reed}
-    assert parts["muc"] == {"recall": pytest.approx(2 / 3), "precision": pytest.approx(2 / 3),
-                            "f1": pytest.approx(2 / 3)}  # fmt: skip
+    assert parts["muc"] == pytest.approx({"recall": 2 / 3, "precision": 2 / 3, "f1": 2 / 3})
     assert parts["b3"]["recall"] == pytest.approx((1 / 2 + 9 / 3) / 5)
     other = [Document("z", "test", (Section(None, "He ran."),))]
-    refuses("no gold chain", critic.tally, units_from_readout(read_nearest(documents=other, splits=["test"])))
+    refuses(
+        "no gold chain",
+        critic.tally,
+        agreement.units_from_readout(rules.read_nearest(documents=other, splits=["test"])),
+    )
 
 
 def sets(*rows: str):
@@ -292,16 +283,15 @@ def test_ceaf_takes_the_best_of_all_alignments():
         found = clusters([(i, int(rng.integers(0, 4))) for i in range(2, 10)])
         phi = [[2 * len(k & r) / (len(k) + len(r)) for r in found] for k in gold]
         if len(gold) <= len(found):
-            every = (
-                sum(phi[i][j] for i, j in enumerate(p)) for p in itertools.permutations(range(len(found)), len(gold))
-            )
-            assert ceaf_e(gold, found)[0] == pytest.approx(max(every))
+            alignments = itertools.permutations(range(len(found)), len(gold))
+            best = max(sum(phi[i][j] for i, j in enumerate(alignment)) for alignment in alignments)
+            assert ceaf_e(gold, found)[0] == pytest.approx(best)
 
 
-def judged(**documents):
-    """The critic of gold clusters and its tally of the found ones, from (gold, found) by document."""
-    critic = ChainAgreement({name: gold for name, (gold, _) in documents.items()})
-    return critic, [ReadClusters(name, "test", found) for name, (_, found) in documents.items()]
+def judged(**pages):
+    """The critic of gold clusters, and the found ones, from (gold, found) by document."""
+    critic = ChainAgreement({name: gold for name, (gold, _) in pages.items()})
+    return critic, [ReadClusters(name, "test", found) for name, (_, found) in pages.items()]
 
 
 def test_a_perfect_resolver_scores_one_nothing_found_zero_and_no_gold_is_excluded():

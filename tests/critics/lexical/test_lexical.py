@@ -80,17 +80,13 @@ def reports(tmp_path_factory):
     return read(documents=corpus.documents, truth=corpus.truth, reader=folder, roles="truth")
 
 
-def by_split(readout, split):
-    return [unit for unit in grids_from_readout(readout) if unit.split == split]
-
-
 def test_planted_reports_stand_above_their_shuffles(reports):
-    train, test = by_split(reports, "train"), by_split(reports, "test")
+    train, test = ([grid for grid in grids_from_readout(reports) if grid.split == split] for split in ("train", "test"))
     (found,) = order_discrimination({"grid": RoleTransitions()}, test, [ShuffleTask()], train=train)
     assert found.details["above_mean"] >= 0.95 and found.value > 0.9
     scorers = {"overlap": Overlap(), "latent_semantics": LatentSemantics()}
     scorers |= {measure: wordnet(real=reports, measure=measure) for measure in ("hirst_st_onge", "resnik")}
-    found = order_discrimination(scorers, by_split(reports, "test"), [ShuffleTask()], train=by_split(reports, "train"))
+    found = order_discrimination(scorers, test, [ShuffleTask()], train=train)
     assert all(record.value > 0.6 for record in found if record.metric == "pairwise_accuracy")
 
 
