@@ -115,19 +115,6 @@ def ratio_rows(
     return made[:rows], made[::-1][:rows]
 
 
-def marks(item: PersonChain, critic: NgramCritic, threshold: float) -> list[Row]:
-    """The chain's symbols with what the critic says of each, as ``reporting.papers.deng2022.pages.Mark`` has them."""
-    keys = window_keys(critic.read([item]), critic.packing)
-    log_probs = critic.score_windows(keys)
-    made = []
-    for (start, end), symbol, key, log_prob in zip(item.spans, item.symbols, keys, log_probs, strict=False):
-        bad = bool(log_prob < threshold)
-        best, best_log = (best_successor(critic, int(key)) if bad else None) or ("", None)
-        row = {"start": start, "end": end, "symbol": symbol, "log_probability": float(log_prob), "bad": bad}
-        made.append(row | {"best": best, "best_log_probability": best_log})
-    return made
-
-
 @dataclass(frozen=True)
 class AttributionCritic(MentionCritic):
     """The released critic that also attributes its score to 5-grams, against held-out real chains, read as the judged ones."""
@@ -149,16 +136,23 @@ class AttributionCritic(MentionCritic):
             shares[name] = {"rare": float(np.sum(log_probs < self.threshold)), "windows": float(len(log_probs))}
         return {**tables, "rare_share": shares, "articles": self._articles(kept)}
 
-    def _articles(self, units: Sequence[Chain]) -> list[dict[str, Any]]:
+    def _articles(self, units: Sequence[Chain]) -> list[Row]:
+        """Texts with what the critic says of each symbol, as ``reporting.papers.deng2022.pages.Mark`` has it."""
         shown = [unit for unit in units if isinstance(unit, PersonChain) and unit.text]
-        log_probs = self.attribute(shown) if shown else []
-        shares = [float(np.mean(row < self.threshold)) for row in log_probs]
-        ranked = sorted(
-            zip(shares, shown, strict=True),
-            key=lambda pair: (len(pair[1].symbols) < MIN_SYMBOLS, -pair[0], pair[1].unit_id),
+        scored = list(zip(self.attribute(shown) if shown else [], shown, strict=True))
+        scored.sort(
+            key=lambda own: (len(own[1].symbols) < MIN_SYMBOLS, -np.mean(own[0] < self.threshold), own[1].unit_id)
         )
-        chosen = [chain for _, chain in ranked[:ARTICLES]]
-        return [{"unit_id": c.unit_id, "text": c.text, "marks": marks(c, self, self.threshold)} for c in chosen]
+        articles = []
+        for log_probs, unit in scored[:ARTICLES]:
+            keys, marks = window_keys(self.read([unit]), self.packing), []
+            for (start, end), symbol, key, log_prob in zip(unit.spans, unit.symbols, keys, log_probs, strict=True):
+                bad = bool(log_prob < self.threshold)
+                best, best_log = (best_successor(self, int(key)) if bad else None) or ("", None)
+                row = {"start": start, "end": end, "symbol": symbol, "log_probability": float(log_prob), "bad": bad}
+                marks.append(row | {"best": best, "best_log_probability": best_log})
+            articles.append({"unit_id": unit.unit_id, "text": unit.text, "marks": marks})
+        return articles
 
 
 def ngram_attribution(

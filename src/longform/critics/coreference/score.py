@@ -143,8 +143,6 @@ class _NgramScores(SumScored):
     orders: tuple[NgramOrder, ...] = field(default=(), repr=False, metadata=FITTED)
     log_unknown: float = field(default=-math.inf, repr=False, metadata=FITTED)
     fitted_discounts: tuple[tuple[float, ...], ...] = field(default=(), repr=False, metadata=FITTED)
-    fitted_units: int = field(default=0, repr=False, metadata=FITTED)
-    fitted_excluded: int = field(default=0, repr=False, metadata=FITTED)
 
     @property
     def packing(self) -> Packing:
@@ -157,10 +155,8 @@ class _NgramScores(SumScored):
 
     def fit(self, real: Sequence[Chain]) -> Self:
         """Count the windows of the valid chains of ``real``. Raises BadInput: none has a token."""
-        valid = [unit for unit in real if unit.valid]
-        blank = replace(self, forms=form_vocabulary(valid))
-        fitted = blank.fit_tokens(blank.read(real))
-        return replace(fitted, fitted_units=len(valid), fitted_excluded=len(real) - len(valid))
+        blank = replace(self, forms=form_vocabulary([unit for unit in real if unit.valid]))
+        return blank.fit_tokens(blank.read(real))
 
     def fit_tokens(self, tokens: TokenStream) -> Self:
         """As :meth:`fit`, from tokens read with this critic's ``forms``."""

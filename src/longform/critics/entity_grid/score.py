@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
+from itertools import product
 from typing import ClassVar
 
 import numpy as np
@@ -18,7 +19,6 @@ units_from_readout = grids_from_readout
 SYMBOLS = 5  # predicted: S, O, X, -, end; in contexts the fifth is the start symbol instead
 EDGE = 4
 MAX_HISTORY = 6
-COLUMNS = ("logprob", "cells", "excluded")
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,6 @@ class RoleTransitions(SumScored):
     history: int = 1  # how many earlier sentences a role depends on; the paper tunes it on development texts
     # float64 (5,) * history + (5,), the context's oldest symbol first
     log_probs: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False, metadata=FITTED)
-    fitted_units: int = field(default=0, repr=False, metadata=FITTED)
-    fitted_excluded: int = field(default=0, repr=False, metadata=FITTED)
     better: ClassVar[Better] = "higher"
     divided: ClassVar[tuple[str, str]] = ("logprob", "cells")
     parts: ClassVar[str] = "cells"
@@ -54,13 +52,12 @@ class RoleTransitions(SumScored):
         counts = np.zeros(SYMBOLS ** (self.history + 1))
         for grid in full:
             counts += np.bincount(self._codes(grid.cells[None], end=True).ravel(), minlength=len(counts))
-        log_probs = np.log(witten_bell(counts.reshape((SYMBOLS,) * (self.history + 1))))
-        return replace(self, log_probs=log_probs, fitted_units=len(full), fitted_excluded=len(real) - len(full))
+        return replace(self, log_probs=np.log(witten_bell(counts.reshape((SYMBOLS,) * (self.history + 1)))))
 
     def tally(self, units: Sequence[Grid]) -> Tally:
         """Columns: sum of log probabilities (nats), cells scored, and 1 for an empty grid."""
         rows = [(float(parts.sum()), parts.size, not parts.size) for parts in self.attribute(units)]
-        return Tally.of(units, COLUMNS, rows)
+        return Tally.of(units, ("logprob", "cells", "excluded"), rows)
 
     def coherence(self, units: Sequence[Grid]) -> np.ndarray:
         """$P_{coh}$ of each text, float64 (units,); nan for an empty grid."""
@@ -109,9 +106,6 @@ def witten_bell(counts: np.ndarray) -> np.ndarray:
     return smoothed
 
 
-Pair = tuple[np.ndarray, np.ndarray]  # features of the better and of the worse text
-
-
 @dataclass(frozen=True)
 class TransitionFeatures:
     """What the ranking grid sees of a text."""
@@ -132,24 +126,21 @@ class TransitionFeatures:
         """Features of a text under each order: float64 (orders, size)."""
         salient = (unit.cells != ABSENT).sum(axis=0) >= self.salience
         classes = [salient, ~salient] if self.salience else [np.ones(len(unit.entities), dtype=bool)]
-        blocks = [_frequencies(unit.cells[:, chosen][orders], length) for chosen in classes for length in self.lengths]
+        blocks = []
+        for chosen, length in product(classes, self.lengths):
+            cells, kinds = unit.cells[:, chosen][orders], len(ROLES) ** length
+            block = np.zeros((len(orders), kinds))
+            if cells.shape[1] >= length and cells.shape[2]:
+                codes = _windows(cells, length, len(ROLES)) + np.arange(len(orders))[:, None, None] * kinds
+                counts = np.bincount(codes.ravel(), minlength=block.size).reshape(block.shape)
+                block = counts / (codes.shape[1] * codes.shape[2])
+            blocks.append(block)
         return np.concatenate(blocks, axis=1)
 
     def of_texts(self, units: Sequence[Grid]) -> np.ndarray:
         """Features of texts as they stand: float64 (texts, size)."""
         rows = [self.of_orders(unit, np.arange(len(unit.cells))[None]) for unit in units]
         return np.concatenate(rows) if rows else np.zeros((0, self.size))
-
-
-def _frequencies(cells: np.ndarray, length: int) -> np.ndarray:
-    """Transition frequencies of (orders, sentences, entities) cells: float64 (orders, 4 ** length)."""
-    orders, sentences, entities = cells.shape
-    kinds = len(ROLES) ** length
-    steps = sentences - length + 1
-    if steps < 1 or not entities:
-        return np.zeros((orders, kinds))
-    codes = _windows(cells, length, len(ROLES)) + np.arange(orders)[:, None, None] * kinds
-    return np.bincount(codes.ravel(), minlength=orders * kinds).reshape(orders, kinds) / (steps * entities)
 
 
 @dataclass(frozen=True)
@@ -166,8 +157,6 @@ class GridRanker(SumScored):
     shuffles: int = SHUFFLES  # per real text, that ``fit`` draws; at most 20 as in the papers
     name: str = "grid-ranker"  # of the draws
     weights: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False, metadata=FITTED)
-    fitted_units: int = field(default=0, repr=False, metadata=FITTED)
-    fitted_excluded: int = field(default=0, repr=False, metadata=FITTED)
     better: ClassVar[Better] = "higher"
     divided: ClassVar[tuple[str, str]] = ("value", "texts")
     parts: ClassVar[str] = "kinds of transition"
@@ -182,24 +171,23 @@ class GridRanker(SumScored):
     def fit(self, real: Sequence[Grid]) -> "GridRanker":
         """Learn from each real text against its own shuffles. Raises BadInput: no text gives a pair."""
         pairs = []
-        for grid in (grid for grid in real if not grid.empty):
+        for grid in real:
             rng = generator(self.name, grid.unit_id)
             orders = shuffled_orders("block", 1, grid.sentence_keys, self.shuffles, rng)
-            pairs.append((self.features.of_texts([grid]), self.features.of_orders(grid, orders)))
-        return self.fit_pairs([pair for pair in pairs if len(pair[1])], len(real))
+            pairs.append(
+                (self.order_features(grid, np.arange(len(grid.cells))[None]), self.order_features(grid, orders))
+            )
+        return self.fit_pairs(pairs)
 
-    def fit_pairs(self, pairs: Iterable[Pair], documents: int = 0) -> "GridRanker":
+    def fit_pairs(self, pairs: Iterable[tuple[np.ndarray, np.ndarray]]) -> "GridRanker":
         """Learn from (better, worse) feature rows, one pair of arrays per document; one row may face many."""
         pairs = list(pairs)
         rows = [better - worse for better, worse in pairs]
         differences = np.concatenate(rows) if rows else np.zeros((0, self.features.size))
         if not len(differences) or not differences.any():
-            raise BadInput(
-                f"grid ranker: {documents or len(pairs)} texts gave no pair that differs; give longer texts with nouns"
-            )
+            raise BadInput(f"grid ranker: {len(pairs)} texts gave no pair that differs; give longer texts with nouns")
         penalty = self.penalty or 1 / float(np.mean(np.sum(differences**2, axis=1)))
-        weights = rank_weights(differences, penalty)
-        return replace(self, weights=weights, fitted_units=len(pairs), fitted_excluded=max(documents - len(pairs), 0))
+        return replace(self, weights=rank_weights(differences, penalty))
 
     def order_features(self, unit: Grid, orders: np.ndarray) -> np.ndarray:
         """Features of a text under each order, (orders, features); no rows for an empty grid."""
@@ -207,8 +195,7 @@ class GridRanker(SumScored):
 
     def tally(self, units: Sequence[Grid]) -> Tally:
         """Columns: value of the text, 1 per scored text, 1 for an empty grid."""
-        values = [float(parts.sum()) for parts in self.attribute(units)]
-        rows = [(value, not grid.empty, grid.empty) for value, grid in zip(values, units, strict=True)]
+        rows = [(float(parts.sum()), parts.size > 0, not parts.size) for parts in self.attribute(units)]
         return Tally.of(units, ("value", "texts", "excluded"), rows)
 
     def coherence(self, units: Sequence[Grid]) -> np.ndarray:

@@ -11,6 +11,7 @@ from scipy.stats import binom
 from longform.core.critic import FITTED, Better, SumScored, Tally
 from longform.core.documents import BadInput, Readout, grouped
 from longform.datasets.test_suites import prediction_formulas
+from longform.datasets.test_suites.prediction_formulas import METRICS, Formula, RegionValue, evaluate, parse
 
 COLUMNS = ("items", "correct", "gained", "lost")
 
@@ -23,7 +24,7 @@ class ReadItem:
     split: str
     suite: str
     metric: str
-    formulas: tuple[prediction_formulas.Formula, ...]
+    formulas: tuple[Formula, ...]
     regions: Mapping[tuple[str, int], np.ndarray]  # by (condition, region number)
 
     def bits(self, condition: str, region: int | None) -> np.ndarray:
@@ -39,7 +40,7 @@ def units_from_readout(readout: Readout) -> list[ReadItem]:
     """The items of a surprisal readout."""
     heads = []
     for head in map(json.loads, readout.arrays["suite_head_names"].tolist()):
-        formulas = tuple(prediction_formulas.parse(prediction["formula"]) for prediction in head["predictions"])
+        formulas = tuple(parse(prediction["formula"]) for prediction in head["predictions"])
         heads.append((head["meta"]["name"], head["meta"]["metric"], formulas))
     conditions = readout.arrays["condition_names"].tolist()
     items = []
@@ -67,17 +68,14 @@ class SuiteAccuracy(SumScored):
         return replace(self, reference={item.unit_id: self.succeeds(item) for item in items})
 
     def tally(self, units: Sequence[ReadItem]) -> Tally:
-        """Per item ``items, correct, gained, lost``; counts of each suite are in :meth:`describe`."""
+        """Counts of each item; those of each suite are in :meth:`describe`."""
         return Tally.of(units, COLUMNS, [self._counts(item) for item in units])
 
     def succeeds(self, item: ReadItem) -> bool:
         """Whether all predictions of the item's suite hold."""
-        return all(
-            bool(prediction_formulas.evaluate(formula, lambda named: self.value(item, named)))
-            for formula in item.formulas
-        )
+        return all(bool(evaluate(formula, lambda named: self.value(item, named))) for formula in item.formulas)
 
-    def value(self, item: ReadItem, named: prediction_formulas.RegionValue) -> float:
+    def value(self, item: ReadItem, named: RegionValue) -> float:
         """The value of a region."""
         bits = item.bits(named.condition, named.region)
         if not len(bits) and item.metric != "sum":
@@ -85,7 +83,7 @@ class SuiteAccuracy(SumScored):
             raise BadInput(
                 f"{place} has no token, so it has no {item.metric}; take metric 'sum' or give the region text"
             )
-        return prediction_formulas.METRICS[item.metric](bits)
+        return METRICS[item.metric](bits)
 
     def describe(self, units: Sequence[ReadItem]) -> dict[str, Any]:
         """Counts of each suite, and the means and population deviations that the paper's plots show."""
