@@ -143,10 +143,8 @@ def fit(
 ) -> TrainedRanker:
     """Train on documents of split train against their own shuffles, choosing the round of best validation loss.
 
-    Args:
-        base: a causal LM, a sentence encoder, or a ``sentence_features`` row.
-        tasks: (task, size) of the shuffles, each drawn equally often: ``block`` or ``window``.
-        sentence, pair: widths of :class:`RankerShape`.
+    ``base``: a causal LM, a sentence encoder, or a ``sentence_features`` row. Each of ``tasks``, (``block`` or ``window``,
+    size), is drawn equally often. ``sentence``, ``pair``: widths of :class:`RankerShape`.
     """
     if not tasks or any(task not in TASKS or size < 1 for task, size in tasks):
         raise BadInput(f"ranker tasks {list(tasks)}; allowed are pairs of one of {sorted(TASKS)} and a size from 1")

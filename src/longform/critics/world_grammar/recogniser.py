@@ -55,6 +55,10 @@ class Recogniser:
         self.world = domain(name)
         self.vocabulary = self.world.vocabulary.topics
         self.pages = _pages(self.world)
+        self.styles = {  # of the sections of each kind of page
+            (kind, title): self.world.styles.get(title) or self.world.styles[f"{title}/{kind}"]
+            for kind, title in self.pages
+        }
         self.topics = (1 << len(self.vocabulary)) - 1
         self.all = (1 << (len(self.vocabulary) + len(self.pages))) - 1
         self._shared = self._shared_slots()
@@ -64,7 +68,9 @@ class Recogniser:
 
     def read(self, sentence: str) -> Derivation:
         """How the world could have written the sentence, or how far it could have."""
-        tokens = tokens_of(sentence)
+        tokens: list[str] = []  # words and marks; an empty word where a blank or a mark has none before it
+        for piece in sentence.split(" "):
+            tokens += (piece[:-1], piece[-1]) if piece.endswith((",", ".")) else (piece,)
         first, furthest = tokens[0], [0]
         if first[:1] == first[:1].upper():
             lowered = first[:1].lower() + first[1:]  # the world capitalises whatever comes first
@@ -106,8 +112,8 @@ class Recogniser:
 
     def _pages_of(self, kind: str = "", style: Style | None = None) -> int:
         bits = self.topics
-        for place, (own, title) in enumerate(self.pages, len(self.vocabulary)):
-            if kind in ("", own) and (style is None or style is _style(self.world, own, title)):
+        for place, ((own, _), its) in enumerate(self.styles.items(), len(self.vocabulary)):
+            if kind in ("", own) and (style is None or style is its):
                 bits |= 1 << place
         return bits
 
@@ -118,9 +124,6 @@ class Recogniser:
                 masks[word] = masks.get(word, self.all & ~self.topics) | 1 << topic
         return masks
 
-    def _anywhere(self, words: Iterable[str]) -> dict[str, int]:
-        return dict.fromkeys(words, self.all)
-
     def _shared_slots(self) -> dict[str, tuple[Slot, ...]]:
         everywhere = {
             "look": lexicon.GENERIC_ADJECTIVES, "a_look": map(article, lexicon.GENERIC_ADJECTIVES),
@@ -128,7 +131,7 @@ class Recogniser:
             "Town": lexicon.PLACES, "River": lexicon.RIVERS, "dir": grammar.DIRECTIONS, "genre": grammar.GENRES,
             "settlement": grammar.SETTLEMENTS,
         }  # fmt: skip
-        masks = {name: self._anywhere(words) for name, words in everywhere.items()}
+        masks = {name: dict.fromkeys(words, self.all) for name, words in everywhere.items()}
         for name, slot in WORD_SLOTS.items():
             for shown, shape in ((name, str), (f"a_{name}", article), (f"{name}s", plural)):
                 masks[shown] = self._by_topic(map(shape, set(topic.tables[slot])) for topic in self.vocabulary)
@@ -149,13 +152,13 @@ class Recogniser:
             return (slots.number(low, high, self.all, thousands=what == "number"),)
         slot = {"trade": "person", "things": "thing"}.get(what)
         values = {w for topic in self.vocabulary for w in topic.tables[slot]} if slot else grammar.NAMES[what]
-        return _by_length(self._anywhere(map(plural if what == "things" else relation.show, values)))
+        return _by_length(dict.fromkeys(map(plural if what == "things" else relation.show, values), self.all))
 
     def _title(self, kind: str, opening: bool) -> tuple[Slot, ...]:
         nouns = self._by_topic(
             {word.capitalize() for slot in FILM_NOUNS for word in topic.tables[slot]} for topic in self.vocabulary
         )
-        return (slots.title(kind, nouns if opening else self._anywhere(nouns), self.all),)
+        return (slots.title(kind, nouns if opening else dict.fromkeys(nouns, self.all), self.all),)
 
     def _add(
         self, root: Node, source: str, then: Node, mask: int, persons: Mapping[int, tuple[Slot, ...]], main: str = "",
@@ -206,8 +209,7 @@ class Recogniser:
                 self._add(third[new], frame.source, tail, self.all, {3: (self._roles[new][manner],)})
 
         roles = self._roles[False]
-        styles = {id(style): style for style in (_style(self.world, *page) for page in self.pages)}
-        for style in styles.values():
+        for style in {id(style): style for style in self.styles.values()}.values():
             mask = self._pages_of(style=style)
             for lead in style.leads:
                 self._add(self._start, lead.source, undated if lead.dated else led, mask, {})
@@ -231,22 +233,13 @@ class Recogniser:
                 persons = {1: first, 2: (roles["own" if number == 3 else "other"],)}
                 for then in (tail, third[True])[: 1 + (number > 1)] if number or not named else ():
                     self._add(self._start, frame.source, then, mask, persons, frame.source, kind, opening=True)
-            for style in (_style(self.world, kind, title) for own, title in self.pages if own == kind):
+            for style in (style for (own, _), style in self.styles.items() if own == kind):
                 for frame in (*style.facts, *style.own_facts):
                     own_pages = mask & self._pages_of(kind, style)
                     self._add(self._start, frame.source, tail, own_pages, {1: (roles["one"],)}, frame.source, kind)
 
 
 recogniser = cache(Recogniser)  # compiled once
-
-
-def tokens_of(sentence: str) -> list[str]:
-    """Words and marks of a sentence whose words one blank parts; an empty word where a blank or a mark has none before it."""
-    tokens: list[str] = []
-    for piece in sentence.split(" "):
-        word = piece[:-1] if piece.endswith((",", ".")) else piece
-        tokens += (word,) if word == piece else (word, piece[-1])
-    return tokens
 
 
 def _by_length(masks: Mapping[str, int]) -> tuple[Slot, ...]:
@@ -280,10 +273,6 @@ def _pages(world: Domain) -> list[tuple[str, str]]:
                 queue += [other for other in after(section + 1) if other not in queue]
             found |= {(kind, world.chain.types[section]) for section in reached}
     return sorted(found)
-
-
-def _style(world: Domain, kind: str, title: str) -> Style:
-    return world.styles.get(title) or world.styles[f"{title}/{kind}"]
 
 
 def read(*, documents: Sequence[Document], splits: Sequence[str], reader: Path) -> Readout:

@@ -77,11 +77,7 @@ def later_year(mask: int) -> Slot:
 
 
 def title(kind: str, nouns: Mapping[str, int], mask: int) -> Slot:
-    """The title of a page of a kind: ``The Storm of Upper Aldburg``, ``Balt of Aldburg``; towns and companies have any number.
-
-    Args:
-        nouns: of a film's title, with their topics; ``mask`` is that of other titles.
-    """
+    """The title of a page of a kind, a film's with ``nouns`` of its topics: ``The Storm of Upper Aldburg``, ``Balt of Aldburg``."""
 
     def fill(tokens: Sequence[str], at: int, state: State) -> Iterator[tuple[int, int, State]]:
         allowed, ends = mask, []
@@ -113,11 +109,9 @@ def _place_ends(tokens: Sequence[str], at: int) -> list[int]:
 
 
 def mentions(mask: int, new: bool) -> dict[str, Slot]:
-    """The roles of persons: subjects by number, others, and owners.
+    """The roles of persons: subjects by number, others, and owners; a person goes with all topics and pages, the ``mask``.
 
-    Args:
-        mask: of all topics and pages; a person goes with all.
-        new: in the first sentence of a document, where names are in full and pronouns mean persons of the sentence.
+    ``new``: in the first sentence of a document, where names are in full and pronouns mean persons of the sentence.
     """
 
     def mention(genders: Sequence[str], pronouns: Mapping[str, str], first: bool = False, object: bool = False) -> Slot:
