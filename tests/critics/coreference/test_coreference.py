@@ -73,16 +73,18 @@ def test_nested_mentions_keep_their_order_and_overlapping_heads_keep_the_last_en
     text = "His mother came. Tom saw her."
     nested = [mention(text, "His", 1), mention(text, "His mother", 2), mention(text, "Tom", 1, named=True)]
     assert symbols(text, [*nested, mention(text, "her", 2, 1)]) == (".", "His:1", "FEMALE:2", ".", "MALE:1", "her:2")
-    twice = [mention(text, "her", 3, 1), mention(text, "her", 5, 1), mention(text, "mother", 5),
-             mention(text, "His", 3)]  # fmt: skip
+    twice = [
+        *(mention(text, "her", entity, 1) for entity in (3, 5)),
+        mention(text, "mother", 5),
+        mention(text, "His", 3),
+    ]
     assert symbols(text, twice)[-1] == "her:5"
 
 
 def test_readout_keeps_chains_and_where_their_symbols_stand():
     gold = GivenMentions({TEXT: [ANNA, TOM, HE, HER], "": []})
-    first, second = chains.person_chains(
-        chains.read_with(gold, documents(TEXT, ""), ["test"], False, None, keep_text=True)
-    )
+    readout = chains.read_with(gold, documents(TEXT, ""), ["test"], False, None, keep_text=True)
+    first, second = chains.person_chains(readout)
     assert (first.symbols, first.text) == (symbols(TEXT, [ANNA, TOM, HE, HER]), TEXT)
     stands = [".", *(TEXT[slice(*span)] for span in first.spans if span[0] < span[1])]
     assert stands == [".", "Lee", "Tom", "He", "her"] and (second.symbols, second.spans) == ((), ())

@@ -27,21 +27,17 @@ def byte_level(**ends) -> PreTrainedTokenizerFast:
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
     trainer = trainers.BpeTrainer(vocab_size=300, special_tokens=[END], initial_alphabet=alphabet, show_progress=False)
     tokenizer.train_from_iterator([TEXT], trainer)
-    return PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, **(ends or {"eos_token": END, "bos_token": END, "pad_token": END})
-    )
+    ends = ends or {"eos_token": END, "bos_token": END, "pad_token": END}
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **ends)
 
 
 def sentencepiece_like() -> PreTrainedTokenizerFast:
     tokenizer = Tokenizer(models.Unigram())
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="first")
-    trainer = trainers.UnigramTrainer(
-        vocab_size=80, special_tokens=["<s>", "</s>", "<unk>"], unk_token="<unk>", show_progress=False
-    )
-    tokenizer.train_from_iterator([TEXT], trainer)
-    return PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>", unk_token="<unk>", pad_token="</s>"
-    )
+    marks = {"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"}
+    special = {"special_tokens": [*marks.values()], "unk_token": "<unk>", "show_progress": False}
+    tokenizer.train_from_iterator([TEXT], trainers.UnigramTrainer(vocab_size=80, **special))
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **marks, pad_token="</s>")
 
 
 TOKENIZERS = {"byte-level": byte_level(), "sentencepiece-like": sentencepiece_like()}
@@ -70,6 +66,9 @@ def suite(metric: str = "mean") -> Suite:
         pair(4, {"a": [CONTEXT, ", however", "the cat ran ."], "b": [CONTEXT, ", while", "the cat ran ."]}),
     ]
     return Suite("toy", metric, ("(3;%a%) > (3;%b%)",), tuple(items), {"1": "x"})
+
+
+CONDITIONS = [condition for item in suite().items for condition in item.conditions]
 
 
 def plain_byte_level() -> Tokenizer:
@@ -140,8 +139,7 @@ def by_hand(model, ids: list[int]) -> np.ndarray:
 def test_bits_equal_an_unbatched_loop_for_every_architecture_and_tokenizer(kind, tokenizer, share):
     model, tokens = network(kind), TOKENIZERS[tokenizer]
     found = condition_bits([suite()], Encoder(tokens), open_reader(model, 64, share))
-    conditions = [c for item in suite().items for c in item.conditions]
-    for condition, bits in zip(conditions, found, strict=True):
+    for condition, bits in zip(CONDITIONS, found, strict=True):
         text = " ".join(region.content for region in condition.regions if region.content)
         ids = tokens(text, add_special_tokens=False)["input_ids"]
         np.testing.assert_allclose(np.concatenate(bits), by_hand(model, [tokens.bos_token_id, *ids]), atol=1e-9)
@@ -153,8 +151,7 @@ def test_region_sums_equal_a_loop_over_prefixes_of_the_text():
     """Byte-level tokens never cross a blank, so a region's bits are a difference of two prefixes' bits."""
     model, tokens = network(), TOKENIZERS["byte-level"]
     found = condition_bits([suite()], Encoder(tokens), open_reader(model))
-    conditions = [c for item in suite().items for c in item.conditions]
-    for condition, bits in zip(conditions, found, strict=True):
+    for condition, bits in zip(CONDITIONS, found, strict=True):
         totals, contents = [0.0], []
         for region in condition.regions:
             contents += [region.content] if region.content else []
@@ -249,9 +246,8 @@ def test_tokens_equal_minicons_on_the_same_texts(tmp_path):
     texts = [TEXT[i:].lstrip() for i in range(0, 100, 9)]
     for kind, tokens in TOKENIZERS.items():
         model = network().float()
-        theirs = scorer.IncrementalLMScorer(model, "cpu", tokenizer=tokens).token_score(
-            texts, surprisal=True, base_two=True
-        )
+        judge = scorer.IncrementalLMScorer(model, "cpu", tokenizer=tokens)
+        theirs = judge.token_score(texts, surprisal=True, base_two=True)
         one = Suite("t", "sum", ("(1;%a%) > 0",), tuple(pair(i, {"a": [text]}) for i, text in enumerate(texts)))
         ours = condition_bits([one], Encoder(tokens, "legacy_none", "literal"), open_reader(model))
         for expected, found in zip(theirs, ours, strict=True):
