@@ -24,10 +24,7 @@ from longform.core.text.lexicon import HORIZONTAL, HYPERNYM, HYPONYM, MERONYM, L
 from longform.critics.lexical.score import AdjacentSimilarity, present
 from longform.critics.lexical.score import units_from_readout as units_from_readout
 
-# Pronouns, prepositions, articles, conjunctions.
-FUNCTION_WORDS = tuple(
-    dict.fromkeys(Path(__file__).with_name("function_words.txt").read_text(encoding="utf-8").split())
-)
+FUNCTION_WORDS = list(dict.fromkeys(Path(__file__).with_name("function_words.txt").read_text("utf-8").split()))
 FUNCTIONS = len(FUNCTION_WORDS)
 GLOSS, HYPERNYMS, HYPONYMS = range(3)
 RELATION_PAIRS = ((GLOSS, GLOSS), (HYPERNYMS, HYPERNYMS), (HYPONYMS, HYPONYMS), (HYPERNYMS, GLOSS), (GLOSS, HYPERNYMS))
