@@ -14,7 +14,7 @@ from longform.critics.coreference import agreement, chains, rules
 from longform.critics.coreference.agreement import ChainAgreement, ReadClusters, b_cubed, ceaf_e, clusters, muc
 from longform.critics.coreference.chains import GivenMentions, Mention, gold_chains, gold_mentions, read_chains
 from longform.critics.coreference.rules import FcorefResolver, NearestResolver, RuleResolver
-from longform.critics.coreference.score import KneserNeyCritic, MentionCritic
+from longform.critics.coreference.score import KneserNeyCritic, MentionCritic, person_chains
 from longform.datasets.synthetic_world.corpora import build
 from longform.datasets.titles import is_film
 from tests.refusals import refuses
@@ -84,7 +84,7 @@ def test_nested_mentions_keep_their_order_and_overlapping_heads_keep_the_last_en
 def test_readout_keeps_chains_and_where_their_symbols_stand():
     gold = GivenMentions({TEXT: [ANNA, TOM, HE, HER], "": []})
     readout = chains.read_with(gold, documents(TEXT, ""), ["test"], False, None, keep_text=True)
-    first, second = chains.person_chains(readout)
+    first, second = person_chains(readout)
     assert (first.symbols, first.text) == (symbols(TEXT, [ANNA, TOM, HE, HER]), TEXT)
     stands = [".", *(TEXT[slice(*span)] for span in first.spans if span[0] < span[1])]
     assert stands == [".", "Lee", "Tom", "He", "her"] and (second.symbols, second.spans) == ((), ())

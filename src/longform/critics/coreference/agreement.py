@@ -15,7 +15,7 @@ from scipy.optimize import linear_sum_assignment
 from longform.core.critic import FITTED, Better, Sums, SumScored, Tally, sums_of
 from longform.core.documents import BadInput, Readout, grouped
 from longform.core.resampling import ratio
-from longform.critics.coreference.chains import person_chains
+from longform.critics.coreference.score import person_chains
 
 Cluster = frozenset[Hashable]
 Parts = tuple[float, float, float, float]  # recall numerator and denominator, precision numerator and denominator

@@ -13,8 +13,16 @@ import numpy as np
 from longform.core.critic import FITTED
 from longform.core.documents import BadInput, Chain, Readout, chains_from_readout
 from longform.core.resampling import generator
-from longform.critics.coreference.chains import STOP, PersonChain, person_chains
-from longform.critics.coreference.score import ORDER, KneserNeyCritic, MentionCritic, form_vocabulary, window_keys
+from longform.critics.coreference.score import (
+    ORDER,
+    STOP,
+    KneserNeyCritic,
+    MentionCritic,
+    PersonChain,
+    form_vocabulary,
+    person_chains,
+    window_keys,
+)
 
 NgramCritic = MentionCritic | KneserNeyCritic
 Row = dict[str, Any]  # of a table, ready for JSON; ``window`` is its 5-gram

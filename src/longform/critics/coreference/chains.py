@@ -12,13 +12,13 @@ from typing import Protocol
 
 import numpy as np
 
-from longform.core.documents import BadInput, Chain, Document, Readout, chains_from_readout, chains_to_readout, ragged
-from longform.core.text.rendering import pack, unpack
+from longform.core.documents import BadInput, Chain, Document, Readout, chains_to_readout, ragged
+from longform.core.text.rendering import pack
 from longform.core.text.sentences import sentences
 from longform.critics.coreference.person_mentions import GENDERS, NEITHER, NO_PERSONS, PERSON_PRONOUNS, VOTES
+from longform.critics.coreference.score import STOP, PersonChain
 from longform.datasets.titles import is_film
 
-STOP = "."
 _WORD = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")
 _AFTER_HEAD = re.compile(r"\s(?:of|in|at|from|with|for|on|who|whom|which|that|and|or|to|by)\s|[,;:(]")
 
@@ -43,14 +43,6 @@ class CorefResolver(Protocol):
 
     def resolve(self, texts: Sequence[str]) -> list[list[Mention]]:
         """Mentions of each text, in the order of their start."""
-
-
-@dataclass(frozen=True)
-class PersonChain(Chain):
-    """A chain with where in the text each symbol stands (a stop: the first character of its sentence), and maybe the text."""
-
-    spans: tuple[tuple[int, int], ...] = ()
-    text: str = ""
 
 
 @dataclass(frozen=True)
@@ -162,12 +154,6 @@ def read_with(
     arrays["header_names"] = np.array([f"{key}={value}" for key, value in resolver.header().items()], dtype=np.str_)
     arrays |= pack([document.text.strip() for document in documents]) if keep_text else {}
     return replace(packed, arrays=arrays)
-
-
-def person_chains(readout: Readout) -> list[PersonChain]:
-    """What :func:`read_with` read, with the texts where it kept them."""
-    rows = zip(chains_from_readout(readout), readout.ragged("span"), unpack(readout), strict=True)
-    return [PersonChain(**vars(c), spans=tuple(map(tuple, spans.tolist())), text=text) for c, spans, text in rows]
 
 
 CHAIN_ARRAYS = ("mention_chain", "mention_chain_lengths", "mention_symbol_names")

@@ -14,17 +14,33 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from longform.core.critic import FITTED, Better, Sums, SumScored, Tally
-from longform.core.documents import BadInput, Chain, chains_from_readout
+from longform.core.documents import BadInput, Chain, Readout, chains_from_readout
 from longform.core.markov_chain import COLUMNS, drawn_at_random
 from longform.core.resampling import perplexity
+from longform.core.text.rendering import unpack
 
 ORDER = 5  # deng2022 section 5
 MAX_ORDER = 8  # windows longer than this have no room in a key, whatever the vocabulary
 UNSEEN_PROBABILITY = 1e-20  # released code: probability of a symbol that the training chains never hold
 FALLBACK = (0.5, 1.0, 1.5)  # discounts where counts of counts give none (KenLM's --discount_fallback)
+STOP = "."  # opens each sentence of a chain
 NOBODY = -1  # entity of a token that mentions none
 BEGIN_NAME, UNKNOWN_NAME = "", "<unk>"  # the paper prints padding as a blank
 units_from_readout = chains_from_readout
+
+
+@dataclass(frozen=True)
+class PersonChain(Chain):
+    """A chain with where in the text each symbol stands (a stop: the first character of its sentence), and maybe the text."""
+
+    spans: tuple[tuple[int, int], ...] = ()
+    text: str = ""
+
+
+def person_chains(readout: Readout) -> list[PersonChain]:
+    """What the readers of chains wrote, with the texts where they kept them."""
+    rows = zip(chains_from_readout(readout), readout.ragged("span"), unpack(readout), strict=True)
+    return [PersonChain(**vars(c), spans=tuple(map(tuple, spans.tolist())), text=text) for c, spans, text in rows]
 
 
 class TokenStream(NamedTuple):
